@@ -1,0 +1,49 @@
+"""The command line `scfg-sampler`: one module per command in `scfg_sampler.commands`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from scfg_sampler import __version__
+from scfg_sampler.core import console
+
+__all__ = ["COMMANDS", "build_parser", "main"]
+
+COMMANDS = (
+    "symmetrise",
+    "forest",
+    "sample",
+    "resume",
+    "grammar",
+    "extract",
+    "convert",
+    "filter",
+    "diagnose",
+)
+
+
+def build_parser() -> console.Parser:
+    """The parser of all commands."""
+    parser = console.Parser(
+        prog="scfg-sampler",
+        description="Learn small, readable translation grammars from word-aligned text.",
+        epilog="example:\n  scfg-sampler sample --source train.de --target train.en "
+        "--alignment train.align --output run\n  scfg-sampler grammar run --output grammar.gz",
+    )
+    parser.add_argument("--version", action="version", version=f"scfg-sampler {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(f"scfg_sampler.commands.{name}").add_parser(subparsers)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit status (0 done, 2 the user can mend it, 130 on Ctrl-C).
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process.
+    """
+    return console.run_parser("scfg-sampler", build_parser, arguments)

@@ -1,0 +1,57 @@
+"""`diagnose`: have the chains mixed?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+
+__all__ = ["add_parser", "run"]
+
+SCALARS = ("log_joint", "rules", "types", "tables", "edges_changed", "cuts_changed")
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "diagnose",
+        help="split R-hat and effective sample size of one or more runs",
+        description="Split R-hat and effective sample size of the traced scalars. Give runs that differ in "
+        "nothing but --seed; R-hat below 1.01 says that they agree. A single run is compared with itself.",
+        epilog="example:\n  scfg-sampler diagnose run1 run2 run3 --json",
+    )
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="run directory")
+    parser.add_argument("--burn-in", metavar="B", type=int, help="sweeps left out (default: the run's own)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the diagnosis of every scalar."""
+    from scfg_sampler.core.chain import read_trace
+    from scfg_sampler.core.diagnostics import diagnose_traces
+    from scfg_sampler.run import read_run
+
+    burn_in = options.burn_in
+    if burn_in is None:
+        burn_in = max(read_run(directory)["run"]["burn_in"] for directory in options.runs)
+    traces = [read_trace(Path(directory) / "trace.tsv") for directory in options.runs]
+    traces = [{name: trace[name] for name in ("sweep", *SCALARS) if name in trace} for trace in traces]
+    found = diagnose_traces(traces, burn_in=burn_in)
+    if options.json:
+        plain = {
+            name: {key: _finite(value) for key, value in diagnosis._asdict().items()}
+            for name, diagnosis in found.items()
+        }
+        print(json.dumps(plain, indent=1))
+        return
+    print(f"{'scalar':<14}{'R-hat':>8}{'ESS':>9}{'mean':>16}{'deviation':>13}")
+    for name, diagnosis in found.items():
+        rhat, ess, mean, deviation = diagnosis[:4]
+        print(f"{name:<14}{rhat:>8.3f}{ess:>9.1f}{mean:>16.1f}{deviation:>13.1f}")
+
+
+def _finite(value: float) -> float | None:
+    return value if not isinstance(value, float) or math.isfinite(value) else None

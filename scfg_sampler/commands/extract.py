@@ -1,0 +1,91 @@
+"""`extract`: the Hiero baseline's rule table."""
+
+from __future__ import annotations
+
+import argparse
+
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "extract",
+        help="write the rule table of the Hiero baseline",
+        description="Extract every Hiero rule of word-aligned text (Chiang 2007), with features.",
+        epilog="example:\n  scfg-sampler extract --source train.de --target train.en --alignment train.align "
+        "--output hiero.gz",
+    )
+    corpus = parser.add_argument_group("corpus (tokenised, one sentence a line; .gz is read too)")
+    corpus.add_argument("--source", metavar="FILE", required=True, help="source text")
+    corpus.add_argument("--target", metavar="FILE", required=True, help="target text")
+    corpus.add_argument("--alignment", metavar="FILE", required=True, help="word alignment, i-j from 0")
+    parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
+    parser.add_argument("--max-initial", metavar="N", type=int, default=10, help="source words of a phrase")
+    parser.add_argument("--max-symbols", metavar="N", type=int, default=5, help="source symbols of a rule")
+    parser.add_argument("--max-nonterminals", metavar="N", type=int, default=2, help="0, 1 or 2")
+    parser.add_argument(
+        "--counting",
+        choices=("occurrences", "fractional"),
+        default="occurrences",
+        help="1 per occurrence, or 1 per initial phrase pair, shared by its rules",
+    )
+    parser.add_argument(
+        "--no-singletons",
+        action="store_true",
+        help="leave out rules that occur once and have more than one source word",
+    )
+    parser.add_argument(
+        "--lexical", metavar="PREFIX", help="also write lexical tables, PREFIX.f2e and PREFIX.e2f"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the table, and say how large it is."""
+    import time
+
+    from scfg_sampler import lexical
+    from scfg_sampler.corpus import read_corpus
+    from scfg_sampler.features import score_rules
+    from scfg_sampler.hiero_baseline import extract
+    from scfg_sampler.rule_table import write_rule_table
+    from scfg_sampler.rule_text import signature
+
+    began = time.perf_counter()
+    corpus = read_corpus(options.source, options.target, options.alignment)
+    with console.progress("extracting", corpus.num_sentences) as advance:
+        counts = extract(
+            corpus,
+            max_initial=options.max_initial,
+            max_symbols=options.max_symbols,
+            max_nonterminals=options.max_nonterminals,
+            counting=options.counting,
+            no_singletons=options.no_singletons,
+            advance=advance,
+        )
+    tables = lexical.estimate(corpus)
+    if options.lexical:
+        lexical.write_lexical(tables, corpus.source_vocabulary, corpus.target_vocabulary, options.lexical)
+    settings = ("max_initial", "max_symbols", "max_nonterminals", "counting", "no_singletons")
+    table = score_rules(
+        counts,
+        tables,
+        corpus.source_vocabulary,
+        corpus.target_vocabulary,
+        signature=signature(
+            [
+                ("model", "hiero"),
+                *((name.replace("_", "-"), getattr(options, name)) for name in settings),
+                ("source", options.source),
+                ("target", options.target),
+                ("alignment", options.alignment),
+            ]
+        ),
+    )
+    write_rule_table(table, options.output)
+    seconds = time.perf_counter() - began
+    console.say(f"{table.num_rules} rules written to {options.output} in {seconds:.1f} s")

@@ -1,0 +1,48 @@
+"""`filter`: only the rules of a table that can match a text."""
+
+from __future__ import annotations
+
+import argparse
+
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "filter",
+        help="keep the rules of a table that can match a text",
+        description="Keep only the rules whose source words occur in a sentence of a text in order.",
+        epilog="example:\n  scfg-sampler filter grammar.gz --source test.de --output test.grammar.gz\n"
+        "  scfg-sampler filter grammar.gz --source test.de --per-sentence test.grammars",
+    )
+    parser.add_argument("table", metavar="TABLE", help="rule table in the native format; .gz is read too")
+    parser.add_argument("--source", metavar="TEXT", help="tokenised text to translate, one sentence a line")
+    parser.add_argument("--output", metavar="TABLE", help="rules that match any sentence; compressed if .gz")
+    parser.add_argument(
+        "--per-sentence",
+        metavar="DIR",
+        help="one table a sentence (grammar.0.gz, …), and input.sgm, which names them for cdec",
+    )
+    parser.add_argument(
+        "--max-targets", metavar="N", type=int, help="the N best targets per source side, by LogForward"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the filtered tables, and say how many rules were kept."""
+    from scfg_sampler.text_filter import filter_table
+
+    report = filter_table(
+        options.table,
+        source=options.source,
+        output=options.output,
+        per_sentence=options.per_sentence,
+        max_targets=options.max_targets,
+    )
+    places = [place for place in (options.output, options.per_sentence) if place is not None]
+    console.say(f"{report.kept} of {report.read} rules written to {' and '.join(places)}")

@@ -1,0 +1,53 @@
+"""`forest`: phrase decomposition forests as JSON."""
+
+from __future__ import annotations
+
+import argparse
+
+from scfg_sampler.core import console
+from scfg_sampler.core.files import atomic_output
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "forest",
+        help="write phrase decomposition forests",
+        description="Write the phrase decomposition forest of each sentence pair, one JSON object a line: "
+        "nodes with their spans, level and number of trees, edges with their minimal rules.",
+        epilog="example:\n  scfg-sampler forest --source train.de --target train.en --alignment train.align "
+        "--sentence 0",
+    )
+    parser.add_argument("--source", metavar="FILE", required=True, help="source text")
+    parser.add_argument("--target", metavar="FILE", required=True, help="target text")
+    parser.add_argument("--alignment", metavar="FILE", required=True, help="word alignment, i-j from 0")
+    parser.add_argument("--sentence", metavar="K", type=int, help="only this one, counted from 0")
+    parser.add_argument("--format", choices=("jsonl",), default="jsonl", help="output format")
+    parser.add_argument("--output", metavar="FILE", default="-", help="where to; - is standard output")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the forests."""
+    from scfg_sampler.corpus import read_corpus
+    from scfg_sampler.errors import SettingsError
+    from scfg_sampler.phrase_forest import ForestBuilder, forest_json
+
+    corpus = read_corpus(options.source, options.target, options.alignment)
+    sentences = range(corpus.num_sentences)
+    if options.sentence is not None:
+        if options.sentence not in sentences:
+            legal = f"the corpus has sentences 0 to {corpus.num_sentences - 1}"
+            raise SettingsError(f"--sentence is {options.sentence}; {legal}")
+        sentences = range(options.sentence, options.sentence + 1)
+    builder = ForestBuilder(corpus)
+    with (
+        atomic_output(options.output) as stream,
+        console.progress("forests", len(sentences)) as advance,
+    ):
+        for sentence in sentences:
+            stream.write(forest_json(sentence, builder.build(sentence)) + "\n")
+            advance(1, "")

@@ -1,0 +1,52 @@
+"""`grammar`: a rule table with features out of a run directory."""
+
+from __future__ import annotations
+
+import argparse
+
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "grammar",
+        help="write the rule table of a run",
+        description="Write the rules that a run has sampled, with features, as a rule table.",
+        epilog="example:\n  scfg-sampler grammar run --output grammar.gz --from marginal",
+    )
+    parser.add_argument("directory", metavar="RUN", help="run directory")
+    parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
+    parser.add_argument(
+        "--from",
+        dest="origin",
+        choices=("last", "average", "marginal"),
+        default="marginal",
+        help="counts of the last state, of the states the paper averages, or expected over all kept sweeps",
+    )
+    parser.add_argument(
+        "--filter", choices=("scope", "hiero", "none"), default="scope", help="which rules are kept"
+    )
+    parser.add_argument("--max-scope", metavar="N", type=int, default=2, help="of --filter scope")
+    parser.add_argument(
+        "--max-targets", metavar="N", type=int, help="the N most frequent targets per source side"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the table, and say how large it is."""
+    from scfg_sampler.grammar import write_grammar
+
+    rules, kept = write_grammar(
+        options.directory,
+        options.output,
+        origin=options.origin,
+        rule_filter=options.filter,
+        max_scope=options.max_scope,
+        max_targets=options.max_targets,
+    )
+    console.say(f"{kept} of {rules} rules written to {options.output}")

@@ -1,0 +1,37 @@
+"""`resume`: continue a run."""
+
+from __future__ import annotations
+
+import argparse
+
+from scfg_sampler.commands.sample import report
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "resume",
+        help="continue a run from its checkpoint",
+        description="Continue a run from its checkpoint, as if it had never stopped: bit for bit.",
+        epilog="example:\n  scfg-sampler resume run --iterations 200",
+    )
+    parser.add_argument("directory", metavar="RUN", help="run directory")
+    parser.add_argument(
+        "--iterations", metavar="N", type=int, help="sweeps in all, those done included (default: as started)"
+    )
+    parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Resume, and say what came of it."""
+    from scfg_sampler.run import read_run, resume_run
+
+    total = options.iterations or read_run(options.directory)["run"]["iterations"]
+    with console.progress("sampling", total) as advance:
+        record = resume_run(options.directory, options.iterations, check=options.check, advance=advance)
+    report(record, options.directory)

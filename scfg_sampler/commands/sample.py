@@ -1,0 +1,150 @@
+"""`sample`: learn rules from word-aligned text, into a run directory."""
+
+from __future__ import annotations
+
+import argparse
+
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "sample",
+        help="learn translation rules from word-aligned text",
+        description="Learn translation rules from word-aligned text: sample derivations of its phrase "
+        "decomposition forests, and count the rules they use.",
+        epilog="example:\n  scfg-sampler sample --source train.de --target train.en --alignment train.align "
+        "--output run \\\n    --iterations 60 --burn-in 20\n  scfg-sampler grammar run --output grammar.gz",
+    )
+    corpus = parser.add_argument_group("corpus (tokenised, one sentence a line; .gz is read too)")
+    corpus.add_argument("--source", metavar="FILE", required=True, help="source text")
+    corpus.add_argument("--target", metavar="FILE", required=True, help="target text")
+    corpus.add_argument("--alignment", metavar="FILE", required=True, help="word alignment, i-j from 0")
+    corpus.add_argument(
+        "--max-length", metavar="N", type=int, default=250, help="skip pairs with more words on a side"
+    )
+    parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
+    parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
+
+    model = parser.add_argument_group("model")
+    model.add_argument(
+        "--model", choices=("pitman-yor", "dirichlet"), default="pitman-yor", help="rule model"
+    )
+    model.add_argument("--base", choices=("poisson", "lexical"), default="poisson", help="base distribution")
+    model.add_argument(
+        "--tables", choices=("exact", "estimated"), default="estimated", help="seating tracked, or t = n^d"
+    )
+    model.add_argument("--discount", metavar="D", type=float, default=0.5, help="Pitman-Yor discount")
+    model.add_argument(
+        "--strength", metavar="A", type=float, help="strength (default: 5; 100 with --model dirichlet)"
+    )
+    model.add_argument("--mean-length", metavar="L", type=float, default=2.0, help="mean of the length prior")
+    model.add_argument(
+        "--source-vocabulary",
+        metavar="N",
+        type=int,
+        default=0,
+        help="size in the base of dirichlet; 0: counted",
+    )
+    model.add_argument(
+        "--target-vocabulary",
+        metavar="N",
+        type=int,
+        default=0,
+        help="size in the base of dirichlet; 0: counted",
+    )
+
+    chain = parser.add_argument_group("chain")
+    chain.add_argument("--iterations", metavar="N", type=int, default=100, help="sweeps over the corpus")
+    chain.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
+    chain.add_argument(
+        "--schedule", choices=("stratified", "full"), help="which nodes a sweep samples (default: full)"
+    )
+    chain.add_argument(
+        "--sweeps-per-level", metavar="K", type=int, default=10, help="of the stratified schedule"
+    )
+    chain.add_argument(
+        "--max-cut-span", metavar="W", type=int, default=7, help="nodes over more words are cut; 0: no limit"
+    )
+    chain.add_argument(
+        "--order", choices=("depth-first", "breadth-first"), default="depth-first", help="order of the nodes"
+    )
+    chain.add_argument(
+        "--no-density-factor", action="store_true", help="leave out the correction for bushy forests"
+    )
+    chain.add_argument("--paper", action="store_true", help="all settings as in Chung et al. (2014)")
+
+    kept = parser.add_argument_group("what is kept")
+    kept.add_argument(
+        "--burn-in", metavar="B", type=int, help="sweeps before counts are kept (default: a fifth)"
+    )
+    kept.add_argument("--average-every", metavar="N", type=int, default=10, help="of --from average")
+    kept.add_argument("--average-until", metavar="N", type=int, default=70, help="of --from average")
+    kept.add_argument("--marginals", action="store_true", help="also write marginals.json")
+    kept.add_argument("--checkpoint-every", metavar="K", type=int, default=25, help="sweeps; 0: at the end")
+    parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Sample, and say what came of it."""
+    from scfg_sampler.run import RunSettings, start_run
+    from scfg_sampler.sampler import LearnerSettings
+
+    strength = options.strength
+    if strength is None:
+        strength = 100.0 if options.model == "dirichlet" else 5.0
+    settings = LearnerSettings(
+        model=options.model,
+        base=options.base,
+        tables=options.tables,
+        discount=options.discount,
+        strength=strength,
+        mean_length=options.mean_length,
+        source_vocabulary=options.source_vocabulary,
+        target_vocabulary=options.target_vocabulary,
+        schedule=options.schedule or ("stratified" if options.paper else "full"),
+        sweeps_per_level=options.sweeps_per_level,
+        max_cut_span=options.max_cut_span,
+        max_length=options.max_length,
+        order=options.order,
+        density_factor=not options.no_density_factor,
+    )
+    burn_in = options.iterations // 5 if options.burn_in is None else options.burn_in
+    kept = RunSettings(
+        iterations=options.iterations,
+        burn_in=burn_in,
+        average_every=options.average_every,
+        average_until=options.average_until,
+        marginals=options.marginals,
+        checkpoint_every=options.checkpoint_every,
+        seed=options.seed,
+    )
+    with console.progress("sampling", options.iterations) as advance:
+        record = start_run(
+            options.source,
+            options.target,
+            options.alignment,
+            options.output,
+            settings,
+            kept,
+            overwrite=options.overwrite,
+            check=options.check,
+            advance=advance,
+        )
+    report(record, options.output)
+
+
+def report(record: dict, output: str) -> None:
+    """Say what a run came to."""
+    skipped = len(record["skipped"])
+    console.say(
+        f"{record['sweeps']} sweeps over {record['corpus']['sentences'] - skipped} sentence pairs in "
+        f"{record['seconds']:.1f} s, {record['peak_memory_mb']:.0f} MB"
+        + (f"; {skipped} skipped (see run.json)" if skipped else "")
+    )
+    console.say(f"run directory: {output}")

@@ -1,0 +1,39 @@
+"""Files in blocks of whole lines, for compiled readers of large text."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+
+from scfg_sampler.core.files import PathLike, _open_bytes
+from scfg_sampler.errors import InputError
+
+__all__ = ["read_blocks"]
+
+
+def read_blocks(path: PathLike, size: int = 1 << 23) -> Iterator[bytes]:
+    """The bytes of a file in blocks of about `size` that end with a line end (the last one perhaps not).
+
+    Raises
+    ------
+    InputError
+        The file is missing, is a directory, or is a truncated or damaged gzip file (the line is named).
+    """
+    rest = b""
+    lines = 0
+    with _open_bytes(path) as stream:
+        try:
+            while block := stream.read(size):
+                cut = block.rfind(b"\n") + 1
+                if cut == 0:
+                    rest += block
+                    continue
+                yield rest + block[:cut]
+                lines += rest.count(b"\n") + block.count(b"\n", 0, cut)
+                rest = block[cut:]
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            found = f"the gzip data is damaged or ends too early ({error})"
+            raise InputError(path, lines + 1, found, "Copy or download the file again") from None
+    if rest:
+        yield rest

@@ -1,0 +1,221 @@
+"""A chain to and from one `.npz` file, atomically.
+
+A checkpoint is all that the rest of a chain depends on: with xₜ the state after t sweeps and gₜ the
+state of the generator, (xₜ₊₁, gₜ₊₁) is a function of (xₜ, gₜ), the settings and the corpus. So the file holds
+the arrays of the state under their field names (`state.restaurants.customers`), the state of the generator
+and t; and, to be compared on loading, the settings and a digest of each corpus file. Resuming equals
+running through, bit for bit.
+
+The fact a newcomer would get wrong: `sweep` is the number of sweeps *done*, the index of the next one.
+
+States are NamedTuples whose fields are annotated as arrays, numbers, strings, NamedTuples of these, or
+`tuple[T, ...]` of one of these; loading rebuilds them from the annotations, without pickle.
+"""
+
+from __future__ import annotations
+
+import json
+import typing
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler import __version__
+from scfg_sampler.core.files import PathLike, atomic_path
+from scfg_sampler.errors import CheckpointMismatch, InputError
+
+__all__ = ["FORMAT", "Checkpoint", "load_checkpoint", "save_checkpoint"]
+
+FORMAT = 1
+"""Raised whenever a checkpoint of an older version can no longer be resumed."""
+
+_HEADER = "header"
+_STATE = "state"
+
+
+class Checkpoint(NamedTuple):
+    """A chain between two sweeps.
+
+    Attributes
+    ----------
+    state : NamedTuple
+        What the next step of the kernel needs.
+    rng : numpy.random.Generator
+        As it is between the sweeps.
+    sweep : int
+        How many sweeps have been done.
+    settings : mapping
+        JSON values by option name. A chain can only be resumed with equal settings.
+    corpus : mapping
+        Digests (`files.file_digest`) by the name of the input.
+    version : str
+        The version of the package that wrote the file.
+    """
+
+    state: Any
+    rng: np.random.Generator
+    sweep: int
+    settings: Mapping[str, Any] = {}
+    corpus: Mapping[str, str] = {}
+    version: str = __version__
+
+
+def save_checkpoint(path: PathLike, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint under a temporary name, then rename: the file is the old one or the new one.
+
+    Parameters
+    ----------
+    path : path
+    checkpoint : Checkpoint
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    TypeError
+        A field of the state has a type that cannot be stored.
+    """
+    header = {
+        "format": FORMAT,
+        "version": checkpoint.version,
+        "sweep": int(checkpoint.sweep),
+        "settings": dict(checkpoint.settings),
+        "corpus": dict(checkpoint.corpus),
+        "generator": checkpoint.rng.bit_generator.state,
+    }
+    text = json.dumps(header, default=_plain, sort_keys=True)
+    arrays = dict(_flatten(_STATE, checkpoint.state))
+    try:
+        with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+            # The names of fields are free, so they must not meet the names of savez's own parameters.
+            np.savez(stream, allow_pickle=False, **{_HEADER: np.array(text), **arrays})
+    except OSError as error:
+        raise InputError(path, None, f"cannot be written ({error.strerror})") from None
+
+
+def load_checkpoint(
+    path: PathLike,
+    state_type: type,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    corpus: Mapping[str, str] | None = None,
+) -> Checkpoint:
+    """The checkpoint in a file.
+
+    Parameters
+    ----------
+    path : path
+    state_type : NamedTuple class
+        The type of the state.
+    settings, corpus : mapping, optional
+        What the run to be resumed uses; compared with what the file says.
+
+    Raises
+    ------
+    CheckpointMismatch
+        Settings or corpus differ from those given, or the file was written by another version with
+        another format. The message lists every difference.
+    InputError
+        The file is missing or is not a checkpoint.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = dict(archive)
+        header = json.loads(arrays.pop(_HEADER).item())
+    except OSError as error:
+        reason = error.strerror or "not a checkpoint"
+        raise InputError(path, None, f"cannot be read ({reason})", "Check the name") from None
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, AttributeError):
+        raise InputError(path, None, "is not a checkpoint, or is damaged", "Start the run again") from None
+    if header.get("format") != FORMAT:
+        raise CheckpointMismatch(
+            f"{path} has checkpoint format {header.get('format')} (version {header.get('version')}); this is "
+            f"version {__version__} with format {FORMAT}. Resume with the version that wrote it"
+        )
+    differences = [
+        *_differences("setting", header["settings"], settings),
+        *_differences("corpus file", header["corpus"], corpus),
+    ]
+    if differences:
+        raise CheckpointMismatch(f"{path} belongs to another run: {'; '.join(differences)}")
+    try:
+        state = _unflatten(_STATE, state_type, arrays)
+    except KeyError as error:
+        found = f"lacks the array {error.args[0]}"
+        raise InputError(path, None, found, f"It is no checkpoint of a {state_type.__name__}") from None
+    return Checkpoint(
+        state,
+        _generator(header["generator"]),
+        header["sweep"],
+        header["settings"],
+        header["corpus"],
+        header["version"],
+    )
+
+
+def _flatten(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of a state with their dotted names."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise TypeError(f"{name} is an array of objects, which a checkpoint cannot hold")
+        yield name, value
+    elif isinstance(value, tuple):
+        fields = getattr(value, "_fields", range(len(value)))
+        for field, part in zip(fields, value, strict=True):
+            yield from _flatten(f"{name}.{field}", part)
+    elif isinstance(value, (bool, int, float, str, np.generic)):
+        yield name, np.asarray(value)
+    else:
+        raise TypeError(f"{name} is a {type(value).__name__}, which a checkpoint cannot hold")
+
+
+def _unflatten(name: str, annotation: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The value of a type whose arrays have names that begin with `name`."""
+    if typing.get_origin(annotation) is tuple:
+        element = typing.get_args(annotation)[0]
+        parts: list[Any] = []
+        while any(_is_inside(key, f"{name}.{len(parts)}") for key in arrays):
+            parts.append(_unflatten(f"{name}.{len(parts)}", element, arrays))
+        return tuple(parts)
+    if hasattr(annotation, "_fields"):
+        hints = typing.get_type_hints(annotation)
+        return annotation(*(_unflatten(f"{name}.{f}", hints[f], arrays) for f in annotation._fields))
+    array = arrays[name]
+    return annotation(array.item()) if annotation in (bool, int, float, str) else array
+
+
+def _is_inside(key: str, name: str) -> bool:
+    return key == name or key.startswith(name + ".")
+
+
+def _differences(kind: str, stored: Mapping, given: Mapping | None) -> Iterator[str]:
+    """What differs, in words."""
+    if given is None:
+        return
+    given = json.loads(json.dumps(dict(given), default=_plain))  # Tuples become lists, as in the file.
+    for name in sorted(stored.keys() | given.keys()):
+        if name not in stored or name not in given or stored[name] != given[name]:
+            if kind == "setting":
+                here, there = given.get(name, "absent"), stored.get(name, "absent")
+                yield f"setting {name} is {here} here and {there} there"
+            else:
+                yield f"{kind} {name} is not the same"
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold of a numpy value or a path."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"a setting is a {type(value).__name__}, which a checkpoint cannot hold")
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    """A generator in a stored state."""
+    bit_generator = getattr(np.random, state["bit_generator"])()
+    bit_generator.state = state
+    return np.random.Generator(bit_generator)

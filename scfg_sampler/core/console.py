@@ -1,0 +1,133 @@
+"""What every command line of the project shares: exit statuses, progress, warnings, signature lines.
+
+Standard output carries results only; everything said to a person goes to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from scfg_sampler.errors import ScfgError
+
+__all__ = ["Parser", "progress", "run", "run_parser", "say", "set_quiet", "warn"]
+
+_quiet = False
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose help keeps the examples' line breaks and shows defaults."""
+
+    def __init__(self, *args, **kwargs):
+        kwargs.setdefault("formatter_class", _HelpFormatter)
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)
+
+    def error(self, message: str):
+        self.exit(2, f"{self.prog}: {message}. Try '{self.prog} --help'.\n")
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str):
+        super().__init__(prog, max_help_position=30, width=min(100, int(os.environ.get("COLUMNS", 100))))
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text = action.help or ""
+        shown = action.default not in (None, False, argparse.SUPPRESS) and "%(default)" not in text
+        return text + " (default: %(default)s)" if shown and action.option_strings else text
+
+
+def run_parser(
+    program: str, build_parser: Callable[[], argparse.ArgumentParser], arguments: Sequence[str] | None
+) -> int:
+    """The exit status of a command line whose options name the function to call, as `run`, and `quiet`.
+
+    Parameters
+    ----------
+    program : str
+    build_parser : callable
+        Each command of the parser sets the default `run`, a function of the options.
+    arguments : sequence of str, optional
+        By default those of the process.
+    """
+
+    def command(arguments: Sequence[str] | None) -> int | None:
+        options = build_parser().parse_args(arguments)
+        set_quiet(getattr(options, "quiet", False))
+        return options.run(options)
+
+    return run(program, command, arguments)
+
+
+def run(program: str, command: Callable[[Sequence[str] | None], int | None], arguments=None) -> int:
+    """The exit status of a command: 0 done, 2 the user can mend it, 130 on Ctrl-C.
+
+    Catches `ScfgError` and prints it as one line. Anything else is a bug and keeps its traceback, which
+    Python turns into status 1.
+    """
+    try:
+        return command(arguments) or 0
+    except ScfgError as error:
+        print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone (`… | head`): nothing to say, and nothing to flush into.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def set_quiet(quiet: bool) -> None:
+    """Silence `say` and `progress` (not `warn`) for the rest of the process."""
+    global _quiet
+    _quiet = quiet
+
+
+def say(message: str) -> None:
+    """Tell the user something, on standard error, unless --quiet."""
+    if not _quiet:
+        print(message, file=sys.stderr, flush=True)
+
+
+def warn(message: str) -> None:
+    """Tell the user something that may spoil the result, even with --quiet."""
+    print(f"warning: {message}", file=sys.stderr, flush=True)
+
+
+def _ignore(steps: float = 1, note: str = "") -> None:
+    """Progress that nobody sees."""
+
+
+@contextlib.contextmanager
+def progress(description: str, total: float | None) -> Iterator[Callable[[float, str], None]]:
+    """A bar with the time left, on standard error when that is a terminal and --quiet is not given.
+
+    Yields a function `advance(steps, note="")`.
+    """
+    if _quiet or not sys.stderr.isatty():
+        yield _ignore
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+        TextColumn("{task.fields[note]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(description, total=total, note="")
+
+        def advance(steps: float = 1, note: str = "") -> None:
+            fields: dict[str, Any] = {"note": note} if note else {}
+            bar.update(task, advance=steps, **fields)
+
+        yield advance

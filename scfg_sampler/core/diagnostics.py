@@ -1,0 +1,152 @@
+"""Have the chains mixed? Split R̂ and effective sample size of traced scalars.
+
+Each chain is split into halves, so that a drift within a chain shows like a difference between chains. With
+W the mean variance within the halves, B the variance between their means and n their length,
+
+    R̂² = (W (n − 1)/n + B) / W,
+
+computed on normal scores of the pooled ranks, once of the values and once of their distances from the
+median, the larger one counting (Vehtari et al. 2021). The effective sample size is that of the bulk: how many
+independent draws would estimate the mean of the normal scores equally well. Both come from arviz-stats.
+
+The fact a newcomer would get wrong: R̂ near 1 (below 1.01) says that the chains agree, not that they have
+found everything: chains that all miss the same mode agree as well.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.errors import ChainTooShort, SettingsError
+
+__all__ = ["MIN_SWEEPS", "Diagnosis", "diagnose", "diagnose_traces"]
+
+MIN_SWEEPS = 8
+"""Sweeps a chain must have after burn-in: four in each half."""
+
+
+class Diagnosis(NamedTuple):
+    """What chains say about one scalar.
+
+    Attributes
+    ----------
+    rhat : float
+        Rank-normalised split R̂, at least about 1; infinite for chains stuck at different values; NaN for
+        a scalar that never changes.
+    ess : float
+        Effective sample size of all chains together; NaN for a scalar that never changes.
+    mean, deviation : float
+        Over all chains.
+    sweeps : int
+        Of each chain, after burn-in.
+    chains : int
+    """
+
+    rhat: float
+    ess: float
+    mean: float
+    deviation: float
+    sweeps: int
+    chains: int
+
+
+def diagnose(chains: Sequence[np.ndarray], *, burn_in: int = 0) -> Diagnosis:
+    """Split R̂ and effective sample size of a scalar.
+
+    Parameters
+    ----------
+    chains : sequence of float64 arrays, each of shape (sweeps,)
+        One scalar traced in one or more chains. Longer chains are cut to the length of the shortest. A
+        single chain is compared with itself: its halves stand for two chains.
+    burn_in : int
+        Sweeps to leave out at the beginning of every chain.
+
+    Raises
+    ------
+    ChainTooShort
+        Fewer than `MIN_SWEEPS` sweeps are left. Carries what R̂ is all the same, NaN if it has none.
+    SettingsError
+        There is no chain, or `burn_in` is negative.
+    """
+    if len(chains) == 0:
+        raise SettingsError("nothing to diagnose: name at least one chain")
+    if burn_in < 0:
+        raise SettingsError(f"burn-in is {burn_in}; it must be at least 0")
+    shortest = min(len(chain) for chain in chains)
+    values = np.array([np.asarray(chain[burn_in:shortest], dtype=float) for chain in chains])
+    sweeps = values.shape[1]
+    if sweeps < MIN_SWEEPS:
+        found = f"{sweeps} sweeps after a burn-in of {burn_in}"
+        raise ChainTooShort(f"{found}, but at least {MIN_SWEEPS} are needed to judge", _split_rhat(values))
+    return Diagnosis(
+        _split_rhat(values),
+        _effective_size(values),
+        float(values.mean()),
+        float(values.std()),
+        sweeps,
+        len(chains),
+    )
+
+
+def diagnose_traces(traces: Sequence[Mapping[str, np.ndarray]], *, burn_in: int = 0) -> dict[str, Diagnosis]:
+    """The diagnosis of every column that all traces have, except the number of the sweep.
+
+    Parameters
+    ----------
+    traces : sequence of mappings
+        As `chain.read_trace` returns them.
+    burn_in : int
+        Sweeps to leave out at the beginning of every trace.
+
+    Raises
+    ------
+    ChainTooShort, SettingsError
+        As `diagnose`.
+    """
+    if not traces:
+        raise SettingsError("nothing to diagnose: name at least one chain")
+    names = [name for name in traces[0] if name != "sweep" and all(name in trace for trace in traces)]
+    return {name: diagnose([trace[name] for trace in traces], burn_in=burn_in) for name in names}
+
+
+def _split_rhat(values: np.ndarray) -> float:
+    """Rank-normalised split R̂ of chains × sweeps."""
+    if values.size == 0 or _is_constant(values):
+        return math.nan
+    if _are_stuck(values):
+        return math.inf
+    return _by_arviz("rhat", _at_least_two(values))
+
+
+def _effective_size(values: np.ndarray) -> float:
+    """Effective sample size of chains × sweeps."""
+    return math.nan if _is_constant(values) else _by_arviz("ess", values)
+
+
+def _at_least_two(values: np.ndarray) -> np.ndarray:
+    """The chains; of a single chain its halves, an odd sweep at the beginning left out."""
+    if len(values) > 1:
+        return values
+    return values[0, values.shape[1] % 2 :].reshape(2, -1)
+
+
+def _is_constant(values: np.ndarray) -> bool:
+    return bool(np.all(values == values.flat[0]))
+
+
+def _are_stuck(values: np.ndarray) -> bool:
+    """Whether no chain moves at all, at places that are not all the same."""
+    return len(values) > 1 and bool(np.all(values == values[:, :1]))
+
+
+def _by_arviz(name: str, values: np.ndarray) -> float:
+    from arviz_stats.base import array_stats  # Takes a second to import.
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return float(getattr(array_stats, name)(values))

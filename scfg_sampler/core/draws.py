@@ -1,0 +1,64 @@
+"""Every random decision a kernel may take.
+
+Kernels call these through the module (`draws.categorical(rng, …)`), never the generator itself. Compiled
+and interpreted draws from the same `numpy.random.Generator` are bit-identical, and the enumeration tests
+replace these functions to follow every outcome in turn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from scfg_sampler.core.jit import compiled
+
+__all__ = ["bernoulli", "categorical", "log_categorical", "uniform_index"]
+
+
+@compiled
+def uniform_index(rng: np.random.Generator, size: int) -> int:
+    """An integer in [0, size), each with the same probability; no draw is made when size is 1."""
+    if size == 1:
+        return 0
+    return min(int(rng.random() * size), size - 1)
+
+
+@compiled
+def bernoulli(rng: np.random.Generator, prob: float) -> bool:
+    """True with probability `prob`, in [0, 1]."""
+    return rng.random() < prob
+
+
+@compiled
+def categorical(rng: np.random.Generator, weights: np.ndarray, size: int) -> int:
+    """An index i < size with probability weights[i] / Σ weights[:size].
+
+    weights : float64, shape (≥ size,), non-negative with a positive sum.
+    """
+    total = 0.0
+    for i in range(size):
+        total += weights[i]
+    threshold = rng.random() * total
+    last = 0
+    for i in range(size):
+        if weights[i] > 0.0:
+            last = i
+            threshold -= weights[i]
+            if threshold < 0.0:
+                return i
+    return last  # Rounding may leave a last crumb of the threshold.
+
+
+@compiled
+def log_categorical(rng: np.random.Generator, log_weights: np.ndarray, size: int) -> int:
+    """An index i < size with probability proportional to exp(log_weights[i]). Overwrites log_weights.
+
+    log_weights : float64, shape (≥ size,); after the call, the weights relative to the largest.
+    """
+    top = log_weights[0]
+    for i in range(1, size):
+        top = max(top, log_weights[i])
+    for i in range(size):
+        log_weights[i] = math.exp(log_weights[i] - top)
+    return categorical(rng, log_weights, size)

@@ -1,0 +1,127 @@
+"""Reading and writing text so that errors name the line and nothing is ever half written.
+
+Lines end with a line feed and nothing else: U+2028 or a carriage return inside a line is text. Gzip is
+recognised by content on reading and by the suffix `.gz` on writing. "-" is standard input or output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import io
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from scfg_sampler.errors import InputError
+
+__all__ = ["atomic_output", "atomic_path", "file_digest", "read_lines", "require_file"]
+
+PathLike = str | os.PathLike[str]
+
+
+def read_lines(path: PathLike) -> Iterator[str]:
+    """The lines of a text file, without their line ends.
+
+    Raises
+    ------
+    InputError
+        The file is missing, is a directory, is a truncated or damaged gzip file, or is not UTF-8; the
+        last two name the line.
+    """
+    line = 0
+    with _open_bytes(path) as stream:
+        try:
+            for line, raw in enumerate(stream, start=1):  # noqa: B007
+                yield raw.decode("utf-8").removesuffix("\n")
+        except UnicodeDecodeError as error:
+            found = f"byte {error.object[error.start]:#04x} at column {error.start + 1} is not UTF-8"
+            raise InputError(path, line, found, "Convert the file to UTF-8") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            found = f"the gzip data is damaged or ends too early ({error})"
+            raise InputError(path, line + 1, found, "Copy or download the file again") from None
+
+
+def require_file(path: PathLike) -> None:
+    """Raise an InputError if the path cannot be opened for reading, before any work is done."""
+    if str(path) != "-":
+        with _open_file(path):
+            pass
+
+
+@contextlib.contextmanager
+def atomic_output(path: PathLike, *, binary: bool = False) -> Iterator[IO]:
+    """A stream that becomes the file when the block ends without an exception.
+
+    Until then an older file of that name stays as it is. Text is UTF-8 with line feeds; names ending
+    in `.gz` are compressed, without a time stamp, so equal content gives equal bytes.
+    """
+    if str(path) == "-":
+        yield sys.stdout.buffer if binary else sys.stdout
+        sys.stdout.flush()
+        return
+    with atomic_path(path) as temporary, open(temporary, "wb") as raw, contextlib.ExitStack() as stack:
+        stream: IO = raw
+        if str(path).endswith(".gz"):
+            zipped = gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=4, mtime=0)
+            stack.enter_context(zipped)
+            stream = stack.enter_context(io.BufferedWriter(zipped, 1 << 18))
+        if not binary:
+            stream = stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8", newline="\n"))
+        yield stream
+
+
+@contextlib.contextmanager
+def atomic_path(path: PathLike) -> Iterator[Path]:
+    """A temporary path beside `path` that is renamed to it when the block ends without an exception."""
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise InputError(path, None, f"cannot be written ({error.strerror})") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def file_digest(path: PathLike) -> str:
+    """SHA-256 of a file's uncompressed text, so that a corpus and its gzipped copy agree."""
+    digest = hashlib.sha256()
+    with _open_bytes(path) as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _open_file(path: PathLike) -> io.FileIO:
+    try:
+        return open(path, "rb", buffering=0)
+    except IsADirectoryError:
+        raise InputError(path, None, "is a directory", "Name a file") from None
+    except OSError as error:
+        raise InputError(path, None, f"cannot be read ({error.strerror})", "Check the name") from None
+
+
+@contextlib.contextmanager
+def _open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
+    raw: Any = sys.stdin.buffer if str(path) == "-" else io.BufferedReader(_open_file(path), 1 << 18)
+    with raw:
+        if raw.peek(2)[:2] == b"\x1f\x8b":
+            with gzip.GzipFile(fileobj=raw) as unzipped:
+                yield io.BufferedReader(unzipped, 1 << 18)
+        else:
+            yield raw

@@ -1,0 +1,254 @@
+"""Compile flags, the kernel cache and dispatch by type: the only import of numba's decorators.
+
+These decorators cover every compiled function of the project:
+
+`kernel`
+    A function called from Python. Compiled on first use and cached on disk.
+`compiled`, `inlined`
+    A function called from kernels. Compiled as a part of them, never cached on its own.
+`by_type`
+    A function with one implementation per type of its first argument, resolved when the caller is
+    compiled. This is how a model plugs into a sweep that is written once; functions passed as arguments
+    would defeat the cache.
+
+The fact a newcomer would get wrong: numba's own cache looks at the file a kernel is written in, not at
+the files it imports, and so serves stale code after an edit elsewhere. Here every kernel is cached in a
+directory named by a digest of its module *and of everything that module imports* from the project, plus
+the versions of numba and Python. An edit anywhere below a kernel recompiles it; an edit elsewhere does
+not. A kernel must therefore live in a module that imports the implementations it dispatches to.
+
+With `NUMBA_DISABLE_JIT=1` in the environment all of them leave functions as plain Python. Set
+`SCFG_SAMPLER_CACHE` to move the cache from its place under the user's cache directory.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    overload,
+    register_model,
+)
+
+__all__ = [
+    "ENABLED",
+    "by_reference",
+    "by_type",
+    "cache_directory",
+    "compiled",
+    "inlined",
+    "kernel",
+    "source_digest",
+]
+
+ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+_CONFIG: Any = numba.config
+_FLAGS: Any = {"nogil": True, "error_model": "numpy"}
+_PROJECT = Path(__file__).resolve().parents[2]
+_IMPORT = re.compile(
+    r"^\s*(?:from\s+((?:scfg_sampler|decoder|monolingual)[\w.]*)\s+import\s+(\([\w,\s]*\)|[\w, \t]*)"
+    r"|import\s+((?:scfg_sampler|decoder|monolingual)[\w.]*))",
+    re.MULTILINE,
+)
+
+
+def kernel(function: Callable) -> Any:
+    """The function compiled, releasing the interpreter lock, its machine code cached on disk."""
+    if not ENABLED:
+        return function
+    dispatcher = numba.njit(**_FLAGS)(function)
+    before = _CONFIG.CACHE_DIR
+    _CONFIG.CACHE_DIR = str(cache_directory(function.__module__))
+    try:
+        dispatcher.enable_caching()
+    finally:
+        _CONFIG.CACHE_DIR = before
+    return dispatcher
+
+
+def compiled(function: Callable) -> Any:
+    """The function compiled as a part of the kernels that call it."""
+    return numba.njit(**_FLAGS)(function) if ENABLED else function
+
+
+def inlined(function: Callable) -> Any:
+    """`compiled`, and placed bodily into its callers.
+
+    A call hands over every array of its NamedTuples word by word; in the sampler's inner functions that
+    cost four times the work itself.
+    """
+    return numba.njit(forceinline=True, **_FLAGS)(function) if ENABLED else function
+
+
+def by_type(stub: Callable) -> Any:
+    """A function whose implementation is chosen by the NamedTuple type of its first argument.
+
+    Register implementations with `@name.register(Type)`; each has the stub's parameters. Calling it
+    for a type without implementation is a TypeError (interpreted) or a typing error (compiled).
+    """
+    implementations: dict[type, Callable] = {}
+
+    @functools.wraps(stub)
+    def dispatch(first, *rest):
+        try:
+            implementation = implementations[type(first)]
+        except KeyError:
+            raise TypeError(f"{stub.__name__} has no implementation for {type(first).__name__}") from None
+        return implementation(first, *rest)
+
+    def register(cls: type) -> Callable:
+        def add(implementation: Callable) -> Callable:
+            implementations[cls] = implementation
+            return implementation
+
+        return add
+
+    dispatch.register = register  # type: ignore[attr-defined]
+    if ENABLED:
+
+        def resolve(first, *rest):
+            return implementations.get(getattr(first, "instance_class", None))  # type: ignore[arg-type]
+
+        overload(dispatch, strict=False, jit_options=_FLAGS)(resolve)
+    return dispatch
+
+
+class _Reference(types.Type):
+    """The numba type of what `by_reference` makes of a NamedTuple."""
+
+    def __init__(self, target: Any):
+        self.target = target
+        self.instance_class = target.instance_class
+        super().__init__(name=f"Reference({target})")
+
+
+@register_model(_Reference)
+class _ReferenceModel(models.OpaqueModel):
+    """A pointer."""
+
+
+@infer_getattr
+class _ReferenceFields(AttributeTemplate):
+    key = _Reference
+
+    def generic_resolve(self, reference, name):  # type: ignore[override]
+        fields = reference.target.fields
+        return list(reference.target)[fields.index(name)] if name in fields else None
+
+
+@lower_getattr_generic(_Reference)
+def _load_field(context, builder, reference, value, name):
+    at = reference.target.fields.index(name)
+    struct = builder.bitcast(value, context.get_value_type(reference.target).as_pointer())
+    field = builder.load(cgutils.gep_inbounds(builder, struct, 0, at))
+    return impl_ret_borrowed(context, builder, list(reference.target)[at], field)
+
+
+def _without_owner(context, builder, kind, value):
+    """The same array, or tuple of arrays, with no one to count references for."""
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        for at, part in enumerate(kind):  # type: ignore[arg-type, var-annotated]
+            inner = _without_owner(context, builder, part, builder.extract_value(value, at))
+            value = builder.insert_value(value, inner, at)
+    return value
+
+
+@intrinsic
+def _by_reference(typing_context, value):
+    def generate(context, builder, signature, arguments):
+        bare = _without_owner(context, builder, signature.args[0], arguments[0])
+        place = cgutils.alloca_once_value(builder, bare)
+        return builder.bitcast(place, cgutils.voidptr_t)
+
+    return _Reference(value)(value), generate
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+by_reference: Any = _by_reference if ENABLED else _itself
+"""`by_reference(value)` is the NamedTuple itself to whoever reads its fields, but a single pointer to pass.
+
+A NamedTuple of arrays is handed over word by word, nearly a hundred of them, and every use of an array
+raises and lowers its reference count, atomically: together that took four fifths of a sweep, and as much of
+the time to compile it. A kernel says `work = by_reference(work)` first, before any loop. The reference is
+valid
+until the kernel returns, and its arrays must be held by the kernel's caller, as arguments are.
+"""
+
+
+@functools.cache
+def cache_directory(module: str) -> Path:
+    """Where the kernels of a module are cached; created if need be.
+
+    Falls back to a directory of the user's under the system's temporary one where the usual place
+    cannot be written.
+    """
+    name = f"{module}-{source_digest(module)}"
+    cache_home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    places = [os.environ.get("SCFG_SAMPLER_CACHE"), os.path.join(cache_home, "scfg-sampler")]
+    places.append(os.path.join(tempfile.gettempdir(), f"scfg-sampler-{os.getuid()}"))
+    for place in filter(None, places):
+        directory = Path(place) / name
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(directory, os.W_OK):
+            return directory
+    return Path(tempfile.mkdtemp(prefix="scfg-sampler-"))
+
+
+@functools.cache
+def source_digest(module: str) -> str:
+    """Twelve hexadecimal digits that change when a module, or a project module below it, changes."""
+    seen: dict[str, Path] = {}
+    _collect(module, seen)
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
+    for name in sorted(seen):
+        digest.update(name.encode() + b"\0" + seen[name].read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _collect(module: str, seen: dict[str, Path]) -> None:
+    path = _source_file(module)
+    if path is None or module in seen:
+        return
+    seen[module] = path
+    for origin, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        base = origin or plain
+        _collect(base, seen)
+        for name in re.findall(r"\w+", names):
+            _collect(f"{base}.{name}", seen)
+
+
+def _source_file(module: str) -> Path | None:
+    stem = _PROJECT.joinpath(*module.split("."))
+    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if path.is_file():
+            return path
+    return None

@@ -1,0 +1,169 @@
+"""Word-aligned parallel text in flat arrays.
+
+Line k of the two texts and of the alignment belong together; an empty line is a sentence without words, or
+without links, and keeps its number, so that sentence k is line k + 1 everywhere. Alignments are in Pharaoh
+format: `i-j` says that source word i, counted from 0, is linked to target word j. The fact a newcomer would
+get wrong: the source is always the first number, whatever direction the aligner ran in.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from array import array
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.vocabulary import Vocabulary, split_words
+from scfg_sampler.errors import AlignmentError, InputError
+
+__all__ = ["ParallelCorpus", "parse_links", "read_alignment", "read_corpus", "read_text"]
+
+
+class ParallelCorpus(NamedTuple):
+    """Sentence pairs and their word alignments; sentence s owns `start[s]:start[s + 1]` of each array.
+
+    source_vocabulary, target_vocabulary : Vocabulary
+    source_start, target_start, link_start : int64, shape (S + 1,)
+    source, target : int32, word ids
+    links : int32, shape (L, 2), (source position, target position), sorted and unique within a sentence
+    """
+
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    source_start: np.ndarray
+    source: np.ndarray
+    target_start: np.ndarray
+    target: np.ndarray
+    link_start: np.ndarray
+    links: np.ndarray
+
+    @property
+    def num_sentences(self) -> int:
+        return len(self.source_start) - 1
+
+
+def read_corpus(source: PathLike, target: PathLike, alignment: PathLike) -> ParallelCorpus:
+    """The sentence pairs of three files.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or is not UTF-8 (with the line), or the files differ in their number of lines.
+    AlignmentError
+        A link is malformed or points outside its sentence; file and line are named.
+    """
+    source_vocabulary, source_start, source_words = read_text(source)
+    target_vocabulary, target_start, target_words = read_text(target)
+    link_start, links = read_alignment(alignment)
+    starts = ((source, source_start), (target, target_start), (alignment, link_start))
+    for (path, start), (other, other_start) in itertools.combinations(starts, 2):
+        _require_equal_lines(path, len(start) - 1, other, len(other_start) - 1)
+    _require_links_inside(alignment, link_start, links, source_start, target_start)
+    return ParallelCorpus(
+        source_vocabulary,
+        target_vocabulary,
+        source_start,
+        source_words,
+        target_start,
+        target_words,
+        link_start,
+        links,
+    )
+
+
+def read_text(
+    path: PathLike, vocabulary: Vocabulary | None = None
+) -> tuple[Vocabulary, np.ndarray, np.ndarray]:
+    """The words of a text: a vocabulary (the given one, extended), offsets int64 (S + 1,), ids int32."""
+    vocabulary = Vocabulary() if vocabulary is None else vocabulary
+    words, start = array("i"), array("q", [0])
+    for line in read_lines(path):
+        words.extend(vocabulary.add_all(split_words(line)))
+        start.append(len(words))
+    return vocabulary, np.array(start, np.int64), np.array(words, np.int32)
+
+
+def read_alignment(path: PathLike) -> tuple[np.ndarray, np.ndarray]:
+    """The links of a Pharaoh file: offsets int64 (S + 1,) and int32 (L, 2), sorted and unique per line."""
+    numbers, start = array("q"), array("q", [0])
+    for line, text in enumerate(read_lines(path), start=1):
+        numbers.extend(_link_numbers(text, path, line))
+        start.append(len(numbers) // 2)
+    offsets = np.array(start, np.int64)
+    links = np.array(numbers, np.int64).reshape(-1, 2)
+    if len(links) and links.max() > _MAX_POSITION:
+        at = int(np.argmax(links.max(axis=1) > _MAX_POSITION))
+        line = int(np.searchsorted(offsets, at, side="right"))
+        raise AlignmentError(path, line, f"link {links[at, 0]}-{links[at, 1]} cannot be right", _COUNTED)
+    return _sort_links(offsets, links)
+
+
+def parse_links(text: str, path: object = None, line: int | None = None) -> list[tuple[int, int]]:
+    """The links of one line, in the line's order; an AlignmentError names `path` and `line`.
+
+    >>> parse_links("0-0 2-1")
+    [(0, 0), (2, 1)]
+    """
+    numbers = iter(_link_numbers(text, path, line))
+    return list(zip(numbers, numbers, strict=True))
+
+
+_MAX_POSITION = 2**31 - 1
+_LINK = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
+_LINE = re.compile(r"[ \t]*(?:[0-9]{1,18}-[0-9]{1,18}(?:[ \t]+|\r?\Z))*\r?")
+_COUNTED = "Alignments are source-target pairs counted from 0; were the two languages swapped?"
+
+
+def _link_numbers(text: str, path: object, line: int | None) -> Iterator[int]:
+    if _LINE.fullmatch(text):
+        return map(int, text.replace("-", " ").split())
+    wrong = next(word for word in split_words(text) if not _LINK.fullmatch(word))
+    raise AlignmentError(
+        path, line, f"{wrong!r} is not a link", "Expected pairs such as 0-0 2-1, counted from 0"
+    )
+
+
+def _sort_links(offsets: np.ndarray, links: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same links sorted within each line, without repetitions."""
+    sentence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    first, second = links[:, 0], links[:, 1]
+    same = sentence[1:] == sentence[:-1]
+    ahead = (first[1:] > first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] > second[:-1]))
+    if np.all(ahead | ~same):
+        return offsets, np.ascontiguousarray(links, np.int32)
+    rows = np.unique(np.column_stack([sentence, links]), axis=0)
+    counts = np.bincount(rows[:, 0], minlength=len(offsets) - 1)
+    return np.concatenate([[0], np.cumsum(counts)]), np.ascontiguousarray(rows[:, 1:], np.int32)
+
+
+def _require_equal_lines(path: object, lines: int, other: object, other_lines: int) -> None:
+    if lines != other_lines:
+        short, fewer, long, more = (
+            (path, lines, other, other_lines) if lines < other_lines else (other, other_lines, path, lines)
+        )
+        found = f"ends after {fewer} lines, but {long} has {more}"
+        raise InputError(short, fewer + 1, found, "Line k of all three files must belong together")
+
+
+def _require_links_inside(
+    path: object,
+    link_start: np.ndarray,
+    links: np.ndarray,
+    source_start: np.ndarray,
+    target_start: np.ndarray,
+) -> None:
+    sentence = np.repeat(np.arange(len(link_start) - 1), np.diff(link_start))
+    lengths = np.column_stack([np.diff(source_start), np.diff(target_start)])[sentence]
+    outside = links >= lengths
+    if outside.any():
+        at = int(np.argmax(outside.any(axis=1)))
+        side = int(np.argmax(outside[at]))
+        found = (
+            f"link {links[at, 0]}-{links[at, 1]} points past the end of a {lengths[at, side]}-word "
+            f"{('source', 'target')[side]} sentence"
+        )
+        raise AlignmentError(path, int(sentence[at]) + 1, found, _COUNTED)

@@ -1,0 +1,208 @@
+"""cdec's and Joshua's tables: `[X] ||| source ||| target ||| features ||| alignment`.
+
+=============  ====================================  =======================================
+ours           cdec                                  Joshua (names of Thrax)
+=============  ====================================  =======================================
+LogForward     EgivenFCoherent = −log10 P            e_given_f_phrase = −ln P
+LogBackward    FgivenECoherent = −log10 P            f_given_e_phrase = −ln P
+LexForward     LexEgivenF = −log10 lex               e_given_f_lex = −ln lex
+LexBackward    LexFgivenE = −log10 lex               f_given_e_lex = −ln lex
+LogCount       CountEF = log10(1 + count)            count = the count itself
+TargetWords    TargetWords                           target_word_count
+Abstract       Abstract                              abstract
+=============  ====================================  =======================================
+
+Other features keep name and value. cdec's own lexical features, MaxLexEgivenF and MaxLexFgivenE, are read as
+ours although they take the best translation of a word where we take the mean over its links; Thrax's
+`rarity`, exp(1 − count), is read as the count where `count` is missing. Features without a name are called
+PhraseModel_0, PhraseModel_1, … as cdec does.
+
+Words: cdec's are escaped as in the native format; Joshua writes `-lsb-`, `-rsb-` and `-pipe-` for `[`, `]`
+and `|`, and white space and control characters as `&#N;`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.formats.escapes import escapes
+from scfg_sampler.formats.tables import log, shortest
+from scfg_sampler.rule_table import RuleTable, text_order
+from scfg_sampler.rule_text import (
+    Rule,
+    escape,
+    parse_alignment,
+    parse_number,
+    parse_source,
+    parse_target,
+    require,
+    split_fields,
+    unescape,
+)
+
+__all__ = ["DENSE", "Writer", "parser", "writer"]
+
+DENSE = (
+    "LogForward",
+    "LogBackward",
+    "LexForward",
+    "LexBackward",
+    "LogCount",
+    "TargetWords",
+    "Abstract",
+)
+"""The order of Joshua's features without names; any others follow in the table's order."""
+
+_LN10 = math.log(10.0)
+_OTHER_LABEL = re.compile(r"\[(?!X[,\]]|[0-9]+\])[^\s\[\],]+(?:,[0-9]+)?\]")
+
+
+class Meaning(NamedTuple):
+    """What a feature is called elsewhere, and how its values go there and back."""
+
+    name: str
+    there: Callable[[float], float]
+    back: Callable[[float], float]
+
+
+def _negated_log10(name: str) -> Meaning:
+    return Meaning(name, lambda value: 0.0 - value / _LN10, lambda value: 0.0 - value * _LN10)
+
+
+def _negated(name: str) -> Meaning:
+    return Meaning(name, lambda value: 0.0 - value, lambda value: 0.0 - value)
+
+
+def _same(name: str) -> Meaning:
+    return Meaning(name, float, float)
+
+
+_CDEC = {
+    "LogForward": _negated_log10("EgivenFCoherent"),
+    "LogBackward": _negated_log10("FgivenECoherent"),
+    "LexForward": _negated_log10("LexEgivenF"),
+    "LexBackward": _negated_log10("LexFgivenE"),
+    "LogCount": Meaning(
+        "CountEF",
+        lambda value: math.log1p(math.exp(value)) / _LN10,
+        lambda value: round(log(math.expm1(value * _LN10)), 11),
+    ),
+}
+_JOSHUA = {
+    "LogForward": _negated("e_given_f_phrase"),
+    "LogBackward": _negated("f_given_e_phrase"),
+    "LexForward": _negated("e_given_f_lex"),
+    "LexBackward": _negated("f_given_e_lex"),
+    "LogCount": Meaning("count", math.exp, log),
+    "TargetWords": _same("target_word_count"),
+    "Abstract": _same("abstract"),
+}
+_MEANINGS = {"cdec": _CDEC, "joshua": _JOSHUA}
+_ALSO = {
+    "cdec": {
+        "MaxLexEgivenF": ("LexForward", _CDEC["LexForward"].back),
+        "MaxLexFgivenE": ("LexBackward", _CDEC["LexBackward"].back),
+    },
+    "joshua": {},
+}
+_COUNTED = ("TargetWords", "Abstract", "target_word_count", "abstract")  # Known from the rule itself.
+
+_escape_joshua, _unescape_joshua = escapes(
+    r"-(?=(?:lsb|rsb|pipe)[-\[\]|])", {"[": "-lsb-", "]": "-rsb-", "|": "-pipe-"}
+)
+_SPELL = {"cdec": (escape, unescape), "joshua": (_escape_joshua, _unescape_joshua)}
+
+
+def parser(file_format: str, dense: bool) -> Callable[[str], Rule | str]:
+    """A function from a line to its rule, or to the reason why it is left out; raises RuleProblem.
+
+    dense : features without names are in the order of DENSE, and not PhraseModel_k
+    """
+    names = {meaning.name: (ours, meaning.back) for ours, meaning in _MEANINGS[file_format].items()}
+    names.update(_ALSO[file_format])
+    if dense:
+        order = (_MEANINGS[file_format].get(name, _same(name)) for name in DENSE)
+        names.update((f"PhraseModel_{k}", names.get(m.name, (m.name, m.back))) for k, m in enumerate(order))
+    spelled = _SPELL[file_format][1]
+
+    def parse(line: str) -> Rule | str:
+        fields = split_fields(line)
+        require(4 <= len(fields) <= 5, f"has {len(fields)} fields instead of 4 or 5")
+        lhs = " ".join(fields[0])
+        require(re.fullmatch(r"\[[^\s\[\],]+\]", lhs), f"left-hand side is {lhs!r} instead of [X]")
+        if lhs != "[X]" or any(map(_OTHER_LABEL.fullmatch, fields[1] + fields[2])):
+            return "rules with nonterminals other than X"
+        source, order = parse_source(fields[1], spelled)
+        target = parse_target(fields[2], order, spelled)
+        alignment = parse_alignment(fields[4], source, target) if len(fields) == 5 else ()
+        return Rule(source, target, _features(fields[3], names), alignment)
+
+    return parse
+
+
+class Writer(NamedTuple):
+    """How rules are written in one of the two formats."""
+
+    meanings: dict[str, Meaning]
+    spell: Callable[[str], str]
+    dense: tuple[str, ...]
+
+    def format(self, rule: Rule) -> str:
+        """The line of a rule."""
+        spell = self.spell
+        sides = [" ".join(spell(x) if isinstance(x, str) else f"[X,{-x}]" for x in side) for side in rule[:2]]
+        if self.dense:
+            named = [self._number(name, rule.features.get(name, 0.0)) for name in self.dense]
+        else:
+            named = [
+                f"{self.meanings[name].name if name in self.meanings else name}={self._number(name, value)}"
+                for name, value in rule.features.items()
+            ]
+        fields = ["[X]", *sides, " ".join(named)]
+        if rule.alignment:
+            fields.append(" ".join(f"{i}-{j}" for i, j in rule.alignment))
+        return " ||| ".join(fields)
+
+    def order(self, table: RuleTable) -> np.ndarray:
+        """The rows of the table in the order of their lines."""
+        return text_order(table, self.spell)
+
+    def _number(self, name: str, value: float) -> str:
+        return _spelled_number(self.meanings.get(name), value)
+
+
+def writer(file_format: str, feature_names: tuple[str, ...], dense: bool) -> Writer:
+    """The writer of a format; `dense` writes features without names, ours first, in the order of DENSE."""
+    columns = (*DENSE, *(name for name in feature_names if name not in DENSE)) if dense else ()
+    return Writer(_MEANINGS[file_format], _SPELL[file_format][0], columns)
+
+
+@lru_cache(maxsize=1 << 16)
+def _spelled_number(meaning: Meaning | None, value: float) -> str:
+    return f"{value:.7g}" if meaning is None else shortest(value, meaning.there, meaning.back)
+
+
+def _features(tokens: list[str], names: dict[str, tuple[str, Callable[[float], float]]]) -> dict[str, float]:
+    features: dict[str, float] = {}
+    unnamed = 0
+    for token in tokens:
+        name, equals, text = token.rpartition("=")
+        if not equals:
+            name = f"PhraseModel_{unnamed}"
+            unnamed += 1
+        value = parse_number(text)
+        require(abs(value) < 3.4e38, f"feature {token!r} is not a finite number")
+        if name in _COUNTED:
+            continue
+        ours, back = names.get(name, (name, float))
+        if ours not in features:
+            features[ours] = back(value)
+    if "rarity" in features and "LogCount" not in features:
+        features["LogCount"] = log(1.0 - log(features["rarity"]))
+    return features

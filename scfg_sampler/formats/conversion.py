@@ -1,0 +1,135 @@
+"""Tables in any decoder's format into tables in any other.
+
+A table is read into a `RuleTable` and written from one, so every format converts into every other. Features
+are renamed and rescaled to what each decoder calls them; those it has no name for keep ours. What a format
+cannot hold is counted and reported, never dropped in silence. The fact a newcomer would get wrong: the
+numbers mean the same everywhere only after rescaling; cdec writes base-10 logarithms, Moses plain
+probabilities, Joshua negated natural logarithms, Travatar and we natural logarithms.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.errors import RuleTableError, SettingsError
+from scfg_sampler.formats import bracketed, moses, travatar
+from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
+from scfg_sampler.rule_table import RuleTable, read_rule_table, write_rule_table
+from scfg_sampler.rule_text import RuleProblem
+
+__all__ = ["FORMATS", "PLAIN", "Spelling", "detect_format", "read_table", "write_table"]
+
+FORMATS = ("native", "cdec", "moses", "joshua", "travatar")
+
+_THRAX = ("e_given_f_phrase=", "f_given_e_phrase=", "rarity=", "phrase_penalty=", "lexical=")
+
+
+class Spelling(NamedTuple):
+    """Choices within a format.
+
+    escaped : bool
+        Moses: the words of the text are already escaped as its tokeniser does; leave them.
+    dense : bool
+        Joshua: features without names, in the order of `bracketed.DENSE`.
+    """
+
+    escaped: bool = False
+    dense: bool = False
+
+
+PLAIN = Spelling()
+
+
+def read_table(
+    path: PathLike, file_format: str | None = None, spelling: Spelling = PLAIN
+) -> tuple[RuleTable, Counter]:
+    """The table of a file, and how many rules and features were left out, by reason.
+
+    Parameters
+    ----------
+    path : "-" is standard input, which must then be given a format
+    file_format : one of FORMATS, or None to look at the first rule
+    spelling : Spelling
+
+    Raises
+    ------
+    RuleTableError
+        A line is not a rule of the format; file and line are named.
+    """
+    file_format = file_format or detect_format(path)
+    _check(file_format)
+    losses: Counter = Counter()
+    if file_format == "native":
+        return read_rule_table(path), losses
+    parse = _parser(file_format, spelling)
+    builder = TableBuilder()
+    signature = ""
+    for line, text in enumerate(read_lines(path), start=1):
+        if text.startswith("#"):
+            signature = text[1:].strip() if line == 1 else signature
+        elif text.strip(" \t\r"):
+            try:
+                rule = parse(text)
+            except RuleProblem as problem:
+                raise RuleTableError(path, line, *problem.args) from None
+            if isinstance(rule, str):
+                losses[rule] += 1
+            else:
+                builder.add(rule)
+    return builder.table(signature), losses
+
+
+def write_table(table: RuleTable, path: PathLike, file_format: str, spelling: Spelling = PLAIN) -> Counter:
+    """Write the table in a format, sorted as its decoder expects; what was lost, by reason."""
+    _check(file_format)
+    losses: Counter = Counter()
+    if file_format == "native":
+        write_rule_table(table, path)
+    elif file_format in ("cdec", "joshua"):
+        writer = bracketed.writer(file_format, table.feature_names, spelling.dense)
+        header = f"# {table.signature}" if file_format == "cdec" and table.signature else None
+        write_lines(path, header, map(writer.format, iterate_rules(table, writer.order(table))))
+    elif file_format == "moses":
+        moses_writer = moses.Writer(spelling.escaped, losses)
+        write_lines(path, None, map(moses_writer.format, iterate_rules(table, moses_writer.order(table))))
+    else:
+        write_lines(path, None, map(travatar.format_rule, iterate_rules(table, travatar.order(table))))
+    return losses
+
+
+def detect_format(path: PathLike) -> str:
+    """The format of a file by its first rule; a RuleTableError if it looks like none of them."""
+    if str(path) == "-":
+        raise SettingsError("the format of standard input cannot be looked up; give --from")
+    for line, text in enumerate(read_lines(path), start=1):
+        if text.startswith("#") or not text.strip(" \t\r"):
+            continue
+        fields = text.split(" ||| ")
+        if len(fields) >= 3:
+            if fields[0].startswith("[") and fields[0].endswith("]") and " " not in fields[0]:
+                names = fields[3] if len(fields) > 3 else ""
+                if "LogForward=" in names:
+                    return "native"
+                thrax = any(name in names for name in _THRAX)
+                return "joshua" if thrax or (names and "=" not in names) else "cdec"
+            if fields[0].endswith(" @ X") or " @ " in fields[0]:
+                return "travatar"
+            if fields[0].endswith("]"):
+                return "moses"
+        raise RuleTableError(path, line, "looks like no rule table we know", "Give its format with --from")
+    return "native"
+
+
+def _parser(file_format: str, spelling: Spelling):
+    if file_format in ("cdec", "joshua"):
+        return bracketed.parser(file_format, spelling.dense)
+    if file_format == "moses":
+        return moses.parser(spelling.escaped)
+    return travatar.parse_rule
+
+
+def _check(file_format: str) -> None:
+    if file_format not in FORMATS:
+        raise SettingsError(f"format {file_format!r} is unknown; choose {', '.join(FORMATS)}")

@@ -1,0 +1,47 @@
+"""Reversible spellings of words, one per format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+__all__ = ["escapes"]
+
+_ALWAYS = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]|\A\Z"
+
+
+def escapes(
+    special: str, names: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], str], Callable[[str], str]]:
+    """A function that escapes words and its inverse.
+
+    A character with a name is written as its name; white space, control characters and what `special`
+    matches are written `&#N;`, N the code point, or `&#;` for an empty word; and so is the `&` of text that
+    looks like one of these.
+
+    special : regular expression for single characters
+    names : character to name
+
+    >>> escape, unescape = escapes("x", {"<": "&lt;"})
+    >>> escape("<x&#120;"), unescape(escape("<x&#120;"))
+    ('&lt;&#120;&#38;#120;', '<x&#120;')
+    """
+    names = names or {}
+    characters = {name: character for character, name in names.items()}
+    named = "|".join(map(re.escape, characters))
+    written = re.compile(f"{named}|&#[0-9]{{0,7}};" if named else "&#[0-9]{0,7};")
+    parts = [_ALWAYS, r"&(?=#[0-9]{0,7};)", special, *map(re.escape, names)]
+    pattern = re.compile("|".join(part for part in parts if part))
+
+    def spell(match: re.Match[str]) -> str:
+        character = match[0]
+        return names.get(character) or f"&#{ord(character) if character else ''};"
+
+    def read(match: re.Match[str]) -> str:
+        text = match[0]
+        if text in characters:
+            return characters[text]
+        code = int(text[2:-1] or -1)
+        return "" if code < 0 else chr(code) if code <= 0x10FFFF else text
+
+    return lambda word: pattern.sub(spell, word), lambda text: written.sub(read, text)

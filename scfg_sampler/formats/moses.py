@@ -1,0 +1,165 @@
+"""Moses' hierarchical rule tables.
+
+`source [X] ||| target [X] ||| scores ||| alignment ||| counts ||| sparse ||| properties`: nonterminals are
+`[X][X]` on both sides and paired by the alignment alone, whose positions count them. The scores are plain
+probabilities, φ(f|e) lex(f|e) φ(e|f) lex(e|f), that is the exponentials of LogBackward, LexBackward,
+LogForward and LexForward; the counts are those of the target side, the source side and the rule.
+`TargetWords` and `Abstract` are not written, as they are known from the rule; all other features go to the
+sparse field with name and value unchanged.
+
+In words, `| [ ] < > & ' "` are escaped as Moses' own tokeniser does it, and white space and control
+characters as `&#N;`. The fact a newcomer would get wrong: text that went through that tokeniser is escaped
+already, and must not be escaped again; say so with `escaped`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from scfg_sampler.formats.escapes import escapes
+from scfg_sampler.formats.tables import log, marginals, shortest_exp
+from scfg_sampler.rule_table import RuleTable, text_order
+from scfg_sampler.rule_text import Rule, parse_number, require, split_fields
+
+__all__ = ["Writer", "parser"]
+
+_SCORES = ("LogBackward", "LexBackward", "LogForward", "LexForward")
+_NOT_SPARSE = (*_SCORES, "LogCount", "TargetWords", "Abstract")
+_NONTERMINAL = re.compile(r"\[([^\s\[\]]+)\]\[([^\s\[\]]+)\]")
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_OTHER = "rules with nonterminals other than X"
+
+_NAMED = {
+    "&": "&amp;",
+    "|": "&#124;",
+    "<": "&lt;",
+    ">": "&gt;",
+    "'": "&apos;",
+    '"': "&quot;",
+    "[": "&#91;",
+    "]": "&#93;",
+}
+_escape, _unescape = escapes("", _NAMED)
+_guard = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff\[\]|]|\A\Z")
+
+
+def _escape_little(word: str) -> str:
+    """For text that is escaped already: only what would break the line."""
+    return _guard.sub(lambda match: f"&#{ord(match[0]) if match[0] else ''};", word)
+
+
+class Writer:
+    """Writes rules in Moses' format and counts what is lost."""
+
+    def __init__(self, escaped: bool, losses: Counter):
+        self._spell = _escape_little if escaped else _escape
+        self._losses = losses
+
+    def order(self, table: RuleTable) -> np.ndarray:
+        """The rows of the table in the order of their lines."""
+        return text_order(table, self._spell, lambda k: "[X][X]", "[X] |||")
+
+    def format(self, rule: Rule) -> str:
+        """The line of a rule."""
+        spell = self._spell
+        sides = [" ".join(spell(x) if isinstance(x, str) else "[X][X]" for x in side) for side in rule[:2]]
+        pairs = [(i, rule.target.index(x)) for i, x in enumerate(rule.source) if isinstance(x, int)]
+        alignment = " ".join(f"{i}-{j}" for i, j in sorted([*pairs, *rule.alignment]))
+        missing = [name for name in _SCORES if name not in rule.features]
+        if missing:
+            self._losses[f"rules without {', '.join(missing)}, written as probability 1"] += 1
+        scores = " ".join(shortest_exp(rule.features.get(name, 0.0)) for name in _SCORES)
+        count, of_source, of_target = marginals(rule.features)
+        together = shortest_exp(rule.features["LogCount"]) if "LogCount" in rule.features else f"{count:g}"
+        counts = f"{of_target:.6g} {of_source:.6g} {together}"
+        sparse = [f"{name} {value:.7g} " for name, value in rule.features.items() if name not in _NOT_SPARSE]
+        return (
+            f"{sides[0]} [X] ||| {sides[1]} [X] ||| {scores} ||| {alignment} ||| {counts} ||| "
+            f"{''.join(sparse)}|||"
+        )
+
+
+def parser(escaped: bool) -> Callable[[str], Rule | str]:
+    """A function from a line to its rule, or to the reason why it is left out; raises RuleProblem."""
+    spelled: Callable[[str], str] = str if escaped else _unescape
+
+    def parse(line: str) -> Rule | str:
+        fields = split_fields(line)
+        require(len(fields) >= 3, f"has {len(fields)} fields instead of at least 3", _HINT)
+        sides = fields[:2]
+        for side, name in zip(sides, ("source", "target"), strict=True):
+            labelled = side and side[-1][0] == "[" and side[-1][-1] == "]"
+            require(labelled, f"the {name} side has no label", _HINT)
+            require(len(side) > 1, f"the {name} side is empty", _HINT)
+        if any(side[-1] != "[X]" or any(map(_is_other, side)) for side in sides):
+            return _OTHER
+        source, target, alignment = _pair(sides[0][:-1], sides[1][:-1], fields[3] if len(fields) > 3 else [])
+        features = _features(fields)
+        return Rule(
+            tuple(spelled(x) if isinstance(x, str) else x for x in source),
+            tuple(spelled(x) if isinstance(x, str) else x for x in target),
+            features,
+            alignment,
+        )
+
+    return parse
+
+
+_HINT = "Expected source [X] ||| target [X] ||| scores ||| alignment ||| counts ||| sparse ||| properties"
+
+
+def _is_other(token: str) -> bool:
+    match = _NONTERMINAL.fullmatch(token)
+    return match is not None and (match[1], match[2]) != ("X", "X")
+
+
+def _pair(source: list[str], target: list[str], tokens: list[str]):
+    """Both sides with nonterminals numbered in source order, and the links between words."""
+    sides: list[list[str | int]] = [list(source), list(target)]
+    links = []
+    paired = 0
+    for token in sorted(tokens, key=_position):
+        match = _LINK.fullmatch(token)
+        require(match, f"{token!r} is not a link such as 0-0", _HINT)
+        i, j = int(match[1]), int(match[2])  # type: ignore[index]
+        require(i < len(source) and j < len(target), f"link {token} points past the end of the rule", _HINT)
+        both = source[i] == "[X][X]", target[j] == "[X][X]"
+        require(both[0] == both[1], f"link {token} joins a nonterminal and a word", _HINT)
+        if not both[0]:
+            links.append((i, j))
+            continue
+        free = isinstance(sides[0][i], str) and isinstance(sides[1][j], str)
+        require(free, f"link {token} pairs a nonterminal twice", _HINT)
+        paired += 1
+        sides[0][i] = sides[1][j] = -paired
+    unpaired = "[X][X]" in sides[0] or "[X][X]" in sides[1]
+    require(not unpaired, "a nonterminal is not paired by the alignment", _HINT)
+    return tuple(sides[0]), tuple(sides[1]), tuple(sorted(set(links)))
+
+
+def _position(token: str) -> tuple[int, int]:
+    match = _LINK.fullmatch(token)
+    return (int(match[1]), int(match[2])) if match else (-1, -1)
+
+
+def _features(fields: list[list[str]]) -> dict[str, float]:
+    features: dict[str, float] = {}
+    for k, token in enumerate(fields[2]):
+        prob = parse_number(token)
+        require(0.0 <= prob < 3.4e38, f"score {token!r} is not a probability", _HINT)
+        features[_SCORES[k] if k < len(_SCORES) else f"Score_{k}"] = log(prob)
+    if len(fields) > 4 and fields[4]:
+        count = parse_number(fields[4][-1]) if len(fields[4]) == 3 else -1.0
+        require(count >= 0.0, f"{' '.join(fields[4])!r} are not three counts", _HINT)
+        features["LogCount"] = log(count)
+    sparse = fields[5] if len(fields) > 5 else []
+    require(len(sparse) % 2 == 0, "the sparse features are not pairs of name and value", _HINT)
+    for name, text in zip(sparse[::2], sparse[1::2], strict=True):
+        value = parse_number(text)
+        require(abs(value) < 3.4e38, f"sparse feature {name} is not a finite number", _HINT)
+        features[name] = value
+    return features

@@ -1,0 +1,176 @@
+"""Tables from rules one by one, rules from tables, and numbers that come back exactly."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.vocabulary import Vocabulary
+from scfg_sampler.features import FEATURE_NAMES, count_words
+from scfg_sampler.rule_table import RuleTable
+from scfg_sampler.rule_text import Rule
+
+__all__ = [
+    "LEAST_LOG",
+    "TableBuilder",
+    "iterate_rules",
+    "log",
+    "marginals",
+    "shortest",
+    "shortest_exp",
+    "write_lines",
+]
+
+LEAST_LOG = -690.0
+"""Stands for the logarithm of 0, about the smallest that a double can be the exponential of."""
+
+_CHUNK = 10_000
+
+
+class TableBuilder:
+    """A table that rules are added to one at a time, with our feature names.
+
+    `TargetWords` and `Abstract` are counted, not taken from the rules.
+    """
+
+    def __init__(self) -> None:
+        self._vocabularies = Vocabulary(), Vocabulary()
+        self._starts = array("q", [0]), array("q", [0]), array("q", [0])
+        self._values = array("i"), array("i"), array("i")
+        self._columns: dict[str, array] = {}
+        self._num_rules = 0
+
+    def add(self, rule: Rule) -> None:
+        """Append a rule."""
+        for side in (0, 1):
+            add = self._vocabularies[side].add
+            symbols: tuple[str | int, ...] = (rule.source, rule.target)[side]
+            self._values[side].extend(x if isinstance(x, int) else add(x) for x in symbols)
+        for link in rule.alignment:
+            self._values[2].extend(link)
+        for start, values, width in zip(self._starts, self._values, (1, 1, 2), strict=True):
+            start.append(len(values) // width)
+        for name, value in rule.features.items():
+            column = self._columns.setdefault(name, array("f"))
+            column.extend([0.0] * (self._num_rules - len(column)))
+            column.append(value)
+        self._num_rules += 1
+
+    def table(self, signature: str) -> RuleTable:
+        """The table of the rules added so far."""
+        starts = [np.array(start, np.int64) for start in self._starts]
+        source, target = (np.array(self._values[side], np.int32) for side in (0, 1))
+        columns: dict[str, np.ndarray] = {}
+        for name, values in self._columns.items():
+            columns[name] = np.zeros(self._num_rules, np.float32)
+            columns[name][: len(values)] = values
+        target_words = count_words(starts[1], target)
+        columns["TargetWords"] = target_words
+        columns["Abstract"] = (target_words == 0) & (count_words(starts[0], source) == 0)
+        names = [name for name in FEATURE_NAMES if name in columns]
+        names += [name for name in columns if name not in FEATURE_NAMES]
+        features = np.empty((self._num_rules, len(names)), np.float32)
+        for k, name in enumerate(names):
+            features[:, k] = columns[name]
+        count = np.ones(self._num_rules)
+        if "LogCount" in columns:
+            count = np.exp(columns["LogCount"].astype(np.float64))
+        return RuleTable(
+            *self._vocabularies,
+            starts[0],
+            source,
+            starts[1],
+            target,
+            starts[2],
+            np.array(self._values[2], np.int32).reshape(-1, 2),
+            count,
+            features,
+            tuple(names),
+            signature,
+        )
+
+
+def iterate_rules(table: RuleTable, rows: np.ndarray | None = None) -> Iterator[Rule]:
+    """The rules of a table as text, in the given order."""
+    rows = np.arange(table.num_rules) if rows is None else rows
+    sides = (
+        (table.source_start, table.source, table.source_vocabulary.words),
+        (table.target_start, table.target, table.target_vocabulary.words),
+    )
+    for begin in range(0, len(rows), _CHUNK):
+        chunk = rows[begin : begin + _CHUNK]
+        spelled = []
+        for start, symbols, words in sides:
+            extents = zip(start[chunk].tolist(), start[chunk + 1].tolist(), strict=True)
+            ids = (symbols[a:b].tolist() for a, b in extents)
+            spelled.append([tuple(words[x] if x >= 0 else x for x in side) for side in ids])
+        extents = zip(
+            table.alignment_start[chunk].tolist(), table.alignment_start[chunk + 1].tolist(), strict=True
+        )
+        links = [tuple(map(tuple, table.alignment[a:b].tolist())) for a, b in extents]
+        features = table.features[chunk].tolist()
+        for source, target, values, alignment in zip(*spelled, features, links, strict=True):
+            named = dict(zip(table.feature_names, values, strict=True))
+            yield Rule(source, target, named, alignment)
+
+
+def write_lines(path: PathLike, header: str | None, lines: Iterable[str]) -> None:
+    """Write lines, the header first if there is one."""
+    with atomic_output(path) as stream:
+        if header is not None:
+            stream.write(header + "\n")
+        # Lines come sorted by their sides; where nonterminals have no numbers, several may have the same.
+        for _, group in itertools.groupby(lines, key=lambda line: line.split(" ||| ", 2)[:2]):
+            stream.writelines(line + "\n" for line in sorted(group))
+
+
+def shortest(value: float, there: Callable[[float], float], back: Callable[[float], float]) -> str:
+    """The shortest spelling of there(value) that `back` turns into the value again.
+
+    Into the same seven digits, that is, once it has been rounded to float32 as tables hold it.
+    """
+    other = there(value)
+    wanted = f"{value:.7g}"
+    for digits in (4, 7, 9, 12):
+        text = f"{other:.{digits}g}"
+        if f"{_float32(back(float(text))):.7g}" == wanted:
+            return text
+    return repr(other)
+
+
+def _float32(value: float) -> float:
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+@lru_cache(maxsize=1 << 16)
+def shortest_exp(value: float) -> str:
+    """The exponential of a logarithm, as `shortest` spells it."""
+    return shortest(max(value, LEAST_LOG), math.exp, log)
+
+
+def log(prob: float) -> float:
+    """The natural logarithm of a probability or count, LEAST_LOG if it is 0.
+
+    Rounded to 14 decimals, so that what is 1 but for rounding has the logarithm 0.
+    """
+    return round(math.log(prob), 14) + 0.0 if prob > 0.0 else LEAST_LOG
+
+
+def marginals(features: dict[str, float]) -> tuple[float, float, float]:
+    """The count of a rule, of its source side and of its target side, as far as its features tell.
+
+    The half that our phrase probabilities have in their denominators is taken off.
+    """
+    count = features.get("LogCount", 0.0)
+    sides = (max(math.exp(count), math.exp(count - features.get(name, 0.0)) - 0.5) for name in _PHRASE)
+    return (math.exp(count), *sides)  # type: ignore[return-value]
+
+
+_PHRASE = ("LogForward", "LogBackward")

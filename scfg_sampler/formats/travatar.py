@@ -1,0 +1,147 @@
+"""Travatar's Hiero rule tables.
+
+`source @ X ||| target @ X ||| name=value … ||| c(f,e) c(e) c(f) ||| alignment`: words are quoted,
+nonterminals are `x0:X`, `x1:X`, … in source order, and alignment positions count words only. Features are
+natural logarithms: `egfp`, `fgep` the phrase probabilities, `egfl`, `fgel` the lexical weights (e given f is
+forward), `lfreq` the log count, `w` the number of target words, `p` 1 for every rule. Others keep name and
+value. `Abstract` is not written, as it is known from the rule.
+
+In words, `"` and `\\` have a backslash before them; white space and control characters are written `&#N;`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from scfg_sampler.formats.escapes import escapes
+from scfg_sampler.formats.tables import log, marginals, shortest_exp
+from scfg_sampler.rule_table import RuleTable, text_order
+from scfg_sampler.rule_text import Rule, parse_number, require
+
+__all__ = ["format_rule", "order", "parse_rule"]
+
+_OURS = {
+    "egfp": "LogForward",
+    "fgep": "LogBackward",
+    "egfl": "LexForward",
+    "fgel": "LexBackward",
+    "lfreq": "LogCount",
+}
+_THEIRS = {ours: theirs for theirs, ours in _OURS.items()} | {"TargetWords": "w"}
+_COUNTED = ("p", "w", "Abstract")
+_escape, _unescape = escapes("", {'"': '\\"', "\\": "\\\\"})
+_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_NONTERMINAL = re.compile(r"x([0-9]{1,3}):(\S+)")
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_HINT = 'Expected "word" x0:X @ X ||| x0:X "word" @ X ||| name=value … ||| counts ||| alignment'
+
+
+def spell(word: str) -> str:
+    """The word, quoted."""
+    return f'"{_escape(word)}"'
+
+
+def order(table: RuleTable) -> np.ndarray:
+    """The rows of the table in the order of their lines."""
+    return text_order(table, spell, lambda k: f"x{k - 1}:X", "@ X |||")
+
+
+def format_rule(rule: Rule) -> str:
+    """The line of a rule."""
+    sides = [" ".join(spell(x) if isinstance(x, str) else f"x{-1 - x}:X" for x in side) for side in rule[:2]]
+    named = {_THEIRS.get(name, name): value for name, value in rule.features.items() if name != "Abstract"}
+    features = " ".join(f"{name}={value:.7g}" for name, value in named.items())
+    count, of_source, of_target = marginals(rule.features)
+    together = shortest_exp(rule.features["LogCount"]) if "LogCount" in rule.features else f"{count:g}"
+    words = [_word_positions(side) for side in rule[:2]]
+    alignment = " ".join(f"{words[0][i]}-{words[1][j]}" for i, j in rule.alignment)
+    counts = f"{together} {of_target:.6g} {of_source:.6g}"
+    return f"{sides[0]} @ X ||| {sides[1]} @ X ||| p=1 {features} ||| {counts} ||| {alignment}"
+
+
+def parse_rule(line: str) -> Rule | str:
+    """The rule of a line, or the reason why it is left out; raises RuleProblem."""
+    fields = [field.strip(" \t\r") for field in line.split("|||")] if '"' not in line else _fields(line)
+    require(len(fields) >= 3, f"has {len(fields)} fields instead of at least 3", _HINT)
+    sides = [_side(field, name) for field, name in zip(fields[:2], ("source", "target"), strict=True)]
+    if any(label != "X" for _, labels in sides for label in labels):
+        return "rules with nonterminals other than X"
+    source, target = (symbols for symbols, _ in sides)
+    numbers = [x for x in source if isinstance(x, int)]
+    require(len(set(numbers)) == len(numbers), "a nonterminal occurs twice on the source side", _HINT)
+    same = sorted(numbers) == sorted(x for x in target if isinstance(x, int))
+    require(same, "the sides do not have the same nonterminals", _HINT)
+    renamed = {number: -1 - k for k, number in enumerate(numbers)}
+    source, target = (tuple(renamed[x] if isinstance(x, int) else x for x in s) for s in (source, target))
+    features = _features(fields[2])
+    if len(fields) > 3 and fields[3] and "LogCount" not in features:
+        count = parse_number(fields[3].split(" ")[0])
+        require(count >= 0.0, f"{fields[3]!r} are not counts", _HINT)
+        features["LogCount"] = log(count)
+    return Rule(source, target, features, _alignment(fields[4] if len(fields) > 4 else "", source, target))
+
+
+def _fields(line: str) -> list[str]:
+    """The fields of a line; `|||` within quotes does not separate."""
+    fields = [""]
+    for part in re.split(r'("(?:[^"\\]|\\.)*"|\|\|\|)', line):
+        if part == "|||":
+            fields.append("")
+        else:
+            fields[-1] += part
+    return [field.strip(" \t\r") for field in fields]
+
+
+def _side(text: str, name: str) -> tuple[tuple[str | int, ...], list[str]]:
+    """The symbols of a side, nonterminals as their numbers, and all labels."""
+    symbols: list[str | int] = []
+    labels = []
+    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[^ \t"]+', text)
+    require(len(tokens) >= 2 and tokens[-2] == "@", f"the {name} side has no label", _HINT)
+    require(len(tokens) > 2, f"the {name} side is empty", _HINT)
+    labels.append(tokens[-1])
+    for token in tokens[:-2]:
+        word, nonterminal = _WORD.fullmatch(token), _NONTERMINAL.fullmatch(token)
+        require(word or nonterminal, f"{token!r} is neither a quoted word nor a nonterminal", _HINT)
+        if word:
+            symbols.append(_unescape(word[1]))
+        else:
+            symbols.append(int(nonterminal[1]))  # type: ignore[index]
+            labels.append(nonterminal[2])  # type: ignore[index]
+    return tuple(symbols), labels
+
+
+def _features(text: str) -> dict[str, float]:
+    features: dict[str, float] = {}
+    for token in text.split():
+        name, equals, number = token.rpartition("=")
+        value = parse_number(number)
+        require(name and equals, f"feature {token!r} has no name", _HINT)
+        require(abs(value) < 3.4e38, f"feature {token!r} is not a finite number", _HINT)
+        if name not in _COUNTED:
+            features[_OURS.get(name, name)] = value
+    return features
+
+
+def _alignment(text: str, source: tuple, target: tuple) -> tuple[tuple[int, int], ...]:
+    places = [[k for k, x in enumerate(side) if isinstance(x, str)] for side in (source, target)]
+    links = set()
+    for token in text.split():
+        match = _LINK.fullmatch(token)
+        require(match, f"{token!r} is not a link such as 0-0", _HINT)
+        i, j = int(match[1]), int(match[2])  # type: ignore[index]
+        inside = i < len(places[0]) and j < len(places[1])
+        require(inside, f"link {token} points past the words of the rule", _HINT)
+        links.add((places[0][i], places[1][j]))
+    return tuple(sorted(links))
+
+
+def _word_positions(side: tuple[str | int, ...]) -> list[int]:
+    """For each position, the number of words before it."""
+    before, positions = 0, []
+    for symbol in side:
+        positions.append(before)
+        before += isinstance(symbol, str)
+    return positions

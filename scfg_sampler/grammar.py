@@ -1,0 +1,92 @@
+"""From a run directory to a rule table: choose the counts, filter the rules, add features.
+
+The fact a newcomer would get wrong: filtering comes after counting. Rules that are dropped still count in the
+denominators of the phrase probabilities, since the derivations did use them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.features import score_rules
+from scfg_sampler.filters import best_targets, hiero_rules, narrow_rules
+from scfg_sampler.lexical import read_lexical
+from scfg_sampler.rule_counts import RuleCounts, select_rules
+from scfg_sampler.rule_table import read_rule_table, write_rule_table
+from scfg_sampler.rule_text import signature
+from scfg_sampler.run import read_run, signature_fields
+
+__all__ = ["write_grammar"]
+
+
+def write_grammar(
+    directory: PathLike,
+    output: PathLike,
+    *,
+    origin: str = "marginal",
+    rule_filter: str = "scope",
+    max_scope: int = 2,
+    max_targets: int | None = None,
+) -> tuple[int, int]:
+    """Write the rules of a run with their features; how many it has, and how many were written.
+
+    Parameters
+    ----------
+    directory : path
+        A run directory.
+    output : path
+    origin : str
+        `last`, `average` or `marginal`: which counts.
+    rule_filter : str
+        `scope`: scope at most `max_scope` and at most two nonterminals; `hiero`: Chiang's (2007)
+        constraints; `none`.
+    max_scope : int
+    max_targets : int, optional
+        Keep only so many targets of each source side, those with the largest counts.
+
+    Raises
+    ------
+    InputError
+        The run has no such counts.
+    SettingsError
+        A setting is out of range.
+    """
+    record = read_run(directory)
+    path = Path(directory) / "counts" / f"{origin}.gz"
+    if not record["finished"]:
+        hint = "Finish it with 'scfg-sampler resume'"
+        found = f"stopped after {record['sweeps']} of {record['run']['iterations']} sweeps"
+        raise InputError(directory, None, found, hint)
+    if not path.exists():
+        raise InputError(directory, None, f"has no counts '{origin}'", "Choose another --from")
+    if max_scope < 0:
+        raise SettingsError(f"--max-scope is {max_scope}; it must be at least 0")
+    table = read_rule_table(path)
+    everything = RuleCounts(*table[2:9])
+    if rule_filter == "scope":
+        kept = narrow_rules(everything, max_scope=max_scope)
+    elif rule_filter == "hiero":
+        kept = hiero_rules(everything)
+    else:
+        kept = np.ones(everything.num_rules, bool)
+    if max_targets is not None:
+        kept &= best_targets(everything, np.where(kept, everything.count, -1.0), max_targets)
+    posterior = table.features[kept, table.feature_names.index("LogPosterior")]
+    name = f"scope{max_scope}" if rule_filter == "scope" else rule_filter
+    fields = [*signature_fields(record), ("burn_in", record["run"]["burn_in"]), ("from", origin)]
+    fields += [("filter", name), *([("max_targets", max_targets)] if max_targets else [])]
+    scored = score_rules(
+        select_rules(everything, kept),
+        read_lexical(Path(directory) / "lex", table.source_vocabulary, table.target_vocabulary),
+        table.source_vocabulary,
+        table.target_vocabulary,
+        denominators=everything,
+        more_features={"LogPosterior": posterior},
+        signature=signature(fields),
+    )
+    write_rule_table(scored, output)
+    return everything.num_rules, scored.num_rules

@@ -1,0 +1,169 @@
+"""Lines of the native rule table format written in blocks: the compiled twin of `rule_text.format_rule`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scfg_sampler.core.jit import compiled, kernel
+
+__all__ = ["format_rules"]
+
+_SPACE, _NEWLINE = 32, 10
+_BAR, _COMMA, _OPEN, _CLOSE, _X = 124, 44, 91, 93, 88
+_MINUS, _PLUS, _DOT, _ZERO, _E = 45, 43, 46, 48, 101
+
+
+@kernel
+def format_rules(rows, table, source_texts, target_texts, name_texts, buffer):
+    """Write the lines of rules `rows` into `buffer` (uint8) as long as they fit.
+
+    table : the arrays source_start … alignment, and features
+    source_texts, target_texts, name_texts : pairs of uint8 text and int64 offsets; names end with "="
+
+    Returns the number of rules written and of bytes used.
+    """
+    source_start, source, target_start, target, alignment_start, alignment, features = table
+    at = 0
+    for done in range(len(rows)):
+        rule = rows[done]
+        length = 64 + 24 * features.shape[1] + len(name_texts[0])
+        length += 24 * (alignment_start[rule + 1] - alignment_start[rule])
+        length += _side_length(source, source_start[rule], source_start[rule + 1], source_texts[1])
+        length += _side_length(target, target_start[rule], target_start[rule + 1], target_texts[1])
+        if at + length > len(buffer):
+            return done, at
+        at = _put_byte(buffer, _put_byte(buffer, _put_byte(buffer, at, _OPEN), _X), _CLOSE)
+        at = _put_bar(buffer, at)
+        at = _put_side(buffer, at, source, source_start[rule], source_start[rule + 1], source_texts)
+        at = _put_bar(buffer, at)
+        at = _put_side(buffer, at, target, target_start[rule], target_start[rule + 1], target_texts)
+        at = _put_bar(buffer, at)
+        for column in range(features.shape[1]):
+            if column > 0:
+                at = _put_byte(buffer, at, _SPACE)
+            for k in range(name_texts[1][column], name_texts[1][column + 1]):
+                at = _put_byte(buffer, at, name_texts[0][k])
+            at = _put_number(buffer, at, features[rule, column])
+        for k in range(alignment_start[rule], alignment_start[rule + 1]):
+            at = _put_bar(buffer, at) if k == alignment_start[rule] else _put_byte(buffer, at, _SPACE)
+            at = _put_integer(buffer, at, alignment[k, 0])
+            at = _put_byte(buffer, at, _MINUS)
+            at = _put_integer(buffer, at, alignment[k, 1])
+        at = _put_byte(buffer, at, _NEWLINE)
+    return len(rows), at
+
+
+@compiled
+def _side_length(symbols, begin, end, text_start):
+    length = 0
+    for k in range(begin, end):
+        length += 24
+        if symbols[k] >= 0:
+            length += text_start[symbols[k] + 1] - text_start[symbols[k]]
+    return length
+
+
+@compiled
+def _put_side(buffer, at, symbols, begin, end, texts):
+    text, text_start = texts
+    for k in range(begin, end):
+        if k > begin:
+            at = _put_byte(buffer, at, _SPACE)
+        symbol = symbols[k]
+        if symbol >= 0:
+            for i in range(text_start[symbol], text_start[symbol + 1]):
+                at = _put_byte(buffer, at, text[i])
+        else:
+            at = _put_byte(buffer, _put_byte(buffer, _put_byte(buffer, at, _OPEN), _X), _COMMA)
+            at = _put_byte(buffer, _put_integer(buffer, at, -symbol), _CLOSE)
+    return at
+
+
+@compiled
+def _put_byte(buffer, at, byte):
+    buffer[at] = byte
+    return at + 1
+
+
+@compiled
+def _put_bar(buffer, at):
+    """Write " ||| "; spaces only where there is none yet."""
+    if buffer[at - 1] != _SPACE:
+        buffer[at] = _SPACE
+        at += 1
+    for k in range(3):
+        buffer[at + k] = _BAR
+    buffer[at + 3] = _SPACE
+    return at + 4
+
+
+@compiled
+def _put_integer(buffer, at, value):
+    """Write a non-negative integer."""
+    power = np.int64(1)
+    while value // power >= 10:
+        power *= 10
+    while power > 0:
+        buffer[at] = _ZERO + (value // power) % 10
+        at += 1
+        power //= 10
+    return at
+
+
+@compiled
+def _put_number(buffer, at, value):
+    """Write a finite float32 with seven significant digits, as "%.7g" would."""
+    number = float(value)
+    if number < 0.0:
+        at = _put_byte(buffer, at, _MINUS)
+        number = -number
+    if number == np.floor(number) and number < 1e7:
+        return _put_integer(buffer, at, np.int64(number))
+    exponent = int(np.floor(np.log10(number)))
+    digits = _seven_digits(number, exponent)
+    if digits < 1000000:
+        exponent -= 1
+        digits = _seven_digits(number, exponent)
+    if digits >= 10000000:
+        exponent += 1
+        digits = _seven_digits(number, exponent)
+    places = 6  # digits after the first
+    while digits % 10 == 0:
+        digits //= 10
+        places -= 1
+    if -4 <= exponent < 0:
+        buffer[at], buffer[at + 1] = _ZERO, _DOT
+        at += 2
+        for _ in range(-1 - exponent):
+            at = _put_byte(buffer, at, _ZERO)
+        return _put_integer(buffer, at, digits)
+    whole = exponent if 0 <= exponent < 7 else 0  # digits after the first and before the point
+    while places < whole:
+        digits *= 10
+        places += 1
+    scale = np.int64(10) ** (places - whole)
+    at = _put_integer(buffer, at, digits // scale)
+    if places > whole:
+        at = _put_byte(buffer, at, _DOT)
+        rest = digits % scale
+        zeros = scale // 10
+        while zeros > max(rest, 1):
+            at = _put_byte(buffer, at, _ZERO)
+            zeros //= 10
+        at = _put_integer(buffer, at, rest)
+    if not 0 <= exponent < 7:
+        at = _put_byte(buffer, at, _E)
+        at = _put_byte(buffer, at, _MINUS if exponent < 0 else _PLUS)
+        if abs(exponent) < 10:
+            at = _put_byte(buffer, at, _ZERO)
+        at = _put_integer(buffer, at, abs(exponent))
+    return at
+
+
+@compiled
+def _seven_digits(number, exponent):
+    if exponent > 6:
+        return np.int64(np.rint(number / 10.0 ** (exponent - 6)))
+    if exponent < -30:  # Denormal float32: scaled in two steps, as one power might overflow.
+        return np.int64(np.rint(number * 1e30 * 10.0 ** (6 - exponent - 30)))
+    return np.int64(np.rint(number * 10.0 ** (6 - exponent)))

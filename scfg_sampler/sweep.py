@@ -1,0 +1,210 @@
+"""Passes of the learner over a corpus, compiled: count, draw, seat, sweep, collect.
+
+Every pass takes the forest, the workspace and the corpus first and builds each sentence's forest anew. Passes
+that add rules stop before a sentence for which an array might be too small and return its number; their
+callers make room and go on from there (`sampler.Learner`).
+"""
+
+from __future__ import annotations
+
+from scfg_sampler.collector import collect_tree, collector_has_room
+from scfg_sampler.core import draws
+from scfg_sampler.core.fragment_sampler import seat_tree, sweep_tree
+from scfg_sampler.core.fragment_tree import (
+    BELOW,
+    CUT,
+    EDGE,
+    IN_TREE,
+    NUM_TAILS,
+    PENDING,
+    STAMP,
+    TAIL_START,
+    decode,
+    encode,
+    nth_edge,
+    num_edges,
+    root,
+    set_tails,
+)
+from scfg_sampler.core.jit import by_reference, compiled, kernel
+from scfg_sampler.core.restaurant import is_nearly_full
+from scfg_sampler.forest import fill_forest
+
+# The models' implementations of `describe` must be below every kernel that calls it: see `core.jit`.
+from scfg_sampler.rule_model import RuleModel  # noqa: F401
+
+__all__ = [
+    "collect_sentences",
+    "collector_fits",
+    "count_nodes",
+    "draw_trees",
+    "is_full",
+    "most_insertions",
+    "seat_trees",
+    "sentence_size",
+    "sweep_sentences",
+]
+
+
+@kernel
+def sentence_size(corpus, sentence):
+    """Words of both sides together, and links."""
+    words = corpus.source_start[sentence + 1] - corpus.source_start[sentence]
+    words += corpus.target_start[sentence + 1] - corpus.target_start[sentence]
+    return words, corpus.link_start[sentence + 1] - corpus.link_start[sentence]
+
+
+@kernel
+def collector_fits(collector, words, links):
+    return collector_has_room(collector, words, links)
+
+
+@kernel
+def most_insertions(num_nodes):
+    """A bound on the rules that visits of all nodes of a tree can bring into the restaurants."""
+    return 2 * num_nodes * num_nodes + 8
+
+
+@kernel
+def is_full(restaurants, more):
+    """Whether the restaurants must grow before `more` rules may come in."""
+    return is_nearly_full(restaurants, more)
+
+
+@kernel
+def count_nodes(forest, work, corpus, tree_start):
+    """Fill in where each sentence's derivation begins."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    for sentence in range(tree_start.shape[0] - 1):
+        size = 0
+        if fill_forest(forest, work, corpus, sentence):
+            pending = work.lists[PENDING]
+            pending[0] = root(forest)
+            num_pending = 1
+            while num_pending > 0:
+                num_pending -= 1
+                node = pending[num_pending]
+                work.nodes[node, EDGE] = nth_edge(forest, node, 0)
+                set_tails(forest, work, node)
+                size += 1
+                for t in range(work.nodes[node, NUM_TAILS]):
+                    pending[num_pending] = work.tails[work.nodes[node, TAIL_START] + t]
+                    num_pending += 1
+        tree_start[sentence + 1] = tree_start[sentence] + size
+
+
+@kernel
+def draw_trees(rng, forest, work, corpus, tree_start, trees):
+    """Edges uniform, every node cut."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    for sentence in range(tree_start.shape[0] - 1):
+        if not fill_forest(forest, work, corpus, sentence):
+            continue
+        pending = work.lists[PENDING]
+        pending[0] = root(forest)
+        num_pending = 1
+        at = tree_start[sentence]
+        while num_pending > 0:
+            num_pending -= 1
+            node = pending[num_pending]
+            work.nodes[node, EDGE] = nth_edge(forest, node, draws.uniform_index(rng, num_edges(forest, node)))
+            set_tails(forest, work, node)
+            trees[at] = 2 * work.nodes[node, EDGE] + 1
+            at += 1
+            first = work.nodes[node, TAIL_START]
+            for t in range(first + work.nodes[node, NUM_TAILS] - 1, first - 1, -1):
+                pending[num_pending] = work.tails[t]
+                num_pending += 1
+
+
+@kernel
+def seat_trees(rng, forest, model, restaurants, work, corpus, tree_start, trees, first):
+    """Seat the rules of the sentences from `first` on; the first sentence there was no room for."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    model, restaurants = by_reference(model), by_reference(restaurants)
+    _forget_stamps(work)
+    for sentence in range(first, tree_start.shape[0] - 1):
+        size = tree_start[sentence + 1] - tree_start[sentence]
+        if is_nearly_full(restaurants, most_insertions(size)):
+            return sentence
+        if fill_forest(forest, work, corpus, sentence):
+            seat_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence])
+    return tree_start.shape[0] - 1
+
+
+@kernel
+def sweep_sentences(
+    rng,
+    forest,
+    model,
+    restaurants,
+    work,
+    corpus,
+    tree_start,
+    trees,
+    first,
+    max_level,
+    breadth_first,
+    collector,
+    collecting,
+    marginals,
+    node_start,
+):
+    """Resample the sentences from `first` on; the first sentence there was no room for."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    model, restaurants, collector = by_reference(model), by_reference(restaurants), by_reference(collector)
+    _forget_stamps(work)
+    for sentence in range(first, tree_start.shape[0] - 1):
+        size = tree_start[sentence + 1] - tree_start[sentence]
+        if size == 0:
+            continue
+        words, links = sentence_size(corpus, sentence)
+        if is_nearly_full(restaurants, most_insertions(size)):
+            return sentence
+        if collecting and not collector_has_room(collector, words, links):
+            return sentence
+        fill_forest(forest, work, corpus, sentence)
+        decode(forest, work, trees, tree_start[sentence])
+        sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first)
+        encode(forest, work, trees, tree_start[sentence])
+        if collecting:
+            collect_tree(collector, forest, work, corpus, sentence, size)
+        if marginals.shape[0] > 0:
+            _count_marginals(forest, work, size, marginals, node_start[sentence])
+    return tree_start.shape[0] - 1
+
+
+@compiled
+def _count_marginals(forest, work, size, marginals, start):
+    for k in range(size):
+        node = work.lists[BELOW, k]
+        marginals[start + node, 0] += 1
+        marginals[start + node, 1] += work.nodes[node, CUT]
+
+
+@kernel
+def collect_sentences(forest, work, corpus, tree_start, trees, first, collector):
+    """Count the rules of the sentences from `first` on; the first sentence there was no room for."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    collector = by_reference(collector)
+    _forget_stamps(work)
+    for sentence in range(first, tree_start.shape[0] - 1):
+        if tree_start[sentence + 1] == tree_start[sentence]:
+            continue
+        words, links = sentence_size(corpus, sentence)
+        if not collector_has_room(collector, words, links):
+            return sentence
+        fill_forest(forest, work, corpus, sentence)
+        size = decode(forest, work, trees, tree_start[sentence])
+        collect_tree(collector, forest, work, corpus, sentence, size)
+    return tree_start.shape[0] - 1
+
+
+@compiled
+def _forget_stamps(work):
+    """Start counting trees and calls anew, so that stamps never overflow."""
+    work.counters[0] = 0
+    work.counters[1] = 0
+    for node in range(work.nodes.shape[0]):
+        work.nodes[node, IN_TREE] = 0
+        work.nodes[node, STAMP] = 0
