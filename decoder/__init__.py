@@ -1,0 +1,1 @@
+"""Translate with synchronous grammars: language model, search, tuning, evaluation."""

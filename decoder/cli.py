@@ -1,0 +1,43 @@
+"""The command line `scfg-decoder`: one module per command in `decoder.commands`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+
+from scfg_sampler import __version__
+from scfg_sampler.core import console
+
+__all__ = ["COMMANDS", "build_parser", "main"]
+
+COMMANDS = ("train-lm", "compile-lm", "query-lm", "translate", "tune", "evaluate", "show")
+
+
+def build_parser() -> console.Parser:
+    """The parser of all commands."""
+    parser = console.Parser(
+        prog="scfg-decoder",
+        description="Translate with synchronous grammars: language models, search, tuning, evaluation.",
+        epilog="example:\n  scfg-decoder train-lm train.en --output en.arpa\n"
+        "  scfg-decoder tune --grammar grammar.gz --lm en.arpa --source dev.de --references dev.en \\\n"
+        "    --output weights.json\n"
+        "  scfg-decoder translate --grammar grammar.gz --lm en.arpa --weights weights.json < test.de \\\n"
+        "    > out.en\n"
+        "  scfg-decoder evaluate --hypothesis out.en --references test.en",
+    )
+    parser.add_argument("--version", action="version", version=f"scfg-decoder {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(f"decoder.commands.{name.replace('-', '_')}").add_parser(subparsers)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit status (0 done, 2 the user can mend it, 130 on Ctrl-C).
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default those of the process.
+    """
+    return console.run_parser("scfg-decoder", build_parser, arguments)

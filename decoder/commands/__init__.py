@@ -1,0 +1,95 @@
+"""The commands of `scfg-decoder`, one module each, and the options several of them share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from decoder.grammar_trie import Grammar
+    from decoder.lm import LanguageModel, LmVocabulary
+
+__all__ = ["GrammarOption", "add_search_options", "default_threads", "load_models"]
+
+
+class GrammarOption(NamedTuple):
+    """What `--grammar TABLE[,prefix=P][,max-span=N]` says."""
+
+    path: str
+    prefix: str
+    max_span: int | None
+
+
+def add_search_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every command that translates."""
+    parser.add_argument(
+        "--grammar",
+        required=True,
+        action="append",
+        type=_grammar_option,
+        metavar="TABLE",
+        help="a rule table; may be given several times, and as TABLE,prefix=P to put P before the names of "
+        "its features, or TABLE,max-span=N to give it a span limit of its own",
+    )
+    parser.add_argument(
+        "--lm", required=True, metavar="LM.arpa", help="an ARPA file, may be gzipped, or one of compile-lm"
+    )
+    parser.add_argument(
+        "--beam", type=int, default=200, metavar="N", help="derivations a span may try; 0 for exact search"
+    )
+    parser.add_argument(
+        "--max-targets", type=int, default=20, metavar="N", help="targets tried for a source side; 0 for all"
+    )
+    parser.add_argument(
+        "--max-span", type=int, default=20, metavar="N", help="source words a rule may cover, gaps included"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="sentences at a time (default: all cores)")
+
+
+def default_threads() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVocabulary]:
+    """The grammar and the language model the options name."""
+    import time
+
+    from decoder.grammar_trie import GrammarSource, build_grammar
+    from decoder.lm import load_lm
+    from scfg_sampler.core.console import say, warn
+    from scfg_sampler.core.files import require_file
+    from scfg_sampler.rule_table import read_rule_table
+
+    began = time.perf_counter()
+    for option in args.grammar:
+        require_file(option.path)
+    lm, lm_vocabulary = load_lm(args.lm)
+    sources = []
+    for option in args.grammar:
+        max_span = args.max_span if option.max_span is None else option.max_span
+        sources.append(GrammarSource(read_rule_table(option.path), option.prefix, max_span))
+    grammar = build_grammar(sources)
+    if grammar.num_unusable:
+        warn(
+            f"{grammar.num_unusable} rules have a source side without words or other symbols "
+            "than one nonterminal; not used"
+        )
+    say(f"{len(grammar.rules)} rules and the language model read in {time.perf_counter() - began:.1f} s")
+    return grammar, lm, lm_vocabulary
+
+
+def _grammar_option(text: str) -> GrammarOption:
+    path, prefix, max_span = text, "", None
+    while match := re.fullmatch(r"(.+),(prefix=\S+?|max-span=\d{1,9})", path):
+        path = match[1]
+        name, _, value = match[2].partition("=")
+        if name == "prefix":
+            prefix = value
+        else:
+            max_span = int(value)
+    return GrammarOption(path, prefix, max_span)

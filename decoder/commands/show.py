@@ -1,0 +1,52 @@
+"""`scfg-decoder show`: derivations as drawings."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "show",
+        help="draw derivations",
+        description=(
+            "Draws derivations that translate --derivations has written as indented trees: the span of\n"
+            "source words, the rule (① and ② stand for its nonterminals), and what it adds to the score."
+        ),
+        epilog="example:\n  scfg-decoder show derivations.jsonl --sentence 3",
+    )
+    parser.add_argument("derivations", metavar="FILE", help="what translate --derivations FILE wrote")
+    parser.add_argument("--sentence", type=int, metavar="K", help="only this one, counted from 0")
+    parser.add_argument("--no-scores", action="store_true", help="leave the scores of the rules out")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Draw the derivations that are asked for."""
+    import json
+    import sys
+
+    from decoder.derivations import check_record, draw_text
+    from scfg_sampler.core.files import read_lines
+    from scfg_sampler.errors import InputError
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+    lines = 0
+    found = False
+    for lines, line in enumerate(read_lines(args.derivations), start=1):
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError):
+            hint = "Derivations are what translate --derivations writes"
+            raise InputError(args.derivations, lines, "not JSON", hint) from None
+        record = check_record(record, args.derivations, lines)
+        if args.sentence is None or record["sentence"] == args.sentence:
+            print(draw_text(record, scores=not args.no_scores))
+            found = True
+    if not found and args.sentence is not None:
+        raise InputError(args.derivations, None, f"has no sentence {args.sentence} in its {lines} lines")

@@ -1,0 +1,71 @@
+"""`scfg-decoder train-lm`: a language model from text."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "train-lm",
+        help="estimate a language model from text",
+        description=(
+            "Interpolated modified Kneser-Ney estimation; the model is written as ARPA text. The words of\n"
+            "TEXT are separated by spaces, one sentence a line; an empty line is a sentence of no words.\n"
+            "If a text is too small or too artificial for an order's discounts, fixed ones are used."
+        ),
+        epilog="example:\n  scfg-decoder train-lm train.en --order 3 --output en.arpa",
+    )
+    parser.add_argument("text", metavar="TEXT", help="tokenised text, may be gzipped; - for standard input")
+    parser.add_argument("--order", type=int, default=3, help="length of the longest n-grams, 1 to 6")
+    parser.add_argument("--output", required=True, metavar="LM.arpa", help="gzipped if it ends in .gz")
+    parser.add_argument(
+        "--prune",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="leave out n-grams seen N times or less: one threshold per order, not decreasing, the first 0; "
+        "the last holds for all higher orders (0 0 1 drops trigrams seen once)",
+    )
+    parser.add_argument(
+        "--interpolate-unigrams",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="mix the unigrams with the uniform distribution; otherwise <unk> gets all of that mass",
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Estimate the model and write it."""
+    from decoder.arpa import write_arpa
+    from decoder.lm_estimation import encode_text, estimate_lm, pruning_thresholds
+    from scfg_sampler.core.console import progress, say, set_quiet, warn
+    from scfg_sampler.core.files import read_lines
+
+    set_quiet(args.quiet)
+    prune = pruning_thresholds(args.order, args.prune or ())
+    with progress("reading lines", None) as advance:
+        text = encode_text(_counted(read_lines(args.text), advance), args.text)
+    if text.num_reserved:
+        warn(f"{text.num_reserved} words of the text are <s>, </s> or <unk> and count as unknown words")
+    model, discounts = estimate_lm(
+        text, args.order, prune=prune, interpolate_unigrams=args.interpolate_unigrams
+    )
+    for n, (ngrams, discount) in enumerate(zip(model.ngrams, discounts, strict=True), start=1):
+        amounts = " ".join(f"{amount:.4f}" for amount in discount.amounts)
+        say(f"{n}-grams: {len(ngrams)}, discounts {amounts}{' (fixed)' if discount.reason else ''}")
+    write_arpa(model, args.output)
+
+
+def _counted(lines: Iterator[str], advance: Callable[[float, str], None]) -> Iterator[str]:
+    """The lines, reported by the thousand."""
+    for number, line in enumerate(lines, start=1):
+        if number % 1000 == 0:
+            advance(1000, "")
+        yield line

@@ -1,0 +1,108 @@
+"""`scfg-decoder translate`: translations of the lines of a text."""
+
+from __future__ import annotations
+
+import argparse
+
+from decoder.commands import add_search_options, default_threads, load_models
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "translate",
+        help="translate text, line by line",
+        description=(
+            "Reads tokenised sentences, one a line, and prints their translations in the same order, each\n"
+            "as soon as it is found; an empty line stays empty. With --nbest K, up to K different\n"
+            "translations of a line, best first:\n"
+            "  LINE ||| translation ||| Feature=value ... ||| score\n"
+            "where LINE counts from 0, features are natural logarithms or counts, and the score is the sum\n"
+            "of weight times value."
+        ),
+        epilog="example:\n  scfg-decoder translate --grammar grammar.gz --lm en.arpa --weights weights.json "
+        "< test.de > test.en",
+    )
+    add_search_options(parser)
+    parser.add_argument("--weights", required=True, metavar="W.json", help="a JSON object, feature to number")
+    parser.add_argument("--nbest", type=int, metavar="K", help="print lists of up to K translations")
+    parser.add_argument(
+        "--not-unique",
+        action="store_true",
+        help="with --nbest, list derivations, even if they spell the same translation",
+    )
+    parser.add_argument(
+        "--derivations", metavar="FILE", help="write how each best translation was built, as JSON lines"
+    )
+    parser.add_argument("--input", default="-", metavar="FILE", help="text to translate")
+    parser.add_argument("--output", default="-", metavar="FILE", help="where the translations go")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Translate the input and print the results in order."""
+    import contextlib
+    import json
+    import sys
+    import time
+
+    from decoder.derivations import derivation_record
+    from decoder.translate import Decoder, in_order, nbest_lines
+    from decoder.weights import read_weights
+    from scfg_sampler.core.console import say
+    from scfg_sampler.core.files import atomic_output, read_lines, require_file
+    from scfg_sampler.core.vocabulary import split_words
+    from scfg_sampler.errors import SettingsError
+
+    if args.nbest is not None and args.nbest < 1:
+        raise SettingsError(f"--nbest is {args.nbest}; it is at least 1")
+    weights = read_weights(args.weights)
+    require_file(args.input)
+    decoder = Decoder(
+        *load_models(args),
+        weights,
+        beam=args.beam,
+        max_targets=args.max_targets,
+        weights_path=args.weights,
+    )
+
+    def translate(numbered: tuple[int, str]) -> tuple[str, str]:
+        """The output and the derivation of a line, each with its line ends."""
+        number, line = numbered
+        words = split_words(line)
+        result = decoder.search(words) if words else None
+        if args.nbest is None:
+            best = decoder.best(result) if result else decoder.translate(words)
+            text = best.text + "\n"
+        else:
+            found = (
+                decoder.translations(result, args.nbest, unique=not args.not_unique)
+                if result
+                else [decoder.translate(words)]
+            )
+            best = found[0]
+            text = "".join(row + "\n" for row in nbest_lines(number, found, decoder.feature_names))
+        if args.derivations is None:
+            return text, ""
+        record = derivation_record(decoder, result, best, number)
+        return text, json.dumps(record, ensure_ascii=False) + "\n"
+
+    threads = default_threads() if args.threads is None else args.threads
+    began = time.perf_counter()
+    lines = 0
+    with contextlib.ExitStack() as stack:
+        if args.output == "-" and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        out = stack.enter_context(atomic_output(args.output))
+        trees = stack.enter_context(atomic_output(args.derivations)) if args.derivations else None
+        for text, tree in in_order(translate, enumerate(read_lines(args.input)), threads):
+            out.write(text)
+            out.flush()
+            if trees is not None:
+                trees.write(tree)
+            lines += 1
+    seconds = time.perf_counter() - began
+    say(f"{lines} lines translated in {seconds:.1f} s, {lines / max(seconds, 1e-9):.1f} a second")

@@ -1,0 +1,140 @@
+"""`scfg-decoder tune`: weights that translate a development set well."""
+
+from __future__ import annotations
+
+import argparse
+
+from decoder.commands import add_search_options, default_threads, load_models
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "tune",
+        help="tune weights on a development set",
+        description=(
+            "Pairwise ranking optimisation (Hopkins and May 2011). Prints a row for each round: the BLEU of\n"
+            "the development set, words per reference word, translations not seen before, and the weights\n"
+            "that changed most. The weights of the round with the highest BLEU are written. Rounds are\n"
+            "saved in the directory W.json.state, so that an interrupted run goes on where it was."
+        ),
+        epilog="example:\n  scfg-decoder tune --grammar grammar.gz --lm en.arpa --source dev.de "
+        "--references dev.en --output weights.json",
+    )
+    add_search_options(parser)
+    parser.add_argument("--source", required=True, metavar="F", help="tokenised source sentences")
+    parser.add_argument(
+        "--references",
+        required=True,
+        nargs="+",
+        metavar="E",
+        help="their translations; an empty line in a second or later file means no further reference",
+    )
+    parser.add_argument("--output", required=True, metavar="W.json", help="where the weights go")
+    parser.add_argument("--initial", metavar="W.json", help="weights to begin with")
+    parser.add_argument("--rounds", type=int, default=10, help="how often weights are optimised")
+    parser.add_argument("--nbest", type=int, default=100, help="translations of a sentence a round adds")
+    parser.add_argument("--candidates", type=int, default=5000, help="pairs drawn from a sentence's list")
+    parser.add_argument("--kept", type=int, default=50, help="pairs of a sentence that are used")
+    parser.add_argument(
+        "--threshold", type=float, default=0.05, help="least difference in BLEU+1 between the two of a pair"
+    )
+    parser.add_argument(
+        "--interpolation", type=float, default=0.5, help="share of the new weights after each round"
+    )
+    parser.add_argument(
+        "--l2", type=float, default=1.0, help="strength of the prior that keeps weights small"
+    )
+    parser.add_argument(
+        "--plain-brevity",
+        action="store_true",
+        help="compare lengths in BLEU+1 as published, which favours short translations, instead of counting "
+        "references as one word longer",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of the pairs that are drawn")
+    parser.add_argument("--restart", action="store_true", help="forget the rounds an earlier run has saved")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Tune, print a row per round, and write the best weights."""
+    import shutil
+    from pathlib import Path
+
+    from decoder.evaluate import read_references
+    from decoder.translate import Decoder, feature_names
+    from decoder.tune import TuneSettings, best_round, tune
+    from decoder.weights import initial_weights, read_weights, write_weights
+    from scfg_sampler.core.console import progress, say
+    from scfg_sampler.core.files import file_digest, read_lines
+    from scfg_sampler.core.vocabulary import split_words
+    from scfg_sampler.errors import InputError
+
+    sources = [split_words(line) for line in read_lines(args.source)]
+    if not sources:
+        raise InputError(args.source, None, "has no lines", "Tuning needs a development set")
+    texts = read_references(args.references, len(sources), args.source)
+    references = [[split_words(text) for text in row if text is not None] for row in zip(*texts, strict=True)]
+    identity = {
+        "grammar": [[file_digest(option.path), option.prefix, option.max_span] for option in args.grammar],
+        "lm": file_digest(args.lm),
+        "source": file_digest(args.source),
+        "references": [file_digest(path) for path in args.references],
+        "beam": args.beam,
+        "max-targets": args.max_targets,
+        "max-span": args.max_span,
+    }
+    state = Path(f"{args.output}.state")
+    if args.restart and state.is_dir():
+        shutil.rmtree(state)
+    weights = read_weights(args.initial) if args.initial else None
+    grammar, lm, lm_vocabulary = load_models(args)
+    names = feature_names(grammar)
+    decoder = Decoder(
+        grammar,
+        lm,
+        lm_vocabulary,
+        initial_weights(names) if weights is None else weights,
+        beam=args.beam,
+        max_targets=args.max_targets,
+        weights_path=args.initial,
+    )
+    settings = TuneSettings(
+        args.rounds,
+        args.nbest,
+        args.candidates,
+        args.kept,
+        args.threshold,
+        args.interpolation,
+        args.l2,
+        args.seed,
+        not args.plain_brevity,
+    )
+    threads = default_threads() if args.threads is None else args.threads
+    rounds = []
+    say("round   BLEU  length     new  weights that changed most")
+    before = decoder.weights
+    with progress("tuning", (args.rounds + 1) * len(sources)) as advance:
+        for found in tune(
+            decoder,
+            sources,
+            references,
+            settings,
+            threads=threads,
+            state=state,
+            identity=identity,
+            advance=lambda: advance(1, ""),
+        ):
+            rounds.append(found)
+            changes = abs(found.weights - before)
+            most = [i for i in (-changes).argsort(kind="stable")[:4] if changes[i] > 0]
+            changed = " ".join(f"{names[i]} {found.weights[i]:+.3f}" for i in most)
+            row = f"{found.number:5d}  {found.bleu:5.2f}  {found.length_ratio:6.3f}  {found.num_new:6d}"
+            say(f"{row}  {changed}".rstrip())
+            before = found.weights
+    best = best_round(rounds)
+    write_weights(dict(zip(names, best.weights.tolist(), strict=True)), args.output)
+    say(f"{args.output}: the weights of round {best.number}, BLEU {best.bleu:.2f} (tokenize none)")

@@ -1,0 +1,175 @@
+"""BLEU, chrF and TER through sacrebleu, and the paired bootstrap.
+
+Texts are tokenised already, so BLEU tokenises nothing unless told to (`tok:none` in the signature). Scores
+are in percent; for TER, lower is better.
+
+The fact a newcomer would get wrong: an empty line in the second reference file, or a later one, means that
+the sentence has no further reference. Only in the first file is an empty line a translation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = [
+    "METRICS",
+    "Comparison",
+    "compare",
+    "corpus_bleu",
+    "evaluate",
+    "read_references",
+    "read_same_length",
+]
+
+METRICS = ("bleu", "chrf", "ter")
+TOKENIZERS = ("none", "13a", "intl", "char", "zh")
+
+
+class Comparison(NamedTuple):
+    """A system against another.
+
+    difference : score of the system minus score of the other, in percent
+    p_value : of that difference, two-sided, by paired bootstrap resampling
+    """
+
+    difference: float
+    p_value: float
+
+
+def read_same_length(path: PathLike, lines: int, other: PathLike) -> list[str]:
+    """The lines of a text that must have as many as another.
+
+    Raises
+    ------
+    InputError
+        It has not.
+    """
+    text = list(read_lines(path))
+    if len(text) != lines:
+        found = f"has {len(text)} lines, but {other} has {lines}"
+        raise InputError(path, None, found, "Line k of each file belongs together; are they of one split?")
+    return text
+
+
+def read_references(paths: Sequence[PathLike], lines: int, other: PathLike) -> list[list[str | None]]:
+    """One list per file, as sacrebleu wants them; None where a sentence has no further reference.
+
+    Raises
+    ------
+    InputError
+        A file does not have as many lines as `other`, which has `lines`.
+    """
+    texts: list[list[str | None]] = []
+    for path in paths:
+        text = read_same_length(path, lines, other)
+        texts.append([line if line.strip() else None for line in text] if texts else list(text))
+    return texts
+
+
+def evaluate(
+    hypotheses: Sequence[str],
+    references: Sequence[Sequence[str | None]],
+    *,
+    tokenize: str = "none",
+    metrics: Sequence[str] = METRICS,
+) -> dict[str, dict[str, Any]]:
+    """sacrebleu's own dictionary (name, score, signature, …) of each metric.
+
+    Raises
+    ------
+    SettingsError
+        The tokenizer or a metric is unknown, or there is nothing to evaluate.
+    """
+    _check(hypotheses)
+    scores = {}
+    for name, metric in _metrics(metrics, tokenize).items():
+        score = metric.corpus_score(hypotheses, references)
+        scores[name] = json.loads(score.format(signature=str(metric.get_signature()), is_json=True))
+    return scores
+
+
+def compare(
+    hypotheses: Sequence[str],
+    against: Sequence[str],
+    references: Sequence[Sequence[str | None]],
+    *,
+    tokenize: str = "none",
+    metrics: Sequence[str] = METRICS,
+    samples: int = 1000,
+    seed: int = 12345,
+) -> dict[str, Comparison]:
+    """The system's difference to another and its p-value, for each metric, by sacrebleu's paired bootstrap.
+
+    Raises
+    ------
+    SettingsError
+        As for `evaluate`; or there are fewer than 2 samples.
+    """
+    from sacrebleu.significance import PairedTest
+
+    _check(hypotheses)
+    if samples < 2:
+        raise SettingsError(f"--samples is {samples}; a bootstrap needs at least 2")
+    systems = [("against", against), ("hypothesis", hypotheses)]
+    with _sacrebleu_seed(seed):
+        texts: Any = references
+        test = PairedTest(systems, _metrics(metrics, tokenize), texts, "bs", n_samples=samples)
+        _, scores = test()
+    columns: list[Any] = [column for name, column in scores.items() if name != "System"]
+    return {
+        name: Comparison(system.score - other.score, system.p_value)
+        for name, (other, system) in zip(metrics, columns, strict=True)
+    }
+
+
+def corpus_bleu(statistics: Iterable[int]) -> float:
+    """BLEU in percent from summed statistics: length, reference length, n-grams that match, n-grams."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    length, reference_length, *counts = (int(value) for value in statistics)
+    order = len(counts) // 2
+    return BLEU.compute_bleu(
+        counts[:order], counts[order:], length, reference_length, smooth_method="exp", max_ngram_order=order
+    ).score
+
+
+def _check(hypotheses: Sequence[str]) -> None:
+    if not hypotheses:
+        raise SettingsError("--hypothesis: the file has no lines, so there is nothing to evaluate")
+
+
+def _metrics(names: Sequence[str], tokenize: str) -> dict[str, Any]:
+    from sacrebleu.metrics import BLEU, CHRF, TER
+
+    if tokenize not in TOKENIZERS:
+        raise SettingsError(f"--tokenize is '{tokenize}'; choose from {', '.join(TOKENIZERS)}")
+    unknown = [name for name in names if name not in METRICS]
+    if unknown:
+        raise SettingsError(f"--metrics: '{unknown[0]}' is none of {', '.join(METRICS)}")
+    makers: dict[str, Any] = {
+        "bleu": lambda: BLEU(tokenize=tokenize, force=True),
+        "chrf": CHRF,
+        "ter": TER,
+    }
+    return {name: makers[name]() for name in names}
+
+
+@contextlib.contextmanager
+def _sacrebleu_seed(seed: int) -> Iterator[None]:
+    """sacrebleu takes its seed from the environment."""
+    before = os.environ.get("SACREBLEU_SEED")
+    os.environ["SACREBLEU_SEED"] = str(seed)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SACREBLEU_SEED"]
+        else:
+            os.environ["SACREBLEU_SEED"] = before

@@ -1,0 +1,311 @@
+"""Tuning of weights by pairwise ranking optimisation (PRO, Hopkins and May 2011).
+
+A round decodes the development set with the present weights and adds the k best translations of every
+sentence to those of the rounds before. From each sentence's list, `candidates` pairs are drawn uniformly;
+those whose BLEU+1 differ by less than `threshold` are dropped, and the `kept` pairs with the largest
+differences stay. With d the features of the better one minus those of the worse, the new weights minimise
+
+    Σ over pairs: ln(1 + e^(−w·d)) + l2/2 · |w|²
+
+and are mixed with the old, w ← ψ w_new + (1 − ψ) w_old. The paper takes ψ = 0.1 and thirty rounds.
+
+Translations tuned like this are too short (0.91 of the references on the Tanaka corpus): adding one to the
+counts of n-grams, but not to the length of the reference, makes short translations look good. By default
+the reference counts as one word longer (Nakov, Guzmán and Vogel 2012), which gives 0.96 and 1.4 BLEU more on
+the development set; `smooth_brevity=False` is as published.
+
+The fact a newcomer would get wrong: the last weights are not the best. Each round is scored when its weights
+decode the development set, and the weights of the round with the highest BLEU are the result.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from decoder.bleu_statistics import bleu_plus_one, bleu_statistics
+from decoder.evaluate import corpus_bleu
+from decoder.growth import sort_descending
+from decoder.translate import Decoder, in_order
+from scfg_sampler.core import draws
+from scfg_sampler.core.files import atomic_path
+from scfg_sampler.core.jit import kernel
+from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
+
+__all__ = ["Round", "TuneSettings", "best_round", "optimise", "tune"]
+
+
+class TuneSettings(NamedTuple):
+    """Options of tuning; two runs with equal settings and data give equal weights.
+
+    rounds : how often weights are optimised; the development set is decoded once more at the end
+    nbest : translations of a sentence that a round adds
+    candidates, kept, threshold : pairs drawn, pairs used, least BLEU+1 difference, per sentence
+    interpolation : ψ, the share of the new weights, in (0, 1]
+    l2 : strength of the Gaussian prior on the weights
+    smooth_brevity : count references as one word longer in BLEU+1
+    """
+
+    rounds: int = 10
+    nbest: int = 100
+    candidates: int = 5000
+    kept: int = 50
+    threshold: float = 0.05
+    interpolation: float = 0.5
+    l2: float = 1.0
+    seed: int = 1
+    smooth_brevity: bool = True
+
+
+class Round(NamedTuple):
+    """What a round found.
+
+    weights : float64 (F,), those it decoded with
+    bleu : of the development set, in percent
+    length_ratio : words of the translations per word of the closest references
+    num_new : translations no earlier round had
+    """
+
+    number: int
+    weights: np.ndarray
+    bleu: float
+    length_ratio: float
+    num_new: int
+
+
+class _Lists(NamedTuple):
+    """The translations of all sentences: those of sentence s are rows start[s] … start[s + 1] − 1."""
+
+    start: np.ndarray
+    features: np.ndarray
+    scores: np.ndarray
+
+
+def tune(
+    decoder: Decoder,
+    sources: Sequence[Sequence[str]],
+    references: Sequence[Sequence[Sequence[str]]],
+    settings: TuneSettings,
+    *,
+    threads: int = 1,
+    state: Path | None = None,
+    identity: Mapping[str, Any] | None = None,
+    advance: Callable[[], None] | None = None,
+) -> Iterator[Round]:
+    """The rounds as they are finished, beginning with the decoder's own weights. Deterministic.
+
+    Stops early when a round finds no new translations or leaves the weights as they are.
+
+    Parameters
+    ----------
+    sources : the words of each sentence
+    references : of each sentence, the words of each of its references, at least one
+    state : a directory; every finished round is saved there, and rounds found there are not done again
+    identity : JSON values that say what data the state belongs to
+    advance : called after each sentence that has been decoded
+
+    Raises
+    ------
+    SettingsError
+        A setting is out of range.
+    CheckpointMismatch
+        The state belongs to other settings or other data.
+    """
+    _check(settings)
+    header = json.dumps(
+        {**(identity or {}), **settings._replace(rounds=0)._asdict(), "weights": decoder.weights.tolist()},
+        sort_keys=True,
+    )
+    num_features = len(decoder.weights)
+    lists = _Lists(np.zeros(len(sources) + 1, np.int64), np.zeros((0, num_features)), np.zeros(0))
+    weights = decoder.weights
+    for index in range(settings.rounds + 1):
+        path = None if state is None else state / f"round-{index:03d}.npz"
+        if path is not None and path.exists():
+            statistics, new = _load(path, header)
+        else:
+            statistics, found = _decode(
+                decoder.with_weights(weights), sources, references, settings, threads, advance
+            )
+            new = _unseen(lists, found)
+            if path is not None:
+                _save(path, header, statistics, new)
+        lists = _joined(lists, new)
+        ratio = statistics[0] / max(1, statistics[1])
+        yield Round(index, weights, corpus_bleu(statistics), ratio, len(new.scores))
+        if len(new.scores) == 0 or index == settings.rounds:
+            return
+        rng = np.random.default_rng([settings.seed, index])
+        pairs = _sample_pairs(rng, *lists, settings.candidates, settings.kept, settings.threshold)
+        if len(pairs) == 0:
+            return
+        optimum = optimise(pairs, settings.l2, weights)
+        mixed = settings.interpolation * optimum + (1 - settings.interpolation) * weights
+        if np.abs(mixed - weights).max() < 1e-6 * np.abs(weights).max():
+            return
+        weights = mixed
+
+
+def best_round(rounds: Sequence[Round]) -> Round:
+    """The round with the highest BLEU, the first of equals."""
+    return max(rounds, key=lambda r: r.bleu)
+
+
+def optimise(differences: np.ndarray, l2: float, start: np.ndarray) -> np.ndarray:
+    """The weights that rank best: the minimum over w of Σ ln(1 + exp(−w·d)) + l2/2 |w|².
+
+    differences : float64 (P, F), features of the better minus those of the worse of each pair
+    """
+    from scipy.optimize import minimize
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        margins = differences @ weights
+        value = np.logaddexp(0.0, -margins).sum() + 0.5 * l2 * (weights @ weights)
+        slopes = -0.5 * (1.0 - np.tanh(0.5 * margins))
+        return float(value), slopes @ differences + l2 * weights
+
+    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000}).x
+
+
+def _check(settings: TuneSettings) -> None:
+    for name, least in (("rounds", 0), ("nbest", 2), ("candidates", 1), ("kept", 1)):
+        value = getattr(settings, name)
+        if value < least:
+            raise SettingsError(f"--{name} is {value}; it is at least {least}")
+    if not 0 < settings.interpolation <= 1:
+        raise SettingsError(f"--interpolation is {settings.interpolation}; it is above 0 and at most 1")
+    if not settings.l2 >= 0:
+        raise SettingsError(f"--l2 is {settings.l2}; it is at least 0")
+    if not settings.threshold >= 0:
+        raise SettingsError(f"--threshold is {settings.threshold}; it is at least 0")
+
+
+# ---- Lists ----------------------------------------------------------------------------------------
+
+
+def _decode(decoder, sources, references, settings, threads, advance) -> tuple[np.ndarray, _Lists]:
+    """BLEU statistics of the best translations, summed; and the k best translations of every sentence."""
+    vocabulary = decoder.grammar.target_vocabulary
+
+    def decode(sentence: int) -> tuple[np.ndarray, np.ndarray]:
+        """BLEU statistics and features of a sentence's translations."""
+        words = sources[sentence]
+        if words:
+            found = decoder.k_best(decoder.search(words), settings.nbest)
+            start, ids, features, extra = found.word_start, found.words, found.features, found.extra_words
+        else:
+            start, ids = np.zeros(2, np.int64), np.zeros(0, np.int32)
+            features, extra = np.zeros((1, len(decoder.weights))), []
+        extra_ids = {word: len(vocabulary) + i for i, word in enumerate(extra)}
+        rows = [
+            [extra_ids.get(word, -1) if (known := vocabulary.id(word)) < 0 else known for word in reference]
+            for reference in references[sentence]
+        ]
+        reference_start = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+        flat = np.array([word for row in rows for word in row], np.int32)
+        return bleu_statistics(start, ids, reference_start, flat), features
+
+    total = np.zeros(10, np.int64)
+    lengths, all_features, all_scores = [0], [], []
+    for statistics, features in in_order(decode, range(len(sources)), threads):
+        total += statistics[0]
+        lengths.append(len(statistics))
+        all_features.append(np.round(features, 6))
+        all_scores.append(bleu_plus_one(statistics, int(settings.smooth_brevity)))
+        if advance is not None:
+            advance()
+    start = np.cumsum(lengths).astype(np.int64)
+    return total, _Lists(start, np.concatenate(all_features), np.concatenate(all_scores))
+
+
+def _unseen(lists: _Lists, found: _Lists) -> _Lists:
+    """The rows of `found` that are not in `lists`, each once."""
+    keep = []
+    lengths = [0]
+    for s in range(len(found.start) - 1):
+        parts = [
+            np.column_stack((part.scores[rows], part.features[rows]))
+            for part in (lists, found)
+            for rows in [slice(part.start[s], part.start[s + 1])]
+        ]
+        both = np.ascontiguousarray(np.concatenate(parts)) + 0.0  # No negative zeros.
+        _, first = np.unique(both.view(f"V{both.itemsize * both.shape[1]}").ravel(), return_index=True)
+        new = np.sort(first[first >= len(parts[0])]) - len(parts[0])
+        keep.append(new + found.start[s])
+        lengths.append(len(new))
+    rows = np.concatenate(keep) if keep else np.zeros(0, np.int64)
+    return _Lists(np.cumsum(lengths).astype(np.int64), found.features[rows], found.scores[rows])
+
+
+def _joined(lists: _Lists, new: _Lists) -> _Lists:
+    """The rows of both, sentence by sentence."""
+    parts = (lists, new)
+    sentences = [np.repeat(np.arange(len(part.start) - 1), np.diff(part.start)) for part in parts]
+    order = np.argsort(np.concatenate(sentences), kind="stable")
+    features = np.concatenate([part.features for part in parts])[order]
+    return _Lists(lists.start + new.start, features, np.concatenate([part.scores for part in parts])[order])
+
+
+@kernel
+def _sample_pairs(rng, start, features, scores, candidates, kept, threshold):
+    """float64 (P, F): the better's features minus the worse's, of the pairs that are used."""
+    num_sentences = len(start) - 1
+    pairs = np.empty((num_sentences * kept, features.shape[1]))
+    better, worse = np.empty(candidates, np.int64), np.empty(candidates, np.int64)
+    gaps, order = np.empty(candidates), np.empty(candidates, np.int64)
+    num_pairs = 0
+    for s in range(num_sentences):
+        size = start[s + 1] - start[s]
+        if size < 2:
+            continue
+        found = 0
+        for _ in range(candidates):
+            one = start[s] + draws.uniform_index(rng, size)
+            other = start[s] + draws.uniform_index(rng, size)
+            if scores[one] < scores[other]:
+                one, other = other, one
+            gap = scores[one] - scores[other]
+            if gap > 0.0 and gap >= threshold:
+                better[found], worse[found], gaps[found] = one, other, gap
+                found += 1
+        for i in range(found):
+            order[i] = i
+        sort_descending(order, gaps, 0, found)
+        for i in range(min(found, kept)):
+            for column in range(features.shape[1]):
+                value = features[better[order[i]], column] - features[worse[order[i]], column]
+                pairs[num_pairs, column] = value
+            num_pairs += 1
+    return pairs[:num_pairs].copy()
+
+
+# ---- State ----------------------------------------------------------------------------------------
+
+
+def _save(path: Path, header: str, statistics: np.ndarray, new: _Lists) -> None:
+    with atomic_path(path) as temporary, open(temporary, "wb") as out:
+        np.savez(out, header=np.array(header), statistics=statistics, **new._asdict())
+
+
+def _load(path: Path, header: str) -> tuple[np.ndarray, _Lists]:
+    try:
+        with np.load(path) as saved:
+            found = json.loads(str(saved["header"]))
+            statistics, lists = saved["statistics"], _Lists(*(saved[name] for name in _Lists._fields))
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(path, None, f"not a saved round ({error})", "Remove it") from None
+    expected = json.loads(header)
+    if found != expected:
+        names = sorted(
+            name for name in found.keys() | expected.keys() if found.get(name) != expected.get(name)
+        )
+        raise CheckpointMismatch(
+            f"{path.parent}: tuning was begun with other {', '.join(names)}. "
+            "Remove the directory or give --restart to begin anew"
+        )
+    return statistics, lists

@@ -1,0 +1,1 @@
+"""Grammar induction from one language on the core of `scfg_sampler`."""
