@@ -1,0 +1,223 @@
+# shellcheck shell=bash
+# What the recipes share: messages, checks, the virtual environment, and steps that are not done twice.
+# Sourced, not run. Needs bash 3.2 or later, and Python 3.11 or later.
+
+RECIPES=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ROOT=$(dirname "$RECIPES")
+PYTHON=""
+STARTED=$(date +%s)
+OUT="" # the directory of the run, for steps
+FORCE=0 # 1: repeat steps that were done before
+RESUMING=0
+
+say() { # MESSAGE: to standard error, with the seconds since the recipe began
+    printf '[%4d s] %s\n' "$(($(date +%s) - STARTED))" "$*" >&2
+}
+
+die() { # MESSAGE: something the user can mend
+    printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+    exit 2
+}
+
+need_value() { # OPTION COUNT: dies unless the option is followed by a value
+    [ "$2" -ge 2 ] || die "option $1 needs a value; see --help"
+}
+
+need_number() { # OPTION VALUE: dies unless the value is a whole number
+    case $2 in
+        "" | *[!0-9]*) die "$1 is a whole number, not '$2'" ;;
+    esac
+}
+
+usage() { # prints the comment at the head of the recipe
+    awk 'NR == 1 { next } /^#/ { sub(/^# ?/, ""); print; next } { exit }' "$0"
+}
+
+# ------------------------------------------------------------------ Python
+
+# prepare_python [EXTRAS]: sets PYTHON to an interpreter that has the project and the extras (as in "dev,report").
+#   SCFG_PYTHON   an interpreter with everything installed; used as it is
+#   VIRTUAL_ENV   an active virtual environment; the project is installed into it
+#   neither       .venv in the repository, made when there is none
+# An environment is installed into again only after pyproject.toml has changed.
+prepare_python() {
+    local extras="${1:-}" environment stamp wanted log
+    if [ -n "${SCFG_PYTHON:-}" ]; then
+        PYTHON=$SCFG_PYTHON
+        "$PYTHON" -c 'import numba, sacrebleu, scipy, rich' 2>/dev/null ||
+            die "SCFG_PYTHON=$SCFG_PYTHON lacks the packages of pyproject.toml; install them or unset SCFG_PYTHON"
+        export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"
+        return
+    fi
+    environment=${VIRTUAL_ENV:-$ROOT/.venv}
+    if [ ! -x "$environment/bin/python" ]; then
+        say "making the virtual environment $(short "$environment")"
+        make_environment "$environment"
+    fi
+    PYTHON=$environment/bin/python
+    stamp=$environment/.scfg-sampler-installed${extras:+-$(echo "$extras" | tr ',' '-')}
+    wanted=$(echo "$ROOT" | cat - "$ROOT/pyproject.toml" | cksum)
+    if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$wanted" ]; then
+        say "installing the project and what it needs (once)"
+        log=$environment/scfg-sampler-install.log
+        # Absent when the making was interrupted, and in environments made by uv.
+        "$PYTHON" -m pip --version >/dev/null 2>&1 || "$PYTHON" -m ensurepip >"$log" 2>&1 ||
+            die "$(short "$environment") has no pip; remove the environment, or install pip into it"
+        if ! (cd "$ROOT" && "$PYTHON" -m pip install --editable ".${extras:+[$extras]}") >"$log" 2>&1; then
+            tail -n 15 "$log" >&2
+            die "installation failed; the whole log is $(short "$log")"
+        fi
+        # Whoever has the extras has the project.
+        echo "$wanted" | tee "$stamp" >"$environment/.scfg-sampler-installed"
+    fi
+}
+
+make_environment() { # DIRECTORY
+    local candidate
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            if "$candidate" -m venv "$1" >&2; then
+                return
+            fi
+            rm -rf "$1"
+            die "$candidate cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv"
+        fi
+    done
+    die "no Python 3.11 or later was found; install one, or name one in SCFG_PYTHON"
+}
+
+short() { # PATH: relative to the present directory when it is below it
+    case $1 in
+        "$PWD"/*) printf '%s' "${1#"$PWD"/}" ;;
+        *) printf '%s' "$1" ;;
+    esac
+}
+
+sampler() { "$PYTHON" -m scfg_sampler "$@"; }
+decoder() { "$PYTHON" -m decoder "$@"; }
+
+# ------------------------------------------------------------------ files
+
+existing() { # PATH: PATH or PATH.gz, whichever exists; fails when neither does
+    if [ -f "$1" ]; then
+        printf '%s' "$1"
+    elif [ -f "$1.gz" ]; then
+        printf '%s' "$1.gz"
+    else
+        return 1
+    fi
+}
+
+text() { # FILE…: their text, gzipped or not
+    local file
+    for file in "$@"; do
+        case $file in
+            *.gz) gzip -dc "$file" ;;
+            *) cat "$file" ;;
+        esac
+    done
+}
+
+count_lines() { # FILE
+    text "$1" | wc -l | tr -d ' '
+}
+
+json() { # FILE KEY…: the value at a path of keys in a JSON file
+    "$PYTHON" -c '
+import json, sys
+value = json.load(open(sys.argv[1], encoding="utf-8"))
+for key in sys.argv[2:]:
+    value = value[key]
+print(value)' "$@"
+}
+
+# ------------------------------------------------------------------ steps
+
+# A step is done once. logs/NAME.done holds a checksum of its command and of everything it depends on; it is
+# written when the step has succeeded, and the step is left out as long as the checksum stays the same. So a recipe
+# that was stopped goes on where it was, and one that is started with other settings repeats what they change.
+#
+#   step NAME [DEPENDENCY…] -- COMMAND [ARGUMENT…]
+#
+# A dependency is the name of an earlier step or a file. The command's output goes to logs/NAME.log; its duration
+# in seconds to logs/NAME.seconds. OUT must be set. While a command runs, RESUMING is 1 if the same step was begun
+# before and not finished, so that the command may go on instead of beginning again.
+step() {
+    local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
+    local begun="$OUT/logs/$1.begun"
+    shift
+    mkdir -p "$OUT/logs"
+    while [ "$1" != -- ]; do
+        if [ -f "$OUT/logs/$1.done" ]; then
+            wanted+=$(cat "$OUT/logs/$1.done")
+        else
+            wanted+=$(text "$1" | cksum)
+        fi
+        shift
+    done
+    shift
+    wanted=$(printf '%s\n' "$wanted" "$@" | cksum)
+    if [ "$FORCE" != 1 ] && [ -f "$done" ] && [ "$(cat "$done")" = "$wanted" ]; then
+        say "$name: done before"
+        return
+    fi
+    say "$name"
+    RESUMING=0
+    if [ "$FORCE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(cat "$begun")" = "$wanted" ]; then
+        # shellcheck disable=SC2034 # read by the recipes' commands
+        RESUMING=1
+    fi
+    rm -f "$done"
+    echo "$wanted" >"$begun"
+    began=$(now)
+    "$@" >"$log" 2>&1 || status=$?
+    if [ "$status" != 0 ]; then
+        tail -n 15 "$log" >&2
+        say "$name failed with status $status; its whole log is $(short "$log")"
+        exit "$status"
+    fi
+    since "$began" >"$OUT/logs/$name.seconds"
+    echo "$wanted" >"$done"
+}
+
+seconds() { # NAME: the time the step took
+    cat "$OUT/logs/$1.seconds"
+}
+
+now() { # seconds since 1970, with decimals where bash has them
+    printf '%s' "${EPOCHREALTIME:-$(date +%s)}" | tr ',' '.'
+}
+
+since() { # TIME
+    awk -v began="$1" -v ended="$(now)" 'BEGIN { printf "%.2f\n", ended - began }'
+}
+
+# ------------------------------------------------------------------ tables
+
+# Tab-separated lines from standard input as a table: the first column to the left, the others to the right.
+table() {
+    awk -F '\t' '
+        {
+            for (column = 1; column <= NF; column++) {
+                cell[NR, column] = $column
+                if (length($column) > width[column]) width[column] = length($column)
+            }
+            if (NF > columns) columns = NF
+        }
+        function rule(   column, line) {
+            for (column = 1; column <= columns; column++) {
+                if (column > 1) line = line "  "
+                line = line substr("--------------------------------------------------", 1, width[column])
+            }
+            print line
+        }
+        END {
+            for (row = 1; row <= NR; row++) {
+                line = sprintf("%-" width[1] "s", cell[row, 1])
+                for (column = 2; column <= columns; column++)
+                    line = line "  " sprintf("%" width[column] "s", cell[row, column])
+                print line
+                if (row == 1) rule()
+            }
+        }'
+}
