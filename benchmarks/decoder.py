@@ -1,0 +1,72 @@
+"""How fast the decoder is, and what a narrow beam loses.
+
+    python benchmarks/decoder.py --grammar grammar.gz --lm lm.arpa --weights w.json --input test.ja
+
+Prints what loading takes (kernels compiled before), and for every beam sentences per second of
+processor time on one thread, the mean model score, and how much of the widest beam's score is lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from pathlib import Path
+
+# This file has the name of the package it measures, and Python looks beside it first.
+sys.path = [path for path in sys.path if Path(path).resolve() != Path(__file__).resolve().parent]
+
+from decoder.commands import add_search_options, load_models
+from decoder.translate import Decoder
+from decoder.weights import read_weights
+from scfg_sampler.core.files import read_lines
+from scfg_sampler.core.vocabulary import split_words
+
+
+def main() -> None:
+    """Load, translate with each beam, print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_search_options(parser)
+    parser.add_argument("--weights", required=True, metavar="W.json")
+    parser.add_argument("--input", required=True, metavar="FILE", help="tokenised sentences")
+    parser.add_argument("--beams", type=int, nargs="+", default=[50, 100, 200, 400, 2000])
+    parser.add_argument("--nbest", type=int, default=100, help="also time lists of so many translations")
+    args = parser.parse_args()
+    sentences = [words for line in read_lines(args.input) if (words := split_words(line))]
+    weights = read_weights(args.weights)
+
+    began, cpu = time.perf_counter(), time.process_time()
+    models = load_models(args)
+    print(f"loading {time.perf_counter() - began:.2f} s, {time.process_time() - cpu:.2f} s of processor time")
+    began = time.perf_counter()
+    decoder = Decoder(*models, weights, max_targets=args.max_targets)
+    print(f"ranking {time.perf_counter() - began:.2f} s (for every weight vector)")
+    began = time.perf_counter()
+    decoder.k_best(decoder.search(sentences[0]), 2)
+    decoder.translate(sentences[0])
+    print(f"first sentence {time.perf_counter() - began:.2f} s (with compilation, if the cache is empty)")
+
+    rows = []
+    for beam in sorted(args.beams):
+        decoder = Decoder(*models, weights, beam=beam, max_targets=args.max_targets)
+        cpu = time.process_time()
+        score = sum(decoder.translate(words).score for words in sentences)
+        rows.append((beam, len(sentences) / (time.process_time() - cpu), score / len(sentences)))
+    best = rows[-1][2]
+    print("beam  sentences/s  mean score     loss")
+    for beam, speed, score in rows:
+        print(f"{beam:4d}  {speed:11.1f}  {score:10.4f}  {100 * (best - score) / abs(best):6.2f} %")
+    decoder = Decoder(*models, weights, beam=args.beam, max_targets=args.max_targets)
+    cpu = time.process_time()
+    for words in sentences:
+        decoder.k_best(decoder.search(words), args.nbest)
+    speed = len(sentences) / (time.process_time() - cpu)
+    print(f"lists of {args.nbest} translations at beam {args.beam}: {speed:.1f} sentences/s")
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

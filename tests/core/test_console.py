@@ -1,0 +1,128 @@
+"""What all command lines share: statuses, messages, help."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from scfg_sampler import errors
+from scfg_sampler.core import console
+from scfg_sampler.errors import ChainTooShort, InputError, ScfgError, SettingsError
+
+
+@pytest.fixture(autouse=True)
+def loud():
+    yield
+    console.set_quiet(False)
+
+
+def raising(error):
+    def command(arguments):
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "message"),
+    [
+        (lambda arguments: None, 0, ""),
+        (lambda arguments: 3, 3, ""),
+        (raising(InputError("f", 2, "bad\n  thing", "Mend it")), 2, "prog: f:2: bad thing. Mend it\n"),
+        (raising(SettingsError("--k is 0")), 2, "prog: --k is 0\n"),
+        (raising(ChainTooShort("short", 1.5)), 2, "prog: short\n"),
+        (raising(KeyboardInterrupt()), 130, "prog: interrupted\n"),
+    ],
+)
+def test_status_and_message_of_a_command(capsys, command, status, message):
+    assert console.run("prog", command, []) == status
+    assert capsys.readouterr() == ("", message)
+
+
+def test_bug_keeps_its_traceback():
+    with pytest.raises(ZeroDivisionError):
+        console.run("prog", raising(ZeroDivisionError()))
+
+
+def test_reader_that_goes_away_is_no_error():
+    script = (
+        "import sys; from scfg_sampler.core.console import run\n"
+        "def command(arguments):\n    for _ in range(100000): print('line')\n"
+        "sys.exit(run('prog', command))"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout.readline() == b"line\n"
+    child.stdout.close()
+    assert child.wait(timeout=30) == 0
+    assert child.stderr.read() == b""
+    child.stderr.close()
+
+
+def test_quiet_silences_all_but_warnings(capsys):
+    console.say("hello")
+    console.set_quiet(True)
+    console.say("unheard")
+    console.warn("careful")
+    with console.progress("work", 2) as advance:
+        advance()
+    assert capsys.readouterr() == ("", "hello\nwarning: careful\n")
+
+
+def test_no_progress_bar_without_a_terminal(capsys):
+    with console.progress("work", 3) as advance:
+        advance(2, "note")
+        advance()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_bar_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with console.progress("counting", 2) as advance:
+        advance(2, "nearly")
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "counting" in shown.err
+    assert "2/2" in shown.err
+
+
+def test_help_shows_defaults_and_keeps_examples(capsys):
+    parser = console.Parser(prog="prog", epilog="example:\n  prog --beam 3\n  prog")
+    parser.add_argument("--beam", type=int, default=200, help="size of the beam")
+    parser.add_argument("--quiet", action="store_true", help="say nothing")
+    with pytest.raises(SystemExit) as end:
+        parser.parse_args(["--help"])
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    assert "size of the beam (default: 200)" in text
+    assert "say nothing\n" in text
+    assert "example:\n  prog --beam 3\n  prog\n" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--bea", "3"], "prog: unrecognized arguments: --bea 3. Try 'prog --help'.\n"),
+        (["--beam", "x"], "prog: argument --beam: invalid int value: 'x'. Try 'prog --help'.\n"),
+    ],
+)
+def test_wrong_option_is_one_line_and_status_two(capsys, arguments, message):
+    parser = console.Parser(prog="prog")
+    parser.add_argument("--beam", type=int)
+    with pytest.raises(SystemExit) as end:
+        parser.parse_args(arguments)
+    assert end.value.code == 2
+    assert capsys.readouterr().err == message
+
+
+def test_all_errors_a_user_can_mend_have_one_root():
+    assert all(issubclass(getattr(errors, name), ScfgError) for name in errors.__all__)
+
+
+def test_errors_cross_process_borders():
+    error = pickle.loads(pickle.dumps(InputError("f", 3, "found", "hint")))
+    assert (error.path, error.line, error.found, error.hint) == ("f", 3, "found", "hint")
+    assert str(error) == "f:3: found. hint"

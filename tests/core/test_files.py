@@ -1,0 +1,137 @@
+"""Text files: lines, errors that name them, and outputs that are whole or absent."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+
+import pytest
+
+from scfg_sampler.core.files import atomic_output, atomic_path, file_digest, read_lines, require_file
+from scfg_sampler.errors import InputError
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_lines_read_back_as_written(tmp_path, suffix):
+    lines = ["eins zwei", "", "carriage\rreturn", "separator\u2028and\x85inside", "no-break\xa0space", "日本"]
+    path = tmp_path / f"text{suffix}"
+    with atomic_output(path) as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+    assert list(read_lines(path)) == lines
+    assert (path.read_bytes()[:2] == b"\x1f\x8b") == bool(suffix)
+
+
+def test_gzip_is_recognised_by_content(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(gzip.compress(b"a\nb"))
+    assert list(read_lines(path)) == ["a", "b"]
+    path = tmp_path / "plain.gz"
+    path.write_bytes(b"a\nb\n")
+    assert list(read_lines(path)) == ["a", "b"]
+
+
+def test_empty_file_has_no_lines(tmp_path):
+    (tmp_path / "empty").write_bytes(b"")
+    assert list(read_lines(tmp_path / "empty")) == []
+
+
+def test_standard_input_and_output(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO("ä\nb\n".encode()))))
+    assert list(read_lines("-")) == ["ä", "b"]
+    with atomic_output("-") as stream:
+        stream.write("out\n")
+    assert capsys.readouterr().out == "out\n"
+    require_file("-")
+
+
+def test_missing_file_is_named(tmp_path):
+    path = tmp_path / "none"
+    for use in (require_file, file_digest, lambda name: list(read_lines(name))):
+        with pytest.raises(
+            InputError, match=r"none: cannot be read \(No such file or directory\)\. Check the"
+        ):
+            use(path)
+
+
+def test_directory_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"is a directory\. Name a file"):
+        require_file(tmp_path)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_wrong_encoding_names_line_and_column(tmp_path, compress):
+    path = tmp_path / "latin"
+    path.write_bytes(compress(b"gut\nna\xefv\n"))
+    with pytest.raises(InputError, match=r"latin:2: byte 0xef at column 3 is not UTF-8\. Convert the file"):
+        list(read_lines(path))
+
+
+def test_truncated_gzip_names_the_line(tmp_path):
+    path = tmp_path / "short.gz"
+    data = gzip.compress(os.urandom(3000).hex().encode() + b"\nlast\n")
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(InputError, match=r"short\.gz:1: the gzip data is damaged or ends too early"):
+        list(read_lines(path))
+
+
+def test_damaged_gzip_is_an_input_error(tmp_path):
+    path = tmp_path / "bad.gz"
+    data = bytearray(gzip.compress(b"first\n" * 1000))
+    data[-6] ^= 0xFF  # In the checksum.
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"bad\.gz:\d+: the gzip data is damaged"):
+        list(read_lines(path))
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_interrupted_output_leaves_the_old_file(tmp_path, name):
+    path = tmp_path / name
+    with atomic_output(path) as stream:
+        stream.write("old\n")
+
+    def interrupted():
+        with atomic_output(path) as stream:
+            stream.write("new\n" * 100_000)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(read_lines(path)) == ["old"]
+    assert [entry.name for entry in tmp_path.iterdir()] == [name]
+
+
+def test_equal_content_gives_equal_bytes(tmp_path):
+    for name in ("a.gz", "b.gz"):
+        with atomic_output(tmp_path / name) as stream:
+            stream.write("same\n")
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_output_makes_its_directory_and_has_ordinary_permissions(tmp_path):
+    path = tmp_path / "new" / "deep" / "file"
+    before = os.umask(0o027)
+    try:
+        with atomic_output(path, binary=True) as stream:
+            stream.write(b"\x00")
+    finally:
+        os.umask(before)
+    assert path.read_bytes() == b"\x00"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_output_that_cannot_be_written_is_an_input_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(InputError, match=r"file/out: cannot be written \("),
+        atomic_path(tmp_path / "file/out"),
+    ):
+        pass
+
+
+def test_digest_is_that_of_the_text(tmp_path):
+    (tmp_path / "a").write_bytes(b"text\n")
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"text\n"))
+    (tmp_path / "b").write_bytes(b"text")
+    assert file_digest(tmp_path / "a") == file_digest(tmp_path / "a.gz") != file_digest(tmp_path / "b")

@@ -1,0 +1,213 @@
+"""The decoder's command line, from files to files."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from decoder.arpa import write_arpa
+from decoder.cli import main
+from scfg_sampler.rule_table import write_rule_table
+from tests.decoder import small_grammars as small
+from tests.decoder.test_lm import random_model
+from tests.decoder.test_tune import INITIAL, REFERENCES, RULES, SOURCES
+
+
+@pytest.fixture
+def models(tmp_path):
+    """A directory with a grammar, a language model, weights, and a development set."""
+    write_rule_table(small.rule_table(RULES), tmp_path / "grammar.gz")
+    write_arpa(random_model(5, 2), tmp_path / "lm.arpa")
+    (tmp_path / "w.json").write_text(json.dumps(INITIAL))
+    (tmp_path / "source").write_text("".join(" ".join(words) + "\n" for words in SOURCES))
+    (tmp_path / "reference").write_text("".join(" ".join(row[0]) + "\n" for row in REFERENCES))
+    return tmp_path
+
+
+def options(models, *more: str) -> list[str]:
+    return ["--grammar", f"{models}/grammar.gz", "--lm", f"{models}/lm.arpa", "--quiet", *more]
+
+
+def translate(models, text: str, *more: str) -> list[str]:
+    (models / "input").write_text(text)
+    files = ["--weights", f"{models}/w.json", "--input", f"{models}/input", "--output", f"{models}/output"]
+    assert main(["translate", *options(models, *files, *more)]) == 0
+    lines = (models / "output").read_text().split("\n")
+    assert lines[-1] == ""
+    return lines[:-1]
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_every_line_has_its_translation(models, threads):
+    text = "u v\n\n  \n[X,1] ||| <s>\nw\tv \r\nno-newline-at-the-end\u2028 u"
+    found = translate(models, text, "--threads", threads)
+    assert found == ["b c", "", "", "[X,1] ||| <s>", "a c c", "no-newline-at-the-end\u2028 b"]
+
+
+def test_empty_input_gives_empty_output(models):
+    assert translate(models, "") == []
+
+
+def test_gzipped_input_is_read(models):
+    with gzip.open(models / "text.gz", "wt") as out:
+        out.write("u v\n")
+    arguments = ["--weights", f"{models}/w.json", "--input", f"{models}/text.gz", "--output", f"{models}/o"]
+    assert main(["translate", *options(models, *arguments)]) == 0
+    assert (models / "o").read_text() == "b c\n"
+
+
+def test_nbest_lists_number_the_lines_without_gaps(models):
+    found = translate(models, "u v\n\nw\n", "--nbest", "3")
+    fields = [line.split(" ||| ") for line in found]
+    assert {len(row) for row in fields} == {4}
+    assert [row[0] for row in fields] == ["0", "0", "0", "1", "2", "2"]
+    assert [row[1] for row in fields][:4] == ["b c", "b b", "a c", ""]
+    again = translate(models, "u v\n", "--nbest", "9", "--not-unique")
+    assert len(again) == 4
+
+
+def test_derivations_are_trees_whose_scores_add_up(models, capsys):
+    translate(models, "u v x\n\n", "--derivations", f"{models}/trees.jsonl")
+    records = [json.loads(line) for line in (models / "trees.jsonl").read_text().splitlines()]
+    assert [record["translation"] for record in records] == ["b c x", ""]
+    nodes = records[0]["nodes"]
+    assert sum(node["score"] for node in nodes) == pytest.approx(records[0]["score"])
+    for name, value in records[0]["features"].items():
+        assert sum(node["features"].get(name, 0.0) for node in nodes) == pytest.approx(value)
+    assert sorted(child for node in nodes for child in node["children"]) == list(range(1, len(nodes)))
+    for node in nodes:
+        spans = [nodes[child]["span"] for child in node["children"]]
+        assert all(node["span"][0] <= a < b <= node["span"][1] for a, b in spans)
+    assert main(["show", f"{models}/trees.jsonl", "--sentence", "0"]) == 0
+    drawn = capsys.readouterr().out
+    assert "X [0–1] u → b" in drawn
+    assert "X [2–3] x → x" in drawn
+    assert drawn.count("GOAL [0–3]") == 1
+
+
+def test_tuned_weights_translate_the_development_set(models, capsys):
+    arguments = options(models, "--initial", f"{models}/w.json", "--source", f"{models}/source")
+    arguments += ["--references", f"{models}/reference", "--output", f"{models}/w.json", "--rounds", "4"]
+    arguments.remove("--quiet")
+    assert main(["tune", *arguments]) == 0
+    said = capsys.readouterr().err
+    assert "round   BLEU" in said
+    assert "BLEU 100.00" in said
+    assert (models / "w.json.state" / "round-000.npz").exists()
+    assert translate(models, (models / "source").read_text()) == [" ".join(row[0]) for row in REFERENCES]
+    # The same command resumes; other weights to begin with do not fit the saved rounds.
+    assert main(["tune", *arguments]) == 2
+    assert "tuning was begun with other weights" in capsys.readouterr().err
+    assert main(["tune", *arguments, "--restart"]) == 0
+
+
+def test_scores_are_printed_as_one_json_object(models, capsys):
+    reference = f"{models}/reference"
+    (models / "worse").write_text("\n" * len(SOURCES))
+    arguments = [
+        "evaluate",
+        "--hypothesis",
+        reference,
+        "--references",
+        reference,
+        "--against",
+        f"{models}/worse",
+    ]
+    assert main([*arguments, "--json", "--samples", "20"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["bleu"]["score"] == 100
+    assert found["ter"]["score"] == 0
+    assert "tok:none" in found["bleu"]["signature"]
+    assert found["difference"] == pytest.approx(100)
+    assert 0 < found["p_value"] < 1
+    assert main([*arguments, "--samples", "20"]) == 0
+    assert "against 0.00, p = " in capsys.readouterr().out
+
+
+def test_several_grammars_have_prefixes_and_span_limits(models, capsys):
+    write_rule_table(small.rule_table([("u v", "b b b", [9, 0])]), models / "second,odd.gz")
+    grammar = f"{models}/second,odd.gz"
+    (models / "w.json").write_text(json.dumps({**INITIAL, "x.First": 5.0, "x.Second": 0.0}))
+    assert translate(models, "u v\n", "--grammar", f"{grammar},prefix=x.,max-span=2") == ["b b b"]
+    assert translate(models, "u v\n", "--grammar", f"{grammar},max-span=1,prefix=x.") == ["b c"]
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "complaint"),
+    [
+        (
+            {"w.json": '{"First": 1}'},
+            [],
+            "w.json: no weight for 'Second', 'LanguageModel', 'Glue', 'PassThrough'",
+        ),
+        ({"w.json": "{"}, [], "w.json:1: not JSON"),
+        ({}, ["--weights", "missing.json"], "missing.json: cannot be read"),
+        ({}, ["--grammar", "missing.gz"], "missing.gz: cannot be read"),
+        ({}, ["--lm", "missing.arpa"], "missing.arpa: cannot be read"),
+        ({}, ["--input", "missing.txt"], "missing.txt: cannot be read"),
+        ({}, ["--nbest", "0"], "--nbest is 0"),
+        ({}, ["--threads", "0"], "--threads is 0"),
+        ({}, ["--beam", "-5"], "--beam is -5"),
+        ({}, ["--max-span", "0"], "--max-span is 0"),
+        ({"input": b"u v\n\xff\n"}, [], "input:2: byte 0xff at column 1 is not UTF-8"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(models, change, arguments, complaint, capsys, monkeypatch):
+    monkeypatch.chdir(models)
+    (models / "input").write_text("u\n")
+    for name, content in change.items():
+        (models / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    usual = ["--weights", "w.json", "--input", "input", "--output", "output"]
+    assert main(["translate", *options(models, *usual, *arguments)]) == 2
+    said = capsys.readouterr().err.strip().split("\n")[-1]
+    assert said.startswith("scfg-decoder: ")
+    assert complaint in said
+    assert not (models / "output").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{}\n", "trees:1: not a derivation"),
+        ("[\n", "trees:1: not JSON"),
+        (
+            '{"sentence": 0, "translation": "", "score": 0, "nodes": [{"children": [0]}]}\n',
+            "not a derivation",
+        ),
+    ],
+)
+def test_files_that_are_no_derivations_are_refused(tmp_path, text, complaint, capsys):
+    (tmp_path / "trees").write_text(text)
+    assert main(["show", f"{tmp_path}/trees"]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_sentence_that_is_not_there_cannot_be_shown(models, capsys):
+    translate(models, "u\n", "--derivations", f"{models}/trees")
+    assert main(["show", f"{models}/trees", "--sentence", "7"]) == 2
+    assert "has no sentence 7 in its 1 lines" in capsys.readouterr().err
+
+
+def test_development_sets_must_fit_together(models, capsys):
+    (models / "short").write_text("a\n")
+    arguments = options(models, "--source", f"{models}/source", "--output", f"{models}/v.json")
+    assert main(["tune", *arguments, "--references", f"{models}/short"]) == 2
+    assert f"short: has 1 lines, but {models}/source has 5" in capsys.readouterr().err
+    (models / "nothing").write_text("")
+    arguments = options(models, "--source", f"{models}/nothing", "--output", f"{models}/v.json")
+    assert main(["tune", *arguments, "--references", f"{models}/nothing"]) == 2
+    assert "nothing: has no lines" in capsys.readouterr().err
+
+
+def test_derivations_hold_words_and_nonterminals_apart(models):
+    rules = [("[X,1] X1", "X1 [X,1]", [0, 0]), ("u", "a", [0, 0])]
+    write_rule_table(small.rule_table(rules), models / "grammar.gz")
+    (models / "w.json").write_text(json.dumps({**INITIAL, "Glue": -9.0}))
+    found = translate(models, "[X,1] u\n", "--derivations", f"{models}/trees")
+    assert found == ["a [X,1]"]
+    nodes = json.loads((models / "trees").read_text())["nodes"]
+    assert ["[X,1]", 1] in [node["source"] for node in nodes]
+    assert np.isclose(
+        sum(node["score"] for node in nodes), json.loads((models / "trees").read_text())["score"]
+    )

@@ -1,0 +1,130 @@
+"""πT = π: the sweep leaves the exact posterior unchanged, by enumeration of all random choices."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from scfg_sampler.core import fragment_sampler, fragment_tree, restaurant
+from scfg_sampler.core.kernel import copy_state
+from scfg_sampler.sampler import Learner, LearnerSettings
+from tests.learner.corpora import all_states, corpus_of, state_from, state_key
+from tests.oracles.choices import GENERATOR, transition_matrix
+from tests.oracles.phrase_forest import sentence
+
+MONOTONE = sentence("a b c", "A B C", "0-0 1-1 2-2")
+CORPORA = {
+    "two trees": [MONOTONE],
+    "upper and lower rule alike": [sentence("a a a", "A A A", "0-0 1-1 2-2")],
+    "two sentences sharing rules": [sentence("a b", "A B", "0-0 1-1"), sentence("b a", "B A", "0-0 1-1")],
+    "two identical sentences": [sentence("a b", "A B", "0-0 1-1")] * 2,
+    "inverted with unaligned words": [sentence("x a y b c", "C z B A", "1-3 3-2 4-0")],
+}
+# Blocks of one, one and three source words: only one of the two pairs may be internal to a rule.
+UNEVEN = {
+    "unequal forced cuts": ([sentence("a b c d e", "A B C", "0-0 1-1 2-2 3-2 4-2")], 2),
+    "unequal forced cuts, inverted": ([sentence("c d e b a", "A B C", "0-2 1-2 2-2 3-1 4-0")], 2),
+}
+MODELS = {
+    "pitman-yor, exact": {"tables": "exact"},
+    "d = 0": {"discount": 0.0},
+    "pitman-yor, lexical, exact": {"tables": "exact", "base": "lexical"},
+    "dirichlet": {"model": "dirichlet", "strength": 100.0},
+}
+
+
+def learner_of(pairs, **settings) -> Learner:
+    return Learner(corpus_of(pairs), LearnerSettings(**settings))
+
+
+def departure(learner: Learner, pairs) -> float:
+    """The largest entry of |πT − π| for one sweep."""
+    posterior = all_states(learner, pairs)
+    states = list(posterior)
+
+    def sweep_from(key):
+        start = state_from(learner, key)
+
+        def step():
+            state, _ = learner.step(GENERATOR, copy_state(start))
+            return state_key(state)
+
+        return step
+
+    transition = transition_matrix(states, sweep_from)
+    target = np.array(list(posterior.values()))
+    return float(np.abs(target @ transition - target).max())
+
+
+def _cases():
+    for pairs, model in itertools.product(CORPORA, MODELS):
+        slow = pairs == "upper and lower rule alike" and "lexical" in model
+        yield pytest.param(pairs, model, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize(("pairs", "model"), list(_cases()))
+def test_sweep_leaves_posterior_invariant(pairs, model):
+    learner = learner_of(CORPORA[pairs], max_cut_span=0, **MODELS[model])
+    assert departure(learner, CORPORA[pairs]) < 1e-12
+
+
+@pytest.mark.parametrize(("case", "model"), list(itertools.product(UNEVEN, MODELS)))
+def test_sweep_with_a_cut_span_limit_leaves_posterior_invariant(case, model):
+    pairs, limit = UNEVEN[case]
+    assert departure(learner_of(pairs, max_cut_span=limit, **MODELS[model]), pairs) < 1e-12
+
+
+def test_breadth_first_sweep_leaves_posterior_invariant():
+    pairs = CORPORA["two trees"]
+    learner = learner_of(pairs, max_cut_span=0, order="breadth-first", **MODELS["pitman-yor, exact"])
+    assert departure(learner, pairs) < 1e-12
+
+
+# Blocks of two source words under a limit of one: no node may be internal, and only edges are chosen, among
+# five trees, two of the root's options holding two each.
+FIVE_TREES = [sentence("a b c d e f g h", "A B C D", "0-0 1-0 2-1 3-1 4-2 5-2 6-3 7-3")]
+
+
+def test_sweep_of_five_trees_leaves_posterior_invariant():
+    assert departure(learner_of(FIVE_TREES, discount=0.0, max_cut_span=1), FIVE_TREES) < 1e-12
+
+
+def test_missing_density_factor_is_noticed():
+    learner = learner_of(FIVE_TREES, discount=0.0, max_cut_span=1, density_factor=False)
+    assert departure(learner, FIVE_TREES) > 1e-2
+
+
+def test_missing_cut_degrees_are_noticed_under_a_cut_span_limit(monkeypatch):
+    def edges_only(forest, work, row, size):
+        nodes = work.lists[row, :size]
+        return sum(np.log(fragment_tree.num_edges(forest, node)) for node in nodes)
+
+    monkeypatch.setattr(fragment_sampler, "_log_density", edges_only)
+    pairs, limit = UNEVEN["unequal forced cuts"]
+    assert departure(learner_of(pairs, max_cut_span=limit, tables="exact"), pairs) > 1e-3
+
+
+def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
+    sequential = fragment_sampler.log_weight
+
+    def independent(rng, restaurants, work, begin, size):
+        return sum(sequential(rng, restaurants, work, begin + k, 1) for k in range(size))
+
+    monkeypatch.setattr(fragment_sampler, "log_weight", independent)
+    pairs = CORPORA["upper and lower rule alike"]
+    assert departure(learner_of(pairs, max_cut_span=0, discount=0.0), pairs) > 1e-4
+
+
+@pytest.mark.slow
+def test_forgetting_which_customer_sat_alone_is_noticed(monkeypatch):
+    def forgetful(rng, restaurants, work, begin, size):
+        for k in range(begin + size - 1, begin - 1, -1):
+            slot = restaurant.find(restaurants, work.rules[k, fragment_tree.FINGERPRINT])
+            restaurant.unseat(rng, restaurants, slot)
+            work.rules[k, fragment_tree.OPENS_TABLE] = -1
+
+    monkeypatch.setattr(fragment_sampler, "unseat_rules", forgetful)
+    pairs = CORPORA["upper and lower rule alike"]
+    assert departure(learner_of(pairs, max_cut_span=0, tables="exact"), pairs) > 1e-6

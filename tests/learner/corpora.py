@@ -1,0 +1,146 @@
+"""Tiny corpora, the learner's states on them, and their exact probabilities."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from scfg_sampler.core import restaurant
+from scfg_sampler.core.vocabulary import Vocabulary
+from scfg_sampler.corpus import ParallelCorpus
+from scfg_sampler.rule_model import rules_log_joint
+from scfg_sampler.sampler import Learner, LearnerState
+from tests.oracles import phrase_forest
+from tests.oracles.phrase_forest import Sentence
+
+
+def corpus_of(pairs: list[Sentence]) -> ParallelCorpus:
+    """A corpus in memory."""
+    vocabularies = Vocabulary(), Vocabulary()
+    starts: list[list[int]] = [[0], [0], [0]]
+    values: list[list] = [[], [], []]
+    for pair in pairs:
+        for side in (0, 1):
+            values[side] += [vocabularies[side].add(word) for word in pair[side]]
+            starts[side].append(len(values[side]))
+        values[2] += sorted(pair.links)
+        starts[2].append(len(values[2]))
+    return ParallelCorpus(
+        *vocabularies,
+        np.array(starts[0], np.int64),
+        np.array(values[0], np.int32),
+        np.array(starts[1], np.int64),
+        np.array(values[1], np.int32),
+        np.array(starts[2], np.int64),
+        np.array(values[2], np.int32).reshape(-1, 2),
+    )
+
+
+def all_trees(learner: Learner, pairs: list[Sentence]) -> Iterator[tuple[int, ...]]:
+    """The codes of all derivations of all sentences together, from the oracle's derivations."""
+    per_sentence = [
+        [_codes(pair, d) for d in phrase_forest.derivations(pair, learner.settings.max_cut_span)]
+        for pair in pairs
+    ]
+    for combination in itertools.product(*per_sentence):
+        yield tuple(itertools.chain.from_iterable(combination))
+
+
+def _codes(pair: Sentence, derivation: tuple) -> tuple[int, ...]:
+    positions = sorted({s for s, _ in pair.links})
+    node, cut, parts = derivation
+    is_split = len(phrase_forest.edges(pair, node)) > 1 or (
+        len(parts) == 2
+        and parts[0][0][1] <= parts[1][0][0]
+        and _compact(positions, parts[0][0]) + _compact(positions, parts[1][0]) == _compact(positions, node)
+    )
+    label = _compact(positions, parts[0][0]) if is_split else 0
+    inner = itertools.chain.from_iterable(_codes(pair, part) for part in parts)
+    return (2 * label + cut, *inner)
+
+
+def _compact(positions: list[int], node: tuple[int, int, int, int]) -> int:
+    return sum(node[0] <= s < node[1] for s in positions)
+
+
+Seating = tuple[tuple[int, tuple[int, ...]], ...]
+"""Fingerprint and table sizes, ascending, of every dish; sizes () where the seating is not tracked."""
+
+
+def partitions(number: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
+    """All multisets of positive integers with the given sum, ascending."""
+    if number == 0:
+        yield ()
+        return
+    for first in range(min(number, largest or number), 0, -1):
+        for rest in partitions(number - first, first):
+            yield (*rest, first)
+
+
+def all_states(learner: Learner, pairs: list[Sentence]) -> dict[tuple, float]:
+    """Every state of a chain as (trees, seating), with its exact posterior probability."""
+    log_probs: dict[tuple, float] = {}
+    for trees in all_trees(learner, pairs):
+        seated = learner.seat(np.random.default_rng(0), np.array(trees, np.uint16))
+        customers = {dish: sum(sizes) for dish, sizes in _sizes(seated.restaurants)}
+        tracked = seated.restaurants.totals[restaurant.TRACKED] == 1
+        choices = [list(partitions(number)) if tracked else [(number,)] for number in customers.values()]
+        for combination in itertools.product(*choices):
+            seating = tuple(sorted(zip(customers, combination, strict=True)))
+            state = state_from(learner, (trees, seating))
+            ways = 0.0
+            if tracked:
+                # The joint is that of one seating of named customers; so many have these table sizes.
+                for sizes in combination:
+                    ways += math.lgamma(sum(sizes) + 1)
+                    ways -= sum(math.lgamma(size + 1) for size in sizes)
+                    ways -= sum(math.lgamma(m + 1) for m in Counter(sizes).values())
+            log_probs[trees, seating] = rules_log_joint(learner.model, state.restaurants) + ways
+    top = max(log_probs.values())
+    total = sum(math.exp(value - top) for value in log_probs.values())
+    return {state: math.exp(value - top) / total for state, value in log_probs.items()}
+
+
+def state_from(learner: Learner, state: tuple[tuple[int, ...], Seating]) -> LearnerState:
+    """The learner's own form of a state."""
+    trees, seating = state
+    result = learner.seat(np.random.default_rng(0), np.array(trees, np.uint16))
+    restaurants = result.restaurants
+    if restaurants.totals[restaurant.TRACKED] == 1:
+        restaurants.stratum_tables[:] = 0
+        restaurants.party[:] = -1
+        restaurants.totals[[restaurant.PARTIES, restaurant.FREE_PARTY]] = 0, -1
+        for fingerprint, sizes in seating:
+            slot = restaurant.find(restaurants, fingerprint)
+            restaurants.entries[slot, 1] = sum(sizes) + (len(sizes) << 32)
+            restaurants.stratum_tables[restaurants.stratum[slot]] += len(sizes) * restaurant.TABLE_UNIT
+            if 1 < len(sizes) < sum(sizes):
+                for size in sizes:
+                    restaurant._change_party(restaurants, slot, size, 1)
+    return result
+
+
+def state_key(state: LearnerState) -> tuple[tuple[int, ...], Seating]:
+    """A hashable form of a state."""
+    return tuple(int(code) for code in state.trees), tuple(sorted(_sizes(state.restaurants)))
+
+
+def _sizes(restaurants: restaurant.Restaurants) -> Iterator[tuple[int, tuple[int, ...]]]:
+    tracked = restaurants.totals[restaurant.TRACKED] == 1
+    for slot in np.flatnonzero(restaurants.entries[:, 1]):
+        fingerprint, packed = (int(x) for x in restaurants.entries[slot])
+        customers, tables = packed & (2**32 - 1), packed >> 32
+        row = int(restaurants.party[slot])
+        sizes: tuple[int, ...] = (customers,)
+        if tracked and row >= 0:
+            sizes = ()
+            while row >= 0:
+                size, number, row = (int(x) for x in restaurants.parties[row])
+                sizes += (size,) * number
+        elif tracked and tables == customers:
+            sizes = (1,) * customers
+        yield fingerprint, sizes

@@ -1,0 +1,254 @@
+"""The learner's commands as a user runs them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+
+import numpy as np
+import pytest
+
+from scfg_sampler.cli import COMMANDS, main
+from scfg_sampler.core.chain import read_trace
+from scfg_sampler.rule_table import read_rule_table
+from scfg_sampler.sampler import Learner, LearnerSettings
+from tests.learner.corpora import all_states, all_trees, corpus_of
+from tests.learner.test_sampler import some_pairs
+from tests.oracles import phrase_forest as oracle
+from tests.oracles.phrase_forest import Sentence
+
+
+def write_corpus(directory, pairs: list[Sentence]) -> list[str]:
+    """Three files, and the options that name them."""
+    (directory / "train.f").write_text("".join(" ".join(pair.source) + "\n" for pair in pairs))
+    (directory / "train.e").write_text("".join(" ".join(pair.target) + "\n" for pair in pairs))
+    lines = (" ".join(f"{s}-{t}" for s, t in sorted(pair.links)) + "\n" for pair in pairs)
+    (directory / "train.a").write_text("".join(lines))
+    names = {"--source": "train.f", "--target": "train.e", "--alignment": "train.a"}
+    return [part for option, name in names.items() for part in (option, str(directory / name))]
+
+
+@pytest.fixture
+def corpus_options(tmp_path) -> list[str]:
+    return write_corpus(tmp_path, some_pairs())
+
+
+def sample(options: list[str], output, *more: str) -> int:
+    return main(["sample", *options, "--output", str(output), "--quiet", *more])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_has_an_example(command, capsys):
+    with pytest.raises(SystemExit) as status:
+        main([command, "--help"])
+    assert status.value.code == 0
+    assert f"example:\n  scfg-sampler {command}" in capsys.readouterr().out
+
+
+def test_run_directory_holds_what_is_documented(corpus_options, tmp_path):
+    run = tmp_path / "run"
+    assert sample(corpus_options, run, "--iterations", "12", "--burn-in", "4", "--marginals", "--check") == 0
+    trace = read_trace(run / "trace.tsv")
+    assert list(trace) == [
+        "sweep",
+        "level",
+        "temperature",
+        "log_joint",
+        "rules",
+        "types",
+        "tables",
+        "edges_changed",
+        "cuts_changed",
+        "seconds",
+    ]
+    assert trace["sweep"].tolist() == list(range(12))
+    record = json.loads((run / "run.json").read_text())
+    assert record["finished"]
+    assert record["run"]["seed"] == 1
+    assert record["corpus"]["sentences"] == 45
+    lines = gzip.decompress((run / "derivations.jsonl.gz").read_bytes()).decode().splitlines()
+    assert len(lines) == 45
+    last = read_rule_table(run / "counts" / "last.gz")
+    assert math.isclose(last.count.sum(), trace["rules"][-1], rel_tol=1e-5)
+    marginal = read_rule_table(run / "counts" / "marginal.gz")
+    assert math.isclose(marginal.count.sum(), trace["rules"][4:].mean(), rel_tol=1e-5)
+    assert "states:8" in marginal.signature
+    assert "states:2" in read_rule_table(run / "counts" / "average.gz").signature
+
+
+def test_resumed_run_equals_one_that_ran_through(corpus_options, tmp_path):
+    through, stopped = tmp_path / "through", tmp_path / "stopped"
+    assert sample(corpus_options, through, "--iterations", "9", "--burn-in", "2", "--tables", "exact") == 0
+    assert sample(corpus_options, stopped, "--iterations", "5", "--burn-in", "2", "--tables", "exact") == 0
+    assert main(["resume", str(stopped), "--iterations", "9", "--quiet"]) == 0
+    for name in ("counts/last.gz", "counts/average.gz", "counts/marginal.gz", "derivations.jsonl.gz"):
+        first, second = ((run / name).read_bytes() for run in (through, stopped))
+        assert gzip.decompress(first) == gzip.decompress(second), name
+    traces = [read_trace(run / "trace.tsv") for run in (through, stopped)]
+    assert all(np.array_equal(traces[0][name], traces[1][name]) for name in traces[0] if name != "seconds")
+
+
+def test_resume_writes_what_a_run_stopped_after_its_last_sweep_lacks(corpus_options, tmp_path):
+    run = tmp_path / "run"
+    assert sample(corpus_options, run, "--iterations", "4") == 0
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps({**record, "finished": False}))
+    (run / "counts" / "last.gz").unlink()
+    assert main(["resume", str(run), "--quiet"]) == 0
+    assert (run / "counts" / "last.gz").exists()
+
+
+def test_resume_says_when_there_is_nothing_left(corpus_options, tmp_path, capsys):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "4") == 0
+    assert main(["resume", str(tmp_path / "run")]) == 2
+    assert "has 4 sweeps already; give --iterations" in capsys.readouterr().err
+
+
+def test_resume_refuses_another_corpus(corpus_options, tmp_path, capsys):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "4") == 0
+    text = (tmp_path / "train.f").read_text()
+    (tmp_path / "train.f").write_text(text.replace("f0", "f9", 1))
+    assert main(["resume", str(tmp_path / "run"), "--iterations", "6"]) == 2
+    assert "corpus file source is not the same" in capsys.readouterr().err
+
+
+def test_an_older_run_is_not_overwritten_unasked(corpus_options, tmp_path, capsys):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "2") == 0
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "2") == 2
+    assert "holds a run already" in capsys.readouterr().err
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "2", "--overwrite") == 0
+
+
+def test_grammar_has_the_documented_features(corpus_options, tmp_path):
+    run, table = tmp_path / "run", tmp_path / "table.gz"
+    assert sample(corpus_options, run, "--iterations", "12") == 0
+    for origin in ("last", "average", "marginal"):
+        assert main(["grammar", str(run), "--output", str(table), "--from", origin, "--quiet"]) == 0
+        rules = read_rule_table(table)
+        assert rules.feature_names == (
+            "LogForward",
+            "LogBackward",
+            "LexForward",
+            "LexBackward",
+            "LogCount",
+            "TargetWords",
+            "Abstract",
+            "LogPosterior",
+        )
+        assert f"from:{origin}|filter:scope2" in rules.signature
+        posterior = rules.features[:, rules.feature_names.index("LogPosterior")]
+        assert (posterior < 0.0).all()
+
+
+def test_filters_and_max_targets_only_drop_rules(corpus_options, tmp_path):
+    run = tmp_path / "run"
+    assert sample(corpus_options, run, "--iterations", "6") == 0
+    sizes = []
+    for options in (["none"], ["scope"], ["hiero"], ["scope", "--max-targets", "1"]):
+        table = tmp_path / "table"
+        assert main(["grammar", str(run), "--output", str(table), "--quiet", "--filter", *options]) == 0
+        rules = {line.split(" ||| LogForward")[0] for line in table.read_text().splitlines()[1:]}
+        sizes.append(rules)
+    everything, scope, hiero, single = sizes
+    assert single < scope < everything
+    assert hiero < everything
+    assert len({line.split(" ||| ")[1] for line in single}) == len(single)
+
+
+def test_errors_name_file_and_line_and_exit_with_2(tmp_path, capsys):
+    options = write_corpus(tmp_path, some_pairs(3))
+    (tmp_path / "train.a").write_text("0-0\n0-99\n" + "\n" * 4)
+    assert sample(options, tmp_path / "run") == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "train.a:2: link 0-99 points past the end" in message
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--iterations", "0"], "--iterations is 0"),
+        (["--iterations", "5", "--burn-in", "5"], "--burn-in is 5"),
+        (["--seed", "-1"], "--seed is -1"),
+        (["--discount", "1.5"], "--discount is 1.5"),
+    ],
+)
+def test_settings_out_of_range_exit_with_2(corpus_options, tmp_path, capsys, options, message):
+    assert sample(corpus_options, tmp_path / "run", *options) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_grammar_of_no_run_is_one_line(tmp_path, capsys):
+    assert main(["grammar", str(tmp_path), "--output", str(tmp_path / "x")]) == 2
+    assert "is not a run directory" in capsys.readouterr().err
+
+
+def test_forest_writes_one_line_a_sentence(corpus_options, tmp_path, capsys):
+    assert main(["forest", *corpus_options]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["sentence"] for line in lines] == list(range(45))
+    assert main(["forest", *corpus_options, "--sentence", "3"]) == 0
+    assert json.loads(capsys.readouterr().out) == lines[3]
+    assert main(["forest", *corpus_options, "--sentence", "45"]) == 2
+    assert "sentences 0 to 44" in capsys.readouterr().err
+
+
+def test_diagnose_prints_rhat_of_several_runs(corpus_options, tmp_path, capsys):
+    runs = [str(tmp_path / f"run{seed}") for seed in (1, 2)]
+    for seed, run in enumerate(runs, start=1):
+        assert sample(corpus_options, run, "--iterations", "40", "--seed", str(seed)) == 0
+    assert main(["diagnose", *runs, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["log_joint"]["chains"] == 2
+    assert 0.9 < found["log_joint"]["rhat"] < 2.0
+    assert main(["diagnose", *runs]) == 0
+    assert capsys.readouterr().out.startswith("scalar")
+
+
+def test_marginals_agree_with_the_enumerated_posterior(tmp_path):
+    # 40,000 sweeps; batch means give the Monte-Carlo error. Fixed seed.
+    pairs = [oracle.sentence("a b c", "A B C", "0-0 1-1 2-2"), oracle.sentence("a b", "A B", "0-0 1-1")]
+    options = write_corpus(tmp_path, pairs)
+    settings = {"discount": 0.5, "strength": 5.0, "tables": "exact", "max_cut_span": 0}
+    learner = Learner(corpus_of(pairs), LearnerSettings(**settings))
+    expected: dict[tuple[int, tuple], list[float]] = {}
+    trees = list(all_trees(learner, pairs))
+    derivations = [list(oracle.derivations(pair)) for pair in pairs]
+    both = [(a, b) for a in derivations[0] for b in derivations[1]]
+    prob_of = dict.fromkeys(trees, 0.0)
+    for (codes, _), prob in all_states(learner, pairs).items():
+        prob_of[codes] += prob
+    for codes, combination in zip(trees, both, strict=True):
+        for sentence, tree in enumerate(combination):
+            for node, cut in _nodes(tree):
+                share = expected.setdefault((sentence, node), [0.0, 0.0])
+                share[0] += prob_of[codes]
+                share[1] += cut * prob_of[codes]
+    runs = []
+    for seed in range(10):
+        run = tmp_path / f"run{seed}"
+        more = ["--iterations", "4000", "--burn-in", "100", "--seed", str(seed), "--marginals"]
+        more += ["--tables", "exact", "--max-cut-span", "0", "--checkpoint-every", "0"]
+        assert sample(options, run, *more) == 0
+        runs.append(json.loads((run / "marginals.json").read_text()))
+    for (sentence, node), shares in expected.items():
+        for name, share in zip(("in_tree", "cut"), shares, strict=True):
+            found = [_share(run, sentence, node, name) for run in runs]
+            error = np.std(found, ddof=1) / math.sqrt(len(found))
+            assert abs(np.mean(found) - share) < 4.0 * error + 1e-12, (sentence, node, name)
+
+
+def _nodes(tree: tuple):
+    yield tree[0], tree[1]
+    for part in tree[2]:
+        yield from _nodes(part)
+
+
+def _share(run: dict, sentence: int, node: tuple, name: str) -> float:
+    return next(
+        found[name]
+        for found in run["sentences"][sentence]["nodes"]
+        if (*found["source"], *found["target"]) == node
+    )

@@ -1,0 +1,195 @@
+"""The distribution of a random step, exactly: every choice it could make, followed in turn.
+
+A step makes its random choices through the functions of `scfg_sampler.core.draws`. Here those functions are
+replaced by ones that do not draw but follow a script: the first run takes the first possible outcome of
+every choice; the next run repeats all choices but the last, which takes its next outcome; and so on, depth
+first, until every path has been walked. The probability of a path is the product of those of its choices.
+
+Two things to know. The step is run from its beginning for every path, so it must build its own state and
+must not depend on earlier runs. And compiled kernels do not see the replacement: kernels have to be plain
+Python (`NUMBA_DISABLE_JIT=1`, the tests under `tests/exact`).
+
+For example, with
+
+    def step():
+        return draws.bernoulli(GENERATOR, 0.25) and draws.bernoulli(GENERATOR, 0.5)
+
+`distribution(step)` is {False: 0.875, True: 0.125}: three paths, of which two end alike.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from scfg_sampler.core import draws, jit
+
+__all__ = ["GENERATOR", "distribution", "outcomes", "transition_matrix"]
+
+State = TypeVar("State", bound=Hashable)
+
+
+class _NoGenerator:
+    """Stands where a generator is expected; using it directly is an error."""
+
+    def __getattr__(self, name: str):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AssertionError(f"a step drew from its generator (.{name}) instead of through core.draws")
+
+
+GENERATOR: Any = _NoGenerator()
+"""What to pass as `rng` to a step that is enumerated: it proves that every choice goes through `draws`."""
+
+
+def outcomes(step: Callable[[], Any], *, max_paths: int = 1_000_000) -> Iterator[tuple[float, Any]]:
+    """Every path of a step: its probability and what the step returned on it.
+
+    Parameters
+    ----------
+    step : callable without arguments
+        Called once for each path; must start from the same state every time.
+    max_paths : int
+        A guard against steps with too many paths.
+
+    Raises
+    ------
+    AssertionError
+        The step is not repeatable, draws behind the back of `draws`, or asks for an impossible choice.
+    RuntimeError
+        There are more than `max_paths` paths, or kernels are compiled.
+    """
+    if jit.ENABLED:
+        raise RuntimeError("compiled kernels do not see the enumerator: set NUMBA_DISABLE_JIT=1")
+    script = _Script()
+    for _ in range(max_paths):
+        script.rewind()
+        with _replaced_draws(script.choose):
+            result = step()
+        yield script.prob(), result
+        if not script.advance():
+            return
+    raise RuntimeError(f"the step has more than {max_paths} paths")
+
+
+def distribution(step: Callable[[], State], *, max_paths: int = 1_000_000) -> dict[State, float]:
+    """The probability of each result of a step; results have to be hashable."""
+    total: dict[State, float] = {}
+    for prob, result in outcomes(step, max_paths=max_paths):
+        total[result] = total.get(result, 0.0) + prob
+    return total
+
+
+def transition_matrix(
+    states: Sequence[State], step_from: Callable[[State], Callable[[], State]]
+) -> np.ndarray:
+    """The matrix T with T[i, j] = probability that a step from states[i] ends in states[j].
+
+    Parameters
+    ----------
+    states : sequence of hashable values, all different
+    step_from : callable
+        `step_from(state)` is the step to enumerate: it takes no arguments and returns the next state.
+
+    Returns
+    -------
+    float64, shape (len(states), len(states)); every row sums to 1.
+
+    Raises
+    ------
+    AssertionError
+        A step leaves `states`.
+    """
+    row_of = {state: row for row, state in enumerate(states)}
+    assert len(row_of) == len(states), "the states are not all different"
+    matrix = np.zeros((len(states), len(states)))
+    for row, state in enumerate(states):
+        for result, prob in distribution(step_from(state)).items():
+            assert result in row_of, f"the step from {state!r} ends in {result!r}, which is not a state"
+            matrix[row, row_of[result]] += prob
+    np.testing.assert_allclose(matrix.sum(axis=1), 1.0, atol=1e-12)
+    return matrix
+
+
+class _Script:
+    """The choices of the current path, each with its possible outcomes and which of them is taken."""
+
+    def __init__(self) -> None:
+        self._choices: list[list[tuple[int, float]]] = []
+        self._taken: list[int] = []
+        self._next = 0
+
+    def rewind(self) -> None:
+        self._next = 0
+
+    def choose(self, probs: Sequence[float]) -> int:
+        options = [(outcome, prob) for outcome, prob in enumerate(probs) if prob > 0.0]
+        if self._next == len(self._choices):
+            self._choices.append(options)
+            self._taken.append(0)
+        assert self._choices[self._next] == options, "the step is not repeatable: a choice has changed"
+        outcome = options[self._taken[self._next]][0]
+        self._next += 1
+        return outcome
+
+    def prob(self) -> float:
+        assert self._next == len(self._choices), "the step is not repeatable: a choice has vanished"
+        return math.prod(options[taken][1] for options, taken in zip(self._choices, self._taken, strict=True))
+
+    def advance(self) -> bool:
+        """Move on to the next path; False when there is none."""
+        while self._choices and self._taken[-1] + 1 == len(self._choices[-1]):
+            self._choices.pop()
+            self._taken.pop()
+        if not self._choices:
+            return False
+        self._taken[-1] += 1
+        return True
+
+
+@contextlib.contextmanager
+def _replaced_draws(choose: Callable[[Sequence[float]], int]) -> Iterator[None]:
+    """Within the block, `draws` asks `choose(probabilities)` for the index of an outcome."""
+
+    def uniform_index(rng, size: int) -> int:
+        assert size >= 1, f"uniform_index of {size} values"
+        return choose([1.0 / size] * size)
+
+    def bernoulli(rng, prob: float) -> bool:
+        assert -1e-12 <= prob <= 1.0 + 1e-12, f"bernoulli({prob})"
+        prob = min(max(float(prob), 0.0), 1.0)
+        return choose([1.0 - prob, prob]) == 1
+
+    def categorical(rng, weights: np.ndarray, size: int) -> int:
+        plain = [float(weights[i]) for i in range(size)]
+        total = sum(plain)
+        assert all(weight >= 0.0 for weight in plain), f"categorical with weights {plain}"
+        assert 0.0 < total < math.inf, f"categorical with weights {plain}"
+        return choose([weight / total for weight in plain])
+
+    def log_categorical(rng, log_weights: np.ndarray, size: int) -> int:
+        # The argument is overwritten as the original does, so that a step that relies on it shows.
+        top = max(float(log_weights[i]) for i in range(size))
+        assert math.isfinite(top), f"log_categorical with log weights {list(log_weights[:size])}"
+        for i in range(size):
+            log_weights[i] = math.exp(log_weights[i] - top)
+        return categorical(rng, log_weights, size)
+
+    replacements = {
+        "uniform_index": uniform_index,
+        "bernoulli": bernoulli,
+        "categorical": categorical,
+        "log_categorical": log_categorical,
+    }
+    originals = {name: getattr(draws, name) for name in replacements}
+    for name, replacement in replacements.items():
+        setattr(draws, name, replacement)
+    try:
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(draws, name, original)

@@ -1,0 +1,55 @@
+"""The documents beside the code are true: links lead somewhere, files and modules they name exist.
+
+Examples and command lines are checked in `test_docs.py`.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import scfg_sampler
+from tests.test_docs import COMMANDS, ROOT
+
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+FOLDERS = "recipes|tests|data|docs|decoder|scfg_sampler"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document):
+    text = document.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
+        assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_are_named_exist(document):
+    text = document.read_text(encoding="utf-8")
+    for name in re.findall(rf"(?<![\w/.])((?:{FOLDERS})/[\w./-]*\w)", text):
+        assert (ROOT / name).exists(), name
+
+
+def test_architecture_names_every_module_and_no_other():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    sections = re.split(r"^### (\S+)/: .*$", text.partition("## 3.")[0], flags=re.MULTILINE)[1:]
+    assert len(sections) >= 6
+    for folder, section in zip(sections[::2], sections[1::2], strict=True):
+        rows = "".join(line for line in section.splitlines() if line.startswith("|"))
+        named = set(re.findall(r"`(\w+\.py|commands/)`", rows))
+        there = {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
+        there |= {"commands/"} if (ROOT / folder / "commands").is_dir() else set()
+        assert named == there, folder
+
+
+@pytest.mark.parametrize("program", ["scfg-sampler", "scfg-decoder"])
+def test_readme_lists_every_command_and_no_other(program):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = re.search(rf"^\| `{program}` \|.*\n((\|.*\n)+)", text, re.MULTILINE)
+    listed = re.findall(r"^\| `([\w-]+)` \|", table[1], re.MULTILINE)
+    assert sorted(listed) == sorted(name for other, name in COMMANDS if other == program)
+
+
+def test_version_of_the_citation_is_that_of_the_package():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {scfg_sampler.__version__}\n" in citation

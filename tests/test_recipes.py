@@ -1,0 +1,311 @@
+"""The shell recipes: well-formed, portable, helpful when called wrongly, and resumable.
+
+The whole recipe runs here in a fraction of a second with a stand-in for Python that writes down how it was
+called and makes the files a command would make; `.ci/run` runs it with the real thing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+RECIPES = ROOT / "recipes"
+SCRIPTS = [*sorted(RECIPES.glob("*.sh")), ROOT / ".ci" / "run"]
+RUNNABLE = [script for script in SCRIPTS if script.name != "common.sh"]
+ALIGNMENTS_TO_BLEU = RECIPES / "alignments-to-bleu.sh"
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+
+def names(scripts):
+    return [script.name for script in scripts]
+
+
+# ---------------------------------------------------------------- what can be seen without running
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=names(SCRIPTS))
+def test_script_is_syntactically_correct(script):
+    subprocess.run(["bash", "-n", script], check=True)
+
+
+@pytest.mark.parametrize("script", RUNNABLE, ids=names(RUNNABLE))
+def test_script_is_executable_and_stops_at_errors(script):
+    text = script.read_text(encoding="utf-8")
+    assert text.startswith("#!/usr/bin/env bash\n")
+    assert "\nset -euo pipefail\n" in text
+    assert os.access(script, os.X_OK)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=names(SCRIPTS))
+def test_script_has_no_absolute_paths(script):
+    lines = script.read_text(encoding="utf-8").splitlines()[1:]
+    absolute = [line for line in lines if re.search(r"(?<![\w.}$*/])/(?!dev/null)[a-z]\w*/", line)]
+    assert absolute == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=names(SCRIPTS))
+def test_command_substitutions_that_must_stop_the_script_are_plain_assignments(script):
+    # `local x=$(f)`, `export x=$(f)` and `: ${x:=$(f)}` hide the failure of f from set -e.
+    text = script.read_text(encoding="utf-8")
+    assert re.findall(r"^\s*(?:local|export|readonly) .*=\$\((?!\().*", text, re.MULTILINE) == []
+
+
+def test_help_and_parser_know_the_same_options():
+    text = ALIGNMENTS_TO_BLEU.read_text(encoding="utf-8")
+    documented = set(re.findall(r"^#   (--[\w-]+)", text, re.MULTILINE))
+    parsed = set(re.findall(r"^ {8,}(--[\w-]+)\) ?", text, re.MULTILINE)) - {"--"}
+    assert documented == parsed
+
+
+# ---------------------------------------------------------------- called wrongly
+
+
+def run(script, *arguments, directory=ROOT, **environment):
+    return subprocess.run(
+        ["bash", str(script), *map(str, arguments)],
+        cwd=directory,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("script", RUNNABLE[:-1], ids=names(RUNNABLE[:-1]))
+def test_help_is_the_comment_at_the_head(script):
+    outcome = run(script, "--help")
+    assert outcome.returncode == 0
+    assert f"recipes/{script.name}" in outcome.stdout
+    assert "set -euo" not in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "expected DATA_DIR SOURCE TARGET"),
+        (("data/novish-en", "novish"), "expected DATA_DIR SOURCE TARGET"),
+        (("data/novish-en", "novish", "en", "--frob"), "unknown option --frob"),
+        (("data/novish-en", "novish", "en", "--out"), "option --out needs a value"),
+        (("no-such-place", "novish", "en"), "no-such-place is not a directory"),
+        (("data/novish-en", "novish", "fr"), "has neither train.fr nor train.fr.gz"),
+        (("data/novish-en", "novish", "en", "--alignment", "x.gz"), "there is no alignment x.gz"),
+        (("data/novish-en", "novish", "en", "--test", "test2016"), "neither test2016.novish nor"),
+        (("data/novish-en", "novish", "en", "--sweeps", "many"), "--sweeps is a whole number, not 'many'"),
+        (
+            ("data/novish-en", "novish", "en", "--sweeps", "20", "--burn-in", "20"),
+            "--burn-in 20 leaves none of",
+        ),
+    ],
+)
+def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, complaint, tmp_path):
+    os.symlink(ROOT / "data", tmp_path / "data")
+    outcome = run(ALIGNMENTS_TO_BLEU, *arguments, directory=tmp_path, SCFG_PYTHON=sys.executable)
+    assert outcome.returncode == 2
+    assert complaint in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+# ---------------------------------------------------------------- the steps, with a stand-in for the commands
+
+STAND_IN = r"""#!/usr/bin/env bash
+# Answers `python -c …` with the real Python, and notes every `python -m PROGRAM COMMAND …`.
+set -euo pipefail
+[ "$1" != -c ] || exec REAL_PYTHON "$@"
+program=$2 command=$3
+if [[ -e HERE/broken && "$command" = "$(cat HERE/broken)" && "$*" != */compile/* ]]; then
+    echo "it broke on line 7" >&2
+    exit 2
+fi
+echo "${@:2}" >>HERE/calls
+while [ $# -gt 0 ]; do
+    case "$command $1 ${2:-}" in
+        "sample --output "*) mkdir -p "$2" && echo '{"seconds": 2000}' >"$2/run.json" ;;
+        *" --output "*.gz) { echo "# signature" && echo rule; } | gzip >"$2" ;;
+        *" --output "*) echo '{}' >"$2" ;;
+    esac
+    shift
+done
+case $program-$command in
+    decoder-translate) echo "3 lines translated in 0.1 s, 33.5 a second" ;;
+    decoder-evaluate) echo '{"bleu": {"score": 61.25, "signature": "tok"}, "difference": 0.5, "p_value":0}' ;;
+esac
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    """A directory with the stand-in `python`, whose calls are noted in `calls`."""
+    text = STAND_IN.replace("REAL_PYTHON", sys.executable).replace("HERE", str(tmp_path))
+    (tmp_path / "python").write_text(text)
+    (tmp_path / "python").chmod(0o755)
+    return tmp_path
+
+
+def small_data(directory: Path, test_references=("test.en",), alignments=("train.xx-en.hand",)) -> Path:
+    directory.mkdir()
+    for name in ("train.xx", "train.en", "dev.xx", "dev.en", "test.xx", *test_references, *alignments):
+        (directory / name).write_text("0-0\n" if name in alignments else "a b c\n")
+    return directory
+
+
+def bleu_recipe(stand_in, data, *options):
+    python = str(stand_in / "python")
+    out = ("--out", stand_in / "run dir")
+    return run(ALIGNMENTS_TO_BLEU, data, "xx", "en", *out, *options, SCFG_PYTHON=python)
+
+
+def calls(stand_in):
+    """The commands called since the last time, in order, without those that are there to compile."""
+    noted = stand_in / "calls"
+    lines = noted.read_text().splitlines() if noted.exists() else []
+    noted.unlink(missing_ok=True)
+    return [line for line in lines if "/compile/" not in line]
+
+
+def test_recipe_prints_one_table_and_the_run_directory(stand_in):
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data"))
+    assert outcome.returncode == 0, outcome.stderr
+    table = outcome.stdout.splitlines()
+    assert re.fullmatch(
+        r"grammar +rules +learning s +decoding sent/s +dev BLEU +test BLEU", table[0].strip()
+    ), outcome.stdout
+    assert set(table[1]) == {"-", " "}
+    assert re.match(r"hiero +1 +\d+\.\d +33\.5 +61\.25 +61\.25$", table[2])
+    assert re.match(r"sampled +1 +2000\.\d +33\.5 +61\.25 +61\.25$", table[3])
+    assert len({len(line) for line in table[:4]}) == 1
+    assert "sampled − hiero: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
+    assert "BLEU: tok" in table
+    assert table[-1] == f"run directory: {stand_in / 'run dir'}"
+    assert (stand_in / "run dir" / "table.txt").read_text() == outcome.stdout
+
+
+def test_recipe_calls_every_command_once_per_grammar(stand_in):
+    bleu_recipe(stand_in, small_data(stand_in / "data"), "--sweeps", "90", "--order", "4", "--seed", "5")
+    noted = calls(stand_in)
+    commands = [" ".join(line.split()[:2]) for line in noted]
+    per_grammar = [
+        "scfg_sampler filter",
+        "decoder tune",
+        *2 * ["decoder translate"],
+        *2 * ["decoder evaluate"],
+    ]
+    assert sorted(commands) == sorted(
+        ["decoder train-lm", "scfg_sampler sample", "scfg_sampler grammar", "scfg_sampler extract"]
+        + 2 * per_grammar
+        + ["decoder evaluate"]
+    )
+    sample = next(line for line in noted if line.startswith("scfg_sampler sample"))
+    assert "--iterations 90 --burn-in 30 --seed 5" in sample
+    assert any(line.startswith("decoder train-lm") and "--order 4" in line for line in noted)
+
+
+def test_everything_is_compiled_before_it_is_timed(stand_in):
+    bleu_recipe(stand_in, small_data(stand_in / "data"))
+    noted = [line.split()[1] for line in (stand_in / "calls").read_text().splitlines()]
+    begin = noted.index("train-lm", noted.index("train-lm") + 1)
+    assert set(noted[begin:]) - set(noted[:begin]) == {"evaluate"}  # which compiles nothing
+    assert not (stand_in / "run dir" / "compile").exists()
+
+
+def test_second_run_repeats_nothing_unless_forced(stand_in):
+    data = small_data(stand_in / "data")
+    first = bleu_recipe(stand_in, data)
+    everything = calls(stand_in)
+    second = bleu_recipe(stand_in, data)
+    assert calls(stand_in) == []
+    assert second.stdout == first.stdout
+    bleu_recipe(stand_in, data, "--force")
+    assert len(calls(stand_in)) == len(everything)
+
+
+def test_changed_input_repeats_exactly_the_steps_that_depend_on_it(stand_in):
+    data = small_data(stand_in / "data")
+    bleu_recipe(stand_in, data)
+    calls(stand_in)
+    (data / "test.en").write_text("another reference\n")
+    bleu_recipe(stand_in, data)
+    assert [line.split()[:2] for line in calls(stand_in)] == 3 * [["decoder", "evaluate"]]
+    bleu_recipe(stand_in, data, "--sweeps", "90")
+    noted = calls(stand_in)
+    assert not any("hiero.gz" in line or "train-lm" in line for line in noted)
+    assert sum("sampled" in line for line in noted) == len(noted) - 1  # All but `sample` itself.
+
+
+def test_stopped_recipe_goes_on_where_it_was(stand_in):
+    data = small_data(stand_in / "data")
+    (stand_in / "broken").write_text("tune")
+    broken = bleu_recipe(stand_in, data)
+    assert broken.returncode == 2
+    assert "it broke on line 7" in broken.stderr
+    assert "tune-hiero failed with status 2" in broken.stderr
+    assert broken.stdout == ""
+    done = calls(stand_in)
+    (stand_in / "broken").unlink()
+    assert bleu_recipe(stand_in, data).returncode == 0
+    assert not set(done) & set(calls(stand_in))
+
+
+@pytest.mark.parametrize(
+    ("change", "resumes"), [((), True), (("--sweeps", "90"), False), (("--force",), False)]
+)
+def test_stopped_sampling_is_resumed_if_it_is_the_same(stand_in, change, resumes):
+    data = small_data(stand_in / "data")
+    (stand_in / "broken").write_text("sample")
+    assert bleu_recipe(stand_in, data).returncode == 2
+    (stand_in / "broken").unlink()
+    (stand_in / "run dir" / "sample").mkdir()
+    (stand_in / "run dir" / "sample" / "checkpoint.npz").touch()
+    calls(stand_in)
+    bleu_recipe(stand_in, data, *change)
+    learning = [line.split()[1] for line in calls(stand_in) if line.split()[1] in ("sample", "resume")]
+    assert learning == ["resume" if resumes else "sample"]
+
+
+def test_all_references_are_used_up_to_the_first_missing(stand_in):
+    several = ("test.en.ref0", "test.en.ref1", "test.en.ref3")
+    data = small_data(stand_in / "data", test_references=several)
+    outcome = bleu_recipe(stand_in, data)
+    assert outcome.returncode == 0, outcome.stderr
+    scored = [line for line in calls(stand_in) if line.startswith("decoder evaluate") and "test.en" in line]
+    assert len(scored) == 3
+    for line in scored:
+        assert re.findall(r"test\.en\.ref\d", line) == ["test.en.ref0", "test.en.ref1"]
+
+
+@pytest.mark.parametrize(
+    ("alignments", "chosen"),
+    [
+        (("train.xx-en.gold", "train.xx-en.eflomal-gdfa"), "train.xx-en.gold"),
+        (("train.xx-en.fwd", "train.xx-en.eflomal-gdfa"), "train.xx-en.eflomal-gdfa"),
+        (("train.xx-en.hand",), "train.xx-en.hand"),
+        (("train.xx-en.a-gdfa", "train.xx-en.b-gdfa"), None),
+        ((), None),
+    ],
+)
+def test_alignment_is_found_when_it_is_clear_which(stand_in, alignments, chosen):
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data", alignments=alignments))
+    if chosen is None:
+        assert outcome.returncode == 2
+        assert "--alignment" in outcome.stderr
+    else:
+        extract = next(line for line in calls(stand_in) if line.startswith("scfg_sampler extract"))
+        assert f"/{chosen} " in extract
+
+
+def test_first_test_set_is_the_default_and_another_can_be_chosen(stand_in):
+    data = small_data(stand_in / "data")
+    for name in ("test2016", "test2017"):
+        (data / f"{name}.xx").write_text("a\n")
+        (data / f"{name}.en").write_text("a\n")
+    (data / "test.xx").unlink()
+    assert "test2016 BLEU" in bleu_recipe(stand_in, data).stdout
+    assert "test2017 BLEU" in bleu_recipe(stand_in, data, "--test", "test2017").stdout
