@@ -1,6 +1,6 @@
 """How fast the decoder is, and what a narrow beam loses.
 
-    python benchmarks/decoder.py --grammar grammar.gz --lm lm.arpa --weights w.json --input test.ja
+    python benchmarks/decoding.py --grammar grammar.gz --lm lm.arpa --weights w.json --input test.ja
 
 Prints what loading takes (kernels compiled before), and for every beam sentences per second of
 processor time on one thread, the mean model score, and how much of the widest beam's score is lost.
@@ -10,12 +10,7 @@ from __future__ import annotations
 
 import argparse
 import resource
-import sys
 import time
-from pathlib import Path
-
-# This file has the name of the package it measures, and Python looks beside it first.
-sys.path = [path for path in sys.path if Path(path).resolve() != Path(__file__).resolve().parent]
 
 from decoder.commands import add_search_options, load_models
 from decoder.translate import Decoder
