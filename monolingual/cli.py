@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 from collections.abc import Sequence
 
 from scfg_sampler import __version__
 from scfg_sampler.core import console
-from scfg_sampler.errors import SettingsError
 
 __all__ = ["MODELS", "build_parser", "main"]
 
-MODELS: tuple[str, ...] = ()
-"""Modules of `monolingual.commands`, in the order of the help."""
+MODELS: tuple[str, ...] = ("ot",)
+"""Packages in `monolingual`, each with the commands of one model, in the order of the help."""
 
 
 def build_parser() -> console.Parser:
     """The parser of all models."""
     parser = console.Parser(
         prog="scfg-monolingual",
-        description="Grammar induction from one language on the core of scfg-sampler. "
-        + ("" if MODELS else "This version has no model yet."),
-        epilog="example:\n  scfg-monolingual --version",
+        description="Grammar induction from one language on the core of scfg-sampler.",
+        epilog="example:\n  scfg-monolingual ot --help",
     )
     parser.add_argument("--version", action="version", version=f"scfg-monolingual {__version__}")
-    parser.set_defaults(run=_no_model)
-    if MODELS:
-        subparsers = parser.add_subparsers(dest="model", metavar="MODEL", required=True)
-        for name in MODELS:
-            importlib.import_module(f"monolingual.commands.{name}").add_parser(subparsers)
+    subparsers = parser.add_subparsers(dest="model", metavar="MODEL", required=True)
+    for name in MODELS:
+        importlib.import_module(f"monolingual.{name}.commands").add_parser(subparsers)
     return parser
-
-
-def _no_model(options: argparse.Namespace) -> None:
-    raise SettingsError(f"version {__version__} has no model yet; see scfg-monolingual --help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -70,6 +70,8 @@ decoder:
     __main__
 
 monolingual: .
+monolingual.ot: .
+monolingual.ot.commands: .
 monolingual:
     cli
     __main__

@@ -15,7 +15,9 @@ def test_help_and_version_work(capsys):
     assert "scfg-monolingual" in capsys.readouterr().out
 
 
-@pytest.mark.skipif(bool(MODELS), reason="there are models")
-def test_without_models_it_says_so(capsys):
-    assert main([]) == 2
-    assert "has no model yet" in capsys.readouterr().err
+@pytest.mark.parametrize("arguments", [[], ["frob"], *([model] for model in MODELS)])
+def test_without_model_or_command_it_says_what_to_try(arguments, capsys):
+    with pytest.raises(SystemExit) as status:
+        main(arguments)
+    assert status.value.code == 2
+    assert "--help" in capsys.readouterr().err

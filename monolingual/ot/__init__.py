@@ -1,0 +1,1 @@
+"""Stochastic Optimality Theory: tableaux, learners, exact likelihoods, comparison, plots."""
