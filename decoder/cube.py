@@ -22,9 +22,9 @@ import numpy as np
 
 from decoder.chart import COPY, GLUE, START, Chart
 from decoder.grammar_trie import RankedRules
-from decoder.growth import borrowing, counting, grown, grown_rows, sort_descending
+from decoder.growth import grown, grown_rows, sort_descending
 from decoder.lm import LanguageModel, add_state, add_word, begin, begin_sentence, finish_sentence
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import borrowing, compiled, counting, kernel
 from scfg_sampler.core.ragged import mix
 
 __all__ = ["FINISH", "Forest", "SearchSettings", "search"]

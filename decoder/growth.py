@@ -6,38 +6,13 @@ of an error message.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from scfg_sampler.core.jit import compiled
 
-__all__ = ["borrowing", "counting", "grown", "grown_rows", "sort_descending"]
+__all__ = ["grown", "grown_rows", "sort_descending"]
 
 _SHORT = 16  # Runs of this length are sorted by insertion.
-
-
-def borrowing(function: Callable) -> Any:
-    """The function compiled, as by `compiled`, without counting references to the arrays it is given.
-
-    It must not make arrays, nor return any; its callers keep them alive. The same goes for the compiled
-    functions it calls, but for those marked `counting`. Counting is atomic, and in small functions on
-    arrays dearer than their work: it took half the time of the search.
-    """
-    return _compiled(function, False)
-
-
-def counting(function: Callable) -> Any:
-    """The function compiled, as by `compiled`, counting references although a `borrowing` one calls it."""
-    return _compiled(function, True)
-
-
-def _compiled(function: Callable, counts_references: bool) -> Any:
-    dispatcher = compiled(function)
-    if hasattr(dispatcher, "targetoptions"):
-        dispatcher.targetoptions["_nrt"] = counts_references
-    return dispatcher
 
 
 @compiled

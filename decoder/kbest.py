@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.growth import borrowing, grown, grown_rows
+from decoder.growth import grown, grown_rows
 from scfg_sampler.core.hypergraph import Hypergraph, largest_arity
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import borrowing, compiled, kernel
 from scfg_sampler.core.ragged import mix
 from scfg_sampler.errors import SettingsError
 

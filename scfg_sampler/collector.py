@@ -19,7 +19,7 @@ import numpy as np
 from scfg_sampler.core.fragment import fingerprint
 from scfg_sampler.core.fragment_tree import BELOW, CUT, NUM_TAILS, OPTIONS, ORDER, PENDING, TAIL_START
 from scfg_sampler.core.interner import Interner, enlarged, has_room, intern, new_interner
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import borrowing, kernel
 from scfg_sampler.rule_counts import RuleCounts, merge_rules
 
 __all__ = ["Collector", "collect_tree", "collected_rules", "collector_has_room", "new_collector", "roomier"]
@@ -63,7 +63,7 @@ def new_collector(longest_source: int, longest_target: int, most_links: int) -> 
     )
 
 
-@compiled
+@borrowing
 def collector_has_room(collector, sentence_words, sentence_links):
     """Whether all rules of a sentence's derivation can be added."""
     longest = 2 * sentence_words + 2 * sentence_links
@@ -88,7 +88,7 @@ def roomier(collector: Collector, sentence_words: int, sentence_links: int) -> C
     return collector._replace(interner=interner, counts=counts)
 
 
-@compiled
+@borrowing
 def collect_tree(collector, forest, work, corpus, sentence, size):
     """Count the rules of the current tree, whose `size` nodes are listed in lists[BELOW]."""
     for k in range(size):
@@ -98,7 +98,7 @@ def collect_tree(collector, forest, work, corpus, sentence, size):
             collector.counts[intern(collector.interner, hashed, collector.symbols, length)] += 1
 
 
-@compiled
+@borrowing
 def spell(collector, forest, work, corpus, sentence, node):
     """Write the rule headed at a node to `symbols`: its length, and a fingerprint with the alignment."""
     symbols, spans = collector.symbols, forest.spans
@@ -155,7 +155,7 @@ def spell(collector, forest, work, corpus, sentence, node):
     return length, np.int64((hashed >> np.uint64(1)) | np.uint64(1))
 
 
-@compiled
+@borrowing
 def _frontier(work, node):
     """List the cut nodes below a fragment in lists[OPTIONS], in source order; how many."""
     nodes = work.nodes

@@ -19,6 +19,9 @@ from scfg_sampler.core.fragment_tree import BELOW, CUT, PARENT, decode
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.corpus import ParallelCorpus
 from scfg_sampler.forest import fill_forest
+
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest_trees import SentenceForest  # noqa: F401
 from scfg_sampler.phrase_forest import ForestBuilder
 from scfg_sampler.rule_table import RuleTable
 from scfg_sampler.rule_text import escape

@@ -24,35 +24,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core import fragment_tree
-from scfg_sampler.core.fragment import (
-    ADJACENT,
-    COUNTS,
-    ENDS,
-    ENDS_WITH_SLOT,
-    FIRST_HASH,
-    FIRST_POWER,
-    MULTIPLIER,
-    ONE_FIRST,
-    ONE_SECOND,
-    ONE_SLOT,
-    SECOND_HASH,
-    SECOND_POWER,
-    SECOND_SLOTS,
-    SLOT,
-    SLOT_BASE,
-    SLOT_STEP,
-    STARTS_WITH_SLOT,
-    num_slots,
-    powers,
-    prefix_hashes,
-    word_hashes,
-)
-from scfg_sampler.core.fragment_tree import CUT, EDGE, NUM_TAILS, ORDER, TAIL_START
-from scfg_sampler.core.jit import compiled
+from scfg_sampler.core.fragment import powers, prefix_hashes, word_hashes
+from scfg_sampler.core.fragment_tree import TAIL_START
+from scfg_sampler.core.jit import borrowing
 from scfg_sampler.corpus import ParallelCorpus
 
 __all__ = [
+    "FREE_TAIL",
+    "MAX_CUT_SPAN",
     "SIZE",
     "CorpusArrays",
     "SentenceForest",
@@ -67,9 +46,6 @@ MAX_CUT_SPAN = 1  # longest source span of a node that may be internal; a large 
 FREE_TAIL = 2  # first unused entry of the workspace's tails
 MAX_LENGTH = 3  # most words of a sentence, on either side, that there is room for
 SHAPE_WIDTH = 4
-
-_ZERO = np.uint64(0)
-_ONE = np.uint64(1)
 
 
 class CorpusArrays(NamedTuple):
@@ -128,8 +104,10 @@ class SentenceForest(NamedTuple):
     """uint8 (N,)."""
     degree: np.ndarray
     """int32 (N,): number of edges of a node, 0 while not counted."""
-    next_split: np.ndarray
-    """int32 (n + 1,): end of the block that begins here, in the group last opened; 0 elsewhere."""
+    boundaries: np.ndarray
+    """int32 (n + 1,): where the blocks of the linear group last opened begin, and where the last one ends."""
+    ranks: np.ndarray
+    """int32 (n + 1,): the place of each boundary among them; left-overs elsewhere."""
     hashes: np.ndarray
     """uint64 (2, L + 1): prefix hashes of the two sentences."""
     weights: np.ndarray
@@ -137,7 +115,9 @@ class SentenceForest(NamedTuple):
     power: np.ndarray
     """uint64 (L + 1,)."""
     words: np.ndarray
-    """int32 (8, L + 1): scratch rows for `fill_forest`."""
+    """int32 (6, L + 2): scratch rows for `fill_forest`, and one for `log_internal_trees`."""
+    trees: np.ndarray
+    """float64 (n + 1, n + 1): scratch for `log_internal_trees`."""
 
 
 def new_sentence_forest(longest_source: int, longest_target: int, max_cut_span: int) -> SentenceForest:
@@ -160,15 +140,17 @@ def new_sentence_forest(longest_source: int, longest_target: int, max_cut_span: 
         spans=np.zeros((num_nodes, 4), np.int32),
         is_phrase=np.zeros(num_nodes, np.uint8),
         degree=np.zeros(num_nodes, np.int32),
-        next_split=np.zeros(longest_source + 1, np.int32),
+        boundaries=np.zeros(longest_source + 1, np.int32),
+        ranks=np.zeros(longest_source + 1, np.int32),
         hashes=np.zeros((2, length + 1), np.uint64),
         weights=np.zeros((2, length + 1)),
         power=powers(length + 1),
-        words=np.zeros((8, length + 2), np.int32),
+        words=np.zeros((6, length + 2), np.int32),
+        trees=np.zeros((longest_source + 1, longest_source + 1)),
     )
 
 
-@compiled
+@borrowing
 def fill_forest(forest, work, corpus, sentence):
     """Build the forest of a sentence; False if it has no links, and so no forest, or is too long."""
     if corpus.link_start[sentence + 1] == corpus.link_start[sentence]:
@@ -186,7 +168,7 @@ def fill_forest(forest, work, corpus, sentence):
     return True
 
 
-@compiled
+@borrowing
 def _prefix_sums(words, start, stop, values, out):
     total = 0.0
     out[0] = 0.0
@@ -195,7 +177,7 @@ def _prefix_sums(words, start, stop, values, out):
         out[i - start + 1] = total
 
 
-@compiled
+@borrowing
 def _mark_phrases(forest, work, corpus, sentence):
     """Find all phrases: a source span whose target span holds just as many links is one."""
     words = forest.words
@@ -246,215 +228,3 @@ def _mark_phrases(forest, work, corpus, sentence):
     forest.spans[goal, 1] = source_length
     forest.spans[goal, 2] = 0
     forest.spans[goal, 3] = target_length
-
-
-# --- what the sweep asks of a forest -------------------------------------------------------------------
-
-
-@fragment_tree.root.register(SentenceForest)
-def _root(forest):
-    return forest.shape[SIZE]
-
-
-@compiled
-def count_splits(forest, node):
-    """How many k split a node in two phrases."""
-    width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
-    splits = 0
-    for k in range(i + 1, j):
-        splits += forest.is_phrase[i * width + k] & forest.is_phrase[k * width + j]
-    return splits
-
-
-@fragment_tree.num_edges.register(SentenceForest)
-def _num_edges(forest, node):
-    if forest.degree[node] == 0:
-        forest.degree[node] = max(1, count_splits(forest, node))
-    return forest.degree[node]
-
-
-@fragment_tree.nth_edge.register(SentenceForest)
-def _nth_edge(forest, node, rank):
-    # An edge's label is the length of its first tail, in compacted positions; 0 if it is not a split.
-    width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
-    seen = 0
-    for k in range(i + 1, j):
-        if forest.is_phrase[i * width + k] & forest.is_phrase[k * width + j]:
-            if seen == rank:
-                return k - i
-            seen += 1
-    return 0
-
-
-@fragment_tree.open_options.register(SentenceForest)
-def _open_options(forest, work, node):
-    options = work.lists[fragment_tree.OPTIONS]
-    width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
-    size = 0
-    block = i
-    forest.next_split[i] = j
-    for k in range(i + 1, j):
-        forest.next_split[k] = 0
-        if forest.is_phrase[i * width + k] & forest.is_phrase[k * width + j]:
-            options[size] = k - i
-            size += 1
-            forest.next_split[block] = k
-            forest.next_split[k] = j
-            block = k
-    forest.degree[node] = max(1, size)
-    return size
-
-
-@fragment_tree.is_shared.register(SentenceForest)
-def _is_shared(forest, node, below):
-    width = forest.shape[SIZE] + 1
-    i = below // width
-    return forest.next_split[i] == below - i * width
-
-
-@fragment_tree.may_be_internal.register(SentenceForest)
-def _may_be_internal(forest, node):
-    if node == forest.shape[SIZE]:
-        return 0
-    return 1 if forest.spans[node, 1] - forest.spans[node, 0] <= forest.shape[MAX_CUT_SPAN] else 0
-
-
-@fragment_tree.set_tails.register(SentenceForest)
-def _set_tails(forest, work, node):
-    nodes = work.nodes
-    width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
-    start = nodes[node, TAIL_START]
-    if nodes[node, EDGE] > 0:
-        if start < 0:
-            start = forest.shape[FREE_TAIL]
-            forest.shape[FREE_TAIL] = start + 2
-            nodes[node, TAIL_START] = start
-        k = i + nodes[node, EDGE]
-        work.tails[start] = i * width + k
-        work.tails[start + 1] = k * width + j
-        nodes[node, NUM_TAILS] = 2
-    elif start < 0:
-        start = forest.shape[FREE_TAIL]
-        nodes[node, TAIL_START] = start
-        size = 0
-        begin = i
-        while begin < j:
-            end = j if begin > i else j - 1
-            while end > begin and forest.is_phrase[begin * width + end] == 0:
-                end -= 1
-            if end > begin:
-                work.tails[start + size] = begin * width + end
-                size += 1
-                begin = end
-            else:
-                begin += 1
-        nodes[node, NUM_TAILS] = size
-        forest.shape[FREE_TAIL] = start + size
-
-
-@fragment_tree.compose.register(SentenceForest)
-def _compose(forest, work, node):
-    nodes, pieces, spans, power = work.nodes, work.pieces, forest.spans, forest.power
-    prefix, weight = forest.hashes[0], forest.weights[0]
-    start, size = nodes[node, TAIL_START], nodes[node, NUM_TAILS]
-    # The source side, left to right.
-    hashed, powered, counts = _ZERO, _ONE, _ZERO
-    ends_with_slot = False
-    position = spans[node, 0]
-    total = 0.0
-    for t in range(size):
-        tail = work.tails[start + t]
-        gap = spans[tail, 0] - position
-        if gap > 0:
-            hashed = (hashed - prefix[position]) * power[gap] + prefix[position + gap]
-            powered *= power[gap]
-            counts += np.uint64(gap) * ONE_FIRST
-            total += weight[position + gap] - weight[position]
-            ends_with_slot = False
-        if nodes[tail, CUT] == 1:
-            inner = ONE_SLOT | ENDS
-            hashed = hashed * MULTIPLIER + SLOT
-            powered *= MULTIPLIER
-        else:
-            inner = pieces[tail, COUNTS]
-            hashed = hashed * pieces[tail, FIRST_POWER] + pieces[tail, FIRST_HASH]
-            powered *= pieces[tail, FIRST_POWER]
-            total += work.weights[tail]
-        if inner & STARTS_WITH_SLOT:
-            if ends_with_slot:
-                counts += ADJACENT
-            if t == 0 and gap == 0:
-                counts |= STARTS_WITH_SLOT
-        counts += inner & ~ENDS
-        ends_with_slot = (inner & ENDS_WITH_SLOT) != _ZERO
-        position = spans[tail, 1]
-    gap = spans[node, 1] - position
-    if gap > 0:
-        hashed = (hashed - prefix[position]) * power[gap] + prefix[position + gap]
-        powered *= power[gap]
-        counts += np.uint64(gap) * ONE_FIRST
-        total += weight[position + gap] - weight[position]
-    elif ends_with_slot:
-        counts |= ENDS_WITH_SLOT
-    pieces[node, FIRST_HASH] = hashed
-    pieces[node, FIRST_POWER] = powered
-    # The target side, left to right; slots are numbered in source order.
-    prefix, weight = forest.hashes[1], forest.weights[1]
-    order = work.lists[ORDER]
-    _sort_by_target(spans, work.tails, start, size, order)
-    hashed, powered, slots = _ZERO, _ONE, _ZERO
-    position = spans[node, 2]
-    for rank in range(size):
-        tail = work.tails[start + order[rank]]
-        gap = spans[tail, 2] - position
-        if gap > 0:
-            hashed = (hashed - prefix[position]) * power[gap] + prefix[position + gap]
-            slots *= power[gap]
-            powered *= power[gap]
-            counts += np.uint64(gap) * ONE_SECOND
-            total += weight[position + gap] - weight[position]
-        before = 0
-        for t in range(order[rank]):
-            earlier = work.tails[start + t]
-            before += 1 if nodes[earlier, CUT] == 1 else num_slots(pieces[earlier, COUNTS])
-        shift = np.uint64(before) * SLOT_STEP
-        if nodes[tail, CUT] == 1:
-            hashed = hashed * MULTIPLIER + SLOT_BASE + shift
-            slots = slots * MULTIPLIER + _ONE
-            powered *= MULTIPLIER
-        else:
-            own = pieces[tail, SECOND_SLOTS]
-            hashed = hashed * pieces[tail, SECOND_POWER] + pieces[tail, SECOND_HASH] + shift * own
-            slots = slots * pieces[tail, SECOND_POWER] + own
-            powered *= pieces[tail, SECOND_POWER]
-        position = spans[tail, 3]
-    gap = spans[node, 3] - position
-    if gap > 0:
-        hashed = (hashed - prefix[position]) * power[gap] + prefix[position + gap]
-        slots *= power[gap]
-        powered *= power[gap]
-        counts += np.uint64(gap) * ONE_SECOND
-        total += weight[position + gap] - weight[position]
-    pieces[node, SECOND_HASH] = hashed
-    pieces[node, SECOND_SLOTS] = slots
-    pieces[node, SECOND_POWER] = powered
-    pieces[node, COUNTS] = counts
-    work.weights[node] = total
-
-
-@compiled
-def _sort_by_target(spans, tails, start, size, order):
-    for t in range(size):
-        at = t
-        while at > 0 and spans[tails[start + order[at - 1]], 2] > spans[tails[start + t], 2]:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = t

@@ -21,6 +21,9 @@ from scfg_sampler.core.jit import kernel
 from scfg_sampler.corpus import ParallelCorpus
 from scfg_sampler.forest import SIZE, fill_forest, new_sentence_forest, plain_corpus_arrays
 
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest_trees import SentenceForest  # noqa: F401
+
 __all__ = ["ForestBuilder", "PhraseForest", "forest_json"]
 
 

@@ -52,6 +52,8 @@ class RuleModel(NamedTuple):
     """int64 (1,): 0 poisson, 1 lexical, 2 dirichlet."""
     log_length: np.ndarray
     """float64 (L,): ln Poisson(ℓ; λ); zeros for `dirichlet`."""
+    length_prob: np.ndarray
+    """float64 (L,): Poisson(ℓ; λ)."""
     log_words: np.ndarray
     """float64 (2,): −ln V_f and −ln V_e, for `dirichlet`."""
 
@@ -100,21 +102,22 @@ def new_rule_model(
             log_length[length] = length * math.log(mean_length) - mean_length - math.lgamma(length + 1)
     kind = _DIRICHLET if dirichlet else BASES.index(base)
     sizes = [-math.log(source_vocabulary), -math.log(target_vocabulary)] if dirichlet else [0.0, 0.0]
-    return RuleModel(np.array([kind], np.int64), log_length, np.array(sizes))
+    return RuleModel(np.array([kind], np.int64), log_length, np.exp(log_length), np.array(sizes))
 
 
 @describe.register(RuleModel)
 def _describe(model, work, node):
     counts = work.pieces[node, COUNTS]
-    words = num_first(counts), num_second(counts)
-    if model.kind[0] == _DIRICHLET:
-        return 0, 0.0, words[0] * model.log_words[0] + words[1] * model.log_words[1]
-    length = words[0] + words[1] + scope(counts)
+    kind = model.kind[0]
+    if kind == _DIRICHLET:
+        log_base = num_first(counts) * model.log_words[0] + num_second(counts) * model.log_words[1]
+        return 0, 0.0, log_base, math.exp(log_base)
+    length = num_first(counts) + num_second(counts) + scope(counts)
     log_length = model.log_length[length]
-    log_base = log_length
-    if model.kind[0] == _LEXICAL:
-        log_base += work.weights[node] + num_slots(counts) * _LOG_NONTERMINAL
-    return length, log_length, log_base
+    if kind == _LEXICAL:
+        log_base = log_length + work.weights[node] + num_slots(counts) * _LOG_NONTERMINAL
+        return length, log_length, log_base, math.exp(log_base)
+    return length, log_length, log_length, model.length_prob[length]
 
 
 def log_predictive_of_counts(

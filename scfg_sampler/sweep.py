@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scfg_sampler.collector import collect_tree, collector_has_room
 from scfg_sampler.core import draws
-from scfg_sampler.core.fragment_sampler import seat_tree, sweep_tree
+from scfg_sampler.core.fragment_sampler import find_rules, seat_tree, sweep_tree
 from scfg_sampler.core.fragment_tree import (
     BELOW,
     CUT,
@@ -26,11 +26,12 @@ from scfg_sampler.core.fragment_tree import (
     root,
     set_tails,
 )
-from scfg_sampler.core.jit import by_reference, compiled, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, kernel
 from scfg_sampler.core.restaurant import is_nearly_full
 from scfg_sampler.forest import fill_forest
 
-# The models' implementations of `describe` must be below every kernel that calls it: see `core.jit`.
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest_trees import SentenceForest  # noqa: F401
 from scfg_sampler.rule_model import RuleModel  # noqa: F401
 
 __all__ = [
@@ -165,6 +166,7 @@ def sweep_sentences(
             return sentence
         fill_forest(forest, work, corpus, sentence)
         decode(forest, work, trees, tree_start[sentence])
+        find_rules(forest, model, restaurants, work, size)
         sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first)
         encode(forest, work, trees, tree_start[sentence])
         if collecting:
@@ -174,7 +176,7 @@ def sweep_sentences(
     return tree_start.shape[0] - 1
 
 
-@compiled
+@borrowing
 def _count_marginals(forest, work, size, marginals, start):
     for k in range(size):
         node = work.lists[BELOW, k]
@@ -200,7 +202,7 @@ def collect_sentences(forest, work, corpus, tree_start, trees, first, collector)
     return tree_start.shape[0] - 1
 
 
-@compiled
+@borrowing
 def _forget_stamps(work):
     """Start counting trees and calls anew, so that stamps never overflow."""
     work.counters[0] = 0

@@ -35,7 +35,7 @@ scfg_sampler:
     text_filter
     rule_counts symmetrise
     rule_table lexical forest
-    filters
+    filters forest_trees
     rule_model features hiero_baseline collector phrase_forest
     sweep
     sampler

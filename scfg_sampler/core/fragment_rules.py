@@ -1,163 +1,192 @@
 """Fragments against restaurants: described, taken out, weighed one after the other, put back.
 
-The fragments of an option are rows `begin` … of a workspace's rules. The weight of an option is the product
-of their predictive probabilities, each seeing those before it, upper before lower.
+The fragment headed at a cut node of the current tree has a row in the workspace's `rules`, with the slot of
+its dish, so that it is looked for once and not at every visit. Fragments that are only considered use rows of
+their own: SPARE ones at the front, and the rows of nodes outside the tree. An option is a list of rows,
+`option_rows[begin : begin + size]`; its weight is the product of their predictive probabilities, each seeing
+those before it, upper before lower.
 
 The fact a newcomer would get wrong: with tracked seating a fragment may have to be seated in thought before
-a later one of the same restaurant can be weighed. Whether it opened a table is then remembered in its row and
-kept if the option is chosen; for the current option it is what it was when its fragments were taken out.
+a later one of the same restaurant can be weighed. Whether it opened a table is then remembered in
+`option_opens` and kept if the option is chosen; for the current option it is what it was when its fragments
+were taken out.
 """
 
 from __future__ import annotations
 
+import math
+
 from scfg_sampler.core import draws
 from scfg_sampler.core.fragment import fingerprint
 from scfg_sampler.core.fragment_tree import (
-    CUT,
+    BASE,
+    DIVIDE_BY_TREES,
     EVALUATIONS,
     FINGERPRINT,
     LOG_BASE,
     LOG_PRIOR,
-    NOT_SOUGHT,
-    OPENS_TABLE,
     SLOT,
+    SPARE,
     STRATUM,
     describe,
+    log_internal_trees,
 )
-from scfg_sampler.core.jit import compiled, inlined
+from scfg_sampler.core.jit import borrowing, inlined
 from scfg_sampler.core.restaurant import (
     TABLE_UNIT,
     TRACKED,
     dish_customers,
-    dish_log_predictive,
+    dish_mass,
     dish_tables,
     find,
     find_or_insert,
     new_table_prob,
-    seat,
+    opening_mass,
+    seat_in,
     table_growth,
-    unseat,
+    unseat_from,
 )
 
-__all__ = ["log_weight", "record", "record_option", "seat_rules", "unseat_rules"]
+__all__ = [
+    "copy_rule",
+    "list_rule",
+    "option_weight",
+    "record",
+    "row_of",
+    "seat_option",
+    "unseat_option",
+]
+
+_TINY = 1e-200
+_LOG_TINY = math.log(_TINY)
 
 
-@compiled
-def record(model, work, node, at):
-    """Describe the fragment headed at a node in row `at` of the rules."""
-    stratum, log_prior, log_base = describe(model, work, node)
-    work.rules[at, FINGERPRINT] = fingerprint(work.pieces, node)
-    work.rules[at, STRATUM] = stratum
-    work.rules[at, OPENS_TABLE] = -1
-    work.rules[at, SLOT] = NOT_SOUGHT
-    work.rule_logs[at, LOG_PRIOR] = log_prior
-    work.rule_logs[at, LOG_BASE] = log_base
+@inlined
+def row_of(node):
+    """The row of the fragment headed at a node."""
+    return node + SPARE
 
 
-@compiled
-def record_option(model, work, top, row, size, begin):
-    """Describe an option's fragments from row `begin` on, upper before lower; how many."""
-    record(model, work, top, begin)
-    end = begin + 1
-    for k in range(size):
-        node = work.lists[row, k]
-        if work.nodes[node, CUT] == 1:
-            record(model, work, node, end)
-            end += 1
-    return end - begin
+@borrowing
+def record(forest, model, restaurants, work, node, row):
+    """Describe the fragment headed at a node in a row of the rules, and find its dish."""
+    stratum, log_prior, log_base, base = describe(model, work, node)
+    if work.counters[DIVIDE_BY_TREES] == 1:
+        log_prior -= log_internal_trees(forest, work, node)
+    hashed = fingerprint(work.pieces, node)
+    work.rules[row, FINGERPRINT] = hashed
+    work.rules[row, STRATUM] = stratum
+    work.rules[row, SLOT] = find(restaurants, hashed)
+    work.rule_probs[row, LOG_PRIOR] = log_prior
+    work.rule_probs[row, LOG_BASE] = log_base
+    work.rule_probs[row, BASE] = base
 
 
-@compiled
-def unseat_rules(rng, restaurants, work, begin, size):
+@inlined
+def copy_rule(work, row, to):
+    """Copy a row of the rules."""
+    for column in range(3):
+        work.rules[to, column] = work.rules[row, column]
+        work.rule_probs[to, column] = work.rule_probs[row, column]
+
+
+@inlined
+def list_rule(work, row, at):
+    """Put a row at place `at` of the options, not decided yet on opening a table."""
+    work.option_rows[at] = row
+    work.option_opens[at] = -1
+
+
+@borrowing
+def unseat_option(rng, restaurants, work, begin, size):
     """Remove fragments, last first, remembering which sat alone."""
     for k in range(begin + size - 1, begin - 1, -1):
-        work.rules[k, OPENS_TABLE] = unseat(rng, restaurants, _slot(restaurants, work, k))
+        row = work.option_rows[k]
+        slot, stratum = work.rules[row, SLOT], work.rules[row, STRATUM]
+        work.option_opens[k] = unseat_from(rng, restaurants, slot, stratum)
 
 
-@inlined
-def _slot(restaurants, work, k):
-    """The slot of a fragment's dish, looked for once."""
-    slot = work.rules[k, SLOT]
-    if slot == NOT_SOUGHT:
-        slot = find(restaurants, work.rules[k, FINGERPRINT])
-        work.rules[k, SLOT] = slot
-    return slot
-
-
-@compiled
-def seat_rules(rng, restaurants, work, begin, size):
+@borrowing
+def seat_option(rng, restaurants, work, begin, size):
     """Seat fragments in order, as decided while they were weighed where that has happened."""
     tracked = restaurants.totals[TRACKED] == 1
+    rules, probs = work.rules, work.rule_probs
     for k in range(begin, begin + size):
-        stratum = work.rules[k, STRATUM]
-        log_base = work.rule_logs[k, LOG_BASE]
-        slot = work.rules[k, SLOT]
+        row = work.option_rows[k]
+        stratum, slot = rules[row, STRATUM], rules[row, SLOT]
         if slot < 0:
-            slot = find_or_insert(restaurants, work.rules[k, FINGERPRINT], stratum, log_base)
-        opens = work.rules[k, OPENS_TABLE] == 1
-        if tracked and work.rules[k, OPENS_TABLE] < 0:
+            slot = find_or_insert(restaurants, rules[row, FINGERPRINT], stratum, probs[row, LOG_BASE])
+            rules[row, SLOT] = slot
+        opens = work.option_opens[k] == 1
+        if tracked and work.option_opens[k] < 0:
             customers = dish_customers(restaurants, slot)
             tables = dish_tables(restaurants, slot, stratum, customers)
-            prob = new_table_prob(restaurants, stratum, log_base, customers, tables, 0)
+            prob = new_table_prob(restaurants, stratum, probs[row, BASE], customers, tables, 0)
             opens = prob >= 1.0 or draws.bernoulli(rng, prob)
-        seat(rng, restaurants, slot, opens)
+        seat_in(rng, restaurants, slot, stratum, opens)
 
 
-@compiled
-def log_weight(rng, restaurants, work, begin, size):
-    """ln of the probability of an option's fragments, each seeing those before it."""
-    rules = work.rules
+@borrowing
+def option_weight(rng, restaurants, work, begin, size):
+    """(p, l) with p e^l the probability of an option's fragments, each seeing those before it.
+
+    Two factors, because the caller needs their logarithm or the ratio of two of them, and the product alone
+    may be too small for a floating-point number.
+    """
+    rules, probs, pending = work.rules, work.rule_probs, restaurants.pending
     tracked = restaurants.totals[TRACKED] == 1
     work.counters[EVALUATIONS] += size
-    total = 0.0
-    for k in range(begin, begin + size):
-        stratum = rules[k, STRATUM]
-        log_base = work.rule_logs[k, LOG_BASE]
-        slot = _slot(restaurants, work, k)
+    end = begin + size
+    product = 1.0
+    logs = 0.0
+    for k in range(begin, end):
+        row = work.option_rows[k]
+        stratum, slot = rules[row, STRATUM], rules[row, SLOT]
+        base = probs[row, BASE]
         customers = dish_customers(restaurants, slot)
-        more_tables = 0
-        own_tables = 0
-        more_customers = 0
-        own_customers = 0
-        for j in range(begin, k):
-            if rules[j, STRATUM] != stratum:
-                continue
-            same = rules[j, FINGERPRINT] == rules[k, FINGERPRINT]
+        more_customers, more_tables = pending[stratum, 0], pending[stratum, 1]
+        tables = dish_tables(restaurants, slot, stratum, customers)
+        if more_customers > 0:
+            growth = 0
+            for j in range(begin, k):
+                if rules[work.option_rows[j], FINGERPRINT] == rules[row, FINGERPRINT]:
+                    customers += 1
+                    growth += work.option_opens[j]
             if tracked:
-                growth = rules[j, OPENS_TABLE] * TABLE_UNIT
+                tables += growth * TABLE_UNIT
             else:
-                growth = _earlier_growth(restaurants, work, begin, j)
-            more_customers += 1
-            more_tables += growth
-            if same:
-                own_customers += 1
-                own_tables += growth
-        tables = dish_tables(restaurants, slot, stratum, customers) + own_tables
-        customers += own_customers
-        total += work.rule_logs[k, LOG_PRIOR] + dish_log_predictive(
-            restaurants, stratum, log_base, customers, tables, more_customers, more_tables
-        )
-        if tracked and rules[k, OPENS_TABLE] < 0 and _is_awaited(work, k, begin + size):
-            prob = new_table_prob(restaurants, stratum, log_base, customers, tables, more_tables)
-            rules[k, OPENS_TABLE] = prob >= 1.0 or draws.bernoulli(rng, prob)
-    return total
-
-
-@inlined
-def _earlier_growth(restaurants, work, begin, j):
-    """Tables (units of 2^-32) that fragment j adds under estimated tables, after its own predecessors."""
-    rules = work.rules
-    customers = dish_customers(restaurants, rules[j, SLOT])
-    for i in range(begin, j):
-        if rules[i, FINGERPRINT] == rules[j, FINGERPRINT]:
-            customers += 1
-    return table_growth(restaurants, rules[j, STRATUM], customers)
+                tables = dish_tables(restaurants, slot, stratum, customers)
+        total = restaurants.stratum_customers[stratum] + more_customers + restaurants.strength[stratum]
+        logs += probs[row, LOG_PRIOR]
+        if customers == 0:
+            product *= opening_mass(restaurants, stratum, more_tables) / total
+            logs += probs[row, LOG_BASE]
+        else:
+            product *= dish_mass(restaurants, stratum, base, customers, tables, more_tables) / total
+        if product < _TINY:
+            product /= _TINY
+            logs += _LOG_TINY
+        if k + 1 < end:
+            pending[stratum, 0] += 1
+            if not tracked:
+                pending[stratum, 1] += table_growth(restaurants, stratum, customers)
+            elif _is_awaited(work, k, end):
+                if work.option_opens[k] < 0:
+                    prob = new_table_prob(restaurants, stratum, base, customers, tables, more_tables)
+                    work.option_opens[k] = prob >= 1.0 or draws.bernoulli(rng, prob)
+                pending[stratum, 1] += work.option_opens[k] * TABLE_UNIT
+    for k in range(begin, end - 1):
+        stratum = rules[work.option_rows[k], STRATUM]
+        pending[stratum, 0] = 0
+        pending[stratum, 1] = 0
+    return product, logs
 
 
 @inlined
 def _is_awaited(work, k, end):
     """Whether a later fragment of the option sits in the same restaurant."""
+    stratum = work.rules[work.option_rows[k], STRATUM]
     for j in range(k + 1, end):  # noqa: SIM110 (must compile)
-        if work.rules[j, STRATUM] == work.rules[k, STRATUM]:
+        if work.rules[work.option_rows[j], STRATUM] == stratum:
             return True
     return False

@@ -26,7 +26,16 @@ from __future__ import annotations
 import math
 
 from scfg_sampler.core import draws
-from scfg_sampler.core.fragment_rules import log_weight, record, record_option, seat_rules, unseat_rules
+from scfg_sampler.core.fragment import PIECE_WIDTH
+from scfg_sampler.core.fragment_rules import (
+    copy_rule,
+    list_rule,
+    option_weight,
+    record,
+    row_of,
+    seat_option,
+    unseat_option,
+)
 from scfg_sampler.core.fragment_tree import (
     BELOW,
     BELOW_BEFORE,
@@ -52,37 +61,63 @@ from scfg_sampler.core.fragment_tree import (
     decode,
     is_shared,
     may_be_internal,
-    nth_edge,
-    num_edges,
+    nth_inner_edge,
+    num_inner_edges,
     open_options,
     root,
     set_level,
     set_tails,
 )
-from scfg_sampler.core.jit import compiled, inlined
+from scfg_sampler.core.jit import borrowing, inlined
 
-__all__ = ["resample_cut", "resample_edge", "seat_tree", "sweep_tree"]
+__all__ = [
+    "adopt",
+    "compose_up",
+    "find_rules",
+    "fragment_top",
+    "resample_cut",
+    "resample_edge",
+    "seat_tree",
+    "sweep_tree",
+]
 
-_LOG_2 = math.log(2.0)
+_LARGE = 1e200
+_LOG_LARGE = math.log(_LARGE)
+
+# What the spare rows of the rules hold.
+WHOLE = 0  # resample_cut: the fragment with the node inside; resample_edge: the one above, in another option
+UPPER = 1
+LOWER = 2
 
 
-@compiled
+@borrowing
 def seat_tree(rng, forest, model, restaurants, work, codes, start):
     """Seat all fragments of the tree stored at codes[start:]; the number of its nodes."""
     size = decode(forest, work, codes, start)
     for k in range(size):
         node = work.lists[BELOW, k]
         if work.nodes[node, CUT] == 1:
-            record(model, work, node, 0)
-            seat_rules(rng, restaurants, work, 0, 1)
+            record(forest, model, restaurants, work, node, row_of(node))
+            list_rule(work, row_of(node), 0)
+            seat_option(rng, restaurants, work, 0, 1)
     return size
 
 
-@compiled
+@borrowing
+def find_rules(forest, model, restaurants, work, size):
+    """Describe the fragments of the tree whose `size` nodes are in lists[BELOW], as `decode` leaves it."""
+    for k in range(size):
+        node = work.lists[BELOW, k]
+        if work.nodes[node, CUT] == 1:
+            record(forest, model, restaurants, work, node, row_of(node))
+
+
+@borrowing
 def sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first):
     """One visit of every node of the current tree, from the root down; nodes above max_level are walked.
 
-    Algorithm 4 of Chung et al. (2014), along the tree as it changes.
+    Algorithm 4 of Chung et al. (2014), along the tree as it changes. The tree's fragments must have been
+    described (`find_rules`).
     """
     nodes = work.nodes
     pending = work.lists[PENDING]
@@ -108,7 +143,7 @@ def sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first):
             last += 1
 
 
-@compiled
+@borrowing
 def resample_edge(rng, forest, model, restaurants, work, node):
     """Choose the node's incoming edge, and with it everything below that not all derivations share."""
     nodes = work.nodes
@@ -118,92 +153,120 @@ def resample_edge(rng, forest, model, restaurants, work, node):
     if num_options < 2:
         return
     work.counters[CALL] += 1
-    top = _fragment_top(work, node)
+    top = fragment_top(work, node)
     current = nodes[node, EDGE]
-    num_before = _list_below(rng, forest, work, node, BELOW_BEFORE)
-    num_current = record_option(model, work, top, BELOW_BEFORE, num_before, 0)
-    unseat_rules(rng, restaurants, work, 0, num_current)
+    _save_path(work, node, top)
+    num_before = _list_below(rng, forest, model, restaurants, work, node, BELOW_BEFORE)
+    num_current = _list_option(work, row_of(top), BELOW_BEFORE, num_before, 0)
+    unseat_option(rng, restaurants, work, 0, num_current)
+    inverse_temperature = work.inverse_temperature[0]
     end = num_current
     for option in range(num_options):
         if options[option] == current:
             first_rule[option] = 0
-            weight = log_weight(rng, restaurants, work, 0, num_current)
-            weight += _log_density(forest, work, BELOW_BEFORE, num_before)
+            product, logs = option_weight(rng, restaurants, work, 0, num_current)
+            log_density = _log_density(forest, work, node, BELOW_BEFORE, num_before)
         else:
             nodes[node, EDGE] = options[option]
             set_tails(forest, work, node)
-            num_below = _list_below(rng, forest, work, node, BELOW)
-            _compose_up(forest, work, node, top)
+            num_below = _list_below(rng, forest, model, restaurants, work, node, BELOW)
+            compose_up(forest, work, node, top)
+            record(forest, model, restaurants, work, top, WHOLE)
             first_rule[option] = end
-            num_rules = record_option(model, work, top, BELOW, num_below, end)
+            num_rules = _list_option(work, WHOLE, BELOW, num_below, end)
             end += num_rules
-            weight = log_weight(rng, restaurants, work, first_rule[option], num_rules)
-            weight += _log_density(forest, work, BELOW, num_below)
-        work.log_weights[option] = weight
+            product, logs = option_weight(rng, restaurants, work, first_rule[option], num_rules)
+            log_density = _log_density(forest, work, node, BELOW, num_below)
+        work.log_weights[option] = inverse_temperature * (math.log(product) + logs) + log_density
     chosen = draws.log_categorical(rng, work.log_weights, num_options)
     nodes[node, EDGE] = options[chosen]
     set_tails(forest, work, node)
-    if options[chosen] != current:
-        work.counters[EDGES_CHANGED] += 1
-        num_below = _list_below(rng, forest, work, node, BELOW)
-        for k in range(num_before):
-            nodes[work.lists[BELOW_BEFORE, k], IN_TREE] = 0
-        _adopt(work, node)
-        for k in range(num_below):
-            nodes[work.lists[BELOW, k], IN_TREE] = work.counters[TREE]
-            _adopt(work, work.lists[BELOW, k])
-        for k in range(num_below - 1, -1, -1):
-            set_level(work, work.lists[BELOW, k])
-        num_rules = 1
-        for k in range(num_below):
-            num_rules += nodes[work.lists[BELOW, k], CUT]
-    else:
-        num_rules = num_current
-    _compose_up(forest, work, node, top)
-    seat_rules(rng, restaurants, work, first_rule[chosen], num_rules)
+    if options[chosen] == current:
+        _restore_path(work, node, top)
+        seat_option(rng, restaurants, work, 0, num_current)
+        return
+    work.counters[EDGES_CHANGED] += 1
+    num_below = _list_below(rng, forest, model, restaurants, work, node, BELOW)
+    for k in range(num_before):
+        nodes[work.lists[BELOW_BEFORE, k], IN_TREE] = 0
+    adopt(work, node)
+    num_rules = 1
+    for k in range(num_below):
+        below = work.lists[BELOW, k]
+        nodes[below, IN_TREE] = work.counters[TREE]
+        adopt(work, below)
+        num_rules += nodes[below, CUT]
+    for k in range(num_below - 1, -1, -1):
+        set_level(work, work.lists[BELOW, k])
+    compose_up(forest, work, node, top)
+    record(forest, model, restaurants, work, top, row_of(top))
+    work.option_rows[first_rule[chosen]] = row_of(top)
+    seat_option(rng, restaurants, work, first_rule[chosen], num_rules)
 
 
-@compiled
+@borrowing
 def resample_cut(rng, forest, model, restaurants, work, node):
     """Choose whether the node, which is not the root, divides its fragment in two."""
     nodes = work.nodes
     was_cut = nodes[node, CUT]
-    top = _fragment_top(work, nodes[node, PARENT])
-    # Rows: 0 the whole, 1 the upper part, 2 the lower part.
-    record(model, work, top, was_cut)
+    parent = nodes[node, PARENT]
+    top = fragment_top(work, parent)
+    _save_path(work, parent, top)
     nodes[node, CUT] = 1 - was_cut
-    _compose_up(forest, work, nodes[node, PARENT], top)
-    record(model, work, top, 1 - was_cut)
-    record(model, work, node, 2)
-    unseat_rules(rng, restaurants, work, was_cut, 1 + was_cut)
-    whole = log_weight(rng, restaurants, work, 0, 1)
-    parts = log_weight(rng, restaurants, work, 1, 2)
-    cut = 1 if draws.bernoulli(rng, 1.0 / (1.0 + math.exp(min(whole - parts, 700.0)))) else 0
+    compose_up(forest, work, parent, top)
+    # Places among the options: 0 the whole, 1 the upper part, 2 the lower part.
+    if was_cut == 1:
+        record(forest, model, restaurants, work, top, WHOLE)
+        list_rule(work, WHOLE, 0)
+        list_rule(work, row_of(top), 1)
+        list_rule(work, row_of(node), 2)
+    else:
+        record(forest, model, restaurants, work, top, UPPER)
+        record(forest, model, restaurants, work, node, LOWER)
+        list_rule(work, row_of(top), 0)
+        list_rule(work, UPPER, 1)
+        list_rule(work, LOWER, 2)
+    unseat_option(rng, restaurants, work, was_cut, 1 + was_cut)
+    whole, log_whole = option_weight(rng, restaurants, work, 0, 1)
+    parts, log_parts = option_weight(rng, restaurants, work, 1, 2)
+    odds = whole / parts * math.exp(min(log_whole - log_parts, 700.0))
+    if work.inverse_temperature[0] != 1.0:
+        odds **= work.inverse_temperature[0]
+    cut = 1 if draws.bernoulli(rng, 1.0 / (1.0 + odds)) else 0
     if cut == was_cut:
         nodes[node, CUT] = was_cut
-        _compose_up(forest, work, nodes[node, PARENT], top)
+        _restore_path(work, parent, top)
     else:
         work.counters[CUTS_CHANGED] += 1
-    seat_rules(rng, restaurants, work, cut, 1 + cut)
+        if cut == 0:
+            copy_rule(work, WHOLE, row_of(top))
+            work.option_rows[0] = row_of(top)
+        else:
+            copy_rule(work, UPPER, row_of(top))
+            copy_rule(work, LOWER, row_of(node))
+            work.option_rows[1] = row_of(top)
+            work.option_rows[2] = row_of(node)
+    seat_option(rng, restaurants, work, cut, 1 + cut)
 
 
 @inlined
-def _adopt(work, node):
+def adopt(work, node):
+    """Make a node the parent of its tails."""
     nodes = work.nodes
     for t in range(nodes[node, TAIL_START], nodes[node, TAIL_START] + nodes[node, NUM_TAILS]):
         nodes[work.tails[t], PARENT] = node
 
 
 @inlined
-def _fragment_top(work, node):
+def fragment_top(work, node):
     """The head of the fragment a node belongs to: itself if it is cut."""
     while work.nodes[node, CUT] == 0:
         node = work.nodes[node, PARENT]
     return node
 
 
-@compiled
-def _compose_up(forest, work, node, top):
+@borrowing
+def compose_up(forest, work, node, top):
     """Renew the pieces from a node up to the head of its fragment."""
     while True:
         compose(forest, work, node)
@@ -212,17 +275,45 @@ def _compose_up(forest, work, node, top):
         node = work.nodes[node, PARENT]
 
 
-@compiled
-def _list_below(rng, forest, work, node, row):
+@borrowing
+def _save_path(work, node, top):
+    """Copy the pieces from a node up to the head of its fragment."""
+    at = 0
+    while True:
+        for column in range(PIECE_WIDTH):
+            work.saved_pieces[at, column] = work.pieces[node, column]
+        work.saved_weights[at] = work.weights[node]
+        if node == top:
+            break
+        node = work.nodes[node, PARENT]
+        at += 1
+
+
+@borrowing
+def _restore_path(work, node, top):
+    """Put the copies back."""
+    at = 0
+    while True:
+        for column in range(PIECE_WIDTH):
+            work.pieces[node, column] = work.saved_pieces[at, column]
+        work.weights[node] = work.saved_weights[at]
+        if node == top:
+            break
+        node = work.nodes[node, PARENT]
+        at += 1
+
+
+@borrowing
+def _list_below(rng, forest, model, restaurants, work, node, row):
     """List in preorder the nodes below `node` that its derivations do not share; how many.
 
     Variables outside the current tree are drawn uniformly when first met in a call, and their pieces
-    composed.
+    composed and their fragments described.
     """
     nodes = work.nodes
     below = work.lists[row]
     pending = work.lists[ORDER]
-    call = work.counters[CALL]
+    tree, call = work.counters[TREE], work.counters[CALL]
     size = 0
     fresh = 0
     num_pending = 0
@@ -240,26 +331,50 @@ def _list_below(rng, forest, work, node, row):
         at = pending[num_pending]
         below[size] = at
         size += 1
-        if nodes[at, IN_TREE] != work.counters[TREE] and nodes[at, STAMP] != call:
-            nodes[at, EDGE] = nth_edge(forest, at, draws.uniform_index(rng, num_edges(forest, at)))
-            nodes[at, FREE] = may_be_internal(forest, at)
-            nodes[at, CUT] = 1 - draws.uniform_index(rng, 1 + nodes[at, FREE])
-            nodes[at, STAMP] = call
+        if nodes[at, IN_TREE] != tree and nodes[at, STAMP] != call:
+            free = may_be_internal(forest, at)
+            draw = draws.uniform_index(rng, num_inner_edges(forest, node, at) * (1 + free))
+            nodes[at, EDGE] = nth_inner_edge(forest, node, at, draw >> free)
+            nodes[at, FREE] = free
+            nodes[at, CUT] = 1 - (draw & free)
+            nodes[at, STAMP] = -1
             set_tails(forest, work, at)
             fresh += 1
     if fresh > 0:
         for k in range(size - 1, -1, -1):
-            if nodes[below[k], IN_TREE] != work.counters[TREE]:
-                compose(forest, work, below[k])
+            at = below[k]
+            if nodes[at, STAMP] == -1:
+                compose(forest, work, at)
+                if nodes[at, CUT] == 1:
+                    record(forest, model, restaurants, work, at, row_of(at))
+                nodes[at, STAMP] = call
     return size
 
 
-@compiled
-def _log_density(forest, work, row, size):
-    """ln Π deg(v) over the edge and cut variables of the listed nodes."""
+@borrowing
+def _list_option(work, top_row, row, size, begin):
+    """List an option's fragments from place `begin` on, upper before lower; how many."""
+    list_rule(work, top_row, begin)
+    end = begin + 1
+    for k in range(size):
+        node = work.lists[row, k]
+        if work.nodes[node, CUT] == 1:
+            list_rule(work, row_of(node), end)
+            end += 1
+    return end - begin
+
+
+@borrowing
+def _log_density(forest, work, node, row, size):
+    """ln Π deg(v) over the edge and cut variables of the listed nodes, which are below `node`."""
+    if work.counters[IGNORE_DENSITY] == 1:
+        return 0.0
     total = 0.0
-    if work.counters[IGNORE_DENSITY] == 0:
-        for k in range(size):
-            node = work.lists[row, k]
-            total += _LOG_2 * work.nodes[node, FREE] + math.log(num_edges(forest, node))
-    return total
+    product = 1.0
+    for k in range(size):
+        below = work.lists[row, k]
+        product *= num_inner_edges(forest, node, below) << work.nodes[below, FREE]
+        if product > _LARGE:
+            product /= _LARGE
+            total += _LOG_LARGE
+    return total + math.log(product)

@@ -4,8 +4,9 @@ A tree is one incoming edge per node, from the goal down, and a cut bit per node
 node in preorder (edge label × 2 + cut bit); laid out, it is a row per node in a `Workspace`, with what each
 node spells (`core.fragment`). The sweep works on the second form, one tree at a time.
 
-A forest takes part by registering `root`, `num_edges`, `nth_edge`, `open_options`, `is_shared`, `set_tails`,
-`compose` and `may_be_internal` for its type; a model registers `describe`.
+A forest takes part by registering `root`, `num_edges`, `nth_edge`, `open_options`, `is_shared`,
+`num_inner_edges`, `nth_inner_edge`, `set_tails`, `compose`, `may_be_internal` and `log_internal_trees` for
+its type; a model registers `describe`.
 
 The fact a newcomer would get wrong: rows of nodes outside the current tree hold left-overs. A node is in the
 tree iff its IN_TREE equals the counter TREE, which no one has to reset.
@@ -18,14 +19,16 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.fragment import PIECE_WIDTH
-from scfg_sampler.core.jit import by_type, compiled, inlined
+from scfg_sampler.core.jit import borrowing, by_type, inlined
 
 __all__ = [
+    "BASE",
     "BELOW",
     "BELOW_BEFORE",
     "CALL",
     "CUT",
     "CUTS_CHANGED",
+    "DIVIDE_BY_TREES",
     "EDGE",
     "EDGES_CHANGED",
     "EVALUATIONS",
@@ -38,17 +41,17 @@ __all__ = [
     "LOG_BASE",
     "LOG_PRIOR",
     "NODE_WIDTH",
-    "NOT_SOUGHT",
     "NUM_COUNTERS",
     "NUM_LISTS",
     "NUM_TAILS",
-    "OPENS_TABLE",
     "OPTIONS",
     "ORDER",
     "PARENT",
     "PENDING",
+    "PROB_WIDTH",
     "RULE_WIDTH",
     "SLOT",
+    "SPARE",
     "STAMP",
     "STRATUM",
     "TAIL_START",
@@ -59,10 +62,13 @@ __all__ = [
     "describe",
     "encode",
     "is_shared",
+    "log_internal_trees",
     "may_be_internal",
     "new_workspace",
     "nth_edge",
+    "nth_inner_edge",
     "num_edges",
+    "num_inner_edges",
     "open_options",
     "root",
     "set_level",
@@ -88,7 +94,8 @@ EDGES_CHANGED = 2
 CUTS_CHANGED = 3
 EVALUATIONS = 4
 IGNORE_DENSITY = 5  # 1 leaves the density factor out (figure 6 of the paper)
-NUM_COUNTERS = 6
+DIVIDE_BY_TREES = 6  # 1 divides a fragment's probability by the number of its internal trees
+NUM_COUNTERS = 7
 
 # Rows of `lists`.
 PENDING = 0
@@ -99,15 +106,20 @@ FIRST_RULE = 4
 ORDER = 5
 NUM_LISTS = 6
 
-# Columns of `rules` and `rule_logs`.
+# Rows of `rules` and `rule_probs`: a few for passing use, then one for the fragment headed at each node.
+SPARE = 3
+
+# Columns of `rules`.
 FINGERPRINT = 0
 STRATUM = 1
-OPENS_TABLE = 2  # 1, 0, or −1 while not decided
-SLOT = 3  # of the dish in the restaurants, −1 if it has none, NOT_SOUGHT before it is looked for
-RULE_WIDTH = 4
-NOT_SOUGHT = -2
-LOG_PRIOR = 0
-LOG_BASE = 1
+SLOT = 2  # of the dish in the restaurants, −1 if it has none
+RULE_WIDTH = 3
+
+# Columns of `rule_probs`.
+LOG_PRIOR = 0  # ln of the stratum's probability
+LOG_BASE = 1  # ln P₀
+BASE = 2  # P₀
+PROB_WIDTH = 3
 
 
 class Workspace(NamedTuple):
@@ -123,14 +135,24 @@ class Workspace(NamedTuple):
     """int32: tail lists."""
     lists: np.ndarray
     """int32 (6, N): node lists, see the row names above."""
+    saved_pieces: np.ndarray
+    """uint64 (N, 6): pieces of a path, to be put back."""
+    saved_weights: np.ndarray
+    """float64 (N,)."""
     log_weights: np.ndarray
     """float64 (N,): one per option."""
     rules: np.ndarray
-    """int64 (R, 4): fragments of the options being weighed."""
-    rule_logs: np.ndarray
-    """float64 (R, 2): ln of the stratum's probability and of P₀."""
+    """int64 (3 + N, 3): the fragment headed at each cut node of the tree, see the column names above."""
+    rule_probs: np.ndarray
+    """float64 (3 + N, 3)."""
+    option_rows: np.ndarray
+    """int32 (R,): rows of the fragments of the options being weighed, option after option."""
+    option_opens: np.ndarray
+    """int64 (R,): whether such a fragment opens a table: 1, 0, or −1 while not decided."""
     counters: np.ndarray
-    """int64 (6,)."""
+    """int64 (7,)."""
+    inverse_temperature: np.ndarray
+    """float64 (1,): 1/T, the power to which P_t is raised."""
 
 
 def new_workspace(num_nodes: int, num_tails: int, num_rules: int) -> Workspace:
@@ -149,10 +171,15 @@ def new_workspace(num_nodes: int, num_tails: int, num_rules: int) -> Workspace:
         weights=np.zeros(num_nodes),
         tails=np.zeros(num_tails, np.int32),
         lists=np.zeros((NUM_LISTS, num_nodes + 1), np.int32),
+        saved_pieces=np.zeros((num_nodes, PIECE_WIDTH), np.uint64),
+        saved_weights=np.zeros(num_nodes),
         log_weights=np.zeros(num_nodes + 1),
-        rules=np.zeros((num_rules, RULE_WIDTH), np.int64),
-        rule_logs=np.zeros((num_rules, 2)),
+        rules=np.zeros((SPARE + num_nodes, RULE_WIDTH), np.int64),
+        rule_probs=np.zeros((SPARE + num_nodes, PROB_WIDTH)),
+        option_rows=np.zeros(num_rules, np.int32),
+        option_opens=np.zeros(num_rules, np.int64),
         counters=np.zeros(NUM_COUNTERS, np.int64),
+        inverse_temperature=np.ones(1),
     )
 
 
@@ -185,6 +212,16 @@ def is_shared(forest, node, below):
 
 
 @by_type
+def num_inner_edges(forest, node, below):
+    """`num_edges` of a node that not every derivation of `node`, last given to `open_options`, has."""
+
+
+@by_type
+def nth_inner_edge(forest, node, below, rank):
+    """`nth_edge` of such a node."""
+
+
+@by_type
 def set_tails(forest, work, node):
     """Write TAIL_START and NUM_TAILS for the node's EDGE; tails in order of the first string."""
 
@@ -200,14 +237,19 @@ def may_be_internal(forest, node):
 
 
 @by_type
+def log_internal_trees(forest, work, node):
+    """ln of the number of trees that the fragment headed at a node has between its head and its frontier."""
+
+
+@by_type
 def describe(model, work, node):
-    """(stratum, ln of the stratum's probability, ln P₀) of the fragment headed at a node."""
+    """(stratum, ln of the stratum's probability, ln P₀, P₀) of the fragment headed at a node."""
 
 
 # --- trees ---------------------------------------------------------------------------------------------
 
 
-@compiled
+@borrowing
 def decode(forest, work, codes, start):
     """Lay out the tree stored at codes[start:]; the number of its nodes.
 
@@ -244,7 +286,7 @@ def decode(forest, work, codes, start):
     return size
 
 
-@compiled
+@borrowing
 def encode(forest, work, codes, start):
     """Store the tree at codes[start:] and list its nodes in preorder in lists[BELOW]; their number."""
     nodes = work.nodes

@@ -4,7 +4,7 @@ These decorators cover every compiled function of the project:
 
 `kernel`
     A function called from Python. Compiled on first use and cached on disk.
-`compiled`, `inlined`
+`compiled`, `borrowing`, `counting`, `inlined`
     A function called from kernels. Compiled as a part of them, never cached on its own.
 `by_type`
     A function with one implementation per type of its first argument, resolved when the caller is
@@ -49,10 +49,12 @@ from numba.extending import (
 
 __all__ = [
     "ENABLED",
+    "borrowing",
     "by_reference",
     "by_type",
     "cache_directory",
     "compiled",
+    "counting",
     "inlined",
     "kernel",
     "source_digest",
@@ -89,6 +91,27 @@ def compiled(function: Callable) -> Any:
     return numba.njit(**_FLAGS)(function) if ENABLED else function
 
 
+def borrowing(function: Callable) -> Any:
+    """`compiled`, without counting references to the arrays it is given.
+
+    It must not make arrays, nor return any; its callers keep them alive. The same goes for the compiled
+    functions it calls, but for those marked `counting`. Counting is atomic, and in small functions on
+    arrays dearer than their work: it took half the time of the decoder's search.
+    """
+    return _counting_references(compiled(function), False)
+
+
+def counting(function: Callable) -> Any:
+    """`compiled`, counting references although a `borrowing` function calls it."""
+    return _counting_references(compiled(function), True)
+
+
+def _counting_references(dispatcher: Any, whether: bool) -> Any:
+    if hasattr(dispatcher, "targetoptions"):
+        dispatcher.targetoptions["_nrt"] = whether
+    return dispatcher
+
+
 def inlined(function: Callable) -> Any:
     """`compiled`, and placed bodily into its callers.
 
@@ -101,8 +124,8 @@ def inlined(function: Callable) -> Any:
 def by_type(stub: Callable) -> Any:
     """A function whose implementation is chosen by the NamedTuple type of its first argument.
 
-    Register implementations with `@name.register(Type)`; each has the stub's parameters. Calling it
-    for a type without implementation is a TypeError (interpreted) or a typing error (compiled).
+    Register implementations with `@name.register(Type)`; each has the stub's parameters and is `borrowing`.
+    Calling it for a type without implementation is a TypeError (interpreted) or a typing error (compiled).
     """
     implementations: dict[type, Callable] = {}
 
@@ -127,7 +150,7 @@ def by_type(stub: Callable) -> Any:
         def resolve(first, *rest):
             return implementations.get(getattr(first, "instance_class", None))  # type: ignore[arg-type]
 
-        overload(dispatch, strict=False, jit_options=_FLAGS)(resolve)
+        overload(dispatch, strict=False, jit_options={**_FLAGS, "_nrt": False})(resolve)
     return dispatch
 
 
@@ -196,8 +219,7 @@ by_reference: Any = _by_reference if ENABLED else _itself
 A NamedTuple of arrays is handed over word by word, nearly a hundred of them, and every use of an array
 raises and lowers its reference count, atomically: together that took four fifths of a sweep, and as much of
 the time to compile it. A kernel says `work = by_reference(work)` first, before any loop. The reference is
-valid
-until the kernel returns, and its arrays must be held by the kernel's caller, as arguments are.
+valid until the kernel returns, and its arrays must be held by the kernel's caller, as arguments are.
 """
 
 

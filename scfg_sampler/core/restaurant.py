@@ -37,25 +37,34 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core import draws
-from scfg_sampler.core.jit import compiled, inlined, kernel
+from scfg_sampler.core.jit import borrowing, inlined, kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
     "TABLE_UNIT",
+    "TRACKED",
     "Restaurants",
-    "dish_log_predictive",
+    "dish_customers",
+    "dish_mass",
+    "dish_tables",
+    "estimated_tables",
     "find",
     "find_or_insert",
     "grown",
     "is_nearly_full",
     "log_joint",
     "new_restaurants",
+    "new_table_prob",
+    "opening_mass",
     "seat",
+    "seat_in",
     "table_growth",
     "unseat",
+    "unseat_from",
 ]
 
 TABLE_UNIT = 1 << 32
+_PER_TABLE = 1.0 / TABLE_UNIT
 _COUNT_BITS = 32
 _COUNT_MASK = (1 << _COUNT_BITS) - 1
 _ESTIMATES = 1 << 12
@@ -95,6 +104,8 @@ class Restaurants(NamedTuple):
     """int64 (4096,): n^d in units of 2^-32, for one discount shared by all strata."""
     scratch: np.ndarray
     """float64 (4096,): weights of table sizes."""
+    pending: np.ndarray
+    """int64 (L, 2): customers and tables (units of 2^-32) seated in thought only; zeros between calls."""
 
 
 def new_restaurants(
@@ -141,6 +152,7 @@ def new_restaurants(
         strength=np.full(num_strata, float(strength)),
         estimate=estimate,
         scratch=np.zeros(_ESTIMATES),
+        pending=np.zeros((num_strata, 2), np.int64),
     )
 
 
@@ -181,7 +193,8 @@ def dish_customers(restaurants, slot):
 
 
 @inlined
-def _estimated_tables(restaurants, stratum, customers):
+def estimated_tables(restaurants, stratum, customers):
+    """n^d in units of 2^-32."""
     if customers < restaurants.estimate.shape[0]:
         return restaurants.estimate[customers]
     return np.int64(TABLE_UNIT * float(customers) ** restaurants.discount[stratum] + 0.5)
@@ -192,49 +205,56 @@ def dish_tables(restaurants, slot, stratum, customers):
     """t_r in units of 2^-32, for a dish that has `customers` now; 0 for slot −1 without customers."""
     if restaurants.totals[TRACKED] == 1:
         return (restaurants.entries[slot, 1] >> _COUNT_BITS) << _COUNT_BITS if slot >= 0 else 0
-    return _estimated_tables(restaurants, stratum, customers)
+    return estimated_tables(restaurants, stratum, customers)
 
 
 @inlined
 def table_growth(restaurants, stratum, customers):
     """How many tables (units of 2^-32) the next customer of a dish adds under estimated tables."""
-    here = _estimated_tables(restaurants, stratum, customers)
-    return _estimated_tables(restaurants, stratum, customers + 1) - here
+    here = estimated_tables(restaurants, stratum, customers)
+    return estimated_tables(restaurants, stratum, customers + 1) - here
 
 
 @inlined
-def dish_log_predictive(restaurants, stratum, log_base, customers, tables, more_customers, more_tables):
-    """ln of the predictive probability of a dish with `customers` at `tables` (units of 2^-32).
+def dish_mass(restaurants, stratum, base, customers, tables, more_tables):
+    """n − d t + (α + d T) P₀ for a dish with `customers` at `tables` (units of 2^-32).
 
-    `more_customers` and `more_tables` are customers and tables of the stratum that are not seated yet
-    but come first (the rules scored before this one in the same option).
+    `more_tables` are tables of the stratum that are not there yet but come first (those of the fragments
+    scored before this one in the same option).
     """
-    d = restaurants.discount[stratum]
-    alpha = restaurants.strength[stratum]
-    all_tables = (restaurants.stratum_tables[stratum] + more_tables) / TABLE_UNIT
-    opening = alpha + d * all_tables
-    total = restaurants.stratum_customers[stratum] + more_customers + alpha
-    if customers == 0:
-        return math.log(opening / total) + log_base
-    return math.log((customers - d * tables / TABLE_UNIT + opening * math.exp(log_base)) / total)
+    return (
+        customers
+        - restaurants.discount[stratum] * tables * _PER_TABLE
+        + base * opening_mass(restaurants, stratum, more_tables)
+    )
 
 
 @inlined
-def new_table_prob(restaurants, stratum, log_base, customers, tables, more_tables):
+def opening_mass(restaurants, stratum, more_tables):
+    """α + d T."""
+    all_tables = (restaurants.stratum_tables[stratum] + more_tables) * _PER_TABLE
+    return restaurants.strength[stratum] + restaurants.discount[stratum] * all_tables
+
+
+@inlined
+def new_table_prob(restaurants, stratum, base, customers, tables, more_tables):
     """Probability that the next customer of a dish opens a table, given that it eats that dish."""
     if customers == 0:
         return 1.0
-    d = restaurants.discount[stratum]
-    all_tables = (restaurants.stratum_tables[stratum] + more_tables) / TABLE_UNIT
-    opening = (restaurants.strength[stratum] + d * all_tables) * math.exp(log_base)
-    return opening / (customers - d * tables / TABLE_UNIT + opening)
+    opening = base * opening_mass(restaurants, stratum, more_tables)
+    return opening / dish_mass(restaurants, stratum, base, customers, tables, more_tables)
 
 
-@compiled
+@borrowing
 def seat(rng, restaurants, slot, opens_table):
     """Add a customer to the dish of a slot; `opens_table` is read when the seating is tracked."""
+    seat_in(rng, restaurants, slot, restaurants.stratum[slot], opens_table)
+
+
+@borrowing
+def seat_in(rng, restaurants, slot, stratum, opens_table):
+    """`seat`, for callers who know the stratum: what `stratum[slot]` says is far away in memory."""
     entries = restaurants.entries
-    stratum = restaurants.stratum[slot]
     customers = entries[slot, 1] & _COUNT_MASK
     restaurants.stratum_customers[stratum] += 1
     if customers == 0:
@@ -259,11 +279,16 @@ def seat(rng, restaurants, slot, opens_table):
         entries[slot, 1] += 1
 
 
-@compiled
+@borrowing
 def unseat(rng, restaurants, slot):
     """Remove a customer of the dish of a slot; True if it sat alone and its table went (tracked only)."""
+    return unseat_from(rng, restaurants, slot, restaurants.stratum[slot])
+
+
+@borrowing
+def unseat_from(rng, restaurants, slot, stratum):
+    """`unseat`, for callers who know the stratum."""
     entries = restaurants.entries
-    stratum = restaurants.stratum[slot]
     customers = entries[slot, 1] & _COUNT_MASK
     restaurants.stratum_customers[stratum] -= 1
     if customers == 1:
@@ -290,7 +315,7 @@ def unseat(rng, restaurants, slot):
     return alone
 
 
-@compiled
+@borrowing
 def _draw_party(rng, restaurants, slot, discount):
     """A table size drawn with weight (size − discount) × number of tables of that size."""
     parties = restaurants.parties
@@ -307,7 +332,7 @@ def _draw_party(rng, restaurants, slot, discount):
     return parties[row, 0]
 
 
-@compiled
+@borrowing
 def _make_explicit(restaurants, slot, customers, tables):
     """Write the table sizes of a dish down: all tables single, or one table for all."""
     if restaurants.party[slot] < 0:
@@ -317,7 +342,7 @@ def _make_explicit(restaurants, slot, customers, tables):
             _change_party(restaurants, slot, customers, 1)
 
 
-@compiled
+@borrowing
 def _make_implicit(restaurants, slot):
     row = restaurants.party[slot]
     while row >= 0:
@@ -328,7 +353,7 @@ def _make_implicit(restaurants, slot):
     restaurants.party[slot] = -1
 
 
-@compiled
+@borrowing
 def _change_party(restaurants, slot, size, change):
     """Add `change` to the number of tables of a size; rows come in order of size and never hold 0."""
     parties = restaurants.parties
@@ -455,6 +480,6 @@ def log_joint(restaurants):
             total += math.log(opening) + restaurants.log_base[slot]
             base_mass = opening * math.exp(restaurants.log_base[slot])
             for i in range(1, customers):
-                t = _estimated_tables(restaurants, stratum, i) / TABLE_UNIT
+                t = estimated_tables(restaurants, stratum, i) / TABLE_UNIT
                 total += math.log(i - d * t + base_mass)
     return total

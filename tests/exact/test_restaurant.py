@@ -11,7 +11,7 @@ import pytest
 from scfg_sampler.core import draws, restaurant
 from scfg_sampler.core.restaurant import (
     dish_customers,
-    dish_log_predictive,
+    dish_mass,
     dish_tables,
     find,
     find_or_insert,
@@ -37,12 +37,14 @@ def seat_one(restaurants):
     slots = [find(restaurants, key) for key in KEYS]
     customers = [dish_customers(restaurants, slot) for slot in slots]
     tables = [dish_tables(restaurants, slots[i], 0, customers[i]) for i in range(2)]
+    total = restaurants.stratum_customers[0] + restaurants.strength[0]
     log_probs = [
-        dish_log_predictive(restaurants, 0, log_base[i], customers[i], tables[i], 0, 0) for i in range(2)
+        math.log(dish_mass(restaurants, 0, BASE_PROBS[i], customers[i], tables[i], 0) / total)
+        for i in range(2)
     ]
     assert math.fsum(math.exp(log_prob) for log_prob in log_probs) == pytest.approx(1.0, abs=1e-12)
     dish = draws.log_categorical(GENERATOR, np.array(log_probs), 2)
-    prob = new_table_prob(restaurants, 0, log_base[dish], customers[dish], tables[dish], 0)
+    prob = new_table_prob(restaurants, 0, BASE_PROBS[dish], customers[dish], tables[dish], 0)
     opens = draws.bernoulli(GENERATOR, prob)
     seat(GENERATOR, restaurants, find_or_insert(restaurants, KEYS[dish], 0, log_base[dish]), opens)
 

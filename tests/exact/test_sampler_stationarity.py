@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -97,9 +98,9 @@ def test_missing_density_factor_is_noticed():
 
 
 def test_missing_cut_degrees_are_noticed_under_a_cut_span_limit(monkeypatch):
-    def edges_only(forest, work, row, size):
-        nodes = work.lists[row, :size]
-        return sum(np.log(fragment_tree.num_edges(forest, node)) for node in nodes)
+    def edges_only(forest, work, node, row, size):
+        below = work.lists[row, :size]
+        return sum(np.log(fragment_tree.num_edges(forest, below[k])) for k in range(size))
 
     monkeypatch.setattr(fragment_sampler, "_log_density", edges_only)
     pairs, limit = UNEVEN["unequal forced cuts"]
@@ -107,12 +108,13 @@ def test_missing_cut_degrees_are_noticed_under_a_cut_span_limit(monkeypatch):
 
 
 def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
-    sequential = fragment_sampler.log_weight
+    sequential = fragment_sampler.option_weight
 
     def independent(rng, restaurants, work, begin, size):
-        return sum(sequential(rng, restaurants, work, begin + k, 1) for k in range(size))
+        parts = [sequential(rng, restaurants, work, begin + k, 1) for k in range(size)]
+        return math.prod(product for product, _ in parts), sum(logs for _, logs in parts)
 
-    monkeypatch.setattr(fragment_sampler, "log_weight", independent)
+    monkeypatch.setattr(fragment_sampler, "option_weight", independent)
     pairs = CORPORA["upper and lower rule alike"]
     assert departure(learner_of(pairs, max_cut_span=0, discount=0.0), pairs) > 1e-4
 
@@ -121,10 +123,10 @@ def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
 def test_forgetting_which_customer_sat_alone_is_noticed(monkeypatch):
     def forgetful(rng, restaurants, work, begin, size):
         for k in range(begin + size - 1, begin - 1, -1):
-            slot = restaurant.find(restaurants, work.rules[k, fragment_tree.FINGERPRINT])
+            slot = work.rules[work.option_rows[k], fragment_tree.SLOT]
             restaurant.unseat(rng, restaurants, slot)
-            work.rules[k, fragment_tree.OPENS_TABLE] = -1
+            work.option_opens[k] = -1
 
-    monkeypatch.setattr(fragment_sampler, "unseat_rules", forgetful)
+    monkeypatch.setattr(fragment_sampler, "unseat_option", forgetful)
     pairs = CORPORA["upper and lower rule alike"]
     assert departure(learner_of(pairs, max_cut_span=0, tables="exact"), pairs) > 1e-6
