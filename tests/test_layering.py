@@ -69,7 +69,16 @@ decoder:
     cli
     __main__
 
-monolingual: .
+monolingual: . multinomials
+monolingual.pcfg:
+    . grammar
+    grammar_text graph
+    partition
+    tightness chart_grammar posterior
+    chart model
+    outside tree_draws
+    gibbs
+monolingual.pcfg.commands: .
 monolingual.ot: .
 monolingual.ot.commands: .
 monolingual:

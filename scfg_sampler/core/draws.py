@@ -13,7 +13,10 @@ import numpy as np
 
 from scfg_sampler.core.jit import compiled
 
-__all__ = ["bernoulli", "categorical", "log_categorical", "uniform_index"]
+__all__ = ["SMALLEST_PROB", "bernoulli", "categorical", "dirichlet", "log_categorical", "uniform_index"]
+
+SMALLEST_PROB = 1e-150
+"""What `dirichlet` puts in the place of smaller probabilities, so that products of two do not vanish."""
 
 
 @compiled
@@ -62,3 +65,33 @@ def log_categorical(rng: np.random.Generator, log_weights: np.ndarray, size: int
     for i in range(size):
         log_weights[i] = math.exp(log_weights[i] - top)
     return categorical(rng, log_weights, size)
+
+
+@compiled
+def dirichlet(
+    rng: np.random.Generator, concentrations: np.ndarray, first: int, end: int, probs: np.ndarray
+) -> None:
+    """Write a draw from a Dirichlet distribution to probs[first:end].
+
+    concentrations : float64, positive; those at first … end − 1 count. No draw is made for a single one.
+
+    By gamma variates; of shapes below 1 their logarithms, log G(a) = log G(a + 1) + log(U) / a, because
+    at small concentrations most variates are too small for floating point and all of them may be.
+    """
+    if end == first + 1:
+        probs[first] = 1.0
+        return
+    top = -np.inf
+    for i in range(first, end):
+        shape = concentrations[i]
+        if shape < 1.0:
+            probs[i] = math.log(rng.standard_gamma(shape + 1.0)) + math.log(1.0 - rng.random()) / shape
+        else:
+            probs[i] = math.log(rng.standard_gamma(shape))
+        top = max(top, probs[i])
+    total = 0.0
+    for i in range(first, end):
+        probs[i] = math.exp(probs[i] - top)
+        total += probs[i]
+    for i in range(first, end):
+        probs[i] = max(probs[i] / total, SMALLEST_PROB)

@@ -91,3 +91,28 @@ def test_log_categorical_does_not_overflow(rng):
 def test_log_categorical_never_takes_minus_infinity(rng):
     for _ in range(100):
         assert draws.log_categorical(rng, np.array([-np.inf, -3.0, -np.inf]), 3) == 1
+
+
+def test_dirichlet_draws_have_their_moments(rng):
+    for shape in ([0.3, 2.0, 0.7], [5.0, 1.0]):
+        concentrations, probs = np.array(shape), np.empty(len(shape))
+        sample = []
+        for _ in range(4000):
+            draws.dirichlet(rng, concentrations, 0, len(shape), probs)
+            sample.append(probs.copy())
+        mean = concentrations / concentrations.sum()
+        error = np.sqrt(mean * (1 - mean) / (concentrations.sum() + 1) / 4000)
+        assert np.all(np.abs(np.mean(sample, axis=0) - mean) < 6 * error)
+
+
+def test_dirichlet_draws_are_never_zero_and_leave_the_rest_alone(rng):
+    concentrations, probs = np.full(5, 1e-4), np.full(5, 7.0)
+    for _ in range(200):
+        draws.dirichlet(rng, concentrations, 1, 4, probs)
+        assert abs(probs[1:4].sum() - 1.0) < 1e-12
+        assert np.all(probs[1:4] >= draws.SMALLEST_PROB)
+        assert probs[0] == probs[4] == 7.0
+    before = rng.bit_generator.state
+    draws.dirichlet(rng, concentrations, 2, 3, probs)  # Nothing to choose.
+    assert probs[2] == 1.0
+    assert rng.bit_generator.state == before

@@ -1,0 +1,1 @@
+"""Probabilistic context-free grammars that need not be tight, and their Bayesian estimation."""

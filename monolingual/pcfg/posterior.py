@@ -1,0 +1,180 @@
+"""Rule probabilities from their posterior given trees: three readings of grammars that are not tight.
+
+With f the rule counts of n trees and α the concentrations of independent Dirichlet priors (Cohen and Johnson
+2013, section 6), a draw is made
+
+only-tight    from Dirichlet(α + f) again and again until the grammar is tight (algorithm 1); the prior gives
+              probability 0 to grammars that are not;
+renormalise   from Dirichlet(α + f) as a proposal, accepted with probability min{1, (Z(θ) / Z(θ*))ⁿ}
+(algorithm 2);
+              the likelihood of a tree is θ(t) / Z(θ);
+sink          from Dirichlet(α + f) (algorithm 3); what is missing to 1 belongs to an element that is no tree.
+
+Renormalising therefore makes a Markov chain, the others independent draws. Draws of the sink approach answer
+for all three: weighted by whether Z = 1 they follow the first reading, by Z⁻ⁿ the second.
+
+The fact a newcomer would get wrong: in algorithm 2 the ratio has the old Z above and the new Z below, since
+the likelihood has Z in its denominator.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from monolingual.pcfg.partition import System, is_tight, partition_into
+from scfg_sampler.core import draws
+from scfg_sampler.core.jit import compiled
+from scfg_sampler.errors import SettingsError
+
+__all__ = [
+    "APPROACHES",
+    "MAX_TRIES",
+    "ONLY_TIGHT",
+    "RENORMALISE",
+    "SINK",
+    "Reweighted",
+    "approach_code",
+    "draw_probs",
+    "log_partition",
+    "refuse_too_many_tries",
+    "reweight",
+]
+
+APPROACHES = ("only-tight", "renormalise", "sink")
+ONLY_TIGHT, RENORMALISE, SINK = range(3)
+
+MAX_TRIES = 100_000
+"""After so many grammars that are not tight, one by one, the only-tight approach gives up."""
+
+
+class Reweighted(NamedTuple):
+    """What draws of the sink approach say about another approach.
+
+    Attributes
+    ----------
+    weights : float64, shape (draws,)
+        Of each draw, summing to 1.
+    effective_draws : float
+        1 / Σ weights², of draws that are taken to be independent. When it is small, run the approach itself.
+    """
+
+    weights: np.ndarray
+    effective_draws: float
+
+
+def approach_code(name: str) -> int:
+    """The number by which kernels know an approach.
+
+    Raises
+    ------
+    SettingsError
+        There is no such approach.
+    """
+    if name not in APPROACHES:
+        raise SettingsError(f"--approach is {name!r}; choose one of {', '.join(APPROACHES)}")
+    return APPROACHES.index(name)
+
+
+def refuse_too_many_tries() -> None:
+    """Raise the error for a posterior without tight grammars."""
+    raise SettingsError(
+        f"{MAX_TRIES:,} grammars in a row were not tight: the posterior of the sink approach has almost "
+        "none. Use --approach renormalise, or a prior that favours short rules"
+    )
+
+
+def reweight(log_partitions: np.ndarray, num_trees: int, approach: str) -> Reweighted:
+    """The weights that make draws of the sink approach draws of another.
+
+    Parameters
+    ----------
+    log_partitions : float64, shape (draws,)
+        log Z of each draw, exactly 0 if it is tight.
+    num_trees : int
+        n, how many trees were observed.
+    approach : str
+
+    Raises
+    ------
+    SettingsError
+        No draw is tight, in the only-tight approach.
+    """
+    code = approach_code(approach)
+    if code == RENORMALISE:
+        log_weights = -num_trees * log_partitions
+        weights = np.exp(log_weights - log_weights.max())
+    else:
+        weights = np.where((log_partitions == 0.0) | (code == SINK), 1.0, 0.0)
+        if not weights.any():
+            raise SettingsError("no draw is tight: the only-tight approach has to be sampled by itself")
+    weights = weights / weights.sum()
+    return Reweighted(weights, float(1.0 / np.sum(weights**2)))
+
+
+@compiled
+def draw_probs(
+    rng: np.random.Generator,
+    approach: int,
+    family_start: np.ndarray,
+    concentrations: np.ndarray,
+    system: System,
+    num_trees: int,
+    probs: np.ndarray,
+    log_z: np.ndarray,
+    proposal: np.ndarray,
+) -> int:
+    """Replace `probs` by a draw given trees, and log_z[0] by its log Z; how many draws were rejected.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    approach : int
+    family_start : int64, shape (F + 1,)
+    concentrations : float64, shape (R,)
+        α + f.
+    system : System
+        Of the grammar, which has no useless rules.
+    num_trees : int
+        n.
+    probs : float64, shape (R,)
+    log_z : float64, shape (1,)
+        On entry that of `probs`; only the renormalise approach uses and keeps it.
+    proposal : float64, shape (R,)
+        Room.
+
+    Returns
+    -------
+    int. −1 if the only-tight approach gave up; `probs` is then not tight.
+    """
+    if approach == RENORMALISE:
+        _draw(rng, family_start, concentrations, proposal)
+        new_log_z = log_partition(system, proposal)
+        log_ratio = num_trees * (log_z[0] - new_log_z)
+        if log_ratio < 0.0 and not draws.bernoulli(rng, math.exp(log_ratio)):
+            return 1
+        probs[:] = proposal
+        log_z[0] = new_log_z
+        return 0
+    for tries in range(MAX_TRIES):
+        _draw(rng, family_start, concentrations, probs)
+        if approach == SINK or is_tight(system, probs):
+            return tries
+    return -1
+
+
+@compiled
+def _draw(rng, family_start, concentrations, probs):
+    for family in range(len(family_start) - 1):
+        draws.dirichlet(rng, concentrations, family_start[family], family_start[family + 1], probs)
+
+
+@compiled
+def log_partition(system: System, probs: np.ndarray) -> float:
+    """log Z of the start symbol; exactly 0 if the grammar is tight."""
+    values = np.zeros(len(system.place))
+    if partition_into(system, probs, values):
+        return 0.0
+    return math.log(max(values[0], 1e-300))

@@ -1,0 +1,182 @@
+"""Inside, outside and sampled trees against the enumeration of all trees."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from monolingual.pcfg.chart import inside_probabilities
+from monolingual.pcfg.chart_grammar import binarise, chart_weights
+from monolingual.pcfg.outside import expected_uses
+from monolingual.pcfg.tree_draws import draw_trees
+from scfg_sampler.errors import SettingsError
+from tests.monolingual.pcfg.grammars import (
+    CHAINS,
+    TERNARY,
+    all_trees,
+    grammar_of,
+    random_grammar,
+    tree_probability,
+)
+from tests.oracles.twins import interpreted
+from tests.statistics import FALSE_ALARM, chi_square_tail
+
+LONG = "S -> 'a' S 'b' S | 'a' B B 'a' | B B B | 'b'\nB -> 'b' | S 'a' B"
+
+
+def batch(sentences):
+    words = np.array([word for sentence in sentences for word in sentence], dtype=np.int32)
+    return words, np.concatenate([[0], np.cumsum([len(s) for s in sentences])]).astype(np.int64)
+
+
+def all_sentences(grammar, longest):
+    return [
+        words
+        for length in range(1, longest + 1)
+        for words in itertools.product(range(len(grammar.terminals)), repeat=length)
+    ]
+
+
+def enumerated(grammar, weights, words, max_unary):
+    """Total weight and expected uses of rules."""
+    total, uses = 0.0, np.zeros(len(weights))
+    for tree in all_trees(grammar, words, max_unary=max_unary):
+        weight = tree_probability(tree, weights)
+        total += weight
+        uses += weight * np.bincount(tree, minlength=len(weights))
+    return total, uses / total if total else uses
+
+
+@pytest.mark.parametrize("text", [TERNARY, LONG])
+def test_inside_and_expected_uses_are_those_of_all_trees(text, tmp_path, rng):
+    grammar, probs = grammar_of(text, tmp_path)
+    weights = probs * rng.random(len(probs))  # Not normalised.
+    chart = binarise(grammar)
+    filled = chart_weights(chart, weights)
+    sentences = all_sentences(grammar, 5)
+    words, start = batch(sentences)
+    found = np.exp(inside_probabilities(chart, filled, words, start))
+    for at, sentence in enumerate(sentences):
+        total, uses = enumerated(grammar, weights, sentence, 0)
+        assert_allclose(found[at], total, rtol=1e-12)
+        counts = np.zeros(len(probs))
+        log_prob = expected_uses(chart, filled, words, start, at, at + 1, counts)
+        assert_allclose(np.exp(log_prob), total, rtol=1e-12)
+        assert_allclose(counts, uses, rtol=1e-11, atol=1e-14)
+
+
+def test_unary_cycles_are_summed_to_the_end(tmp_path):
+    grammar, probs = grammar_of(CHAINS, tmp_path)
+    weights = probs * 0.3  # So that forty steps of unary rules are as good as all.
+    chart = binarise(grammar)
+    filled = chart_weights(chart, weights)
+    ids = {name: at for at, name in enumerate(grammar.terminals)}
+    a, b = ids["a"], ids["b"]
+    for sentence in ([a], [b], [ids["c"], a, ids["d"]]):
+        words, start = batch([sentence])
+        counts = np.zeros(len(probs))
+        log_prob = expected_uses(chart, filled, words, start, 0, 1, counts)
+        total, uses = enumerated(grammar, weights, sentence, 12)
+        assert_allclose(np.exp(log_prob), total, rtol=1e-6)
+        assert_allclose(counts, uses, rtol=1e-4, atol=1e-6)
+
+
+def test_closure_is_the_inverse(tmp_path):
+    grammar, probs = grammar_of(CHAINS, tmp_path)
+    chart = binarise(grammar)
+    closure = chart_weights(chart, probs).closure
+    dense = np.zeros((len(chart.left_start) - 1,) * 2)
+    rows = np.repeat(np.arange(len(dense)), np.diff(chart.closure_start))
+    dense[rows, chart.closure_child] = closure
+    unary = np.zeros_like(dense)
+    unary[0, 1], unary[0, 0], unary[1, 0], unary[1, 2], unary[2, 2] = 0.3, 0.1, 0.5, 0.25, 0.3
+    assert_allclose(dense, np.linalg.inv(np.eye(len(dense)) - unary), rtol=1e-13)
+
+
+def test_heavy_unary_cycles_are_refused(tmp_path):
+    grammar, _ = grammar_of("S -> S | 'a'", tmp_path)
+    with pytest.raises(SettingsError, match="cycles of unary rules have a weight of 1 or more"):
+        chart_weights(binarise(grammar), np.array([1.0, 0.5]))
+
+
+def test_batches_are_sums_of_their_sentences(rng):
+    grammar, probs = random_grammar(rng, 5)
+    chart = binarise(grammar)
+    filled = chart_weights(chart, probs)
+    sentences = [rng.integers(len(grammar.terminals), size=n) for n in rng.integers(1, 8, size=20)]
+    words, start = batch(sentences)
+    log_probs = inside_probabilities(chart, filled, words, start)
+    counts, added = np.zeros(len(probs)), np.zeros(len(probs))
+    assert_allclose(expected_uses(chart, filled, words, start, 0, 20, counts), log_probs.sum(), rtol=1e-12)
+    for at in range(20):
+        expected_uses(chart, filled, words, start, at, at + 1, added)
+    assert_allclose(counts, added, rtol=1e-12)
+    # Each sentence has its words, and as many uses of the start symbol's rules as there are trees and more.
+    assert np.all(counts >= 0)
+
+
+def test_unknown_words_and_sentences_without_trees_have_probability_zero(tmp_path):
+    grammar, probs = grammar_of("S -> 'a' S 'b' | 'a' 'b'", tmp_path)
+    chart = binarise(grammar)
+    words, start = batch([[0, 1], [0, -1], [1, 0], [0, 0, 1, 1], []])
+    found = inside_probabilities(chart, chart_weights(chart, probs), words, start)
+    assert_allclose(np.exp(found), [0.5, 0.0, 0.0, 0.25, 0.0])
+
+
+def test_long_sentences_do_not_underflow(tmp_path):
+    grammar, _ = grammar_of("S -> 'a' S | 'a'", tmp_path)
+    probs = np.array([1e-6, 1.0])
+    chart = binarise(grammar)
+    words, start = batch([[0] * 200])
+    found = inside_probabilities(chart, chart_weights(chart, probs), words, start)
+    assert_allclose(found, 199 * np.log(1e-6), rtol=1e-12)
+
+
+@pytest.mark.parametrize("text", [TERNARY, CHAINS])
+def test_sampled_trees_have_their_probabilities(text, tmp_path, rng):
+    grammar, probs = grammar_of(text, tmp_path)
+    chart = binarise(grammar)
+    sentence = [0, 0, 0, 0] if text == TERNARY else [0]
+    size = 4000
+    words, start = batch([sentence] * size)
+    trees, _ = draw_trees(rng, chart, chart_weights(chart, probs), words, start, 0, size)
+    found: dict = {}
+    for at in range(size):
+        tree = tuple(trees.rules[trees.start[at] : trees.start[at + 1]].tolist())
+        found[tree] = found.get(tree, 0) + 1
+    trees_there = all_trees(grammar, sentence, max_unary=0 if text == TERNARY else 8)
+    total = np.exp(inside_probabilities(chart, chart_weights(chart, probs), *batch([sentence])))[0]
+    expected = [size * tree_probability(tree, probs) / total for tree in trees_there]
+    observed = [found.pop(tree, 0) for tree in trees_there]
+    observed.append(sum(found.values()))  # Longer chains.
+    expected.append(max(size - sum(expected), 1e-9))
+    assert chi_square_tail(observed, np.array(expected) * size / sum(expected)) > FALSE_ALARM
+    # The planted fault: trees drawn uniformly.
+    uniform = np.full(len(expected), size / len(expected))
+    assert chi_square_tail(observed, uniform) < FALSE_ALARM
+
+
+def drawn(seed):
+    """The trees and expected uses of a few sentences, for the interpreted twin."""
+    rng = np.random.default_rng(seed)
+    grammar, probs = random_grammar(rng, 4)
+    chart = binarise(grammar)
+    filled = chart_weights(chart, probs)
+    words, start = batch([rng.integers(len(grammar.terminals), size=n) for n in (1, 3, 4)])
+    start = start.astype(np.int64)
+    counts = np.zeros(len(probs))
+    log_prob = expected_uses(chart, filled, words, start, 0, 3, counts)
+    trees, _ = draw_trees(rng, chart, filled, words, start, 0, 3)
+    return counts, log_prob, trees.start, trees.rules
+
+
+def test_compiled_and_interpreted_charts_are_the_same():
+    for seed in (1, 2):
+        mine, twin = drawn(seed), interpreted(drawn, seed)
+        assert_allclose(mine[0], twin[0], rtol=1e-12)
+        assert_allclose(mine[1], twin[1], rtol=1e-12)
+        assert_array_equal(mine[2], twin[2])
+        assert_array_equal(mine[3], twin[3])

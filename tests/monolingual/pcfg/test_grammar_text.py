@@ -1,0 +1,105 @@
+"""Grammar files: both formats, and what is said of bad ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from monolingual.pcfg.grammar import num_rules, rule_name
+from monolingual.pcfg.grammar_text import FORMATS, format_rules, probabilities, read_grammar, write_grammar
+from scfg_sampler.errors import InputError, SettingsError
+from tests.monolingual.pcfg.grammars import CHAINS, grammar_of, random_grammar
+
+
+def names(grammar):
+    return [rule_name(grammar, rule) for rule in range(num_rules(grammar))]
+
+
+def read(text, tmp_path):
+    (tmp_path / "g").write_text(text, encoding="utf-8")
+    return read_grammar(tmp_path / "g")
+
+
+@pytest.mark.parametrize("style", FORMATS)
+def test_what_is_written_is_read_back(style, tmp_path, rng):
+    for text in (CHAINS, "S -> 'it\\'s' | S \"don't\"".replace("\\'", "x")):
+        grammar, probs = grammar_of(text, tmp_path)
+        write_grammar(tmp_path / "out.gz", grammar, probs, style=style)
+        again = read_grammar(tmp_path / "out.gz")
+        assert names(again.grammar) == names(grammar)
+        assert_array_equal(again.weights, probs)
+    grammar, probs = random_grammar(rng, 5)
+    write_grammar(tmp_path / "out", grammar, probs, style=style)
+    assert names(read_grammar(tmp_path / "out").grammar) == names(grammar)
+
+
+def test_johnson_weights_and_pseudo_counts_are_read(tmp_path):
+    weighted = read("0.25 2 S --> S S\n3 S --> a\n\nT --> a b\n", tmp_path)
+    assert names(weighted.grammar) == ["S -> S S", "S -> 'a'", "T -> 'a' 'b'"]
+    assert_array_equal(weighted.weights, [0.25, 3, 1])
+    assert_array_equal(weighted.pseudo_counts, [2, 1, 1])
+
+
+def test_johnson_pseudo_counts_are_written(tmp_path):
+    grammar = read("S -> S S | 'a'", tmp_path).grammar
+    lines = list(format_rules(grammar, style="johnson", pseudo_counts=np.array([0.5, 2.0])))
+    assert lines == ["1.0 0.5 S --> S S", "1.0 2.0 S --> a"]
+
+
+def test_start_symbol_comments_and_rules_of_one_head_apart(tmp_path):
+    weighted = read("%start T\nS -> 'a' [1]  # a comment\nT -> S [.5]\nS2 -> S [1]\nT -> T S2 [.5]", tmp_path)
+    assert weighted.grammar.nonterminals[0] == "T"
+    assert names(weighted.grammar) == ["T -> S", "T -> T S2", "S -> 'a'", "S2 -> S"]
+    assert_array_equal(weighted.weights, [0.5, 0.5, 1, 1])
+
+
+def test_weights_are_normalised_on_request_only(tmp_path):
+    weighted = read("S -> S S [2] | 'a' [6]", tmp_path)
+    with pytest.raises(InputError, match=r"weights of the rules of S sum to 8.*--normalise"):
+        probabilities("g", weighted)
+    assert_allclose(probabilities("g", weighted, normalised=True), [0.25, 0.75])
+    assert_allclose(probabilities("g", read("S -> S S | 'a'", tmp_path)), [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("S -> S S [.5]\nS -> [.5]", r"g:2: an empty production of S. Rules must have"),
+        ("S -> S S |", r"g:1: an empty production of S"),
+        ("S -> ''", r"g:1: an empty production of S"),
+        ("S -->", r"g:1: an empty production of S"),
+        ("S -> 'a'\nS -> 'a'", r"g:2: S -> 'a' stands here again, first on line 1"),
+        ("S -> 'a' [x]", r"g:1: the weight 'x' is not a number"),
+        ("S -> 'a' [-1]", r"g:1: the weight is -1. It must be positive"),
+        ("S -> 'a' [.5] 'b'", r"g:1: a weight stands before the end"),
+        ("S -> 'a", r"g:1: cannot be read from"),
+        ("S T -> 'a'", r"g:1: 'S T' is not one nonterminal"),
+        ("S = 'a'", r"g:1: not a rule: \"S = 'a'\""),
+        ("S -> 'a'\n1 S --> b", r"g:2: not a rule"),
+        ("1 2 3 S --> b", r"g:1: 4 fields before -->"),
+        ("0.5 0 S --> b", r"g:1: the pseudo-count is 0"),
+        ("S -> 'a' [.5]\nS -> 'b'", r"g:2: S -> 'b' has no weight, others have"),
+        ("%start T\nS -> 'a'", r"the start symbol T has no rule"),
+        ("# nothing", r"holds no rule"),
+    ],
+)
+def test_bad_files_are_reported_with_their_line(text, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        read(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "style", "message"),
+    [
+        ("S --> a'\"", "nltk", "cannot hold the terminal"),
+        ("1 S[x] --> a", "nltk", "cannot hold the nonterminal"),
+        ("S -> 'S'", "johnson", "cannot hold the terminal S"),
+        ("S -> T 'a'", "johnson", "nonterminal without rules"),
+        ("S -> 'a'", "xml", "choose one of nltk, johnson"),
+    ],
+)
+def test_names_a_format_cannot_hold_are_refused(text, style, message, tmp_path):
+    grammar = read(text, tmp_path).grammar
+    with pytest.raises(SettingsError, match=message):
+        list(format_rules(grammar, style=style))
