@@ -24,7 +24,7 @@ scfg_sampler: . errors
 
 scfg_sampler.core:
     . jit files console
-    draws blocks ragged interner word_pool vocabulary hypergraph kernel fragment
+    draws normal_draws blocks ragged interner word_pool vocabulary hypergraph kernel fragment
     semiring restaurant fragment_tree checkpoint diagnostics
     fragment_rules chain derivations
     fragment_sampler
@@ -79,8 +79,19 @@ monolingual.pcfg:
     outside tree_draws
     gibbs
 monolingual.pcfg.commands: .
-monolingual.ot: .
+monolingual.ot:
+    . demotion tableaux
+    orderings formats quadrature harmonic
+    domination moves
+    exact collapsed gla
+    grammar gibbs
+    summaries
+    run
+    comparison
+    plots
 monolingual.ot.commands: .
+monolingual.ot.commands: sample
+monolingual.ot.commands: *
 monolingual:
     cli
     __main__

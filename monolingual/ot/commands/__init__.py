@@ -1,14 +1,40 @@
-"""The commands of `scfg-monolingual ot`, one module each."""
+"""The commands of `scfg-monolingual ot`, one module each, and what several of them share."""
 
 from __future__ import annotations
 
+import argparse
 import importlib
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from scfg_sampler.core import console
+from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["COMMANDS", "add_parser"]
+if TYPE_CHECKING:
+    from monolingual.ot.grammar import Grammar
+    from monolingual.ot.tableaux import Tableaux
 
-COMMANDS: tuple[str, ...] = ()
+__all__ = [
+    "COMMANDS",
+    "add_parser",
+    "add_tableaux",
+    "index_of",
+    "load_tableaux",
+    "print_predictions",
+    "print_table",
+    "save_grammar",
+]
+
+COMMANDS: tuple[str, ...] = (
+    "orderings",
+    "rank",
+    "sample",
+    "resume",
+    "fit",
+    "maxent",
+    "predict",
+)
 """Modules of this package, in the order of the help."""
 
 
@@ -25,3 +51,83 @@ def add_parser(subparsers) -> None:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         importlib.import_module(f"monolingual.ot.commands.{name}").add_parser(commands)
+
+
+def add_tableaux(parser: argparse.ArgumentParser) -> None:
+    """Add the tableaux and their frequencies."""
+    parser.add_argument(
+        "tableaux",
+        metavar="TABLEAUX",
+        help="tab-separated text, OTSoft or Praat OTGrammar; .gz is read too, - is standard input",
+    )
+    parser.add_argument("--pairs", metavar="FILE", help="frequencies: a PairDistribution of Praat")
+
+
+def load_tableaux(options: argparse.Namespace) -> Tableaux:
+    """The tableaux that the options name."""
+    from monolingual.ot.formats import read_tableaux
+
+    return read_tableaux(options.tableaux, options.pairs)
+
+
+def index_of(tableaux: Tableaux, option: str, name: str) -> int:
+    """The index of the constraint that an option names."""
+    if name not in tableaux.constraints:
+        known = ", ".join(tableaux.constraints)
+        raise SettingsError(f"{option}: there is no constraint {name!r}; choose from {known}")
+    return tableaux.constraints.index(name)
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows, the first being the header: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            row[0].ljust(widths[0]),
+            *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True)),
+        ]
+        print("  ".join(cells).rstrip())
+
+
+def print_predictions(record: dict[str, Any], as_json: bool) -> None:
+    """Print what `grammar.prediction_record` returned."""
+    if as_json:
+        print(json.dumps(record, indent=1, ensure_ascii=False))
+        return
+    rows = [("input", "output", "observed", "predicted")]
+    for entry in record["inputs"]:
+        for number, candidate in enumerate(entry["candidates"]):
+            form = "" if number else entry["input"]
+            shares = (f"{candidate[key]:.4f}" for key in ("observed", "predicted"))
+            rows.append((form, candidate["output"], *shares))
+    print_table(rows)
+    likelihood, correlation = record["log_likelihood"], record["correlation"]
+    shown = "-inf (something observed is predicted never to occur)"
+    print(f"log likelihood {shown if likelihood is None else format(likelihood, '.4f')}")
+    if correlation is not None:
+        print(f"correlation of observed and predicted {correlation:.4f}")
+
+
+def save_grammar(
+    grammar: Grammar, tableaux: Tableaux, output: str | None, more: dict[str, Any], overwrite: bool = False
+) -> dict[str, Any]:
+    """The predictions of a grammar; with an output, written there with the grammar itself."""
+    from pathlib import Path
+
+    from monolingual.ot.formats import write_tableaux
+    from monolingual.ot.grammar import predict, prediction_record, summary_grammar, write_json
+
+    record = prediction_record(tableaux, predict(grammar, tableaux))
+    if output is not None:
+        directory = Path(output)
+        if (directory / "summary.json").exists() and not overwrite:
+            raise InputError(
+                output, None, "holds a grammar already", "Name another directory, or give --overwrite"
+            )
+        directory.mkdir(parents=True, exist_ok=True)
+        write_tableaux(tableaux, directory / "tableaux.tsv")
+        fit = {"log_likelihood": record["log_likelihood"], "correlation": record["correlation"]}
+        write_json({**summary_grammar(grammar), **fit, **more}, directory / "summary.json")
+        write_json(record, directory / "predictions.json")
+        console.say(f"grammar: {output}")
+    return {**record, **more}

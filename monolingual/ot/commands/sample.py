@@ -1,0 +1,177 @@
+"""`ot sample`: the posterior of a Stochastic OT grammar, into a run directory."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from monolingual.ot.commands import add_tableaux, index_of, load_tableaux, print_table
+from scfg_sampler.core import console
+from scfg_sampler.errors import SettingsError
+
+if TYPE_CHECKING:
+    from monolingual.ot.tableaux import Tableaux
+
+__all__ = ["add_parser", "report", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "sample",
+        help="sample the posterior of a grammar",
+        description="Sample the posterior of the constraints' means by data augmentation (Lin 2005), in "
+        "several chains from dispersed starting points; summary.json has medians, intervals, "
+        "modes and convergence.",
+        epilog="example:\n  scfg-monolingual ot sample tableaux.tsv --output run\n"
+        "  scfg-monolingual ot sample tableaux.tsv --output low --prior DEP-IO=-3:2 --prior MAX-IO=-3:2",
+    )
+    add_tableaux(parser)
+    parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
+    parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
+
+    model = parser.add_argument_group("model")
+    model.add_argument(
+        "--truncate", metavar="K", type=float, default=6.0, help="means lie in (-K, K); 0: no bound"
+    )
+    model.add_argument("--noise", metavar="S", type=float, default=1.0, help="deviation of every constraint")
+    model.add_argument(
+        "--tokens",
+        metavar="M",
+        type=int,
+        help="scale the frequencies to M tokens (default: counts; probabilities as percent)",
+    )
+    model.add_argument(
+        "--prior",
+        metavar="NAME=M:S",
+        action="append",
+        default=[],
+        help="normal prior of a constraint's mean, or of all with NAME *; may be repeated (default: flat)",
+    )
+    model.add_argument(
+        "--learn-variances", action="store_true", help="each constraint has an unknown variance of its own"
+    )
+    model.add_argument(
+        "--variance-shape",
+        metavar="A",
+        type=float,
+        default=5.0,
+        help="of the inverse gamma prior of the variances",
+    )
+
+    chain = parser.add_argument_group("chains")
+    chain.add_argument("--chains", metavar="N", type=int, default=4, help="from dispersed starting points")
+    chain.add_argument("--iterations", metavar="N", type=int, default=2000, help="sweeps of each chain")
+    chain.add_argument("--burn-in", metavar="B", type=int, help="sweeps left out (default: a quarter)")
+    chain.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
+    chain.add_argument(
+        "--shifts", metavar="N", type=int, default=2, help="sets of constraints shifted in a sweep; -1: all"
+    )
+    chain.add_argument(
+        "--collapsed", metavar="N", type=int, default=50, help="collapsed moves in a sweep; 0: none"
+    )
+    chain.add_argument(
+        "--pilot", metavar="N", type=int, default=200, help="sweeps of the pilot runs that tune these"
+    )
+    chain.add_argument(
+        "--paper", action="store_true", help="the moves of Lin (2005) alone: --shifts 0 --collapsed 0"
+    )
+    chain.add_argument("--checkpoint-every", metavar="K", type=int, default=500, help="sweeps; 0: at the end")
+    parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Sample, and say what came of it."""
+    from monolingual.ot.gibbs import OtSettings
+    from monolingual.ot.orderings import problems
+    from monolingual.ot.run import RunSettings, start_run
+
+    tableaux = load_tableaux(options)
+    settings = OtSettings(
+        truncate=options.truncate,
+        noise=options.noise,
+        priors=_priors(options.prior, tableaux),
+        learn_variances=options.learn_variances,
+        variance_shape=options.variance_shape,
+        shifts=0 if options.paper else options.shifts,
+        collapsed=0 if options.paper else options.collapsed,
+        pilot=options.pilot,
+    )
+    kept = RunSettings(
+        chains=options.chains,
+        iterations=options.iterations,
+        burn_in=options.iterations // 4 if options.burn_in is None else options.burn_in,
+        tokens=options.tokens,
+        checkpoint_every=options.checkpoint_every,
+        seed=options.seed,
+    )
+    for problem in problems(tableaux):
+        console.warn(problem)
+    warn_of_domination(tableaux, bool(options.truncate or settings.priors))
+    with console.progress("sampling", options.chains * options.iterations) as advance:
+        summary = start_run(
+            tableaux,
+            options.output,
+            settings,
+            kept,
+            overwrite=options.overwrite,
+            check=options.check,
+            advance=advance,
+        )
+    report(summary, options.output, options.quiet)
+
+
+def warn_of_domination(tableaux: Tableaux, is_bounded: bool) -> None:
+    """Say which constraints the data demote without end, and what keeps them."""
+    import numpy as np
+
+    from monolingual.ot.domination import dominated_sets, smallest_sets
+    from monolingual.ot.orderings import derive_orderings
+
+    orderings = derive_orderings(tableaux, (tableaux.frequency > 0).astype(np.int64))
+    if len(orderings.count) == 0:
+        return
+    for members in smallest_sets(dominated_sets(orderings)):
+        names = ", ".join(tableaux.constraints[i] for i in sorted(members))
+        kept = (
+            "only the truncation or the priors keep them"
+            if is_bounded
+            else "nothing keeps them from drifting"
+        )
+        console.warn(f"the data dominate {names} categorically: no finite optimum; {kept}")
+
+
+def _priors(options: list[str], tableaux: Tableaux) -> dict[int, tuple[float, float]]:
+    """What `--prior NAME=M:S` says; names may hold any character."""
+    priors = {}
+    for option in options:
+        name, _, numbers = option.rpartition("=")
+        parts = numbers.split(":")
+        try:
+            mean, deviation = (float(part) for part in parts)
+        except ValueError:
+            found = f"--prior {option!r} is not of the form NAME=MEAN:DEVIATION, e.g. 'DEP-IO=-3:2'"
+            raise SettingsError(found) from None
+        chosen = range(len(tableaux.constraints)) if name == "*" else [index_of(tableaux, "--prior", name)]
+        priors.update(dict.fromkeys(chosen, (mean, deviation)))
+    return priors
+
+
+def report(summary: dict[str, Any], output: str, quiet: bool) -> None:
+    """Print the constraints, the highest first, and warn if the chains disagree."""
+    if not quiet:
+        rows = [("constraint", "median", "95 % interval", "R-hat", "ESS")]
+        ranked = sorted(summary["constraints"].items(), key=lambda entry: -entry[1]["median"])
+        for name, entry in ranked:
+            low, high = entry["interval"]
+            rhat = "-" if entry["rhat"] is None else f"{entry['rhat']:.3f}"
+            ess = "-" if entry["ess"] is None else f"{entry['ess']:.0f}"
+            rows.append((name, f"{entry['median']:.3f}", f"{low:.2f} … {high:.2f}", rhat, ess))
+        print_table(rows)
+    worst = summary["worst_rhat"]
+    if worst is None or worst > 1.01:
+        shown = "cannot be judged" if worst is None else f"have an R-hat of {worst:.3f}, above 1.01"
+        console.warn(f"the chains {shown}: go on with 'scfg-monolingual ot resume {output} --iterations N'")
+    console.say(f"run directory: {output}")

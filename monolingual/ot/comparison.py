@@ -1,0 +1,154 @@
+"""Comparing grammars: likelihood, information criteria, leave-one-out, all per token.
+
+For single grammars, with k fitted values, AIC = 2k − 2 log L. For a posterior with draws s,
+
+    lppd = Σ_c f_c log mean_s P_s(c),    p_WAIC = Σ_c f_c var_s log P_s(c),    WAIC = −2 (lppd − p_WAIC)
+
+(Watanabe 2010; Gelman, Hwang and Vehtari 2014), and leaving one token out, by importance sampling,
+
+    LOO = −2 Σ_c f_c log (1 / mean_s (1/P_s(c))).
+
+On this scale all of them estimate −2 × the log likelihood of as many new tokens: smaller is better.
+
+The fact a newcomer would get wrong: a token is one observation here, so equal winners of an input share
+their terms. Leaving out a whole input is another question.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from monolingual.ot.exact import winning_probs
+from monolingual.ot.grammar import Grammar, aligned, correlation, log_likelihood, predict, read_summary
+from monolingual.ot.run import read_draws
+from monolingual.ot.tableaux import Tableaux
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError
+
+__all__ = ["Comparison", "compare", "comparison_record", "criteria", "mean_prediction", "posterior_probs"]
+
+_MOST_DRAWS = 1000
+
+
+class Comparison(NamedTuple):
+    """A grammar in a comparison; criteria that do not apply are NaN.
+
+    Attributes
+    ----------
+    name, model : str
+    log_likelihood : float
+        At the point estimate.
+    correlation : float
+        Of observed and predicted shares.
+    parameters : int
+        Fitted values: one fewer than there are constraints in Stochastic OT, where only differences count.
+    aic, waic, loo : float
+    """
+
+    name: str
+    model: str
+    log_likelihood: float
+    correlation: float
+    parameters: int
+    aic: float
+    waic: float
+    loo: float
+
+
+def compare(run: PathLike, tableaux: Tableaux) -> Comparison:
+    """How a grammar on disk fits tableaux.
+
+    Parameters
+    ----------
+    run : path
+        A directory that `ot sample`, `fit`, `gla` or `maxent` has written.
+    tableaux : Tableaux
+
+    Raises
+    ------
+    InputError
+        It is none, or lacks a constraint.
+    """
+    grammar, summary = read_summary(run)
+    grammar = aligned(grammar, tableaux, run)
+    probs = predict(grammar, tableaux)
+    fit = log_likelihood(tableaux, probs)
+    telling = _telling_constraints(tableaux)
+    parameters = telling - 1 if grammar.model == "stochastic-ot" and telling else telling
+    waic = loo = aic = math.nan
+    if "median" in summary:
+        waic, loo = criteria(tableaux, posterior_probs(run, tableaux))
+    else:
+        aic = 2.0 * parameters - 2.0 * fit
+    return Comparison(str(run), grammar.model, fit, correlation(tableaux, probs), parameters, aic, waic, loo)
+
+
+def criteria(tableaux: Tableaux, probs: np.ndarray) -> tuple[float, float]:
+    """WAIC and leave-one-out of draws, on the scale of −2 log likelihood.
+
+    Parameters
+    ----------
+    tableaux : Tableaux
+    probs : float64, shape (S, C)
+        Of every candidate in every draw.
+
+    Returns
+    -------
+    float, float
+        Infinite if something observed is impossible.
+    """
+    seen = tableaux.frequency > 0
+    frequency, chosen = tableaux.frequency[seen], probs[:, seen]
+    if np.any(chosen <= 0):
+        return math.inf, math.inf
+    log_probs = np.log(chosen)
+    penalty = log_probs.var(axis=0, ddof=1) if len(chosen) > 1 else np.zeros(len(frequency))
+    waic = -2.0 * float(frequency @ (np.log(chosen.mean(axis=0)) - penalty))
+    loo = 2.0 * float(frequency @ np.log((1.0 / chosen).mean(axis=0)))
+    return waic, loo
+
+
+def posterior_probs(run: PathLike, tableaux: Tableaux) -> np.ndarray:
+    """The probability of every candidate in at most 1,000 draws of a run, float64 of shape (S, C).
+
+    Raises
+    ------
+    InputError
+        It is not a run of `ot sample`, or lacks a constraint.
+    """
+    grammar, _ = read_summary(run)
+    draws = read_draws(run)
+    mean, deviation = np.concatenate(draws.mean), np.concatenate(draws.deviation)
+    chosen = np.linspace(0, len(mean) - 1, min(len(mean), _MOST_DRAWS)).astype(np.int64)
+    rows = [
+        aligned(Grammar(grammar.model, grammar.constraints, mean[s], deviation[s]), tableaux, run)
+        for s in chosen
+    ]
+    if not rows:
+        raise InputError(run, None, "has no draw")
+    return np.array([winning_probs(tableaux, row.value, row.deviation) for row in rows])
+
+
+def mean_prediction(run: PathLike, tableaux: Tableaux) -> np.ndarray:
+    """The posterior mean of the probability of every candidate, float64 of shape (C,)."""
+    return posterior_probs(run, tableaux).mean(axis=0)
+
+
+def comparison_record(entry: Comparison) -> dict[str, Any]:
+    """A comparison as a JSON object; what does not apply or is infinite is null."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in entry._asdict().items()
+    }
+
+
+def _telling_constraints(tableaux: Tableaux) -> int:
+    """How many constraints tell candidates of some input apart."""
+    telling = np.zeros(len(tableaux.constraints), dtype=bool)
+    for index in range(len(tableaux.inputs)):
+        candidates = tableaux.candidates(index)
+        telling |= np.ptp(tableaux.violations[candidates.start : candidates.stop], axis=0) > 0
+    return int(telling.sum())

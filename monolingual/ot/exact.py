@@ -1,0 +1,174 @@
+"""Exact winning probabilities of Stochastic OT, the likelihood, and the grammar that maximises it.
+
+The log likelihood of means μ is Σ f_c log P(c | μ) over candidates c with frequencies f_c. It is smooth but
+in general not concave, since max W > max L is not a convex condition on the means; so it is maximised by
+L-BFGS with exact gradients from several starting points. Adding a constant to all means changes nothing:
+they are centred.
+
+The fact a newcomer would get wrong: there may be no maximum. If some constraints are categorically
+dominated the likelihood rises towards infinity; see `domination.py`. The optimum is then that within a
+bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from monolingual.ot.domination import dominated_sets, smallest_sets
+from monolingual.ot.orderings import bounded_candidates, conjuncts, derive_orderings
+from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs
+from monolingual.ot.tableaux import Tableaux, identical_candidates
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = ["MaximumLikelihood", "OrderingModel", "maximise", "winning_probs"]
+
+_SMALLEST = 1e-300
+
+
+class MaximumLikelihood(NamedTuple):
+    """What maximising the likelihood comes to.
+
+    Attributes
+    ----------
+    mean : float64, shape (N,)
+        Centred over the constraints that tell candidates apart; 0 for the others.
+    log_likelihood : float
+        Of the winners that are possible at all.
+    dominated : list of frozenset
+        The smallest sets of constraints that the data demote without end. If there are any, there is no
+        maximum, and `mean` is the best within the bound.
+    at_bound : tuple of int
+        The constraints whose means stand at the bound.
+    """
+
+    mean: np.ndarray
+    log_likelihood: float
+    dominated: list[frozenset[int]]
+    at_bound: tuple[int, ...]
+
+
+class OrderingModel:
+    """Exact probabilities of some candidates of tableaux as functions of the means.
+
+    Parameters
+    ----------
+    tableaux : Tableaux
+    candidates : sequence of int, optional
+        By default all.
+    """
+
+    def __init__(self, tableaux: Tableaux, candidates: Sequence[int] | None = None):
+        self.candidates = range(len(tableaux.outputs)) if candidates is None else candidates
+        pairs = [[pair for _, pair in conjuncts(tableaux, candidate)] for candidate in self.candidates]
+        self._plan = make_plan(pairs, len(tableaux.constraints))
+        share = np.ones(len(tableaux.outputs))
+        for group in identical_candidates(tableaux):
+            share[list(group)] = 1.0 / len(group)
+        self._share = share[list(self.candidates)]
+
+    def probs(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+        """Probabilities, float64 of shape (len(candidates),)."""
+        return self._evaluate(mean, deviation, False)[0]
+
+    def gradient(self, mean: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities and their derivatives by the means, of shape (len(candidates), N)."""
+        return self._evaluate(mean, deviation, True)
+
+    def _evaluate(self, mean, deviation, with_gradient):
+        grid = make_grid(float(np.min(mean)), float(np.max(mean)), deviation)
+        probs, gradient = ordering_probs(self._plan, grid, mean, deviation, with_gradient)
+        return probs * self._share, gradient * self._share[:, None]
+
+
+def winning_probs(tableaux: Tableaux, mean: np.ndarray, deviation: np.ndarray | float = 1.0) -> np.ndarray:
+    """The probability that each candidate wins, exactly.
+
+    Parameters
+    ----------
+    tableaux : Tableaux
+    mean : float64, shape (N,)
+    deviation : float64, shape (N,), or float
+        Standard deviations of the constraints.
+
+    Returns
+    -------
+    float64 of shape (C,)
+        Sums to 1 in each input. Candidates with the same violations share evenly.
+    """
+    mean = np.asarray(mean, dtype=np.float64)
+    spread = np.broadcast_to(np.asarray(deviation, dtype=np.float64), mean.shape).copy()
+    return np.minimum(OrderingModel(tableaux).probs(mean, spread), 1.0)
+
+
+def maximise(
+    rng: np.random.Generator,
+    tableaux: Tableaux,
+    *,
+    noise: float = 1.0,
+    bound: float = 6.0,
+    starts: int = 10,
+) -> MaximumLikelihood:
+    """The maximum-likelihood grammar.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        For the starting points.
+    tableaux : Tableaux
+    noise : float
+        The deviation of every constraint.
+    bound : float
+        Means are kept within this distance of the middle of their range.
+    starts : int
+        Starting points, the first of which has all means equal.
+
+    Raises
+    ------
+    InputError
+        No winner that is possible and says anything was observed.
+    SettingsError
+        A setting is out of range.
+    """
+    if noise <= 0 or bound <= 0 or starts < 1:
+        raise SettingsError("--noise and --truncate must be above 0, --starts at least 1")
+    impossible = set(bounded_candidates(tableaux))
+    observed = [int(c) for c in np.flatnonzero(tableaux.frequency) if int(c) not in impossible]
+    orderings = derive_orderings(
+        tableaux, np.isin(np.arange(len(tableaux.outputs)), observed).astype(np.int64)
+    )
+    if len(orderings.count) == 0:
+        raise InputError(None, None, "the data say nothing about any constraint")
+    model, weight = OrderingModel(tableaux, observed), tableaux.frequency[observed]
+    occurring, size = np.unique(orderings.active), len(tableaux.constraints)
+    spread = np.full(size, float(noise))
+
+    def objective(free: np.ndarray) -> tuple[float, np.ndarray]:
+        mean = np.zeros(size)
+        mean[occurring] = free
+        probs, gradient = model.gradient(mean, spread)
+        probs = np.maximum(probs, _SMALLEST)
+        return -float(weight @ np.log(probs)), -(weight / probs) @ gradient[:, occurring]
+
+    best = None
+    for start in range(starts):
+        first = rng.uniform(-0.5, 0.5, len(occurring)) * min(bound, 4.0 * noise) * (start > 0)
+        found = optimize.minimize(
+            objective,
+            first,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(-bound, bound)] * len(occurring),
+            options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9},
+        )
+        if best is None or found.fun < best.fun - 1e-9:
+            best = found
+    assert best is not None
+    mean = np.zeros(size)
+    mean[occurring] = best.x - best.x.mean()
+    at_bound = occurring[np.abs(best.x) >= bound * (1.0 - 1e-9)]
+    dominated = smallest_sets(dominated_sets(orderings))
+    return MaximumLikelihood(mean, -float(best.fun), dominated, tuple(int(i) for i in at_bound))

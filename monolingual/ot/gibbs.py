@@ -1,0 +1,265 @@
+"""The data-augmentation Gibbs sampler for Stochastic OT as a `Kernel` (Lin 2005).
+
+`moves.py` holds the moves and the distribution they leave invariant; here are the settings, the first state
+and the kernel.
+
+Deviation from Lin (2005), section 4: there the ordering of every missing datum is drawn anew in every
+iteration. Here each observed token keeps its own, which is the Gibbs sampler of the posterior given the
+data; redrawing them is not a Gibbs sampler of any joint distribution. The truncation |μᵢ| < K bounds the
+means after centring.
+
+The fact a newcomer would get wrong: the width of the posterior depends on the number of tokens. Relative
+frequencies alone do not fix it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from monolingual.ot.collapsed import collapsed_moves
+from monolingual.ot.domination import dominated_sets, smallest_sets
+from monolingual.ot.moves import Posterior, sweep
+from monolingual.ot.orderings import Orderings, consistent_ranks
+from monolingual.ot.quadrature import make_grid, make_plan
+from scfg_sampler.core.kernel import Kernel, copy_state
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = ["OtInfo", "OtSettings", "OtState", "initial_state", "make_posterior", "ot_kernel"]
+
+_PILOT_ROUNDS = 3
+_MOST_SETS = 24  # Dominated sets that are shifted, besides the single constraints.
+
+
+class OtSettings(NamedTuple):
+    """The model and its moves.
+
+    Attributes
+    ----------
+    truncate : float
+        K: means, centred, lie in (−K, K). 0 is no truncation.
+    noise : float
+        The deviation σ of every constraint, in the units of the means.
+    priors : mapping
+        From constraints to (mean, deviation) of a normal prior; all others have a flat one.
+    learn_variances : bool
+        Whether each constraint has an unknown variance of its own.
+    variance_shape : float
+        Of the inverse gamma prior of the variances, above 1; its mean is the square of `noise`.
+    shifts : int
+        Sets of constraints shifted in a sweep; 0 switches the move off, −1 shifts all.
+    collapsed : int
+        Collapsed moves before every sweep; 0 switches them off. They need a truncation.
+    pilot : int
+        Sweeps of each of the three pilot runs that find directions for collapsed moves.
+    """
+
+    truncate: float = 6.0
+    noise: float = 1.0
+    priors: Mapping[int, tuple[float, float]] = {}
+    learn_variances: bool = False
+    variance_shape: float = 5.0
+    shifts: int = 2
+    collapsed: int = 50
+    pilot: int = 200
+
+
+class OtState(NamedTuple):
+    """What the next sweep needs.
+
+    Attributes
+    ----------
+    mean, deviation : float64, shape (N,)
+    values : float64, shape (V,)
+        As `moves.sweep` wants them.
+    factor : float64, shape (N, N)
+        The directions of joint collapsed moves, found by a pilot run; zeros if there was none.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    values: np.ndarray
+    factor: np.ndarray
+
+
+class OtInfo(NamedTuple):
+    """What a reader of the trace needs."""
+
+    log_joint: float
+    mean: np.ndarray
+    deviation: np.ndarray
+
+
+def make_posterior(orderings: Orderings, settings: OtSettings) -> Posterior:
+    """The distribution to sample from, as the kernels want it.
+
+    Raises
+    ------
+    InputError
+        There is no ordering.
+    SettingsError
+        A setting is out of range.
+    """
+    if len(orderings.count) == 0:
+        hint = "Every observed winner is alone, tied with all others or impossible"
+        raise InputError(None, None, "the data say nothing about any constraint", hint)
+    _check(settings, orderings.constraints)
+    occurs = np.zeros(orderings.constraints, dtype=np.int64)
+    tokens = np.repeat(orderings.count, np.diff(orderings.active_start))
+    np.add.at(occurs, orderings.active, tokens)
+    mean, precision = np.zeros(orderings.constraints), np.zeros(orderings.constraints)
+    for constraint, (centre, deviation) in settings.priors.items():
+        mean[constraint], precision[constraint] = centre, deviation**-2
+    sets = _shift_sets(orderings, not settings.priors)
+    shape = settings.variance_shape if settings.learn_variances else 0.0
+    return Posterior(
+        orderings.count,
+        orderings.active_start,
+        orderings.active,
+        orderings.conjunct_start,
+        orderings.prefers_start,
+        orderings.prefers,
+        occurs,
+        mean,
+        precision,
+        not settings.priors,
+        settings.truncate or math.inf,
+        sets,
+        len(sets) if settings.shifts < 0 else settings.shifts,
+        shape,
+        (shape - 1.0) * settings.noise**2 if shape else 0.0,
+    )
+
+
+def initial_state(rng: np.random.Generator, orderings: Orderings, settings: OtSettings) -> OtState:
+    """A state from which chains set out: dispersed means, and values that obey all orderings.
+
+    Means are uniform on (−K/2, K/2), or (−3σ, 3σ) without truncation, then centred.
+    """
+    reach = settings.truncate / 2 if settings.truncate else 3.0 * settings.noise
+    mean = rng.uniform(-reach, reach, orderings.constraints)
+    occurring = np.unique(orderings.active)
+    if not settings.priors:
+        mean[occurring] -= mean[occurring].mean()
+        mean[occurring] *= min(1.0, reach / np.abs(mean[occurring]).max())
+    parts = []
+    ranks = -settings.noise * consistent_ranks(orderings)
+    for ordering, count in enumerate(orderings.count):
+        row = ranks[orderings.active_start[ordering] : orderings.active_start[ordering + 1]]
+        parts.append(np.tile(row, int(count)))
+    deviation = np.full(orderings.constraints, float(settings.noise))
+    return OtState(mean, deviation, np.concatenate(parts), np.zeros((orderings.constraints,) * 2))
+
+
+def ot_kernel(orderings: Orderings, settings: OtSettings) -> Kernel:
+    """The Gibbs sampler of the posterior of the means (and deviations) given orderings.
+
+    Parameters
+    ----------
+    orderings : Orderings
+    settings : OtSettings
+
+    Raises
+    ------
+    InputError, SettingsError
+        As `make_posterior`.
+    """
+    posterior = make_posterior(orderings, settings)
+    moves = settings.collapsed if settings.truncate else 0
+    plan = make_plan([orderings.pairs(d) for d in range(len(orderings.count))], orderings.constraints)
+    reach = 2.0 * settings.truncate  # Differences of means are below it.
+    fixed = make_grid(-reach, reach, np.full(orderings.constraints, settings.noise))
+
+    def step(rng: np.random.Generator, state: OtState) -> tuple[OtState, OtInfo]:
+        if moves:
+            grid = make_grid(-reach, reach, state.deviation) if settings.learn_variances else fixed
+            collapsed_moves(rng, posterior, plan, grid, *state, moves)
+        log_joint = sweep(rng, posterior, *state[:3])
+        return state, OtInfo(float(log_joint), state.mean, state.deviation)
+
+    def log_joint(state: OtState) -> float:
+        return _log_joint(orderings, posterior, state)
+
+    def init(rng: np.random.Generator, data: object = None) -> OtState:
+        start = initial_state(rng, orderings, settings)
+        if not moves or settings.pilot == 0:
+            return start
+        state = copy_state(start)
+        for _ in range(_PILOT_ROUNDS):
+            kept = []
+            for number in range(settings.pilot):
+                state, _ = step(rng, state)
+                if 2 * number >= settings.pilot:
+                    kept.append(state.mean.copy())
+            state = state._replace(factor=_covariance_factor(np.array(kept), posterior.occurs > 0))
+        return start._replace(factor=state.factor)
+
+    return Kernel(init, step, log_joint)
+
+
+def _covariance_factor(means: np.ndarray, occurring: np.ndarray) -> np.ndarray:
+    """A factor F of the covariance FFᵀ of means (draws × N); rows of constraints that do not occur are 0."""
+    covariance = np.cov(means[:, occurring], rowvar=False)
+    covariance = 0.9 * covariance + (0.1 * np.diag(covariance) + 1e-6) * np.eye(len(covariance))
+    factor = np.zeros((means.shape[1],) * 2)
+    factor[np.ix_(occurring, occurring)] = np.linalg.cholesky(covariance)
+    # The first column is that of the first constraint that occurs; by it moves see that there is a factor.
+    return np.ascontiguousarray(np.roll(factor, -int(np.argmax(occurring)), axis=1))
+
+
+def _log_joint(orderings: Orderings, posterior: Posterior, state: OtState) -> float:
+    """log p(μ, σ, y, data) up to a constant, from scratch; −∞ if a value breaks an ordering."""
+    total, place = 0.0, 0
+    for ordering, count in enumerate(orderings.count):
+        active = orderings.active[orderings.active_start[ordering] : orderings.active_start[ordering + 1]]
+        values = state.values[place : place + count * len(active)].reshape(count, len(active))
+        place += values.size
+        column = {int(constraint): k for k, constraint in enumerate(active)}
+        for winner, loser in orderings.pairs(ordering):
+            best = [values[:, [column[c] for c in side]].max(axis=1) for side in (winner, loser)]
+            if np.any(best[0] < best[1]):
+                return -math.inf
+        scaled = (values - state.mean[active]) / state.deviation[active]
+        total -= float(np.sum(0.5 * scaled**2) + count * np.sum(np.log(state.deviation[active])))
+    total -= float(np.sum(0.5 * posterior.prior_precision * (state.mean - posterior.prior_mean) ** 2))
+    if posterior.variance_shape > 0:
+        total -= float(np.sum(2.0 * (posterior.variance_shape + 1.0) * np.log(state.deviation)))
+        total -= float(np.sum(posterior.variance_scale / state.deviation**2))
+    return total
+
+
+def _shift_sets(orderings: Orderings, is_flat: bool) -> np.ndarray:
+    """The sets that are shifted together: single constraints, dominated sets, all if that means anything."""
+    occurring = [int(constraint) for constraint in np.unique(orderings.active)]
+    sets = {frozenset([constraint]) for constraint in occurring}
+    dominated = dominated_sets(orderings)
+    sets |= set(smallest_sets(dominated)) | set(dominated[-_MOST_SETS:])
+    if not is_flat:
+        sets.add(frozenset(occurring))
+    ordered = sorted(sets, key=lambda members: (len(members), sorted(members)))
+    table = np.zeros((len(ordered), orderings.constraints), dtype=np.bool_)
+    for row, members in enumerate(ordered):
+        table[row, sorted(members)] = True
+    return table
+
+
+def _check(settings: OtSettings, constraints: int) -> None:
+    if settings.truncate < 0 or not math.isfinite(settings.truncate):
+        raise SettingsError(f"--truncate is {settings.truncate:g}; it must be above 0, or 0 for no bound")
+    if not 0.0 < settings.noise < math.inf:
+        raise SettingsError(f"--noise is {settings.noise:g}; it must be above 0")
+    if settings.learn_variances and settings.variance_shape <= 1.0:
+        raise SettingsError(f"--variance-shape is {settings.variance_shape:g}; it must be above 1")
+    if settings.shifts < -1:
+        raise SettingsError(f"--shifts is {settings.shifts}; it must be 0 or more, or -1 for all")
+    for constraint, (centre, deviation) in settings.priors.items():
+        assert 0 <= constraint < constraints
+        if not (math.isfinite(centre) and 0.0 < deviation < math.inf):
+            raise SettingsError(f"a prior N({centre:g}, {deviation:g}²) needs a deviation above 0")
+        if settings.truncate and abs(centre) >= settings.truncate:
+            raise SettingsError(
+                f"a prior has its mean at {centre:g}, outside of --truncate {settings.truncate:g}"
+            )

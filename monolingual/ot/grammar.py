@@ -1,0 +1,199 @@
+"""Grammars on disk, and what they predict: Stochastic OT, noisy Harmonic Grammar, maximum entropy.
+
+`summary.json` of a run names its model, the value of each constraint (mean, or weight) and the noise. So
+`predict` works for every learner, also on tableaux other than those learnt from, as long as they name the
+same constraints.
+
+The fact a newcomer would get wrong: constraints are matched by name, never by position.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from monolingual.ot.exact import winning_probs
+from monolingual.ot.harmonic import maxent_probs, noisy_probs
+from monolingual.ot.tableaux import Tableaux, relative_frequencies
+from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.errors import InputError
+
+__all__ = [
+    "MODELS",
+    "Grammar",
+    "aligned",
+    "correlation",
+    "finite",
+    "log_likelihood",
+    "predict",
+    "prediction_record",
+    "read_summary",
+    "summary_grammar",
+    "write_json",
+]
+
+MODELS = ("stochastic-ot", "noisy-hg", "maxent")
+
+
+class Grammar(NamedTuple):
+    """A grammar.
+
+    Attributes
+    ----------
+    model : str
+        One of `MODELS`.
+    constraints : tuple of N str
+    value : float64, shape (N,)
+        Means of Stochastic OT, weights of the others.
+    deviation : float64, shape (N,)
+        Of the noise of each constraint; zeros for maximum entropy.
+    """
+
+    model: str
+    constraints: tuple[str, ...]
+    value: np.ndarray
+    deviation: np.ndarray
+
+
+def predict(grammar: Grammar, tableaux: Tableaux) -> np.ndarray:
+    """The probability of each candidate, float64 of shape (C,), summing to 1 in each input.
+
+    Parameters
+    ----------
+    grammar : Grammar
+        In the order of the tableaux' constraints: see `aligned`.
+    tableaux : Tableaux
+    """
+    assert grammar.constraints == tableaux.constraints
+    if grammar.model == "maxent":
+        return maxent_probs(tableaux, grammar.value)
+    if grammar.model == "noisy-hg":
+        return noisy_probs(tableaux, grammar.value, grammar.deviation)
+    return winning_probs(tableaux, grammar.value, grammar.deviation)
+
+
+def aligned(grammar: Grammar, tableaux: Tableaux, path: PathLike | None = None) -> Grammar:
+    """The grammar with its constraints in the order of the tableaux.
+
+    Raises
+    ------
+    InputError
+        The grammar lacks a constraint; names the file `path`.
+    """
+    place = {name: index for index, name in enumerate(grammar.constraints)}
+    if missing := [name for name in tableaux.constraints if name not in place]:
+        found = f"the tableaux have the constraint {missing[0]!r}, which the grammar has not"
+        raise InputError(path, None, found, f"It has {', '.join(grammar.constraints)}")
+    order = [place[name] for name in tableaux.constraints]
+    return grammar._replace(
+        constraints=tableaux.constraints, value=grammar.value[order], deviation=grammar.deviation[order]
+    )
+
+
+def log_likelihood(tableaux: Tableaux, probs: np.ndarray) -> float:
+    """Σ frequency × log probability; −∞ if something observed has probability 0."""
+    seen = tableaux.frequency > 0
+    if np.any(probs[seen] <= 0):
+        return -math.inf
+    return float(tableaux.frequency[seen] @ np.log(probs[seen]))
+
+
+def correlation(tableaux: Tableaux, probs: np.ndarray) -> float:
+    """Pearson's correlation of observed and predicted shares over all candidates of observed inputs.
+
+    NaN if either never varies.
+    """
+    index = tableaux.input_of()
+    seen = np.bincount(index, tableaux.frequency, minlength=len(tableaux.inputs))[index] > 0
+    observed, predicted = relative_frequencies(tableaux)[seen], probs[seen]
+    if np.ptp(observed) == 0 or np.ptp(predicted) == 0:
+        return math.nan
+    return float(np.corrcoef(observed, predicted)[0, 1])
+
+
+def prediction_record(tableaux: Tableaux, probs: np.ndarray) -> dict[str, Any]:
+    """Observed and predicted shares of every candidate as a JSON object, with fit and likelihood."""
+    observed = relative_frequencies(tableaux)
+    inputs = [
+        {
+            "input": form,
+            "candidates": [
+                {
+                    "output": tableaux.outputs[c],
+                    "frequency": float(tableaux.frequency[c]),
+                    "observed": float(observed[c]),
+                    "predicted": float(probs[c]),
+                }
+                for c in tableaux.candidates(index)
+            ],
+        }
+        for index, form in enumerate(tableaux.inputs)
+    ]
+    return {
+        "inputs": inputs,
+        "log_likelihood": finite(log_likelihood(tableaux, probs)),
+        "correlation": finite(correlation(tableaux, probs)),
+    }
+
+
+def finite(value: float) -> float | None:
+    """The number, or None where JSON has none: infinities and NaN."""
+    return float(value) if math.isfinite(value) else None
+
+
+def summary_grammar(grammar: Grammar) -> dict[str, Any]:
+    """What `summary.json` says of a grammar, so that `read_summary` finds it again."""
+    names = grammar.constraints
+    return {
+        "model": grammar.model,
+        "grammar": dict(zip(names, grammar.value.tolist(), strict=True)),
+        "deviation": dict(zip(names, grammar.deviation.tolist(), strict=True)),
+    }
+
+
+def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
+    """The grammar of a run directory, or of a summary file, and all else it says.
+
+    Parameters
+    ----------
+    run : path
+
+    Raises
+    ------
+    InputError
+        There is none, or it is damaged.
+    """
+    path = Path(run)
+    if path.is_dir():
+        path /= "summary.json"
+    hint = "Name a directory that 'ot sample', 'gla', 'maxent' or 'fit' has written"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        values: Mapping[str, float] = record["grammar"]
+        grammar = Grammar(
+            record["model"],
+            tuple(values),
+            np.array(list(values.values()), dtype=np.float64),
+            np.array([record["deviation"][name] for name in values], dtype=np.float64),
+        )
+    except OSError as error:
+        unfinished = (Path(run) / "run.json").exists()
+        more = "The run is not finished: continue it with 'ot resume'" if unfinished else hint
+        raise InputError(run, None, f"has no summary.json ({error.strerror})", more) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(path, None, "is not the summary of a grammar", hint) from None
+    if grammar.model not in MODELS:
+        raise InputError(path, None, f"has the model {grammar.model!r}", f"Known are {', '.join(MODELS)}")
+    return grammar, record
+
+
+def write_json(record: Mapping[str, Any], path: PathLike) -> None:
+    """Write a JSON object, readably."""
+    with atomic_output(path) as stream:
+        json.dump(record, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")

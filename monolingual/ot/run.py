@@ -1,0 +1,332 @@
+"""Run directories of `ot sample`: several chains with traces and checkpoints, and the summary of their draws.
+
+A run directory holds `run.json` (settings, seed, versions, digests, time), `tableaux.tsv` (what was learnt
+from), `chain-1/`, `chain-2/`, … each with `trace.tsv` (one row a sweep: the log joint, every mean, and
+deviations if they are unknown) and `checkpoint.npz`, `summary.json` (see `summaries.py` and `grammar.py`)
+and `predictions.json`.
+
+The fact a newcomer would get wrong: chains of one run differ in their starting points as well as in their
+random numbers, else R̂ would say nothing about having found everything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from monolingual.ot.formats import read_tableaux, write_tableaux
+from monolingual.ot.gibbs import OtSettings, OtState, ot_kernel
+from monolingual.ot.grammar import Grammar, predict, prediction_record, summary_grammar, write_json
+from monolingual.ot.orderings import Orderings, derive_orderings
+from monolingual.ot.summaries import summarise
+from monolingual.ot.tableaux import Tableaux, token_counts
+from scfg_sampler import __version__
+from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, read_trace, run_chain
+from scfg_sampler.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.files import PathLike, file_digest
+from scfg_sampler.core.kernel import Kernel
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = ["Draws", "RunSettings", "read_draws", "read_run", "resume_run", "start_run"]
+
+
+class RunSettings(NamedTuple):
+    """What a run does besides the chain itself."""
+
+    chains: int = 4
+    iterations: int = 2000
+    burn_in: int = 500
+    tokens: int | None = None
+    checkpoint_every: int = 500
+    seed: int = 1
+
+
+class Draws(NamedTuple):
+    """The draws of a run after burn-in.
+
+    Attributes
+    ----------
+    mean, deviation : list of float64 arrays (draws, N)
+        One for each chain.
+    log_joint : list of float64 arrays (draws,)
+    """
+
+    mean: list[np.ndarray]
+    deviation: list[np.ndarray]
+    log_joint: list[np.ndarray]
+
+
+def start_run(
+    tableaux: Tableaux,
+    output: PathLike,
+    settings: OtSettings,
+    run: RunSettings,
+    *,
+    overwrite: bool = False,
+    check: bool = False,
+    advance: Callable[[int, str], Any] = lambda steps, note: None,
+) -> dict:
+    """Sample the posterior of tableaux into a new run directory; what `summary.json` says in the end.
+
+    Parameters
+    ----------
+    tableaux : Tableaux
+    output : path
+        The run directory; made if need be.
+    settings : OtSettings
+    run : RunSettings
+    overwrite : bool
+        Whether an older run in the directory may be replaced.
+    check : bool
+        Recount the log joint after every sweep.
+    advance : callable
+        Told of every sweep: 1 and a few words.
+
+    Raises
+    ------
+    InputError
+        Nothing can be learnt from the tableaux, or the directory holds a run already.
+    SettingsError
+        A setting is out of range.
+    """
+    directory = Path(output)
+    _check(run)
+    if (directory / "run.json").exists() and not overwrite:
+        raise InputError(
+            output, None, "holds a run already", "Continue it with 'ot resume', or give --overwrite"
+        )
+    orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
+    kernel = ot_kernel(orderings, settings)
+    directory.mkdir(parents=True, exist_ok=True)
+    for old in [*directory.glob("chain-*/checkpoint.npz"), *directory.glob("summary.json")]:
+        old.unlink()
+    write_tableaux(tableaux, directory / "tableaux.tsv")
+    return _Run(directory, tableaux, orderings, settings, run).sample(kernel, check, advance)
+
+
+def resume_run(
+    output: PathLike,
+    iterations: int | None = None,
+    *,
+    check: bool = False,
+    advance: Callable[[int, str], Any] = lambda steps, note: None,
+) -> dict:
+    """Continue the run in a directory up to `iterations` sweeps a chain; what `summary.json` says in the end.
+
+    Parameters
+    ----------
+    output : path
+    iterations : int, optional
+        By default what the run was started with.
+    check : bool
+    advance : callable
+        As in `start_run`.
+
+    Raises
+    ------
+    InputError
+        There is no run.
+    CheckpointMismatch
+        The tableaux have been changed.
+    SettingsError
+        The run has as many sweeps already.
+    """
+    record = read_run(output)
+    settings, run = record["settings"], record["run"]
+    if iterations is not None:
+        run = run._replace(iterations=iterations)
+        _check(run)
+    if record["finished"] and record["sweeps"] >= run.iterations:
+        found = f"{output} has {record['sweeps']} sweeps a chain already"
+        raise SettingsError(f"{found}; give --iterations more than that to go on")
+    tableaux = read_tableaux(Path(output) / "tableaux.tsv")
+    orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
+    kernel = ot_kernel(orderings, settings)
+    return _Run(Path(output), tableaux, orderings, settings, run).sample(kernel, check, advance)
+
+
+def read_run(directory: PathLike) -> dict[str, Any]:
+    """What `run.json` says, with `settings` and `run` as the NamedTuples they were.
+
+    Raises
+    ------
+    InputError
+        It is not a run directory of `ot sample`.
+    """
+    path = Path(directory) / "run.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        priors = {int(key): tuple(prior) for key, prior in record["settings"]["priors"].items()}
+        record["settings"] = OtSettings(**{**record["settings"], "priors": priors})
+        record["run"] = RunSettings(**record["run"])
+        record["sweeps"], record["finished"]
+    except OSError as error:
+        hint = "Name a directory that 'ot sample' has written"
+        raise InputError(
+            directory, None, f"is not a run directory ({error.strerror}: run.json)", hint
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(path, None, "is damaged, or not that of 'ot sample'", "Sample again") from None
+    return record
+
+
+def read_draws(directory: PathLike, burn_in: int | None = None) -> Draws:
+    """The draws of a run after burn-in, by default the run's own.
+
+    Raises
+    ------
+    InputError
+        It is not a run directory, or its traces are damaged or shorter than the burn-in.
+    """
+    record = read_run(directory)
+    names = record["constraints"]
+    skipped = record["run"].burn_in if burn_in is None else burn_in
+    draws = Draws([], [], [])
+    for chain in range(1, record["run"].chains + 1):
+        path = Path(directory) / f"chain-{chain}" / "trace.tsv"
+        trace = {name: column[skipped:] for name, column in read_trace(path).items()}
+        if len(trace["sweep"]) == 0:
+            raise InputError(path, None, f"has no sweep after a burn-in of {skipped}", "Continue the run")
+        draws.mean.append(np.stack([trace[f"mean {name}"] for name in names], axis=1))
+        fixed = np.full(len(trace["sweep"]), record["settings"].noise)
+        columns = [trace.get(f"deviation {name}", fixed) for name in names]
+        draws.deviation.append(np.stack(columns, axis=1))
+        draws.log_joint.append(trace["log_joint"])
+    return draws
+
+
+class _Run:
+    """One run: its chains and the files it writes."""
+
+    def __init__(
+        self,
+        directory: Path,
+        tableaux: Tableaux,
+        orderings: Orderings,
+        settings: OtSettings,
+        run: RunSettings,
+    ):
+        self.directory, self.tableaux, self.orderings = directory, tableaux, orderings
+        self.settings, self.run = settings, run
+        self._digests = {"tableaux": file_digest(directory / "tableaux.tsv")}
+
+    def sample(self, kernel: Kernel, check: bool, advance: Callable[[int, str], Any]) -> dict:
+        """Run the sweeps that are left in every chain and write the directory."""
+        self._began, self._cpu = time.perf_counter(), time.process_time()
+        self._write_record(finished=False)
+        seeds = np.random.SeedSequence(self.run.seed).spawn(self.run.chains)
+        for number, seed in enumerate(seeds, start=1):
+            self._sample_chain(number, seed, kernel, check, advance)
+        summary = self._summarise()
+        write_json(summary, self.directory / "summary.json")
+        self._write_record(finished=True)
+        return summary
+
+    def _sample_chain(self, number, seed, kernel, check, advance) -> None:
+        place = self.directory / f"chain-{number}"
+        place.mkdir(exist_ok=True)
+        path, settings = place / "checkpoint.npz", self._checked_settings()
+        if path.exists():
+            checkpoint = load_checkpoint(path, OtState, settings=settings, corpus=self._digests)
+        else:
+            rng = np.random.default_rng(seed)
+            checkpoint = Checkpoint(kernel.init(rng, None), rng, 0, settings, self._digests)
+            save_checkpoint(path, checkpoint)
+        rng, first = checkpoint.rng, checkpoint.sweep
+        advance(min(first, self.run.iterations), "")
+        sinks: list[Callable[[Sweep], Any]] = [
+            TraceWriter(place / "trace.tsv", self._columns(), first=first),
+            Checkpointer(path, rng, every=self.run.checkpoint_every, settings=settings, corpus=self._digests),
+        ]
+        sweeps = run_chain(
+            kernel, checkpoint.state, rng, sweeps=self.run.iterations, first=first, sinks=sinks, check=check
+        )
+        with contextlib.closing(sweeps):
+            for sweep in sweeps:
+                advance(1, f"chain {number}, log joint {sweep.info.log_joint:.0f}")
+
+    def _columns(self) -> list[tuple[str, Callable[[Sweep], float]]]:
+        columns: list[tuple[str, Callable[[Sweep], float]]] = [
+            ("log_joint", lambda sweep: sweep.info.log_joint)
+        ]
+        fields = ("mean", "deviation") if self.settings.learn_variances else ("mean",)
+        for field in fields:
+            for i, name in enumerate(self.tableaux.constraints):
+                columns.append((f"{field} {name}", _reader(field, i)))
+        return columns
+
+    def _checked_settings(self) -> dict[str, Any]:
+        """What a resumed chain must agree with."""
+        return {**self._plain_settings(), "seed": self.run.seed, "tokens": self.run.tokens}
+
+    def _plain_settings(self) -> dict[str, Any]:
+        priors = {str(key): list(prior) for key, prior in self.settings.priors.items()}
+        return {**self.settings._asdict(), "priors": priors}
+
+    def _summarise(self) -> dict[str, Any]:
+        draws = read_draws(self.directory)
+        names = self.tableaux.constraints
+        summary = summarise(draws.mean, names, bound=self.settings.truncate or None)
+        median = np.array([summary["median"][name] for name in names])
+        deviation = np.median(np.concatenate(draws.deviation), axis=0)
+        grammar = Grammar("stochastic-ot", names, median, deviation)
+        if self.settings.learn_variances:
+            summary["deviations"] = summarise(draws.deviation, names)["constraints"]
+        predicted = prediction_record(self.tableaux, predict(grammar, self.tableaux))
+        write_json(predicted, self.directory / "predictions.json")
+        worst = [value for value in summary["rhat"].values() if value is not None]
+        return {
+            **summary_grammar(grammar),
+            **summary,
+            "worst_rhat": max(worst, default=None),
+            "log_likelihood": predicted["log_likelihood"],
+            "correlation": predicted["correlation"],
+            "chains": self.run.chains,
+            "draws": int(sum(len(chain) for chain in draws.mean)),
+            "tokens": int(self.orderings.count.sum()),
+        }
+
+    def _write_record(self, *, finished: bool) -> None:
+        record = {
+            "command": sys.argv,
+            "settings": self._plain_settings(),
+            "run": self.run._asdict(),
+            "constraints": list(self.tableaux.constraints),
+            "sweeps": self.run.iterations if finished else 0,
+            "finished": finished,
+            "versions": {
+                "scfg-sampler": __version__,
+                "python": platform.python_version(),
+                "numpy": np.__version__,
+            },
+            "corpus": self._digests,
+            "seconds": round(time.perf_counter() - self._began, 3),
+            "cpu_seconds": round(time.process_time() - self._cpu, 3),
+        }
+        write_json(record, self.directory / "run.json")
+
+
+def _reader(field: str, index: int) -> Callable[[Sweep], float]:
+    return lambda sweep: float(getattr(sweep.info, field)[index])
+
+
+def _check(run: RunSettings) -> None:
+    for name in ("chains", "iterations"):
+        if getattr(run, name) < 1:
+            raise SettingsError(f"--{name} is {getattr(run, name)}; it must be at least 1")
+    if not 0 <= run.burn_in < run.iterations:
+        raise SettingsError(
+            f"--burn-in is {run.burn_in}; it must be at least 0 and below --iterations ({run.iterations})"
+        )
+    if run.checkpoint_every < 0:
+        raise SettingsError(f"--checkpoint-every is {run.checkpoint_every}; it must be at least 0")
+    if run.seed < 0:
+        raise SettingsError(f"--seed is {run.seed}; it must be at least 0")

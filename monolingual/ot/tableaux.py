@@ -1,0 +1,194 @@
+"""Tableaux: inputs, their candidates, how often each was observed, and the constraints each violates.
+
+Read from tab-separated text with the header `input output frequency CONSTRAINT …`, from the files of
+OTSoft, and from Praat's OTGrammar with a PairDistribution; which of these a file is, its beginning tells.
+See `monolingual/ot/formats.py` for how each is spelled.
+
+The fact a newcomer would get wrong: frequencies may be counts or probabilities, and need not be whole. What a
+learner makes of them is its own affair; `token_counts` says what the sampler does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = [
+    "Row",
+    "Tableaux",
+    "build_tableaux",
+    "candidate_name",
+    "identical_candidates",
+    "relative_frequencies",
+    "token_counts",
+]
+
+_HUNDRED = 100.0  # Probabilities are taken as percentages.
+
+
+class Tableaux(NamedTuple):
+    """All tableaux of an analysis.
+
+    Attributes
+    ----------
+    constraints : tuple of N str
+    inputs : tuple of I str
+    start : int64, shape (I + 1,)
+        The candidates of input i are start[i], …, start[i + 1] − 1.
+    outputs : tuple of C str
+    frequency : float64, shape (C,)
+        Counts or probabilities, not negative.
+    violations : int64, shape (C, N)
+        Not negative.
+    """
+
+    constraints: tuple[str, ...]
+    inputs: tuple[str, ...]
+    start: np.ndarray
+    outputs: tuple[str, ...]
+    frequency: np.ndarray
+    violations: np.ndarray
+
+    def candidates(self, index: int) -> range:
+        """The candidates of an input."""
+        return range(int(self.start[index]), int(self.start[index + 1]))
+
+    def input_of(self) -> np.ndarray:
+        """The input of every candidate, int64 of shape (C,)."""
+        return np.repeat(np.arange(len(self.inputs)), np.diff(self.start))
+
+
+class Row(NamedTuple):
+    """A candidate as it stands in a file."""
+
+    line: int
+    input: str
+    output: str
+    frequency: float
+    violations: tuple[int, ...]
+
+
+def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Row]) -> Tableaux:
+    """The tableaux of rows in any order; inputs and candidates keep the order of their first appearance.
+
+    Parameters
+    ----------
+    path : path
+        For messages.
+    constraints : sequence of str
+    rows : iterable of Row
+
+    Raises
+    ------
+    InputError
+        A constraint has no name or that of another, there is no candidate, or a candidate stands twice.
+    """
+    names = tuple(constraints)
+    for column, name in enumerate(names):
+        if not name.strip():
+            raise InputError(path, 1, f"constraint {column + 1} has no name")
+        if name in names[:column]:
+            raise InputError(path, 1, f"two constraints are named {name!r}", "Give them different names")
+    by_input: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        candidates = by_input.setdefault(row.input, {})
+        if row.output in candidates:
+            found = f"input {row.input!r} has the candidate {row.output!r} in line "
+            hint = "Remove one, or rename it"
+            raise InputError(path, row.line, f"{found}{candidates[row.output].line} already", hint)
+        candidates[row.output] = row
+    if not by_input:
+        raise InputError(path, None, "has no candidate", "Give at least one input with its candidates")
+    if not names:
+        raise InputError(path, 1, "has no constraint")
+    flat = [row for candidates in by_input.values() for row in candidates.values()]
+    sizes = [len(candidates) for candidates in by_input.values()]
+    return Tableaux(
+        names,
+        tuple(by_input),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        tuple(row.output for row in flat),
+        np.array([row.frequency for row in flat], dtype=np.float64),
+        np.array([row.violations for row in flat], dtype=np.int64).reshape(len(flat), len(names)),
+    )
+
+
+def candidate_name(tableaux: Tableaux, candidate: int) -> str:
+    """How messages name a candidate: input → output."""
+    index = int(np.searchsorted(tableaux.start, candidate, side="right")) - 1
+    return f"{tableaux.inputs[index]} → {tableaux.outputs[candidate]}"
+
+
+def identical_candidates(tableaux: Tableaux) -> list[tuple[int, ...]]:
+    """Groups of candidates of one input with equal violations, which no grammar tells apart.
+
+    A grammar gives each member the same share of the group's probability.
+    """
+    groups: dict[tuple[int, bytes], list[int]] = {}
+    for candidate, index in enumerate(tableaux.input_of()):
+        key = (int(index), tableaux.violations[candidate].tobytes())
+        groups.setdefault(key, []).append(candidate)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def relative_frequencies(tableaux: Tableaux) -> np.ndarray:
+    """The share of every candidate in its input, float64 of shape (C,); 0 where nothing was observed."""
+    index = tableaux.input_of()
+    totals = np.bincount(index, tableaux.frequency, minlength=len(tableaux.inputs))[index]
+    return np.divide(tableaux.frequency, totals, out=np.zeros(len(totals)), where=totals > 0)
+
+
+def token_counts(tableaux: Tableaux, tokens: int | None = None) -> np.ndarray:
+    """How often every candidate counts as observed, int64 of shape (C,).
+
+    Whole frequencies are counts. Where the frequencies of every input sum to at most 1 they are
+    probabilities and read as percentages (.33 is 33 tokens). Given `tokens`, frequencies are scaled to that
+    total and rounded by largest remainders: Lin (2005), section 4, calls it M.
+
+    Parameters
+    ----------
+    tableaux : Tableaux
+    tokens : int, optional
+        The total, at least 1.
+
+    Raises
+    ------
+    InputError
+        Nothing was observed.
+    SettingsError
+        Frequencies are neither whole nor probabilities and `tokens` is not given, or it is below 1.
+    """
+    frequency = tableaux.frequency
+    total = float(frequency.sum())
+    if total <= 0:
+        raise InputError(
+            None, None, "no candidate has a frequency above 0, so there is nothing to learn from"
+        )
+    if tokens is not None:
+        if tokens < 1:
+            raise SettingsError(f"--tokens is {tokens}; it must be at least 1")
+        return _largest_remainders(frequency * (tokens / total), tokens)
+    if np.all(frequency == np.round(frequency)):
+        return frequency.astype(np.int64)
+    if np.bincount(tableaux.input_of(), frequency).max() <= 1.0 + 1e-9:
+        counts = np.round(frequency * _HUNDRED).astype(np.int64)
+        if counts.sum() > 0:
+            return counts
+    raise SettingsError(
+        "frequencies are neither whole nor probabilities; say with --tokens how many they are"
+    )
+
+
+def _largest_remainders(shares: np.ndarray, total: int) -> np.ndarray:
+    """Whole numbers near `shares` that sum to `total`."""
+    counts = np.floor(shares + 1e-9).astype(np.int64)
+    missing = int(total - math.floor(counts.sum()))
+    order = np.argsort(-(shares - counts), kind="stable")
+    counts[order[:missing]] += 1
+    return counts
