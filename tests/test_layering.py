@@ -25,10 +25,10 @@ scfg_sampler: . errors
 scfg_sampler.core:
     . jit files console
     draws normal_draws blocks ragged interner word_pool vocabulary hypergraph kernel fragment
-    semiring restaurant fragment_tree checkpoint diagnostics
-    fragment_rules chain derivations
+    semiring restaurant slice_sampler fragment_tree checkpoint diagnostics
+    fragment_rules chain derivations restaurant_density shards
     fragment_sampler
-    distributed
+    fragment_rejection fragment_types
 
 scfg_sampler:
     corpus segmentation rule_pool rule_text rule_parser rule_writer
@@ -37,7 +37,8 @@ scfg_sampler:
     rule_table lexical forest
     filters forest_trees
     rule_model features hiero_baseline collector phrase_forest
-    sweep
+    sweep type_sweep hyperparameters
+    settings
     sampler
     derivations
     run
@@ -77,8 +78,13 @@ monolingual.pcfg:
     tightness chart_grammar posterior
     chart model
     outside tree_draws
-    gibbs
+    gibbs trees
+    collapsed scores tally
+    summary
+    run
 monolingual.pcfg.commands: .
+monolingual.pcfg.commands: sample
+monolingual.pcfg.commands: *
 monolingual.ot:
     . demotion tableaux
     orderings formats quadrature harmonic
@@ -129,7 +135,7 @@ OUTSIDE = {
     "distributed": ("scfg_sampler.core.distributed",),
     "sacrebleu": ("decoder.evaluate",),
     "sentencepiece": ("scfg_sampler.segmentation",),
-    "matplotlib": ("scfg_sampler.report",),
+    "matplotlib": ("scfg_sampler.report", "monolingual.ot.plots"),
     "jinja2": ("scfg_sampler.report",),
 }
 AT_THE_TOP = ("numpy", "scipy", "numba")

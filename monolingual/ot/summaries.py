@@ -23,7 +23,7 @@ __all__ = ["kernel_density", "modes", "outranking", "summarise"]
 
 _POINTS = 512
 _SMALLEST_MODE = 0.05  # Of the highest density; lower maxima are noise.
-_MOST_DRAWS = 4000  # For densities.
+_MOST_DRAWS = 2000  # For densities.
 
 
 def summarise(

@@ -32,8 +32,12 @@ COMMANDS: tuple[str, ...] = (
     "sample",
     "resume",
     "fit",
+    "gla",
     "maxent",
     "predict",
+    "compare",
+    "plot",
+    "convert",
 )
 """Modules of this package, in the order of the help."""
 

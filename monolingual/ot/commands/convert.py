@@ -1,0 +1,50 @@
+"""`ot convert`: tableaux in another format."""
+
+from __future__ import annotations
+
+import argparse
+
+from monolingual.ot.commands import add_tableaux, load_tableaux
+from scfg_sampler.core import console
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "convert",
+        help="tableaux in the format of OTSoft or Praat, or back",
+        description="Write tableaux as tab-separated text, for OTSoft, or as an OTGrammar and a "
+        "PairDistribution of Praat. What is read is recognised by its content.",
+        epilog="example:\n  scfg-monolingual ot convert tableaux.tsv --to praat --output my.OTGrammar \\\n"
+        "    --output-pairs my.PairDistribution --grammar gla",
+    )
+    add_tableaux(parser)
+    parser.add_argument("--to", choices=("tsv", "otsoft", "praat"), required=True, help="format")
+    parser.add_argument("--output", metavar="FILE", default="-", help="where to; - is standard output")
+    parser.add_argument("--output-pairs", metavar="FILE", help="with praat: the frequencies")
+    parser.add_argument("--grammar", metavar="RUN", help="with praat: the grammar whose values are written")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Convert."""
+    from monolingual.ot.formats import write_pairs, write_tableaux
+    from monolingual.ot.grammar import aligned, read_summary
+
+    for name in ("output_pairs", "grammar"):
+        if getattr(options, name) and options.to != "praat":
+            raise SettingsError(f"--{name.replace('_', '-')} goes with --to praat")
+    tableaux = load_tableaux(options)
+    ranking = None
+    if options.grammar:
+        grammar, _ = read_summary(options.grammar)
+        ranking = aligned(grammar, tableaux, options.grammar).value.tolist()
+    write_tableaux(tableaux, options.output, options.to, ranking)
+    if options.output_pairs:
+        write_pairs(tableaux, options.output_pairs)
+    elif options.to == "praat" and tableaux.frequency.any():
+        console.warn("an OTGrammar holds no frequencies; give --output-pairs to keep them")

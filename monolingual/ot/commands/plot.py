@@ -1,0 +1,74 @@
+"""`ot plot`: pictures of a run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "plot",
+        help="traces, densities, ranking and fit of a run",
+        description="Draw the traces, marginal densities, ranking (a Hasse diagram) and predicted "
+        "against observed frequencies of a run of 'sample'; of other grammars the last one only. "
+        "Needs matplotlib.",
+        epilog="example:\n  scfg-monolingual ot plot run --output pictures --format pdf --beside gla",
+    )
+    parser.add_argument("grammar", metavar="RUN", help="directory of 'sample', 'fit', 'gla' or 'maxent'")
+    parser.add_argument("--output", metavar="DIR", required=True, help="directory for the pictures")
+    parser.add_argument("--format", choices=("svg", "pdf", "png"), default="svg", help="of the pictures")
+    parser.add_argument(
+        "--beside",
+        metavar="RUN",
+        action="append",
+        default=[],
+        help="another grammar to show in the fit; may be repeated",
+    )
+    parser.add_argument(
+        "--threshold",
+        metavar="P",
+        type=float,
+        default=0.95,
+        help="least probability of outranking that is drawn",
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draw."""
+    import numpy as np
+
+    from monolingual.ot import plots
+    from monolingual.ot.formats import read_tableaux
+    from monolingual.ot.grammar import aligned, predict, read_summary
+    from monolingual.ot.run import read_draws, read_run
+    from monolingual.ot.summaries import outranking
+
+    grammar, summary = read_summary(options.grammar)
+    tableaux = read_tableaux(Path(options.grammar) / "tableaux.tsv")
+    figures = {}
+    if "median" in summary:
+        names, record = grammar.constraints, read_run(options.grammar)
+        draws = read_draws(options.grammar)
+        bound = record["settings"].truncate or None
+        above = outranking(np.concatenate(draws.mean), np.concatenate(draws.deviation))
+        median = np.array([summary["median"][name] for name in names])
+        figures["traces"] = plots.plot_traces(draws.mean, names, record["run"].burn_in)
+        figures["densities"] = plots.plot_densities(draws.mean, names, bound)
+        figures["ranking"] = plots.plot_ranking(median, above, names, options.threshold)
+    predictions = {}
+    for name in [options.grammar, *options.beside]:
+        beside = aligned(read_summary(name)[0], tableaux, name)
+        predictions[Path(name).name or str(name)] = predict(beside, tableaux)
+    figures["fit"] = plots.plot_fit(tableaux, predictions)
+    for name, figure in figures.items():
+        path = Path(options.output) / f"{name}.{options.format}"
+        plots.save_figure(figure, path, options.format)
+        console.say(f"{path}")

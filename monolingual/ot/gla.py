@@ -1,0 +1,224 @@
+"""The Gradual Learning Algorithm (Boersma 1997; Boersma and Hayes 2001) and its relatives, from many seeds.
+
+A trial draws an observed form by its frequency, adds normal noise to the value of every constraint, and
+lets the learner choose a candidate for the same input. If it is another one, constraints that prefer the
+observed form are promoted and those that prefer the learner's are demoted:
+
+==========  =============================================  ==========================================
+rule        promotion                                      demotion
+==========  =============================================  ==========================================
+symmetric   all by p                                       all by p
+weighted    all by p / their number                        all by p / their number
+demotion    none                                           all by p
+edcd        none                                           those above the best promotable one, by p
+calibrated  all by p · demoted / (1 + their number)        as edcd (Magri 2012)
+==========  =============================================  ==========================================
+
+The plasticity p and the noise fall geometrically from their first to their last values in stages of equal
+length. In Harmonic Grammar candidates are compared by weighted sums and the changes are multiplied by the
+difference in violations (the perceptron rule).
+
+The fact a newcomer would get wrong: the algorithm has no objective. Where it ends depends on the seed and
+the schedule, and it need not match frequencies that a grammar could match: hence many seeds, and their
+scatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from monolingual.ot.tableaux import Tableaux
+from scfg_sampler.core import draws, normal_draws
+from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = ["RULES", "GlaSettings", "learn"]
+
+RULES = ("symmetric", "weighted", "demotion", "edcd", "calibrated")
+
+
+class GlaSettings(NamedTuple):
+    """How to learn.
+
+    Attributes
+    ----------
+    rule : str
+        One of `RULES`.
+    is_harmonic : bool
+        Whether candidates are compared by weighted sums.
+    trials : int
+        Forms heard, by each seed.
+    stages : int
+    plasticity, noise : (float, float)
+        In the first and the last stage.
+    start : float
+        The value of every constraint at first.
+    """
+
+    rule: str = "symmetric"
+    is_harmonic: bool = False
+    trials: int = 200_000
+    stages: int = 4
+    plasticity: tuple[float, float] = (2.0, 0.002)
+    noise: tuple[float, float] = (2.0, 2.0)
+    start: float = 100.0
+
+
+def learn(
+    tableaux: Tableaux,
+    settings: GlaSettings,
+    *,
+    seeds: int = 1,
+    seed: int = 1,
+    advance: Callable[[int, str], Any] = lambda steps, note: None,
+) -> np.ndarray:
+    """The values of the constraints that learners with different seeds end with.
+
+    Parameters
+    ----------
+    tableaux : Tableaux
+    settings : GlaSettings
+    seeds : int
+        How many learners.
+    seed : int
+        Of all of them together.
+    advance : callable
+        Told of every stage of every learner: 1 and a few words.
+
+    Returns
+    -------
+    float64, shape (seeds, N)
+
+    Raises
+    ------
+    InputError
+        Nothing was observed.
+    SettingsError
+        A setting is out of range.
+    """
+    _check(settings, seeds, seed)
+    if tableaux.frequency.sum() <= 0:
+        raise InputError(None, None, "no candidate has a frequency above 0: there is nothing to learn from")
+    cumulative = np.cumsum(tableaux.frequency / tableaux.frequency.sum())
+    inputs = tableaux.input_of()
+    values = np.full((seeds, len(tableaux.constraints)), float(settings.start))
+    lengths = np.diff(np.linspace(0, settings.trials, settings.stages + 1).astype(np.int64)).tolist()
+    plasticities = _falling(settings.plasticity, settings.stages)
+    noises = _falling(settings.noise, settings.stages)
+    for number, sequence in enumerate(np.random.SeedSequence(seed).spawn(seeds)):
+        rng = np.random.default_rng(sequence)
+        for trials, plasticity, noise in zip(lengths, plasticities, noises, strict=True):
+            _learn(
+                rng,
+                cumulative,
+                inputs,
+                tableaux.start,
+                tableaux.violations,
+                values[number],
+                trials,
+                plasticity,
+                noise,
+                RULES.index(settings.rule),
+                settings.is_harmonic,
+            )
+            advance(1, f"learner {number + 1}")
+    return values
+
+
+def _falling(ends: tuple[float, float], stages: int) -> list[float]:
+    """Values from the first to the last in equal ratios."""
+    return np.geomspace(ends[0], ends[1], stages).tolist() if stages > 1 else [ends[0]]
+
+
+@kernel
+def _learn(rng, cumulative, inputs, start, violations, values, trials, plasticity, noise, rule, is_harmonic):
+    """So many trials with constant plasticity and noise; changes `values`, of shape (N,)."""
+    size = len(values)
+    noisy = np.empty(size)
+    for _ in range(trials):
+        observed = min(np.searchsorted(cumulative, rng.random(), "right"), len(cumulative) - 1)
+        for i in range(size):
+            noisy[i] = normal_draws.normal(rng, values[i], noise)
+        first, end = start[inputs[observed]], start[inputs[observed] + 1]
+        chosen, ties = first, 1
+        for candidate in range(first + 1, end):
+            if is_harmonic:
+                better = _harmony_gain(violations[candidate], violations[chosen], noisy)
+            else:
+                better = _ranking_gain(violations[candidate], violations[chosen], noisy)
+            if better == 0.0:
+                ties += 1
+                if draws.uniform_index(rng, ties) == 0:
+                    chosen = candidate
+            elif better > 0.0:
+                chosen, ties = candidate, 1
+        if chosen != observed:
+            _update(violations[observed], violations[chosen], noisy, values, plasticity, rule, is_harmonic)
+
+
+@compiled
+def _ranking_gain(candidate, other, noisy):
+    """1 if the highest constraint that tells them apart prefers the candidate, −1 if the other; else 0."""
+    top, gain = -np.inf, 0.0
+    for i in range(len(noisy)):
+        if candidate[i] != other[i] and noisy[i] > top:
+            top = noisy[i]
+            gain = 1.0 if candidate[i] < other[i] else -1.0
+    return gain
+
+
+@compiled
+def _harmony_gain(candidate, other, noisy):
+    """By how much the candidate is more harmonic than the other."""
+    gain = 0.0
+    for i in range(len(noisy)):
+        gain += noisy[i] * (other[i] - candidate[i])
+    return gain
+
+
+@compiled
+def _update(observed, chosen, noisy, values, plasticity, rule, is_harmonic):
+    """Promote and demote after an error; rules are numbered as in `RULES`."""
+    promotable, demotable, top = 0, 0, -np.inf
+    for i in range(len(values)):
+        if chosen[i] > observed[i]:
+            promotable += 1
+            top = max(top, noisy[i])
+        elif chosen[i] < observed[i]:
+            demotable += 1
+    if rule >= 3:
+        demotable = 0
+        for i in range(len(values)):
+            demotable += chosen[i] < observed[i] and noisy[i] >= top
+    promotion, demotion = plasticity, plasticity
+    if rule == 1:
+        promotion, demotion = plasticity / max(promotable, 1), plasticity / max(demotable, 1)
+    elif rule == 2 or rule == 3:
+        promotion = 0.0
+    elif rule == 4:
+        promotion = plasticity * demotable / (1.0 + promotable)
+    for i in range(len(values)):
+        difference = chosen[i] - observed[i]
+        step = abs(difference) if is_harmonic else 1
+        if difference > 0:
+            values[i] += promotion * step
+        elif difference < 0 and (rule < 3 or noisy[i] >= top):
+            values[i] -= demotion * step
+
+
+def _check(settings: GlaSettings, seeds: int, seed: int) -> None:
+    if settings.rule not in RULES:
+        raise SettingsError(f"--rule is {settings.rule!r}; choose from {', '.join(RULES)}")
+    for name, value in (("trials", settings.trials), ("stages", settings.stages), ("seeds", seeds)):
+        if value < 1:
+            raise SettingsError(f"--{name} is {value}; it must be at least 1")
+    if settings.stages > settings.trials:
+        raise SettingsError(f"--stages is {settings.stages}, more than the {settings.trials} --trials")
+    for name, ends in (("plasticity", settings.plasticity), ("noise", settings.noise)):
+        if not all(0.0 < end < np.inf for end in ends):
+            raise SettingsError(f"--{name} is {ends[0]:g}:{ends[1]:g}; both must be above 0")
+    if seed < 0:
+        raise SettingsError(f"--seed is {seed}; it must be at least 0")
