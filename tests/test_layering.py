@@ -80,6 +80,7 @@ monolingual.pcfg:
     outside tree_draws
     gibbs trees
     collapsed scores tally
+    settings
     summary
     run
 monolingual.pcfg.commands: .

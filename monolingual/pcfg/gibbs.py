@@ -38,9 +38,11 @@ from scfg_sampler.core.jit import by_reference, compiled, kernel
 from scfg_sampler.core.kernel import Kernel
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["SHARDS", "State", "SweepBlock", "gibbs_kernel"]
+__all__ = ["NO_TREE", "SHARDS", "State", "SweepBlock", "gibbs_kernel"]
 
 SHARDS = 16
+
+NO_TREE = "a sentence has no tree whose probability can be represented; raise --prior"
 _SMALL_CORPUS = 256
 
 
@@ -163,7 +165,7 @@ def gibbs_kernel(
         if rejected == _GAVE_UP:
             refuse_too_many_tries()
         if rejected == _NO_TREE:
-            raise SettingsError("a sentence has no tree whose probability can be represented; raise --prior")
+            raise SettingsError(NO_TREE)
         trees = Trees(kept.tree_start, rules)
         probs, log_z, log_joints, rejections, _ = kept
         return state, SweepBlock(

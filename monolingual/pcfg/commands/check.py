@@ -1,0 +1,128 @@
+"""`pcfg check`: is a grammar tight, is it linear, how likely and how long are its trees?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+
+from monolingual.pcfg.commands import add_grammar_options
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "check",
+        help="partition function, spectral radius; tight or not; linear or not",
+        description="Say of a grammar whether it is tight (decided component by component from the spectral "
+        "radius) and whether it is linear, hence tight under almost all weights; the partition function of "
+        "every nonterminal; the expected length and entropy of its finite trees; and what is useless in it.",
+        epilog="examples:\n  scfg-monolingual pcfg check grammar.txt --json\n"
+        "  scfg-monolingual pcfg check grammar.txt --tighten tight.txt",
+    )
+    add_grammar_options(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--tighten", metavar="FILE", help="write the tight grammar of the same trees")
+    parser.add_argument("--format", choices=("nltk", "johnson"), default="nltk", help="of that grammar")
+    parser.add_argument(
+        "--compare", action="store_true", help="also solve by the plain iteration, and count its rounds"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print what there is to say."""
+    from monolingual.pcfg.grammar_text import probabilities, read_grammar, write_grammar
+    from monolingual.pcfg.tightness import tighten
+
+    weighted = read_grammar(options.grammar)
+    probs = probabilities(options.grammar, weighted, normalised=options.normalise)
+    if weighted.weights is None:
+        console.say("the grammar has no weights: every rule of a nonterminal gets the same probability")
+    found = report(weighted.grammar, probs, compare=options.compare)
+    if options.json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    elif options.tighten != "-":
+        print_report(found)
+    if options.tighten:
+        tight, new, _ = tighten(weighted.grammar, probs)
+        write_grammar(options.tighten, tight, new, style=options.format)
+
+
+def report(grammar, probs, *, compare: bool = False) -> dict:
+    """Everything about a grammar, of values that JSON can hold; null is infinite."""
+    import numpy as np
+
+    from monolingual.pcfg.grammar import num_rules, rule_name
+    from monolingual.pcfg.graph import nonlinear_rules, productive, reachable, useful_rules
+    from monolingual.pcfg.partition import iterate_partition
+    from monolingual.pcfg.tightness import analyse, moments
+
+    verdict = analyse(grammar, probs)
+    means = moments(grammar, probs, verdict)
+    names = np.array(grammar.nonterminals)
+    system = verdict.system
+    nonlinear = nonlinear_rules(grammar)
+    found = {
+        "tight": verdict.tight,
+        "linear": len(nonlinear) == 0,
+        "spectral_radius": verdict.spectral_radius,
+        "partition": dict(zip(grammar.nonterminals, verdict.partition.tolist(), strict=True)),
+        "expected_length": means.length if math.isfinite(means.length) else None,
+        "expected_rules": means.rules if math.isfinite(means.rules) else None,
+        "entropy": means.entropy if math.isfinite(means.entropy) else None,
+        "newton_rounds": verdict.rounds,
+        "nonterminals": len(names),
+        "rules": num_rules(grammar),
+        "components": [
+            {
+                "nonterminals": names[system.members[system.start[c] : system.start[c + 1]]].tolist(),
+                "spectral_radius": float(verdict.radii[c]),
+                "tight": bool(verdict.tight_components[c]),
+            }
+            for c in range(len(verdict.radii))
+        ],
+        "unproductive": names[~productive(grammar)].tolist(),
+        "unreachable": names[~reachable(grammar)].tolist(),
+        "useless_rules": [rule_name(grammar, int(rule)) for rule in np.flatnonzero(~useful_rules(grammar))],
+        "nonlinear_rules": [rule_name(grammar, int(rule)) for rule in nonlinear],
+    }
+    if compare:
+        values, rounds = iterate_partition(system, probs)
+        found["plain_iteration"] = {"rounds": rounds, "start": float(values[0])}
+    return found
+
+
+def print_report(found: dict) -> None:
+    """The report for people."""
+    start, value = next(iter(found["partition"].items()))
+    yes = {True: "yes", False: "no"}
+    tight = yes[found["tight"]]
+    if not found["tight"]:
+        tight += f": the finite trees of {start} have probability {value:.10g}"
+    linear = yes[found["linear"]]
+    if found["nonlinear_rules"]:
+        linear += f": {found['nonlinear_rules'][0]} leads back to its left side twice"
+    print(f"tight            {tight}")
+    print(f"linear           {linear}")
+    print(f"spectral radius  {found['spectral_radius']:.10g}")
+    for name, label in (("expected_length", "expected length"), ("entropy", "entropy")):
+        shown = "infinite" if found[name] is None else f"{found[name]:.6g}" + " nats" * (name == "entropy")
+        print(f"{label:<17}{shown}")
+    if "plain_iteration" in found:
+        plain = found["plain_iteration"]
+        rounds = f"{plain['rounds']} rounds; Newton {found['newton_rounds']}"
+        print(f"plain iteration  {plain['start']:.10g} after {rounds}")
+    lists = {"unproductive": "no finite tree", "unreachable": "unreachable", "useless_rules": "useless"}
+    for name, label in lists.items():
+        if found[name]:
+            print(f"{label:<17}{'; '.join(found[name][:8])}" + "; …" * (len(found[name]) > 8))
+    print("\nnonterminal                partition  component  its radius  tight")
+    home = {name: at for at, c in enumerate(found["components"]) for name in c["nonterminals"]}
+    for name, value in found["partition"].items():
+        component = found["components"][home[name]]
+        numbers = f"{value:>12.8f}{home[name] + 1:>11}{component['spectral_radius']:>12.6g}"
+        print(f"{name:<24}{numbers}  {yes[component['tight']]}")

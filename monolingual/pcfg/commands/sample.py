@@ -1,0 +1,221 @@
+"""`pcfg sample`: rule probabilities and trees from their posterior, into a run directory."""
+
+from __future__ import annotations
+
+import argparse
+
+from monolingual.pcfg.commands import add_grammar_options, read_model_grammar
+from scfg_sampler.core import console
+
+__all__ = ["add_data_options", "add_parser", "read_data", "report", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "sample",
+        help="rule probabilities (and trees) from their posterior",
+        description="Sample rule probabilities from their posterior given trees, sentences or both, under "
+        "one of three readings of grammars that are not tight: only tight grammars are allowed; the "
+        "probabilities of trees are divided by what they sum to; or what is missing goes to a sink.",
+        epilog="examples:\n  scfg-monolingual pcfg sample grammar.txt --trees trees.txt \\\n"
+        "    --approach only-tight --output run\n"
+        "  scfg-monolingual pcfg sample grammar.txt --sentences text.txt --prior 0.1 \\\n"
+        "    --iterations 1000 --burn-in 900 --gold trees.txt --output run",
+    )
+    add_grammar_options(parser)
+    add_data_options(parser)
+    parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
+    parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
+    chain = parser.add_argument_group("chain")
+    chain.add_argument(
+        "--approach",
+        choices=("only-tight", "renormalise", "sink"),
+        default="sink",
+        help="to non-tight grammars",
+    )
+    chain.add_argument(
+        "--sampler", choices=("gibbs", "collapsed"), default="gibbs", help="collapsed: of sentences, for sink"
+    )
+    chain.add_argument("--iterations", metavar="N", type=int, default=1000, help="sweeps of each chain")
+    chain.add_argument("--burn-in", metavar="B", type=int, default=0, help="sweeps of these not kept")
+    chain.add_argument("--thin", metavar="K", type=int, default=1, help="keep the last of every K sweeps")
+    chain.add_argument("--chains", metavar="N", type=int, default=1, help="independent chains")
+    chain.add_argument(
+        "--start",
+        choices=("weights", "prior"),
+        help="of chains: the grammar's weights, or drawn from the prior (default: weights if there are any)",
+    )
+    chain.add_argument("--reweight", action="store_true", help="let draws of sink answer for all approaches")
+    chain.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
+    chain.add_argument("--threads", metavar="N", type=int, default=1, help="for 256 sentences and more")
+    chain.add_argument(
+        "--checkpoint-every",
+        metavar="K",
+        type=int,
+        default=0,
+        help="blocks of sweeps; 0: at the end",
+    )
+    scoring = parser.add_argument_group("scoring")
+    scoring.add_argument("--gold", metavar="TREES", help="gold trees of the sentences, for bracket F1")
+    scoring.add_argument("--brackets", metavar="REGEX", default="", help="labels of sampled trees that count")
+    scoring.add_argument("--score-every", metavar="K", type=int, default=10, help="every K-th kept sweep")
+    parser.add_argument("--check", action="store_true", help="recompute the log joint after every block")
+    parser.set_defaults(run=run)
+
+
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    """Add --trees, --sentences and --prior."""
+    data = parser.add_argument_group("data (one a line; .gz is read too)")
+    data.add_argument("--trees", metavar="FILE", help="bracketed trees of the grammar")
+    data.add_argument("--sentences", metavar="FILE", help="sentences, tokens separated by spaces")
+    data.add_argument(
+        "--skip-unparsable", action="store_true", help="leave out sentences the grammar cannot derive"
+    )
+    data.add_argument(
+        "--prior",
+        metavar="A",
+        help="Dirichlet concentrations: one number for all rules, numbers for nonterminals (0.1,S=1,NP=0.5), "
+        "or 'pseudo-counts' for those of Johnson's format (default: these if there are any, else 1)",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Sample, and say what came of it."""
+    execute(vars(options), resume=False)
+
+
+def execute(given: dict, *, resume: bool) -> None:
+    """Run a chain from the options as a dictionary, which `resume` reads from the run directory."""
+    from pathlib import Path
+
+    from monolingual.pcfg.model import build_model
+    from monolingual.pcfg.run import sample
+    from monolingual.pcfg.scores import read_brackets
+    from monolingual.pcfg.settings import SampleSettings
+    from scfg_sampler.core.files import file_digest
+    from scfg_sampler.errors import SettingsError
+
+    options = argparse.Namespace(**given)
+    if not resume and not options.overwrite and (Path(options.output) / "run.json").exists():
+        raise SettingsError(f"{options.output} holds an older run; give --overwrite, or another --output")
+    if options.threads < 1:
+        raise SettingsError(f"--threads is {options.threads}; it must be at least 1")
+    if options.gold and not options.sentences:
+        raise SettingsError("--gold scores trees of --sentences; give them")
+    grammar, probs, pseudo_counts, has_weights = read_model_grammar(options)
+    model = build_model(grammar, read_prior(options.prior, grammar, pseudo_counts))
+    data = read_data(options, model)
+    fields = {name: getattr(options, name, 0) for name in SampleSettings._fields}
+    fields["start"] = options.start or ("weights" if has_weights else "prior")
+    settings = SampleSettings(**fields)  # type: ignore[arg-type]
+    gold = read_brackets(options.gold) if options.gold else None
+    names = ("grammar", "trees", "sentences", "gold")
+    files = {name: getattr(options, name) for name in names if getattr(options, name)}
+    if "-" in files.values():
+        raise SettingsError("a run has to read its files again on resuming: standard input will not do")
+    unimportant = {"run", "output", "overwrite", "quiet", *_FREE}
+    record = {
+        "options": {name: value for name, value in sorted(given.items()) if name not in unimportant},
+        "digests": {name: file_digest(path) for name, path in files.items()},
+    }
+    total = settings.iterations * settings.chains
+    with console.progress("sampling", total) as advance:
+        summary = sample(
+            model,
+            data,
+            probs,
+            options.output,
+            settings,
+            gold=gold,
+            threads=options.threads,
+            record=record,
+            resume=resume,
+            check=options.check,
+            checkpoint_every=options.checkpoint_every,
+            advance=advance,
+        )
+    report(summary, options.output)
+
+
+_FREE = ("iterations", "chains", "block", "threads", "checkpoint_every", "check", "command", "model")
+"""Options that may change on resuming."""
+
+
+def read_prior(text: str | None, grammar, pseudo_counts):
+    """The concentrations that --prior asks for: float64, shape (R,)."""
+    from monolingual.pcfg.model import nonterminal_prior
+    from scfg_sampler.errors import SettingsError
+
+    if text == "pseudo-counts" or (text is None and pseudo_counts is not None):
+        if pseudo_counts is None:
+            raise SettingsError("--prior pseudo-counts: the grammar has none")
+        return pseudo_counts
+    default, by_name = 1.0, {}
+    for part in (text or "1").split(","):
+        name, _, number = part.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if not 0.0 < value < float("inf"):
+            raise SettingsError(f"--prior {text}: {part!r} is no positive number; write 0.1 or 0.1,S=1")
+        if name:
+            by_name[name] = value
+        else:
+            default = value
+    return nonterminal_prior(grammar, by_name, default)
+
+
+def read_data(options: argparse.Namespace, model):
+    """The trees and sentences of a command line, as `model.Data`."""
+    import numpy as np
+
+    from monolingual.pcfg.chart import inside_probabilities
+    from monolingual.pcfg.chart_grammar import chart_weights
+    from monolingual.pcfg.model import Data
+    from monolingual.pcfg.trees import read_sentences, read_trees
+    from scfg_sampler.errors import InputError, SettingsError
+
+    if not options.trees and not options.sentences:
+        raise SettingsError("give --trees, --sentences or both")
+    size = len(model.prior)
+    counts, num_trees = np.zeros(size, np.int64), 0
+    words, start = np.zeros(0, np.int32), np.zeros(1, np.int64)
+    if options.trees:
+        trees = read_trees(options.trees, model.grammar)
+        counts, num_trees = np.bincount(trees.rules, minlength=size), len(trees.start) - 1
+    if options.sentences:
+        found = read_sentences(options.sentences, model.grammar, skip_unknown=options.skip_unparsable)
+        words, start = found.words, found.start
+        even = np.full(size, 1.0 / (1 + np.diff(model.families.start).max()))
+        parsed = inside_probabilities(model.chart, chart_weights(model.chart, even), words, start) > -np.inf
+        if not parsed.all():
+            bad = np.flatnonzero(~parsed)
+            if not options.skip_unparsable:
+                message = "the grammar does not derive this sentence"
+                hint = "Add rules, or leave such sentences out with --skip-unparsable"
+                raise InputError(options.sentences, int(found.lines[bad[0]]), message, hint)
+            console.warn(f"{len(bad)} sentences are left out: the grammar does not derive them")
+            keep = np.flatnonzero(parsed)
+            words = np.concatenate([words[:0], *(words[start[i] : start[i + 1]] for i in keep)])
+            start = np.concatenate([[0], np.cumsum(np.diff(start)[keep])]).astype(np.int64)
+            if not len(keep):
+                raise InputError(options.sentences, None, "has no sentence that the grammar derives", "")
+    return Data(words, start, counts.astype(np.int64), num_trees)
+
+
+def report(summary: dict, output: str) -> None:
+    """Say what a run came to."""
+    console.say(
+        f"{summary['draws']} draws in {summary['cpu_seconds']:.2f} s of processor time; "
+        f"{summary['rejections_per_thousand']:.1f} rejections in a thousand sweeps"
+    )
+    worst = max((d["rhat"] for d in summary["convergence"].values() if d["rhat"]), default=None)
+    if worst is not None:
+        console.say(f"largest split R-hat {worst:.4f}")
+        if worst > 1.05:
+            console.warn(f"split R-hat is {worst:.2f}: the chain has not mixed; take more sweeps")
+    if "f1" in summary:
+        console.say(f"F1 {summary['f1']:.4f} over {summary['scored_sweeps']} sweeps")
+    console.say(f"run directory: {output}")

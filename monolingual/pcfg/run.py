@@ -1,0 +1,323 @@
+"""Run directories of `pcfg sample`: chains from the first sweep to the last, and all they leave on disk.
+
+A run directory holds `run.json` (settings, seed, versions, digests, time), for each chain `trace.K.tsv` (a
+row per block of sweeps) and `checkpoint.K.npz` (to resume from), and, written when all chains have ended or
+on Ctrl-C, `samples.npz` (kept draws of the rule probabilities, row for row with their chain, log Z, log joint
+and rejections), `summary.json` and `trees.txt.gz` (the last tree of every sentence).
+
+The fact a newcomer would get wrong: the rows of `samples.npz` belong to the rules named there, which are
+those of the grammar file without useless ones, grouped by nonterminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from monolingual.pcfg.collapsed import CollapsedState, collapsed_kernel
+from monolingual.pcfg.gibbs import State, gibbs_kernel
+from monolingual.pcfg.grammar import num_rules, rule_name
+from monolingual.pcfg.model import Data, Model
+from monolingual.pcfg.scores import Brackets, brackets_of, score
+from monolingual.pcfg.settings import Kept, SampleSettings, check_settings
+from monolingual.pcfg.summary import summarise
+from monolingual.pcfg.tally import add_block, empty_tally
+from monolingual.pcfg.tree_draws import Trees
+from monolingual.pcfg.trees import format_tree
+from scfg_sampler import __version__
+from scfg_sampler.core import draws
+from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, run_chain
+from scfg_sampler.core.checkpoint import load_checkpoint
+from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["sample"]
+
+_BLOCK_WORK = 100_000
+
+
+class _GibbsCheckpoint(NamedTuple):
+    state: State
+    kept: Kept
+
+
+class _CollapsedCheckpoint(NamedTuple):
+    state: CollapsedState
+    kept: Kept
+
+
+def _ignore(steps: float, note: str = "") -> None:
+    """Progress that nobody sees."""
+
+
+def sample(
+    model: Model,
+    data: Data,
+    probs: np.ndarray,
+    output: PathLike,
+    settings: SampleSettings,
+    *,
+    gold: Brackets | None = None,
+    threads: int = 1,
+    record: dict | None = None,
+    resume: bool = False,
+    check: bool = False,
+    checkpoint_every: int = 0,
+    advance: Callable[..., Any] = _ignore,
+) -> dict:
+    """Sample, and write a run directory; what `summary.json` says.
+
+    Parameters
+    ----------
+    model : Model
+    data : Data
+    probs : float64, shape (R,)
+        Where chains start with `start="weights"`.
+    output : path
+    settings : SampleSettings
+    gold : Brackets, optional
+        Gold trees of the sentences, to score against.
+    threads : int
+        Changes the time, not the result.
+    record : dict, optional
+        What else `run.json` is to say: the command's files and their digests. Resuming compares it.
+    resume : bool
+        Go on with the chains in `output`.
+    check : bool
+        Recompute the log joint after every block.
+    checkpoint_every : int
+        Blocks between checkpoints; 0: only when a chain ends or is interrupted.
+    advance : callable
+        Told how many sweeps are done.
+
+    Raises
+    ------
+    SettingsError
+        A setting is out of range, or the draws would not fit into memory.
+    CheckpointMismatch
+        On resuming with other settings, another grammar or other data.
+    """
+    check_settings(settings, len(model.prior), data)
+    directory = Path(output)
+    plan = _Plan(model, data, settings, gold, threads)
+    began = time.time()
+    described = {**settings._asdict(), **(record or {}), "block": plan.block}
+    _write_json(directory / "run.json", _record(described, began, finished=False))
+    chains: list[Kept] = []
+    try:
+        for chain in range(settings.chains):
+            run = _Chain(plan, chain, directory)
+            try:
+                run.go(probs, described, resume, check, checkpoint_every, advance)
+            finally:
+                if run.draws:
+                    chains.append(run.packed())
+    finally:
+        summary = _write_results(directory, model, data, settings, chains) if chains else {}
+    _write_json(directory / "run.json", _record(described, began, finished=True))
+    return summary
+
+
+class _Plan:
+    """What all chains of a run share."""
+
+    def __init__(
+        self, model: Model, data: Data, settings: SampleSettings, gold: Brackets | None, threads: int
+    ):
+        self.model, self.data, self.settings, self.gold = model, data, settings, gold
+        self.num_sentences = len(data.start) - 1
+        self.block = _block_size(settings, data)
+        options: dict = {"block": self.block, "thin": settings.thin, "with_partition": settings.reweight}
+        if settings.sampler == "collapsed":
+            self.kernel = collapsed_kernel(model, data, **options)
+        else:
+            self.kernel = gibbs_kernel(model, data, settings.approach, threads=threads, **options)
+
+
+class _Chain:
+    """One chain, and what it keeps."""
+
+    def __init__(self, plan: _Plan, chain: int, directory: Path):
+        self._plan, self._chain, self._directory = plan, chain, directory
+        self.draws: list[tuple] = []
+        self.scores: list[tuple] = []
+        self.tally = empty_tally()
+        self.trees = empty_tally().trees
+        self.rejections, self.kept_so_far, self.seconds = 0, 0, 0.0
+
+    def go(self, probs, described: dict, resume: bool, check: bool, checkpoint_every: int, advance) -> None:
+        """Sample from the beginning, or from the checkpoint."""
+        plan, settings = self._plan, self._plan.settings
+        rng = np.random.default_rng([settings.seed, self._chain])
+        path = self._directory / f"checkpoint.{self._chain + 1}.npz"
+        blocks, first = settings.iterations // plan.block, 0
+        # A chain may be prolonged; everything else has to be the same.
+        fixed = {name: value for name, value in described.items() if name not in ("iterations", "chains")}
+        if resume and path.exists():
+            kind = _CollapsedCheckpoint if settings.sampler == "collapsed" else _GibbsCheckpoint
+            checkpoint = load_checkpoint(path, kind, settings=fixed)
+            state, rng, first = checkpoint.state.state, checkpoint.rng, checkpoint.sweep
+            self._restore(checkpoint.state.kept)
+            advance(min(first, blocks) * plan.block)
+        else:
+            state = plan.kernel.init(rng, _first_probs(rng, plan.model, settings, probs))
+        trace = TraceWriter(self._directory / f"trace.{self._chain + 1}.tsv", _columns(plan), first=first)
+        checkpoints = Checkpointer(
+            path, rng, every=checkpoint_every, settings=fixed, corpus={}, pack=lambda state: self._pack(state)
+        )
+        sinks: list[Callable[[Sweep], Any]] = [self._keep, trace, checkpoints]
+        began = time.process_time()
+        chain = run_chain(plan.kernel, state, rng, sweeps=blocks, first=first, sinks=sinks, check=check)
+        with contextlib.closing(chain) as sweeps:
+            for sweep in sweeps:
+                self.seconds += time.process_time() - began
+                began = time.process_time()
+                advance(plan.block, f"log joint {sweep.info.log_joint:.1f}")
+
+    def packed(self) -> Kept:
+        """Everything kept so far."""
+        rules = len(self._plan.model.prior)
+        none = np.zeros((0, rules)), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
+        probs, log_z, log_joints, rejections = (
+            np.concatenate(parts) for parts in zip(*self.draws or [none], strict=True)
+        )
+        self.draws = [(probs, log_z, log_joints, rejections)]
+        scores = np.array(self.scores, dtype=float).reshape(len(self.scores), 3)
+        return Kept(
+            probs,
+            log_z,
+            log_joints,
+            rejections,
+            scores,
+            self.tally,
+            self.trees,
+            self.rejections,
+            self.seconds,
+        )
+
+    def _pack(self, state):
+        kind = _CollapsedCheckpoint if isinstance(state, CollapsedState) else _GibbsCheckpoint
+        return kind(state, self.packed())
+
+    def _restore(self, kept: Kept) -> None:
+        self.draws = [(kept.probs, kept.log_z, kept.log_joints, kept.rejections)]
+        self.scores = [tuple(row) for row in kept.scores.tolist()]
+        self.tally, self.trees = kept.tally, kept.trees
+        self.rejections, self.kept_so_far, self.seconds = kept.all_rejections, len(kept.probs), kept.seconds
+
+    def _keep(self, sweep: Sweep) -> None:
+        """Keep what a block leaves, as far as it is after the burn-in."""
+        plan, info = self._plan, sweep.info
+        settings = plan.settings
+        self.rejections += info.all_rejections
+        done = sweep.index * plan.block + settings.thin * np.arange(1, plan.block // settings.thin + 1)
+        late = np.flatnonzero(done > settings.burn_in)
+        n = plan.num_sentences
+        if n:
+            self.trees = _some(info.trees, len(info.trees.start) - 1 - n, len(info.trees.start) - 1)
+        if not len(late):
+            return
+        self.draws.append((info.probs[late], info.log_z[late], info.log_joints[late], info.rejections[late]))
+        if n:
+            trees = _some(info.trees, int(late[0]) * n, len(info.trees.start) - 1)
+            log_z = info.log_z[late] if settings.reweight else np.full(len(late), np.nan)
+            num_trees = plan.data.num_trees + n
+            self.tally = add_block(self.tally, trees, n, log_z, num_trees)
+            if plan.gold is not None:
+                for at in range(len(late)):
+                    if (self.kept_so_far + at + 1) % settings.score_every == 0:
+                        drawn = _some(trees, at * n, (at + 1) * n)
+                        brackets = brackets_of(plan.model.grammar, drawn, settings.brackets)
+                        self.scores.append(score(brackets, plan.gold))
+        self.kept_so_far += len(late)
+
+
+def _some(trees: Trees, first: int, end: int) -> Trees:
+    """The trees first … end − 1."""
+    start = trees.start[first : end + 1]
+    return Trees(start - start[0], trees.rules[start[0] : start[-1]])
+
+
+def _first_probs(rng: np.random.Generator, model: Model, settings: SampleSettings, probs) -> np.ndarray:
+    if settings.start == "weights":
+        # Rules of weight 0 would never be used again.
+        return np.maximum(np.asarray(probs, np.float64), draws.SMALLEST_PROB)
+    first = np.empty(len(model.prior))
+    for family in range(len(model.families.start) - 1):
+        draws.dirichlet(rng, model.prior, *map(int, model.families.start[family : family + 2]), first)
+    return first
+
+
+def _block_size(settings: SampleSettings, data: Data) -> int:
+    """Sweeps in one call: a divisor of the iterations and a multiple of `thin`, of some ten milliseconds."""
+    if settings.block:
+        if settings.iterations % settings.block:
+            raise SettingsError(
+                f"--iterations is {settings.iterations}; this run goes on in steps of {settings.block}"
+            )
+        return settings.block
+    rounds = settings.iterations // settings.thin
+    most = max(1, min(rounds // 100, _BLOCK_WORK // (len(data.words) ** 2 + 10) // settings.thin))
+    return settings.thin * max(size for size in range(1, most + 1) if rounds % size == 0)
+
+
+def _columns(plan: _Plan) -> list[tuple[str, Callable[[Sweep], float]]]:
+    columns: list[tuple[str, Callable[[Sweep], float]]] = [
+        ("sweeps", lambda sweep: (sweep.index + 1) * plan.block),
+        ("log_joint", lambda sweep: sweep.info.log_joint),
+        ("rejections", lambda sweep: sweep.info.all_rejections),
+    ]
+    if plan.settings.reweight or plan.settings.approach == "renormalise":
+        columns.append(("log_partition", lambda sweep: float(sweep.info.log_z[-1])))
+    return columns
+
+
+def _write_results(
+    directory: Path, model: Model, data: Data, settings: SampleSettings, chains: list[Kept]
+) -> dict:
+    """Write samples, summary and last trees; the summary."""
+    names = [rule_name(model.grammar, rule) for rule in range(num_rules(model.grammar))]
+    columns: dict[str, Any] = {
+        "probabilities": np.concatenate([kept.probs for kept in chains]),
+        "log_partition": np.concatenate([kept.log_z for kept in chains]),
+        "log_joint": np.concatenate([kept.log_joints for kept in chains]),
+        "rejections": np.concatenate([kept.rejections for kept in chains]),
+        "chain": np.repeat(np.arange(1, len(chains) + 1), [len(kept.probs) for kept in chains]),
+        "rules": np.array(names),
+    }
+    with atomic_output(directory / "samples.npz", binary=True) as stream:
+        np.savez(stream, **columns)
+    summary = summarise(model, data, settings, chains, names)
+    _write_json(directory / "summary.json", summary)
+    if len(data.start) > 1:
+        with atomic_output(directory / "trees.txt.gz") as stream:
+            trees = chains[-1].trees
+            for at in range(len(trees.start) - 1):
+                stream.write(
+                    format_tree(model.grammar, trees.rules[trees.start[at] : trees.start[at + 1]]) + "\n"
+                )
+    return summary
+
+
+def _record(described: dict, began: float, *, finished: bool) -> dict:
+    versions = {"scfg-sampler": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    return {
+        "command": "pcfg sample",
+        "settings": described,
+        "versions": versions,
+        "finished": finished,
+        "seconds": round(time.time() - began, 2),
+    }
+
+
+def _write_json(path: Path, content: dict) -> None:
+    with atomic_output(path) as stream:
+        json.dump(content, stream, indent=1, ensure_ascii=False, allow_nan=False)
+        stream.write("\n")

@@ -1,0 +1,135 @@
+"""Unlabelled bracketing F1 of trees against gold trees of the same sentences.
+
+A tree's brackets are the different spans of more than one word of its nodes (Klein and Manning 2004), the
+whole sentence included; precision, recall and F1 are over all sentences together. The two may belong to
+different grammars.
+
+The fact a newcomer would get wrong: the brackets of a grammar that spells constituents piece by piece, as a
+dependency model written as a PCFG does, are not all meant as constituents. A pattern chooses the labels that
+are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from monolingual.pcfg.grammar import Grammar
+from monolingual.pcfg.tree_draws import Trees
+from monolingual.pcfg.trees import spans
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.errors import SettingsError, TreeError
+
+__all__ = ["Brackets", "Score", "brackets_of", "read_brackets", "score"]
+
+_SHIFT = 12  # Sentences have fewer than 4,096 words.
+
+
+class Brackets(NamedTuple):
+    """The different brackets of some trees.
+
+    Attributes
+    ----------
+    keys : int64, shape (brackets,)
+        Tree, begin and end in one number, ascending.
+    lengths : int64, shape (trees,)
+        The number of words of each tree.
+    """
+
+    keys: np.ndarray
+    lengths: np.ndarray
+
+
+class Score(NamedTuple):
+    """Precision, recall and F1, between 0 and 1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def brackets_of(grammar: Grammar, trees: Trees, labels: str = "") -> Brackets:
+    """The brackets of trees.
+
+    Parameters
+    ----------
+    grammar : Grammar
+    trees : Trees
+    labels : str
+        A regular expression; only nodes whose label matches it as a whole count. Empty: all do.
+    """
+    found = spans(grammar, trees)
+    counts = np.ones(len(found.tree), dtype=np.bool_)
+    if labels:
+        try:
+            pattern = re.compile(labels)
+        except re.error as error:
+            raise SettingsError(f"--brackets is {labels!r}, not a regular expression ({error})") from None
+        wanted = np.array([pattern.fullmatch(name) is not None for name in grammar.nonterminals])
+        counts = wanted[found.label]
+    lengths = np.zeros(len(trees.start) - 1, dtype=np.int64)
+    np.maximum.at(lengths, found.tree, found.end)
+    counts &= found.end - found.begin > 1
+    return Brackets(np.unique(_keys(found.tree[counts], found.begin[counts], found.end[counts])), lengths)
+
+
+def read_brackets(path: PathLike) -> Brackets:
+    """The brackets of a file of gold trees, one a line, of any labels; words stand without or with a label.
+
+    Raises
+    ------
+    TreeError
+        Names the line of a tree that is not closed.
+    """
+    rows: list[tuple[int, int, int]] = []
+    lengths: list[int] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        length, stack, label_next = 0, [], False
+        for token in re.findall(r"[()]|[^\s()]+", line):
+            if token == "(":
+                stack.append(length)
+                label_next = True
+                continue
+            if token == ")":
+                if not stack:
+                    raise TreeError(path, number, "a closing bracket too many", "One tree a line")
+                begin = stack.pop()
+                if length - begin > 1:
+                    rows.append((len(lengths), begin, length))
+            elif not label_next:
+                length += 1
+            label_next = False
+        if stack:
+            raise TreeError(path, number, f"{len(stack)} brackets are not closed", "One tree a line")
+        lengths.append(length)
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), 3)
+    return Brackets(np.unique(_keys(*table.T)), np.array(lengths, dtype=np.int64))
+
+
+def score(found: Brackets, gold: Brackets) -> Score:
+    """Precision, recall and F1 of brackets.
+
+    Raises
+    ------
+    SettingsError
+        The trees are not of the same sentences: their numbers or lengths differ.
+    """
+    if not np.array_equal(found.lengths, gold.lengths):
+        where = np.flatnonzero(found.lengths[: len(gold.lengths)] != gold.lengths[: len(found.lengths)])
+        raise SettingsError(
+            f"--gold has trees of {len(gold.lengths)} sentences for {len(found.lengths)}"
+            if len(found.lengths) != len(gold.lengths)
+            else f"tree {where[0] + 1} of --gold has {gold.lengths[where[0]]} words, "
+            f"the sentence {found.lengths[where[0]]}"
+        )
+    both = len(np.intersect1d(found.keys, gold.keys, assume_unique=True))
+    precision, recall = (both / max(len(brackets.keys), 1) for brackets in (found, gold))
+    return Score(precision, recall, 2 * precision * recall / max(precision + recall, 1e-300))
+
+
+def _keys(tree, begin, end) -> np.ndarray:
+    return (np.asarray(tree, np.int64) << 2 * _SHIFT) | (np.asarray(begin, np.int64) << _SHIFT) | end
