@@ -42,7 +42,7 @@ scfg_sampler:
     sampler
     derivations
     run
-    grammar report
+    grammar chains report
 scfg_sampler.formats:
     . escapes tables
     bracketed moses travatar
@@ -71,6 +71,7 @@ decoder:
     __main__
 
 monolingual: . multinomials
+monolingual: learners
 monolingual.pcfg:
     . grammar
     grammar_text graph
@@ -79,10 +80,10 @@ monolingual.pcfg:
     chart model
     outside tree_draws
     gibbs trees
-    collapsed scores tally
+    collapsed scores tally forest simulate training dependency_grammar
     settings
     summary
-    run
+    run comparison
 monolingual.pcfg.commands: .
 monolingual.pcfg.commands: sample
 monolingual.pcfg.commands: *
@@ -136,7 +137,7 @@ OUTSIDE = {
     "distributed": ("scfg_sampler.core.distributed",),
     "sacrebleu": ("decoder.evaluate",),
     "sentencepiece": ("scfg_sampler.segmentation",),
-    "matplotlib": ("scfg_sampler.report", "monolingual.ot.plots"),
+    "matplotlib": ("scfg_sampler.report", "monolingual.ot.plots", "monolingual.pcfg.comparison"),
     "jinja2": ("scfg_sampler.report",),
 }
 AT_THE_TOP = ("numpy", "scipy", "numba")

@@ -21,14 +21,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from monolingual.multinomials import normalise
 from monolingual.pcfg.collapsed import CollapsedState, collapsed_kernel
 from monolingual.pcfg.gibbs import State, gibbs_kernel
 from monolingual.pcfg.grammar import num_rules, rule_name
 from monolingual.pcfg.model import Data, Model
+from monolingual.pcfg.partition import newton_partition
 from monolingual.pcfg.scores import Brackets, brackets_of, score
 from monolingual.pcfg.settings import Kept, SampleSettings, check_settings
 from monolingual.pcfg.summary import summarise
 from monolingual.pcfg.tally import add_block, empty_tally
+from monolingual.pcfg.tightness import tight_probs
 from monolingual.pcfg.tree_draws import Trees
 from monolingual.pcfg.trees import format_tree
 from scfg_sampler import __version__
@@ -246,12 +249,22 @@ def _some(trees: Trees, first: int, end: int) -> Trees:
 
 
 def _first_probs(rng: np.random.Generator, model: Model, settings: SampleSettings, probs) -> np.ndarray:
+    """Where a chain starts: with the approaches that know Z, at the tight grammar of the same trees.
+
+    Where Z is small, renormalised chains do not get away: a tight proposal is accepted with probability Zⁿ.
+    """
     if settings.start == "weights":
         # Rules of weight 0 would never be used again.
-        return np.maximum(np.asarray(probs, np.float64), draws.SMALLEST_PROB)
-    first = np.empty(len(model.prior))
-    for family in range(len(model.families.start) - 1):
-        draws.dirichlet(rng, model.prior, *map(int, model.families.start[family : family + 2]), first)
+        first = np.maximum(np.asarray(probs, np.float64), draws.SMALLEST_PROB)
+    else:
+        first = np.empty(len(model.prior))
+        for family in range(len(model.families.start) - 1):
+            draws.dirichlet(rng, model.prior, *map(int, model.families.start[family : family + 2]), first)
+    if settings.approach != "sink":
+        values, _ = newton_partition(model.system, first)
+        if np.all(values > 0.0):
+            first = normalise(model.families, tight_probs(model.grammar, first, values))
+            first = np.maximum(first, draws.SMALLEST_PROB)
     return first
 
 

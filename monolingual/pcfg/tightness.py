@@ -36,7 +36,7 @@ from monolingual.pcfg.graph import components, reachable
 from monolingual.pcfg.partition import System, build_system, newton_partition, tight_components
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["Moments", "Tightness", "analyse", "expected_rule_uses", "moments", "tighten"]
+__all__ = ["Moments", "Tightness", "analyse", "expected_rule_uses", "moments", "tight_probs", "tighten"]
 
 _DOUBTFUL = 1e-6
 _LARGEST_EXACT = 80
@@ -160,7 +160,7 @@ def tighten(grammar: Grammar, probs: np.ndarray) -> tuple[Grammar, np.ndarray, n
         raise SettingsError(
             f"no finite tree grows from {grammar.nonterminals[0]}: there is nothing to tighten"
         )
-    new = _tightened(grammar, probs, values)
+    new = tight_probs(grammar, probs, values)
     smaller, numbers = select_rules(grammar, (new > 0.0) & reachable(grammar, new > 0.0)[heads(grammar)])
     # Dividing once more removes what rounding has left of the sums.
     return smaller, normalise(families(smaller), new[numbers]), numbers
@@ -172,7 +172,7 @@ def expected_rule_uses(grammar: Grammar, probs: np.ndarray, verdict: Tightness |
     Infinite where the tree leads through a component of radius 1.
     """
     verdict = analyse(grammar, probs) if verdict is None else verdict
-    new = _tightened(grammar, probs, verdict.partition)
+    new = tight_probs(grammar, probs, verdict.partition)
     matrix = mean_matrix(grammar, new, new > 0.0)
     size = len(grammar.nonterminals)
     reached = reachable(grammar, new > 0.0)
@@ -205,7 +205,7 @@ def moments(grammar: Grammar, probs: np.ndarray, verdict: Tightness | None = Non
     """Expected length and entropy of a finite tree of the start symbol; the parameters are as above."""
     verdict = analyse(grammar, probs) if verdict is None else verdict
     uses = expected_rule_uses(grammar, probs, verdict)
-    new = _tightened(grammar, probs, verdict.partition)
+    new = tight_probs(grammar, probs, verdict.partition)
     terminals = np.add.reduceat(grammar.rhs >= 0, grammar.rhs_start[:-1], dtype=np.int64)
     surprise = -np.log(np.where(new > 0.0, new, 1.0))
     return Moments(*(_mean(uses, values) for values in (terminals, np.ones(len(new)), surprise)))
@@ -217,8 +217,16 @@ def _mean(uses: np.ndarray, values: np.ndarray) -> float:
     return float(np.sum(uses[counted] * values[counted])) + 0.0
 
 
-def _tightened(grammar: Grammar, probs: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Chi's probabilities of all rules, 0 for those without finite trees."""
+def tight_probs(grammar: Grammar, probs: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Chi's probabilities of all rules, 0 for those without finite trees: float64, shape (R,).
+
+    Parameters
+    ----------
+    grammar : Grammar
+    probs : float64, shape (R,)
+    values : float64, shape (N,)
+        The partition function.
+    """
     padded = np.append(values, 1.0)
     factor = np.where(grammar.rhs < 0, padded[np.where(grammar.rhs < 0, -1 - grammar.rhs, len(values))], 1.0)
     whole = values[heads(grammar)]

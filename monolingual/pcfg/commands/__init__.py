@@ -9,7 +9,16 @@ from scfg_sampler.core import console
 
 __all__ = ["COMMANDS", "add_grammar_options", "add_parser", "read_model_grammar"]
 
-COMMANDS: tuple[str, ...] = ("check", "sample", "resume")
+COMMANDS: tuple[str, ...] = (
+    "check",
+    "sample",
+    "resume",
+    "compare",
+    "train",
+    "parse",
+    "simulate",
+    "dependencies",
+)
 """Modules of this package, in the order of the help."""
 
 

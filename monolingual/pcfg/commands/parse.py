@@ -1,0 +1,72 @@
+"""`pcfg parse`: the best tree of each sentence, and its probability."""
+
+from __future__ import annotations
+
+import argparse
+
+from monolingual.pcfg.commands import add_grammar_options, read_model_grammar
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "parse",
+        help="the best tree of each sentence",
+        description="Write the most probable tree of each sentence (Viterbi), an empty line for a sentence "
+        "that the grammar does not derive. With --probabilities the log probabilities of the tree and of the "
+        "sentence stand before it.",
+        epilog="example:\n  scfg-monolingual pcfg parse grammar.txt --sentences text.txt --output trees.txt",
+    )
+    add_grammar_options(parser)
+    parser.add_argument("--sentences", metavar="FILE", default="-", help="one sentence a line")
+    parser.add_argument("--output", metavar="FILE", default="-", help="one bracketed tree a line")
+    parser.add_argument("--probabilities", action="store_true", help="write log probabilities as well")
+    parser.add_argument("--gold", metavar="TREES", help="gold trees, for unlabelled bracket F1")
+    parser.add_argument("--brackets", metavar="REGEX", default="", help="labels of found trees that count")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Parse, write, and score if there is gold."""
+    import numpy as np
+
+    from monolingual.pcfg.chart import inside_probabilities
+    from monolingual.pcfg.chart_grammar import binarise, chart_weights
+    from monolingual.pcfg.forest import best_tree, best_unary_chains
+    from monolingual.pcfg.scores import brackets_of, read_brackets, score
+    from monolingual.pcfg.tree_draws import Trees
+    from monolingual.pcfg.trees import format_tree, read_sentences
+    from scfg_sampler.core.files import atomic_output
+
+    grammar, probs, _, _ = read_model_grammar(options)
+    chart = binarise(grammar)
+    gold = read_brackets(options.gold) if options.gold else None
+    sentences = read_sentences(options.sentences, grammar, skip_unknown=True)
+    log_probs = inside_probabilities(chart, chart_weights(chart, probs), sentences.words, sentences.start)
+    chains = best_unary_chains(chart, probs)
+    rules: list[int] = []
+    start = [0]
+    with (
+        console.progress("parsing", len(log_probs)) as advance,
+        atomic_output(options.output) as stream,
+    ):
+        for at in range(len(log_probs)):
+            words = sentences.words[sentences.start[at] : sentences.start[at + 1]].tolist()
+            log_weight, tree = best_tree(chart, probs, words, chains)
+            before = f"{log_weight:.6f}\t{log_probs[at]:.6f}\t" if options.probabilities else ""
+            stream.write(before + (format_tree(grammar, tree) if tree else "") + "\n")
+            rules.extend(tree)
+            start.append(len(rules))
+            advance(1, "")
+    failed = int(np.count_nonzero(log_probs == -np.inf))
+    if failed:
+        console.warn(f"{failed} of {len(log_probs)} sentences have no tree")
+    if gold is not None:
+        trees = Trees(np.array(start, np.int64), np.array(rules, np.int32))
+        brackets = brackets_of(grammar, trees, options.brackets)
+        # Sentences without a tree have no brackets, but words all the same.
+        found = score(brackets._replace(lengths=np.diff(sentences.start)), gold)
+        console.say(f"precision {found.precision:.4f}, recall {found.recall:.4f}, F1 {found.f1:.4f}")
