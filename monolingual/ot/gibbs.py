@@ -31,6 +31,7 @@ from scfg_sampler.errors import InputError, SettingsError
 __all__ = ["OtInfo", "OtSettings", "OtState", "initial_state", "make_posterior", "ot_kernel"]
 
 _PILOT_ROUNDS = 3
+_SHORTEST_PILOT = 8
 _MOST_SETS = 24  # Dominated sets that are shifted, besides the single constraints.
 
 
@@ -255,6 +256,11 @@ def _check(settings: OtSettings, constraints: int) -> None:
         raise SettingsError(f"--variance-shape is {settings.variance_shape:g}; it must be above 1")
     if settings.shifts < -1:
         raise SettingsError(f"--shifts is {settings.shifts}; it must be 0 or more, or -1 for all")
+    for name in ("collapsed", "pilot"):
+        if getattr(settings, name) < 0:
+            raise SettingsError(f"--{name} is {getattr(settings, name)}; it must be at least 0")
+    if 0 < settings.pilot < _SHORTEST_PILOT:
+        raise SettingsError(f"--pilot is {settings.pilot}; it must be 0 or at least {_SHORTEST_PILOT}")
     for constraint, (centre, deviation) in settings.priors.items():
         assert 0 <= constraint < constraints
         if not (math.isfinite(centre) and 0.0 < deviation < math.inf):

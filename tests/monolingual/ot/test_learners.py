@@ -1,0 +1,204 @@
+"""Maximum likelihood, maximum entropy, noisy Harmonic Grammar, the Gradual Learning Algorithm, comparison.
+
+Figures named after tables are those of Lin (2005).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+
+from monolingual.ot.comparison import criteria
+from monolingual.ot.exact import maximise, winning_probs
+from monolingual.ot.gla import RULES, GlaSettings, learn
+from monolingual.ot.grammar import Grammar, aligned, correlation, log_likelihood, predict
+from monolingual.ot.harmonic import fit_maxent, maxent_probs, noisy_probs, separation
+from scfg_sampler.errors import InputError, SettingsError
+from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, tableaux, two_constraints
+
+UNSEEN = tableaux("A", ("x", "a", 0, "0"), ("x", "b", 0, "1"))
+
+
+def test_maximum_likelihood_fits_ilokano_exactly(rng):
+    found = maximise(rng, ILOKANO)
+    assert_allclose(winning_probs(ILOKANO, found.mean), 1 / 3, atol=1e-7)
+    assert_allclose(found.mean.sum(), 0.0, atol=1e-12)
+    assert found.dominated == []
+    assert found.at_bound == ()
+
+
+def test_maximum_likelihood_of_two_constraints_is_a_quantile(rng):
+    found = maximise(rng, two_constraints(7, 3), noise=2.0)
+    assert_allclose(found.mean[0] - found.mean[1], 2.0 * math.sqrt(2) * special.ndtri(0.7), atol=1e-6)
+
+
+def test_spanish_has_no_finite_maximum_and_95_50_95_within_the_bound(rng):
+    """Table 7, column Gibbs, which is that of the best grammar: nineteen of twenty against M."""
+    found = maximise(rng, SPANISH)
+    assert found.dominated == [frozenset({2, 3})]
+    assert_allclose(winning_probs(SPANISH, found.mean)[::2], [0.95, 0.5, 0.95], atol=1e-3)
+
+
+def test_wrong_maximisation_is_refused(rng):
+    for options in ({"noise": 0.0}, {"bound": 0.0}, {"starts": 0}):
+        with pytest.raises(SettingsError, match="must be above 0"):
+            maximise(rng, SPANISH, **options)
+    with pytest.raises(InputError, match="the data say nothing"):
+        maximise(rng, UNSEEN)
+
+
+def test_maxent_rows_of_table_8():
+    assert_allclose(maxent_probs(SPANISH, fit_maxent(SPANISH).weight)[::2], [1.0, 0.5, 0.9], atol=1e-4)
+    smoothed = maxent_probs(SPANISH, fit_maxent(SPANISH, prior_variance=10.0).weight)
+    assert_allclose(100 * smoothed[::2], [97.5, 48.8, 91.4], atol=0.051)
+
+
+def test_maxent_optimum_has_no_gradient(rng):
+    found = fit_maxent(TABLE_2, prior_variance=3.0)
+
+    def objective(weight):
+        return TABLE_2.frequency @ np.log(maxent_probs(TABLE_2, weight)) - weight @ weight / 6.0
+
+    for step in 1e-4 * rng.standard_normal((20, 5)):
+        assert objective(found.weight + step) < objective(found.weight) + 1e-9
+
+
+def test_separation_is_found_and_says_which_candidate_vanishes():
+    found = separation(SPANISH)
+    assert found.direction.tolist() == [0, 0, -1, -1]
+    assert [SPANISH.outputs[c] for c in found.candidates] == ["ubasita"]
+    assert fit_maxent(ILOKANO).separation.candidates == ()
+    assert not separation(two_constraints(9, 1)).direction.any()
+    assert separation(two_constraints(9, 0)).candidates == (1,)
+
+
+def test_weights_may_be_kept_from_falling_below_zero():
+    found = fit_maxent(SPANISH, non_negative=True)
+    assert found.weight.min() >= 0.0
+    assert not found.separation.direction.any()
+
+
+def test_wrong_maxent_is_refused():
+    with pytest.raises(SettingsError, match="--prior-variance is 0"):
+        fit_maxent(SPANISH, prior_variance=0.0)
+    with pytest.raises(InputError, match="nothing to learn from"):
+        fit_maxent(UNSEEN)
+
+
+def test_noisy_harmonic_grammar_of_two_candidates_is_a_normal_distribution_function():
+    probs = noisy_probs(two_constraints(1, 1), np.array([1.0, 0.5]), np.array([2.0, 1.0]))
+    assert_allclose(probs, special.ndtr(np.array([0.5, -0.5]) / math.sqrt(5)), rtol=1e-12)
+
+
+def test_noisy_harmonic_grammar_of_more_agrees_with_that_of_two():
+    """A third candidate that never wins changes nothing; 0.005 is over four deviations of 200,000 draws."""
+    example = tableaux("A B C", ("x", "a", 1, "010"), ("x", "b", 1, "100"), ("x", "c", 0, "019"))
+    weight, noise = np.array([1.0, 0.5, 50.0]), np.ones(3)
+    probs = noisy_probs(example, weight, noise)
+    assert_allclose(probs[:2], special.ndtr(np.array([0.5, -0.5]) / math.sqrt(2)), atol=0.005)
+    assert probs[2] == 0.0
+
+
+def test_gla_underrates_marEsito_in_most_seeds():
+    """The bias of table 7: 38 % and 45 %, where a grammar with 50 % exists."""
+    values = learn(SPANISH, GlaSettings(trials=40_000), seeds=40)
+    share = np.array([winning_probs(SPANISH, row, 2.0)[2] for row in values])
+    assert np.mean(share < 0.5) > 0.8
+    assert 0.44 < share.mean() < 0.49
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("is_harmonic", [False, True])
+def test_every_rule_learns_a_categorical_language(rule, is_harmonic):
+    example = tableaux(
+        "A B C", ("x", "a", 1, "010"), ("x", "b", 0, "100"), ("y", "c", 1, "001"), ("y", "d", 0, "010")
+    )
+    settings = GlaSettings(rule, is_harmonic, trials=20_000, start=10.0)
+    values = learn(example, settings, seeds=2)
+    model = "noisy-hg" if is_harmonic else "stochastic-ot"
+    for row in values:
+        probs = predict(Grammar(model, example.constraints, row, np.full(3, 2.0)), example)
+        assert np.all(probs[[0, 2]] > 0.99)
+
+
+def test_rules_promote_and_demote_as_they_say():
+    """One error of one learner, whose values tell it apart."""
+    example = tableaux("A B C D", ("x", "a", 1, "0011"), ("x", "b", 0, "1100"))
+    expected = {
+        "symmetric": [1, 1, -1, -1],
+        "weighted": [0.5, 0.5, -0.5, -0.5],
+        "demotion": [0, 0, -1, -1],
+    }
+    for rule, change in expected.items():
+        for seed in range(20):  # Until the learner errs.
+            moved = (
+                learn(example, GlaSettings(rule, trials=1, stages=1, plasticity=(1.0, 1.0)), seed=seed) - 100
+            )
+            if moved.any():
+                assert moved[0].tolist() == change
+                break
+        else:
+            pytest.fail("no error in twenty seeds")
+
+
+def test_symmetric_rule_keeps_the_sum_of_balanced_constraints():
+    values = learn(two_constraints(3, 1), GlaSettings(trials=1000))
+    assert_allclose(values.sum(), 200.0, atol=1e-9)
+
+
+def test_same_seed_learns_the_same_and_others_differ():
+    first, second, third = (learn(SPANISH, GlaSettings(trials=500), seed=s) for s in (1, 1, 2))
+    assert first.tolist() == second.tolist() != third.tolist()
+
+
+@pytest.mark.parametrize(
+    ("settings", "seeds", "complaint"),
+    [
+        (GlaSettings(rule="frob"), 1, "--rule is 'frob'; choose from symmetric"),
+        (GlaSettings(trials=0), 1, "--trials is 0"),
+        (GlaSettings(), 0, "--seeds is 0"),
+        (GlaSettings(trials=3), 1, "--stages is 4, more than the 3 --trials"),
+        (GlaSettings(plasticity=(1.0, 0.0)), 1, "--plasticity is 1:0; both must be above 0"),
+        (GlaSettings(noise=(0.0, 1.0)), 1, "--noise is 0:1; both must be above 0"),
+    ],
+)
+def test_wrong_learners_are_refused(settings, seeds, complaint):
+    with pytest.raises(SettingsError, match=complaint):
+        learn(SPANISH, settings, seeds=seeds)
+
+
+def test_grammars_are_matched_by_name():
+    grammar = Grammar("stochastic-ot", ("B", "A"), np.array([2.0, 1.0]), np.array([0.2, 0.1]))
+    found = aligned(grammar, two_constraints(1, 1))
+    assert found.value.tolist() == [1.0, 2.0]
+    assert found.deviation.tolist() == [0.1, 0.2]
+    with pytest.raises(InputError, match="the tableaux have the constraint 'COMPLEX'"):
+        aligned(grammar, ILOKANO)
+
+
+def test_likelihood_and_correlation():
+    probs = np.array([0.95, 0.05, 0.5, 0.5, 0.95, 0.05])
+    assert_allclose(log_likelihood(SPANISH, probs), 19 * np.log(0.95) + 10 * np.log(0.5) + np.log(0.05))
+    assert log_likelihood(SPANISH, np.array([1.0, 0, 1, 0, 1, 0])) == -math.inf
+    assert_allclose(correlation(SPANISH, np.array([1, 0, 0.5, 0.5, 0.9, 0.1])), 1.0)
+    assert math.isnan(correlation(ILOKANO, np.full(3, 1 / 3)))
+
+
+def test_criteria_of_one_draw_are_minus_twice_its_likelihood(rng):
+    probs = np.array([[0.95, 0.05, 0.5, 0.5, 0.95, 0.05]])
+    assert_allclose(criteria(SPANISH, probs), -2 * log_likelihood(SPANISH, probs[0]))
+    assert criteria(SPANISH, np.array([[1.0, 0, 1, 0, 1, 0]])) == (math.inf, math.inf)
+
+
+def test_leave_one_out_is_that_of_refitted_posteriors():
+    """Two constraints with a uniform grid of probabilities: leaving a token out has a closed form."""
+    points = (np.arange(4000) + 0.5) / 4000
+    weight = points**6 * (1 - points) ** 2
+    draws = np.repeat(points, np.round(weight / weight.sum() * 400_000).astype(int))
+    _, loo = criteria(two_constraints(6, 2), np.stack([draws, 1 - draws], 1))
+    # A beta(1, 1) prior: predicting one of 6 from the other 5 and 2, and one of 2 from 6 and 1.
+    assert_allclose(loo, -2 * (6 * np.log(6 / 9) + 2 * np.log(2 / 9)), rtol=2e-3)

@@ -1,0 +1,98 @@
+"""Exact winning probabilities against counted rankings, closed forms and simulated evaluations."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import special
+
+from monolingual.ot.exact import OrderingModel, winning_probs
+from monolingual.ot.tableaux import Row, build_tableaux
+from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, tableaux, two_constraints
+from tests.statistics import FALSE_ALARM, chi_square_tail
+
+
+def random_tableaux(rng, candidates=5, constraints=4):
+    rows = [
+        Row(2, "x", str(c), 1.0, tuple(rng.integers(0, 3, constraints).tolist())) for c in range(candidates)
+    ]
+    return build_tableaux("random", [f"C{i}" for i in range(constraints)], rows)
+
+
+def winners(example, values):
+    """How often each candidate wins under rows of values, ties shared: evaluation as it is defined."""
+    share = np.zeros(len(example.outputs))
+    for row in values:
+        order = np.argsort(-row)
+        for index in range(len(example.inputs)):
+            left = list(example.candidates(index))
+            for constraint in order:
+                least = min(example.violations[c, constraint] for c in left)
+                left = [c for c in left if example.violations[c, constraint] == least]
+            share[left] += 1.0 / len(left)
+    return share
+
+
+def test_equal_means_make_all_rankings_equally_probable(rng):
+    for _ in range(20):
+        example = random_tableaux(rng)
+        rankings = np.array(list(itertools.permutations(range(4))), dtype=float)
+        expected = winners(example, rankings) / math.factorial(4)
+        assert_allclose(winning_probs(example, np.full(4, 1.3), 0.7), expected, atol=1e-12)
+
+
+def test_two_constraints_follow_the_normal_distribution():
+    for difference in (-11.0, -1.0, 0.0, 0.4, 3.0):
+        probs = winning_probs(two_constraints(1, 1), np.array([difference, 0.0]), np.array([1.0, 2.0]))
+        expected = special.ndtr(np.array([1, -1]) * difference / math.sqrt(5))
+        assert_allclose(probs, expected, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("example", [TABLE_2, ILOKANO, SPANISH])
+def test_probabilities_of_an_input_sum_to_one(rng, example):
+    for _ in range(10):
+        size = len(example.constraints)
+        probs = winning_probs(example, rng.normal(0, 3, size), rng.uniform(0.3, 3, size))
+        totals = np.bincount(example.input_of(), probs)
+        assert_allclose(totals, 1.0, atol=1e-11)
+
+
+def test_random_tableaux_agree_with_simulated_evaluations(rng):
+    """Forty comparisons; each raises a false alarm with probability 1e-8."""
+    for _ in range(10):
+        example = random_tableaux(rng)
+        mean, deviation = rng.normal(0, 1, 4), rng.uniform(0.5, 2, 4)
+        probs = winning_probs(example, mean, deviation)
+        assert_allclose(probs.sum(), 1.0, atol=1e-11)
+        counts = winners(example, mean + deviation * rng.standard_normal((1500, 4)))
+        assert chi_square_tail(counts, 1500 * probs / probs.sum()) > FALSE_ALARM
+
+
+def test_forgotten_factor_is_noticed():
+    """Planted fault: constraints that are left behind taken to be free."""
+    example = tableaux("A B C", ("x", "a", 1, "001"), ("x", "b", 1, "110"))
+    mean = np.zeros(3)
+    right = winning_probs(example, mean)[0]
+    wrong = 1.0 - (1.0 - special.ndtr(0.0)) ** 2  # P(A > C or B > C) as if these were independent
+    assert_allclose(right, 2 / 3, atol=1e-12)
+    assert abs(right - wrong) > 0.08
+
+
+@pytest.mark.parametrize("example", [TABLE_2, ILOKANO, SPANISH])
+def test_gradient_agrees_with_differences(rng, example):
+    size = len(example.constraints)
+    model, deviation = OrderingModel(example), np.full(size, 1.2)
+    mean = rng.normal(0, 1, size)
+    _, gradient = model.gradient(mean, deviation)
+    for i, step in enumerate(1e-5 * np.eye(size)):
+        difference = model.probs(mean + step, deviation) - model.probs(mean - step, deviation)
+        assert_allclose(gradient[:, i], difference / 2e-5, atol=1e-8)
+
+
+def test_candidates_with_the_same_violations_share():
+    example = tableaux("A B", ("x", "a", 1, "01"), ("x", "a2", 0, "01"), ("x", "b", 1, "10"))
+    assert_allclose(winning_probs(example, np.zeros(2)), [0.25, 0.25, 0.5], atol=1e-12)
