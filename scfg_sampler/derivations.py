@@ -127,7 +127,7 @@ def _spell_rules(
 ):
     """Spell the rules of a derivation in preorder; which rule each hangs below; how many."""
     fill_forest(forest, work, corpus, sentence)
-    size = decode(forest, work, trees, start)
+    size = decode(forest, work, trees, start, 0)
     # Spelling uses the other lists, but not this one.
     listed = work.lists[BELOW, :size].copy()
     number = np.full(forest.spans.shape[0], -1, np.int32)

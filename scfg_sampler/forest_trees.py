@@ -41,12 +41,17 @@ from scfg_sampler.core.fragment import (
 )
 from scfg_sampler.core.fragment_tree import CUT, EDGE, NUM_TAILS, ORDER, TAIL_START
 from scfg_sampler.core.jit import borrowing, inlined
-from scfg_sampler.forest import FREE_TAIL, MAX_CUT_SPAN, SIZE, SentenceForest
+from scfg_sampler.forest import FREE_TAIL, MAX_CUT_SPAN, SIZE, SentenceForest, fill_forest
 
 __all__ = ["SentenceForest"]
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+
+
+@fragment_tree.open_sentence.register(SentenceForest)
+def _open_sentence(forest, work, data, sentence):
+    return fill_forest(forest, work, data, sentence)
 
 
 @fragment_tree.root.register(SentenceForest)

@@ -23,7 +23,8 @@ import numpy as np
 
 from scfg_sampler.core.fragment import COUNTS, num_first, num_second, num_slots, scope
 from scfg_sampler.core.fragment_tree import describe
-from scfg_sampler.core.restaurant import Restaurants, log_joint
+from scfg_sampler.core.restaurant import Restaurants
+from scfg_sampler.core.restaurant_density import log_joint
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.filters import source_scope
 from scfg_sampler.rule_counts import RuleCounts
@@ -35,6 +36,7 @@ __all__ = [
     "log_predictive_of_counts",
     "new_rule_model",
     "rules_log_joint",
+    "set_mean_length",
 ]
 
 MODELS = ("pitman-yor", "dirichlet")
@@ -96,13 +98,27 @@ def new_rule_model(
     dirichlet = model == "dirichlet"
     if dirichlet and min(source_vocabulary, target_vocabulary) < 1:
         raise SettingsError("--source-vocabulary and --target-vocabulary must be at least 1")
-    log_length = np.zeros(longest + 1)
-    if not dirichlet:
-        for length in range(longest + 1):
-            log_length[length] = length * math.log(mean_length) - mean_length - math.lgamma(length + 1)
     kind = _DIRICHLET if dirichlet else BASES.index(base)
     sizes = [-math.log(source_vocabulary), -math.log(target_vocabulary)] if dirichlet else [0.0, 0.0]
-    return RuleModel(np.array([kind], np.int64), log_length, np.exp(log_length), np.array(sizes))
+    made = RuleModel(np.array([kind], np.int64), np.zeros(longest + 1), np.ones(longest + 1), np.array(sizes))
+    if not dirichlet:
+        set_mean_length(made, mean_length)
+    return made
+
+
+def set_mean_length(model: RuleModel, mean_length: float) -> None:
+    """Give a `pitman-yor` model another λ.
+
+    Parameters
+    ----------
+    model : RuleModel
+        Changed in place.
+    mean_length : float
+        Above 0.
+    """
+    for length in range(len(model.log_length)):
+        model.log_length[length] = length * math.log(mean_length) - mean_length - math.lgamma(length + 1)
+    np.exp(model.log_length, out=model.length_prob)
 
 
 @describe.register(RuleModel)

@@ -37,7 +37,8 @@ from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.lexical import estimate, write_lexical
 from scfg_sampler.rule_table import RuleTable, write_rule_table
 from scfg_sampler.rule_text import signature
-from scfg_sampler.sampler import Learner, LearnerSettings, LearnerState, SweepInfo
+from scfg_sampler.sampler import Learner, LearnerState, SweepInfo
+from scfg_sampler.settings import LearnerSettings
 
 __all__ = ["RunSettings", "read_run", "resume_run", "signature_fields", "start_run"]
 
@@ -74,6 +75,7 @@ def start_run(
     settings: LearnerSettings,
     run: RunSettings,
     *,
+    stream: int = 0,
     overwrite: bool = False,
     check: bool = False,
     advance: Callable[[int, str], Any] = lambda steps, note: None,
@@ -87,6 +89,8 @@ def start_run(
         The run directory; made if need be.
     settings : LearnerSettings
     run : RunSettings
+    stream : int
+        Which of the random streams of the seed; chains that differ in nothing else are independent.
     overwrite : bool
         Whether an older run in the directory may be replaced.
     check : bool
@@ -110,7 +114,7 @@ def start_run(
     chain = _Chain(directory, paths, settings, run)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / CHECKPOINT).unlink(missing_ok=True)
-    rng = np.random.default_rng(np.random.SeedSequence(run.seed).spawn(1)[0])
+    rng = np.random.default_rng(np.random.SeedSequence(run.seed).spawn(stream + 1)[stream])
     state = chain.learner.initialise(rng)
     chain.start_collecting()
     chain.average_if_due(0, state)
@@ -150,6 +154,7 @@ def resume_run(
     if iterations is not None:
         run = run._replace(iterations=iterations)
     settings = LearnerSettings(**record["settings"])
+    settings = settings._replace(learned=tuple(settings.learned))
     chain = _Chain(directory, record["corpus"]["files"], settings, run)
     checkpoint = load_checkpoint(
         directory / CHECKPOINT, _RunState, settings=chain.checked_settings(), corpus=chain.digests
@@ -210,6 +215,19 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
         fields.append(("density_factor", "no"))
     if settings["order"] != "depth-first":
         fields.append(("order", settings["order"]))
+    if settings["operator"] != "top-down":
+        fields.append(("operator", settings["operator"]))
+    if settings["learned"]:
+        fields.append(("learned", ",".join(settings["learned"])))
+    if settings["divide_by_trees"]:
+        fields.append(("divide_by_trees", "yes"))
+    if settings["type_moves"]:
+        fields.append(("type_moves", settings["type_moves"]))
+    if settings["anneal_sweeps"]:
+        anneal = f"{settings['anneal_start']:g}:{settings['anneal_end']:g}:{settings['anneal_sweeps']}"
+        fields.append(("anneal", anneal))
+    if settings["threads"] > 1:
+        fields.append(("threads", settings["threads"]))
     return [*fields, ("sweeps", record["sweeps"]), ("seed", run["seed"])]
 
 
@@ -232,7 +250,8 @@ class _Chain:
     def checked_settings(self) -> dict:
         """What a resumed run must agree with."""
         run = self.run._asdict()
-        return {**self.settings._asdict(), **{name: run[name] for name in ("burn_in", "seed", "marginals")}}
+        settings = {**self.settings._asdict(), "learned": list(self.settings.learned)}
+        return {**settings, **{name: run[name] for name in ("burn_in", "seed", "marginals")}}
 
     def start_collecting(self) -> None:
         if self.run.marginals:
@@ -319,7 +338,9 @@ class _Chain:
         columns: list[tuple[str, Callable[[Sweep], float]]] = [
             (name, operator.attrgetter(f"info.{name}")) for name in names
         ]
-        return [*columns, ("seconds", lambda sweep: round(self._seconds, 3))]
+        columns.append(("seconds", lambda sweep: round(self._seconds, 3)))
+        more = ["acceptance", "discount", "strength", "mean_length", "evaluations"]
+        return columns + [(name, operator.attrgetter(f"info.{name}")) for name in more]
 
     def _packed(self, state: LearnerState) -> _RunState:
         marginals = self.learner.marginals

@@ -10,68 +10,60 @@ a sentence (Lemma 3 of Chung et al. 2014), so every sentence keeps its place in 
 
 from __future__ import annotations
 
+import itertools
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.collector import Collector, new_collector, roomier
-from scfg_sampler.core.fragment import LONGEST_STRING
 from scfg_sampler.core.fragment_tree import (
+    ACCEPTED,
     CUTS_CHANGED,
+    DIVIDE_BY_TREES,
     EDGES_CHANGED,
     EVALUATIONS,
     IGNORE_DENSITY,
+    PROPOSED,
     Workspace,
     new_workspace,
 )
-from scfg_sampler.core.kernel import Kernel
-from scfg_sampler.core.restaurant import LIVE, Restaurants, grown, new_restaurants
+from scfg_sampler.core.kernel import Kernel, copy_state
+from scfg_sampler.core.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
+from scfg_sampler.core.shards import merged
 from scfg_sampler.corpus import ParallelCorpus
-from scfg_sampler.errors import SettingsError
 from scfg_sampler.forest import (
     CorpusArrays,
     SentenceForest,
     new_sentence_forest,
     plain_corpus_arrays,
 )
+from scfg_sampler.hyperparameters import log_prior, resample_hyperparameters
 from scfg_sampler.rule_counts import RuleCounts
-from scfg_sampler.rule_model import log_predictive_of_counts, new_rule_model, rules_log_joint
+from scfg_sampler.rule_model import (
+    log_predictive_of_counts,
+    new_rule_model,
+    rules_log_joint,
+    set_mean_length,
+)
+from scfg_sampler.settings import LearnerSettings, check_settings, level, temperature
 from scfg_sampler.sweep import (
     collect_sentences,
     collector_fits,
     count_nodes,
     draw_trees,
-    is_full,
     most_insertions,
+    propose_sentences,
     seat_trees,
     sentence_size,
+    sum_internal_trees,
     sweep_sentences,
 )
+from scfg_sampler.type_sweep import resample_types
 
 __all__ = ["Learner", "LearnerSettings", "LearnerState", "SweepInfo"]
 
 NO_LIMIT = np.iinfo(np.int32).max
-
-
-class LearnerSettings(NamedTuple):
-    """What determines a chain, besides corpus and seed. Defaults are the paper's, but for the schedule."""
-
-    model: str = "pitman-yor"
-    base: str = "poisson"
-    tables: str = "estimated"
-    discount: float = 0.5
-    strength: float = 5.0
-    mean_length: float = 2.0
-    source_vocabulary: int = 0
-    """V_f of the `dirichlet` model; 0 for the corpus's own."""
-    target_vocabulary: int = 0
-    schedule: str = "full"
-    sweeps_per_level: int = 10
-    max_cut_span: int = 7
-    max_length: int = 250
-    """Pairs with a longer sentence are skipped."""
-    order: str = "depth-first"
-    density_factor: bool = True
 
 
 class LearnerState(NamedTuple):
@@ -80,6 +72,8 @@ class LearnerState(NamedTuple):
     trees: np.ndarray
     """uint16: per node of a derivation in preorder, edge label × 2 + cut bit."""
     restaurants: Restaurants
+    mean_length: np.ndarray
+    """float64 (1,): λ."""
     sweep: int
     """Sweeps done."""
 
@@ -99,6 +93,11 @@ class SweepInfo(NamedTuple):
     """Tables of all restaurants together."""
     edges_changed: int
     cuts_changed: int
+    acceptance: float
+    """Share of the proposed moves that were accepted; 1 where none can be turned down."""
+    discount: float
+    strength: float
+    mean_length: float
     evaluations: int
     """Rule probabilities computed."""
 
@@ -126,7 +125,7 @@ class Learner:
     """
 
     def __init__(self, corpus: ParallelCorpus, settings: LearnerSettings):
-        _check_settings(settings)
+        check_settings(settings)
         lengths = np.diff(corpus.source_start), np.diff(corpus.target_start)
         longer = np.maximum(*lengths)
         fits = longer <= settings.max_length
@@ -136,10 +135,8 @@ class Learner:
         self._longest = longest
         self._most_links = int(np.diff(corpus.link_start).max(initial=0))
         self._arrays = _corpus_arrays(corpus, settings)
-        self._forest = new_sentence_forest(*longest, settings.max_cut_span)
-        num_nodes = (max(longest) + 1) ** 2
-        self._work = new_workspace(num_nodes, 3 * num_nodes + 16, num_nodes + 16)
-        self._work.counters[IGNORE_DENSITY] = not settings.density_factor
+        self._scratch = [self._new_scratch() for _ in range(settings.threads)]
+        self._forest, self._work = self._scratch[0]
         self.tree_start = np.zeros(corpus.num_sentences + 1, np.int64)
         count_nodes(self._forest, self._work, self._arrays, self.tree_start)
         self.skipped = {
@@ -154,6 +151,8 @@ class Learner:
             source_vocabulary=settings.source_vocabulary or len(corpus.source_vocabulary),
             target_vocabulary=settings.target_vocabulary or len(corpus.target_vocabulary),
         )
+        self._mean_length = settings.mean_length
+        self._parameters = settings.discount if settings.model == "pitman-yor" else 0.0, settings.strength
         self.collector: Collector | None = None
         """Where rule counts of every sweep are added while it is not None."""
         self.marginals: np.ndarray | None = None
@@ -219,7 +218,7 @@ class Learner:
         )
         sentence = 0
         while sentence < self._corpus.num_sentences:
-            restaurants = self._with_room(restaurants, sentence)
+            restaurants = self._with_room_for(restaurants, sentence)
             sentence = seat_trees(
                 rng,
                 self._forest,
@@ -231,7 +230,7 @@ class Learner:
                 trees,
                 sentence,
             )
-        return LearnerState(trees, restaurants, 0)
+        return LearnerState(trees, restaurants, np.array([settings.mean_length]), 0)
 
     def step(self, rng: np.random.Generator, state: LearnerState) -> tuple[LearnerState, SweepInfo]:
         """One sweep over the corpus.
@@ -242,57 +241,122 @@ class Learner:
         state : LearnerState
             Changed in place.
         """
-        level = self.level(state.sweep)
-        restaurants = state.restaurants
-        self._work.counters[[EDGES_CHANGED, CUTS_CHANGED, EVALUATIONS]] = 0
-        if self.collector is not None:
-            self.collector.states[0] += 1
-        sentence = 0
-        while sentence < self._corpus.num_sentences:
-            restaurants = self._with_room(restaurants, sentence)
-            if self.collector is not None:
-                self.collector = self._roomy(self.collector, sentence)
-            sentence = sweep_sentences(
-                rng,
-                self._forest,
-                self.model,
-                restaurants,
-                self._work,
-                self._arrays,
-                self.tree_start,
-                state.trees,
-                sentence,
-                level or NO_LIMIT,
-                self.settings.order == "breadth-first",
-                self.collector or _NO_COLLECTOR,
-                self.collector is not None,
-                _NO_MARGINALS if self.marginals is None else self.marginals,
-                self._node_start,
+        settings = self.settings
+        self._set_mean_length(float(state.mean_length[0]))
+        heat = temperature(settings, state.sweep)
+        highest = level(settings, state.sweep)
+        for _, work in self._scratch:
+            work.counters[list(_REPORTED)] = 0
+            work.inverse_temperature[0] = 1.0 / heat
+        restaurants = self._sweep(rng, state, highest)
+        if settings.type_moves > 0 and (state.sweep + 1) % settings.type_moves == 0:
+            restaurants = self.resample_types(rng, restaurants, state.trees)
+        if settings.learned:
+            resample_hyperparameters(rng, settings.learned, self.model, restaurants, state.mean_length)
+        state = LearnerState(state.trees, restaurants, state.mean_length, state.sweep + 1)
+        if self.collector is not None or self.marginals is not None:
+            self.collector = self._collect(state, self.collector, self.marginals)
+        return state, self._info(state, highest, heat)
+
+    def resample_types(
+        self, rng: np.random.Generator, restaurants: Restaurants, trees: np.ndarray
+    ) -> Restaurants:
+        """The restaurants after the cuts of all sites of a type, type by type, have been resampled together.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        restaurants : Restaurants
+            Changed in place, or replaced by larger ones.
+        trees : uint16 array
+            As in `LearnerState`; changed in place.
+        """
+        scratch = self._forest, self.model, restaurants, self._work, self._arrays, self.tree_start, trees
+        return resample_types(rng, *scratch, _with_room)
+
+    def _sweep(self, rng: np.random.Generator, state: LearnerState, highest: int) -> Restaurants:
+        """The restaurants after every sentence has been visited."""
+        num_shards = len(self._scratch)
+        num_sentences = self._corpus.num_sentences
+        if num_shards == 1:
+            return self._sweep_shard(rng, 0, (0, num_sentences), state.restaurants, state.trees, highest)
+        ends = np.linspace(0, self.tree_start[-1], num_shards + 1)
+        borders = np.searchsorted(self.tree_start, ends[1:-1]).tolist()
+        ranges = list(itertools.pairwise([0, *borders, num_sentences]))
+        streams = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=num_shards)]
+        copies = [copy_state(state.restaurants) for _ in range(num_shards)]
+
+        def sweep_shard(shard: int) -> Restaurants:
+            return self._sweep_shard(
+                streams[shard], shard, ranges[shard], copies[shard], state.trees, highest
             )
-        counters = self._work.counters
-        info = SweepInfo(
-            log_joint=rules_log_joint(self.model, restaurants),
-            level=level,
-            temperature=1.0,
+
+        with ThreadPoolExecutor(num_shards) as pool:
+            shards = list(pool.map(sweep_shard, range(num_shards)))
+        return merged(rng, state.restaurants, shards)
+
+    def _sweep_shard(
+        self,
+        rng: np.random.Generator,
+        shard: int,
+        sentences: tuple[int, int],
+        restaurants: Restaurants,
+        trees: np.ndarray,
+        highest: int,
+    ) -> Restaurants:
+        settings = self.settings
+        forest, work = self._scratch[shard]
+        first, stop = sentences
+        while first < stop:
+            restaurants = self._with_room_for(restaurants, first)
+            chain = (rng, forest, self.model, restaurants, work, self._arrays, self.tree_start, trees)
+            if settings.operator == "rejection":
+                first = propose_sentences(*chain, first, stop)
+            else:
+                breadth_first = settings.order == "breadth-first"
+                first = sweep_sentences(*chain, first, stop, highest or NO_LIMIT, breadth_first)
+        return restaurants
+
+    def _info(self, state: LearnerState, highest: int, heat: float) -> SweepInfo:
+        restaurants = state.restaurants
+        counters = np.sum([work.counters for _, work in self._scratch], axis=0)
+        self._parameters = float(restaurants.discount[0]), float(restaurants.strength[0])
+        return SweepInfo(
+            log_joint=self._log_joint(state),
+            level=highest,
+            temperature=heat,
             rules=int(restaurants.stratum_customers.sum()),
             types=int(restaurants.totals[LIVE]),
             tables=float(restaurants.stratum_tables.sum()) / 2**32,
             edges_changed=int(counters[EDGES_CHANGED]),
             cuts_changed=int(counters[CUTS_CHANGED]),
+            acceptance=float(counters[ACCEPTED] / counters[PROPOSED]) if counters[PROPOSED] else 1.0,
+            discount=self._parameters[0],
+            strength=self._parameters[1],
+            mean_length=float(state.mean_length[0]),
             evaluations=int(counters[EVALUATIONS]),
         )
-        return LearnerState(state.trees, restaurants, state.sweep + 1), info
 
-    def level(self, sweep: int) -> int:
-        """The highest level that sweep number `sweep` (from 0) samples; 0 for all.
+    def _log_joint(self, state: LearnerState) -> float:
+        restaurants = state.restaurants
+        parameters = restaurants.discount[0], restaurants.strength[0], state.mean_length[0]
+        prior = log_prior(self.settings.learned, *map(float, parameters))
+        trees = self.log_internal_trees(state) if self.settings.divide_by_trees else 0.0
+        return rules_log_joint(self.model, restaurants) + prior - trees
+
+    def log_internal_trees(self, state: LearnerState) -> float:
+        """Σ ln of the numbers of trees inside the rules of all derivations.
 
         Parameters
         ----------
-        sweep : int
+        state : LearnerState
         """
-        if self.settings.schedule == "full":
-            return 0
-        return sweep // self.settings.sweeps_per_level + 1
+        return sum_internal_trees(self._forest, self._work, self._arrays, self.tree_start, state.trees)
+
+    def _set_mean_length(self, mean_length: float) -> None:
+        if mean_length != self._mean_length:
+            set_mean_length(self.model, mean_length)
+            self._mean_length = mean_length
 
     def log_joint(self, state: LearnerState) -> float:
         """ln P of derivations (and seating, where it is tracked), from scratch.
@@ -308,14 +372,17 @@ class Learner:
         AssertionError
             The restaurants do not seat just the rules of the derivations.
         """
+        self._set_mean_length(float(state.mean_length[0]))
         recount = self.seat(np.random.default_rng(0), state.trees.copy()).restaurants
         assert np.array_equal(_sorted_customers(recount), _sorted_customers(state.restaurants)), (
             "the restaurants do not hold the rules of the derivations"
         )
-        return rules_log_joint(self.model, state.restaurants)
+        return self._log_joint(state)
 
     def log_posterior(self, rules: RuleCounts) -> np.ndarray:
         """ln of the model's predictive probability of each rule, given counts; float64 (R,).
+
+        Hyperparameters that are learned are as the last sweep left them.
 
         Parameters
         ----------
@@ -327,8 +394,8 @@ class Learner:
             rules,
             self._arrays.source_weights,
             self._arrays.target_weights,
-            discount=self.settings.discount if self.settings.model == "pitman-yor" else 0.0,
-            strength=self.settings.strength,
+            discount=self._parameters[0],
+            strength=self._parameters[1],
         )
 
     def collect(self, state: LearnerState, collector: Collector | None = None) -> Collector:
@@ -341,14 +408,31 @@ class Learner:
         collector : Collector, optional
             Added to; a new one by default.
         """
-        if collector is None:
-            collector = self.new_collector()
-        collector.states[0] += 1
+        added = self._collect(state, self.new_collector() if collector is None else collector, None)
+        assert added is not None
+        return added
+
+    def _collect(
+        self, state: LearnerState, collector: Collector | None, marginals: np.ndarray | None
+    ) -> Collector | None:
+        """Add a state to rule counts, to marginals, or to both."""
+        if collector is not None:
+            collector.states[0] += 1
         sentence = 0
         while sentence < self._corpus.num_sentences:
-            collector = self._roomy(collector, sentence)
+            if collector is not None:
+                collector = self._roomy(collector, sentence)
             sentence = collect_sentences(
-                self._forest, self._work, self._arrays, self.tree_start, state.trees, sentence, collector
+                self._forest,
+                self._work,
+                self._arrays,
+                self.tree_start,
+                state.trees,
+                sentence,
+                collector or _NO_COLLECTOR,
+                collector is not None,
+                _NO_MARGINALS if marginals is None else marginals,
+                self._node_start,
             )
         return collector
 
@@ -356,36 +440,32 @@ class Learner:
         """An empty collector for this corpus."""
         return new_collector(*self._longest, self._most_links)
 
-    def _with_room(self, restaurants: Restaurants, sentence: int) -> Restaurants:
-        more = most_insertions(int(self.tree_start[sentence + 1] - self.tree_start[sentence]))
-        return grown(restaurants, more + 10_000) if is_full(restaurants, more) else restaurants
+    def _new_scratch(self) -> tuple[SentenceForest, Workspace]:
+        """The memory in which one thread lays out one sentence at a time."""
+        settings = self.settings
+        num_nodes = (max(self._longest) + 1) ** 2
+        work = new_workspace(num_nodes, 3 * num_nodes + 16, num_nodes + 16)
+        work.counters[IGNORE_DENSITY] = not settings.density_factor
+        work.counters[DIVIDE_BY_TREES] = settings.divide_by_trees
+        return new_sentence_forest(*self._longest, settings.max_cut_span), work
+
+    def _with_room_for(self, restaurants: Restaurants, sentence: int) -> Restaurants:
+        """Restaurants that have room for whatever visits of a sentence bring."""
+        size = int(self.tree_start[sentence + 1] - self.tree_start[sentence])
+        return _with_room(restaurants, most_insertions(size))
 
     def _roomy(self, collector: Collector, sentence: int) -> Collector:
         words, links = sentence_size(self._arrays, sentence)
         return collector if collector_fits(collector, words, links) else roomier(collector, words, links)
 
 
+_REPORTED = (EDGES_CHANGED, CUTS_CHANGED, EVALUATIONS, PROPOSED, ACCEPTED)
 _NO_COLLECTOR = new_collector(1, 1, 1)
 _NO_MARGINALS = np.zeros((0, 2), np.int64)
 
 
-def _check_settings(settings: LearnerSettings) -> None:
-    choices = {
-        "tables": ("estimated", "exact"),
-        "schedule": ("stratified", "full"),
-        "order": ("depth-first", "breadth-first"),
-    }
-    for name, legal in choices.items():
-        value = getattr(settings, name)
-        if value not in legal:
-            raise SettingsError(f"--{name} is {value}; choose one of {', '.join(legal)}")
-    if settings.sweeps_per_level < 1:
-        raise SettingsError(f"--sweeps-per-level is {settings.sweeps_per_level}; it must be at least 1")
-    if not 1 <= settings.max_length < LONGEST_STRING:
-        limits = f"from 1 to {LONGEST_STRING - 1}"
-        raise SettingsError(f"--max-length is {settings.max_length}; it must be {limits}")
-    if settings.max_cut_span < 0:
-        raise SettingsError(f"--max-cut-span is {settings.max_cut_span}; it must be 0 (no limit) or more")
+def _with_room(restaurants: Restaurants, more: int) -> Restaurants:
+    return grown(restaurants, more + 10_000) if is_full(restaurants, more) else restaurants
 
 
 def _corpus_arrays(corpus: ParallelCorpus, settings: LearnerSettings) -> CorpusArrays:

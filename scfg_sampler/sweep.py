@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from scfg_sampler.collector import collect_tree, collector_has_room
 from scfg_sampler.core import draws
+from scfg_sampler.core.fragment_rejection import resample_tree
 from scfg_sampler.core.fragment_sampler import find_rules, seat_tree, sweep_tree
 from scfg_sampler.core.fragment_tree import (
     BELOW,
@@ -21,6 +22,7 @@ from scfg_sampler.core.fragment_tree import (
     TAIL_START,
     decode,
     encode,
+    log_internal_trees,
     nth_edge,
     num_edges,
     root,
@@ -39,10 +41,11 @@ __all__ = [
     "collector_fits",
     "count_nodes",
     "draw_trees",
-    "is_full",
     "most_insertions",
+    "propose_sentences",
     "seat_trees",
     "sentence_size",
+    "sum_internal_trees",
     "sweep_sentences",
 ]
 
@@ -64,12 +67,6 @@ def collector_fits(collector, words, links):
 def most_insertions(num_nodes):
     """A bound on the rules that visits of all nodes of a tree can bring into the restaurants."""
     return 2 * num_nodes * num_nodes + 8
-
-
-@kernel
-def is_full(restaurants, more):
-    """Whether the restaurants must grow before `more` rules may come in."""
-    return is_nearly_full(restaurants, more)
 
 
 @kernel
@@ -144,49 +141,72 @@ def sweep_sentences(
     tree_start,
     trees,
     first,
+    stop,
     max_level,
     breadth_first,
-    collector,
-    collecting,
-    marginals,
-    node_start,
 ):
-    """Resample the sentences from `first` on; the first sentence there was no room for."""
+    """Resample the sentences first … stop − 1; the first sentence there was no room for."""
     forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
-    model, restaurants, collector = by_reference(model), by_reference(restaurants), by_reference(collector)
+    model, restaurants = by_reference(model), by_reference(restaurants)
     _forget_stamps(work)
-    for sentence in range(first, tree_start.shape[0] - 1):
+    for sentence in range(first, stop):
         size = tree_start[sentence + 1] - tree_start[sentence]
         if size == 0:
             continue
-        words, links = sentence_size(corpus, sentence)
         if is_nearly_full(restaurants, most_insertions(size)):
             return sentence
-        if collecting and not collector_has_room(collector, words, links):
-            return sentence
         fill_forest(forest, work, corpus, sentence)
-        decode(forest, work, trees, tree_start[sentence])
+        decode(forest, work, trees, tree_start[sentence], 0)
         find_rules(forest, model, restaurants, work, size)
         sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first)
         encode(forest, work, trees, tree_start[sentence])
-        if collecting:
-            collect_tree(collector, forest, work, corpus, sentence, size)
-        if marginals.shape[0] > 0:
-            _count_marginals(forest, work, size, marginals, node_start[sentence])
-    return tree_start.shape[0] - 1
-
-
-@borrowing
-def _count_marginals(forest, work, size, marginals, start):
-    for k in range(size):
-        node = work.lists[BELOW, k]
-        marginals[start + node, 0] += 1
-        marginals[start + node, 1] += work.nodes[node, CUT]
+    return stop
 
 
 @kernel
-def collect_sentences(forest, work, corpus, tree_start, trees, first, collector):
-    """Count the rules of the sentences from `first` on; the first sentence there was no room for."""
+def propose_sentences(rng, forest, model, restaurants, work, corpus, tree_start, trees, first, stop):
+    """As `sweep_sentences`, each tree proposed as a whole and accepted or not."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    model, restaurants = by_reference(model), by_reference(restaurants)
+    _forget_stamps(work)
+    for sentence in range(first, stop):
+        size = tree_start[sentence + 1] - tree_start[sentence]
+        if size == 0:
+            continue
+        if is_nearly_full(restaurants, most_insertions(size)):
+            return sentence
+        fill_forest(forest, work, corpus, sentence)
+        decode(forest, work, trees, tree_start[sentence], 0)
+        find_rules(forest, model, restaurants, work, size)
+        resample_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence], size)
+    return stop
+
+
+@kernel
+def sum_internal_trees(forest, work, corpus, tree_start, trees):
+    """Σ ln of the numbers of internal trees of all rules."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    total = 0.0
+    for sentence in range(tree_start.shape[0] - 1):
+        if tree_start[sentence + 1] == tree_start[sentence]:
+            continue
+        fill_forest(forest, work, corpus, sentence)
+        size = decode(forest, work, trees, tree_start[sentence], 0)
+        for k in range(size):
+            node = work.lists[BELOW, k]
+            if work.nodes[node, CUT] == 1:
+                total += log_internal_trees(forest, work, node)
+    return total
+
+
+@kernel
+def collect_sentences(
+    forest, work, corpus, tree_start, trees, first, collector, counting_rules, marginals, node_start
+):
+    """Count the rules of the sentences from `first` on; the first sentence there was no room for.
+
+    And count in `marginals`, if it has rows, which nodes are in the tree, and which are cut.
+    """
     forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
     collector = by_reference(collector)
     _forget_stamps(work)
@@ -194,11 +214,18 @@ def collect_sentences(forest, work, corpus, tree_start, trees, first, collector)
         if tree_start[sentence + 1] == tree_start[sentence]:
             continue
         words, links = sentence_size(corpus, sentence)
-        if not collector_has_room(collector, words, links):
+        if counting_rules and not collector_has_room(collector, words, links):
             return sentence
         fill_forest(forest, work, corpus, sentence)
-        size = decode(forest, work, trees, tree_start[sentence])
-        collect_tree(collector, forest, work, corpus, sentence, size)
+        size = decode(forest, work, trees, tree_start[sentence], 0)
+        if counting_rules:
+            collect_tree(collector, forest, work, corpus, sentence, size)
+        if marginals.shape[0] > 0:
+            start = node_start[sentence]
+            for k in range(size):
+                node = work.lists[BELOW, k]
+                marginals[start + node, 0] += 1
+                marginals[start + node, 1] += work.nodes[node, CUT]
     return tree_start.shape[0] - 1
 
 

@@ -5,11 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from pathlib import Path
 
 __all__ = ["add_parser", "run"]
 
-SCALARS = ("log_joint", "rules", "types", "tables", "edges_changed", "cuts_changed")
+SCALARS = (
+    "log_joint",
+    "rules",
+    "types",
+    "tables",
+    "edges_changed",
+    "cuts_changed",
+    "acceptance",
+    "discount",
+    "strength",
+    "mean_length",
+)
 
 
 def add_parser(subparsers) -> None:
@@ -18,7 +28,8 @@ def add_parser(subparsers) -> None:
         "diagnose",
         help="split R-hat and effective sample size of one or more runs",
         description="Split R-hat and effective sample size of the traced scalars. Give runs that differ in "
-        "nothing but --seed; R-hat below 1.01 says that they agree. A single run is compared with itself.",
+        "nothing but --seed, or one with several --chains; R-hat below 1.01 says that they agree. A single "
+        "chain is compared with itself. acceptance: share of proposed trees taken (--operator rejection).",
         epilog="example:\n  scfg-sampler diagnose run1 run2 run3 --json",
     )
     parser.add_argument("runs", metavar="RUN", nargs="+", help="run directory")
@@ -30,14 +41,16 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the diagnosis of every scalar."""
+    from scfg_sampler.chains import chain_directories
     from scfg_sampler.core.chain import read_trace
     from scfg_sampler.core.diagnostics import diagnose_traces
     from scfg_sampler.run import read_run
 
+    runs = [chain for directory in options.runs for chain in chain_directories(directory)]
     burn_in = options.burn_in
     if burn_in is None:
-        burn_in = max(read_run(directory)["run"]["burn_in"] for directory in options.runs)
-    traces = [read_trace(Path(directory) / "trace.tsv") for directory in options.runs]
+        burn_in = max(read_run(directory)["run"]["burn_in"] for directory in runs)
+    traces = [read_trace(directory / "trace.tsv") for directory in runs]
     traces = [{name: trace[name] for name in ("sweep", *SCALARS) if name in trace} for trace in traces]
     found = diagnose_traces(traces, burn_in=burn_in)
     if options.json:
@@ -50,7 +63,8 @@ def run(options: argparse.Namespace) -> None:
     print(f"{'scalar':<14}{'R-hat':>8}{'ESS':>9}{'mean':>16}{'deviation':>13}")
     for name, diagnosis in found.items():
         rhat, ess, mean, deviation = diagnosis[:4]
-        print(f"{name:<14}{rhat:>8.3f}{ess:>9.1f}{mean:>16.1f}{deviation:>13.1f}")
+        digits = 1 if abs(mean) >= 100.0 else 4
+        print(f"{name:<14}{rhat:>8.3f}{ess:>9.1f}{mean:>16.{digits}f}{deviation:>13.{digits}f}")
 
 
 def _finite(value: float) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run"]
 
@@ -37,11 +38,11 @@ def add_parser(subparsers) -> None:
     model.add_argument(
         "--tables", choices=("exact", "estimated"), default="estimated", help="seating tracked, or t = n^d"
     )
-    model.add_argument("--discount", metavar="D", type=float, default=0.5, help="Pitman-Yor discount")
+    model.add_argument("--discount", metavar="D", type=float, help="Pitman-Yor discount (default: 0.5)")
     model.add_argument(
         "--strength", metavar="A", type=float, help="strength (default: 5; 100 with --model dirichlet)"
     )
-    model.add_argument("--mean-length", metavar="L", type=float, default=2.0, help="mean of the length prior")
+    model.add_argument("--mean-length", metavar="L", type=float, help="mean of the length prior (default: 2)")
     model.add_argument(
         "--source-vocabulary",
         metavar="N",
@@ -55,6 +56,17 @@ def add_parser(subparsers) -> None:
         type=int,
         default=0,
         help="size in the base of dirichlet; 0: counted",
+    )
+
+    model.add_argument(
+        "--learn-hyperparameters",
+        action="store_true",
+        help="sample --discount, --strength and --mean-length along, but for those given",
+    )
+    model.add_argument(
+        "--divide-by-trees",
+        action="store_true",
+        help="give a rule with m internal trees 1/m of its probability in each derivation",
     )
 
     chain = parser.add_argument_group("chain")
@@ -75,6 +87,33 @@ def add_parser(subparsers) -> None:
     chain.add_argument(
         "--no-density-factor", action="store_true", help="leave out the correction for bushy forests"
     )
+    chain.add_argument(
+        "--operator",
+        choices=("top-down", "rejection"),
+        default="top-down",
+        help="node by node, or whole trees proposed and accepted or not",
+    )
+    chain.add_argument(
+        "--type-moves",
+        metavar="K",
+        type=int,
+        default=0,
+        help="after every K sweeps, resample all cuts of a type together; 0: never",
+    )
+    chain.add_argument(
+        "--anneal",
+        metavar="START:END:SWEEPS",
+        help="temperature, falling from START to END over so many sweeps",
+    )
+    chain.add_argument("--chains", metavar="N", type=int, default=1, help="independent chains")
+    chain.add_argument(
+        "--threads",
+        metavar="N",
+        type=int,
+        default=1,
+        help="shards of the corpus swept side by side against stale counts (approximate); with --chains, "
+        "chains at a time (exact)",
+    )
     chain.add_argument("--paper", action="store_true", help="all settings as in Chung et al. (2014)")
 
     kept = parser.add_argument_group("what is kept")
@@ -92,29 +131,47 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Sample, and say what came of it."""
-    from scfg_sampler.run import RunSettings, start_run
-    from scfg_sampler.sampler import LearnerSettings
+    from scfg_sampler.chains import start_chains
+    from scfg_sampler.hyperparameters import LEARNABLE
+    from scfg_sampler.run import RunSettings
+    from scfg_sampler.settings import LearnerSettings
 
-    strength = options.strength
-    if strength is None:
-        strength = 100.0 if options.model == "dirichlet" else 5.0
+    dirichlet = options.model == "dirichlet"
+    defaults = {"discount": 0.5, "strength": 100.0 if dirichlet else 5.0, "mean_length": 2.0}
+    learned: list[str] = []
+    if options.learn_hyperparameters:
+        learned = [name for name in LEARNABLE if getattr(options, name) is None]
+        if dirichlet:
+            learned = [name for name in learned if name == "strength"]
+    anneal_start, anneal_end, anneal_sweeps = _temperatures(options.anneal)
     settings = LearnerSettings(
         model=options.model,
         base=options.base,
         tables=options.tables,
-        discount=options.discount,
-        strength=strength,
-        mean_length=options.mean_length,
+        **{
+            name: default if (given := getattr(options, name)) is None else given
+            for name, default in defaults.items()
+        },
+        learned=tuple(learned),
         source_vocabulary=options.source_vocabulary,
         target_vocabulary=options.target_vocabulary,
+        operator=options.operator,
         schedule=options.schedule or ("stratified" if options.paper else "full"),
         sweeps_per_level=options.sweeps_per_level,
         max_cut_span=options.max_cut_span,
         max_length=options.max_length,
         order=options.order,
         density_factor=not options.no_density_factor,
+        divide_by_trees=options.divide_by_trees,
+        type_moves=options.type_moves,
+        anneal_start=anneal_start,
+        anneal_end=anneal_end,
+        anneal_sweeps=anneal_sweeps,
+        threads=options.threads,
     )
-    burn_in = options.iterations // 5 if options.burn_in is None else options.burn_in
+    burn_in = options.burn_in
+    if burn_in is None:
+        burn_in = max(options.iterations // 5, anneal_sweeps)
     kept = RunSettings(
         iterations=options.iterations,
         burn_in=burn_in,
@@ -124,14 +181,15 @@ def run(options: argparse.Namespace) -> None:
         checkpoint_every=options.checkpoint_every,
         seed=options.seed,
     )
-    with console.progress("sampling", options.iterations) as advance:
-        record = start_run(
+    with console.progress("sampling", options.iterations * max(1, options.chains)) as advance:
+        record = start_chains(
             options.source,
             options.target,
             options.alignment,
             options.output,
             settings,
             kept,
+            chains=options.chains,
             overwrite=options.overwrite,
             check=options.check,
             advance=advance,
@@ -139,11 +197,23 @@ def run(options: argparse.Namespace) -> None:
     report(record, options.output)
 
 
+def _temperatures(text: str | None) -> tuple[float, float, int]:
+    """The parts of START:END:SWEEPS."""
+    if text is None:
+        return 1.0, 1.0, 0
+    try:
+        start, end, sweeps = text.split(":")
+        return float(start), float(end), int(sweeps)
+    except ValueError:
+        raise SettingsError(f"--anneal is {text}; it must be START:END:SWEEPS, as in 3:1:50") from None
+
+
 def report(record: dict, output: str) -> None:
     """Say what a run came to."""
     skipped = len(record["skipped"])
     console.say(
-        f"{record['sweeps']} sweeps over {record['corpus']['sentences'] - skipped} sentence pairs in "
+        (f"{record['chains']} chains of " if "chains" in record else "")
+        + f"{record['sweeps']} sweeps over {record['corpus']['sentences'] - skipped} sentence pairs in "
         f"{record['seconds']:.1f} s, {record['peak_memory_mb']:.0f} MB"
         + (f"; {skipped} skipped (see run.json)" if skipped else "")
     )

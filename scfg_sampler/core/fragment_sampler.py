@@ -71,12 +71,17 @@ from scfg_sampler.core.fragment_tree import (
 from scfg_sampler.core.jit import borrowing, inlined
 
 __all__ = [
+    "LOWER",
+    "UPPER",
+    "WHOLE",
     "adopt",
     "compose_up",
     "find_rules",
     "fragment_top",
     "resample_cut",
     "resample_edge",
+    "restore_path",
+    "save_path",
     "seat_tree",
     "sweep_tree",
 ]
@@ -93,7 +98,7 @@ LOWER = 2
 @borrowing
 def seat_tree(rng, forest, model, restaurants, work, codes, start):
     """Seat all fragments of the tree stored at codes[start:]; the number of its nodes."""
-    size = decode(forest, work, codes, start)
+    size = decode(forest, work, codes, start, 0)
     for k in range(size):
         node = work.lists[BELOW, k]
         if work.nodes[node, CUT] == 1:
@@ -155,7 +160,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
     work.counters[CALL] += 1
     top = fragment_top(work, node)
     current = nodes[node, EDGE]
-    _save_path(work, node, top)
+    save_path(work, node, top)
     num_before = _list_below(rng, forest, model, restaurants, work, node, BELOW_BEFORE)
     num_current = _list_option(work, row_of(top), BELOW_BEFORE, num_before, 0)
     unseat_option(rng, restaurants, work, 0, num_current)
@@ -182,7 +187,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
     nodes[node, EDGE] = options[chosen]
     set_tails(forest, work, node)
     if options[chosen] == current:
-        _restore_path(work, node, top)
+        restore_path(work, node, top)
         seat_option(rng, restaurants, work, 0, num_current)
         return
     work.counters[EDGES_CHANGED] += 1
@@ -211,7 +216,7 @@ def resample_cut(rng, forest, model, restaurants, work, node):
     was_cut = nodes[node, CUT]
     parent = nodes[node, PARENT]
     top = fragment_top(work, parent)
-    _save_path(work, parent, top)
+    save_path(work, parent, top)
     nodes[node, CUT] = 1 - was_cut
     compose_up(forest, work, parent, top)
     # Places among the options: 0 the whole, 1 the upper part, 2 the lower part.
@@ -235,7 +240,7 @@ def resample_cut(rng, forest, model, restaurants, work, node):
     cut = 1 if draws.bernoulli(rng, 1.0 / (1.0 + odds)) else 0
     if cut == was_cut:
         nodes[node, CUT] = was_cut
-        _restore_path(work, parent, top)
+        restore_path(work, parent, top)
     else:
         work.counters[CUTS_CHANGED] += 1
         if cut == 0:
@@ -276,7 +281,7 @@ def compose_up(forest, work, node, top):
 
 
 @borrowing
-def _save_path(work, node, top):
+def save_path(work, node, top):
     """Copy the pieces from a node up to the head of its fragment."""
     at = 0
     while True:
@@ -290,7 +295,7 @@ def _save_path(work, node, top):
 
 
 @borrowing
-def _restore_path(work, node, top):
+def restore_path(work, node, top):
     """Put the copies back."""
     at = 0
     while True:

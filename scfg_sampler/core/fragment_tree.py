@@ -4,9 +4,9 @@ A tree is one incoming edge per node, from the goal down, and a cut bit per node
 node in preorder (edge label × 2 + cut bit); laid out, it is a row per node in a `Workspace`, with what each
 node spells (`core.fragment`). The sweep works on the second form, one tree at a time.
 
-A forest takes part by registering `root`, `num_edges`, `nth_edge`, `open_options`, `is_shared`,
-`num_inner_edges`, `nth_inner_edge`, `set_tails`, `compose`, `may_be_internal` and `log_internal_trees` for
-its type; a model registers `describe`.
+A forest takes part by registering `open_sentence`, `root`, `num_edges`, `nth_edge`, `open_options`,
+`is_shared`, `num_inner_edges`, `nth_inner_edge`, `set_tails`, `compose`, `may_be_internal` and
+`log_internal_trees` for its type; a model registers `describe`.
 
 The fact a newcomer would get wrong: rows of nodes outside the current tree hold left-overs. A node is in the
 tree iff its IN_TREE equals the counter TREE, which no one has to reset.
@@ -22,6 +22,7 @@ from scfg_sampler.core.fragment import PIECE_WIDTH
 from scfg_sampler.core.jit import borrowing, by_type, inlined
 
 __all__ = [
+    "ACCEPTED",
     "BASE",
     "BELOW",
     "BELOW_BEFORE",
@@ -49,6 +50,7 @@ __all__ = [
     "PARENT",
     "PENDING",
     "PROB_WIDTH",
+    "PROPOSED",
     "RULE_WIDTH",
     "SLOT",
     "SPARE",
@@ -70,6 +72,7 @@ __all__ = [
     "num_edges",
     "num_inner_edges",
     "open_options",
+    "open_sentence",
     "root",
     "set_level",
     "set_tails",
@@ -95,7 +98,9 @@ CUTS_CHANGED = 3
 EVALUATIONS = 4
 IGNORE_DENSITY = 5  # 1 leaves the density factor out (figure 6 of the paper)
 DIVIDE_BY_TREES = 6  # 1 divides a fragment's probability by the number of its internal trees
-NUM_COUNTERS = 7
+PROPOSED = 7  # moves that may be turned down
+ACCEPTED = 8
+NUM_COUNTERS = 9
 
 # Rows of `lists`.
 PENDING = 0
@@ -150,7 +155,7 @@ class Workspace(NamedTuple):
     option_opens: np.ndarray
     """int64 (R,): whether such a fragment opens a table: 1, 0, or −1 while not decided."""
     counters: np.ndarray
-    """int64 (7,)."""
+    """int64 (9,)."""
     inverse_temperature: np.ndarray
     """float64 (1,): 1/T, the power to which P_t is raised."""
 
@@ -184,6 +189,11 @@ def new_workspace(num_nodes: int, num_tails: int, num_rules: int) -> Workspace:
 
 
 # --- what a forest says --------------------------------------------------------------------------------
+
+
+@by_type
+def open_sentence(forest, work, data, sentence):
+    """Build the forest of a sentence; False if it has none."""
 
 
 @by_type
@@ -250,10 +260,11 @@ def describe(model, work, node):
 
 
 @borrowing
-def decode(forest, work, codes, start):
+def decode(forest, work, codes, start, cut_all):
     """Lay out the tree stored at codes[start:]; the number of its nodes.
 
     codes : uint16, a node's edge label × 2 + its cut bit, in preorder.
+    cut_all : 1 to lay it out with every node cut, else 0.
     """
     nodes = work.nodes
     listed = work.lists[BELOW]
@@ -269,7 +280,7 @@ def decode(forest, work, codes, start):
         node = pending[num_pending]
         code = np.int64(codes[start + size])
         nodes[node, EDGE] = code >> 1
-        nodes[node, CUT] = code & 1
+        nodes[node, CUT] = (code & 1) | cut_all
         nodes[node, FREE] = may_be_internal(forest, node)
         nodes[node, IN_TREE] = work.counters[TREE]
         listed[size] = node

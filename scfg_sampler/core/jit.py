@@ -64,6 +64,7 @@ ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 _CONFIG: Any = numba.config
 _FLAGS: Any = {"nogil": True, "error_model": "numpy"}
+_BORROWING: Any = {**_FLAGS, "_nrt": False}
 _PROJECT = Path(__file__).resolve().parents[2]
 _IMPORT = re.compile(
     r"^\s*(?:from\s+((?:scfg_sampler|decoder|monolingual)[\w.]*)\s+import\s+(\([\w,\s]*\)|[\w, \t]*)"
@@ -150,7 +151,7 @@ def by_type(stub: Callable) -> Any:
         def resolve(first, *rest):
             return implementations.get(getattr(first, "instance_class", None))  # type: ignore[arg-type]
 
-        overload(dispatch, strict=False, jit_options={**_FLAGS, "_nrt": False})(resolve)
+        overload(dispatch, strict=False, jit_options=_BORROWING)(resolve)
     return dispatch
 
 

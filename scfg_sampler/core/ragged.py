@@ -9,12 +9,25 @@ symbol.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from scfg_sampler.core.jit import compiled, kernel
 
-__all__ = ["fingerprint", "group_rows", "lexicographic_order", "mix", "take_rows"]
+__all__ = ["concatenated", "fingerprint", "group_rows", "lexicographic_order", "mix", "take_rows"]
+
+
+def concatenated(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Offsets and values of the rows of all parts, one part after the other.
+
+    parts : offsets and values of each, at least one.
+    """
+    starts, size = [parts[0][0][:1]], 0
+    for start, values in parts:
+        starts.append(start[1:] + size)
+        size += len(values)
+    return np.concatenate(starts), np.concatenate([values for _, values in parts])
 
 
 def lexicographic_order(start: np.ndarray, values: np.ndarray) -> np.ndarray:

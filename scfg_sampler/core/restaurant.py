@@ -41,23 +41,28 @@ from scfg_sampler.core.jit import borrowing, inlined, kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
+    "COUNT_MASK",
+    "LIVE",
     "TABLE_UNIT",
     "TRACKED",
     "Restaurants",
+    "clear_tables",
     "dish_customers",
     "dish_mass",
     "dish_tables",
     "estimated_tables",
+    "estimates",
     "find",
     "find_or_insert",
     "grown",
+    "is_full",
     "is_nearly_full",
-    "log_joint",
     "new_restaurants",
     "new_table_prob",
     "opening_mass",
     "seat",
     "seat_in",
+    "set_customers",
     "table_growth",
     "unseat",
     "unseat_from",
@@ -66,7 +71,7 @@ __all__ = [
 TABLE_UNIT = 1 << 32
 _PER_TABLE = 1.0 / TABLE_UNIT
 _COUNT_BITS = 32
-_COUNT_MASK = (1 << _COUNT_BITS) - 1
+COUNT_MASK = (1 << _COUNT_BITS) - 1
 _ESTIMATES = 1 << 12
 
 # Columns of `totals`.
@@ -136,9 +141,6 @@ def new_restaurants(
     if not 0.0 < strength < math.inf:
         raise SettingsError(f"--strength is {strength:g}; it must be above 0")
     tracked = exact and discount > 0.0
-    counts = np.arange(_ESTIMATES, dtype=np.float64)
-    estimate = np.rint(TABLE_UNIT * counts**discount).astype(np.int64)
-    estimate[0] = 0
     return Restaurants(
         entries=np.zeros((capacity, 2), np.int64),
         stratum=np.zeros(capacity, np.int32),
@@ -150,10 +152,23 @@ def new_restaurants(
         stratum_tables=np.zeros(num_strata, np.int64),
         discount=np.full(num_strata, float(discount)),
         strength=np.full(num_strata, float(strength)),
-        estimate=estimate,
+        estimate=estimates(discount),
         scratch=np.zeros(_ESTIMATES),
         pending=np.zeros((num_strata, 2), np.int64),
     )
+
+
+def estimates(discount: float) -> np.ndarray:
+    """n^d in units of 2^-32 for n = 0 … 4095, and 0 for n = 0; int64.
+
+    Parameters
+    ----------
+    discount : float
+    """
+    counts = np.arange(_ESTIMATES, dtype=np.float64)
+    table = np.rint(TABLE_UNIT * counts**discount).astype(np.int64)
+    table[0] = 0
+    return table
 
 
 @inlined
@@ -189,7 +204,7 @@ def find_or_insert(restaurants, fingerprint, stratum, log_base):
 @inlined
 def dish_customers(restaurants, slot):
     """n_r; 0 for slot −1."""
-    return restaurants.entries[slot, 1] & _COUNT_MASK if slot >= 0 else 0
+    return restaurants.entries[slot, 1] & COUNT_MASK if slot >= 0 else 0
 
 
 @inlined
@@ -255,7 +270,7 @@ def seat(rng, restaurants, slot, opens_table):
 def seat_in(rng, restaurants, slot, stratum, opens_table):
     """`seat`, for callers who know the stratum: what `stratum[slot]` says is far away in memory."""
     entries = restaurants.entries
-    customers = entries[slot, 1] & _COUNT_MASK
+    customers = entries[slot, 1] & COUNT_MASK
     restaurants.stratum_customers[stratum] += 1
     if customers == 0:
         restaurants.totals[LIVE] += 1
@@ -289,7 +304,7 @@ def unseat(rng, restaurants, slot):
 def unseat_from(rng, restaurants, slot, stratum):
     """`unseat`, for callers who know the stratum."""
     entries = restaurants.entries
-    customers = entries[slot, 1] & _COUNT_MASK
+    customers = entries[slot, 1] & COUNT_MASK
     restaurants.stratum_customers[stratum] -= 1
     if customers == 1:
         restaurants.totals[LIVE] -= 1
@@ -313,6 +328,30 @@ def unseat_from(rng, restaurants, slot, stratum):
     if tables <= 1 or tables == customers - 1:
         _make_implicit(restaurants, slot)
     return alone
+
+
+@borrowing
+def clear_tables(restaurants, slot, stratum):
+    """Send all customers of a dish away."""
+    entries = restaurants.entries
+    customers = entries[slot, 1] & COUNT_MASK
+    if customers > 0:
+        restaurants.totals[LIVE] -= 1
+        restaurants.stratum_customers[stratum] -= customers
+        restaurants.stratum_tables[stratum] -= dish_tables(restaurants, slot, stratum, customers)
+        _make_implicit(restaurants, slot)
+        entries[slot, 1] = 0
+
+
+@borrowing
+def set_customers(restaurants, slot, stratum, customers):
+    """Give a dish so many customers, where seats are not tracked."""
+    clear_tables(restaurants, slot, stratum)
+    if customers > 0:
+        restaurants.totals[LIVE] += 1
+        restaurants.stratum_customers[stratum] += customers
+        restaurants.stratum_tables[stratum] += estimated_tables(restaurants, stratum, customers)
+        restaurants.entries[slot, 1] = customers
 
 
 @borrowing
@@ -397,6 +436,12 @@ def is_nearly_full(restaurants, more):
     return over or (totals[TRACKED] == 1 and totals[PARTIES] + 2 * more > restaurants.parties.shape[0])
 
 
+@kernel
+def is_full(restaurants, more):
+    """`is_nearly_full`, to be called from Python."""
+    return is_nearly_full(restaurants, more)
+
+
 def grown(restaurants: Restaurants, more: int) -> Restaurants:
     """The same restaurants with room for `more` insertions; dishes without customers are forgotten.
 
@@ -435,51 +480,3 @@ def _rehash(old, new):
             place = find_or_insert(new, old.entries[slot, 0], old.stratum[slot], old.log_base[slot])
             new.entries[place, 1] = old.entries[slot, 1]
             new.party[place] = old.party[slot]
-
-
-@kernel
-def log_joint(restaurants):
-    """ln of the joint probability of all customers, and of their seating where it is tracked.
-
-    Without tracking: Π over dishes of their customers seated one after the other, with t = i^d at the
-    i-th and the stratum's final T; for d = 0 this is the Dirichlet process's closed form, for d > 0 the
-    analogue that estimated tables allow, a function of the counts alone.
-    """
-    entries = restaurants.entries
-    total = 0.0
-    for stratum in range(restaurants.strength.shape[0]):
-        customers = restaurants.stratum_customers[stratum]
-        if customers == 0:
-            continue
-        alpha = restaurants.strength[stratum]
-        d = restaurants.discount[stratum]
-        tables = restaurants.stratum_tables[stratum] / TABLE_UNIT
-        total -= math.lgamma(customers + alpha) - math.lgamma(alpha)
-        if restaurants.totals[TRACKED] == 1:
-            total += tables * math.log(d) + math.lgamma(alpha / d + tables) - math.lgamma(alpha / d)
-    for slot in range(entries.shape[0]):
-        if entries[slot, 1] == 0:
-            continue
-        customers = entries[slot, 1] & _COUNT_MASK
-        stratum = restaurants.stratum[slot]
-        d = restaurants.discount[stratum]
-        if restaurants.totals[TRACKED] == 1:
-            tables = entries[slot, 1] >> _COUNT_BITS
-            total += tables * restaurants.log_base[slot]
-            row = restaurants.party[slot]
-            if row < 0 and tables == 1:
-                total += math.lgamma(customers - d) - math.lgamma(1.0 - d)
-            while row >= 0:
-                size = restaurants.parties[row, 0]
-                number = restaurants.parties[row, 1]
-                total += number * (math.lgamma(size - d) - math.lgamma(1.0 - d))
-                row = restaurants.parties[row, 2]
-        else:
-            all_tables = restaurants.stratum_tables[stratum] / TABLE_UNIT
-            opening = restaurants.strength[stratum] + d * all_tables
-            total += math.log(opening) + restaurants.log_base[slot]
-            base_mass = opening * math.exp(restaurants.log_base[slot])
-            for i in range(1, customers):
-                t = estimated_tables(restaurants, stratum, i) / TABLE_UNIT
-                total += math.log(i - d * t + base_mass)
-    return total

@@ -15,11 +15,11 @@ from scfg_sampler.core.restaurant import (
     find_or_insert,
     grown,
     is_nearly_full,
-    log_joint,
     new_restaurants,
     seat,
     unseat,
 )
+from scfg_sampler.core.restaurant_density import log_joint
 
 NUM_DISHES = 30
 KEYS = 1 + 4096 * np.arange(NUM_DISHES, dtype=np.int64) // 3

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from scfg_sampler.core.restaurant import TABLE_UNIT, grown, log_joint, new_restaurants
+from scfg_sampler.core.restaurant import TABLE_UNIT, grown, new_restaurants
+from scfg_sampler.core.restaurant_density import log_joint
 from scfg_sampler.errors import SettingsError
 from tests.core.restaurant_kernels import KEYS, come_and_go, count_customers, worked
 from tests.oracles.twins import interpreted

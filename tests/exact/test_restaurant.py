@@ -15,12 +15,12 @@ from scfg_sampler.core.restaurant import (
     dish_tables,
     find,
     find_or_insert,
-    log_joint,
     new_restaurants,
     new_table_prob,
     seat,
     unseat,
 )
+from scfg_sampler.core.restaurant_density import log_joint
 from tests.oracles.choices import GENERATOR, distribution
 
 BASE_PROBS = [0.7, 0.3]

@@ -8,11 +8,17 @@ import math
 import numpy as np
 import pytest
 
-from scfg_sampler.core import fragment_sampler, fragment_tree, restaurant
+from scfg_sampler.core import (
+    fragment_rejection,
+    fragment_sampler,
+    fragment_tree,
+    fragment_types,
+    restaurant,
+)
 from scfg_sampler.core.kernel import copy_state
 from scfg_sampler.sampler import Learner, LearnerSettings
-from tests.learner.corpora import all_states, corpus_of, state_from, state_key
-from tests.oracles.choices import GENERATOR, transition_matrix
+from tests.learner.corpora import all_states, corpus_of, log_same_rules, state_from, state_key
+from tests.oracles.choices import GENERATOR, distribution, transition_matrix
 from tests.oracles.phrase_forest import sentence
 
 MONOTONE = sentence("a b c", "A B C", "0-0 1-1 2-2")
@@ -40,21 +46,21 @@ def learner_of(pairs, **settings) -> Learner:
     return Learner(corpus_of(pairs), LearnerSettings(**settings))
 
 
-def departure(learner: Learner, pairs) -> float:
-    """The largest entry of |πT − π| for one sweep."""
+def departure(learner: Learner, pairs, move=Learner.step) -> float:
+    """The largest entry of |πT − π| for one sweep, or another move."""
     posterior = all_states(learner, pairs)
     states = list(posterior)
 
-    def sweep_from(key):
+    def move_from(key):
         start = state_from(learner, key)
 
         def step():
-            state, _ = learner.step(GENERATOR, copy_state(start))
+            state, _ = move(learner, GENERATOR, copy_state(start))
             return state_key(state)
 
         return step
 
-    transition = transition_matrix(states, sweep_from)
+    transition = transition_matrix(states, move_from)
     target = np.array(list(posterior.values()))
     return float(np.abs(target @ transition - target).max())
 
@@ -130,3 +136,108 @@ def test_forgetting_which_customer_sat_alone_is_noticed(monkeypatch):
     monkeypatch.setattr(fragment_sampler, "unseat_option", forgetful)
     pairs = CORPORA["upper and lower rule alike"]
     assert departure(learner_of(pairs, max_cut_span=0, tables="exact"), pairs) > 1e-6
+
+
+# --- rules divided by their internal trees ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["two trees", "inverted with unaligned words"])
+@pytest.mark.parametrize("settings", [{"discount": 0.0}, {"tables": "exact"}], ids=["d = 0", "exact"])
+def test_sweep_with_rules_divided_by_their_trees_leaves_posterior_invariant(name, settings):
+    learner = learner_of(CORPORA[name], max_cut_span=0, divide_by_trees=True, **settings)
+    assert departure(learner, CORPORA[name]) < 1e-12
+
+
+# Blocks of one to three source words, of which two may be internal together: two trees of the root's rule
+# over three uncut blocks, or one, where only one of the pairs may be internal.
+def test_internal_trees_are_counted_under_a_cut_span_limit():
+    pairs = [sentence("a b c d e f", "A B C D", "0-0 1-1 2-2 3-2 4-3 5-3")]
+    for limit in (0, 2, 3, 4):
+        learner = learner_of(pairs, max_cut_span=limit, divide_by_trees=True)
+        for trees, expected in log_same_rules(learner, pairs).items():
+            state = learner.seat(np.random.default_rng(0), np.array(trees, np.uint16))
+            assert learner.log_internal_trees(state) == pytest.approx(expected, abs=1e-12)
+
+
+# --- whole trees proposed ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("pairs", "model"), list(_cases()))
+def test_rejection_leaves_posterior_invariant(pairs, model):
+    learner = learner_of(CORPORA[pairs], max_cut_span=0, operator="rejection", **MODELS[model])
+    assert departure(learner, CORPORA[pairs]) < 1e-12
+
+
+@pytest.mark.parametrize(("case", "model"), list(itertools.product(UNEVEN, MODELS)))
+def test_rejection_with_a_cut_span_limit_leaves_posterior_invariant(case, model):
+    pairs, limit = UNEVEN[case]
+    learner = learner_of(pairs, max_cut_span=limit, operator="rejection", **MODELS[model])
+    assert departure(learner, pairs) < 1e-12
+
+
+def test_forgotten_proposal_ratio_is_noticed(monkeypatch):
+    propose = fragment_rejection._propose
+
+    def forgetful(*arguments):
+        propose(*arguments)
+        return 0.0
+
+    monkeypatch.setattr(fragment_rejection, "_propose", forgetful)
+    pairs = CORPORA["two trees"]
+    assert departure(learner_of(pairs, max_cut_span=0, discount=0.0, operator="rejection"), pairs) > 1e-3
+
+
+# --- sites of a type moved together -----------------------------------------------------------------------
+
+TYPES = {
+    **CORPORA,
+    "three identical sentences": [sentence("a b", "A B", "0-0 1-1")] * 3,
+    "identical sentences with upper and lower rule alike": [sentence("a a", "A A", "0-0 1-1")] * 2,
+}
+
+
+def move_types(learner: Learner, rng, state):
+    restaurants = learner.resample_types(rng, state.restaurants, state.trees)
+    return state._replace(restaurants=restaurants), None
+
+
+def _type_cases():
+    for name, model in itertools.product(TYPES, MODELS):
+        many = name in ("three identical sentences", "upper and lower rule alike") and "exact" in model
+        yield pytest.param(name, model, marks=[pytest.mark.slow] if many else [])
+
+
+@pytest.mark.parametrize(("name", "model"), list(_type_cases()))
+def test_type_moves_leave_posterior_invariant(name, model):
+    learner = learner_of(TYPES[name], max_cut_span=0, **MODELS[model])
+    assert departure(learner, TYPES[name], move_types) < 1e-12
+
+
+def test_type_moves_with_rules_divided_by_their_trees_leave_posterior_invariant():
+    pairs = [MONOTONE, sentence("a b", "A B", "0-0 1-1")]
+    learner = learner_of(pairs, max_cut_span=0, divide_by_trees=True, discount=0.0)
+    assert departure(learner, pairs, move_types) < 1e-12
+
+
+def test_type_moves_without_the_number_of_ways_are_noticed(monkeypatch):
+    monkeypatch.setattr(fragment_types, "_log_ways", lambda num_sites, num_cut: 0.0)
+    pairs = TYPES["three identical sentences"]
+    learner = learner_of(pairs, max_cut_span=0, discount=0.0)
+    assert departure(learner, pairs, move_types) > 1e-3
+
+
+def test_type_moves_cross_what_single_sites_cannot():
+    """Three identical sentences under strong reuse: rules shared by all are likely, mixtures are not."""
+    pairs = TYPES["three identical sentences"]
+    learner = learner_of(pairs, max_cut_span=0, discount=0.0, strength=1e-2)
+    whole, apart = (0b11, 0b10, 0b10), (0b11, 0b11, 0b10)
+    start = learner.seat(np.random.default_rng(0), np.array(whole * 3, np.uint16))
+
+    def crossing(move):
+        def step():
+            state, _ = move(learner, GENERATOR, copy_state(start))
+            return tuple(state.trees.tolist())
+
+        return distribution(step).get(apart * 3, 0.0)
+
+    assert crossing(move_types) > 10.0 * crossing(Learner.step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -99,10 +100,40 @@ def all_states(learner: Learner, pairs: list[Sentence]) -> dict[tuple, float]:
                     ways += math.lgamma(sum(sizes) + 1)
                     ways -= sum(math.lgamma(size + 1) for size in sizes)
                     ways -= sum(math.lgamma(m + 1) for m in Counter(sizes).values())
-            log_probs[trees, seating] = rules_log_joint(learner.model, state.restaurants) + ways
+            log_prob = rules_log_joint(learner.model, state.restaurants) + ways
+            if learner.settings.divide_by_trees:
+                log_prob -= log_same_rules(learner, pairs)[trees]
+            log_probs[trees, seating] = log_prob
     top = max(log_probs.values())
     total = sum(math.exp(value - top) for value in log_probs.values())
     return {state: math.exp(value - top) / total for state, value in log_probs.items()}
+
+
+@functools.cache
+def _same_rules(pairs: tuple[Sentence, ...], max_cut_span: int) -> dict[tuple[int, ...], int]:
+    """In how many derivations the same nodes are cut, and so the same rules used, by codes."""
+    found: list[dict[tuple[int, ...], int]] = []
+    for pair in pairs:
+        heads = {_codes(pair, d): _cut_nodes(d) for d in phrase_forest.derivations(pair, max_cut_span)}
+        number = Counter(heads.values())
+        found.append({codes: number[nodes] for codes, nodes in heads.items()})
+    return {
+        tuple(itertools.chain.from_iterable(codes for codes, _ in combination)): math.prod(
+            number for _, number in combination
+        )
+        for combination in itertools.product(*(each.items() for each in found))
+    }
+
+
+def _cut_nodes(derivation: tuple) -> frozenset:
+    node, cut, parts = derivation
+    return frozenset([node] if cut else []).union(*(_cut_nodes(part) for part in parts))
+
+
+def log_same_rules(learner: Learner, pairs: list[Sentence]) -> dict[tuple[int, ...], float]:
+    """ln of the number of derivations that use the same rules at the same places, by codes."""
+    numbers = _same_rules(tuple(pairs), learner.settings.max_cut_span)
+    return {trees: math.log(number) for trees, number in numbers.items()}
 
 
 def state_from(learner: Learner, state: tuple[tuple[int, ...], Seating]) -> LearnerState:

@@ -61,6 +61,11 @@ def test_run_directory_holds_what_is_documented(corpus_options, tmp_path):
         "edges_changed",
         "cuts_changed",
         "seconds",
+        "acceptance",
+        "discount",
+        "strength",
+        "mean_length",
+        "evaluations",
     ]
     assert trace["sweep"].tolist() == list(range(12))
     record = json.loads((run / "run.json").read_text())
@@ -173,11 +178,49 @@ def test_errors_name_file_and_line_and_exit_with_2(tmp_path, capsys):
         (["--iterations", "5", "--burn-in", "5"], "--burn-in is 5"),
         (["--seed", "-1"], "--seed is -1"),
         (["--discount", "1.5"], "--discount is 1.5"),
+        (["--anneal", "3:1"], "--anneal is 3:1; it must be START:END:SWEEPS"),
+        (["--anneal", "0:1:5"], "two temperatures above 0"),
+        (["--anneal", "3:1:200"], "--burn-in is 200"),
+        (["--threads", "0"], "--threads is 0; it must be at least 1"),
+        (["--chains", "0"], "--chains is 0"),
+        (["--type-moves", "-1"], "--type-moves is -1"),
+        (["--discount", "0", "--learn-hyperparameters", "--strength", "1"], None),
     ],
 )
 def test_settings_out_of_range_exit_with_2(corpus_options, tmp_path, capsys, options, message):
-    assert sample(corpus_options, tmp_path / "run", *options) == 2
-    assert message in capsys.readouterr().err
+    assert sample(corpus_options, tmp_path / "run", *options) == (2 if message else 0)
+    assert (message or "") in capsys.readouterr().err
+
+
+def test_given_hyperparameters_are_not_learned(corpus_options, tmp_path):
+    more = ["--iterations", "6", "--base", "lexical", "--learn-hyperparameters", "--strength", "7"]
+    assert sample(corpus_options, tmp_path / "run", *more) == 0
+    trace = read_trace(tmp_path / "run" / "trace.tsv")
+    assert set(trace["strength"]) == {7.0}
+    assert len(set(trace["mean_length"])) == 6
+    assert len(set(trace["discount"])) == 6
+
+
+def test_chains_are_runs_of_their_own_and_pooled(corpus_options, tmp_path, capsys):
+    run, single = tmp_path / "run", tmp_path / "single"
+    more = ["--iterations", "20", "--burn-in", "4", "--marginals"]
+    assert sample(corpus_options, run, *more, "--chains", "3", "--threads", "2") == 0
+    assert sample(corpus_options, single, *more) == 0
+    chains = [run / f"chain-{k}" for k in (1, 2, 3)]
+    first, alone = (read_trace(path / "trace.tsv") for path in (chains[0], single))
+    assert np.array_equal(first["log_joint"], alone["log_joint"])
+    counts = [read_rule_table(path / "counts" / "marginal.gz").count.sum() for path in (*chains, run)]
+    assert math.isclose(counts[3], sum(counts[:3]) / 3, rel_tol=1e-6)
+    marginals = [json.loads((path / "marginals.json").read_text()) for path in (*chains, run)]
+    cut = [each["sentences"][1]["nodes"][0]["cut"] for each in marginals]
+    assert math.isclose(cut[3], sum(cut[:3]) / 3, abs_tol=1e-9)
+    assert main(["diagnose", str(run), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["log_joint"]["chains"] == 3
+    assert main(["grammar", str(run), "--output", str(tmp_path / "table.gz"), "--quiet"]) == 0
+    assert main(["resume", str(run), "--quiet"]) == 2
+    assert "has 20 sweeps already" in capsys.readouterr().err
+    assert main(["resume", str(run), "--iterations", "24", "--quiet"]) == 0
+    assert len(read_trace(chains[2] / "trace.tsv")["sweep"]) == 24
 
 
 def test_grammar_of_no_run_is_one_line(tmp_path, capsys):

@@ -16,8 +16,10 @@ from scfg_sampler.collector import collected_rules
 from scfg_sampler.core import restaurant
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.core.kernel import copy_state
+from scfg_sampler.core.shards import merged
 from scfg_sampler.derivations import derivation
 from scfg_sampler.errors import SettingsError
+from scfg_sampler.hyperparameters import LEARNABLE
 from scfg_sampler.sampler import Learner, LearnerSettings
 from tests.learner.corpora import all_trees, corpus_of
 from tests.learner.test_phrase_forest import random_sentence
@@ -31,6 +33,15 @@ SETTINGS = {
     "dirichlet": {"model": "dirichlet", "strength": 100.0},
     "stratified": {"schedule": "stratified", "sweeps_per_level": 1},
     "no limit, breadth first": {"max_cut_span": 0, "order": "breadth-first"},
+    "rejection": {"operator": "rejection", "tables": "exact"},
+    "type moves": {"type_moves": 1, "tables": "exact"},
+    "type moves, d = 0": {"type_moves": 1, "discount": 0.0},
+    "divided by trees": {"divide_by_trees": True, "max_cut_span": 4},
+    "annealed": {"anneal_start": 3.0, "anneal_sweeps": 3, "tables": "exact", "type_moves": 2},
+    "learned": {"learned": LEARNABLE, "tables": "exact", "base": "lexical"},
+    "learned, estimated": {"learned": LEARNABLE},
+    "two threads": {"threads": 2},
+    "three threads, exact": {"threads": 3, "tables": "exact"},
 }
 
 
@@ -97,8 +108,51 @@ def test_interpreted_chain_makes_the_same_choices(root):
         assert_allclose([info.log_joint for info in infos], log_joints, rtol=1e-10)
 
 
-def test_same_seed_gives_the_same_chain():
-    assert np.array_equal(chain_of(3)[1][0].trees, chain_of(3)[1][0].trees)
+@pytest.mark.parametrize("settings", [{}, {"threads": 3, "tables": "exact"}], ids=["one thread", "three"])
+def test_same_seed_gives_the_same_chain(settings):
+    assert np.array_equal(chain_of(3, **settings)[1][0].trees, chain_of(3, **settings)[1][0].trees)
+
+
+def test_adding_up_the_changes_of_one_shard_changes_nothing(rng):
+    _, (state, _) = chain_of(2, tables="exact")
+    before = copy_state(state.restaurants)
+    after = merged(rng, before, [copy_state(state.restaurants)])
+    assert all(np.array_equal(a, b) for a, b in zip(after, state.restaurants, strict=True))
+
+
+def test_changes_of_shards_are_those_of_the_sentences_they_sweep(rng):
+    """Moving half of the corpus in each copy, then adding up, equals moving both halves in one."""
+    learner, (state, _) = chain_of(2)
+    _, (moved, _) = chain_of(4)
+    half = int(learner.tree_start[20])
+    mixed = [np.r_[state.trees[:half], moved.trees[half:]], np.r_[moved.trees[:half], state.trees[half:]]]
+    before, after, *shards = [
+        learner.seat(np.random.default_rng(0), trees).restaurants
+        for trees in (state.trees, moved.trees, *mixed)
+    ]
+    assert np.array_equal(live_dishes(merged(rng, before, shards)), live_dishes(after))
+
+
+def live_dishes(restaurants):
+    live = restaurants.entries[restaurants.entries[:, 1] > 0]
+    return live[np.argsort(live[:, 0])]
+
+
+def test_temperature_falls_to_its_end():
+    _, (_, infos) = chain_of(5, anneal_start=3.0, anneal_end=1.0, anneal_sweeps=4)
+    assert [info.temperature for info in infos] == [3.0, 2.5, 2.0, 1.5, 1.0]
+
+
+def test_cold_chains_are_more_probable():
+    chains = [chain_of(30, anneal_start=t, anneal_end=t, anneal_sweeps=1)[1][1] for t in (0.3, 1.0, 3.0)]
+    means = [np.mean([info.log_joint for info in infos[10:]]) for infos in chains]
+    assert means[0] > means[1] > means[2]
+
+
+def test_rejection_reports_its_acceptance():
+    _, (_, infos) = chain_of(5, operator="rejection")
+    assert all(0.0 < info.acceptance < 1.0 for info in infos)
+    assert chain_of(2)[1][1][0].acceptance == 1.0
 
 
 def test_stratified_schedule_raises_the_level():

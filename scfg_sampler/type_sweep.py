@@ -1,0 +1,87 @@
+"""Type-based moves of the learner, compiled: `core.fragment_types` on sentence pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from scfg_sampler.core.fragment_tree import Workspace
+from scfg_sampler.core.fragment_types import (
+    TypeSites,
+    new_type_scratch,
+    resample_classes,
+    scan_sites,
+)
+from scfg_sampler.core.jit import by_reference, kernel
+from scfg_sampler.core.restaurant import Restaurants
+from scfg_sampler.forest import CorpusArrays
+
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest_trees import SentenceForest
+from scfg_sampler.rule_model import RuleModel
+
+__all__ = ["resample_types"]
+
+
+@kernel
+def _list_sites(forest, work, corpus, tree_start, trees, sites):
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    return scan_sites(forest, work, corpus, tree_start, trees, sites)
+
+
+@kernel
+def _resample(rng, forest, model, restaurants, work, corpus, tree_start, trees, sites, order, first, scratch):
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    model, restaurants, sites = by_reference(model), by_reference(restaurants), by_reference(sites)
+    scratch = by_reference(scratch)
+    return resample_classes(
+        rng, forest, model, restaurants, work, corpus, tree_start, trees, sites, order, first, scratch
+    )
+
+
+def resample_types(
+    rng: np.random.Generator,
+    forest: SentenceForest,
+    model: RuleModel,
+    restaurants: Restaurants,
+    work: Workspace,
+    corpus: CorpusArrays,
+    tree_start: np.ndarray,
+    trees: np.ndarray,
+    with_room: Callable[[Restaurants, int], Restaurants],
+) -> Restaurants:
+    """The restaurants after all classes of two sites or more have been resampled.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    forest : SentenceForest
+    model : RuleModel
+    restaurants : Restaurants
+        Changed, or replaced by larger ones.
+    work : Workspace
+    corpus : CorpusArrays
+    tree_start : int64 (S + 1,)
+    trees : uint16
+        Changed.
+    with_room : callable
+        Given restaurants and a number of rules to come, restaurants that have room for them.
+    """
+    empty = TypeSites(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+    num_sites = _list_sites(forest, work, corpus, tree_start, trees, empty)
+    sites = TypeSites(
+        np.zeros(num_sites, np.int64), np.zeros(num_sites, np.int32), np.zeros(num_sites, np.int32)
+    )
+    _list_sites(forest, work, corpus, tree_start, trees, sites)
+    order = np.argsort(sites.key, kind="stable")
+    ends = np.flatnonzero(np.diff(sites.key[order], append=0))
+    largest = int(np.diff(ends, prepend=-1).max(initial=1))
+    scratch = new_type_scratch(largest)
+    first = 0
+    while first < num_sites:
+        restaurants = with_room(restaurants, 3 * largest)
+        first = _resample(
+            rng, forest, model, restaurants, work, corpus, tree_start, trees, sites, order, first, scratch
+        )
+    return restaurants

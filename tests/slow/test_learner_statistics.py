@@ -1,0 +1,134 @@
+"""The learner's kernels, compiled, against exact posteriors too large to follow every choice on.
+
+Each test starts many short chains at exact draws from the enumerated posterior; after some sweeps the states
+must still be distributed as it says. Tests fail by chance with a probability below `FALSE_ALARM`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from scfg_sampler.core.kernel import copy_state
+from scfg_sampler.hyperparameters import log_prior
+from scfg_sampler.sampler import Learner, LearnerSettings
+from tests.learner.corpora import all_states, corpus_of, state_from, state_key
+from tests.oracles.phrase_forest import sentence
+from tests.statistics import FALSE_ALARM, chi_square_tail
+
+pytestmark = pytest.mark.slow
+
+PAIRS = [
+    sentence("a b c", "A B C", "0-0 1-1 2-2"),
+    sentence("a b", "A B", "0-0 1-1"),
+    sentence("c x a", "A C", "0-1 2-0"),
+]
+VARIANTS = {
+    "top-down": {},
+    "breadth first": {"order": "breadth-first"},
+    "limited": {"max_cut_span": 2},
+    "rejection": {"operator": "rejection"},
+    "type moves": {"type_moves": 1},
+    "divided by trees": {"divide_by_trees": True},
+}
+MODELS = {
+    "exact": {"tables": "exact"},
+    "lexical": {"tables": "exact", "base": "lexical"},
+    "d = 0": {"discount": 0.0},
+    "dirichlet": {"model": "dirichlet", "strength": 100.0},
+}
+
+
+def tail_after_sweeps(learner: Learner, pairs: list, *, chains: int = 4000, sweeps: int = 3) -> float:
+    """How unlikely the states after some sweeps from exact draws are."""
+    posterior = all_states(learner, pairs)
+    states = list(posterior)
+    probs = np.array(list(posterior.values()))
+    rng = np.random.default_rng(11)
+    number = {state: i for i, state in enumerate(states)}
+    observed = np.zeros(len(states))
+    starts: dict[int, object] = {}
+    for drawn in rng.choice(len(states), chains, p=probs / probs.sum()).tolist():
+        if drawn not in starts:
+            starts[drawn] = state_from(learner, states[drawn])
+        state = copy_state(starts[drawn])
+        for _ in range(sweeps):
+            state, _ = learner.step(rng, state)
+        observed[number[state_key(state)]] += 1
+    return chi_square_tail(observed, probs / probs.sum() * chains)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_exact_draws_stay_exact_draws(variant, model):
+    settings = {"max_cut_span": 0, **MODELS[model], **VARIANTS[variant]}
+    learner = Learner(corpus_of(PAIRS), LearnerSettings(**settings))
+    assert tail_after_sweeps(learner, PAIRS) > FALSE_ALARM
+
+
+def test_missing_density_factor_is_noticed():
+    # Blocks of two words under a limit of one: five trees, where the factor matters.
+    pairs = [sentence("a b c d e f g h", "A B C D", "0-0 1-0 2-1 3-1 4-2 5-2 6-3 7-3")]
+    settings = LearnerSettings(discount=0.0, max_cut_span=1)
+    assert tail_after_sweeps(Learner(corpus_of(pairs), settings), pairs, chains=20_000) > FALSE_ALARM
+    biased = Learner(corpus_of(pairs), settings._replace(density_factor=False))
+    assert tail_after_sweeps(biased, pairs, chains=20_000) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("strength", "exact"),
+        ("strength", "dirichlet"),
+        ("mean_length", "exact"),
+        ("mean_length", "lexical"),
+        ("discount", "exact"),
+    ],
+)
+def test_learned_hyperparameter_has_its_posterior(name, model):
+    """Against Σ over all states on a grid, by cells that are equally likely."""
+    settings = LearnerSettings(max_cut_span=0, **MODELS[model], learned=(name,))
+    learner = Learner(corpus_of(PAIRS[1:]), settings)
+    scales = {"strength": (-9.0, 7.0), "mean_length": (-4.0, 4.0), "discount": (-9.0, 9.0)}
+    grid = np.linspace(*scales[name], 161)
+    log_density = np.array([_log_density(settings, name, x) for x in grid])
+    mass = np.exp(log_density - log_density.max())
+    cumulative = np.cumsum(mass) / mass.sum()
+    rng = np.random.default_rng(3)
+    state = learner.initialise(rng)
+    cells = np.zeros(8)
+    thin, draws = 20, 4000
+    for step in range(thin * (draws + 20)):
+        state, info = learner.step(rng, state)
+        if step % thin == 0 and step >= 20 * thin:
+            value = getattr(info, name)
+            x = math.log(value / (1.0 - value)) if name == "discount" else math.log(value)
+            cells[min(7, int(8 * np.interp(x, grid, cumulative)))] += 1
+    assert chi_square_tail(cells, np.full(8, draws / 8)) > FALSE_ALARM
+
+
+def _log_density(settings: LearnerSettings, name: str, x: float) -> float:
+    """ln of the posterior density, up to a constant, of the parameter on its scale without borders."""
+    value = 1.0 / (1.0 + math.exp(-x)) if name == "discount" else math.exp(x)
+    learner = Learner(corpus_of(PAIRS[1:]), settings._replace(**{name: value}, learned=()))
+    log_probs = []
+    for trees, seating in all_states(learner, PAIRS[1:]):
+        log_probs.append(_log_weight(learner, trees, seating))
+    top = max(log_probs)
+    total = top + math.log(math.fsum(math.exp(each - top) for each in log_probs))
+    parameters = {"discount": 0.5, "strength": 1.0, "mean_length": 1.0, name: value}
+    log_jacobian = math.log(value) + (math.log1p(-value) if name == "discount" else 0.0)
+    return total + log_prior((name,), **parameters) + log_jacobian
+
+
+def _log_weight(learner: Learner, trees, seating) -> float:
+    """ln of the joint probability of a state, all ways to name its customers together."""
+    total = learner.log_joint(state_from(learner, (trees, seating)))
+    if learner.settings.tables == "exact" and learner.settings.discount > 0.0:
+        for _, sizes in seating:
+            total += math.lgamma(sum(sizes) + 1) - sum(math.lgamma(size + 1) for size in sizes)
+            total -= sum(math.lgamma(number + 1) for number in Counter(sizes).values())
+    return total
