@@ -92,6 +92,18 @@ class Grid(NamedTuple):
     cumulative: np.ndarray
 
 
+def _reference_rule() -> Grid:
+    """The nodes and rules of one panel, from −1 to 1."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    integrals = [np.polynomial.legendre.legint(unit, lbnd=-1) for unit in np.eye(_NODES)]
+    upto = np.stack([np.polynomial.legendre.legval(nodes, integral) for integral in integrals], axis=1)
+    vandermonde = np.polynomial.legendre.legvander(nodes, _NODES - 1)
+    return Grid(nodes, weights, np.ascontiguousarray(upto @ np.linalg.inv(vandermonde)))
+
+
+_RULE = _reference_rule()
+
+
 def make_plan(orderings: Sequence[Sequence[Pair]], constraints: int) -> Plan:
     """The recursions for the probabilities of orderings.
 
@@ -166,20 +178,10 @@ def make_grid(low: float, high: float, deviation: np.ndarray) -> Grid:
     reach = _REACH * float(deviation.max())
     begin, end = low - reach, high + reach
     panels = min(max(math.ceil((end - begin) / float(deviation.min())), 1), _MOST_PANELS)
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     half = 0.5 * (end - begin) / panels
     centres = begin + half * (2 * np.arange(panels) + 1)
-    vandermonde = np.polynomial.legendre.legvander(nodes, _NODES - 1)
-    integrals = np.stack(
-        [
-            np.polynomial.legendre.legval(nodes, np.polynomial.legendre.legint(unit, lbnd=-1))
-            for unit in np.eye(_NODES)
-        ],
-        axis=1,
-    )
-    cumulative = integrals @ np.linalg.inv(vandermonde)
     return Grid(
-        (centres[:, None] + half * nodes).ravel(), half * weights, np.ascontiguousarray(half * cumulative)
+        (centres[:, None] + half * _RULE.nodes).ravel(), half * _RULE.weights, half * _RULE.cumulative
     )
 
 

@@ -3,7 +3,7 @@
 A normal variable conditioned to lie in [low, high]. In standard units, a = (low − mean)/deviation and
 b = (high − mean)/deviation, mirrored if need be so that the middle of the interval is not negative:
 
-- a tail (a > ½): x = a + e with e exponential of rate λ = (a + √(a² + 4))/2, accepted with probability
+- a tail (a ≥ 0): x = a + e with e exponential of rate λ = (a + √(a² + 4))/2, accepted with probability
   exp(−(x − λ)²/2); this rate loses least (Robert 1995, the envelope of Lin 2005, section 5.2). At least 76
   % are accepted, the more the farther the tail;
 - a narrow interval: x uniform, accepted in proportion to its density;
@@ -25,7 +25,7 @@ from scfg_sampler.core.jit import compiled, inlined
 
 __all__ = ["inverse_gamma", "normal", "truncated_normal"]
 
-_TAIL = 0.5  # Beyond this many deviations the exponential envelope is cheaper than trying normals.
+_TAIL = 0.0  # Beyond this many deviations the exponential envelope is cheaper than trying normals.
 _NARROW = 0.7  # Widths, in units of 1/λ, for which most of the exponential envelope lies outside.
 _WIDE = math.sqrt(2.0 * math.pi)  # Where normals and uniforms are accepted equally often around 0.
 
@@ -69,7 +69,7 @@ def _bounded(rng, mean, deviation, low, high):
 @compiled
 def _right_of_centre(rng, a, b):
     """A standard normal draw conditioned on [a, b], where a + b ≥ 0."""
-    if a > _TAIL:
+    if a >= _TAIL:
         rate = 0.5 * (a + math.sqrt(a * a + 4.0))
         if rate * (b - a) < _NARROW:
             return _by_uniforms(rng, a, b, a)
@@ -78,7 +78,7 @@ def _right_of_centre(rng, a, b):
             if x <= b and rng.random() <= math.exp(-0.5 * (x - rate) * (x - rate)):
                 return x
     if b - a < _WIDE:
-        return _by_uniforms(rng, a, b, max(a, 0.0))
+        return _by_uniforms(rng, a, b, 0.0)
     while True:
         x = rng.standard_normal()
         if a <= x <= b:
