@@ -26,7 +26,7 @@ import numpy as np
 
 from monolingual.pcfg.partition import System, is_tight, partition_into
 from scfg_sampler.core import draws
-from scfg_sampler.core.jit import compiled
+from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "SINK",
     "Reweighted",
     "approach_code",
+    "draw_dirichlets",
     "draw_probs",
     "log_partition",
     "refuse_too_many_tries",
@@ -163,6 +164,16 @@ def draw_probs(
         if approach == SINK or is_tight(system, probs):
             return tries
     return -1
+
+
+@kernel
+def draw_dirichlets(
+    rng: np.random.Generator, family_start: np.ndarray, concentrations: np.ndarray
+) -> np.ndarray:
+    """A draw of all families from their Dirichlet distributions: float64, shape (R,)."""
+    probs = np.empty(len(concentrations))
+    _draw(rng, family_start, concentrations, probs)
+    return probs
 
 
 @compiled

@@ -27,7 +27,8 @@ from monolingual.pcfg.gibbs import State, gibbs_kernel
 from monolingual.pcfg.grammar import num_rules, rule_name
 from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.partition import newton_partition
-from monolingual.pcfg.scores import Brackets, brackets_of, score
+from monolingual.pcfg.posterior import draw_dirichlets
+from monolingual.pcfg.scores import Brackets, brackets_of, refuse_other_sentences, score
 from monolingual.pcfg.settings import Kept, SampleSettings, check_settings
 from monolingual.pcfg.summary import summarise
 from monolingual.pcfg.tally import add_block, empty_tally
@@ -108,6 +109,8 @@ def sample(
         On resuming with other settings, another grammar or other data.
     """
     check_settings(settings, len(model.prior), data)
+    if gold is not None:
+        refuse_other_sentences(np.diff(data.start), gold)
     directory = Path(output)
     plan = _Plan(model, data, settings, gold, threads)
     began = time.time()
@@ -257,9 +260,7 @@ def _first_probs(rng: np.random.Generator, model: Model, settings: SampleSetting
         # Rules of weight 0 would never be used again.
         first = np.maximum(np.asarray(probs, np.float64), draws.SMALLEST_PROB)
     else:
-        first = np.empty(len(model.prior))
-        for family in range(len(model.families.start) - 1):
-            draws.dirichlet(rng, model.prior, *map(int, model.families.start[family : family + 2]), first)
+        first = draw_dirichlets(rng, model.families.start, model.prior)
     if settings.approach != "sink":
         values, _ = newton_partition(model.system, first)
         if np.all(values > 0.0):

@@ -22,7 +22,7 @@ from monolingual.pcfg.trees import spans
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.errors import SettingsError, TreeError
 
-__all__ = ["Brackets", "Score", "brackets_of", "read_brackets", "score"]
+__all__ = ["Brackets", "Score", "brackets_of", "read_brackets", "refuse_other_sentences", "score"]
 
 _SHIFT = 12  # Sentences have fewer than 4,096 words.
 
@@ -118,17 +118,22 @@ def score(found: Brackets, gold: Brackets) -> Score:
     SettingsError
         The trees are not of the same sentences: their numbers or lengths differ.
     """
-    if not np.array_equal(found.lengths, gold.lengths):
-        where = np.flatnonzero(found.lengths[: len(gold.lengths)] != gold.lengths[: len(found.lengths)])
-        raise SettingsError(
-            f"--gold has trees of {len(gold.lengths)} sentences for {len(found.lengths)}"
-            if len(found.lengths) != len(gold.lengths)
-            else f"tree {where[0] + 1} of --gold has {gold.lengths[where[0]]} words, "
-            f"the sentence {found.lengths[where[0]]}"
-        )
+    refuse_other_sentences(found.lengths, gold)
     both = len(np.intersect1d(found.keys, gold.keys, assume_unique=True))
     precision, recall = (both / max(len(brackets.keys), 1) for brackets in (found, gold))
     return Score(precision, recall, 2 * precision * recall / max(precision + recall, 1e-300))
+
+
+def refuse_other_sentences(lengths: np.ndarray, gold: Brackets) -> None:
+    """Raise a SettingsError if gold trees are not of sentences with these numbers of words."""
+    if not np.array_equal(lengths, gold.lengths):
+        where = np.flatnonzero(lengths[: len(gold.lengths)] != gold.lengths[: len(lengths)])
+        raise SettingsError(
+            f"--gold has trees of {len(gold.lengths)} sentences for {len(lengths)}"
+            if len(lengths) != len(gold.lengths)
+            else f"tree {where[0] + 1} of --gold has {gold.lengths[where[0]]} words, "
+            f"the sentence {lengths[where[0]]}"
+        )
 
 
 def _keys(tree, begin, end) -> np.ndarray:

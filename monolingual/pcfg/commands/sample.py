@@ -103,6 +103,10 @@ def execute(given: dict, *, resume: bool) -> None:
         raise SettingsError(f"--threads is {options.threads}; it must be at least 1")
     if options.gold and not options.sentences:
         raise SettingsError("--gold scores trees of --sentences; give them")
+    names = ("grammar", "trees", "sentences", "gold")
+    files = {name: getattr(options, name) for name in names if getattr(options, name)}
+    if list(files.values()).count("-") > 1:
+        raise SettingsError("only one file can be standard input (-)")
     grammar, probs, pseudo_counts, has_weights = read_model_grammar(options)
     model = build_model(grammar, read_prior(options.prior, grammar, pseudo_counts))
     data = read_data(options, model)
@@ -110,14 +114,10 @@ def execute(given: dict, *, resume: bool) -> None:
     fields["start"] = options.start or ("weights" if has_weights else "prior")
     settings = SampleSettings(**fields)  # type: ignore[arg-type]
     gold = read_brackets(options.gold) if options.gold else None
-    names = ("grammar", "trees", "sentences", "gold")
-    files = {name: getattr(options, name) for name in names if getattr(options, name)}
-    if "-" in files.values():
-        raise SettingsError("a run has to read its files again on resuming: standard input will not do")
     unimportant = {"run", "output", "overwrite", "quiet", *_FREE}
     record = {
         "options": {name: value for name, value in sorted(given.items()) if name not in unimportant},
-        "digests": {name: file_digest(path) for name, path in files.items()},
+        "digests": {name: file_digest(path) for name, path in files.items() if path != "-"},
     }
     total = settings.iterations * settings.chains
     with console.progress("sampling", total) as advance:
