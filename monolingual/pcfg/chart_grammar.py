@@ -58,7 +58,8 @@ class ChartGrammar(NamedTuple):
         The binary rules with pair p on the right are pair_start[p] … pair_start[p + 1] − 1.
     binary_parent, binary_pair, binary_rule : int32, shape (B,)
         Of each binary rule; the rule of the grammar is −1 for ⟨X Y⟩ → X Y.
-    parent_start : int64, shape (S + 1,); parent_binary : int32, shape (B,)
+    parent_start : int64, shape (S + 1,)
+    parent_binary : int32, shape (B,)
         The binary rules of each symbol.
     pair_left : int32, shape (P,)
     unary_start : int64, shape (S + 1,)

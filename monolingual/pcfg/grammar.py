@@ -94,7 +94,7 @@ def build_grammar(start: str, rules: Iterable[Rule]) -> tuple[Grammar, np.ndarra
 
     >>> grammar, _ = build_grammar("S", [("S", [("S", False), ("S", False)]), ("S", [("a", True)])])
     >>> [rule_name(grammar, rule) for rule in range(2)]
-    ["S -> S S", "S -> 'a'"]
+    ['S -> S S', "S -> 'a'"]
     """
     rules = list(rules)
     names = Vocabulary([start])

@@ -46,6 +46,8 @@ class SampleSettings(NamedTuple):
         F1 is computed for every so many kept sweeps.
     brackets : str
         A regular expression for the labels whose brackets count.
+    block : int
+        Sweeps in one call; 0: as many as take some ten milliseconds.
     """
 
     approach: str = "sink"
