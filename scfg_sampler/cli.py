@@ -20,6 +20,7 @@ COMMANDS = (
     "convert",
     "filter",
     "diagnose",
+    "curves",
 )
 
 

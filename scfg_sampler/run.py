@@ -65,6 +65,7 @@ class _RunState(NamedTuple):
     average: Collector
     marginals: np.ndarray
     seconds: float
+    cpu_seconds: float
 
 
 def start_run(
@@ -245,6 +246,7 @@ class _Chain:
         self.average = self.learner.new_collector()
         self._marginal = self.learner.new_collector()
         self._seconds = 0.0
+        self._sweeping = 0.0  # processor seconds spent on sweeps
         self._cpu = time.process_time()
 
     def checked_settings(self) -> dict:
@@ -259,6 +261,7 @@ class _Chain:
 
     def restore(self, state: _RunState) -> None:
         self.average, self._marginal, self._seconds = state.average, state.marginal, state.seconds
+        self._sweeping = state.cpu_seconds
         if self.run.marginals:
             self.learner.marginals = state.marginals
 
@@ -316,7 +319,9 @@ class _Chain:
         marginals = self.learner.marginals
         if not collecting:
             self.learner.marginals = None
+        began = time.process_time()
         state, info = self.learner.step(rng, state)
+        self._sweeping += time.process_time() - began
         self._seconds = time.perf_counter() - self._began
         if collecting:
             assert self.learner.collector is not None
@@ -339,6 +344,7 @@ class _Chain:
             (name, operator.attrgetter(f"info.{name}")) for name in names
         ]
         columns.append(("seconds", lambda sweep: round(self._seconds, 3)))
+        columns.append(("cpu_seconds", lambda sweep: round(self._sweeping, 3)))
         more = ["acceptance", "discount", "strength", "mean_length", "evaluations"]
         return columns + [(name, operator.attrgetter(f"info.{name}")) for name in more]
 
@@ -346,7 +352,7 @@ class _Chain:
         marginals = self.learner.marginals
         if marginals is None:
             marginals = np.zeros((0, 2), np.int64)
-        return _RunState(state, self._marginal, self.average, marginals, self._seconds)
+        return _RunState(state, self._marginal, self.average, marginals, self._seconds, self._sweeping)
 
     def _write_results(self, state: LearnerState) -> None:
         collected = {"last": self.learner.collect(state), "average": self.average, "marginal": self._marginal}

@@ -37,6 +37,7 @@ from scfg_sampler.forest_trees import SentenceForest  # noqa: F401
 from scfg_sampler.rule_model import RuleModel  # noqa: F401
 
 __all__ = [
+    "build_forests",
     "collect_sentences",
     "collector_fits",
     "count_nodes",
@@ -89,6 +90,17 @@ def count_nodes(forest, work, corpus, tree_start):
                     pending[num_pending] = work.tails[work.nodes[node, TAIL_START] + t]
                     num_pending += 1
         tree_start[sentence + 1] = tree_start[sentence] + size
+
+
+@kernel
+def build_forests(forest, work, corpus):
+    """Build the forest of every sentence in turn; how many have one."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    number = 0
+    for sentence in range(corpus.source_start.shape[0] - 1):
+        if fill_forest(forest, work, corpus, sentence):
+            number += 1
+    return number
 
 
 @kernel

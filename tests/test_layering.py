@@ -43,6 +43,7 @@ scfg_sampler:
     derivations
     run
     grammar chains report
+    curves
 scfg_sampler.formats:
     . escapes tables
     bracketed moses travatar

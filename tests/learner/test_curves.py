@@ -1,0 +1,47 @@
+"""Curves of runs: numbers and pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from scfg_sampler.cli import main
+from scfg_sampler.core.chain import read_trace
+from tests.learner.test_commands import sample, write_corpus
+from tests.learner.test_sampler import some_pairs
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> list[str]:
+    directory = tmp_path_factory.mktemp("curves")
+    options = write_corpus(directory, some_pairs())
+    found = [str(directory / f"run{seed}") for seed in (1, 2, 3)]
+    for seed, run in enumerate(found, start=1):
+        assert sample(options, run, "--iterations", "8", "--seed", str(seed)) == 0
+    return found
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_numbers_are_mean_and_range_over_the_runs(runs, tmp_path, capsys, ending):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / f"curves.{ending}"
+    labels = [f"two={runs[0]},{runs[1]}", f"one={runs[2]}"]
+    assert main(["curves", *labels, "--output", str(picture), "--first", "2", "--title", "two and one"]) == 0
+    assert picture.stat().st_size > 1000
+    rows = [line.split("\t") for line in (tmp_path / f"curves.{ending}.tsv").read_text().splitlines()]
+    assert rows[0] == ["label", "sweep", "cpu_seconds", "log_joint", "lowest", "highest", "runs"]
+    joint = [read_trace(f"{run}/trace.tsv")["log_joint"] for run in runs]
+    assert [row[0] for row in rows[1:]] == ["two"] * 6 + ["one"] * 6
+    values = np.array([row[3:6] for row in rows[1:7]], float)
+    pair = np.array(joint[:2])[:, 2:]
+    np.testing.assert_allclose(values, np.array([pair.mean(0), pair.min(0), pair.max(0)]).T, atol=0.01)
+    printed = capsys.readouterr().err
+    assert "two" in printed
+    assert f"{joint[2][-1]:.0f}" in printed
+
+
+def test_bad_labels_are_named(runs, tmp_path, capsys):
+    assert main(["curves", "nothing", "--output", str(tmp_path / "x.png")]) == 2
+    assert "nothing is not LABEL=RUN" in capsys.readouterr().err
+    assert main(["curves", f"a={runs[0]}", "--first", "9", "--output", str(tmp_path / "x.png")]) == 2
+    assert "the shortest run of a has 8 sweeps" in capsys.readouterr().err
