@@ -6,11 +6,11 @@ by quadrature,
 
     p(data | μ) = Π_d P(d | μ)^{n_d},
 
-so means can be moved under p(μ) p(data | μ) directly. Half of the steps move all means by a draw from N(0,
-s² FFᵀ), F being a factor of the covariance that a pilot run found; the others shift one mean, or those of a
-random set, by N(0, s²). Scales s are small and large in turn: log s is uniform. Afterwards all values are
-drawn afresh from p(y | μ, data), independently of the old ones, by drawing from the prior until the
-ordering holds.
+so means can be moved under p(μ) p(data | μ) directly. Three quarters of the steps move all means by a draw
+from N(0, s² FFᵀ), F being a factor of the covariance that a pilot run found; the others shift one mean, or
+those of a random set, by N(0, s²). Scales s are small and large in turn: log s is uniform. Afterwards all
+values are drawn afresh from p(y | μ, data), independently of the old ones, by drawing from the prior until
+the ordering holds.
 
 Drawing takes n_d / P(d | μ) attempts on average. The moves are therefore confined to means that need at most
 `MOST_ATTEMPTS` per token; outside of that region nothing is done, and the Gibbs sweep leads into it.
@@ -36,6 +36,7 @@ MOST_ATTEMPTS = 50.0
 """Attempts per token, on average, that drawing all values may take."""
 
 _SMALLEST, _LARGEST = 0.03, 3.0  # Deviations of the step of a set, in units of σ.
+_SHARE = 0.75  # Of joint steps.
 _JOINT = 2.38  # The best deviation of a joint step, in units of the target's times 1/√N, if that is normal.
 
 
@@ -151,8 +152,8 @@ def _attempts(model, probs):
 def _draw_step(rng, occurring, factor, unit, step):
     """Draw by how much each mean is to move: all jointly, or some by the same amount."""
     step[:] = 0.0
-    if factor[occurring[0], 0] != 0.0 and draws.bernoulli(rng, 0.5):
-        scale = _JOINT / math.sqrt(len(occurring)) * 0.2 ** (1.2 * rng.random() - 0.2)
+    if factor[occurring[0], 0] != 0.0 and draws.bernoulli(rng, _SHARE):
+        scale = _JOINT / math.sqrt(len(occurring)) * 0.4 ** (1.2 * rng.random() - 0.2)
         for k in range(len(factor)):
             z = normal_draws.normal(rng, 0.0, scale)
             for i in occurring:

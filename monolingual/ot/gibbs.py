@@ -31,6 +31,7 @@ from scfg_sampler.errors import InputError, SettingsError
 __all__ = ["OtInfo", "OtSettings", "OtState", "initial_state", "make_posterior", "ot_kernel"]
 
 _PILOT_ROUNDS = 3
+_PER_CONSTRAINT = 6
 _SHORTEST_PILOT = 8
 _MOST_SETS = 24  # Dominated sets that are shifted, besides the single constraints.
 
@@ -53,7 +54,8 @@ class OtSettings(NamedTuple):
     shifts : int
         Sets of constraints shifted in a sweep; 0 switches the move off, −1 shifts all.
     collapsed : int
-        Collapsed moves before every sweep; 0 switches them off. They need a truncation.
+        Collapsed moves before every sweep; 0 switches them off, −1 makes six for each constraint that occurs.
+        They need a truncation.
     pilot : int
         Sweeps of each of the three pilot runs that find directions for collapsed moves.
     """
@@ -64,7 +66,7 @@ class OtSettings(NamedTuple):
     learn_variances: bool = False
     variance_shape: float = 5.0
     shifts: int = 2
-    collapsed: int = 50
+    collapsed: int = -1
     pilot: int = 200
 
 
@@ -169,7 +171,9 @@ def ot_kernel(orderings: Orderings, settings: OtSettings) -> Kernel:
         As `make_posterior`.
     """
     posterior = make_posterior(orderings, settings)
-    moves = settings.collapsed if settings.truncate else 0
+    moves = _PER_CONSTRAINT * len(np.unique(orderings.active))
+    if settings.collapsed >= 0 or not settings.truncate:
+        moves = settings.collapsed if settings.truncate else 0
     plan = make_plan([orderings.pairs(d) for d in range(len(orderings.count))], orderings.constraints)
     reach = 2.0 * settings.truncate  # Differences of means are below it.
     fixed = make_grid(-reach, reach, np.full(orderings.constraints, settings.noise))
@@ -256,10 +260,9 @@ def _check(settings: OtSettings, constraints: int) -> None:
         raise SettingsError(f"--variance-shape is {settings.variance_shape:g}; it must be above 1")
     if settings.shifts < -1:
         raise SettingsError(f"--shifts is {settings.shifts}; it must be 0 or more, or -1 for all")
-    for name in ("collapsed", "pilot"):
-        if getattr(settings, name) < 0:
-            raise SettingsError(f"--{name} is {getattr(settings, name)}; it must be at least 0")
-    if 0 < settings.pilot < _SHORTEST_PILOT:
+    if settings.collapsed < -1:
+        raise SettingsError(f"--collapsed is {settings.collapsed}; it must be 0 or more, or -1")
+    if settings.pilot < 0 or 0 < settings.pilot < _SHORTEST_PILOT:
         raise SettingsError(f"--pilot is {settings.pilot}; it must be 0 or at least {_SHORTEST_PILOT}")
     for constraint, (centre, deviation) in settings.priors.items():
         assert 0 <= constraint < constraints

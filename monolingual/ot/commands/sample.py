@@ -68,7 +68,7 @@ def add_parser(subparsers) -> None:
         "--shifts", metavar="N", type=int, default=2, help="sets of constraints shifted in a sweep; -1: all"
     )
     chain.add_argument(
-        "--collapsed", metavar="N", type=int, default=50, help="collapsed moves in a sweep; 0: none"
+        "--collapsed", metavar="N", type=int, help="collapsed moves in a sweep (default: six a constraint)"
     )
     chain.add_argument(
         "--pilot", metavar="N", type=int, default=200, help="sweeps of the pilot runs that tune these"
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
         learn_variances=options.learn_variances,
         variance_shape=options.variance_shape,
         shifts=0 if options.paper else options.shifts,
-        collapsed=0 if options.paper else options.collapsed,
+        collapsed=0 if options.paper else -1 if options.collapsed is None else options.collapsed,
         pilot=options.pilot,
     )
     kept = RunSettings(

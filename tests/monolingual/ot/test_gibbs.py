@@ -279,7 +279,7 @@ def test_idle_constraints_keep_their_prior(rng):
         (OtSettings(noise=0.0), "--noise is 0"),
         (OtSettings(learn_variances=True, variance_shape=1.0), "--variance-shape is 1"),
         (OtSettings(shifts=-2), "--shifts is -2"),
-        (OtSettings(collapsed=-1), "--collapsed is -1"),
+        (OtSettings(collapsed=-2), "--collapsed is -2"),
         (OtSettings(pilot=-1), "--pilot is -1"),
         (OtSettings(priors={0: (0.0, 0.0)}), "needs a deviation above 0"),
         (OtSettings(priors={0: (7.0, 1.0)}), "outside of --truncate 6"),

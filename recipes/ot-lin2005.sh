@@ -1,0 +1,176 @@
+#!/usr/bin/env bash
+# The tables and the figure of Lin (2005), and the Finnish genitive plurals, by Stochastic OT and its rivals.
+#
+#   recipes/ot-lin2005.sh DATA_DIR [options]
+#
+# DATA_DIR holds lin2005-table2.tsv, lin2005-ilokano-reduplication.tsv, lin2005-spanish-diminutives.tsv and
+# finnish-genitive-plurals.tsv: tab-separated tableaux with the header "input output frequency CONSTRAINT …".
+#
+# Prints
+#   table 3            the ordering relations of table 2
+#   figure 1           Ilokano: the posterior (pictures in DIR/figure-1), and the prediction at its medians
+#   tables 6 to 8      Spanish: Gibbs sampler, GLA over many seeds with its scatter, MaxEnt without prior and with
+#   Finnish            predicted beside observed frequencies, beside GLA and MaxEnt, and a comparison
+#
+# Options
+#   --out DIR         where the results go; default: runs/ot-lin2005
+#   --iterations N    sweeps of each of four chains; default: 2000
+#   --seeds N         learners of the GLA; default: 100
+#   --trials N        forms that each of them hears; default: 200000
+#   --seed N          default: 1
+#   --format F        of the pictures: svg, pdf or png; default: svg
+#   --no-plots        draw nothing (the pictures need matplotlib)
+#   --force           do everything again; without it, steps that were done with the same settings are left out
+#
+# Every step's log is in DIR/logs.
+set -euo pipefail
+# shellcheck source=recipes/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+ot() { "$PYTHON" -m monolingual ot "$@"; }
+
+# The posterior of tableaux; goes on where it was if it was stopped.
+sample() { # NAME
+    if [ "$RESUMING" = 1 ] && [ -f "$OUT/$1/run.json" ]; then
+        ot resume "$OUT/$1"
+    else
+        ot sample "$OUT/$1.tsv" --output "$OUT/$1" --overwrite --iterations "$ITERATIONS" --seed "$SEED"
+    fi
+}
+
+# All grammars of tableaux that vary.
+learn() { # NAME
+    local name=$1 data=$OUT/$1.tsv
+    step "sample-$name" "$data" "$OUT/settings" -- sample "$name"
+    step "fit-$name" "$data" -- ot fit "$data" --output "$OUT/$name-ml" --overwrite
+    step "gla-$name" "$data" "$OUT/settings" -- \
+        ot gla "$data" --output "$OUT/$name-gla" --overwrite --seeds "$SEEDS" --trials "$TRIALS" --seed "$SEED"
+    step "maxent-$name" "$data" -- ot maxent "$data" --output "$OUT/$name-maxent" --overwrite
+    step "smoothed-$name" "$data" -- \
+        ot maxent "$data" --prior-variance 10 --output "$OUT/$name-maxent-smoothed" --overwrite
+    step "compare-$name" "sample-$name" "fit-$name" "gla-$name" "maxent-$name" "smoothed-$name" -- \
+        compare "$name" "$data"
+}
+
+compare() { # NAME TABLEAUX: in the directory of the results, so that the table has short names
+    local name=$1
+    (cd "$OUT" && PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}" ot compare "$name.tsv" \
+        "$name" "$name-ml" "$name-gla" "$name-maxent" "$name-maxent-smoothed" --quiet) >"$OUT/$name.comparison.txt"
+}
+
+draw() { # NAME DIRECTORY BESIDE…
+    local name=$1 directory=$2 beside=() other
+    shift 2
+    for other in "$@"; do
+        beside+=(--beside "$OUT/$other")
+    done
+    ot plot "$OUT/$name" --output "$directory" --format "$FORMAT" ${beside[@]+"${beside[@]}"}
+}
+
+# Observed beside predicted shares of every candidate, in percent, one column for each grammar.
+shares() { # NAME COLUMN=GRAMMAR…
+    "$PYTHON" - "$OUT" "$@" <<'PYTHON'
+import json, pathlib, sys
+out, name, *columns = sys.argv[1:]
+read = lambda grammar: json.loads((pathlib.Path(out) / grammar / "predictions.json").read_text(encoding="utf-8"))
+columns = [column.rpartition("=")[::2] for column in columns]
+records = [read(grammar)["inputs"] for _, grammar in columns]
+scatter = json.loads((pathlib.Path(out) / f"{name}-gla" / "summary.json").read_text(encoding="utf-8"))["scatter"]
+print("\t".join(["input → output", "observed", *(title for title, _ in columns), "GLA mean ± sd", "GLA below observed"]))
+number = 0
+for entries in zip(*records):
+    for candidates in zip(*(entry["candidates"] for entry in entries)):
+        first, learners = candidates[0], scatter[number]
+        number += 1
+        print("\t".join([
+            f"{entries[0]['input']} → {first['output']}",
+            f"{100 * first['observed']:.1f}",
+            *(f"{100 * candidate['predicted']:.1f}" for candidate in candidates),
+            f"{100 * learners['mean']:.1f} ± {100 * learners['sd']:.1f}",
+            f"{100 * learners['below_observed']:.0f} %",
+        ]))
+PYTHON
+}
+
+report() {
+    echo "Table 3: ordering relations"
+    cat "$OUT/logs/table-3.log"
+    echo
+    echo "Figure 1: Ilokano reduplication"
+    ot predict "$OUT/ilokano" "$OUT/ilokano.tsv"
+    grep -v 'run directory' "$OUT/logs/sample-ilokano.log"
+    echo
+    echo "Tables 6 to 8: Spanish diminutives, percent"
+    shares spanish Gibbs=spanish ML=spanish-ml MaxEnt=spanish-maxent "MaxEnt, V=10=spanish-maxent-smoothed" | table
+    grep 'no finite optimum' "$OUT/logs/maxent-spanish.log" || true
+    echo
+    cat "$OUT/spanish.comparison.txt"
+    echo
+    echo "Finnish genitive plurals, percent"
+    shares finnish Gibbs=finnish ML=finnish-ml MaxEnt=finnish-maxent "MaxEnt, V=10=finnish-maxent-smoothed" | table
+    echo
+    grep -v -e 'run directory' -e '^warning: these candidates' "$OUT/logs/sample-finnish.log"
+    echo
+    cat "$OUT/finnish.comparison.txt"
+    echo "run directory: $OUT"
+}
+
+main() {
+    local data="" name file
+    OUT=runs/ot-lin2005 ITERATIONS=2000 SEEDS=100 TRIALS=200000 SEED=1 FORMAT=svg PLOTS=1
+    while [ $# -gt 0 ]; do
+        case $1 in
+            -h | --help) usage; exit 0 ;;
+            --force) FORCE=1; shift ;;
+            --no-plots) PLOTS=0; shift ;;
+            --out | --iterations | --seeds | --trials | --seed | --format)
+                need_value "$1" $#
+                case $1 in
+                    --out) OUT=$2 ;;
+                    --iterations) ITERATIONS=$2 ;;
+                    --seeds) SEEDS=$2 ;;
+                    --trials) TRIALS=$2 ;;
+                    --seed) SEED=$2 ;;
+                    --format) FORMAT=$2 ;;
+                esac
+                shift 2
+                ;;
+            -*) die "unknown option $1; see --help" ;;
+            *) [ -z "$data" ] || die "expected one DATA_DIR; see --help"; data=$1; shift ;;
+        esac
+    done
+    [ -n "$data" ] || die "expected DATA_DIR; see --help"
+    need_number --iterations "$ITERATIONS"
+    need_number --seeds "$SEEDS"
+    need_number --trials "$TRIALS"
+    need_number --seed "$SEED"
+    for name in lin2005-table2 lin2005-ilokano-reduplication lin2005-spanish-diminutives finnish-genitive-plurals; do
+        [ -f "$data/$name.tsv" ] || die "there is no $name.tsv in $data"
+    done
+
+    if [ "$PLOTS" = 1 ]; then prepare_python report; else prepare_python; fi
+    mkdir -p "$OUT"
+    for name in table2=lin2005-table2 ilokano=lin2005-ilokano-reduplication spanish=lin2005-spanish-diminutives \
+        finnish=finnish-genitive-plurals; do
+        file=$OUT/${name%%=*}.tsv
+        cmp -s "$data/${name#*=}.tsv" "$file" || cp "$data/${name#*=}.tsv" "$file"
+    done
+    # What the random steps depend on besides the tableaux.
+    printf '%s\n' "$ITERATIONS" "$SEEDS" "$TRIALS" "$SEED" >"$OUT/settings"
+
+    step table-3 "$OUT/table2.tsv" -- ot orderings "$OUT/table2.tsv"
+    step sample-ilokano "$OUT/ilokano.tsv" "$OUT/settings" -- sample ilokano
+    learn spanish
+    learn finnish
+    if [ "$PLOTS" = 1 ]; then
+        step figure-1 sample-ilokano -- draw ilokano "$OUT/figure-1"
+        for name in spanish finnish; do
+            step "plot-$name" "compare-$name" -- \
+                draw "$name" "$OUT/plots-$name" "$name-gla" "$name-maxent-smoothed"
+        done
+    fi
+    report >"$OUT/table.txt"
+    cat "$OUT/table.txt"
+}
+
+main "$@"
