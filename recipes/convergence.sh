@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# How fast the samplers converge: figures 5 and 6 of Chung et al. (2014), and five comparisons of our own.
+#
+#   recipes/convergence.sh DATA_DIR SOURCE TARGET [options]
+#
+# DATA_DIR holds train.SOURCE, train.TARGET and their word alignment train.SOURCE-TARGET.NAME, plain or gzipped.
+# Draws, each by sweep and by processor seconds, and writes the numbers beside each picture:
+#   figure5      top-down against rejection, the paper's schedule
+#   figure6      with and without the density factor, without the first ten sweeps
+#   schedules    full sweeps against the paper's
+#   annealing    plain against annealed (temperature 3 to 1 over 50 sweeps), lexical base
+#   types        single sites against type-based moves after every second sweep, lexical base
+#   bases        types and sweeps by base: the tables of both, for their likelihoods are not comparable
+#
+# Options
+#   --out DIR         where the results go; default: runs/convergence- and the names of the data and languages
+#   --alignment FILE  default: train.SOURCE-TARGET.*-gdfa in DATA_DIR
+#   --seeds N         runs of each kind; default: 5
+#   --iterations N    sweeps; default: 100
+#   --force           do everything again; without it, runs that were made with the same settings are left out
+set -euo pipefail
+# shellcheck source=recipes/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+main() {
+    local positional=() alignment="" seeds=5 iterations=100
+    while [ $# -gt 0 ]; do
+        case $1 in
+            -h | --help) usage; exit 0 ;;
+            --force) FORCE=1; shift ;;
+            --out | --alignment | --seeds | --iterations)
+                need_value "$1" $#
+                case $1 in
+                    --out) OUT=$2 ;;
+                    --alignment) alignment=$2 ;;
+                    --seeds) need_number "$1" "$2"; seeds=$2 ;;
+                    --iterations) need_number "$1" "$2"; iterations=$2 ;;
+                esac
+                shift 2
+                ;;
+            -*) die "unknown option $1; see --help" ;;
+            *) positional+=("$1"); shift ;;
+        esac
+    done
+    [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
+    [ "$seeds" -ge 1 ] || die "--seeds is 0; at least 1 is needed"
+    [ "$iterations" -gt 11 ] || die "--iterations is $iterations; figure 6 begins after the tenth sweep"
+    local data=${positional[0]} source=${positional[1]} target=${positional[2]} found
+    : "${OUT:=runs/convergence-$(basename "$data")-$source-$target}"
+    source=$(existing "$data/train.$source") || die "no train.$source in $data"
+    target=$(existing "$data/train.$target") || die "no train.$target in $data"
+    if [ -z "$alignment" ]; then
+        for found in "$data/train.${positional[1]}-${positional[2]}".{gold,*-gdfa}{,.gz}; do
+            if [ -f "$found" ]; then
+                alignment=$found
+                break
+            fi
+        done
+        [ -n "$alignment" ] || die "no train.${positional[1]}-${positional[2]}.*-gdfa in $data; give --alignment"
+    fi
+    mkdir -p "$OUT"
+    prepare_python report
+
+    step compile -- compile
+    chain paper --paper
+    chain rejection --paper --operator rejection
+    chain no-density --paper --no-density-factor
+    chain full
+    chain lexical --base lexical --tables exact
+    chain annealed --base lexical --tables exact --anneal "3:1:$((iterations / 2))"
+    chain types --base lexical --tables exact --type-moves 2
+
+    picture figure5 0 "top-down=$(runs paper)" "rejection=$(runs rejection)"
+    picture figure6 10 "with density factor=$(runs paper)" "without density factor=$(runs no-density)"
+    picture schedules 0 "full sweeps=$(runs full)" "stratified=$(runs paper)"
+    picture annealing 0 "plain=$(runs lexical)" "annealed=$(runs annealed)"
+    picture types 0 "single sites=$(runs lexical)" "with type-based moves=$(runs types)"
+    picture base-poisson 0 "poisson=$(runs full)"
+    picture base-lexical 0 "lexical=$(runs lexical)"
+    summary | tee "$OUT/summary.txt"
+    say "pictures and numbers: $OUT"
+}
+
+# Compile every kernel, so that no run's processor seconds count that.
+compile() {
+    local bundled=$ROOT/data/novish-en options
+    for options in "--paper" "--operator rejection" "--tables exact --type-moves 1"; do
+        # shellcheck disable=SC2086 # several options
+        sampler sample --source "$bundled/train.novish.gz" --target "$bundled/train.en.gz" --quiet \
+            --alignment "$bundled/train.novish-en.gold.gz" --output "$OUT/compile" --overwrite --iterations 2 $options
+    done
+    rm -rf "$OUT/compile"
+}
+
+# chain NAME OPTION…: a run for every seed.
+chain() {
+    local name=$1 seed
+    shift
+    for ((seed = 1; seed <= seeds; seed++)); do
+        step "$name-$seed" "$source" "$target" "$alignment" -- sampler sample --source "$source" \
+            --target "$target" --alignment "$alignment" --output "$OUT/$name-$seed" --overwrite --quiet \
+            --iterations "$iterations" --burn-in "$((iterations - 1))" --checkpoint-every 0 --seed "$seed" "$@"
+    done
+}
+
+runs() { # NAME: its run directories, with commas between them
+    local seed list=""
+    for ((seed = 1; seed <= seeds; seed++)); do
+        list+=${list:+,}$OUT/$1-$seed
+    done
+    printf '%s' "$list"
+}
+
+picture() { # NAME FIRST LABEL=RUNS…
+    local name=$1 first=$2
+    shift 2
+    sampler curves "$@" --first "$first" --title "$name: $(basename "$data")" --output "$OUT/$name.svg" --quiet
+}
+
+# The means over the seeds after a tenth, and all, of the sweeps.
+summary() {
+    local name
+    {
+        printf 'runs\tseconds\tlog joint, a tenth\tseconds\tlog joint\ttypes\trules\n'
+        for name in paper rejection no-density full lexical annealed types; do
+            cat "$OUT/$name"-*/trace.tsv | awk -F '\t' -v name="$name" -v iterations="$iterations" '
+                $1 == "sweep" { for (c = 1; c <= NF; c++) column[$c] = c; number++; next }
+                $1 + 1 == int(iterations / 10) { early += $column["log_joint"]; soon += $column["cpu_seconds"] }
+                $1 + 1 == iterations {
+                    late += $column["log_joint"]; all += $column["cpu_seconds"]
+                    types += $column["types"]; rules += $column["rules"]
+                }
+                END {
+                    printf "%s\t%.1f\t%.0f\t%.1f\t%.0f\t%.0f\t%.0f\n", name, soon / number, early / number,
+                        all / number, late / number, types / number, rules / number
+                }'
+        done
+    } | table
+}
+
+main "$@"
