@@ -102,15 +102,17 @@ def fill_inside(
     for width in range(1, length + 1):
         for i in range(length - width + 1):
             row = i * stride + i + width
-            for symbol in range(room.before.shape[1]):
-                room.before[row, symbol] = 0.0
-                room.inside[row, symbol] = 0.0
+            for at in range(room.num_spelled[row]):
+                room.before[row, room.spelled[row, at]] = 0.0
+                room.inside[row, room.spelled[row, at]] = 0.0
+            room.num_spelled[row] = 0
             top = 0.0
             if width == 1:
                 word = words[first + i]
                 if word >= 0:
                     for at in range(chart.word_start[word], chart.word_start[word + 1]):
                         room.before[row, chart.word_symbol[at]] += weights.word[at]
+                        _list_before(room, row, chart.word_symbol[at])
             else:
                 top = _join_splits(chart, weights, room, row, i, i + width, stride)
             _close(chart, weights, room, row, top)
@@ -129,12 +131,23 @@ def _join_splits(chart, weights, room, row, i, k, stride):
     if top == -np.inf:
         return 0.0
     num_touched = sum_pairs(chart, room, i, k, stride, top)
+    num_rules = 0
     for t in range(num_touched):
         pair = room.touched[t]
         value = room.pair_value[pair]
         room.pair_value[pair] = 0.0
+        num_rules += chart.pair_start[pair + 1] - chart.pair_start[pair]
         for at in range(chart.pair_start[pair], chart.pair_start[pair + 1]):
             room.before[row, chart.binary_parent[at]] += weights.binary[at] * value
+    # A branch in the loop above would cost more than this second look.
+    if num_rules > room.before.shape[1]:
+        for symbol in range(room.before.shape[1]):
+            _list_before(room, row, symbol)
+    else:
+        for t in range(num_touched):
+            pair = room.touched[t]
+            for at in range(chart.pair_start[pair], chart.pair_start[pair + 1]):
+                _list_before(room, row, chart.binary_parent[at])
     return top
 
 
@@ -189,31 +202,46 @@ def find_pair(chart, begin, end, right):
 @compiled
 def _close(chart, weights, room, row, top):
     """From before(A) to inside(A), scaled so that the largest inside(A) is 1, and the lists of a span."""
-    size = room.before.shape[1]
+    num_before, num_spelled = room.num_spelled[row], 0
+    for at in range(num_before):
+        # The list of symbols before unary rules makes room for that of symbols after them.
+        room.lefts[row, at] = room.spelled[row, at]
+        room.inside[row, room.spelled[row, at]] = 0.0
     largest = 0.0
-    for symbol in range(size):
+    for i in range(num_before):
+        symbol = room.lefts[row, i]
         value = room.before[row, symbol]
-        if value > 0.0:
-            for at in range(chart.below_start[symbol], chart.below_start[symbol + 1]):
-                parent = chart.below_parent[at]
-                room.inside[row, parent] += value * weights.closure[chart.below_entry[at]]
+        for at in range(chart.below_start[symbol], chart.below_start[symbol + 1]):
+            parent = chart.below_parent[at]
+            closed = value * weights.closure[chart.below_entry[at]]
+            if closed > 0.0:
+                if room.inside[row, parent] == 0.0:
+                    room.spelled[row, num_spelled] = parent
+                    num_spelled += 1
+                room.inside[row, parent] += closed
                 largest = max(largest, room.inside[row, parent])
-    num_spelled, num_lefts, num_rights = 0, 0, 0
-    if largest > 0.0:
-        for symbol in range(size):
-            if room.inside[row, symbol] > 0.0:
-                room.inside[row, symbol] /= largest
-                room.before[row, symbol] /= largest
-                room.spelled[row, num_spelled] = symbol
-                num_spelled += 1
-                if chart.left_start[symbol] < chart.left_start[symbol + 1]:
-                    room.lefts[row, num_lefts] = symbol
-                    num_lefts += 1
-                if chart.is_right[symbol]:
-                    room.rights[row, num_rights] = symbol
-                    num_rights += 1
+    num_lefts, num_rights = 0, 0
+    for at in range(num_spelled):
+        symbol = room.spelled[row, at]
+        room.inside[row, symbol] /= largest
+        room.before[row, symbol] /= largest
+        if chart.left_start[symbol] < chart.left_start[symbol + 1]:
+            room.lefts[row, num_lefts] = symbol
+            num_lefts += 1
+        if chart.is_right[symbol]:
+            room.rights[row, num_rights] = symbol
+            num_rights += 1
     room.num_spelled[row], room.num_lefts[row], room.num_rights[row] = num_spelled, num_lefts, num_rights
-    room.log_scale[row] = top + np.log(largest) if largest > 0.0 else -np.inf
+    room.log_scale[row] = top + np.log(largest) if num_spelled > 0 else -np.inf
+
+
+@inlined
+def _list_before(room, row, symbol):
+    """List a symbol that spells a span before unary rules, unless it is listed, which is marked by −1."""
+    if room.before[row, symbol] > 0.0 and room.inside[row, symbol] == 0.0:
+        room.inside[row, symbol] = -1.0
+        room.spelled[row, room.num_spelled[row]] = symbol
+        room.num_spelled[row] += 1
 
 
 def inside_probabilities(

@@ -185,7 +185,7 @@ def _parse(path: PathLike) -> tuple[str, str | None, list[_Line]]:
         if content.startswith("%start"):
             start = content.removeprefix("%start").strip()
             continue
-        found = "johnson" if "-->" in content.split() else "nltk" if "->" in content.split() else ""
+        found = "johnson" if "-->" in content.split() else "nltk" if "->" in content else ""
         if not found or (style and found != style):
             hint = "A rule is S -> S S [0.4], or 0.4 S --> S S; one file has one format"
             raise InputError(path, number, f"not a rule: {content[:60]!r}", hint)

@@ -69,10 +69,11 @@ def _add_uses(chart, weights, room, words, first, end, counts):
     """Go down the chart of a sentence, from the root."""
     length = end - first
     stride = length + 1
-    size = room.outside.shape[1]
-    for row in range(stride * stride):
-        for symbol in range(size):
-            room.outside[row, symbol] = 0.0
+    for i in range(length):
+        for k in range(i + 1, length + 1):
+            row = i * stride + k
+            for at in range(room.num_spelled[row]):
+                room.outside[row, room.spelled[row, at]] = 0.0
     room.outside[length, 0] = 1.0 / room.inside[length, 0]
     for width in range(length, 0, -1):
         for i in range(length - width + 1):

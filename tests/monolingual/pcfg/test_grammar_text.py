@@ -54,6 +54,12 @@ def test_start_symbol_comments_and_rules_of_one_head_apart(tmp_path):
     assert_array_equal(weighted.weights, [0.5, 0.5, 1, 1])
 
 
+def test_spaces_are_needed_only_between_names(tmp_path):
+    weighted = read("S->S S[.4]|'a'[.6] # done\n", tmp_path)
+    assert names(weighted.grammar) == ["S -> S S", "S -> 'a'"]
+    assert_array_equal(weighted.weights, [0.4, 0.6])
+
+
 def test_weights_are_normalised_on_request_only(tmp_path):
     weighted = read("S -> S S [2] | 'a' [6]", tmp_path)
     with pytest.raises(InputError, match=r"weights of the rules of S sum to 8.*--normalise"):
