@@ -17,6 +17,9 @@
 #   --dev NAME        which development set; default: dev
 #   --sweeps N        sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
+#   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
+#   --from WHICH      which rule counts: marginal, average or last; default: marginal, the expected counts
+#   --no-baseline     without the Hiero baseline
 #   --order N         order of the language model; default: 3
 #   --rounds N        rounds of tuning; default: 10
 #   --beam N          beam of the decoder; default: 200
@@ -30,13 +33,16 @@ set -euo pipefail
 # shellcheck source=recipes/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-OUT="" ALIGNMENT="" TEST="" DEV=dev SWEEPS=60 BURN_IN="" ORDER=3 ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS="" FORCE=0
+{ # Read as a whole before anything runs: edits meanwhile do no harm.
+
+OUT="" ALIGNMENT="" TEST="" DEV=dev SWEEPS=60 BURN_IN="" SAMPLING="" FROM=marginal BASELINE=1 ORDER=3 ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS="" FORCE=0
 positional=()
 while [ $# -gt 0 ]; do
     case $1 in
         -h | --help) usage; exit 0 ;;
         --force) FORCE=1; shift ;;
-        --out | --alignment | --test | --dev | --sweeps | --burn-in | --order | --rounds | --beam | --nbest | --seed | --threads)
+        --no-baseline) BASELINE=0; shift ;;
+        --out | --alignment | --test | --dev | --sweeps | --burn-in | --sampling | --from | --order | --rounds | --beam | --nbest | --seed | --threads)
             need_value "$1" $#
             case $1 in
                 --out) OUT=$2 ;;
@@ -45,6 +51,8 @@ while [ $# -gt 0 ]; do
                 --dev) DEV=$2 ;;
                 --sweeps) SWEEPS=$2 ;;
                 --burn-in) BURN_IN=$2 ;;
+                --sampling) SAMPLING=$2 ;;
+                --from) FROM=$2 ;;
                 --order) ORDER=$2 ;;
                 --rounds) ROUNDS=$2 ;;
                 --beam) BEAM=$2 ;;
@@ -174,14 +182,17 @@ sample_or_resume() { # OPTION…
     sampler sample --output "$OUT/sample" --overwrite "$@"
 }
 
+read -ra sampling <<<"$SAMPLING"
 step sample "$TRAIN_SOURCE" "$TRAIN_TARGET" "$ALIGNMENT" -- \
     sample_or_resume --source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT" \
-    --schedule full --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED"
+    --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
 
 step grammar-sampled sample -- \
-    sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
+    sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from "$FROM"
 
-step grammar-hiero "$TRAIN_SOURCE" "$TRAIN_TARGET" "$ALIGNMENT" -- \
+grammars=(sampled)
+[ "$BASELINE" = 0 ] || grammars=(hiero sampled)
+[ "$BASELINE" = 0 ] || step grammar-hiero "$TRAIN_SOURCE" "$TRAIN_TARGET" "$ALIGNMENT" -- \
     sampler extract --source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT" --output "$OUT/hiero.gz"
 
 text "$DEV_SOURCE" "$TEST_SOURCE" >"$OUT/input.$SOURCE"
@@ -207,7 +218,7 @@ score() { # OUTPUT ARGUMENT…
     decoder evaluate --json "$@" >"$output.part" && mv "$output.part" "$output"
 }
 
-for grammar in hiero sampled; do
+for grammar in "${grammars[@]}"; do
     step "filter-$grammar" "grammar-$grammar" "$OUT/input.$SOURCE" -- \
         sampler filter "$OUT/$grammar.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$grammar.filtered.gz"
     step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
@@ -222,7 +233,7 @@ for grammar in hiero sampled; do
     step "evaluate-$grammar-$TEST" "translate-$grammar-$TEST" "${TEST_REFERENCES[@]}" -- \
         score "$OUT/$grammar.$TEST.json" --hypothesis "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}"
 done
-step compare "translate-hiero-$TEST" "translate-sampled-$TEST" "${TEST_REFERENCES[@]}" -- \
+[ "$BASELINE" = 0 ] || step compare "translate-hiero-$TEST" "translate-sampled-$TEST" "${TEST_REFERENCES[@]}" -- \
     score "$OUT/compare.json" --hypothesis "$OUT/sampled.$TEST.txt" --against "$OUT/hiero.$TEST.txt" \
     --references "${TEST_REFERENCES[@]}" --seed "$SEED"
 
@@ -249,16 +260,18 @@ row() { # GRAMMAR LEARNING-SECONDS: one line of the table
 {
     {
         printf 'grammar\trules\tlearning s\tdecoding sent/s\t%s BLEU\t%s BLEU\n' "$DEV" "$TEST"
-        row hiero "$(seconds grammar-hiero)"
+        [ "$BASELINE" = 0 ] || row hiero "$(seconds grammar-hiero)"
         row sampled "$(sampling_seconds | awk -v more="$(seconds grammar-sampled)" '{ print $1 + more }')"
     } | table
     echo
-    printf 'sampled − hiero: %+.2f BLEU, p = %.4f (paired bootstrap)\n' \
+    [ "$BASELINE" = 0 ] || printf 'sampled − hiero: %+.2f BLEU, p = %.4f (paired bootstrap)\n' \
         "$(json "$OUT/compare.json" difference)" "$(json "$OUT/compare.json" p_value)"
     printf 'BLEU: %s\n' "$(json "$OUT/sampled.$TEST.json" bleu signature)"
-    for grammar in hiero sampled; do
+    for grammar in "${grammars[@]}"; do
         printf '%s: %s\n' "$grammar" "$(gzip -dc "$OUT/$grammar.gz" | awk 'NR == 1 { sub(/^# */, ""); print; exit }')"
     done
     printf 'run directory: %s\n' "$OUT"
 } >"$OUT/table.txt"
 cat "$OUT/table.txt"
+exit
+}
