@@ -30,6 +30,9 @@ from scfg_sampler.sampler import Learner, LearnerState
 __all__ = ["Derivation", "derivation", "write_derivations", "write_marginals"]
 
 
+Words = tuple[list[str], ...]
+
+
 class Derivation(NamedTuple):
     """A rule and the derivations at its nonterminals."""
 
@@ -49,10 +52,10 @@ def write_derivations(path: PathLike, corpus: ParallelCorpus, learner: Learner, 
     learner : Learner
     state : LearnerState
     """
-    collector = learner.new_collector()
+    collector, words = learner.new_collector(), _escaped(corpus)
     with atomic_output(path) as stream:
         for sentence in range(corpus.num_sentences):
-            found = derivation(corpus, learner, state, sentence, collector)
+            found = derivation(corpus, learner, state, sentence, collector, words)
             line = {
                 "sentence": sentence,
                 "skipped": learner.skipped.get(sentence),
@@ -67,6 +70,7 @@ def derivation(
     state: LearnerState,
     sentence: int,
     scratch: Collector | None = None,
+    words: Words | None = None,
 ) -> Derivation | None:
     """The derivation of a sentence in a state; None if the sentence is skipped.
 
@@ -79,11 +83,13 @@ def derivation(
         From 0.
     scratch : Collector, optional
         Memory to spell in, for callers who ask for many.
+    words : pair of lists of str, optional
+        The words of both vocabularies as rules spell them, for the same callers.
     """
     size = int(learner.tree_start[sentence + 1] - learner.tree_start[sentence])
     if size == 0:
         return None
-    collector = scratch or learner.new_collector()
+    collector, words = scratch or learner.new_collector(), words or _escaped(corpus)
     start = int(learner.tree_start[sentence])
     tops = np.empty(size, np.int32)
     spans = np.empty((size, 4), np.int32)
@@ -94,7 +100,7 @@ def derivation(
     )
     nodes: list[Derivation] = []
     for k in range(num_rules):
-        text = _rule_text(corpus, symbols[symbols_start[k] : symbols_start[k + 1]])
+        text = _rule_text(words, symbols[symbols_start[k] : symbols_start[k + 1]])
         i1, j1, i2, j2 = spans[k].tolist()
         nodes.append(Derivation((i1, j1), (i2, j2), text, []))
         if tops[k] >= 0:
@@ -109,16 +115,19 @@ def _plain(node: Derivation) -> dict:
     return {"source": node.source, "target": node.target, "rule": node.rule, "parts": parts}
 
 
-def _rule_text(corpus: ParallelCorpus, symbols: np.ndarray) -> str:
-    ends = np.flatnonzero(symbols == SEPARATOR)
-    sides = []
-    for vocabulary, side in (
-        (corpus.source_vocabulary, symbols[: ends[0]]),
-        (corpus.target_vocabulary, symbols[ends[0] + 1 : ends[1]]),
-    ):
-        words = (f"[X,{-s}]" if s < 0 else escape(vocabulary.words[s]) for s in side.tolist())
-        sides.append(" ".join(words))
-    return " ||| ".join(sides)
+def _escaped(corpus: ParallelCorpus) -> Words:
+    vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
+    return tuple([escape(word) for word in vocabulary.words] for vocabulary in vocabularies)
+
+
+def _rule_text(words: Words, symbols: np.ndarray) -> str:
+    plain = symbols.tolist()
+    end = plain.index(SEPARATOR)
+    sides = plain[:end], plain[end + 1 : plain.index(SEPARATOR, end + 1)]
+    return " ||| ".join(
+        " ".join([spelled[s] if s >= 0 else f"[X,{-s}]" for s in side])
+        for spelled, side in zip(words, sides, strict=True)
+    )
 
 
 @kernel
@@ -178,11 +187,12 @@ def write_marginals(
                 nodes.append({"source": span[:2], "target": span[2:], "in_tree": in_tree, "cut": cut})
         sentences.append({"nodes": nodes})
     counts = []
+    words = _escaped(corpus)
     for r in range(rules.num_rules):
         source = rules.source[rules.source_start[r] : rules.source_start[r + 1]]
         target = rules.target[rules.target_start[r] : rules.target_start[r + 1]]
         symbols = np.concatenate([source, [SEPARATOR], target, [SEPARATOR]])
-        counts.append([_rule_text(corpus, symbols), float(rules.count[r])])
+        counts.append([_rule_text(words, symbols), float(rules.count[r])])
     with atomic_output(path) as stream:
         json.dump({"sweeps": sweeps, "sentences": sentences, "rules": counts}, stream, ensure_ascii=False)
         stream.write("\n")
