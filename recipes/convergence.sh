@@ -15,7 +15,8 @@
 # Options
 #   --out DIR         where the results go; default: runs/convergence- and the names of the data and languages
 #   --alignment FILE  default: train.SOURCE-TARGET.*-gdfa in DATA_DIR
-#   --seeds N         runs of each kind; default: 5
+#   --seeds N         runs of each kind for the paper's figures; default: 5
+#   --own-seeds N     runs of each kind for the other pictures; default: 2
 #   --iterations N    sweeps; default: 100
 #   --force           do everything again; without it, runs that were made with the same settings are left out
 set -euo pipefail
@@ -23,17 +24,18 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 main() {
-    local positional=() alignment="" seeds=5 iterations=100
+    local positional=() alignment="" seeds=5 own=2 iterations=100
     while [ $# -gt 0 ]; do
         case $1 in
             -h | --help) usage; exit 0 ;;
             --force) FORCE=1; shift ;;
-            --out | --alignment | --seeds | --iterations)
+            --out | --alignment | --seeds | --own-seeds | --iterations)
                 need_value "$1" $#
                 case $1 in
                     --out) OUT=$2 ;;
                     --alignment) alignment=$2 ;;
                     --seeds) need_number "$1" "$2"; seeds=$2 ;;
+                    --own-seeds) need_number "$1" "$2"; own=$2 ;;
                     --iterations) need_number "$1" "$2"; iterations=$2 ;;
                 esac
                 shift 2
@@ -44,6 +46,7 @@ main() {
     done
     [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
     [ "$seeds" -ge 1 ] || die "--seeds is 0; at least 1 is needed"
+    [ "$own" -ge 1 ] || die "--own-seeds is 0; at least 1 is needed"
     [ "$iterations" -gt 11 ] || die "--iterations is $iterations; figure 6 begins after the tenth sweep"
     local data=${positional[0]} source=${positional[1]} target=${positional[2]} found
     : "${OUT:=runs/convergence-$(basename "$data")-$source-$target}"
@@ -62,13 +65,13 @@ main() {
     prepare_python report
 
     step compile -- compile
-    chain paper --paper
-    chain rejection --paper --operator rejection
-    chain no-density --paper --no-density-factor
-    chain full
-    chain lexical --base lexical --tables exact
-    chain annealed --base lexical --tables exact --anneal "3:1:$((iterations / 2))"
-    chain types --base lexical --tables exact --type-moves 2
+    chain "$seeds" paper --paper
+    chain "$seeds" rejection --paper --operator rejection
+    chain "$seeds" no-density --paper --no-density-factor
+    chain "$own" full
+    chain "$own" lexical --base lexical --tables exact
+    chain "$own" annealed --base lexical --tables exact --anneal "3:1:$((iterations / 2))"
+    chain "$own" types --base lexical --tables exact --type-moves 2
 
     picture figure5 0 "top-down=$(runs paper)" "rejection=$(runs rejection)"
     picture figure6 10 "with density factor=$(runs paper)" "without density factor=$(runs no-density)"
@@ -92,11 +95,11 @@ compile() {
     rm -rf "$OUT/compile"
 }
 
-# chain NAME OPTION…: a run for every seed.
+# chain NUMBER NAME OPTION…: so many runs.
 chain() {
-    local name=$1 seed
-    shift
-    for ((seed = 1; seed <= seeds; seed++)); do
+    local number=$1 name=$2 seed
+    shift 2
+    for ((seed = 1; seed <= number; seed++)); do
         step "$name-$seed" "$source" "$target" "$alignment" -- sampler sample --source "$source" \
             --target "$target" --alignment "$alignment" --output "$OUT/$name-$seed" --overwrite --quiet \
             --iterations "$iterations" --burn-in "$((iterations - 1))" --checkpoint-every 0 --seed "$seed" "$@"
@@ -104,11 +107,9 @@ chain() {
 }
 
 runs() { # NAME: its run directories, with commas between them
-    local seed list=""
-    for ((seed = 1; seed <= seeds; seed++)); do
-        list+=${list:+,}$OUT/$1-$seed
-    done
-    printf '%s' "$list"
+    local list=("$OUT/$1-"[0-9]*)
+    local IFS=,
+    printf '%s' "${list[*]}"
 }
 
 picture() { # NAME FIRST LABEL=RUNS…
