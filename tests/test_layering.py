@@ -138,7 +138,12 @@ OUTSIDE = {
     "distributed": ("scfg_sampler.core.distributed",),
     "sacrebleu": ("decoder.evaluate",),
     "sentencepiece": ("scfg_sampler.segmentation",),
-    "matplotlib": ("scfg_sampler.report", "monolingual.ot.plots", "monolingual.pcfg.comparison"),
+    "matplotlib": (
+        "scfg_sampler.curves",
+        "scfg_sampler.report",
+        "monolingual.ot.plots",
+        "monolingual.pcfg.comparison",
+    ),
     "jinja2": ("scfg_sampler.report",),
 }
 AT_THE_TOP = ("numpy", "scipy", "numba")
