@@ -132,6 +132,7 @@ OUTSIDE = {
     "numpy": PACKAGES,
     "scipy": PACKAGES,
     "numba": ("scfg_sampler.core.jit",),
+    "llvmlite": ("scfg_sampler.core.jit",),
     "rich": ("scfg_sampler.core.console",),
     "arviz_stats": ("scfg_sampler.core.diagnostics",),
     "dask": ("scfg_sampler.core.distributed",),
@@ -146,7 +147,7 @@ OUTSIDE = {
     ),
     "jinja2": ("scfg_sampler.report",),
 }
-AT_THE_TOP = ("numpy", "scipy", "numba")
+AT_THE_TOP = ("numpy", "scipy", "numba", "llvmlite")
 
 # Command lines answer --help at once: nothing from outside is imported before a command runs.
 COMMAND_LINES = ("cli", "__main__", "commands")

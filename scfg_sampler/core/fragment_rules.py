@@ -25,13 +25,14 @@ from scfg_sampler.core.fragment_tree import (
     FINGERPRINT,
     LOG_BASE,
     LOG_PRIOR,
+    NOT_SOUGHT,
     SLOT,
     SPARE,
     STRATUM,
     describe,
     log_internal_trees,
 )
-from scfg_sampler.core.jit import borrowing, inlined
+from scfg_sampler.core.jit import borrowing, inlined, prefetch
 from scfg_sampler.core.restaurant import (
     TABLE_UNIT,
     TRACKED,
@@ -40,6 +41,7 @@ from scfg_sampler.core.restaurant import (
     dish_tables,
     find,
     find_or_insert,
+    first_slot,
     new_table_prob,
     opening_mass,
     seat_in,
@@ -54,6 +56,7 @@ __all__ = [
     "record",
     "row_of",
     "seat_option",
+    "slot_of",
     "unseat_option",
 ]
 
@@ -69,17 +72,28 @@ def row_of(node):
 
 @borrowing
 def record(forest, model, restaurants, work, node, row):
-    """Describe the fragment headed at a node in a row of the rules, and find its dish."""
+    """Describe the fragment headed at a node in a row of the rules; its dish is looked for when needed."""
+    hashed = fingerprint(work.pieces, node)
+    prefetch(restaurants.entries, first_slot(restaurants, hashed))
     stratum, log_prior, log_base, base = describe(model, work, node)
     if work.counters[DIVIDE_BY_TREES] == 1:
         log_prior -= log_internal_trees(forest, work, node)
-    hashed = fingerprint(work.pieces, node)
     work.rules[row, FINGERPRINT] = hashed
     work.rules[row, STRATUM] = stratum
-    work.rules[row, SLOT] = find(restaurants, hashed)
+    work.rules[row, SLOT] = NOT_SOUGHT
     work.rule_probs[row, LOG_PRIOR] = log_prior
     work.rule_probs[row, LOG_BASE] = log_base
     work.rule_probs[row, BASE] = base
+
+
+@inlined
+def slot_of(restaurants, work, row):
+    """The slot of a row's dish, looked for once."""
+    slot = work.rules[row, SLOT]
+    if slot == NOT_SOUGHT:
+        slot = find(restaurants, work.rules[row, FINGERPRINT])
+        work.rules[row, SLOT] = slot
+    return slot
 
 
 @inlined
@@ -102,8 +116,8 @@ def unseat_option(rng, restaurants, work, begin, size):
     """Remove fragments, last first, remembering which sat alone."""
     for k in range(begin + size - 1, begin - 1, -1):
         row = work.option_rows[k]
-        slot, stratum = work.rules[row, SLOT], work.rules[row, STRATUM]
-        work.option_opens[k] = unseat_from(rng, restaurants, slot, stratum)
+        slot = slot_of(restaurants, work, row)
+        work.option_opens[k] = unseat_from(rng, restaurants, slot, work.rules[row, STRATUM])
 
 
 @borrowing
@@ -113,7 +127,7 @@ def seat_option(rng, restaurants, work, begin, size):
     rules, probs = work.rules, work.rule_probs
     for k in range(begin, begin + size):
         row = work.option_rows[k]
-        stratum, slot = rules[row, STRATUM], rules[row, SLOT]
+        stratum, slot = rules[row, STRATUM], slot_of(restaurants, work, row)
         if slot < 0:
             slot = find_or_insert(restaurants, rules[row, FINGERPRINT], stratum, probs[row, LOG_BASE])
             rules[row, SLOT] = slot
@@ -141,7 +155,7 @@ def option_weight(rng, restaurants, work, begin, size):
     logs = 0.0
     for k in range(begin, end):
         row = work.option_rows[k]
-        stratum, slot = rules[row, STRATUM], rules[row, SLOT]
+        stratum, slot = rules[row, STRATUM], slot_of(restaurants, work, row)
         base = probs[row, BASE]
         customers = dish_customers(restaurants, slot)
         more_customers, more_tables = pending[stratum, 0], pending[stratum, 1]

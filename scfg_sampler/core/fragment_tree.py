@@ -42,6 +42,7 @@ __all__ = [
     "LOG_BASE",
     "LOG_PRIOR",
     "NODE_WIDTH",
+    "NOT_SOUGHT",
     "NUM_COUNTERS",
     "NUM_LISTS",
     "NUM_TAILS",
@@ -117,8 +118,9 @@ SPARE = 3
 # Columns of `rules`.
 FINGERPRINT = 0
 STRATUM = 1
-SLOT = 2  # of the dish in the restaurants, −1 if it has none
+SLOT = 2  # of the dish in the restaurants, −1 if it has none, NOT_SOUGHT before it is looked for
 RULE_WIDTH = 3
+NOT_SOUGHT = -2
 
 # Columns of `rule_probs`.
 LOG_PRIOR = 0  # ln of the stratum's probability

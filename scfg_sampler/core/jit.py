@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
@@ -57,6 +58,7 @@ __all__ = [
     "counting",
     "inlined",
     "kernel",
+    "prefetch",
     "source_digest",
 ]
 
@@ -221,6 +223,34 @@ A NamedTuple of arrays is handed over word by word, nearly a hundred of them, an
 raises and lowers its reference count, atomically: together that took four fifths of a sweep, and as much of
 the time to compile it. A kernel says `work = by_reference(work)` first, before any loop. The reference is
 valid until the kernel returns, and its arrays must be held by the kernel's caller, as arguments are.
+"""
+
+
+@intrinsic
+def _prefetch(typing_context, table, row):
+    def generate(context, builder, signature, arguments):
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        row_bytes = cgutils.unpack_tuple(builder, array.strides)[0]
+        byte = ir.IntType(8).as_pointer()
+        address = builder.gep(builder.bitcast(array.data, byte), [builder.mul(arguments[1], row_bytes)])
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        # To be read, to be kept in all caches, data and not code.
+        builder.call(function, [address, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64), generate
+
+
+def _no_prefetch(table: Any, row: Any) -> None:
+    pass
+
+
+prefetch: Any = _prefetch if ENABLED else _no_prefetch
+"""`prefetch(table, row)` fetches a row of a two-dimensional array from memory while other work goes on.
+
+For compiled functions that know early which row of a large table they will need. Changes nothing else.
 """
 
 

@@ -54,6 +54,7 @@ __all__ = [
     "estimates",
     "find",
     "find_or_insert",
+    "first_slot",
     "grown",
     "is_full",
     "is_nearly_full",
@@ -169,6 +170,12 @@ def estimates(discount: float) -> np.ndarray:
     table = np.rint(TABLE_UNIT * counts**discount).astype(np.int64)
     table[0] = 0
     return table
+
+
+@inlined
+def first_slot(restaurants, fingerprint):
+    """Where the search for a dish begins."""
+    return fingerprint & (restaurants.entries.shape[0] - 1)
 
 
 @inlined
