@@ -15,8 +15,9 @@ from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.features import score_rules
 from scfg_sampler.filters import best_targets, hiero_rules, narrow_rules
 from scfg_sampler.lexical import read_lexical
+from scfg_sampler.pruning import keep_best, prune_rules
 from scfg_sampler.rule_counts import RuleCounts, select_rules
-from scfg_sampler.rule_table import read_rule_table, write_rule_table
+from scfg_sampler.rule_table import read_rule_table, select_rows, write_rule_table
 from scfg_sampler.rule_text import signature
 from scfg_sampler.run import read_run, signature_fields
 
@@ -31,6 +32,8 @@ def write_grammar(
     rule_filter: str = "scope",
     max_scope: int = 2,
     max_targets: int | None = None,
+    prune: str | None = None,
+    keep: str | None = None,
 ) -> tuple[int, int]:
     """Write the rules of a run with their features; how many it has, and how many were written.
 
@@ -47,6 +50,10 @@ def write_grammar(
     max_scope : int
     max_targets : int, optional
         Keep only so many targets of each source side, those with the largest counts.
+    prune : str, optional
+        As `pruning.prune_rules` takes it; of the rules that the filter leaves.
+    keep : str, optional
+        As `pruning.keep_best` takes it; of the rules that are left then.
 
     Raises
     ------
@@ -79,6 +86,7 @@ def write_grammar(
     name = f"scope{max_scope}" if rule_filter == "scope" else rule_filter
     fields = [*signature_fields(record), ("burn_in", record["run"]["burn_in"]), ("from", origin)]
     fields += [("filter", name), *([("max_targets", max_targets)] if max_targets else [])]
+    fields += [(option, value) for option, value in (("prune", prune), ("keep", keep)) if value]
     scored = score_rules(
         select_rules(everything, kept),
         read_lexical(Path(directory) / "lex", table.source_vocabulary, table.target_vocabulary),
@@ -88,5 +96,10 @@ def write_grammar(
         more_features={"LogPosterior": posterior},
         signature=signature(fields),
     )
+    if prune is not None:
+        forward = scored.features[:, scored.feature_names.index("LogForward")]
+        scored = select_rows(scored, prune_rules(RuleCounts(*scored[2:9]), forward, everything, prune))
+    if keep is not None:
+        scored = select_rows(scored, keep_best(RuleCounts(*scored[2:9]), keep))
     write_rule_table(scored, output)
     return everything.num_rules, scored.num_rules

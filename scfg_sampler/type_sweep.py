@@ -9,7 +9,7 @@ import numpy as np
 from scfg_sampler.core.fragment_tree import Workspace
 from scfg_sampler.core.fragment_types import (
     TypeSites,
-    new_type_scratch,
+    resample_all_classes,
     resample_classes,
     scan_sites,
 )
@@ -68,20 +68,12 @@ def resample_types(
     with_room : callable
         Given restaurants and a number of rules to come, restaurants that have room for them.
     """
-    empty = TypeSites(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
-    num_sites = _list_sites(forest, work, corpus, tree_start, trees, empty)
-    sites = TypeSites(
-        np.zeros(num_sites, np.int64), np.zeros(num_sites, np.int32), np.zeros(num_sites, np.int32)
-    )
-    _list_sites(forest, work, corpus, tree_start, trees, sites)
-    order = np.argsort(sites.key, kind="stable")
-    ends = np.flatnonzero(np.diff(sites.key[order], append=0))
-    largest = int(np.diff(ends, prepend=-1).max(initial=1))
-    scratch = new_type_scratch(largest)
-    first = 0
-    while first < num_sites:
-        restaurants = with_room(restaurants, 3 * largest)
-        first = _resample(
-            rng, forest, model, restaurants, work, corpus, tree_start, trees, sites, order, first, scratch
-        )
-    return restaurants
+    corpus_and_trees = corpus, tree_start, trees
+
+    def scan(sites: TypeSites) -> int:
+        return _list_sites(forest, work, *corpus_and_trees, sites)
+
+    def resample(restaurants: Restaurants, *classes) -> int:
+        return _resample(rng, forest, model, restaurants, work, *corpus_and_trees, *classes)
+
+    return resample_all_classes(scan, resample, restaurants, with_room)

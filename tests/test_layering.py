@@ -36,7 +36,7 @@ scfg_sampler:
     rule_counts symmetrise
     rule_table lexical forest
     filters forest_trees
-    rule_model features hiero_baseline collector phrase_forest
+    rule_model features pruning hiero_baseline collector phrase_forest
     sweep type_sweep hyperparameters
     settings
     sampler

@@ -15,7 +15,8 @@ def add_parser(subparsers) -> None:
         "grammar",
         help="write the rule table of a run",
         description="Write the rules that a run has sampled, with features, as a rule table.",
-        epilog="example:\n  scfg-sampler grammar run --output grammar.gz --from marginal",
+        epilog="example:\n  scfg-sampler grammar run --output grammar.gz\n"
+        "  scfg-sampler grammar run --output small.gz --prune redundancy",
     )
     parser.add_argument("directory", metavar="RUN", help="run directory")
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
@@ -33,6 +34,13 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--max-targets", metavar="N", type=int, help="the N most frequent targets per source side"
     )
+    parser.add_argument(
+        "--prune",
+        metavar="HOW",
+        help="redundancy[:T]: drop rules that two others make, nearly as probable (within e^T; default 1); "
+        "count:N: rules seen less; significance[:P]: rules that chance explains (default: P = 1/N)",
+    )
+    parser.add_argument("--keep", metavar="N|P%%", help="then keep so many rules, or such a share, by count")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
@@ -48,5 +56,7 @@ def run(options: argparse.Namespace) -> None:
         rule_filter=options.filter,
         max_scope=options.max_scope,
         max_targets=options.max_targets,
+        prune=options.prune,
+        keep=options.keep,
     )
     console.say(f"{kept} of {rules} rules written to {options.output}")

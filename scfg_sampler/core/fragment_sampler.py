@@ -83,6 +83,7 @@ __all__ = [
     "restore_path",
     "save_path",
     "seat_tree",
+    "sweep_at_random",
     "sweep_tree",
 ]
 
@@ -146,6 +147,28 @@ def sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first):
             tail = tail_start + t if breadth_first else tail_start + num_tails - 1 - t
             pending[last] = work.tails[tail]
             last += 1
+
+
+@borrowing
+def sweep_at_random(rng, forest, model, restaurants, work, num_nodes):
+    """One visit of every node of the forest that is in the current tree when its turn comes, in random order.
+
+    The order is that of all `num_nodes` nodes of the forest and does not depend on the tree, else the sweep
+    would not leave the posterior unchanged. The tree's fragments must have been described (`find_rules`).
+    """
+    nodes = work.nodes
+    order = work.lists[PENDING]
+    for k in range(num_nodes):
+        order[k] = k
+    for k in range(num_nodes - 1, 0, -1):
+        other = draws.uniform_index(rng, k + 1)
+        order[k], order[other] = order[other], order[k]
+    for k in range(num_nodes):
+        node = order[k]
+        if nodes[node, IN_TREE] == work.counters[TREE]:
+            resample_edge(rng, forest, model, restaurants, work, node)
+            if nodes[node, FREE] == 1 and nodes[node, PARENT] >= 0:
+                resample_cut(rng, forest, model, restaurants, work, node)
 
 
 @borrowing

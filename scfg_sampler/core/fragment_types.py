@@ -27,6 +27,7 @@ them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -61,6 +62,7 @@ from scfg_sampler.core.jit import borrowing, inlined
 from scfg_sampler.core.restaurant import (
     TABLE_UNIT,
     TRACKED,
+    Restaurants,
     dish_customers,
     dish_mass,
     dish_tables,
@@ -74,7 +76,14 @@ from scfg_sampler.core.restaurant import (
     unseat_from,
 )
 
-__all__ = ["TypeScratch", "TypeSites", "new_type_scratch", "resample_classes", "scan_sites"]
+__all__ = [
+    "TypeScratch",
+    "TypeSites",
+    "new_type_scratch",
+    "resample_all_classes",
+    "resample_classes",
+    "scan_sites",
+]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
@@ -134,6 +143,43 @@ def new_type_scratch(largest: int) -> TypeScratch:
         logs=np.zeros((2, largest + 1)),
         log_weights=np.zeros(largest + 1),
     )
+
+
+def resample_all_classes(
+    scan: Callable[[TypeSites], int],
+    resample: Callable[[Restaurants, TypeSites, np.ndarray, int, TypeScratch], int],
+    restaurants: Restaurants,
+    with_room: Callable[[Restaurants, int], Restaurants],
+) -> Restaurants:
+    """The restaurants after all classes of two sites or more have been resampled.
+
+    Parameters
+    ----------
+    scan : callable
+        `scan_sites` of some trees: fills in the sites it is given.
+    resample : callable
+        `resample_classes` of these trees, from the restaurants on.
+    restaurants : Restaurants
+        Changed, or replaced by larger ones.
+    with_room : callable
+        Given restaurants and a number of rules to come, restaurants that have room for them.
+    """
+    num_sites = scan(_new_sites(0))
+    sites = _new_sites(num_sites)
+    scan(sites)
+    order = np.argsort(sites.key, kind="stable")
+    ends = np.flatnonzero(np.diff(sites.key[order], append=0))
+    largest = int(np.diff(ends, prepend=-1).max(initial=1))
+    scratch = new_type_scratch(largest)
+    first = 0
+    while first < num_sites:
+        restaurants = with_room(restaurants, 3 * largest)
+        first = resample(restaurants, sites, order, first, scratch)
+    return restaurants
+
+
+def _new_sites(size: int) -> TypeSites:
+    return TypeSites(np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size, np.int32))
 
 
 @inlined
