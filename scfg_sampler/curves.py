@@ -88,6 +88,7 @@ def draw_curves(curves: Mapping[str, Curve], path: PathLike, *, title: str = "")
         matplotlib is not there.
     """
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
         raise SettingsError("pictures need matplotlib: pip install 'scfg-sampler[report]'") from None
@@ -104,8 +105,12 @@ def draw_curves(curves: Mapping[str, Curve], path: PathLike, *, title: str = "")
     panels[1].legend(loc="lower right")
     if title:
         figure.suptitle(title)
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, dpi=150, format=str(path).rpartition(".")[2])
+    # Text as text, and nothing that differs from one time to the next.
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "curves"}), atomic_path(path) as temporary:
+        ending = str(path).rpartition(".")[2]
+        figure.savefig(
+            temporary, dpi=150, format=ending, metadata={"Date": None} if ending == "svg" else None
+        )
 
 
 def write_curves(curves: Mapping[str, Curve], path: PathLike) -> None:
