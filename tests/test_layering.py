@@ -73,6 +73,18 @@ decoder:
 
 monolingual: . multinomials
 monolingual: learners
+monolingual: units hmm
+monolingual: logistic_normal dirichlet_em
+monolingual.dmv:
+    . layout evaluation treebank
+    chart model
+    decode initial tag_families plots
+    gibbs
+    training
+    parsing
+monolingual.dmv.commands: .
+monolingual.dmv.commands: parse
+monolingual.dmv.commands: *
 monolingual.pcfg:
     . grammar
     grammar_text graph
@@ -143,6 +155,7 @@ OUTSIDE = {
         "scfg_sampler.curves",
         "scfg_sampler.report",
         "monolingual.ot.plots",
+        "monolingual.dmv.plots",
         "monolingual.pcfg.comparison",
     ),
     "jinja2": ("scfg_sampler.report",),

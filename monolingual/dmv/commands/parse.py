@@ -1,0 +1,53 @@
+"""`dmv parse`: the best tree of each sentence."""
+
+from __future__ import annotations
+
+import argparse
+
+from monolingual.dmv.commands import add_treebank_options, read
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run", "warn_of_unknown"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "parse",
+        help="the best tree of each sentence",
+        description="Write sentences in the format they are in, with the heads a model gives them: those of "
+        "the "
+        "most probable tree, or of the tree with the most right heads to be expected (minimum Bayes risk). "
+        "Punctuation is attached to the root.",
+        epilog="example:\n  scfg-monolingual dmv parse model.txt test.conllu --output parsed.conllu",
+    )
+    parser.add_argument("model", metavar="MODEL", help="written by dmv train")
+    parser.add_argument("data", metavar="DATA", help="CoNLL-U, CoNLL-X, or three columns: tags, heads, words")
+    add_treebank_options(parser)
+    parser.add_argument("--decoder", choices=("viterbi", "mbr"), default="mbr", help="which tree is best")
+    parser.add_argument("--output", metavar="FILE", default="-", help="the sentences with their heads")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Parse and write."""
+    from monolingual.dmv.model import read_model
+    from monolingual.dmv.parsing import parse
+    from monolingual.dmv.treebank import write_treebank
+
+    model = read_model(options.model)
+    sentences = read(options, options.data)
+    warn_of_unknown(model, sentences)
+    write_treebank(options.output, sentences, parse(model, sentences, options.decoder))
+    console.say(f"{len(sentences)} sentences, {sum(len(s.tags) for s in sentences)} words")
+
+
+def warn_of_unknown(model, sentences) -> None:
+    """Warn if the model does not know all tags."""
+    from monolingual.dmv.parsing import unknown_tags
+
+    unknown = unknown_tags(model, sentences)
+    if unknown:
+        console.warn(
+            f"the model does not know the tags {', '.join(unknown)}; they are parsed as average ones"
+        )

@@ -1,0 +1,161 @@
+"""Where the parameters of the dependency model with valence stand, and where its words find them.
+
+Klein and Manning (2004), as in Cohen, Gimpel and Smith (2008), equation 12. With T tags the multinomials are,
+in this order,
+
+    root                                      1 of T      the tag of the sentence's head
+    stop (head, direction, adjacency)        4T of 2      stop, or go on to one more dependent
+    child (head, direction[, adjacency])  2VT of T        the dependent's tag
+
+Directions are left (0) and right (1). A decision is adjacent (0) if the head has no dependent on that side
+yet, and not adjacent (1) otherwise. V is 1 in the model as published, 2 if child choices depend on adjacency
+as well (the extended valence grammar of Headden, Johnson and McClosky 2009).
+
+A chart does not know whether all sentences share one set of parameters or each has its own (as in the
+logistic normal's E-step): a `Corpus` tells for each word where its head's parameters begin.
+
+The fact a newcomer would get wrong: adjacency belongs to the decision, which comes before the dependent. The
+first dependent on a side is an adjacent "go on", and the "stop" after it is not adjacent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from monolingual.multinomials import Families, families_of_sizes
+
+__all__ = [
+    "ADJACENCIES",
+    "DIRECTIONS",
+    "Corpus",
+    "Layout",
+    "build_corpus",
+    "num_parameters",
+    "own_parameters",
+    "parameter_families",
+]
+
+DIRECTIONS = ("left", "right")
+ADJACENCIES = ("adjacent", "further")
+
+
+class Layout(NamedTuple):
+    """The size of a model.
+
+    Attributes
+    ----------
+    num_tags : int
+    child_valences : int
+        1, or 2 if child choices depend on adjacency.
+    """
+
+    num_tags: int
+    child_valences: int
+
+
+class Corpus(NamedTuple):
+    """Distinct tag sequences, how often each occurs, and where their parameters are.
+
+    Attributes
+    ----------
+    words : int32
+        The tags of all sequences, one after the other.
+    start : int64, shape (S + 1,)
+        Sequence s is words[start[s]:start[s + 1]].
+    multiplicity : float64, shape (S,)
+        How many sentences have it.
+    root_at : int64, shape (S,)
+        Where the root's multinomial begins among the parameters.
+    stop_at, child_at : int64, shape of `words`
+        Where the four stop multinomials, and the child multinomials, of the word begin.
+    """
+
+    words: np.ndarray
+    start: np.ndarray
+    multiplicity: np.ndarray
+    root_at: np.ndarray
+    stop_at: np.ndarray
+    child_at: np.ndarray
+
+
+def num_parameters(layout: Layout) -> int:
+    """How many probabilities the model has."""
+    tags = layout.num_tags
+    return tags + 8 * tags + 2 * layout.child_valences * tags * tags
+
+
+def parameter_families(layout: Layout) -> Families:
+    """The multinomials of the model."""
+    tags = layout.num_tags
+    return families_of_sizes([tags] + [2] * (4 * tags) + [tags] * (2 * layout.child_valences * tags))
+
+
+def build_corpus(layout: Layout, sentences: Sequence[Sequence[int]], *, distinct: bool = True) -> Corpus:
+    """A corpus of which all sentences share one set of parameters.
+
+    Parameters
+    ----------
+    layout : Layout
+    sentences : sequences of int
+        Tags of each, at least one.
+    distinct : bool
+        Keep equal sequences once, in the order of their first occurrence, and count them.
+    """
+    rows = [tuple(row) for row in sentences]
+    counted: dict[tuple[int, ...], int] = {}
+    for row in rows:
+        counted[row] = counted.get(row, 0) + 1
+    kept = list(counted) if distinct else rows
+    multiplicity = [counted[row] if distinct else 1 for row in kept]
+    words = np.array([tag for row in kept for tag in row], dtype=np.int32)
+    start = np.concatenate([[0], np.cumsum([len(row) for row in kept])]).astype(np.int64)
+    tags = layout.num_tags
+    block = 2 * layout.child_valences * tags
+    return Corpus(
+        words,
+        start,
+        np.array(multiplicity, dtype=np.float64),
+        np.zeros(len(kept), np.int64),
+        tags + 8 * words.astype(np.int64),
+        9 * tags + block * words.astype(np.int64),
+    )
+
+
+def own_parameters(layout: Layout, corpus: Corpus) -> tuple[Corpus, np.ndarray, np.ndarray]:
+    """A corpus of which each sequence has its own copy of the multinomials that it can use.
+
+    Returns
+    -------
+    (corpus, families, owners)
+        families : int64, which multinomial of the model each copy is of, in the order of the copies;
+        owners : int64, alike, the sequence that it belongs to. Sequences come in order.
+    """
+    tags, valences = layout.num_tags, layout.child_valences
+    block = 2 * valences * tags
+    root_at: list[int] = []
+    families: list[int] = []
+    owners: list[int] = []
+    stop_at, child_at = np.zeros(len(corpus.words), np.int64), np.zeros(len(corpus.words), np.int64)
+    at = 0
+    for sequence in range(len(corpus.multiplicity)):
+        begin, end = corpus.start[sequence], corpus.start[sequence + 1]
+        root_at.append(at)
+        at += tags
+        before = len(families)
+        families.append(0)
+        places = {}
+        for tag in dict.fromkeys(corpus.words[begin:end].tolist()):
+            places[tag] = at
+            at += 8 + block
+            families.extend(range(1 + 4 * tag, 5 + 4 * tag))
+            first = 1 + 4 * tags + 2 * valences * tag
+            families.extend(range(first, first + 2 * valences))
+        owners.extend([sequence] * (len(families) - before))
+        for word in range(begin, end):
+            stop_at[word] = places[int(corpus.words[word])]
+            child_at[word] = stop_at[word] + 8
+    own = corpus._replace(root_at=np.array(root_at, np.int64), stop_at=stop_at, child_at=child_at)
+    return own, np.array(families, np.int64), np.array(owners, np.int64)

@@ -1,0 +1,57 @@
+"""Treebanks and models together: tags as numbers, and parses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from monolingual.dmv.decode import best_trees
+from monolingual.dmv.layout import Corpus, Layout, build_corpus
+from monolingual.dmv.model import DmvModel, weights_for
+from monolingual.dmv.training import heldout_likelihood
+from monolingual.dmv.treebank import Sentence
+
+__all__ = ["heldout_of", "number_tags", "parse", "unknown_tags"]
+
+
+def number_tags(tags: Sequence[str], sentences: Sequence[Sentence]) -> list[list[int]]:
+    """Sentences as numbers of tags, without those that have no word."""
+    ids = {tag: at for at, tag in enumerate(tags)}
+    return [[ids[tag] for tag in sentence.tags] for sentence in sentences if sentence.tags]
+
+
+def unknown_tags(model: DmvModel, sentences: Sequence[Sentence]) -> list[str]:
+    """The tags of sentences that a model does not know, sorted."""
+    return sorted({tag for sentence in sentences for tag in sentence.tags} - set(model.tags))
+
+
+def parse(model: DmvModel, sentences: Sequence[Sentence], decoder: str) -> list[list[int]]:
+    """The heads of every sentence, by "viterbi" or "mbr"; new tags are dealt with as in `weights_for`."""
+    wide = weights_for(model, (tag for sentence in sentences for tag in sentence.tags))
+    corpus = build_corpus(wide.layout, number_tags(wide.tags, sentences), distinct=False)
+    heads, _ = best_trees(wide.layout, corpus, wide.probs, decoder)
+    found, at = [], 0
+    for sentence in sentences:
+        found.append(heads[at : at + len(sentence.tags)].tolist())
+        at += len(sentence.tags)
+    return found
+
+
+def heldout_of(tags: Sequence[str], layout: Layout, sentences: Sequence[Sentence]):
+    """The log likelihood of sentences as a function of probabilities of a model over given tags.
+
+    New tags have no parameters, but with those of `weights_for` the likelihoods of models compare.
+    """
+    names = tuple(tags)
+    wide: dict[str, Corpus] = {}
+
+    def score(probs: np.ndarray) -> float:
+        model = weights_for(
+            DmvModel(names, layout, probs), (tag for sentence in sentences for tag in sentence.tags)
+        )
+        if "corpus" not in wide:
+            wide["corpus"] = build_corpus(model.layout, number_tags(model.tags, sentences))
+        return heldout_likelihood(model.layout, wide["corpus"], model.probs)
+
+    return score

@@ -1,0 +1,79 @@
+"""Pictures of learnt covariances; the only import of matplotlib for dependency models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from monolingual.dmv.layout import ADJACENCIES, DIRECTIONS, Layout, parameter_families
+from monolingual.logistic_normal import covariances
+from scfg_sampler.core.files import PathLike, atomic_path
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = ["child_covariances", "correlations", "plot_covariances", "read_covariances"]
+
+
+def read_covariances(path: PathLike) -> tuple[tuple[str, ...], Layout, np.ndarray]:
+    """The tags, the layout and the covariances, row by row, that `dmv train --covariances` wrote.
+
+    Raises
+    ------
+    InputError
+        The file is missing or something else.
+    """
+    try:
+        with np.load(path) as data:
+            tags = tuple(data["tags"].tolist())
+            return tags, Layout(len(tags), int(data["child_valences"])), data["covariance"]
+    except (OSError, ValueError, KeyError):
+        hint = "Write it with dmv train --covariances"
+        raise InputError(path, None, "holds no covariances", hint) from None
+
+
+def child_covariances(
+    tags: Sequence[str], layout: Layout, flat: np.ndarray, head: str
+) -> dict[str, np.ndarray]:
+    """The covariance matrix of each child distribution of a head, by what the distribution is called.
+
+    Raises
+    ------
+    SettingsError
+        The head is not one of the tags.
+    """
+    if head not in tags:
+        raise SettingsError(f"--head is {head}, which is not a tag of the model: {', '.join(tags)}")
+    matrices = covariances(parameter_families(layout), flat)
+    first = 1 + 4 * layout.num_tags + 2 * layout.child_valences * list(tags).index(head)
+    found = {}
+    for d, direction in enumerate(DIRECTIONS):
+        for v in range(layout.child_valences):
+            name = f"{head} {direction}" + (f" {ADJACENCIES[v]}" if layout.child_valences == 2 else "")
+            found[name] = matrices[first + d * layout.child_valences + v]
+    return found
+
+
+def correlations(matrix: np.ndarray) -> np.ndarray:
+    """A covariance matrix as correlations."""
+    deviations = np.sqrt(matrix.diagonal())
+    return matrix / np.outer(deviations, deviations)
+
+
+def plot_covariances(path: PathLike, tags: Sequence[str], matrices: dict[str, np.ndarray]) -> None:
+    """Draw matrices as heat maps beside each other: variances on the diagonal, correlations off it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.0 * len(matrices), 6.0), layout="constrained")
+    grid: Any = figure.subplots(1, len(matrices), squeeze=False)
+    for axes, (name, matrix) in zip(grid[0], matrices.items(), strict=True):
+        shown = correlations(matrix)
+        np.fill_diagonal(shown, np.nan)
+        top = max(float(np.nanmax(np.abs(shown))), 1e-6) if len(tags) > 1 else 1.0
+        image = axes.imshow(shown, cmap="RdBu_r", vmin=-top, vmax=top)
+        axes.set_xticks(range(len(tags)), tags, rotation=90, fontsize=6)
+        axes.set_yticks(range(len(tags)), tags, fontsize=6)
+        axes.set_title(f"{name}: correlations")
+        figure.colorbar(image, ax=axes, shrink=0.7)
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format=str(path).rpartition(".")[2])

@@ -1,0 +1,228 @@
+"""Dependency treebanks: CoNLL-U, CoNLL-X and three columns, read and written with other heads.
+
+CoNLL-U and CoNLL-X have ten columns, of which the same ones hold position, form, coarse tag, fine tag, head
+and relation. Ranges of multiword tokens and empty nodes are no words. A file of three columns has a sentence
+a line: tags, heads, words.
+
+Punctuation is removed on reading, and its dependents are attached to the nearest ancestor that is kept; if
+that makes several roots, the later ones are attached to the first. Three columns are taken as they are.
+
+The fact a newcomer would get wrong: positions count kept words only. `kept` leads back to the file's words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
+
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.errors import InputError, TreeError
+
+__all__ = ["Sentence", "is_projective", "read_treebank", "write_treebank"]
+
+
+class Sentence(NamedTuple):
+    """A sentence's tags and heads, without punctuation.
+
+    Attributes
+    ----------
+    tags : tuple of str
+    heads : tuple of int
+        From 1 among the kept words, 0 for the root; empty if the file has no heads.
+    lines : tuple of str
+        The sentence as the file has it.
+    kept : tuple of int
+        For each word its number among the file's words, from 0.
+    """
+
+    tags: tuple[str, ...]
+    heads: tuple[int, ...]
+    lines: tuple[str, ...]
+    kept: tuple[int, ...]
+
+
+def read_treebank(
+    path: PathLike, *, column: str = "xpos", punctuation: Collection[str] = ("PUNCT",)
+) -> list[Sentence]:
+    """The sentences of a treebank, in whichever of the formats it is.
+
+    Parameters
+    ----------
+    path : path
+        "-" is standard input.
+    column : str
+        "xpos" or "upos": the fine or the coarse tags of ten columns.
+    punctuation : collection of str
+        Words whose coarse or fine tag is among these are removed from ten columns.
+
+    Raises
+    ------
+    TreeError
+        Names the line whose columns are too few, or whose tag is missing, or the sentence whose heads are
+        not a tree.
+    """
+    lines = read_lines(path)
+    sentences: list[Sentence] = []
+    block: list[str] = []
+    is_block = None
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        line = line.removesuffix("\r")
+        if is_block is None and line.strip():
+            is_block = line.startswith("#") or line.count("\t") >= 6
+        if is_block is False:
+            if line.strip():
+                sentences.append(_read_columns(path, number, line))
+        elif line.strip():
+            block.append(line)
+        elif block:
+            sentences.append(_read_block(path, number - len(block), block, column, punctuation))
+            block = []
+    if block:
+        sentences.append(_read_block(path, number - len(block) + 1, block, column, punctuation))
+    if not sentences:
+        raise InputError(path, None, "holds no sentence", "Give CoNLL-U, CoNLL-X, or tags, heads and words")
+    return sentences
+
+
+def is_projective(heads: Sequence[int]) -> bool:
+    """Whether no arc of a tree crosses another, the root's arc from the left of the sentence included."""
+    arcs = [(min(head, m), max(head, m)) for m, head in enumerate(heads, start=1)]
+    return not any(a < c < b < d for a, b in arcs for c, d in arcs)
+
+
+def write_treebank(path: PathLike, sentences: Sequence[Sentence], heads: Sequence[Sequence[int]]) -> None:
+    """Write sentences in the format they were read in, with other heads.
+
+    In ten columns relations become `root`, `dep` and `punct`, and removed words depend on the root.
+
+    Parameters
+    ----------
+    path : path
+    sentences : sequence of Sentence
+    heads : sequence of sequences of int
+        For each sentence as many as it has tags.
+    """
+    with atomic_output(path) as stream:
+        for sentence, new in zip(sentences, heads, strict=True):
+            if sentence.lines[0].startswith("#") or sentence.lines[0].count("\t") >= 6:
+                stream.writelines(line + "\n" for line in _with_heads(sentence, new))
+                stream.write("\n")
+            else:
+                tags, _, words = (sentence.lines[0] + "\t\t").split("\t")[:3]
+                stream.write(f"{tags}\t{' '.join(map(str, new))}\t{words}\n")
+
+
+def _read_columns(path: PathLike, number: int, line: str) -> Sentence:
+    """A sentence of three columns; without heads if there is one column."""
+    columns = line.split("\t")
+    tags = tuple(columns[0].split())
+    if len(columns) == 1:
+        return Sentence(tags, (), (line,), tuple(range(len(tags))))
+    try:
+        heads = tuple(map(int, columns[1].split()))
+    except ValueError:
+        raise TreeError(
+            path, number, f"heads {columns[1]!r} are not numbers", "Count from 1; 0: root"
+        ) from None
+    if len(tags) != len(heads):
+        found = f"{len(tags)} tags with {len(heads)} heads"
+        raise TreeError(path, number, found, "Give each tag a head")
+    _check_tree(path, number, heads)
+    if heads.count(0) != 1:
+        raise TreeError(path, number, f"{heads.count(0)} words have the head 0", "Give it to one word")
+    return Sentence(tags, heads, (line,), tuple(range(len(tags))))
+
+
+def _words(path: PathLike, first: int, block: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Line number and columns of every word of a block."""
+    for number, line in enumerate(block, start=first):
+        if line.startswith("#"):
+            continue
+        columns = line.split("\t")
+        if len(columns) < 8:
+            found = f"{len(columns)} columns"
+            raise TreeError(path, number, found, "CoNLL-U and CoNLL-X have ten, separated by tabs")
+        if not re.fullmatch(r"\d+[-.]\d+", columns[0]):
+            yield number, columns
+
+
+def _read_block(
+    path: PathLike, first: int, block: list[str], column: str, punctuation: Collection[str]
+) -> Sentence:
+    """A sentence of ten columns."""
+    tags, heads, kept = [], [], []
+    for at, (number, columns) in enumerate(_words(path, first, block)):
+        if columns[0] != str(at + 1):
+            raise TreeError(path, number, f"word {columns[0]!r} follows word {at}", "Number words from 1")
+        tag = columns[3 if column == "upos" else 4]
+        if not punctuation or not {columns[3], columns[4]} & set(punctuation):
+            if tag in ("_", "") or tag.split() != [tag]:
+                other = "xpos" if column == "upos" else "upos"
+                raise TreeError(path, number, f"the tag is {tag!r}", f"Try --tags {other}")
+            kept.append(at)
+        tags.append(tag)
+        heads.append(columns[6])
+    if all(head == "_" for head in heads):
+        return Sentence(tuple(tags[at] for at in kept), (), tuple(block), tuple(kept))
+    if not all(re.fullmatch(r"\d+", head) for head in heads):
+        raise TreeError(path, first, "a head of the sentence is not a number", "Count from 1; 0: root")
+    numbers = tuple(map(int, heads))
+    _check_tree(path, first, numbers)
+    return Sentence(tuple(tags[at] for at in kept), _without(numbers, kept), tuple(block), tuple(kept))
+
+
+def _check_tree(path: PathLike, number: int, heads: tuple[int, ...]) -> None:
+    """Raise unless every word leads to the root."""
+    state = [0] * (len(heads) + 1)  # 0 unknown, otherwise the word whose path came here; −1 leads to the root
+    state[0] = -1
+    for word in range(1, len(heads) + 1):
+        at = word
+        while state[at] == 0:
+            state[at] = word
+            at = heads[at - 1]
+            if not 0 <= at <= len(heads):
+                raise TreeError(path, number, f"head {at} in a sentence of {len(heads)} words", "0: root")
+        if state[at] == word:
+            raise TreeError(
+                path, number, f"word {at} depends on itself by way of its heads", "Make it a tree"
+            )
+        at = word
+        while state[at] == word:
+            state[at] = -1
+            at = heads[at - 1]
+
+
+def _without(heads: tuple[int, ...], kept: list[int]) -> tuple[int, ...]:
+    """Heads among the kept words."""
+    new = {at + 1: place for place, at in enumerate(kept, start=1)}
+    found = []
+    for at in kept:
+        head = heads[at]
+        while head and head not in new:
+            head = heads[head - 1]
+        found.append(new.get(head, 0))
+    roots = [place for place, head in enumerate(found) if head == 0]
+    for place in roots[1:]:
+        found[place] = roots[0] + 1
+    return tuple(found)
+
+
+def _with_heads(sentence: Sentence, heads: Sequence[int]) -> Iterator[str]:
+    """The lines of a block with other heads."""
+    places = dict(zip(sentence.kept, heads, strict=True))
+    # Without any kept word the first one is the root.
+    root = next((at for at, head in places.items() if head == 0), 0)
+    at = -1
+    for line in sentence.lines:
+        columns = line.split("\t")
+        if not line.startswith("#") and re.fullmatch(r"\d+", columns[0]):
+            at += 1
+            if places.get(at):
+                columns[6:8] = [str(sentence.kept[places[at] - 1] + 1), "dep"]
+            elif at == root:
+                columns[6:8] = ["0", "root"]
+            else:
+                columns[6:8] = [str(root + 1), "punct"]
+        yield "\t".join(columns)
