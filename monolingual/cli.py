@@ -10,7 +10,7 @@ from scfg_sampler.core import console
 
 __all__ = ["MODELS", "build_parser", "main"]
 
-MODELS: tuple[str, ...] = ("pcfg", "ot", "dmv")
+MODELS: tuple[str, ...] = ("tsg", "pcfg", "ot", "dmv")
 """Packages in `monolingual`, each with the commands of one model, in the order of the help."""
 
 

@@ -85,6 +85,16 @@ monolingual.dmv:
 monolingual.dmv.commands: .
 monolingual.dmv.commands: parse
 monolingual.dmv.commands: *
+monolingual.tsg:
+    . settings trees
+    transforms treebank
+    forest model preparation
+    sweep hyperparameters
+    sampler fragments
+    run
+monolingual.tsg.commands: .
+monolingual.tsg.commands: train
+monolingual.tsg.commands: *
 monolingual.pcfg:
     . grammar
     grammar_text graph

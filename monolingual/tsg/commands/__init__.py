@@ -1,0 +1,26 @@
+"""The commands of `scfg-monolingual tsg`, one module each."""
+
+from __future__ import annotations
+
+import importlib
+
+from scfg_sampler.core import console
+
+__all__ = ["COMMANDS", "add_parser"]
+
+COMMANDS: tuple[str, ...] = ("train", "resume")
+"""Modules of this package, in the order of the help."""
+
+
+def add_parser(subparsers) -> None:
+    """Add the model and its commands."""
+    parser: console.Parser = subparsers.add_parser(
+        "tsg",
+        help="tree substitution grammars",
+        description="Learn tree substitution grammars from treebanks by Gibbs sampling (Cohn, Goldwater and "
+        "Blunsom 2009).",
+        epilog="example:\n  scfg-monolingual tsg train trees.mrg --output run",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        importlib.import_module(f"monolingual.tsg.commands.{name}").add_parser(commands)

@@ -1,0 +1,35 @@
+"""`tsg resume`: more sweeps of a run, or those that are missing."""
+
+from __future__ import annotations
+
+import argparse
+
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "resume",
+        help="continue a run",
+        description="Continue a run of 'tsg train' from its checkpoint; the result is that of one that was "
+        "never interrupted.",
+        epilog="example:\n  scfg-monolingual tsg resume run --iterations 2000",
+    )
+    parser.add_argument("directory", metavar="RUN", help="run directory")
+    parser.add_argument("--iterations", metavar="N", type=int, help="sweeps in all (default: the run's own)")
+    parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Continue, and say what came of it."""
+    from monolingual.tsg.commands.train import report
+    from monolingual.tsg.run import resume_run
+
+    with console.progress("sampling", options.iterations) as advance:
+        record = resume_run(options.directory, options.iterations, check=options.check, advance=advance)
+    report(options.directory, record)

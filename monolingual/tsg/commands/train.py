@@ -1,0 +1,170 @@
+"""`tsg train`: a grammar from bracketed trees, into a run directory."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from scfg_sampler.core import console
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["add_parser", "report", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "train",
+        help="learn a grammar from bracketed trees",
+        description="Sample how the trees of a treebank are put together from elementary trees, under "
+        "Dirichlet process priors. The run directory gets the elementary trees of the last sweep, a trace "
+        "and a checkpoint.",
+        epilog="examples:\n  scfg-monolingual tsg train trees.mrg --output run --iterations 1000\n"
+        "  scfg-monolingual tsg train toy.mrg --output toy --unknown none --concentration 1 --stop 0.5 \\\n"
+        "    --iterations 5000 --burn-in 1000 --marginals",
+    )
+    parser.add_argument(
+        "trees", metavar="TREES", help="Penn-style brackets; .gz is read, - is standard input"
+    )
+    parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
+    parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
+
+    prepared = parser.add_argument_group("preparation")
+    prepared.add_argument("--binarise", choices=("right", "none"), default="right", help="how")
+    prepared.add_argument(
+        "--unknown", choices=("signature", "none"), default="signature", help="what becomes of rare words"
+    )
+    prepared.add_argument("--rare", metavar="N", type=int, default=1, help="words seen at most so often")
+    prepared.add_argument(
+        "--keep-annotation", action="store_true", help="leave empty elements, function tags and indices"
+    )
+
+    model = parser.add_argument_group("model")
+    model.add_argument(
+        "--base",
+        choices=("uniform", "pcfg"),
+        default="pcfg",
+        help="of elementary trees: uniform productions (P_M) or those of the treebank PCFG (P_C)",
+    )
+    model.add_argument(
+        "--concentration", metavar="learn|X", default="learn", help="of every label's Dirichlet process"
+    )
+    model.add_argument(
+        "--stop",
+        metavar="learn|X",
+        default="learn",
+        help="probability that a nonterminal below the root of an elementary tree of the base is a frontier",
+    )
+    model.add_argument(
+        "--discount", metavar="D", type=float, default=0.0, help="above 0: Pitman-Yor processes"
+    )
+
+    chain = parser.add_argument_group("chain")
+    chain.add_argument("--iterations", metavar="N", type=int, default=1000, help="sweeps")
+    chain.add_argument(
+        "--burn-in", metavar="B", type=int, help="sweeps that count for nothing (default: half of them)"
+    )
+    chain.add_argument(
+        "--anneal",
+        metavar="FROM:TO:SWEEPS",
+        help="temperatures, falling linearly (default: 5:1 over the burn-in)",
+    )
+    chain.add_argument(
+        "--moves",
+        metavar="M,M",
+        default="single,type",
+        help="single: one cut; type: all cuts of a type at once; block: a sentence at once",
+    )
+    chain.add_argument(
+        "--type-every",
+        metavar="K",
+        type=int,
+        default=5,
+        help="sweeps from one round of type to the next",
+    )
+    chain.add_argument("--order", choices=("random", "top-down"), default="random", help="of sites")
+    chain.add_argument(
+        "--start", choices=("maximal", "minimal"), default="maximal", help="no cuts at first, or all"
+    )
+    chain.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
+    chain.add_argument("--marginals", action="store_true", help="write how often each node is cut")
+    chain.add_argument(
+        "--samples", metavar="K", type=int, default=0, help="keep the grammars of the last K sampled states"
+    )
+    chain.add_argument("--thin", metavar="L", type=int, default=10, help="sweeps from one to the next")
+    chain.add_argument("--checkpoint-every", metavar="K", type=int, default=100, help="sweeps; 0: at the end")
+    parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Learn, and say what came of it."""
+    from monolingual.tsg.preparation import Preparation
+    from monolingual.tsg.run import RunSettings, start_run
+    from monolingual.tsg.settings import TsgSettings
+
+    burn_in = options.iterations // 2 if options.burn_in is None else options.burn_in
+    settings = TsgSettings(
+        base=options.base,
+        concentration=_learn_or_number("--concentration", options.concentration),
+        stop=_learn_or_number("--stop", options.stop),
+        discount=options.discount,
+        moves=tuple(options.moves.split(",")),
+        type_every=options.type_every,
+        order=options.order,
+        start=options.start,
+        anneal=_anneal(options.anneal) if options.anneal is not None else (5.0, 1.0, burn_in),
+    )
+    preparation = Preparation(options.binarise, options.unknown, options.rare, options.keep_annotation)
+    kept = RunSettings(
+        iterations=options.iterations,
+        burn_in=burn_in,
+        marginals=options.marginals,
+        samples=options.samples,
+        thin=options.thin,
+        checkpoint_every=options.checkpoint_every,
+        seed=options.seed,
+    )
+    with console.progress("sampling", options.iterations) as advance:
+        record = start_run(
+            options.trees,
+            options.output,
+            settings,
+            preparation,
+            kept,
+            overwrite=options.overwrite,
+            check=options.check,
+            advance=advance,
+        )
+    report(options.output, record)
+
+
+def report(output: str, record: dict[str, Any]) -> None:
+    """Say what a run has made."""
+    from scfg_sampler.core.chain import read_trace
+
+    trace = read_trace(f"{output}/trace.tsv")
+    console.say(
+        f"{record['sweeps']} sweeps over {record['sentences']} trees with {record['nodes']} nodes: "
+        f"{trace['types'][-1]:.0f} elementary trees, {record['productions']} productions in the treebank, "
+        f"log joint {trace['log_joint'][-1]:.2f}, {record['cpu_seconds']:.1f} CPU seconds"
+    )
+    console.say(f"run directory: {output}")
+
+
+def _learn_or_number(option: str, text: str) -> float | None:
+    if text == "learn":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise SettingsError(f"{option} is {text!r}; give a number, or 'learn'") from None
+
+
+def _anneal(text: str) -> tuple[float, float, int]:
+    try:
+        first, last, sweeps = text.split(":")
+        return float(first), float(last), int(sweeps)
+    except ValueError:
+        raise SettingsError(f"--anneal is {text!r}; give FROM:TO:SWEEPS, e.g. 5:1:4000") from None

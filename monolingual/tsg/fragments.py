@@ -1,0 +1,198 @@
+"""Elementary trees spelled: from a chain's state to text and back.
+
+An elementary tree is written like a tree, a frontier nonterminal with nothing in its brackets:
+`(VP (VBZ gives) (NP ) (NP ))`. A grammar file has one a line, its count and a tab before it; counts need not
+be whole where they are means of several samples.
+
+The fact a newcomer would get wrong: `(NP )` is a frontier nonterminal, `NP` without brackets a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from monolingual.tsg.forest import TreeForest
+from monolingual.tsg.sweep import list_fragments
+from monolingual.tsg.treebank import Treebank, production_counts
+from monolingual.tsg.trees import Tree
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.fragment_tree import Workspace
+from scfg_sampler.core.restaurant import LIVE, Restaurants
+from scfg_sampler.errors import TreeError
+
+__all__ = [
+    "CountedFragment",
+    "count_fragments",
+    "format_fragment",
+    "format_production",
+    "parse_fragment",
+    "production_fragments",
+    "read_fragments",
+    "write_fragments",
+]
+
+_TOKENS = re.compile(r"[()]|[^\s()]+")
+
+
+class CountedFragment(NamedTuple):
+    """An elementary tree and its count.
+
+    Attributes
+    ----------
+    fragment : Tree
+        A frontier nonterminal is a Tree without children.
+    count : float
+    """
+
+    fragment: Tree
+    count: float  # type: ignore[assignment]
+
+
+def count_fragments(
+    treebank: Treebank, forest: TreeForest, work: Workspace, restaurants: Restaurants, trees: np.ndarray
+) -> list[CountedFragment]:
+    """The elementary trees of all derivations with their counts, in order of first use.
+
+    Parameters
+    ----------
+    treebank : Treebank
+    forest : TreeForest
+    work : Workspace
+    restaurants : Restaurants
+        Seating these derivations.
+    trees : uint16 (N,)
+        As in `TsgState`.
+    """
+    room = int(restaurants.totals[LIVE])
+    counts = np.zeros(room, np.int64)
+    start = np.zeros(room + 1, np.int64)
+    # Edge and cut bit of every node of a fragment, frontier nodes included, in preorder.
+    codes = np.zeros((2 * int(treebank.node_start[-1]), 2), np.int64)
+    size = list_fragments(forest, restaurants, work, treebank.node_start, trees, counts, start, codes)
+    found = []
+    for k in range(size):
+        edges, frontier = codes[start[k] : start[k + 1]].T.tolist()
+        found.append(CountedFragment(_spelled(treebank, edges, frontier), int(counts[k])))
+    return found
+
+
+def _spelled(treebank: Treebank, productions: list[int], is_frontier: list[int]) -> Tree:
+    """The tree whose nodes have these productions in preorder, or, frontiers, these labels."""
+    labels, words, lhs, rhs_start, rhs = treebank.productions
+    following = iter(zip(productions, is_frontier, strict=True))
+    stack: list[tuple[str, list[Tree | str], list[int]]] = []  # label, children, symbols to come (reversed)
+    while True:
+        number, frontier = next(following)
+        if frontier:
+            done: Tree | None = Tree(labels[number], ())
+        else:
+            symbols = rhs[rhs_start[number] : rhs_start[number + 1]].tolist()
+            stack.append((labels[lhs[number]], [], symbols[::-1]))
+            done = None
+        while stack:
+            label, children, symbols = stack[-1]
+            if done is not None:
+                children.append(done)
+                done = None
+            while symbols and symbols[-1] < 0:
+                children.append(words[-1 - symbols.pop()])
+            if symbols:
+                symbols.pop()
+                break
+            stack.pop()
+            done = Tree(label, tuple(children))
+        if done is not None and not stack:
+            return done
+
+
+def production_fragments(treebank: Treebank) -> list[CountedFragment]:
+    """The productions of a treebank as elementary trees of depth one, with their counts."""
+    counts = production_counts(treebank).tolist()
+    return [CountedFragment(format_production(treebank, k), count) for k, count in enumerate(counts)]
+
+
+def format_production(treebank: Treebank, number: int) -> Tree:
+    """A production as an elementary tree."""
+    labels, words, lhs, rhs_start, rhs = treebank.productions
+    symbols = rhs[rhs_start[number] : rhs_start[number + 1]].tolist()
+    children = (words[-1 - symbol] if symbol < 0 else Tree(labels[symbol], ()) for symbol in symbols)
+    return Tree(labels[lhs[number]], tuple(children))
+
+
+def format_fragment(fragment: Tree) -> str:
+    """An elementary tree as text.
+
+    >>> format_fragment(Tree("VP", (Tree("VBZ", ("gives",)), Tree("NP", ()))))
+    '(VP (VBZ gives) (NP ))'
+    """
+    pieces: list[str] = []
+    pending: list[Tree | str | None] = [fragment]
+    while pending:
+        item = pending.pop()
+        if item is None:
+            pieces.append(")")
+        elif isinstance(item, str):
+            pieces.append(" " + item)
+        else:
+            pieces.append(f" ({item.label}" + ("" if item.children else " "))
+            pending.append(None)
+            pending.extend(reversed(item.children))
+    return "".join(pieces).lstrip()
+
+
+def parse_fragment(text: str) -> Tree:
+    """The elementary tree of a text.
+
+    Raises
+    ------
+    ValueError
+        It is not one.
+
+    >>> parse_fragment("(VP (VBZ gives) (NP ))").children[1]
+    Tree(label='NP', children=())
+    """
+    stack: list[list] = [[]]
+    for token in _TOKENS.findall(text):
+        if token == "(":
+            stack.append([])
+        elif token != ")":
+            stack[-1].append(token)
+        elif len(stack) == 1 or not stack[-1] or not isinstance(stack[-1][0], str):
+            raise ValueError("the brackets are not those of an elementary tree")
+        else:
+            label, *children = stack.pop()
+            stack[-1].append(Tree(label, tuple(children)))
+    if len(stack) != 1 or len(stack[0]) != 1 or isinstance(stack[0][0], str) or not stack[0][0].children:
+        raise ValueError("the brackets are not those of one elementary tree")
+    return stack[0][0]
+
+
+def write_fragments(path: PathLike, fragments: Iterable[CountedFragment]) -> None:
+    """Write a grammar file."""
+    with atomic_output(path) as stream:
+        stream.writelines(f"{count:.12g}\t{format_fragment(tree)}\n" for tree, count in fragments)
+
+
+def read_fragments(path: PathLike) -> list[CountedFragment]:
+    """The elementary trees of a grammar file.
+
+    Raises
+    ------
+    TreeError
+        Names the line that has no count or no elementary tree.
+    """
+    found = []
+    for number, line in enumerate(read_lines(path), start=1):
+        count, _, text = line.partition("\t")
+        try:
+            value = float(count)
+            if not 0.0 < value < float("inf"):
+                raise ValueError(f"the count is {count}")
+            found.append(CountedFragment(parse_fragment(text), value))
+        except ValueError as error:
+            raise TreeError(path, number, f"not a count and an elementary tree ({error})") from None
+    return found

@@ -1,0 +1,440 @@
+"""Run directories of `tsg train`: the chain with its trace and checkpoint, and what it learnt.
+
+A run directory holds `run.json` (settings, seed, versions, digests, time), `trees.mrg.gz` (the trees as they
+were learnt from), `known.txt.gz` (words that are no signatures), `trace.tsv`, `checkpoint.npz`,
+`grammar.tsg.gz` (elementary trees of the last state with their counts), `pcfg.tsg.gz` (the productions of the
+trees), `parameters.tsv` (concentration and stop probability of every label), `samples/` (earlier states'
+elementary trees, if wanted) and `marginals.json` (if wanted).
+
+The fact a newcomer would get wrong: the grammar of a run is one state of its chain, not a mean over sweeps.
+Means over the last states are made from `samples/`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from monolingual.tsg.fragments import (
+    CountedFragment,
+    count_fragments,
+    production_fragments,
+    read_fragments,
+    write_fragments,
+)
+from monolingual.tsg.preparation import Preparation, prepare_trees
+from monolingual.tsg.sampler import SweepInfo, TsgLearner, TsgState
+from monolingual.tsg.settings import TsgSettings, check_settings
+from monolingual.tsg.treebank import Treebank, build_treebank
+from monolingual.tsg.trees import format_tree, read_trees
+from scfg_sampler import __version__
+from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, run_chain
+from scfg_sampler.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.files import PathLike, atomic_output, file_digest, read_lines
+from scfg_sampler.core.kernel import Kernel
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = ["LearntGrammar", "RunSettings", "read_grammar", "read_record", "resume_run", "start_run"]
+
+_GRAMMAR, _PCFG, _KNOWN, _PARAMETERS = "grammar.tsg.gz", "pcfg.tsg.gz", "known.txt.gz", "parameters.tsv"
+
+
+class RunSettings(NamedTuple):
+    """What a run does besides the chain itself.
+
+    Attributes
+    ----------
+    iterations, burn_in : int
+        Sweeps, and how many of them come before the first that counts for marginals and samples.
+    marginals : bool
+        Whether the share of the sweeps in which each node is cut is kept.
+    samples : int
+        So many states, the last of them the final one, leave their grammars in `samples/`; 0: none.
+    thin : int
+        Sweeps from one of these to the next.
+    checkpoint_every : int
+        Sweeps; 0: at the end.
+    seed : int
+    """
+
+    iterations: int = 1000
+    burn_in: int = 500
+    marginals: bool = False
+    samples: int = 0
+    thin: int = 10
+    checkpoint_every: int = 100
+    seed: int = 1
+
+
+class LearntGrammar(NamedTuple):
+    """What a run leaves to parse with.
+
+    Attributes
+    ----------
+    fragments, productions : list of CountedFragment
+        Elementary trees, and all productions of the treebank.
+    preparation : Preparation
+    concentration, stop : dict from label to float
+        α and 1 − β.
+    settings : TsgSettings
+    """
+
+    fragments: list[CountedFragment]
+    productions: list[CountedFragment]
+    preparation: Preparation
+    concentration: dict[str, float]
+    stop: dict[str, float]
+    settings: TsgSettings
+
+
+class _RunState(NamedTuple):
+    """What a checkpoint holds."""
+
+    chain: TsgState
+    marginals: np.ndarray
+
+
+def start_run(
+    trees: PathLike,
+    output: PathLike,
+    settings: TsgSettings,
+    preparation: Preparation,
+    run: RunSettings,
+    *,
+    overwrite: bool = False,
+    check: bool = False,
+    advance: Callable[[int, str], Any] = lambda steps, note: None,
+) -> dict[str, Any]:
+    """Learn a grammar from the trees of a file into a new run directory; what `run.json` says in the end.
+
+    Parameters
+    ----------
+    trees : path
+    output : path
+        The run directory; made if need be.
+    settings : TsgSettings
+    preparation : Preparation
+    run : RunSettings
+    overwrite : bool
+        Whether an older run in the directory may be replaced.
+    check : bool
+        Recount the log joint after every sweep.
+    advance : callable
+        Told of every sweep: 1 and a few words.
+
+    Raises
+    ------
+    TreeError
+        The trees cannot be read.
+    InputError
+        The directory holds a run already.
+    SettingsError
+        A setting is out of range.
+    """
+    directory = Path(output)
+    check_settings(settings)
+    _check(settings, run)
+    if (directory / "run.json").exists() and not overwrite:
+        hint = "Continue it with 'tsg resume', name another directory, or give --overwrite"
+        raise InputError(output, None, "holds a run already", hint)
+    prepared, preparation = prepare_trees(trees, preparation)
+    directory.mkdir(parents=True, exist_ok=True)
+    old = ["checkpoint.npz", "marginals.json", _GRAMMAR, "trace.tsv"]
+    for path in [*(directory / name for name in old), *directory.glob("samples/*.tsg.gz")]:
+        path.unlink(missing_ok=True)
+    with atomic_output(directory / "trees.mrg.gz") as stream:
+        stream.writelines(format_tree(tree) + "\n" for tree in prepared)
+    with atomic_output(directory / _KNOWN) as stream:
+        stream.writelines(word + "\n" for word in sorted(preparation.known))
+    treebank = build_treebank(prepared)
+    del prepared
+    write_fragments(directory / _PCFG, production_fragments(treebank))
+    return _Run(directory, treebank, settings, preparation, run).sample(check, advance)
+
+
+def resume_run(
+    output: PathLike,
+    iterations: int | None = None,
+    *,
+    check: bool = False,
+    advance: Callable[[int, str], Any] = lambda steps, note: None,
+) -> dict[str, Any]:
+    """Continue the run in a directory up to `iterations` sweeps; what `run.json` says in the end.
+
+    Parameters
+    ----------
+    output : path
+    iterations : int, optional
+        By default what the run was started with.
+    check : bool
+    advance : callable
+        As in `start_run`.
+
+    Raises
+    ------
+    InputError
+        There is no run.
+    CheckpointMismatch
+        The trees have been changed.
+    SettingsError
+        The run has as many sweeps already.
+    """
+    record = read_record(output)
+    run: RunSettings = record["run"]
+    if iterations is not None:
+        run = run._replace(iterations=iterations)
+        _check(record["settings"], run)
+    if record["sweeps"] >= run.iterations:
+        found = f"{output} has {record['sweeps']} sweeps already"
+        raise SettingsError(f"{found}; give --iterations more than that to go on")
+    directory = Path(output)
+    treebank = build_treebank(source.tree for source in read_trees(directory / "trees.mrg.gz"))
+    chain = _Run(directory, treebank, record["settings"], record["preparation"], run)
+    return chain.sample(check, advance)
+
+
+def read_record(directory: PathLike) -> dict[str, Any]:
+    """What `run.json` says, with `settings`, `run` and `preparation` as the NamedTuples they were.
+
+    Raises
+    ------
+    InputError
+        It is not a run directory of `tsg train`.
+    """
+    path = Path(directory) / "run.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        settings = record["settings"]
+        tuples = {"moves": tuple(settings["moves"]), "anneal": tuple(settings["anneal"])}
+        record["settings"] = TsgSettings(**{**settings, **tuples})
+        record["run"] = RunSettings(**record["run"])
+        record["sweeps"]
+        prepared = record["preparation"]
+        known = frozenset(read_lines(Path(directory) / _KNOWN))
+        record["preparation"] = Preparation(**prepared, known=known)
+    except OSError as error:
+        hint = "Name a directory that 'tsg train' has written"
+        raise InputError(
+            directory, None, f"is not a run directory ({error.strerror}: run.json)", hint
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(path, None, "is damaged, or not that of 'tsg train'", "Train again") from None
+    return record
+
+
+def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
+    """The grammar of a run.
+
+    Parameters
+    ----------
+    directory : path
+    samples : int
+        Take the mean of the counts of so many of the latest `samples/`; 0: the final state alone.
+
+    Raises
+    ------
+    InputError
+        It is not a run directory, or the run has not finished.
+    SettingsError
+        There are not so many samples.
+    """
+    place, record = Path(directory), read_record(directory)
+    if not (place / _GRAMMAR).exists():
+        raise InputError(directory, None, "has no grammar yet", "Finish it with 'tsg resume'")
+    if samples == 0:
+        fragments = read_fragments(place / _GRAMMAR)
+    else:
+        paths = sorted(place.glob("samples/*.tsg.gz"))[-samples:]
+        if len(paths) < samples:
+            raise SettingsError(f"--average is {samples}; {directory} has {len(paths)} samples")
+        fragments = _mean(paths)
+    concentration, stop = {}, {}
+    for line in list(read_lines(place / _PARAMETERS))[1:]:
+        label, alpha, stopping = line.split("\t")
+        concentration[label], stop[label] = float(alpha), float(stopping)
+    productions = read_fragments(place / _PCFG)
+    return LearntGrammar(
+        fragments, productions, record["preparation"], concentration, stop, record["settings"]
+    )
+
+
+def _mean(paths: list[Path]) -> list[CountedFragment]:
+    totals: dict[Any, float] = {}
+    for path in paths:
+        for tree, count in read_fragments(path):
+            totals[tree] = totals.get(tree, 0.0) + count / len(paths)
+    return [CountedFragment(tree, count) for tree, count in totals.items()]
+
+
+class _Run:
+    """One run: its chain and the files it writes."""
+
+    def __init__(
+        self,
+        directory: Path,
+        treebank: Treebank,
+        settings: TsgSettings,
+        preparation: Preparation,
+        run: RunSettings,
+    ):
+        self.directory, self.treebank = directory, treebank
+        self.settings, self.preparation, self.run = settings, preparation, run
+        self.learner = TsgLearner(treebank, settings)
+        self._digests = {"trees": file_digest(directory / "trees.mrg.gz")}
+
+    def sample(self, check: bool, advance: Callable[[int, str], Any]) -> dict[str, Any]:
+        """Run the sweeps that are left and write the directory."""
+        self._began, self._cpu = time.perf_counter(), time.process_time()
+        run, path = self.run, self.directory / "checkpoint.npz"
+        settings = {**self.settings._asdict(), "seed": run.seed, "burn_in": run.burn_in}
+        if path.exists():
+            checkpoint = load_checkpoint(path, _RunState, settings=settings, corpus=self._digests)
+        else:
+            rng = np.random.default_rng(run.seed)
+            counted = np.zeros((len(self.treebank.label) if run.marginals else 0, 2), np.int64)
+            first_state = _RunState(self.learner.initialise(rng), counted)
+            checkpoint = Checkpoint(first_state, rng, 0, settings, self._digests)
+            save_checkpoint(path, checkpoint)
+        self._marginals = checkpoint.state.marginals
+        rng, first = checkpoint.rng, checkpoint.sweep
+        self._write_record(sweeps=first)
+        advance(first, "")
+        sinks: list[Callable[[Sweep], Any]] = [
+            TraceWriter(self.directory / "trace.tsv", _columns(), first=first),
+            self._keep_sample,
+            Checkpointer(
+                path,
+                rng,
+                every=run.checkpoint_every,
+                settings=settings,
+                corpus=self._digests,
+                pack=lambda state: _RunState(state, self._marginals),
+            ),
+        ]
+        chain = self.learner.kernel()
+        sweeps = run_chain(
+            Kernel(chain.init, self._step, chain.log_joint),
+            checkpoint.state.chain,
+            rng,
+            sweeps=run.iterations,
+            first=first,
+            sinks=sinks,
+            check=check,
+        )
+        state = checkpoint.state.chain
+        with contextlib.closing(sweeps):
+            for sweep in sweeps:
+                state = sweep.state
+                advance(1, f"log joint {sweep.info.log_joint:.0f}, {sweep.info.types} trees")
+        self._write_results(state)
+        return self._write_record(sweeps=run.iterations)
+
+    def _step(self, rng: np.random.Generator, state: TsgState) -> tuple[TsgState, SweepInfo]:
+        counts_now = self.run.marginals and state.sweep >= self.run.burn_in
+        self.learner.marginals = self._marginals if counts_now else None
+        return self.learner.step(rng, state)
+
+    def _keep_sample(self, sweep: Sweep) -> None:
+        left = self.run.iterations - 1 - sweep.index
+        if self.run.samples > 0 and left % self.run.thin == 0 and left < self.run.samples * self.run.thin:
+            place = self.directory / "samples"
+            place.mkdir(exist_ok=True)
+            write_fragments(place / f"sweep-{sweep.index + 1:07d}.tsg.gz", self._fragments(sweep.state))
+
+    def _fragments(self, state: TsgState) -> list[CountedFragment]:
+        learner = self.learner
+        return count_fragments(self.treebank, learner.forest, learner.work, state.restaurants, state.trees)
+
+    def _write_results(self, state: TsgState) -> None:
+        labels = self.treebank.productions.labels
+        with atomic_output(self.directory / _PARAMETERS) as stream:
+            stream.write("label\tconcentration\tstop\n")
+            for name, alpha, expand in zip(labels, state.restaurants.strength, state.expand, strict=True):
+                stream.write(f"{name}\t{float(alpha)!r}\t{float(1.0 - expand)!r}\n")
+        write_fragments(self.directory / _GRAMMAR, self._fragments(state))
+        if self.run.marginals:
+            _write_json(self._marginals_record(), self.directory / "marginals.json")
+
+    def _marginals_record(self) -> dict[str, Any]:
+        treebank, names = self.treebank, self.treebank.productions.labels
+        shares = self._marginals[:, 1] / np.maximum(1, self._marginals[:, 0])
+        trees = []
+        for first, stop in itertools.pairwise(treebank.node_start):
+            nodes = [
+                {
+                    "label": names[treebank.label[k]],
+                    "span": treebank.spans[k].tolist(),
+                    "cut": float(shares[k]),
+                }
+                for k in range(first + 1, stop)
+            ]
+            trees.append({"nodes": nodes})
+        return {"sweeps": self.run.iterations - self.run.burn_in, "trees": trees}
+
+    def _write_record(self, *, sweeps: int) -> dict[str, Any]:
+        preparation = self.preparation._asdict()
+        del preparation["known"]
+        record = {
+            "command": sys.argv,
+            "settings": self.settings._asdict(),
+            "run": self.run._asdict(),
+            "preparation": preparation,
+            "sweeps": sweeps,
+            "sentences": self.treebank.num_sentences,
+            "nodes": len(self.treebank.label),
+            "productions": len(self.treebank.productions.lhs),
+            "versions": {
+                "scfg-sampler": __version__,
+                "python": platform.python_version(),
+                "numpy": np.__version__,
+            },
+            "corpus": self._digests,
+            "seconds": round(time.perf_counter() - self._began, 3),
+            "cpu_seconds": round(time.process_time() - self._cpu, 3),
+        }
+        _write_json(record, self.directory / "run.json")
+        return record
+
+
+def _write_json(record: dict[str, Any], path: Path) -> None:
+    with atomic_output(path) as stream:
+        json.dump(record, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+
+
+def _columns() -> list[tuple[str, Callable[[Sweep], float]]]:
+    return [(name, lambda sweep, name=name: getattr(sweep.info, name)) for name in SweepInfo._fields]  # type: ignore[misc]
+
+
+def _check(settings: TsgSettings, run: RunSettings) -> None:
+    if run.iterations < 1:
+        raise SettingsError(f"--iterations is {run.iterations}; it must be at least 1")
+    if not 0 <= run.burn_in < run.iterations:
+        raise SettingsError(
+            f"--burn-in is {run.burn_in}; it must be at least 0 and below --iterations ({run.iterations})"
+        )
+    for name in ("samples", "checkpoint_every", "seed"):
+        if getattr(run, name) < 0:
+            option = name.replace("_", "-")
+            raise SettingsError(f"--{option} is {getattr(run, name)}; it must be at least 0")
+    if run.thin < 1:
+        raise SettingsError(f"--thin is {run.thin}; it must be at least 1")
+    if run.samples * run.thin > run.iterations - run.burn_in:
+        raise SettingsError(
+            f"--samples {run.samples} at every --thin {run.thin} sweeps do not fit into the "
+            f"{run.iterations - run.burn_in} sweeps after --burn-in"
+        )
+    if run.marginals and settings.anneal[2] > run.burn_in and settings.anneal[0] != 1.0:
+        raise SettingsError(
+            f"--marginals counts sweeps at temperature 1 only; --anneal ends after {settings.anneal[2]} "
+            f"sweeps, --burn-in after {run.burn_in}: make it at least as long"
+        )

@@ -1,0 +1,133 @@
+"""What is done to trees before learning, and undone before scoring.
+
+cleaning      empty elements go, and the constituents left without words; labels lose function tags and
+              indices (`NP-SBJ-1` → `NP`), but for those that begin with `-`, as `-LRB-` does.
+binarisation  (X a b c d) ↔ (X a (@X b (@X c d))): to the right, and nothing but the label of the constituent
+              is kept, following Petrov et al. (2006).
+rare words    words seen at most so often become one of some fifty signatures, by their shape, their ending
+              and whether they open the sentence; the words are kept beside the tree.
+
+The fact a newcomer would get wrong: binarisation is exactly invertible only because labels that begin with
+`@` or a backslash get a backslash in front. Without that, a treebank that has a tag `@` could not be told
+from one that was binarised.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from monolingual.tsg.trees import Tree, fold
+
+__all__ = ["SUFFIXES", "binarise", "clean", "count_words", "replace_rare", "signature", "unbinarise"]
+
+_MARK = "@"
+_ESCAPE = "\\"
+SUFFIXES = ("s", "ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
+"""Endings that a signature tells apart."""
+
+
+def clean(tree: Tree) -> Tree | None:
+    """The tree without empty elements, function tags and indices; None if no word is left.
+
+    >>> clean(Tree("S", (Tree("NP-SBJ-1", (Tree("-NONE-", ("*",)),)), Tree("VP", ("runs",)))))
+    Tree(label='S', children=(Tree(label='VP', children=('runs',)),))
+    """
+
+    def combine(label: str, parts: list) -> Tree | None:
+        kept = tuple(part for part in parts if part is not None)
+        if label == "-NONE-" or not kept:
+            return None
+        return Tree(_category(label), kept)
+
+    return fold(tree, combine)
+
+
+def _category(label: str) -> str:
+    if label.startswith(("-", "=")):
+        return label
+    return label.partition("-")[0].partition("=")[0]
+
+
+def binarise(tree: Tree) -> Tree:
+    """The tree with no more than two children to a constituent.
+
+    >>> binarise(Tree("X", ("a", "b", "c")))
+    Tree(label='X', children=('a', Tree(label='@X', children=('b', 'c'))))
+    """
+
+    def combine(label: str, parts: list) -> Tree:
+        if label.startswith((_MARK, _ESCAPE)):
+            label = _ESCAPE + label
+        rest = tuple(parts[-2:])
+        for part in reversed(parts[:-2]):
+            rest = (part, Tree(_MARK + label, rest))
+        return Tree(label, rest)
+
+    return fold(tree, combine)
+
+
+def unbinarise(tree: Tree) -> Tree:
+    """The tree that `binarise` was given.
+
+    Of trees that a grammar made up, the children of every `@` constituent go to the constituent above.
+    """
+
+    def combine(label: str, parts: list) -> Tree:
+        children: list[Tree | str] = []
+        for part in parts:
+            if not isinstance(part, str) and part.label.startswith(_MARK):
+                children.extend(part.children)
+            else:
+                children.append(part)
+        return Tree(label, tuple(children))
+
+    return fold(fold(tree, combine), _unescaped)
+
+
+def _unescaped(label: str, parts: list) -> Tree:
+    return Tree(label.removeprefix(_ESCAPE), tuple(parts))
+
+
+def count_words(sentences: Iterable[list[str]]) -> Counter[str]:
+    """How often each word occurs."""
+    return Counter(word for words in sentences for word in words)
+
+
+def replace_rare(words: list[str], known: frozenset[str] | set[str]) -> list[str]:
+    """The words, those that are not known by their signatures."""
+    return [word if word in known else signature(word, at == 0) for at, word in enumerate(words)]
+
+
+def signature(word: str, is_first: bool) -> str:
+    """The class of a rare word: case, digits, hyphen and ending.
+
+    Parameters
+    ----------
+    word : str
+    is_first : bool
+        Whether it opens the sentence, where a capital says less.
+
+    >>> signature("Walking", False), signature("walking", False), signature("1,990", False)
+    ('UNK-cap-ing', 'UNK-ing', 'UNK-number')
+    >>> signature("co-authors", False), signature("NASA", False), signature("Walking", True)
+    ('UNK-hyphen-s', 'UNK-upper', 'UNK-first-ing')
+    """
+    letters = [character for character in word if character.isalpha()]
+    if any(character.isdigit() for character in word):
+        return "UNK-number" if not letters else "UNK-mixed"
+    if not letters:
+        return "UNK-symbol"
+    if len(letters) > 1 and all(character.isupper() for character in letters):
+        return "UNK-upper"
+    parts = ["UNK"]
+    if word[0].isupper():
+        parts.append("first" if is_first else "cap")
+    if "-" in word[1:-1]:
+        parts.append("hyphen")
+    lower = word.lower()
+    # The longest ending, if more than two letters stand before it.
+    endings = [suffix for suffix in SUFFIXES if lower.endswith(suffix) and len(word) > len(suffix) + 2]
+    if endings:
+        parts.append(max(endings, key=len))
+    return "-".join(parts)

@@ -1,0 +1,180 @@
+"""Treebanks as arrays: packed forests of trees, of which a tree is the case of one edge to a node.
+
+A node is a constituent that may occur; an edge is one way to expand it: a production, label → labels and
+words, and a node for every label on its right-hand side. Nodes are numbered within their sentence, 0 being
+the root.
+
+The fact a newcomer would get wrong: words have no nodes. They belong to the production above them, and so two
+preterminals over different words have different productions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from monolingual.tsg.trees import Tree
+
+__all__ = ["Productions", "Treebank", "TreebankBuilder", "build_treebank", "production_counts"]
+
+
+class Productions(NamedTuple):
+    """The productions of a treebank and the names of their symbols.
+
+    Attributes
+    ----------
+    labels, words : tuple of str
+    lhs : int32, shape (P,)
+        A label.
+    rhs_start : int64, shape (P + 1,)
+    rhs : int32
+        Production p expands to rhs[rhs_start[p]:rhs_start[p + 1]]; a label, or −1 − word.
+    """
+
+    labels: tuple[str, ...]
+    words: tuple[str, ...]
+    lhs: np.ndarray
+    rhs_start: np.ndarray
+    rhs: np.ndarray
+
+
+class Treebank(NamedTuple):
+    """A treebank of S sentences with N nodes and E edges altogether."""
+
+    productions: Productions
+    node_start: np.ndarray
+    """int64 (S + 1,)."""
+    label: np.ndarray
+    """int32 (N,)."""
+    spans: np.ndarray
+    """int32 (N, 2): in words, half-open."""
+    edge_start: np.ndarray
+    """int64 (N + 1,): node n has the edges edge_start[n] … edge_start[n + 1] − 1."""
+    production: np.ndarray
+    """int32 (E,)."""
+    tail_start: np.ndarray
+    """int64 (E + 1,)."""
+    tails: np.ndarray
+    """int32: nodes, numbered within the sentence."""
+
+    @property
+    def num_sentences(self) -> int:
+        """S."""
+        return len(self.node_start) - 1
+
+
+class TreebankBuilder:
+    """Collects trees; `finish` makes the arrays."""
+
+    def __init__(self) -> None:
+        self._labels: dict[str, int] = {}
+        self._words: dict[str, int] = {}
+        self._productions: dict[tuple[int, ...], int] = {}
+        self._node_start, self._edge_start, self._tail_start = [0], [0], [0]
+        self._label: list[int] = []
+        self._spans: list[tuple[int, int]] = []
+        self._production: list[int] = []
+        self._tails: list[int] = []
+
+    def add(self, tree: Tree) -> None:
+        """Add a sentence whose only tree is this one, its nodes in preorder."""
+        base = len(self._label)
+        position = 0
+        open_nodes: list[tuple[int, int]] = []  # nodes and the next of their children
+        nodes: list[Tree] = []
+        below: list[list[int]] = []
+        begins: list[int] = []
+        ends: list[int] = []
+
+        def begin(node: Tree) -> None:
+            if open_nodes:
+                below[open_nodes[-1][0]].append(len(nodes))
+            open_nodes.append((len(nodes), 0))
+            nodes.append(node)
+            below.append([])
+            begins.append(position)
+            ends.append(position)
+
+        begin(tree)
+        while open_nodes:
+            at, child = open_nodes.pop()
+            children = nodes[at].children
+            if child == len(children):
+                ends[at] = position
+                continue
+            open_nodes.append((at, child + 1))
+            following = children[child]
+            if isinstance(following, str):
+                position += 1
+            else:
+                begin(following)
+        for at, node in enumerate(nodes):
+            production = self._production_of(node)
+            self._add_node(production[0], (begins[at], ends[at]), [(production, below[at])])
+        assert len(self._label) == base + len(nodes)
+        self._node_start.append(len(self._label))
+
+    def _production_of(self, node: Tree) -> tuple[int, ...]:
+        symbols = [self._labels.setdefault(node.label, len(self._labels))]
+        for child in node.children:
+            if isinstance(child, str):
+                symbols.append(-1 - self._words.setdefault(child, len(self._words)))
+            else:
+                symbols.append(self._labels.setdefault(child.label, len(self._labels)))
+        return tuple(symbols)
+
+    def _add_node(
+        self,
+        label: int,
+        span: tuple[int, int],
+        edges: Sequence[tuple[tuple[int, ...], list[int]]],
+    ) -> None:
+        self._label.append(label)
+        self._spans.append(span)
+        for production, tails in edges:
+            number = self._productions.setdefault(production, len(self._productions))
+            self._production.append(number)
+            self._tails.extend(tails)
+            self._tail_start.append(len(self._tails))
+        self._edge_start.append(len(self._production))
+
+    def finish(self) -> Treebank:
+        """The treebank."""
+        rules = list(self._productions)
+        productions = Productions(
+            tuple(self._labels),
+            tuple(self._words),
+            np.array([rule[0] for rule in rules], np.int32),
+            np.cumsum([0, *(len(rule) - 1 for rule in rules)]).astype(np.int64),
+            np.array([symbol for rule in rules for symbol in rule[1:]], np.int32),
+        )
+        return Treebank(
+            productions,
+            np.array(self._node_start, np.int64),
+            np.array(self._label, np.int32),
+            np.array(self._spans, np.int32).reshape(-1, 2),
+            np.array(self._edge_start, np.int64),
+            np.array(self._production, np.int32),
+            np.array(self._tail_start, np.int64),
+            np.array(self._tails, np.int32),
+        )
+
+
+def build_treebank(trees: Iterable[Tree]) -> Treebank:
+    """The treebank of some trees.
+
+    Parameters
+    ----------
+    trees : iterable of Tree
+    """
+    builder = TreebankBuilder()
+    for tree in trees:
+        builder.add(tree)
+    return builder.finish()
+
+
+def production_counts(treebank: Treebank) -> np.ndarray:
+    """How many edges have each production; int64 (P,)."""
+    return np.bincount(treebank.production, minlength=len(treebank.productions.lhs))

@@ -1,0 +1,198 @@
+"""Bracketed trees: reading files in the Penn style, writing, and folding.
+
+A file holds trees one after the other, `(S (NP (DT the) (NN dog)) (VP (VBZ barks)))`, over as many lines as
+they like. An outer bracket without a label is named `TOP`. Blank lines are skipped, and so are comments,
+lines outside of trees that begin with `%`, `#` or `*x*`.
+
+The fact a newcomer would get wrong: trees may be deeper than Python recurses (a flat list of a thousand
+words, binarised), so whatever walks them goes through `fold` or a stack of its own. A child is a word if it
+is a `str`; words may stand beside constituents.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.errors import TreeError
+
+__all__ = [
+    "ROOT",
+    "SourceTree",
+    "Tree",
+    "fold",
+    "format_tree",
+    "leaves",
+    "preterminals",
+    "read_trees",
+    "with_leaves",
+]
+
+ROOT = "TOP"
+"""The label of an outer bracket that has none."""
+
+_TOKENS = re.compile(r"[()]|[^\s()]+")
+_COMMENT = re.compile(r"\s*(?:[%#]|\*x\*)")
+Folded = TypeVar("Folded")
+
+
+class Tree(NamedTuple):
+    """A constituent.
+
+    Attributes
+    ----------
+    label : str
+    children : tuple of Tree and str
+        At least one; a str is a word.
+    """
+
+    label: str
+    children: tuple[Tree | str, ...]
+
+
+class SourceTree(NamedTuple):
+    """A tree and the line of its file that it begins on, from 1."""
+
+    tree: Tree
+    line: int
+
+
+def read_trees(path: PathLike) -> Iterator[SourceTree]:
+    """The trees of a file; `-` is standard input, gzip is recognised.
+
+    Raises
+    ------
+    TreeError
+        Names the line of text outside of brackets, of brackets without children or without a label, and of
+        brackets that are not balanced.
+    """
+    stack: list[tuple[str, list[Tree | str], int]] = []
+    wants_label = False
+    number = 0
+    for number, line in enumerate(read_lines(path), start=1):
+        if not stack and _COMMENT.match(line):
+            continue
+        for token in _TOKENS.findall(line):
+            if token == "(":
+                stack.append(("", [], number))
+                wants_label = True
+            elif token == ")":
+                if not stack:
+                    raise TreeError(path, number, "a closing bracket too many", "Balance the brackets")
+                tree = _closed(path, stack)
+                if stack:
+                    stack[-1][1].append(tree.tree)
+                else:
+                    yield tree
+                wants_label = False
+            elif not stack:
+                raise TreeError(
+                    path, number, f"{token!r} stands outside of brackets", "Write (S (A a) (B b))"
+                )
+            elif wants_label:
+                stack[-1] = (token, *stack[-1][1:])
+                wants_label = False
+            else:
+                stack[-1][1].append(token)
+    if stack:
+        hint = f"The tree begins on line {stack[0][2]}"
+        raise TreeError(path, number, f"{len(stack)} brackets are not closed at the end of the file", hint)
+
+
+def _closed(path: PathLike, stack: list[tuple[str, list[Tree | str], int]]) -> SourceTree:
+    """The constituent on top of the stack, removed from it."""
+    label, children, line = stack.pop()
+    if not children:
+        shown = f"({label})" if label else "()"
+        raise TreeError(path, line, f"{shown} has no children", "Write (TAG word) or (LABEL (TAG word) …)")
+    if not label:
+        if stack or any(isinstance(child, str) for child in children):
+            raise TreeError(path, line, "a bracket without a label", "Only the outermost may have none")
+        label = ROOT
+    return SourceTree(Tree(label, tuple(children)), line)
+
+
+def fold(
+    tree: Tree, combine: Callable[[str, list], Folded], word: Callable[[str], Any] = lambda word: word
+) -> Folded:
+    """What `combine` makes of the root, applied from the leaves up.
+
+    Parameters
+    ----------
+    tree : Tree
+    combine : callable
+        Given a label and the list of what became of the children.
+    word : callable
+        What becomes of a word; called from left to right.
+
+    >>> fold(Tree("S", (Tree("A", ("a",)), "b")), lambda label, parts: label + "".join(parts))
+    'SAab'
+    """
+    stack: list[tuple[Tree, list]] = [(tree, [])]
+    while True:
+        node, done = stack[-1]
+        while len(done) < len(node.children):
+            child = node.children[len(done)]
+            if not isinstance(child, str):
+                stack.append((child, []))
+                break
+            done.append(word(child))
+        else:
+            stack.pop()
+            result = combine(node.label, done)
+            if not stack:
+                return result
+            stack[-1][1].append(result)
+
+
+def leaves(tree: Tree) -> list[str]:
+    """The words of a tree."""
+    words: list[str] = []
+    pending: list[Tree | str] = [tree]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            words.append(item)
+        else:
+            pending.extend(reversed(item.children))
+    return words
+
+
+def preterminals(tree: Tree) -> list[str]:
+    """The label above each word."""
+    labels: list[str] = []
+    pending: list[Tree] = [tree]
+    while pending:
+        node = pending.pop()
+        labels.extend(node.label for child in node.children if isinstance(child, str))
+        pending.extend(child for child in reversed(node.children) if not isinstance(child, str))
+    return labels
+
+
+def format_tree(tree: Tree) -> str:
+    """A tree on one line.
+
+    >>> format_tree(Tree("S", (Tree("A", ("a",)), "b")))
+    '(S (A a) b)'
+    """
+    pieces: list[str] = []
+    pending: list[Tree | str | None] = [tree]
+    while pending:
+        item = pending.pop()
+        if item is None:
+            pieces.append(")")
+        elif isinstance(item, str):
+            pieces.append(" " + item)
+        else:
+            pieces.append(f" ({item.label}")
+            pending.append(None)
+            pending.extend(reversed(item.children))
+    return "".join(pieces).lstrip()
+
+
+def with_leaves(tree: Tree, words: Sequence[str]) -> Tree:
+    """The tree over other words, as many as it has; `words` may be longer."""
+    following = iter(words)
+    return fold(tree, lambda label, parts: Tree(label, tuple(parts)), lambda _: next(following))

@@ -1,0 +1,116 @@
+"""πT = π for the moves of the TSG sampler, by enumeration of all random choices."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from scfg_sampler.core import fragment_sampler, fragment_tree
+from scfg_sampler.core.kernel import copy_state
+from tests.monolingual.tsg.treebanks import TREEBANKS, cuts_of, learner_of, posterior_of, start_at
+from tests.oracles.choices import GENERATOR, distribution, transition_matrix
+
+BASES = ("uniform", "pcfg")
+
+
+def departure(name: str, base: str, **settings) -> float:
+    """The largest entry of |πT − π| for one sweep."""
+    posterior = posterior_of(name, base)
+    learner = learner_of(name, base=base, **settings)
+
+    def move_from(cuts):
+        start = start_at(learner, cuts, GENERATOR)
+
+        def step():
+            state, _ = learner.step(GENERATOR, copy_state(start))
+            return cuts_of(learner, state)
+
+        return step
+
+    target = np.array(list(posterior.values()))
+    return float(np.abs(target @ transition_matrix(list(posterior), move_from) - target).max())
+
+
+def _cases():
+    for name, base in itertools.product(TREEBANKS, BASES):
+        many_states = name in ("shared parts", "two larger trees")
+        yield pytest.param(name, base, marks=[pytest.mark.slow] if many_states else [])
+
+
+@pytest.mark.parametrize(("name", "base"), list(_cases()))
+def test_single_site_sweep_leaves_posterior_invariant(name, base):
+    assert departure(name, base, order="top-down") < 1e-12
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("name", ["one chain", "two short trees"])
+def test_single_site_sweep_in_random_order_leaves_posterior_invariant(name, base):
+    assert departure(name, base, order="random") < 1e-12
+
+
+@pytest.mark.parametrize(("name", "base"), list(_cases()))
+def test_type_moves_leave_posterior_invariant(name, base):
+    assert departure(name, base, order="top-down", moves=("type",)) < 1e-12
+
+
+@pytest.mark.parametrize(("name", "base"), list(_cases()))
+def test_block_moves_leave_posterior_invariant(name, base):
+    assert departure(name, base, order="top-down", moves=("block",)) < 1e-12
+
+
+def test_moves_compose():
+    assert departure("one chain", "pcfg", order="top-down", moves=("single", "type", "block")) < 1e-12
+
+
+def test_a_sweep_at_another_temperature_is_noticed():
+    assert departure("recursive", "pcfg", order="top-down", anneal=(1.1, 1.1, 0)) > 1e-4
+
+
+def test_forgetting_that_parts_may_share_a_root_is_noticed(monkeypatch):
+    sequential = fragment_sampler.option_weight
+
+    def independent(rng, restaurants, work, begin, size):
+        parts = [sequential(rng, restaurants, work, begin + k, 1) for k in range(size)]
+        return float(np.prod([product for product, _ in parts])), sum(logs for _, logs in parts)
+
+    monkeypatch.setattr(fragment_sampler, "option_weight", independent)
+    assert departure("recursive", "pcfg", order="top-down") > 1e-4
+
+
+def test_the_maximal_and_the_minimal_start_are_what_they_say():
+    learner = learner_of("shared parts")
+    assert not any(map(any, cuts_of(learner, learner.initialise(GENERATOR))))
+    learner = learner_of("shared parts", start="minimal")
+    assert all(map(all, cuts_of(learner, learner.initialise(GENERATOR))))
+
+
+@pytest.mark.parametrize(("name", "base"), list(itertools.product(TREEBANKS, BASES)))
+def test_chance_of_a_cut_is_the_ratio_of_joint_probabilities(name, base, rng):
+    """Equation 4, in random states, by way of the exact posterior."""
+    learner, posterior = learner_of(name, base=base), posterior_of(name, base)
+    states = list(posterior)
+    for _ in range(10):
+        cuts = states[rng.integers(len(states))]
+        sentence = int(rng.integers(len(cuts)))
+        place = int(rng.integers(len(cuts[sentence])))
+
+        def step(cuts=cuts, sentence=sentence, place=place):
+            state = start_at(learner, cuts, GENERATOR)
+            work, forest, start = learner.work, learner.forest, learner.treebank.node_start
+            fragment_tree.open_sentence(forest, work, start, sentence)
+            size = fragment_tree.decode(forest, work, state.trees, start[sentence], 0)
+            fragment_sampler.find_rules(forest, learner.model, state.restaurants, work, size)
+            fragment_sampler.resample_cut(
+                GENERATOR, forest, learner.model, state.restaurants, work, place + 1
+            )
+            return int(work.nodes[place + 1, fragment_tree.CUT])
+
+        def with_cut(bit, cuts=cuts, sentence=sentence, place=place):
+            bits = [list(given) for given in cuts]
+            bits[sentence][place] = bit
+            return posterior[tuple(map(tuple, bits))]
+
+        expected = with_cut(1) / (with_cut(0) + with_cut(1))
+        assert distribution(step).get(1, 0.0) == pytest.approx(expected, rel=1e-9)

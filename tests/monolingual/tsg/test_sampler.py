@@ -1,0 +1,243 @@
+"""The TSG sampler: its probabilities against naive ones, mixing, hyperparameters, runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from monolingual.cli import main
+from monolingual.tsg.fragments import count_fragments, format_fragment, read_fragments
+from monolingual.tsg.hyperparameters import draw_tables, log_seats
+from scfg_sampler.core.restaurant_density import log_joint as restaurants_log_joint
+from tests.monolingual.tsg.treebanks import TREEBANKS, cuts_of, learner_of, posterior_of, tree_of
+from tests.oracles.elementary_trees import bases, elementary_trees, log_joint
+
+
+def naive_log_joint(name, base, cuts, concentration, stop):
+    trees = [tree_of(text) for text in TREEBANKS[name]]
+    fragments = [e for tree, bits in zip(trees, cuts, strict=True) for e in elementary_trees(tree, bits)]
+    return log_joint(fragments, bases(trees, base), concentration, stop)
+
+
+@pytest.mark.parametrize(("name", "base"), list(itertools.product(TREEBANKS, ("uniform", "pcfg"))))
+def test_log_joint_is_that_of_the_naive_model(name, base, rng):
+    learner = learner_of(name, base=base)
+    labels = learner.treebank.productions.labels
+    state = learner.initialise(rng)
+    for _ in range(5):
+        strength, expand = rng.gamma(1.0, size=len(labels)), rng.beta(2, 2, size=len(labels))
+        state, _ = learner.step(rng, state)
+        state = learner.seat(rng, state.trees, expand)
+        state.restaurants.strength[:] = strength
+        given = dict(zip(labels, strength, strict=True)), dict(zip(labels, 1 - expand, strict=True))
+        naive = naive_log_joint(name, base, cuts_of(learner, state), *given)
+        assert learner.log_joint(state) == pytest.approx(naive, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_type_moves_find_the_exact_marginals_where_single_sites_stick(rng):
+    """Two equal trees under P_M: both cut, or neither, and next to nothing between.
+
+    Shares of 3,000 sweeps, thinned by ten: a deviation of 0.03 at the worst, so a false alarm at 0.15 is
+    below one in a million.
+    """
+    name, given = "two larger trees", {"base": "uniform", "concentration": 1e-4, "stop": 0.5}
+    posterior = posterior_of(name, **given)
+    exact = sum(prob * np.concatenate(cuts) for cuts, prob in posterior.items())
+    assert ((exact > 0.2) & (exact < 0.8)).any()
+    departures = {}
+    for moves in (("single",), ("single", "type")):
+        learner = learner_of(name, moves=moves, **given)
+        state = learner.initialise(rng)
+        learner.marginals = np.zeros((len(learner.treebank.label), 2), np.int64)
+        for _ in range(3000):
+            state, _ = learner.step(rng, state)
+        below = np.setdiff1d(np.arange(len(learner.marginals)), learner.treebank.node_start)
+        shares = learner.marginals[below, 1] / learner.marginals[below, 0]
+        departures[moves] = np.abs(shares - exact).max()
+    assert departures["single", "type"] < 0.15
+    assert departures["single",] > 0.15
+
+
+def test_elementary_trees_are_those_of_the_derivations(rng):
+    for name in TREEBANKS:
+        learner = learner_of(name)
+        state = learner.initialise(rng)
+        for _ in range(10):
+            state, _ = learner.step(rng, state)
+            found = count_fragments(
+                learner.treebank, learner.forest, learner.work, state.restaurants, state.trees
+            )
+            trees = [tree_of(text) for text in TREEBANKS[name]]
+            expected = Counter(
+                e
+                for tree, bits in zip(trees, cuts_of(learner, state), strict=True)
+                for e in elementary_trees(tree, bits)
+            )
+            assert {as_tuple(fragment): count for fragment, count in found} == expected
+
+
+def as_tuple(part):
+    return part if isinstance(part, str) else (part.label, *map(as_tuple, part.children))
+
+
+# --- hyperparameters --------------------------------------------------------------------------------------
+
+
+def test_seats_have_the_probability_of_the_restaurants(rng):
+    for discount in (0.0, 0.4):
+        learner = learner_of("recursive", discount=discount)
+        restaurants = learner.initialise(rng).restaurants
+        differences = []
+        for strength in (0.5, 7.0):
+            restaurants.strength[:] = strength
+            total = np.empty(len(restaurants.strength))
+            log_seats(restaurants, restaurants.strength, total)
+            differences.append(total.sum() - restaurants_log_joint(restaurants))
+        assert differences[0] == pytest.approx(differences[1], abs=1e-9)
+
+
+def test_tables_are_drawn_from_their_posterior(rng):
+    """A dish with three customers: P(t | n) ∝ (α P₀)^t × Stirling numbers 2, 3, 1; chi-square at 1e-6."""
+    learner = learner_of("recursive")
+    restaurants = learner.initialise(rng).restaurants
+    slot = int(np.flatnonzero(restaurants.entries[:, 1])[0])
+    restaurants.entries[:, 1] = 0
+    restaurants.entries[slot, 1] = 3
+    restaurants.log_base[slot] = math.log(0.25)
+    base = 0.25 * restaurants.strength[restaurants.stratum[slot]]
+    tables, counts = np.zeros(len(restaurants.stratum), np.int64), Counter()
+    for _ in range(20_000):
+        draw_tables(rng, restaurants, tables)
+        counts[int(tables[slot])] += 1
+    weights = np.array([2 * base, 3 * base**2, base**3])
+    assert stats.chisquare([counts[1], counts[2], counts[3]], 20_000 * weights / weights.sum()).pvalue > 1e-6
+
+
+@pytest.mark.slow
+def test_learnt_hyperparameters_have_the_exact_posterior(rng):
+    """β on one tree, summed over the derivations: its mean to within five standard errors of long chains."""
+    name, grid = "one chain", np.linspace(0.0005, 0.9995, 1000)
+    log_weights = []
+    for stop in grid:
+        given = dict.fromkeys("SA", 2.0), dict.fromkeys("SA", stop)
+        joints = [
+            naive_log_joint(name, "pcfg", cuts, *given) for cuts in posterior_of(name, "pcfg", stop=0.5)
+        ]
+        log_weights.append(np.logaddexp.reduce(joints))
+    weights = np.exp(log_weights - np.max(log_weights))
+    exact = float(weights @ grid / weights.sum())
+    learner = learner_of(name, base="pcfg", stop=None)
+    state, drawn = learner.initialise(rng), []
+    label = learner.treebank.productions.labels.index("A")
+    for _ in range(20_000):
+        state, _ = learner.step(rng, state)
+        drawn.append(1.0 - state.expand[label])
+    blocks = np.mean(np.reshape(drawn, (100, -1)), axis=1)
+    assert abs(blocks.mean() - exact) < 5 * blocks.std() / 10
+
+
+@pytest.mark.slow
+def test_learnt_concentration_has_the_exact_posterior(rng):
+    """The mean of ln (1 + α) of A, summed over derivations and integrated; five standard errors."""
+    name, logs = "recursive", np.linspace(-14.0, 10.0, 400)
+    learner = learner_of(name, base="pcfg", concentration=None)
+    log_weights = []
+    for log_alpha in logs:
+        alpha = math.exp(log_alpha)
+        given = {"S": 1.0, "A": alpha}, dict.fromkeys("SA", 0.3)
+        joints = [naive_log_joint(name, "pcfg", cuts, *given) for cuts in posterior_of(name, "pcfg")]
+        # A Gamma(0.001, scale 1000) density of α, and dα = α d ln α.
+        log_weights.append(np.logaddexp.reduce(joints) + 0.001 * log_alpha - alpha / 1000.0)
+    weights = np.exp(log_weights - np.max(log_weights))
+    exact = float(weights @ np.log1p(np.exp(logs)) / weights.sum())
+    state, drawn = learner.initialise(rng), []
+    label = learner.treebank.productions.labels.index("A")
+    for _ in range(40_000):
+        state, _ = learner.step(rng, state)
+        drawn.append(math.log1p(state.restaurants.strength[label]))
+    blocks = np.mean(np.reshape(drawn, (40, -1)), axis=1)
+    assert abs(blocks.mean() - exact) < 5 * blocks.std() / math.sqrt(40)
+
+
+# --- runs -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def treebank_file(tmp_path):
+    path = tmp_path / "trees.mrg"
+    path.write_text("(S (NP (D the) (N dog)) (VP (V sees) (NP (D the) (N cat))))\n" * 3 + "(S (A a) (B b))\n")
+    return path
+
+
+def train(*arguments):
+    return main(["tsg", "train", *map(str, arguments), "--quiet"])
+
+
+def test_training_writes_marginals_and_a_grammar(treebank_file, tmp_path):
+    out = tmp_path / "run"
+    options = ["--unknown", "none", "--iterations", 40, "--marginals", "--check", "--samples", 2, "--thin", 5]
+    assert train(treebank_file, "--output", out, *options) == 0
+    marginals = json.loads((out / "marginals.json").read_text())
+    assert marginals["sweeps"] == 20
+    nodes = marginals["trees"][0]["nodes"]
+    assert [(node["label"], node["span"]) for node in nodes] == [
+        ("NP", [0, 2]), ("D", [0, 1]), ("N", [1, 2]), ("VP", [2, 5]), ("V", [2, 3]), ("NP", [3, 5]),
+        ("D", [3, 4]), ("N", [4, 5]),
+    ]  # fmt: skip
+    assert all(0.0 <= node["cut"] <= 1.0 for node in nodes)
+    assert len(read_fragments(out / "grammar.tsg.gz")) > 0
+    assert len(list(out.glob("samples/*.tsg.gz"))) == 2
+    assert "(S (NP ) (VP ))" in [format_fragment(tree) for tree, _ in read_fragments(out / "pcfg.tsg.gz")]
+
+
+@pytest.mark.parametrize("more", [[], ["--discount", 0.3], ["--moves", "single,block,type"]])
+def test_a_resumed_run_is_that_of_one_never_interrupted(treebank_file, tmp_path, more):
+    through, halves = tmp_path / "through", tmp_path / "halves"
+    fixed = ["--burn-in", 5, "--marginals", "--check", *more]
+    assert train(treebank_file, "--output", through, "--iterations", 20, *fixed) == 0
+    assert train(treebank_file, "--output", halves, "--iterations", 10, *fixed) == 0
+    assert main(["tsg", "resume", str(halves), "--iterations", "20", "--check", "--quiet"]) == 0
+    for name in ("trace.tsv", "marginals.json", "parameters.tsv"):
+        assert (through / name).read_text() == (halves / name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--concentration", "-1"], "--concentration is -1; it must be above 0, or 'learn'"),
+        (["--concentration", "much"], "--concentration is 'much'; give a number, or 'learn'"),
+        (["--stop", "1"], "--stop is 1; it must be above 0 and below 1"),
+        (["--moves", "single,twist"], "--moves is 'single,twist'"),
+        (["--anneal", "5:1"], "--anneal is '5:1'; give FROM:TO:SWEEPS"),
+        (["--burn-in", "1000"], "--burn-in is 1000; it must be at least 0 and below --iterations"),
+        (["--marginals", "--anneal", "5:1:900"], "--marginals counts sweeps at temperature 1 only"),
+        (["--samples", "100"], "do not fit into the"),
+        (["--discount", "1"], "--discount is 1"),
+        (["--discount", "0.5", "--moves", "type"], "--moves type does nothing with a --discount"),
+        (["--rare", "-1"], "--rare is -1"),
+    ],
+)
+def test_settings_out_of_range_are_refused(options, complaint, treebank_file, tmp_path, capsys):
+    assert train(treebank_file, "--output", tmp_path / "run", *options) == 2
+    errors = capsys.readouterr().err
+    assert complaint in errors
+    assert errors.count("\n") == 1
+
+
+def test_a_directory_with_a_run_is_not_overwritten(treebank_file, tmp_path, capsys):
+    assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 0
+    assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 2
+    assert "holds a run already" in capsys.readouterr().err
+    assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2, "--overwrite") == 0
+    assert main(["tsg", "resume", str(tmp_path / "run")]) == 2
+    assert main(["tsg", "resume", str(tmp_path)]) == 2
+    errors = capsys.readouterr().err
+    assert "has 2 sweeps already" in errors
+    assert "is not a run directory" in errors
