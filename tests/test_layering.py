@@ -87,7 +87,7 @@ monolingual.dmv.commands: parse
 monolingual.dmv.commands: *
 monolingual.tsg:
     . settings trees
-    transforms treebank
+    transforms treebank score
     forest model preparation
     sweep hyperparameters
     sampler fragments
@@ -139,6 +139,7 @@ MAY_IMPORT = {
         "scfg_sampler.core.*",
         "scfg_sampler.errors",
         "scfg_sampler.rule_table",
+        "scfg_sampler.formats.conversion",  # Other decoders' tables are read as they are.
     ),
     "monolingual": (
         "monolingual",

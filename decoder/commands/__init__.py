@@ -10,16 +10,23 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from decoder.grammar_trie import Grammar
     from decoder.lm import LanguageModel, LmVocabulary
+    from scfg_sampler.rule_table import RuleTable
 
 __all__ = ["GrammarOption", "add_search_options", "default_threads", "load_models"]
 
+_GRAMMAR_SETTINGS = (
+    r"prefix=(?P<prefix>\S+?)|max-span=(?P<max_span>\d{1,9})|"
+    r"format=(?P<file_format>native|cdec|moses|joshua|travatar)"
+)
+
 
 class GrammarOption(NamedTuple):
-    """What `--grammar TABLE[,prefix=P][,max-span=N]` says."""
+    """What `--grammar TABLE[,prefix=P][,max-span=N][,format=F]` says."""
 
     path: str
     prefix: str
     max_span: int | None
+    file_format: str | None
 
 
 def add_search_options(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +37,9 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_grammar_option,
         metavar="TABLE",
-        help="a rule table; may be given several times, and as TABLE,prefix=P to put P before the names of "
-        "its features, or TABLE,max-span=N to give it a span limit of its own",
+        help="a rule table, of cdec, Moses, Joshua and Travatar too; may be given several times, and as "
+        "TABLE,prefix=P to put P before the names of its features, TABLE,max-span=N to give it a span limit "
+        "of its own, TABLE,format=F if its format (native, cdec, moses, joshua, travatar) is not recognised",
     )
     parser.add_argument(
         "--lm", required=True, metavar="LM.arpa", help="an ARPA file, may be gzipped, or one of compile-lm"
@@ -63,7 +71,6 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     from decoder.lm import load_lm
     from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import require_file
-    from scfg_sampler.rule_table import read_rule_table
 
     began = time.perf_counter()
     for option in args.grammar:
@@ -72,7 +79,7 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     sources = []
     for option in args.grammar:
         max_span = args.max_span if option.max_span is None else option.max_span
-        sources.append(GrammarSource(read_rule_table(option.path), option.prefix, max_span))
+        sources.append(GrammarSource(_read_table(option), option.prefix, max_span))
     grammar = build_grammar(sources)
     if grammar.num_unusable:
         warn(
@@ -83,13 +90,28 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     return grammar, lm, lm_vocabulary
 
 
+def _read_table(option: GrammarOption) -> RuleTable:
+    """The rule table of an option; what other decoders' tables hold beyond rules for X is warned of."""
+    from scfg_sampler.core.console import warn
+    from scfg_sampler.errors import RuleTableError
+    from scfg_sampler.formats.conversion import detect_format, read_table
+
+    file_format = option.file_format
+    if file_format is None and option.path != "-":
+        try:
+            file_format = detect_format(option.path, "native")
+        except RuleTableError:
+            file_format = None  # The reader of our own format says what is wrong.
+    table, left_out = read_table(option.path, file_format or "native")
+    for reason, number in left_out.items():
+        warn(f"{option.path}: left out {number} {reason}")
+    return table
+
+
 def _grammar_option(text: str) -> GrammarOption:
-    path, prefix, max_span = text, "", None
-    while match := re.fullmatch(r"(.+),(prefix=\S+?|max-span=\d{1,9})", path):
+    path, settings = text, dict[str, str]()
+    while match := re.fullmatch(rf"(.+),(?:{_GRAMMAR_SETTINGS})", path):
         path = match[1]
-        name, _, value = match[2].partition("=")
-        if name == "prefix":
-            prefix = value
-        else:
-            max_span = int(value)
-    return GrammarOption(path, prefix, max_span)
+        settings.update((name, value) for name, value in match.groupdict().items() if value)
+    max_span = int(settings["max_span"]) if "max_span" in settings else None
+    return GrammarOption(path, settings.get("prefix", ""), max_span, settings.get("file_format"))

@@ -79,7 +79,9 @@ def run(args: argparse.Namespace) -> None:
     texts = read_references(args.references, len(sources), args.source)
     references = [[split_words(text) for text in row if text is not None] for row in zip(*texts, strict=True)]
     identity = {
-        "grammar": [[file_digest(option.path), option.prefix, option.max_span] for option in args.grammar],
+        "grammar": [
+            [file_digest(option.path), *option[1:3], *filter(None, option[3:])] for option in args.grammar
+        ],
         "lm": file_digest(args.lm),
         "source": file_digest(args.source),
         "references": [file_digest(path) for path in args.references],

@@ -46,7 +46,7 @@ from scfg_sampler.rule_text import (
     unescape,
 )
 
-__all__ = ["DENSE", "Writer", "parser", "writer"]
+__all__ = ["CDEC_NAMES", "DENSE", "Writer", "parser", "writer"]
 
 DENSE = (
     "LogForward",
@@ -111,6 +111,8 @@ _ALSO = {
     },
     "joshua": {},
 }
+CDEC_NAMES = frozenset({meaning.name for meaning in _CDEC.values()} | _ALSO["cdec"].keys())
+"""The features of cdec that have other names and units here."""
 _COUNTED = ("TargetWords", "Abstract", "target_word_count", "abstract")  # Known from the rule itself.
 
 _escape_joshua, _unescape_joshua = escapes(

@@ -99,8 +99,12 @@ def write_table(table: RuleTable, path: PathLike, file_format: str, spelling: Sp
     return losses
 
 
-def detect_format(path: PathLike) -> str:
-    """The format of a file by its first rule; a RuleTableError if it looks like none of them."""
+def detect_format(path: PathLike, own_features: str = "cdec") -> str:
+    """The format of a file by its first rule; a RuleTableError if it looks like none of them.
+
+    own_features : what a table in cdec's form is taken for if all its features have names and none of them
+        is cdec's or ours: cdec's or the native format, which differ in names and units alone
+    """
     if str(path) == "-":
         raise SettingsError("the format of standard input cannot be looked up; give --from")
     for line, text in enumerate(read_lines(path), start=1):
@@ -113,7 +117,10 @@ def detect_format(path: PathLike) -> str:
                 if "LogForward=" in names:
                     return "native"
                 thrax = any(name in names for name in _THRAX)
-                return "joshua" if thrax or (names and "=" not in names) else "cdec"
+                if thrax or (names and "=" not in names):
+                    return "joshua"
+                is_cdec = any(name.partition("=")[0] in bracketed.CDEC_NAMES for name in names.split())
+                return "cdec" if is_cdec else own_features
             if fields[0].endswith(" @ X") or " @ " in fields[0]:
                 return "travatar"
             if fields[0].endswith("]"):

@@ -8,6 +8,7 @@ import pytest
 
 from decoder.arpa import write_arpa
 from decoder.cli import main
+from scfg_sampler.formats.conversion import write_table
 from scfg_sampler.rule_table import write_rule_table
 from tests.decoder import small_grammars as small
 from tests.decoder.test_lm import random_model
@@ -133,6 +134,46 @@ def test_several_grammars_have_prefixes_and_span_limits(models, capsys):
     assert translate(models, "u v\n", "--grammar", f"{grammar},max-span=1,prefix=x.") == ["b c"]
 
 
+@pytest.mark.parametrize("file_format", ["native", "cdec", "moses", "joshua", "travatar"])
+@pytest.mark.parametrize("told", [False, True])
+def test_tables_of_every_decoder_translate_alike(tmp_path, file_format, told):
+    features = [-0.5, -0.7, 0.25, 1.0, 0.0]
+    names = ("LogForward", "LogBackward", "LogCount", "TargetWords", "Abstract")
+    rules = [("u", "a", features), ("v", "b", features), ("u X1", "X1 c", [-0.1, *features[1:]])]
+    table = small.rule_table(rules, names)
+    weights = dict.fromkeys((*names, "LexForward", "LexBackward", "Glue", "LanguageModel"), 0.25)
+    (tmp_path / "w.json").write_text(json.dumps({**weights, "PassThrough": -5.0}))
+    write_arpa(random_model(5, 2), tmp_path / "lm.arpa")
+    (tmp_path / "in").write_text("u v\n[X,1] u <s> v\n")
+    outputs = []
+    for form in ("native", file_format):
+        write_table(table, tmp_path / f"table.{form}", form)
+        grammar = f"{tmp_path}/table.{form}" + (f",format={form}" if told else "")
+        files = {"--grammar": grammar, "--lm": "lm.arpa", "--weights": "w.json", "--input": "in"}
+        arguments = [word for name, path in files.items() for word in (name, str(tmp_path / path))]
+        assert main(["translate", *arguments, "--output", f"{tmp_path}/out", "--nbest", "3", "--quiet"]) == 0
+        rows = [line.split(" ||| ") for line in (tmp_path / "out").read_text().splitlines()]
+        outputs.append([(row[0], row[1], pytest.approx(float(row[3]), abs=1e-4)) for row in rows])
+    assert len(outputs[0]) > 2
+    assert [row[:2] for row in outputs[0]] == [row[:2] for row in outputs[1]]
+    assert [row[2].expected for row in outputs[0]] == [row[2] for row in outputs[1]]
+
+
+def test_rules_that_are_not_for_x_are_left_out_of_other_decoders_tables(models, capsys):
+    lines = ["[S] ||| [S,1] [X,2] ||| [S,1] [X,2] ||| Glue=1", "[X] ||| u ||| b ||| EgivenFCoherent=0.5"]
+    (models / "cdec").write_text("\n".join(reversed(lines)) + "\n")
+    weights = {**INITIAL, "LogForward": 1.0, "TargetWords": 0.0, "Abstract": 0.0}
+    (models / "w.json").write_text(json.dumps(weights))
+    assert translate(models, "u\n", "--grammar", f"{models}/cdec") == ["b"]
+    assert "cdec: left out 1 " in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_sentences_of_2000_words_are_translated(models):
+    text = " ".join(["u v w x"] * 500)
+    assert [len(line.split()) for line in translate(models, f"u\n{text}\nv\n")] == [1, 2500, 1]
+
+
 @pytest.mark.parametrize(
     ("change", "arguments", "complaint"),
     [
@@ -150,6 +191,14 @@ def test_several_grammars_have_prefixes_and_span_limits(models, capsys):
         ({}, ["--threads", "0"], "--threads is 0"),
         ({}, ["--beam", "-5"], "--beam is -5"),
         ({}, ["--max-span", "0"], "--max-span is 0"),
+        ({"t": "[X] a b c\n"}, ["--grammar", "t"], "t:1: has 1 fields instead of 4 or 5"),
+        (
+            {"t": "[X] ||| a ||| b ||| First=nan\n"},
+            ["--grammar", "t"],
+            "t:1: feature 'First=nan' is not a fin",
+        ),
+        ({"t": "[X] ||| a ||| b ||| Third=1\n"}, ["--grammar", "t"], "w.json: no weight for 'Third'"),
+        ({"t": '"a" @ X ||| b @ X ||| p=1\n'}, ["--grammar", "t"], "t:1: "),
         ({"input": b"u v\n\xff\n"}, [], "input:2: byte 0xff at column 1 is not UTF-8"),
     ],
 )
