@@ -52,14 +52,15 @@ class DirichletState(NamedTuple):
     counts: np.ndarray
 
 
-def dirichlet_em_kernel(units: Units, prior: np.ndarray) -> Kernel:
+def dirichlet_em_kernel(units: Units, average: float = 1.0) -> Kernel:
     """Variational EM as a kernel that ignores its generator; `init` takes probabilities.
 
     Parameters
     ----------
     units : Units
-    prior : float64, shape (R,)
-        α at the start. The first expectations are those of the probabilities themselves.
+    average : float
+        The average concentration of every multinomial at the start; their means are the probabilities. The
+        first expectations are those of the probabilities themselves.
     """
     families = units.families
     choices = choices_of_copies(units)
@@ -70,7 +71,8 @@ def dirichlet_em_kernel(units: Units, prior: np.ndarray) -> Kernel:
 
     def init(rng: np.random.Generator | None, probs: np.ndarray) -> DirichletState:
         counts, _ = units.expectations(np.asarray(probs, np.float64)[choices])
-        return DirichletState(np.array(prior, np.float64), counts)
+        sizes = repeat_per_choice(families, np.diff(families.start))
+        return DirichletState(np.clip(average * sizes * probs, SMALLEST, LARGEST), counts)
 
     def expected_logs(state: DirichletState) -> np.ndarray:
         posterior = state.concentrations[choices] + state.counts
@@ -91,7 +93,7 @@ def dirichlet_em_kernel(units: Units, prior: np.ndarray) -> Kernel:
         counts, totals = units.expectations(np.exp(logs))
         objective = bound(state, logs, totals)
         updated = state._replace(counts=counts)
-        sums = np.bincount(choices, per_choice * expected_logs(updated), minlength=len(prior))
+        sums = np.bincount(choices, per_choice * expected_logs(updated), minlength=len(state.concentrations))
         concentrations = best_concentrations(families, state.concentrations, sums, used)
         before, after = (normalise(families, c) for c in (state.concentrations, concentrations))
         change = float(np.abs(after - before).max(initial=0.0))

@@ -33,7 +33,7 @@ from monolingual.learners import Progress
 from monolingual.multinomials import Families, normalise
 from monolingual.units import Units, choices_of_copies, copies_per_family
 from scfg_sampler.core.jit import compiled, kernel
-from scfg_sampler.core.kernel import Kernel
+from scfg_sampler.core.kernel import Kernel, copy_state
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
@@ -98,7 +98,7 @@ def logistic_normal_kernel(
     *,
     unused: str = "averaged",
     rounds: int = 1,
-    iterations: int = 4,
+    iterations: int = 1,
     learn_prior: bool = True,
 ) -> Kernel:
     """Variational EM as a kernel that ignores its generator; `init` takes probabilities.
@@ -142,17 +142,16 @@ def logistic_normal_kernel(
         state = LogisticNormalState(
             mean, covariance.copy(), first_precision.copy(), mean[choices], 1.0 / diagonal[choices], weights
         )
-        return improve(state, units.expectations(weights)[0], iterations)[1]
+        improve(state, units.expectations(weights)[0], iterations)
+        return state
 
-    def improve(
-        state: LogisticNormalState, counts: np.ndarray, iterations: int
-    ) -> tuple[np.ndarray, LogisticNormalState]:
-        """KL of each copy, without log |Σ|, before; and the state with better normals."""
+    def improve(state: LogisticNormalState, counts: np.ndarray, iterations: int) -> np.ndarray:
+        """Better normals, in place; KL of each copy, without log |Σ|, before."""
         divergences = np.zeros(len(units.family))
-        means, variances, weights = state.means.copy(), state.variances.copy(), state.weights.copy()
         prior = families.start, squares, state.mean, state.precision
-        _improve(units.family, units.start, prior, counts, means, variances, weights, iterations, divergences)
-        return divergences, state._replace(means=means, variances=variances, weights=weights)
+        values = state.means, state.variances, state.weights
+        _improve(units.family, units.start, prior, counts, *values, iterations, divergences)
+        return divergences
 
     def bound(state: LogisticNormalState, divergences: np.ndarray, totals: np.ndarray) -> float:
         _, log_determinants = _invert(families, state.covariance)
@@ -164,20 +163,19 @@ def logistic_normal_kernel(
         rng: np.random.Generator | None, state: LogisticNormalState
     ) -> tuple[LogisticNormalState, Progress]:
         counts, totals = units.expectations(state.weights)
-        divergences, new = improve(state, counts, iterations)
+        divergences = improve(state, counts, iterations)
         objective = bound(state, divergences, totals)
         for _ in range(rounds - 1):
-            counts, _ = units.expectations(new.weights)
-            _, new = improve(new, counts, iterations)
-        if learn_prior:
-            new = _maximise(families, units, times, others, new)
+            counts, _ = units.expectations(state.weights)
+            improve(state, counts, iterations)
+        new = _maximise(families, units, times, others, state) if learn_prior else state
         before, after = (point_estimate(families, s.mean) for s in (state, new))
         change = float(np.abs(after - before).max(initial=0.0))
         return new, Progress(objective, float(totals @ units.multiplicity), change)
 
     def log_joint(state: LogisticNormalState) -> float:
         counts, totals = units.expectations(state.weights)
-        return bound(state, improve(state, counts, 0)[0], totals)
+        return bound(state, improve(copy_state(state), counts, 0), totals)
 
     return Kernel(init, step, log_joint)
 
@@ -287,12 +285,13 @@ def _gradients(mean, precision, counts, means, variances, by_mean, by_variance):
 @compiled
 def _multiply(matrix, vector, result):
     """A symmetric matrix times a vector."""
-    result[:] = 0.0
-    for j in range(len(vector)):
-        factor = vector[j]
-        if factor != 0.0:
-            for i in range(len(vector)):
-                result[i] += matrix[j, i] * factor
+    if len(vector) > 8:
+        np.dot(matrix, vector, result)
+        return
+    for i in range(len(vector)):
+        result[i] = 0.0
+        for j in range(len(vector)):
+            result[i] += matrix[i, j] * vector[j]
 
 
 @compiled
@@ -332,13 +331,14 @@ def _improve(family, start, prior, counts, means, variances, weights, iterations
         mean = prior_mean[family_start[k] : family_start[k + 1]]
         precision = prior_precision[squares[k] : squares[k + 1]].reshape(size, size)
         f, m, s = counts[a:b], means[a:b], variances[a:b]
-        pull, shares = room[0, :size], room[1, :size]
+        # room[i][:size], not room[i, :size]: the latter's rows are not known to be contiguous.
+        pull, shares, shift = room[0][:size], room[1][:size], room[2][:size]
         for i in range(size):
-            room[2, i] = m[i] - mean[i]
-        _multiply(precision, room[2, :size], pull)
+            shift[i] = m[i] - mean[i]
+        _multiply(precision, shift, pull)
         divergence, product, total = -float(size), 1.0, 0.0
         for i in range(size):
-            divergence += room[2, i] * pull[i] + precision[i, i] * s[i]
+            divergence += shift[i] * pull[i] + precision[i, i] * s[i]
             total += f[i]
             product *= s[i]  # One logarithm for many variances.
             if not 1e-200 < product < 1e200:
@@ -364,8 +364,8 @@ def _ascend_means(precision, f, total, m, s, pull, room, iterations, log_zeta):
     `pull` = Λ (m − μ) and the shares π, the first two rows of the room, are kept up to date.
     """
     size = len(m)
-    shares, gradient, direction = room[1, :size], room[2, :size], room[3, :size]
-    along, scaled, trial = room[4, :size], room[5, :size], room[6, :size]
+    shares, gradient, direction = room[1][:size], room[2][:size], room[3][:size]
+    along, scaled, trial = room[4][:size], room[5][:size], room[6][:size]
     _mean_gradient(f, total, shares, pull, gradient)
     before = 0.0
     for iteration in range(iterations):
@@ -426,7 +426,8 @@ def _best_variance(variance, precision, total, share):
             share *= 1.0 + half + 0.5 * half * half
         else:
             share *= math.exp(half)
-        if abs(change) <= 1e-6 * variance:
+        # Quadratic convergence: what is left is the square of this.
+        if abs(change) <= 1e-3 * variance:
             break
     return variance, share
 

@@ -52,6 +52,9 @@ __all__ = [
 
 METHODS = ("em", "em-map", "vb-dirichlet", "vb-em-dirichlet", "vb-em-logistic-normal", "gibbs")
 
+SHARPEST = 0.95
+"""The largest σ: beyond, powers of probabilities underflow, and Viterbi EM does the same."""
+
 
 class Settings(NamedTuple):
     """How to learn.
@@ -61,7 +64,7 @@ class Settings(NamedTuple):
     method : str
         One of METHODS.
     prior : float
-        α of the symmetric Dirichlet; at the start, for vb-em-dirichlet.
+        α of the symmetric Dirichlet; for vb-em-dirichlet the average of all at the start.
     covariance : float64 or None
         Σ of all multinomials at the start, row by row, for the logistic normal.
     level : str
@@ -72,7 +75,7 @@ class Settings(NamedTuple):
     e_step : str
         "soft", "viterbi" or "lateen": the E-step of em and em-map.
     unambiguity : float
-        σ, in [0, 1), of a soft E-step.
+        σ, in [0, SHARPEST], of a soft E-step.
     rounds : int
         At the most.
     tolerance : float
@@ -179,8 +182,8 @@ def learner(layout: Layout, corpus: Corpus, settings: Settings, *, e_step: str =
     prior = np.full(num_parameters(layout), settings.prior)
     if not (np.isfinite(settings.prior) and settings.prior > 0.0):
         raise SettingsError(f"--prior is {settings.prior}; it must be positive")
-    if not 0.0 <= settings.unambiguity < 1.0:
-        raise SettingsError(f"--unambiguity is {settings.unambiguity}; it must be in [0, 1)")
+    if not 0.0 <= settings.unambiguity <= SHARPEST:
+        raise SettingsError(f"--unambiguity is {settings.unambiguity}; it must be in [0, {SHARPEST}]")
     if settings.method in ("em", "em-map", "vb-dirichlet"):
         expectations = dmv_expectations(layout, corpus, e_step=e_step, unambiguity=settings.unambiguity)
         if settings.method == "vb-dirichlet":
@@ -192,7 +195,7 @@ def learner(layout: Layout, corpus: Corpus, settings: Settings, *, e_step: str =
         return Learner(em_kernel(families, expectations, prior), lambda state: state.values)
     if settings.method == "vb-em-dirichlet":
         return Learner(
-            dirichlet_em_kernel(dmv_units(layout, corpus), prior),
+            dirichlet_em_kernel(dmv_units(layout, corpus), settings.prior),
             lambda state: normalise(families, state.concentrations),
         )
     if settings.method == "gibbs":

@@ -59,7 +59,7 @@ def add_parser(subparsers) -> None:
         help="the best tree alone, or in turn",
     )
     group.add_argument(
-        "--unambiguity", metavar="S", type=float, default=0.0, help="sharpen a soft E-step, 0 ≤ S < 1"
+        "--unambiguity", metavar="S", type=float, default=0.0, help="sharpen a soft E-step, 0 ≤ S ≤ 0.95"
     )
     group = parser.add_argument_group("vb-em-logistic-normal")
     group.add_argument(
