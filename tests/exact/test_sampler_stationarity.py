@@ -10,6 +10,7 @@ import pytest
 
 from scfg_sampler.core import (
     fragment_rejection,
+    fragment_rules,
     fragment_sampler,
     fragment_tree,
     fragment_types,
@@ -129,7 +130,7 @@ def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
 def test_forgetting_which_customer_sat_alone_is_noticed(monkeypatch):
     def forgetful(rng, restaurants, work, begin, size):
         for k in range(begin + size - 1, begin - 1, -1):
-            slot = work.rules[work.option_rows[k], fragment_tree.SLOT]
+            slot = fragment_rules.slot_of(restaurants, work, work.option_rows[k])
             restaurant.unseat(rng, restaurants, slot)
             work.option_opens[k] = -1
 
