@@ -1,0 +1,104 @@
+"""`tsg score`: EVALB's figures."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from scfg_sampler.core import console
+from scfg_sampler.errors import InputError
+
+if TYPE_CHECKING:
+    from monolingual.tsg.score import SentenceScore
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "score",
+        help="labelled bracketing scores of trees, as EVALB counts",
+        description="Compare trees with gold trees: labelled precision, recall and F1, exact match, crossing "
+        "brackets and tagging accuracy, of all sentences and of the short ones.",
+        epilog="examples:\n  scfg-monolingual tsg score gold.mrg parsed.mrg\n"
+        "  scfg-monolingual tsg score gold.mrg parsed.mrg --max-length 40 --json",
+    )
+    parser.add_argument("gold", metavar="GOLD", help="gold trees; .gz is read too")
+    parser.add_argument("test", metavar="TEST", help="trees of the same sentences; - is standard input")
+    parser.add_argument(
+        "--parameters", choices=("collins", "new"), default="collins", help="COLLINS.prm or new.prm"
+    )
+    parser.add_argument("--cutoff", metavar="N", type=int, default=40, help="which sentences are short")
+    parser.add_argument("--max-length", metavar="N", type=int, help="leave longer sentences out altogether")
+    parser.add_argument(
+        "--mismatch",
+        choices=("error", "gold"),
+        default="error",
+        help="if tags disagree on what is punctuation: leave the sentence out, as EVALB does, or ask gold",
+    )
+    parser.add_argument("--detailed", action="store_true", help="a line for every sentence first")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Score, and print."""
+    import json
+
+    from monolingual.tsg.score import score_sentence, total
+
+    scores = []
+    for gold, test in _pairs(options.gold, options.test):
+        score = score_sentence(gold, test, parameters=options.parameters, mismatch=options.mismatch)
+        if options.max_length is None or score.length <= options.max_length:
+            scores.append(score)
+    if not scores:
+        found = f"no sentence is as short as --max-length {options.max_length}"
+        raise InputError(options.gold, None, found)
+    errors = sum(score.is_error for score in scores)
+    if errors:
+        console.warn(f"{errors} sentences are over other words than gold and are left out")
+    figures = total(scores)._asdict()
+    short = total(scores, options.cutoff)._asdict()
+    if options.json:
+        record: dict[str, Any] = {**figures, "cutoff": options.cutoff, "short": short}
+        if options.detailed:
+            record["detailed"] = [score._asdict() for score in scores]
+        print(json.dumps(record, indent=1))
+        return
+    if options.detailed:
+        _print_sentences(scores)
+    print(f"{'':24}{'all':>10}{f'<= {options.cutoff}':>10}")
+    for name in figures:
+        cells = (
+            f"{row[name]:10.2f}" if isinstance(row[name], float) else f"{row[name]:10d}"
+            for row in (figures, short)
+        )
+        print(f"{name.replace('_', ' '):24}" + "".join(cells))
+
+
+def _pairs(gold_path: str, test_path: str):
+    """Trees of the two files, side by side."""
+    import itertools
+
+    from monolingual.tsg.trees import read_trees
+
+    for number, (gold, test) in enumerate(
+        itertools.zip_longest(read_trees(gold_path), read_trees(test_path)), start=1
+    ):
+        if gold is None or test is None:
+            path, other = (gold_path, test_path) if gold is None else (test_path, gold_path)
+            found = f"ends after {number - 1} trees, and {other} goes on"
+            raise InputError(path, None, found, "Both need a tree for every sentence")
+        yield gold.tree, test.tree
+
+
+def _print_sentences(scores: list[SentenceScore]) -> None:
+    print("sentence  length  matched  gold  test  crossing  words  tags")
+    for number, score in enumerate(scores, start=1):
+        shown = "  error: other words than gold" if score.is_error else ""
+        print(
+            f"{number:8d}{score.length:8d}{score.matched:9d}{score.gold:6d}{score.test:6d}"
+            f"{score.crossing:10d}{score.words:7d}{score.tags:6d}{shown}"
+        )

@@ -1,0 +1,116 @@
+"""EVALB's figures on hand-worked cases."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from monolingual.cli import main
+from monolingual.tsg.score import score_sentence, total
+from tests.monolingual.tsg.treebanks import tree_of
+
+GOLD = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (ADVP (RB loudly))) (. .)))"
+
+
+def counts(gold, test, **options):
+    score = score_sentence(tree_of(gold), tree_of(test), **options)
+    return score.matched, score.gold, score.test, score.crossing
+
+
+def test_a_tree_matches_itself():
+    assert counts(GOLD, GOLD) == (4, 4, 4, 0)
+    assert score_sentence(tree_of(GOLD), tree_of(GOLD)).is_exact
+
+
+def test_deleted_punctuation_does_not_move_brackets():
+    """The full stop inside the VP, and a comma that gold has elsewhere, change nothing."""
+    test = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (ADVP (RB loudly)) (. .))))"
+    assert counts(GOLD, test) == (4, 4, 4, 0)
+
+
+def test_a_constituent_of_punctuation_alone_is_no_bracket():
+    assert counts("(S (A (B b)) (X (. .)))", "(S (A (B b)) (. .))") == (2, 2, 2, 0)
+
+
+def test_root_labels_top_do_not_count_but_s_does():
+    assert counts("(TOP (S (A a)))", "(TOP (A a))") == (0, 1, 0, 0)
+
+
+def test_equal_labels_and_function_tags():
+    assert counts("(S (PRT (RP up)) (NP-SBJ=2 (PRP it)))", "(S (ADVP (RP up)) (NP (PRP it)))") == (3, 3, 3, 0)
+
+
+def test_each_bracket_of_gold_matches_once():
+    assert counts("(S (NP (NN a)) (B b))", "(S (NP (NP (NN a))) (B b))") == (2, 2, 3, 0)
+    assert counts("(S (NP (NP (NN a))) (B b))", "(S (NP (NP (NN a))) (B b))") == (3, 3, 3, 0)
+
+
+def test_crossing_brackets_and_tags():
+    score = score_sentence(tree_of("(S (X (A a) (B b)) (C c))"), tree_of("(S (A a) (X (B b) (D c)))"))
+    assert (score.matched, score.crossing, score.words, score.tags) == (1, 1, 3, 2)
+    assert not score.is_exact
+
+
+def test_empty_elements_are_deleted_and_do_not_count_for_the_length():
+    gold = "(S (NP (-NONE- *T*)) (VP (VB go)))"
+    score = score_sentence(tree_of(gold), tree_of("(S (VP (VB go)))"))
+    assert score.is_exact
+    assert score.length == 1
+
+
+def test_disagreement_on_punctuation_is_an_error_or_goes_by_gold():
+    gold, test = tree_of("(S (A a) (B b) (. .))"), tree_of("(S (A a) (B b) (NN .))")
+    assert score_sentence(gold, test).is_error
+    assert score_sentence(gold, test, mismatch="gold").is_exact
+    assert score_sentence(gold, tree_of("(S (A a) (B c) (. .))"), mismatch="gold").is_error
+
+
+def test_new_parameters_delete_more():
+    assert counts("(S1 (S (A a) (! !)))", "(S1 (S (A a) (! !)))") == (2, 2, 2, 0)
+    assert counts("(S1 (S (A a) (! !)))", "(S1 (S (A a) (! !)))", parameters="new") == (1, 1, 1, 0)
+
+
+def test_totals_are_over_all_brackets_and_the_cutoff_is_inclusive():
+    """8 of 10 gold and 8 of 9 test brackets: F1 = 2·8 / 19."""
+    first = score_sentence(tree_of(GOLD), tree_of(GOLD))._replace(matched=5, gold=6, test=5, length=40)
+    second = first._replace(matched=3, gold=4, test=4, length=41, crossing=3)
+    both = total([first, second])
+    assert both.precision == pytest.approx(800 / 9)
+    assert both.recall == pytest.approx(80.0)
+    assert both.f1 == pytest.approx(100 * 16 / 19)
+    assert (both.crossing, both.no_crossing, both.two_or_less_crossing) == (1.5, 50.0, 50.0)
+    assert total([first, second], 40).sentences == 1
+
+
+@pytest.fixture
+def files(tmp_path):
+    gold, test = tmp_path / "gold.mrg", tmp_path / "test.mrg"
+    gold.write_text(f"{GOLD}\n(S (A a) (. .))\n")
+    test.write_text(f"{GOLD}\n(S (A a) (B .))\n")
+    return str(gold), str(test)
+
+
+def test_command_prints_json(files, capsys):
+    assert main(["tsg", "score", *files, "--json", "--detailed"]) == 0
+    output = capsys.readouterr()
+    record = json.loads(output.out)
+    assert (record["f1"], record["exact"], record["sentences"], record["errors"]) == (100.0, 100.0, 2, 1)
+    assert len(record["detailed"]) == 2
+    assert "1 sentences are over other words" in output.err
+
+
+def test_command_prints_a_table(files, capsys):
+    assert main(["tsg", "score", *files, "--mismatch", "gold", "--detailed"]) == 0
+    output = capsys.readouterr().out
+    assert "f1" in output
+    assert output.splitlines()[1].split() == ["1", "5", "4", "4", "4", "0", "4", "4"]
+
+
+def test_files_of_different_lengths_are_refused(files, tmp_path, capsys):
+    short = tmp_path / "short.mrg"
+    short.write_text(GOLD)
+    assert main(["tsg", "score", files[0], str(short)]) == 2
+    assert "ends after 1 trees" in capsys.readouterr().err
+    assert main(["tsg", "score", *files, "--max-length", "1"]) == 2
+    assert "--max-length 1" in capsys.readouterr().err
