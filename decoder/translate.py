@@ -24,6 +24,7 @@ from decoder.forest import OWN_FEATURES, ForestGraph, best_derivation, derivatio
 from decoder.grammar_trie import Grammar, rank_rules
 from decoder.kbest import k_best
 from decoder.lm import LanguageModel, LmVocabulary
+from decoder.mbr import expected_bleu, posteriors
 from decoder.weights import weight_vector
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import SettingsError
@@ -220,15 +221,21 @@ class Decoder:
     def translations(self, result: SearchResult, k: int, *, unique: bool = True) -> list[Translation]:
         """The k best derivations in a forest, or with `unique` those of different strings."""
         found = self.k_best(result, k, unique=unique)
-        return [
-            Translation(
-                self._spell(found.words[found.word_start[i] : found.word_start[i + 1]], found.extra_words),
-                float(found.score[i]),
-                found.features[i],
-                found.edges[found.edge_start[i] : found.edge_start[i + 1]],
-            )
-            for i in range(len(found.score))
-        ]
+        return [self._translation(found, i) for i in range(len(found.score))]
+
+    def minimum_risk(self, result: SearchResult, k: int = 100, scale: float = 1.0) -> Translation:
+        """The translation with the highest expected BLEU+1 among the k best; see `decoder.mbr`."""
+        found = self.k_best(result, k)
+        expected = expected_bleu(found.word_start, found.words, posteriors(found.score, scale))
+        return self._translation(found, int(np.argmax(expected)))
+
+    def _translation(self, found: KBestList, i: int) -> Translation:
+        return Translation(
+            self._spell(found.words[found.word_start[i] : found.word_start[i + 1]], found.extra_words),
+            float(found.score[i]),
+            found.features[i],
+            found.edges[found.edge_start[i] : found.edge_start[i + 1]],
+        )
 
     def _spell(self, ids: np.ndarray, extra_words: list[str]) -> list[str]:
         words = self.grammar.target_vocabulary.words

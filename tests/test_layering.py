@@ -62,7 +62,7 @@ decoder:
     chart
     cube
     forest
-    kbest
+    kbest mbr
     translate evaluate
     tune derivations
 decoder.commands: .

@@ -34,6 +34,18 @@ def add_parser(subparsers) -> None:
         help="with --nbest, list derivations, even if they spell the same translation",
     )
     parser.add_argument(
+        "--mbr",
+        type=int,
+        nargs="?",
+        const=100,
+        metavar="K",
+        help="print the translation most like the K best ones (100 if K is left out): minimum Bayes risk "
+        "for BLEU",
+    )
+    parser.add_argument(
+        "--mbr-scale", type=float, default=1.0, metavar="A", help="probabilities are exp(A · score)"
+    )
+    parser.add_argument(
         "--derivations", metavar="FILE", help="write how each best translation was built, as JSON lines"
     )
     parser.add_argument("--input", default="-", metavar="FILE", help="text to translate")
@@ -50,6 +62,7 @@ def run(args: argparse.Namespace) -> None:
     import time
 
     from decoder.derivations import derivation_record
+    from decoder.mbr import check_scale
     from decoder.translate import Decoder, in_order, nbest_lines
     from decoder.weights import read_weights
     from scfg_sampler.core.console import say
@@ -57,8 +70,12 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.vocabulary import split_words
     from scfg_sampler.errors import SettingsError
 
-    if args.nbest is not None and args.nbest < 1:
-        raise SettingsError(f"--nbest is {args.nbest}; it is at least 1")
+    for name, size in (("--nbest", args.nbest), ("--mbr", args.mbr)):
+        if size is not None and size < 1:
+            raise SettingsError(f"{name} is {size}; it is at least 1")
+    if args.nbest is not None and args.mbr is not None:
+        raise SettingsError("--mbr gives one translation of a line, so --nbest cannot be given beside it")
+    check_scale(args.mbr_scale)
     weights = read_weights(args.weights)
     require_file(args.input)
     decoder = Decoder(
@@ -75,7 +92,10 @@ def run(args: argparse.Namespace) -> None:
         words = split_words(line)
         result = decoder.search(words) if words else None
         if args.nbest is None:
-            best = decoder.best(result) if result else decoder.translate(words)
+            if result and args.mbr is not None:
+                best = decoder.minimum_risk(result, args.mbr, args.mbr_scale)
+            else:
+                best = decoder.best(result) if result else decoder.translate(words)
             text = best.text + "\n"
         else:
             found = (

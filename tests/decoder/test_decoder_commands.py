@@ -68,6 +68,15 @@ def test_nbest_lists_number_the_lines_without_gaps(models):
     assert len(again) == 4
 
 
+def test_minimum_risk_gives_a_line_for_every_line(models):
+    text = "u v x\n\nw\n"
+    assert translate(models, text, "--mbr", "5", "--mbr-scale", "1e6") == translate(models, text)
+    found = translate(models, text, "--mbr", "--derivations", f"{models}/trees.jsonl")
+    records = [json.loads(line) for line in (models / "trees.jsonl").read_text().splitlines()]
+    assert [record["translation"] for record in records] == found
+    assert len(found) == 3
+
+
 def test_derivations_are_trees_whose_scores_add_up(models, capsys):
     translate(models, "u v x\n\n", "--derivations", f"{models}/trees.jsonl")
     records = [json.loads(line) for line in (models / "trees.jsonl").read_text().splitlines()]
@@ -188,6 +197,9 @@ def test_sentences_of_2000_words_are_translated(models):
         ({}, ["--lm", "missing.arpa"], "missing.arpa: cannot be read"),
         ({}, ["--input", "missing.txt"], "missing.txt: cannot be read"),
         ({}, ["--nbest", "0"], "--nbest is 0"),
+        ({}, ["--mbr", "0"], "--mbr is 0"),
+        ({}, ["--mbr", "--nbest", "2"], "--mbr gives one translation of a line"),
+        ({}, ["--mbr", "--mbr-scale", "0"], "--mbr-scale is 0"),
         ({}, ["--threads", "0"], "--threads is 0"),
         ({}, ["--beam", "-5"], "--beam is -5"),
         ({}, ["--max-span", "0"], "--max-span is 0"),
