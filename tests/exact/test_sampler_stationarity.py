@@ -14,7 +14,6 @@ from scfg_sampler.core import (
     fragment_sampler,
     fragment_tree,
     fragment_types,
-    restaurant,
 )
 from scfg_sampler.core.kernel import copy_state
 from scfg_sampler.sampler import Learner, LearnerSettings
@@ -127,14 +126,8 @@ def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
 
 
 @pytest.mark.slow
-def test_forgetting_which_customer_sat_alone_is_noticed(monkeypatch):
-    def forgetful(rng, restaurants, work, begin, size):
-        for k in range(begin + size - 1, begin - 1, -1):
-            slot = fragment_rules.slot_of(restaurants, work, work.option_rows[k])
-            restaurant.unseat(rng, restaurants, slot)
-            work.option_opens[k] = -1
-
-    monkeypatch.setattr(fragment_sampler, "unseat_option", forgetful)
+def test_overlooking_tables_opened_in_thought_is_noticed(monkeypatch):
+    monkeypatch.setattr(fragment_rules, "_is_awaited", lambda work, k, end: False)
     pairs = CORPORA["upper and lower rule alike"]
     assert departure(learner_of(pairs, max_cut_span=0, tables="exact"), pairs) > 1e-6
 
