@@ -32,7 +32,7 @@ import numpy as np
 from monolingual.learners import Progress
 from monolingual.multinomials import Families, normalise
 from monolingual.units import Units, choices_of_copies, copies_per_family
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import inlined, kernel
 from scfg_sampler.core.kernel import Kernel, copy_state
 from scfg_sampler.errors import SettingsError
 
@@ -198,13 +198,17 @@ def _maximise(
     scatter = np.zeros(squares[-1])
     _scatter(units.family, units.start, families.start, squares, mean, state.means, times, scatter)
     covariance = state.covariance.copy()
-    for k, matrix in enumerate(covariances(families, covariance)):
-        span = slice(families.start[k], families.start[k + 1])
-        total = safe[span][0]
-        if has_copies[span][0]:
-            shift = state.mean[span] - mean[span]
-            matrix[:] = scatter[squares[k] : squares[k + 1]].reshape(matrix.shape) / total
-            matrix += others[k] / total * np.outer(shift, shift) + np.diag(spread[span])
+    sizes, shifts = np.diff(families.start), state.mean - mean
+    for size in np.unique(sizes):
+        some = np.flatnonzero((sizes == size) & has_copies[families.start[:-1]])
+        places = squares[some][:, None] + np.arange(size * size)
+        lower = scatter[places].reshape(-1, size, size)
+        rows = families.start[some][:, None] + np.arange(size)
+        matrices = lower + np.tril(lower, -1).transpose(0, 2, 1)
+        matrices += others[some, None, None] * shifts[rows][:, :, None] * shifts[rows][:, None, :]
+        matrices /= safe[families.start[some]][:, None, None]
+        matrices[:, np.arange(size), np.arange(size)] += spread[rows]
+        covariance[places] = matrices.reshape(len(some), -1)
     precision, _ = _invert(families, covariance)
     # Multinomials in closed form follow their prior by themselves; copies stay where they are.
     return state._replace(mean=mean, covariance=covariance, precision=precision)
@@ -282,7 +286,7 @@ def _gradients(mean, precision, counts, means, variances, by_mean, by_variance):
         by_variance[i] = 0.5 * (1.0 / variances[i] - precision[i, i] - total * shares[i])
 
 
-@compiled
+@inlined
 def _multiply(matrix, vector, result):
     """A symmetric matrix times a vector."""
     if len(vector) > 8:
@@ -294,7 +298,7 @@ def _multiply(matrix, vector, result):
             result[i] += matrix[i, j] * vector[j]
 
 
-@compiled
+@inlined
 def _shares(means, variances, shares):
     """π of one copy; log ζ."""
     top = -np.inf
@@ -310,7 +314,7 @@ def _shares(means, variances, shares):
     return top + math.log(total)
 
 
-@compiled
+@inlined
 def _mean_gradient(counts, total, shares, pull, gradient):
     """∂/∂m of one copy, with `pull` = Λ (m − μ)."""
     for i in range(len(counts)):
@@ -357,7 +361,7 @@ def _improve(family, start, prior, counts, means, variances, weights, iterations
             weights[a + i] = math.exp(m[i] - log_zeta)
 
 
-@compiled
+@inlined
 def _ascend_means(precision, f, total, m, s, pull, room, iterations, log_zeta):
     """Conjugate gradients for m, preconditioned by the diagonal; log ζ after.
 
@@ -411,7 +415,7 @@ def _ascend_means(precision, f, total, m, s, pull, room, iterations, log_zeta):
     return log_zeta
 
 
-@compiled
+@inlined
 def _best_variance(variance, precision, total, share):
     """The s with s (Λ_ii + F exp(m + s / 2) / ζ) = 1, with ζ as it is, and π at it.
 
@@ -449,7 +453,7 @@ def _scatter(family, start, family_start, squares, mean, means, times, scatter):
         matrix = scatter[squares[k] : squares[k + 1]].reshape(size, size)
         m = means[start[copy] : start[copy + 1]]
         mu = mean[family_start[k] : family_start[k + 1]]
-        for j in range(size):
+        for j in range(size):  # The lower triangle.
             shift = times[copy] * (m[j] - mu[j])
-            for i in range(size):
+            for i in range(j + 1):
                 matrix[j, i] += shift * (m[i] - mu[i])

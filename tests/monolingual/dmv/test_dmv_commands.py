@@ -1,0 +1,192 @@
+"""`scfg-monolingual dmv` from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from monolingual.cli import main
+from monolingual.dmv.model import read_model
+from monolingual.dmv.treebank import read_treebank
+from scfg_sampler.core import jit
+from tests.test_kernel_cache import run
+
+ROWS = (
+    "DT NN VB\t2 3 0\tthe dog barks\nNN VB\t2 0\tdogs bark\n"
+    "NN VB DT NN\t2 0 4 2\tdogs see a cat\nUH\t0\tyes\n"
+)
+METHODS = ("em", "em-map", "vb-dirichlet", "vb-em-dirichlet", "vb-em-logistic-normal", "gibbs")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.txt").write_text(ROWS * 3)
+    (tmp_path / "dev.txt").write_text(ROWS)
+    return tmp_path
+
+
+def call(*arguments):
+    return main(["dmv", *map(str, arguments)])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_learns_parses_and_is_evaluated(method, place, capsys):
+    options = ["--method", method, "--rounds", 5, "--quiet"]
+    assert call("train", "train.txt", "--output", "m.txt", *options) == 0
+    assert call("train", "train.txt", "--output", "again.txt", *options) == 0
+    assert (place / "m.txt").read_text() == (place / "again.txt").read_text()
+    assert call("train", "train.txt", "--heldout", "dev.txt", "--output", "held.txt", *options) == 0
+    assert call("parse", "m.txt", "dev.txt", "--output", "out.txt", "--decoder", "viterbi", "--quiet") == 0
+    assert [s.tags for s in read_treebank("out.txt")] == [s.tags for s in read_treebank("dev.txt")]
+    capsys.readouterr()
+    assert call("evaluate", "m.txt", "dev.txt", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == {"viterbi", "mbr", "attach_right", "attach_left"}
+    assert found["mbr"]["all"]["words"] == 10
+    assert call("evaluate", "out.txt", "dev.txt", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["predicted"] == found["viterbi"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--e-step", "viterbi"],
+        ["--e-step", "lateen"],
+        ["--unambiguity", "0.5"],
+        ["--valence", "2"],
+        ["--init", "uniform"],
+        ["--init", "random", "--restarts", "3", "--heldout", "dev.txt"],
+        ["--method", "vb-dirichlet", "--prior", "0.01,0.5", "--heldout", "dev.txt"],
+        ["--method", "vb-em-logistic-normal", "--level", "corpus"],
+        ["--method", "vb-em-logistic-normal", "--unused", "integrated"],
+        ["--method", "vb-em-logistic-normal", "--covariance", "families.txt"],
+    ],
+)
+def test_every_option_makes_a_model_that_can_be_read(options, place):
+    (place / "families.txt").write_text("DT noun\nNN noun\n")
+    assert call("train", "train.txt", "--output", "m.txt", "--rounds", 4, "--quiet", *options) == 0
+    model = read_model("m.txt")
+    assert model.tags == ("DT", "NN", "UH", "VB")
+    assert model.layout.child_valences == (2 if "--valence" in options else 1)
+
+
+def test_em_goes_on_from_a_model(place, capsys):
+    assert call("train", "train.txt", "--output", "a.txt", "--rounds", 3) == 0
+    assert call("train", "train.txt", "--output", "b.txt", "--rounds", 3, "--init", "a.txt") == 0
+    first, second = (
+        float(line.split()[1].rstrip(","))
+        for line in capsys.readouterr().err.splitlines()
+        if line.startswith("objective")
+    )
+    assert second > first
+    assert call("train", "train.txt", "--output", "c.txt", "--valence", 2, "--init", "a.txt") == 2
+    assert "give --valence 1" in capsys.readouterr().err
+
+
+def test_heldout_likelihood_stops_at_its_peak(place):
+    from monolingual.dmv.initial import harmonic
+    from monolingual.dmv.layout import Layout, build_corpus
+    from monolingual.dmv.training import Settings, train
+
+    layout = Layout(3, 1)
+    corpus = build_corpus(layout, [[0, 1, 2], [1, 2]])
+    peak = iter([-9.0, -5.0, -4.0, -6.0, -1.0])
+    outcome = train(
+        np.random.default_rng(1),
+        layout,
+        corpus,
+        harmonic(layout, corpus),
+        Settings("em"),
+        heldout=lambda probs: next(peak),
+    )
+    assert outcome.best == 2
+    assert outcome.heldout == [-9.0, -5.0, -4.0, -6.0]
+    assert len(outcome.trace) == 3
+
+
+def test_covariances_are_printed_and_drawn(place, capsys):
+    method = ["--method", "vb-em-logistic-normal", "--covariance", "families", "--rounds", "3"]
+    assert call("train", "train.txt", "--output", "m.txt", "--covariances", "m.npz", *method, "--quiet") == 0
+    assert call("covariances", "m.npz", "--head", "VB", "--top", "2", "--quiet") == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("VB left: variances ")
+    assert printed.count("\n") == 6
+    pytest.importorskip("matplotlib")
+    assert call("covariances", "m.npz", "--head", "VB", "--plot", "heat.svg", "--quiet") == 0
+    assert "<svg" in (place / "heat.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["train", "nowhere", "--output", "m"], "nowhere: cannot be read"),
+        (["train", "train.txt", "--output", "m", "--rounds", "0"], "--rounds is 0"),
+        (["train", "train.txt", "--output", "m", "--restarts", "2"], "--restarts needs --init random"),
+        (["train", "train.txt", "--output", "m", "--covariance", "families"], "are for --method vb-em-log"),
+        (["train", "train.txt", "--output", "m", "--covariances", "c"], "--covariances needs --method"),
+        (["train", "train.txt", "--output", "m", "--method", "gibbs", "--e-step", "viterbi"], "are for --me"),
+        (
+            ["train", "train.txt", "--output", "m", "--e-step", "viterbi", "--unambiguity", ".5"],
+            "for --e-step",
+        ),
+        (["train", "train.txt", "--output", "m", "--unambiguity", "1"], "it must be in [0, 0.95]"),
+        (["train", "train.txt", "--output", "m", "--prior", "1"], "--prior is not for --method em"),
+        (["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "x"], "--prior is 'x'"),
+        (
+            ["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "0.5"],
+            "--prior is below 1",
+        ),
+        (["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "2,3"], "needs --heldout"),
+        (["train", "train.txt", "--output", "m", "--method", "gibbs", "--prior", "0"], "it must be positive"),
+        (["parse", "train.txt", "dev.txt"], "is no parameter of a dependency model"),
+        (["evaluate", "train.txt", "dev.txt"], "has 12 sentences, dev.txt has 4"),
+        (["evaluate", "other.txt", "dev.txt"], "sentence 4 has 2 words with heads"),
+        (["evaluate", "dev.txt", "tags.txt"], "has sentences without heads"),
+        (["covariances", "train.txt", "--head", "NN"], "holds no covariances"),
+    ],
+)
+def test_wrong_calls_are_refused_in_one_line(arguments, complaint, place, capsys):
+    (place / "other.txt").write_text(ROWS.replace("UH\t0\tyes", "UH UH\t0 1\tyes yes"))
+    (place / "tags.txt").write_text("DT NN VB\nNN VB\n")
+    assert call(*arguments) == 2
+    error = capsys.readouterr().err
+    assert complaint in error
+    assert error.count("\n") == 1
+
+
+def test_unknown_tags_are_told(place, capsys):
+    assert call("train", "train.txt", "--output", "m.txt", "--rounds", 2, "--quiet") == 0
+    (place / "new.txt").write_text("DT XX VB\t2 3 0\ta b c\n")
+    assert call("parse", "m.txt", "new.txt", "--quiet") == 0
+    captured = capsys.readouterr()
+    assert captured.out.count("\t") == 2
+    assert "does not know the tags XX" in captured.err
+
+
+COMMANDS = """
+    import pathlib
+    from monolingual.cli import main
+    pathlib.Path("t").write_text("DT NN VB\\t2 3 0\\tx y z\\nNN VB\\t2 0\\ty z\\n")
+    small = ["t", "--output", "m", "--rounds", "3", "--heldout", "t", "--quiet"]
+    result = [
+        *(main(["dmv", "train", *small, "--method", method]) for method in METHODS),
+        main(["dmv", "train", *small, "--e-step", "lateen"]),
+        main(["dmv", "parse", "m", "t", "--output", "out", "--quiet"]),
+        main(["dmv", "evaluate", "m", "t", "--quiet"]),
+    ]
+"""
+
+
+@pytest.mark.skipif(not jit.ENABLED, reason="compilation is off")
+def test_second_run_of_every_command_compiles_nothing(root, tmp_path):
+    for attempt in ("first", "second"):
+        (tmp_path / attempt).mkdir()
+        statement = COMMANDS.replace("METHODS", repr(METHODS))
+        result, compiled, cached = run(statement + "\n    print()", root, cwd=tmp_path / attempt)
+        assert set(result) == {0}, result
+    assert compiled == []
+    for kernel in ("dmv.chart._expected_counts", "dmv.decode._best_trees", "logistic_normal._improve"):
+        assert f"monolingual.{kernel}" in cached

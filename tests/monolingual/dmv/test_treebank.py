@@ -1,0 +1,270 @@
+"""Treebanks, models as text, beginnings and scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from monolingual.dmv.evaluation import attach_left, attach_right, evaluate
+from monolingual.dmv.initial import harmonic, random, soft_arcs, uniform
+from monolingual.dmv.layout import Layout, build_corpus, num_parameters, parameter_families
+from monolingual.dmv.model import DmvModel, parts, read_model, smoothed, weights_for, write_model
+from monolingual.dmv.parsing import parse
+from monolingual.dmv.tag_families import PENN, UNIVERSAL, family_covariances, read_families, shipped_families
+from monolingual.dmv.treebank import Sentence, read_treebank, write_treebank
+from monolingual.logistic_normal import covariances
+from monolingual.multinomials import normalise, sum_per_family
+from scfg_sampler.errors import InputError, TreeError
+
+# "«" is the root; its dependents go up to the sentence, the later one to the first of them.
+CONLLU = """\
+# text = « Du vin, vite
+1\t«\t«\tPUNCT\t``\t_\t0\troot\t_\t_
+2-3\tDu\t_\t_\t_\t_\t_\t_\t_\t_
+2\tDe\tde\tADP\tIN\t_\t4\tcase\t_\t_
+3\tle\tle\tDET\tDT\t_\t4\tdet\t_\t_
+4\tvin\tvin\tNOUN\tNN\t_\t1\tdep\t_\t_
+4.1\tveut\t_\tVERB\tVB\t_\t_\t_\t_\t_
+5\t,\t,\tPUNCT\t,\t_\t1\tpunct\t_\t_
+6\tvite\tvite\tADV\tRB\t_\t5\tadvmod\t_\t_
+
+"""
+
+
+def written(tmp_path, text, name="t.conllu"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_punctuation_goes_and_its_dependents_stay(tmp_path):
+    (sentence,) = read_treebank(written(tmp_path, CONLLU))
+    assert sentence.tags == ("IN", "DT", "NN", "RB")
+    assert sentence.heads == (3, 3, 0, 3)
+    assert sentence.kept == (1, 2, 3, 5)
+
+
+def test_column_and_punctuation_can_be_chosen(tmp_path):
+    path = written(tmp_path, CONLLU)
+    assert read_treebank(path, column="upos")[0].tags == ("ADP", "DET", "NOUN", "ADV")
+    every = read_treebank(path, punctuation=())[0]
+    assert every.heads == (0, 4, 4, 1, 1, 5)
+    assert read_treebank(path, punctuation=("PUNCT", "RB"))[0].tags == ("IN", "DT", "NN")
+
+
+def test_heads_are_written_back_where_they_were(tmp_path):
+    sentences = read_treebank(written(tmp_path, CONLLU))
+    again = tmp_path / "again.conllu.gz"
+    write_treebank(again, sentences, [(0, 1, 2, 3)])
+    assert read_treebank(again)[0].heads == (0, 1, 2, 3)
+    rows = [line.split("\t") for line in read_treebank(again)[0].lines]
+    assert [row[6] for row in rows if len(row) > 6] == ["2", "_", "0", "2", "3", "_", "2", "4"]
+    assert rows[0] == ["# text = « Du vin, vite"]
+
+
+def test_sentence_of_punctuation_alone_stays_a_tree(tmp_path):
+    sentences = read_treebank(
+        written(tmp_path, "1\t.\t.\tPUNCT\t.\t_\t0\troot\t_\t_\n2\t.\t.\tPUNCT\t.\t_\t1\tx\t_\t_\n")
+    )
+    write_treebank(tmp_path / "again", sentences, [()])
+    assert read_treebank(tmp_path / "again", punctuation=())[0].heads == (0, 1)
+
+
+def test_three_columns_and_tags_alone(tmp_path):
+    path = written(tmp_path, "DT NN\t2 0\tthe dog\nUH\t0\tyes\n")
+    sentences = read_treebank(path)
+    assert [s.heads for s in sentences] == [(2, 0), (0,)]
+    write_treebank(tmp_path / "again", sentences, [(0, 1), (0,)])
+    assert (tmp_path / "again").read_text() == "DT NN\t0 1\tthe dog\nUH\t0\tyes\n"
+    assert read_treebank(written(tmp_path, "DT NN\n"))[0].heads == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("DT NN\t2\tx\n", 1, "2 tags with 1 heads"),
+        ("DT\t0\tx\nDT NN\t2 x\tx\n", 2, "heads '2 x' are not numbers"),
+        ("DT NN\t2 1\tx\n", 1, "depends on itself"),
+        ("DT NN\t0 3\tx\n", 1, "head 3 in a sentence of 2 words"),
+        ("DT NN\t0 0\tx\n", 1, "2 words have the head 0"),
+        ("# a\n1\tx\tx\tDET\tDT\n", 2, "5 columns"),
+        ("1\tx\tx\tDET\t_\t_\t0\troot\t_\t_\n", 1, "the tag is '_'. Try --tags upos"),
+        ("2\tx\tx\tDET\tDT\t_\t0\troot\t_\t_\n", 1, "word '2' follows word 0"),
+        ("1\tx\tx\tDET\tDT\t_\tA\troot\t_\t_\n", 1, "not a number"),
+    ],
+)
+def test_what_is_no_treebank_is_reported_with_its_line(text, line, found, tmp_path):
+    path = written(tmp_path, text)
+    with pytest.raises(TreeError, match=found.replace("(", r"\(")) as error:
+        read_treebank(path)
+    assert error.value.line == line
+
+
+def test_empty_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="holds no sentence"):
+        read_treebank(written(tmp_path, "\n"))
+
+
+@pytest.mark.parametrize(
+    ("treebank", "column", "punctuation"),
+    [
+        ("ud-english-ewt", "xpos", ("PUNCT",)),
+        ("treebank-gum", "xpos", ("PUNCT", "NFP")),
+        ("ud-chinese-gsdsimp", "upos", ("PUNCT",)),
+    ],
+)
+def test_conllu_agrees_with_the_prepared_files(shared_data, treebank, column, punctuation):
+    place = shared_data / treebank
+    full = read_treebank(place / "dev.conllu.gz", column=column, punctuation=punctuation)
+    for length in (10, 40):
+        short = [(s.tags, s.heads) for s in full if 0 < len(s.tags) <= length]
+        assert short == [(s.tags, s.heads) for s in read_treebank(place / f"dev.len{length}.tagdep.gz")]
+
+
+# ---------------------------------------------------------------- models
+
+
+def random_model(rng, valences=1, tags=("DT", "NN", "VB")):
+    layout = Layout(len(tags), valences)
+    return DmvModel(tags, layout, random(rng, layout))
+
+
+@pytest.mark.parametrize("valences", [1, 2])
+def test_model_survives_its_text(valences, rng, tmp_path):
+    model = random_model(rng, valences)
+    write_model(tmp_path / "m.gz", model, comment="method em")
+    again = read_model(tmp_path / "m.gz")
+    assert again.tags == model.tags
+    assert again.layout == model.layout
+    assert_allclose(again.probs, model.probs, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("root NN 1.5\n", ":1: '1.5' is no probability"),
+        ("root NN x\n", ":1: 'x' is no probability"),
+        ("root NN 1\nfrob\n", ":2: 'frob' is no parameter"),
+        ("root NN 0.5\n", "the probabilities of root sum to 0.5"),
+        ("root NN 1\nchild NN left NN 0.3\n", "the probabilities of child NN left sum to 0.3"),
+        ("child NN left NN 1\nchild NN right adjacent NN 1\n", ":1: a child without adjacency"),
+        ("# nothing\n", "holds no parameter"),
+    ],
+)
+def test_what_is_no_model_is_reported(text, found, tmp_path):
+    with pytest.raises(InputError) as error:
+        read_model(written(tmp_path, text, "m"))
+    assert found in str(error.value)
+
+
+def test_new_tags_get_weights_and_old_ones_keep_theirs(rng):
+    model = random_model(rng)
+    wide = weights_for(model, ["NN", "XX"])
+    assert wide.tags == ("DT", "NN", "VB", "XX")
+    root, stop, child = parts(wide.layout, wide.probs)
+    old_root, old_stop, old_child = parts(model.layout, smoothed(model).probs)
+    assert_allclose(root[:3], old_root)
+    assert_allclose(stop[3], old_stop.mean(axis=0))
+    assert_allclose(child[:3, ..., :3], old_child)
+    assert_allclose(child[:3, ..., 3], old_child.min(axis=-1))
+    assert wide.probs.min() > 0.0
+    assert weights_for(model, ["NN"]).tags == model.tags
+
+
+def test_grammar_says_what_the_parser_finds(rng, tmp_path):
+    """A model by hand: a determiner before its noun, a noun before its verb."""
+    path = written(
+        tmp_path,
+        "root VB 1\nchild VB left NN 1\nchild NN left DT 1\nstop VB left adjacent 0.1\nstop VB left further "
+        "0.9\n"
+        "stop VB right adjacent 1\nstop NN left adjacent 0.1\nstop NN left further 1\nstop NN right "
+        "adjacent 1\n"
+        "stop DT left adjacent 1\nstop DT right adjacent 1\n",
+    )
+    sentence = Sentence(("DT", "NN", "VB"), (), (), ())
+    for decoder in ("viterbi", "mbr"):
+        assert parse(read_model(path), [sentence, sentence._replace(tags=())], decoder) == [[2, 3, 0], []]
+
+
+# ---------------------------------------------------------------- beginnings
+
+
+def test_soft_arcs_fall_with_distance_and_leave_room_for_the_root():
+    arcs = soft_arcs(4)
+    assert_allclose(arcs.sum(axis=0), 0.75)
+    assert_allclose(arcs[1, 0] / arcs[2, 0], 2.0)
+    assert not soft_arcs(1).any()
+
+
+def test_harmonic_initialiser_of_two_words_by_hand():
+    """Each of a and b is the root half the time, and else depends on the other."""
+    layout = Layout(2, 1)
+    probs = harmonic(layout, build_corpus(layout, [[0, 1]]), smoothing=1e-12)
+    root, stop, child = parts(layout, probs)
+    assert_allclose(root, 0.5)
+    assert_allclose(stop[0, 1, 0], 0.5, atol=1e-9)  # a takes b half the time,
+    assert_allclose(stop[0, 1, 1], [1.0, 0.0], atol=1e-9)  # and then no other,
+    assert_allclose(stop[0, 0, 0], [1.0, 0.0], atol=1e-9)  # and nothing to its left.
+    assert_allclose(child[0, 1, 0], [0.0, 1.0], atol=1e-9)
+    assert_allclose(child[1, 0, 0], [1.0, 0.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("valences", [1, 2])
+def test_beginnings_are_distributions(valences, rng):
+    layout = Layout(3, valences)
+    corpus = build_corpus(layout, [rng.integers(3, size=n).tolist() for n in (1, 4, 6)])
+    for probs in (harmonic(layout, corpus), uniform(layout), random(rng, layout)):
+        assert len(probs) == num_parameters(layout)
+        assert probs.min() > 0.0
+        assert_allclose(sum_per_family(parameter_families(layout), probs), 1.0)
+
+
+# ---------------------------------------------------------------- families and scores
+
+
+def test_families_have_covariances_and_others_none():
+    layout = Layout(4, 1)
+    tags = ("NN", "NNS", "VB", "??")
+    flat = family_covariances(layout, tags, PENN)
+    matrices = covariances(parameter_families(layout), flat)
+    expected = np.eye(4)
+    expected[0, 1] = expected[1, 0] = 0.5
+    for matrix in matrices[17:]:
+        assert_allclose(matrix, expected)
+    for matrix in matrices[:17]:
+        assert_allclose(matrix, np.eye(len(matrix)))
+
+
+def test_there_are_twelve_families_for_both_tag_sets(tmp_path):
+    assert set(PENN.values()) == set(UNIVERSAL.values())
+    assert len(set(PENN.values())) == 12
+    assert shipped_families(["NN", "VBD"]) is PENN
+    assert shipped_families(["NOUN", "VERB"]) is UNIVERSAL
+    assert read_families(written(tmp_path, "# x\nA one\nB one\n", "f")) == {"A": "one", "B": "one"}
+    for text, found in (("A\n", "1 fields"), ("A x\nA y\n", "twice")):
+        with pytest.raises(InputError, match=found):
+            read_families(written(tmp_path, text, "f"))
+
+
+def test_scores_by_hand():
+    gold = [(2, 0, 2), attach_right(12)]
+    predicted = [(0, 1, 2), attach_left(12)]
+    found = evaluate(predicted, gold)
+    assert found["10"]["directed"] == pytest.approx(100 / 3)
+    assert found["10"]["undirected"] == pytest.approx(200 / 3)
+    assert found["10"]["root"] == 0.0
+    assert found["10"]["words"] == 3
+    assert found["all"]["words"] == 15
+    assert found["all"]["undirected"] == pytest.approx(100 * (2 + 11) / 15)
+    assert np.isnan(evaluate([], [])["10"]["directed"])
+    assert (attach_right(3), attach_left(3), attach_right(0)) == ((2, 3, 0), (0, 1, 2), ())
+
+
+def test_smoothing_leaves_distributions(rng):
+    model = random_model(rng)
+    sparse = model._replace(
+        probs=normalise(parameter_families(model.layout), model.probs * (model.probs > 0.3))
+    )
+    assert smoothed(sparse).probs.min() > 0.0
+    assert_allclose(sum_per_family(parameter_families(model.layout), smoothed(sparse).probs), 1.0)
