@@ -27,7 +27,7 @@ from decoder.translate import Decoder, SearchResult, Translation
 from scfg_sampler.errors import InputError
 from scfg_sampler.rule_table import rule
 
-__all__ = ["check_record", "derivation_record", "draw_text"]
+__all__ = ["check_record", "derivation_record", "draw_text", "spell"]
 
 
 def derivation_record(
@@ -99,12 +99,15 @@ def check_record(record: Any, path: object, line: int) -> Mapping[str, Any]:
     """
     try:
         nodes = record["nodes"]
-        record["sentence"], record["translation"], record["score"]
+        record["sentence"], record["translation"], record["score"] + 0.0, "".join(record["source"])
         for at, node in enumerate(nodes):
-            node["symbol"], node["span"][1], node["score"] + 0.0, node["source"], node["target"]
+            node["symbol"], node["score"] + 0.0, node["source"], node["target"]
+            begin, end = node["span"]
+            if not 0 <= begin < end <= len(record["source"]):
+                raise IndexError
             if any(not at < child < len(nodes) for child in node["children"]):
                 raise IndexError
-    except (TypeError, KeyError, IndexError):
+    except (TypeError, KeyError, ValueError, IndexError):
         raise InputError(
             path, line, "not a derivation", "Derivations are what translate --derivations writes"
         ) from None
@@ -122,7 +125,7 @@ def draw_text(record: Mapping[str, Any], *, scores: bool = True) -> str:
         is_root = at == 0
         branch = "" if is_root else "└─ " if is_last else "├─ "
         span = f"{node['span'][0]}–{node['span'][1]}"
-        text = f"{node['symbol']} [{span}] {_spell(node['source'])} → {_spell(node['target'])}"
+        text = f"{node['symbol']} [{span}] {spell(node['source'])} → {spell(node['target'])}"
         lines.append(f"{indent}{branch}{text}" + (f"  ({node['score']:+.3f})" if scores else ""))
         below = indent if is_root else indent + ("   " if is_last else "│  ")
         children = node["children"]
@@ -130,6 +133,6 @@ def draw_text(record: Mapping[str, Any], *, scores: bool = True) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _spell(side: list) -> str:
+def spell(side: list) -> str:
     """A side of a rule; nonterminals as circled numbers, which tokenised text hardly has."""
     return " ".join(chr(0x245F + s) if isinstance(s, int) and 0 < s <= 20 else str(s) for s in side) or "∅"

@@ -62,9 +62,10 @@ decoder:
     chart
     cube
     forest
-    kbest mbr
+    kbest mbr mira
     translate evaluate
     tune derivations
+    drawing
 decoder.commands: .
 decoder.commands: *
 decoder:

@@ -14,12 +14,15 @@ def add_parser(subparsers) -> None:
         help="draw derivations",
         description=(
             "Draws derivations that translate --derivations has written as indented trees: the span of\n"
-            "source words, the rule (① and ② stand for its nonterminals), and what it adds to the score."
+            "source words, the rule (① and ② stand for its nonterminals), and what it adds to the score.\n"
+            "With --svg, one derivation as a picture: each rule a box above the words it covers."
         ),
-        epilog="example:\n  scfg-decoder show derivations.jsonl --sentence 3",
+        epilog="examples:\n  scfg-decoder show derivations.jsonl --sentence 3\n"
+        "  scfg-decoder show derivations.jsonl --sentence 3 --svg derivation.svg",
     )
     parser.add_argument("derivations", metavar="FILE", help="what translate --derivations FILE wrote")
     parser.add_argument("--sentence", type=int, metavar="K", help="only this one, counted from 0")
+    parser.add_argument("--svg", metavar="FILE", help="draw the derivation of --sentence into an SVG file")
     parser.add_argument("--no-scores", action="store_true", help="leave the scores of the rules out")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)
@@ -31,8 +34,12 @@ def run(args: argparse.Namespace) -> None:
     import sys
 
     from decoder.derivations import check_record, draw_text
-    from scfg_sampler.core.files import read_lines
-    from scfg_sampler.errors import InputError
+    from decoder.drawing import draw_svg
+    from scfg_sampler.core.files import atomic_output, read_lines
+    from scfg_sampler.errors import InputError, SettingsError
+
+    if args.svg is not None and args.sentence is None:
+        raise SettingsError("--svg draws one derivation; say which with --sentence, counted from 0")
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
@@ -46,7 +53,11 @@ def run(args: argparse.Namespace) -> None:
             raise InputError(args.derivations, lines, "not JSON", hint) from None
         record = check_record(record, args.derivations, lines)
         if args.sentence is None or record["sentence"] == args.sentence:
-            print(draw_text(record, scores=not args.no_scores))
             found = True
+            if args.svg is None:
+                print(draw_text(record, scores=not args.no_scores))
+                continue
+            with atomic_output(args.svg) as out:
+                out.write(draw_svg(record, scores=not args.no_scores))
     if not found and args.sentence is not None:
         raise InputError(args.derivations, None, f"has no sentence {args.sentence} in its {lines} lines")

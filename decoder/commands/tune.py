@@ -15,10 +15,11 @@ def add_parser(subparsers) -> None:
         "tune",
         help="tune weights on a development set",
         description=(
-            "Pairwise ranking optimisation (Hopkins and May 2011). Prints a row for each round: the BLEU of\n"
-            "the development set, words per reference word, translations not seen before, and the weights\n"
-            "that changed most. The weights of the round with the highest BLEU are written. Rounds are\n"
-            "saved in the directory W.json.state, so that an interrupted run goes on where it was."
+            "Pairwise ranking optimisation (Hopkins and May 2011), or batch MIRA (Cherry and Foster 2012).\n"
+            "Prints a row for each round: the BLEU of the development set, words per reference word,\n"
+            "translations not seen before, and the weights that changed most. The weights of the round\n"
+            "with the highest BLEU are written. Rounds are saved in the directory W.json.state, so that an\n"
+            "interrupted run goes on where it was."
         ),
         epilog="example:\n  scfg-decoder tune --grammar grammar.gz --lm en.arpa --source dev.de "
         "--references dev.en --output weights.json",
@@ -34,6 +35,7 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--output", required=True, metavar="W.json", help="where the weights go")
     parser.add_argument("--initial", metavar="W.json", help="weights to begin with")
+    parser.add_argument("--method", choices=("pro", "mira"), default="pro", help="how weights are optimised")
     parser.add_argument("--rounds", type=int, default=10, help="how often weights are optimised")
     parser.add_argument("--nbest", type=int, default=100, help="translations of a sentence a round adds")
     parser.add_argument("--candidates", type=int, default=5000, help="pairs drawn from a sentence's list")
@@ -42,7 +44,21 @@ def add_parser(subparsers) -> None:
         "--threshold", type=float, default=0.05, help="least difference in BLEU+1 between the two of a pair"
     )
     parser.add_argument(
-        "--interpolation", type=float, default=0.5, help="share of the new weights after each round"
+        "--interpolation",
+        type=float,
+        metavar="SHARE",
+        help="share of the new weights after each round (default: 0.5; 1 with MIRA)",
+    )
+    parser.add_argument(
+        "--random-starts",
+        type=int,
+        default=0,
+        metavar="N",
+        help="optimise N times more in each round, from weights changed at random, and take the best",
+    )
+    parser.add_argument("--passes", type=int, default=60, help="MIRA: passes over the lists in a round")
+    parser.add_argument(
+        "--largest-step", type=float, default=0.01, metavar="C", help="MIRA: limit of a step's size"
     )
     parser.add_argument(
         "--l2", type=float, default=1.0, help="strength of the prior that keeps weights small"
@@ -110,10 +126,14 @@ def run(args: argparse.Namespace) -> None:
         args.candidates,
         args.kept,
         args.threshold,
-        args.interpolation,
+        (1.0 if args.method == "mira" else 0.5) if args.interpolation is None else args.interpolation,
         args.l2,
         args.seed,
         not args.plain_brevity,
+        args.method,
+        args.random_starts,
+        args.passes,
+        args.largest_step,
     )
     threads = default_threads() if args.threads is None else args.threads
     rounds = []

@@ -1,7 +1,9 @@
 """The decoder's command line, from files to files."""
 
 import gzip
+import itertools
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -94,6 +96,28 @@ def test_derivations_are_trees_whose_scores_add_up(models, capsys):
     assert "X [0–1] u → b" in drawn
     assert "X [2–3] x → x" in drawn
     assert drawn.count("GOAL [0–3]") == 1
+
+
+def test_drawings_hold_every_rule_in_boxes_that_do_not_overlap(models, capsys):
+    translate(models, "u <s>&\x01 v\n\nw\n", "--derivations", f"{models}/trees")
+    records = [json.loads(line) for line in (models / "trees").read_text().splitlines()]
+    for number, record in enumerate(records):
+        arguments = ["show", f"{models}/trees", "--sentence", str(number), "--svg", f"{models}/tree.svg"]
+        assert main(arguments) == 0
+        root = ElementTree.parse(models / "tree.svg").getroot()
+        svg = "{http://www.w3.org/2000/svg}"
+        boxes = [
+            [float(box.get(key)) for key in ("x", "y", "width", "height")] for box in root.iter(f"{svg}rect")
+        ]
+        assert len(boxes) == len(record["nodes"])
+        for one, other in itertools.combinations(boxes, 2):
+            assert one[1] != other[1] or one[0] + one[2] <= other[0] or other[0] + other[2] <= one[0]
+        texts = [text.text for text in root.iter(f"{svg}text")]
+        assert next(text for text in texts if text.endswith(")")).startswith(record["translation"][:1])
+        for node in record["nodes"]:
+            assert f"{node['score']:+.3f}" in texts
+    assert main(["show", f"{models}/trees", "--svg", f"{models}/tree.svg"]) == 2
+    assert "say which with --sentence" in capsys.readouterr().err
 
 
 def test_tuned_weights_translate_the_development_set(models, capsys):

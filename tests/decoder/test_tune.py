@@ -1,4 +1,4 @@
-"""Pairwise ranking optimisation."""
+"""Tuning: pairwise ranking optimisation and batch MIRA."""
 
 import json
 
@@ -8,6 +8,7 @@ import pytest
 from decoder import tune as tuning
 from decoder.bleu_statistics import bleu_plus_one, bleu_statistics
 from decoder.lm import LmVocabulary, build_lm
+from decoder.mira import mira
 from decoder.translate import Decoder
 from decoder.tune import TuneSettings, best_round, optimise, tune
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
@@ -127,6 +128,64 @@ def test_smooth_brevity_counts_references_as_a_word_longer():
     assert bleu_plus_one(statistics, 1)[0] == pytest.approx(np.exp(1 - 4 / 3))
 
 
+@pytest.mark.parametrize("random_starts", [0, 2])
+@pytest.mark.parametrize("method", ["pro", "mira"])
+def test_both_methods_learn_from_any_start(method, random_starts):
+    settings = TuneSettings(rounds=4, nbest=20, method=method, random_starts=random_starts, interpolation=0.8)
+    one, again = run(settings), run(settings, threads=2)
+    assert one[0].bleu < 60
+    assert best_round(one).bleu == pytest.approx(100)
+    np.testing.assert_array_equal(one[-1].weights, again[-1].weights)
+
+
+def naive_mira(order, start, features, statistics, weights, largest_step):
+    """As the paper's algorithm 2 has it, with a list of all weights."""
+    document, seen, averages = np.ones(10), [], []
+
+    def bleu(total):
+        precisions = np.log(total[2:6] / total[6:10]).mean()
+        return np.exp(precisions + min(0.0, 1 - total[1] / total[0])) * total[1]
+
+    for visits in order:
+        for s in visits:
+            rows = range(start[s], start[s + 1])
+            if not rows:
+                continue
+            gain = {row: bleu(document + statistics[row]) for row in rows}
+            hope = max(rows, key=lambda row: features[row] @ weights + gain[row])
+            fear = max(rows, key=lambda row: features[row] @ weights - gain[row])
+            delta = features[hope] - features[fear]
+            loss = gain[hope] - gain[fear] - delta @ weights
+            if loss > 0 and delta @ delta > 0:
+                weights = weights + min(largest_step, loss / (delta @ delta)) * delta
+            document = 0.999 * (document + statistics[hope])
+            seen.append(weights)
+        averages.append(np.mean(seen, axis=0))
+    return np.array(averages)
+
+
+def test_mira_is_the_published_algorithm(rng):
+    start = np.array([0, 4, 4, 9, 12], np.int64)
+    features = rng.normal(size=(12, 3))
+    statistics = np.zeros((12, 10), np.int64)
+    for row in statistics:
+        row[0], row[1] = rng.integers(5, 9), 7
+        row[6:] = row[0] - np.arange(4)
+        row[2:6] = np.minimum(row[6:], np.sort(rng.integers(0, 6, size=4))[::-1])
+    order = rng.permuted(np.tile(np.arange(4), (3, 1)), axis=1)
+    found = mira(order, start, features, statistics, np.ones(3), 0.3)
+    np.testing.assert_allclose(
+        found, naive_mira(order, start, features, statistics, np.ones(3), 0.3), atol=1e-10
+    )
+
+
+def test_bleu_of_lists_is_that_of_the_translations_put_first():
+    statistics = np.array([[4, 4, 4, 3, 2, 1, 4, 3, 2, 1], [4, 4, 0, 0, 0, 0, 4, 3, 2, 1]], np.int64)
+    lists = tuning._Lists(np.array([0, 2, 2]), np.array([[1.0], [-1.0]]), np.zeros(2), statistics)
+    assert tuning.list_bleu(lists, np.ones(1)) == pytest.approx(100)
+    assert tuning.list_bleu(lists, -np.ones(1)) == 0
+
+
 def test_several_references_make_room_for_other_translations():
     references = [[["no", "such", "words", "here", "at", "all"], *row] for row in REFERENCES]
     best = best_round(list(tune(decoder(), SOURCES, references, TuneSettings(rounds=4, nbest=20))))
@@ -142,6 +201,10 @@ def test_several_references_make_room_for_other_translations():
         ({"l2": float("nan")}, "--l2 is nan"),
         ({"threshold": -0.1}, "--threshold is -0.1"),
         ({"kept": 0}, "--kept is 0"),
+        ({"method": "mert"}, "--method is mert; choose from pro, mira"),
+        ({"random_starts": -1}, "--random-starts is -1"),
+        ({"passes": 0}, "--passes is 0"),
+        ({"largest_step": 0.0}, "--largest-step is 0.0"),
     ],
 )
 def test_settings_out_of_range_are_refused(setting, complaint):
