@@ -92,7 +92,8 @@ monolingual.tsg:
     forest model preparation
     sweep hyperparameters
     sampler fragments
-    run
+    run grammar chart statistics
+    parser
 monolingual.tsg.commands: .
 monolingual.tsg.commands: train
 monolingual.tsg.commands: *

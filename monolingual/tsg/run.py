@@ -86,6 +86,8 @@ class LearntGrammar(NamedTuple):
     concentration, stop : dict from label to float
         α and 1 − β.
     settings : TsgSettings
+    roots : dict from label to int
+        How many trees of the treebank have it at the root.
     """
 
     fragments: list[CountedFragment]
@@ -94,6 +96,7 @@ class LearntGrammar(NamedTuple):
     concentration: dict[str, float]
     stop: dict[str, float]
     settings: TsgSettings
+    roots: dict[str, int]
 
 
 class _RunState(NamedTuple):
@@ -263,7 +266,13 @@ def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
         concentration[label], stop[label] = float(alpha), float(stopping)
     productions = read_fragments(place / _PCFG)
     return LearntGrammar(
-        fragments, productions, record["preparation"], concentration, stop, record["settings"]
+        fragments,
+        productions,
+        record["preparation"],
+        concentration,
+        stop,
+        record["settings"],
+        record["roots"],
     )
 
 
@@ -380,6 +389,12 @@ class _Run:
             trees.append({"nodes": nodes})
         return {"sweeps": self.run.iterations - self.run.burn_in, "trees": trees}
 
+    def _roots(self) -> dict[str, int]:
+        """How many trees have each label at the root."""
+        roots = self.treebank.label[self.treebank.node_start[:-1]]
+        counts = np.bincount(roots, minlength=len(self.treebank.productions.labels)).tolist()
+        return {name: n for name, n in zip(self.treebank.productions.labels, counts, strict=True) if n}
+
     def _write_record(self, *, sweeps: int) -> dict[str, Any]:
         preparation = self.preparation._asdict()
         del preparation["known"]
@@ -392,6 +407,7 @@ class _Run:
             "sentences": self.treebank.num_sentences,
             "nodes": len(self.treebank.label),
             "productions": len(self.treebank.productions.lhs),
+            "roots": self._roots(),
             "versions": {
                 "scfg-sampler": __version__,
                 "python": platform.python_version(),

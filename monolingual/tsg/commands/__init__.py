@@ -8,7 +8,7 @@ from scfg_sampler.core import console
 
 __all__ = ["COMMANDS", "add_parser"]
 
-COMMANDS: tuple[str, ...] = ("train", "resume", "score")
+COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "score", "statistics")
 """Modules of this package, in the order of the help."""
 
 

@@ -1,0 +1,308 @@
+"""Flat grammars and parsing, against enumeration of all derivations; the commands that use them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections import Counter, defaultdict
+
+import pytest
+
+from monolingual.cli import main
+from monolingual.tsg.fragments import CountedFragment, parse_fragment
+from monolingual.tsg.grammar import flatten, fragment_weights
+from monolingual.tsg.parser import Derivation, Parser, _best_rules, _value
+from monolingual.tsg.statistics import histograms, most_frequent, rules_and_lexicon
+from monolingual.tsg.trees import Tree, format_tree, leaves
+
+FRAGMENTS = {
+    "(S (A ) (B ))": 4.0,
+    "(S (A (A ) (B b)) (B ))": 3.0,
+    "(S (A ) (B (A ) (B b)))": 2.0,
+    "(S (B ))": 1.0,
+    "(A a)": 5.0,
+    "(A b)": 1.0,
+    "(A (A ) (B ))": 2.0,
+    "(A (B ))": 1.0,
+    "(B b)": 4.0,
+    "(B a (B ))": 2.0,
+    "(B (A ) a (B b))": 1.5,
+    "(B (A ) (B ))": 1.0,
+    "(B (A ))": 0.5,
+}
+PRODUCTIONS = [
+    "(S (A ) (B ))", "(S (B ))", "(A a)", "(A b)", "(A (A ) (B ))", "(A (B ))", "(B b)", "(B a (B ))",
+    "(B (A ) a (B ))", "(B (A ) (B ))", "(B (A ))",
+]  # fmt: skip
+CONCENTRATION = {"S": 1.0, "A": 2.0, "B": 0.5}
+STOP = {"S": 0.5, "A": 0.4, "B": 0.7}
+
+
+def counted(fragments):
+    return [CountedFragment(parse_fragment(text), count) for text, count in fragments.items()]
+
+
+def grammar(fragments=FRAGMENTS):
+    productions = counted(dict.fromkeys(PRODUCTIONS, 2.0))
+    return fragment_weights(counted(fragments), productions, "pcfg", CONCENTRATION, STOP)
+
+
+def parser_of(fragments=FRAGMENTS):
+    trees, weights = grammar(fragments)
+    return Parser(flatten(trees, weights), trees, weights, CONCENTRATION, {"S": 1.0})
+
+
+def without(cyclic):
+    """The grammar without chains that come back, which have derivations without end."""
+    return {text: count for text, count in cyclic.items() if text not in ("(A (B ))", "(B (A ))")}
+
+
+ACYCLIC = without(FRAGMENTS)
+
+
+def acyclic_grammar():
+    productions = counted(dict.fromkeys([t for t in PRODUCTIONS if t in ACYCLIC or " a (B ))" in t], 2.0))
+    return fragment_weights(counted(ACYCLIC), productions, "pcfg", CONCENTRATION, STOP)
+
+
+def acyclic_parser():
+    trees, weights = acyclic_grammar()
+    return Parser(flatten(trees, weights), trees, weights, CONCENTRATION, {"S": 1.0})
+
+
+def derivations_of(words):
+    """All derivations: (tree, numbers of the elementary trees in preorder)."""
+    trees, _ = acyclic_grammar()
+    numbered = defaultdict(list)
+    for number, (tree, _) in enumerate(trees):
+        numbered[tree.label].append((number, tree))
+
+    def expand(label, span):
+        for number, fragment in numbered[label]:
+            for tree, used in fit(fragment, span):
+                yield tree, (number, *used)
+
+    def fit(part, span):
+        if isinstance(part, str):
+            if span == (part,):
+                yield part, ()
+        elif not part.children:
+            yield from expand(part.label, span)
+        else:
+            for cuts in itertools.combinations(range(1, len(span)), len(part.children) - 1):
+                pieces = [span[b:e] for b, e in itertools.pairwise((0, *cuts, len(span)))]
+                options = [
+                    list(fit(child, piece)) for child, piece in zip(part.children, pieces, strict=True)
+                ]
+                for chosen in itertools.product(*options):
+                    used = tuple(number for _, numbers in chosen for number in numbers)
+                    yield Tree(part.label, tuple(tree for tree, _ in chosen)), used
+
+    return list(expand("S", tuple(words)))
+
+
+def log_exact(numbers):
+    """The Dirichlet processes, one elementary tree after the other."""
+    trees, weights = acyclic_grammar()
+    totals = Counter()
+    for tree, count in trees:
+        totals[tree.label] += count
+    seen, roots, total = Counter(), Counter(), 0.0
+    for number in numbers:
+        root = trees[number].fragment.label
+        mass = totals[root] + CONCENTRATION[root]
+        total += math.log((weights[number] * mass + seen[number]) / (mass + roots[root]))
+        seen[number] += 1
+        roots[root] += 1
+    return total
+
+
+SENTENCES = ["a b", "a b b", "a a b", "b a b b", "a b a b b", "a a a b b"]
+
+
+def inside(parser, words):
+    chart = parser._fill(words, parser._leaves(words, None), False)
+    scale = 1.0
+    for row, word in zip(parser._leaves(words, None), words, strict=True):
+        number = parser.grammar.words[word]
+        first = parser.grammar.lexical_start[number]
+        scale *= row[0][2] / parser.grammar.lexical_weight[first]
+    return _value(chart, parser._ids["S"], 0, len(words), len(words)) / scale
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_inside_probability_is_the_sum_over_derivations(sentence):
+    words = sentence.split()
+    _, weights = acyclic_grammar()
+    total = sum(math.prod(weights[n] for n in used) for _, used in derivations_of(words))
+    assert inside(acyclic_parser(), words) == pytest.approx(total, rel=1e-12)
+
+
+def test_inside_probability_sums_chains_of_any_length():
+    """S → B, B → A → B → …: a geometric series, solved by hand."""
+    trees, weights = grammar()
+    weight = {tree: w for (tree, _), w in zip(trees, weights, strict=True)}
+    rule = {text: weight[parse_fragment(text)] for text in PRODUCTIONS}
+    loop = 1.0 - rule["(A (B ))"] * rule["(B (A ))"]
+    over_b = (rule["(B (A ))"] * rule["(A a)"]) / loop
+    assert inside(parser_of(), ["a"]) == pytest.approx(rule["(S (B ))"] * over_b, rel=1e-12)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_best_derivation_is_that_of_enumeration(sentence, rng):
+    words = sentence.split()
+    _, weights = acyclic_grammar()
+    found = acyclic_parser().parse(rng, words, "mpd").trees[0]
+    best = max(derivations_of(words), key=lambda row: math.prod(weights[n] for n in row[1]))
+    assert found[0] == best[0]
+    assert found[1] == pytest.approx(sum(math.log(weights[n]) for n in best[1]), abs=1e-9)
+
+
+@pytest.mark.parametrize("sentence", ["a b a b b", "a a a b b"])
+def test_sampled_trees_follow_the_dirichlet_processes(sentence, rng):
+    """Shares of 20,000 proposals, nearly all accepted: 0.02 is beyond five standard errors."""
+    words = sentence.split()
+    exact = defaultdict(float)
+    for tree, used in derivations_of(words):
+        exact[tree] += math.exp(log_exact(used))
+    total = sum(exact.values())
+    found = acyclic_parser().parse(rng, words, "mpp", samples=20_000, nbest=len(exact))
+    assert found.acceptance > 0.5
+    for tree, share in found.trees:
+        assert share == pytest.approx(exact[tree] / total, abs=0.02)
+
+
+def test_most_expected_rules_are_those_of_enumeration():
+    """On the derivations of a sentence, each as often as 1,000 times its probability."""
+    words = ["a", "b", "a", "b", "b"]
+    _, weights = acyclic_grammar()
+    drawn: list[Derivation] = []
+    trees = set()
+    for tree, used in derivations_of(words):
+        times = round(1e6 * math.prod(weights[n] for n in used))
+        derivation = Derivation(tree, 0.0, used, tuple(rules_of(tree)))
+        drawn.extend([derivation] * times)
+        trees.add(tree)
+    counts = Counter(rule for derivation in drawn for rule in derivation.rules)
+
+    def expected(tree):
+        return sum(counts[rule] for rule in rules_of(tree)) / len(drawn)
+
+    found, value = _best_rules(drawn)
+    assert value == pytest.approx(expected(found))
+    assert value >= max(map(expected, trees)) - 1e-9
+    assert leaves(found) == words
+
+
+def rules_of(tree, begin=0):
+    """(label, child labels and words, begin, ends of the children) of every constituent."""
+    found, position, ends = [], begin, []
+    for child in tree.children:
+        if not isinstance(child, str):
+            found.extend(rules_of(child, position))
+        position += 1 if isinstance(child, str) else len(leaves(child))
+        ends.append(position)
+    names = tuple((c, True) if isinstance(c, str) else (c.label, False) for c in tree.children)
+    return [(tree.label, names, begin, tuple(ends)), *found]
+
+
+def test_sentences_without_derivation_get_a_flat_tree(rng):
+    found = acyclic_parser().parse(rng, ["b"], "mpd", tags=["A"])
+    assert found.is_flat
+    assert format_tree(found.trees[0][0]) == "(S (A b))"
+
+
+def test_unknown_words_are_tagged_all_the_same(rng):
+    found = acyclic_parser().parse(rng, ["a", "zebra"], "mpd")
+    assert not found.is_flat
+    assert leaves(found.trees[0][0]) == ["a", "zebra"]
+    tagged = acyclic_parser().parse(rng, ["b", "zebra"], "mpd", tags=["A", "B"])
+    assert format_tree(tagged.trees[0][0]) == "(S (A b) (B zebra))"
+
+
+def test_long_sentences_do_not_underflow(rng):
+    found = acyclic_parser().parse(rng, ["a"] * 60 + ["b"] * 60, "mpd")
+    assert not found.is_flat
+    assert math.isfinite(found.trees[0][1])
+
+
+def test_statistics_count_depths_and_words():
+    counts = histograms(counted(FRAGMENTS))
+    assert counts["depth"] == {1: 10, 2: 1, 3: 2}
+    assert counts["terminals"][0] == 6
+    assert [f.count for f in most_frequent(counted(FRAGMENTS), "S", 2)] == [4.0, 3.0]
+    assert [f.count for f in most_frequent(counted(FRAGMENTS), "S", 9, lexical=True)] == [3.0, 2.0]
+
+
+def test_rules_and_lexicon_hold_the_fragments():
+    rules, lexicon = rules_and_lexicon(counted({"(S (A (A ) (B b)) x)": 3.0, "(A a)": 2.0}))
+    assert rules == ["3 S A{1.1} {x}", "3 A{1.1} A B{1.2}"]
+    assert lexicon == ["a\tA 2", "b\tB{1.2} 3", "x\t{x} 3"]
+
+
+# --- commands ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    place = tmp_path_factory.mktemp("tsg")
+    trees = place / "trees.mrg"
+    trees.write_text(
+        "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT the) (NN cat)))))\n"
+        "(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .)))\n" * 3
+    )
+    run = place / "run"
+    options = ["--iterations", "30", "--quiet", "--samples", "3", "--thin", "2"]
+    assert main(["tsg", "train", str(trees), "--output", str(run), *options]) == 0
+    return place, run, trees
+
+
+@pytest.mark.parametrize("method", ["mpd", "mpp", "mer"])
+def test_parsed_training_sentences_score_well(trained, method, capsys):
+    place, run, trees = trained
+    out = place / f"{method}.mrg"
+    shared = ["tsg", "parse", str(run), "--input", str(trees), "--format", "trees", "--output", str(out)]
+    assert main([*shared, "--method", method, "--samples", "50", "--threads", "2"]) == 0
+    assert "sentences in" in capsys.readouterr().err
+    assert main(["tsg", "score", str(trees), str(out), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["f1"] > 90.0
+
+
+def test_words_are_parsed_and_empty_lines_stay(trained, capsys):
+    place, run, _ = trained
+    (place / "text").write_text("the dog sleeps\n\nthe ( dog\n")
+    assert main(["tsg", "parse", str(run), "--input", str(place / "text"), "--quiet"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == ""
+    assert "(NN dog)" in lines[0]
+    assert "-LRB-" in lines[2]
+
+
+def test_baseline_average_and_nbest(trained, capsys):
+    place, run, _ = trained
+    (place / "text").write_text("the dog sleeps\n")
+    shared = ["tsg", "parse", str(run), "--input", str(place / "text"), "--quiet"]
+    assert main([*shared, "--grammar", "pcfg"]) == 0
+    assert main([*shared, "--average", "3"]) == 0
+    assert main([*shared, "--method", "mpp", "--nbest", "2", "--samples", "20"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("0 ||| (TOP")
+    assert main([*shared, "--average", "4"]) == 2
+    assert main([*shared, "--nbest", "2"]) == 2
+    assert main([*shared, "--gold-tags"]) == 2
+    assert main([*shared, "--samples", "0"]) == 2
+    assert main([*shared, "--beam", "1"]) == 2
+    assert capsys.readouterr().err.count("\n") == 5
+
+
+def test_statistics_command(trained, capsys):
+    place, run, _ = trained
+    assert main(["tsg", "statistics", str(run), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["types"] == sum(record["histograms"]["depth"].values())
+    files = ["--rules", str(place / "g.rules"), "--lexicon", str(place / "g.lex"), "--quiet"]
+    assert main(["tsg", "statistics", str(run), "--label", "TOP", "--top", "2", *files]) == 0
+    assert "most frequent, TOP" in capsys.readouterr().out
+    assert (place / "g.lex").read_text()
+    assert main(["tsg", "statistics", str(run), "--label", "XX"]) == 2
+    assert main(["tsg", "statistics", str(run), "--rules", "x"]) == 2
