@@ -3,7 +3,8 @@
     python benchmarks/decoding.py --grammar grammar.gz --lm lm.arpa --weights w.json --input test.ja
 
 Prints what loading takes (kernels compiled before), and for every beam sentences per second of
-processor time on one thread, the mean model score, and how much of the widest beam's score is lost.
+processor time on one thread, the mean model score, and how much of the widest beam's score is lost; then,
+by the clock, how much faster two threads are than one, and the peak memory.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import resource
 import time
 
 from decoder.commands import add_search_options, load_models
-from decoder.translate import Decoder
+from decoder.translate import Decoder, in_order
 from decoder.weights import read_weights
 from scfg_sampler.core.files import read_lines
 from scfg_sampler.core.vocabulary import split_words
@@ -60,6 +61,13 @@ def main() -> None:
         decoder.k_best(decoder.search(words), args.nbest)
     speed = len(sentences) / (time.process_time() - cpu)
     print(f"lists of {args.nbest} translations at beam {args.beam}: {speed:.1f} sentences/s")
+    seconds = []
+    for threads in (1, 2):
+        began = time.perf_counter()
+        for _ in in_order(decoder.translate, sentences, threads):
+            pass
+        seconds.append(time.perf_counter() - began)
+    print(f"one thread {seconds[0]:.2f} s, two {seconds[1]:.2f} s: {seconds[0] / seconds[1]:.2f} times as fast")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 
