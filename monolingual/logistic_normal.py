@@ -250,10 +250,12 @@ def copy_bound(
 
     Parameters
     ----------
-    mean, counts, means, variances : float64, shape (N,)
-        μ, f, m and s.
+    mean : float64, shape (N,)
+        μ.
     precision : float64, shape (N, N)
         Λ.
+    counts, means, variances : float64, shape (N,)
+        f, m and s.
     """
     shift = means - mean
     divergence = shift @ precision @ shift + precision.diagonal() @ variances - np.log(variances).sum()

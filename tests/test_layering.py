@@ -79,7 +79,7 @@ monolingual: logistic_normal dirichlet_em
 monolingual.dmv:
     . layout evaluation treebank
     chart model
-    decode initial tag_families plots
+    decode initial tag_families plots smoothing
     gibbs
     training
     parsing

@@ -199,9 +199,7 @@ def _follow(chart, score, back, stack, n, heads, begin):
         value = chart.root[r] + closed[LEFT, 0, r] + closed[RIGHT, r, n - 1]
         if value > best:
             root, best = r, value
-    heads[begin + root] = 0
-    size = _push(stack, 0, 1, LEFT, 0, root)
-    size = _push(stack, size, 1, RIGHT, root, n - 1)
+    size = _push_root(stack, heads, begin, n, root)
     while size:
         size -= 1
         kind, d, i, j = stack[size, 0], stack[size, 1], stack[size, 2], stack[size, 3]
@@ -219,6 +217,14 @@ def _push(stack, size, kind, d, i, j):
     """Put an item on the stack; its new size."""
     stack[size, 0], stack[size, 1], stack[size, 2], stack[size, 3] = kind, d, i, j
     return size + 1
+
+
+@compiled
+def _push_root(stack, heads, begin, n, root):
+    """Write the root and put its two sides on an empty stack; its size."""
+    heads[begin + root] = 0
+    size = _push(stack, 0, 1, LEFT, 0, root)
+    return _push(stack, size, 1, RIGHT, root, n - 1)
 
 
 @compiled
@@ -254,9 +260,7 @@ def _draw_trees(rng, chart, room, num_tags, valences, corpus, weights, heads):
         for r in range(n):
             choices[r] = chart.root[r] * closed[LEFT, 0, r] * closed[RIGHT, r, n - 1]
         root = draws.categorical(rng, choices, n)
-        heads[begin + root] = 0
-        size = _push(stack, 0, 1, LEFT, 0, root)
-        size = _push(stack, size, 1, RIGHT, root, n - 1)
+        size = _push_root(stack, heads, begin, n, root)
         while size:
             size -= 1
             kind, d, i, j = stack[size, 0], stack[size, 1], stack[size, 2], stack[size, 3]

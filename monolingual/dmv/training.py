@@ -31,6 +31,13 @@ from monolingual.dmv.chart import expected_counts, log_totals
 from monolingual.dmv.decode import best_trees, count_trees
 from monolingual.dmv.gibbs import gibbs_kernel
 from monolingual.dmv.layout import Corpus, Layout, num_parameters, own_parameters, parameter_families
+from monolingual.dmv.smoothing import (
+    initial_mixture,
+    mixture_families,
+    mixture_prior,
+    point,
+    smoothed_expectations,
+)
 from monolingual.learners import Expectations, Progress, em_kernel, vb_kernel
 from monolingual.logistic_normal import logistic_normal_kernel, point_estimate
 from monolingual.multinomials import normalise
@@ -80,6 +87,8 @@ class Settings(NamedTuple):
         At the most.
     tolerance : float
         Stop when a round raises the objective by no more than this share of its size.
+    smooth : float or None
+        Smooth child distributions, of em, em-map and vb-dirichlet, with so many pseudo-counts for doing so.
     """
 
     method: str
@@ -91,6 +100,7 @@ class Settings(NamedTuple):
     unambiguity: float = 0.0
     rounds: int = 200
     tolerance: float = 1e-5
+    smooth: float | None = None
 
 
 class Learner(NamedTuple):
@@ -186,6 +196,8 @@ def learner(layout: Layout, corpus: Corpus, settings: Settings, *, e_step: str =
         raise SettingsError(f"--unambiguity is {settings.unambiguity}; it must be in [0, {SHARPEST}]")
     if settings.method in ("em", "em-map", "vb-dirichlet"):
         expectations = dmv_expectations(layout, corpus, e_step=e_step, unambiguity=settings.unambiguity)
+        if settings.smooth is not None:
+            return _smoothed_learner(layout, expectations, settings)
         if settings.method == "vb-dirichlet":
             return Learner(
                 vb_kernel(families, expectations, prior), lambda state: normalise(families, state.values)
@@ -212,6 +224,22 @@ def learner(layout: Layout, corpus: Corpus, settings: Settings, *, e_step: str =
         return Learner(kernel, lambda state: point_estimate(families, state.means))
     kernel = logistic_normal_kernel(dmv_units(layout, corpus), settings.covariance, unused=settings.unused)
     return Learner(kernel, lambda state: point_estimate(families, state.mean))
+
+
+def _smoothed_learner(layout: Layout, expectations: Expectations, settings: Settings) -> Learner:
+    """The learner of a model whose children are smoothed; see `smoothing`."""
+    favour = settings.smooth
+    if favour is None or not (np.isfinite(favour) and favour >= 0.0):
+        raise SettingsError(f"--smooth is {favour}; it must not be negative")
+    families = mixture_families(layout)
+    prior = mixture_prior(layout, 1.0 if settings.method == "em" else settings.prior, favour)
+    make = vb_kernel if settings.method == "vb-dirichlet" else em_kernel
+    kernel = make(families, smoothed_expectations(layout, expectations), prior)
+
+    def init(rng: np.random.Generator, probs: np.ndarray) -> Any:
+        return kernel.init(rng, initial_mixture(layout, probs))
+
+    return Learner(kernel._replace(init=init), lambda state: point(layout, state.values))
 
 
 def train(

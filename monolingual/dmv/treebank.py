@@ -19,7 +19,7 @@ from typing import NamedTuple
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import InputError, TreeError
 
-__all__ = ["Sentence", "is_projective", "read_treebank", "write_treebank"]
+__all__ = ["Sentence", "read_treebank", "write_treebank"]
 
 
 class Sentence(NamedTuple):
@@ -84,12 +84,6 @@ def read_treebank(
     if not sentences:
         raise InputError(path, None, "holds no sentence", "Give CoNLL-U, CoNLL-X, or tags, heads and words")
     return sentences
-
-
-def is_projective(heads: Sequence[int]) -> bool:
-    """Whether no arc of a tree crosses another, the root's arc from the left of the sentence included."""
-    arcs = [(min(head, m), max(head, m)) for m, head in enumerate(heads, start=1)]
-    return not any(a < c < b < d for a, b in arcs for c, d in arcs)
 
 
 def write_treebank(path: PathLike, sentences: Sequence[Sentence], heads: Sequence[Sequence[int]]) -> None:

@@ -61,6 +61,13 @@ def add_parser(subparsers) -> None:
     group.add_argument(
         "--unambiguity", metavar="S", type=float, default=0.0, help="sharpen a soft E-step, 0 ≤ S ≤ 0.95"
     )
+    parser.add_argument(
+        "--smooth",
+        metavar="N",
+        type=float,
+        help="smooth children by those of all heads, with N pseudo-counts for doing so (em, em-map, "
+        "vb-dirichlet)",
+    )
     group = parser.add_argument_group("vb-em-logistic-normal")
     group.add_argument(
         "--covariance",
@@ -163,6 +170,8 @@ def check(options: argparse.Namespace) -> list[float]:
         raise SettingsError("--covariances needs --method vb-em-logistic-normal and --level sentence")
     if (options.e_step != "soft" or options.unambiguity) and options.method not in ("em", "em-map"):
         raise SettingsError("--e-step and --unambiguity are for --method em and em-map")
+    if options.smooth is not None and options.method not in ("em", "em-map", "vb-dirichlet"):
+        raise SettingsError("--smooth is for --method em, em-map and vb-dirichlet")
     if options.e_step != "soft" and options.unambiguity:
         raise SettingsError("--unambiguity is for --e-step soft")
     text = options.prior or PRIORS.get(options.method, "1")
@@ -203,6 +212,7 @@ def settings_of(options: argparse.Namespace, tags, layout, prior: float):
         unambiguity=options.unambiguity,
         rounds=options.rounds,
         tolerance=options.tolerance,
+        smooth=options.smooth,
     )
 
 
