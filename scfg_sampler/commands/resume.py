@@ -29,10 +29,11 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Resume, and say what came of it."""
-    from scfg_sampler.chains import resume_chains
+    from scfg_sampler.chains import chain_directories, resume_chains
     from scfg_sampler.run import read_run
 
-    total = options.iterations or read_run(options.directory)["run"]["iterations"]
+    chains = chain_directories(options.directory)
+    total = (options.iterations or read_run(chains[0])["run"]["iterations"]) * len(chains)
     with console.progress("sampling", total) as advance:
         record = resume_chains(options.directory, options.iterations, check=options.check, advance=advance)
     report(record, options.directory)

@@ -222,7 +222,9 @@ def test_chains_are_runs_of_their_own_and_pooled(corpus_options, tmp_path, capsy
     assert main(["grammar", str(run), "--output", str(tmp_path / "table.gz"), "--quiet"]) == 0
     assert main(["resume", str(run), "--quiet"]) == 2
     assert "has 20 sweeps already" in capsys.readouterr().err
+    (run / "run.json").unlink()  # As if it had been stopped before the chains were pooled.
     assert main(["resume", str(run), "--iterations", "24", "--quiet"]) == 0
+    assert json.loads((run / "run.json").read_text())["chains"] == 3
     assert len(read_trace(chains[2] / "trace.tsv")["sweep"]) == 24
 
 
