@@ -164,8 +164,9 @@ def check(options: argparse.Namespace) -> list[float]:
     if options.restarts > 1 and options.init != "random":
         raise SettingsError("--restarts needs --init random")
     is_normal = options.method == "vb-em-logistic-normal"
-    if (options.covariance, options.level) != ("identity", "sentence") and not is_normal:
-        raise SettingsError("--covariance and --level are for --method vb-em-logistic-normal")
+    chosen = options.covariance, options.level, options.unused
+    if chosen != ("identity", "sentence", "averaged") and not is_normal:
+        raise SettingsError("--covariance, --level and --unused are for --method vb-em-logistic-normal")
     if options.covariances and (not is_normal or options.level == "corpus"):
         raise SettingsError("--covariances needs --method vb-em-logistic-normal and --level sentence")
     if (options.e_step != "soft" or options.unambiguity) and options.method not in ("em", "em-map"):
@@ -181,6 +182,8 @@ def check(options: argparse.Namespace) -> list[float]:
         raise SettingsError(f"--prior is {text!r}; give numbers, separated by commas") from None
     if options.prior and options.method in ("em", "vb-em-logistic-normal"):
         raise SettingsError(f"--prior is not for --method {options.method}")
+    if options.method == "em-map" and min(priors) < 1.0:
+        raise SettingsError(f"--prior is {min(priors):g}; em-map needs at least 1, vb-dirichlet does not")
     if len(priors) > 1 and not options.heldout:
         raise SettingsError("--prior with several values needs --heldout to choose by")
     return priors
