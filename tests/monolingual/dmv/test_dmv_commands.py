@@ -138,7 +138,7 @@ def test_covariances_are_printed_and_drawn(place, capsys):
         (["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "x"], "--prior is 'x'"),
         (
             ["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "0.5"],
-            "--prior is below 1",
+            "--prior is 0.5; em-map",
         ),
         (["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "2,3"], "needs --heldout"),
         (["train", "train.txt", "--output", "m", "--method", "gibbs", "--prior", "0"], "it must be positive"),
