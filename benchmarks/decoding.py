@@ -47,7 +47,7 @@ def main() -> None:
 
     rows = []
     for beam in sorted(args.beams):
-        decoder = Decoder(*models, weights, beam=beam, max_targets=args.max_targets)
+        decoder = Decoder(*models, weights, beam=beam, max_targets=args.max_targets, widen=args.widen)
         cpu = time.process_time()
         score = sum(decoder.translate(words).score for words in sentences)
         rows.append((beam, len(sentences) / (time.process_time() - cpu), score / len(sentences)))
@@ -55,7 +55,7 @@ def main() -> None:
     print("beam  sentences/s  mean score     loss")
     for beam, speed, score in rows:
         print(f"{beam:4d}  {speed:11.1f}  {score:10.4f}  {100 * (best - score) / abs(best):6.2f} %")
-    decoder = Decoder(*models, weights, beam=args.beam, max_targets=args.max_targets)
+    decoder = Decoder(*models, weights, beam=args.beam, max_targets=args.max_targets, widen=args.widen)
     cpu = time.process_time()
     for words in sentences:
         decoder.k_best(decoder.search(words), args.nbest)
@@ -67,7 +67,8 @@ def main() -> None:
         for _ in in_order(decoder.translate, sentences, threads):
             pass
         seconds.append(time.perf_counter() - began)
-    print(f"one thread {seconds[0]:.2f} s, two {seconds[1]:.2f} s: {seconds[0] / seconds[1]:.2f} times as fast")
+    ratio = seconds[0] / seconds[1]
+    print(f"one thread {seconds[0]:.2f} s, two threads {seconds[1]:.2f} s: {ratio:.2f} times as fast")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

@@ -4,7 +4,7 @@ The derivations of a cube are the points of a grid: which rule of its group, and
 cells, all sorted from good to bad (Chiang 2007). A cell pops the most promising points of all its cubes
 from a heap, and pushes the neighbours of each point it pops. Points whose language-model states are equal
 become edges of one item. A cell stops after `beam` pops; with beam 0 it goes through all points, and the
-search is exact.
+search is exact. Most of what is lost is lost in long spans, so pops may be shared out by length (`widen`).
 
 Every point other than the first has one predecessor, the point with its last non-zero coordinate one lower
 (after Gesmundo and Henderson 2010), so none is pushed twice.
@@ -36,12 +36,14 @@ class SearchSettings(NamedTuple):
     """Weights of the decoder's own features, and the limit of the search.
 
     beam : pops a cell may make; 0 for no limit
+    widen : if above 0, a cell of X over n words may make beam · n / widen pops
     """
 
     beam: int
     lm_weight: float
     glue_weight: float
     copy_weight: float
+    widen: int
 
 
 class Forest(NamedTuple):
@@ -206,7 +208,10 @@ def _explore(rules, lm, chart, settings, cell, first_item, copied, items, edges,
     """Pop points of a cell until the beam is used up or no point is left; False if an array is too short."""
     count, state, members = scratch.counter, scratch.state, scratch.members
     width, arity = len(state), len(members)
-    while count[_WAITING] > 0 and (settings.beam == 0 or count[_POPS] < settings.beam):
+    limit = settings.beam
+    if settings.widen > 0 and cell < chart.num_x_cells:
+        limit = max(1, limit * (chart.end[cell] - chart.begin[cell]) // settings.widen)
+    while count[_WAITING] > 0 and (settings.beam == 0 or count[_POPS] < limit):
         if (
             count[_ITEMS] + 2 > len(items.score)
             or count[_EDGES] + 1 > len(edges.head)

@@ -99,6 +99,7 @@ class Decoder:
     ----------
     weights : a number for every one of `feature_names(grammar)`
     beam : how many points a cell may pop; 0 for exact search, which is exponential
+    widen : if above 0, a span of n words may pop beam · n / widen points
     max_targets : how many targets of a source side are tried; 0 for all
     weights_path : for error messages
 
@@ -107,7 +108,7 @@ class Decoder:
     InputError
         A feature has no weight.
     SettingsError
-        `beam` or `max_targets` is negative.
+        `beam`, `max_targets` or `widen` is negative.
     """
 
     def __init__(
@@ -119,15 +120,16 @@ class Decoder:
         *,
         beam: int = 200,
         max_targets: int = 20,
+        widen: int = 0,
         weights_path: PathLike | None = None,
     ):
-        for name, value in (("--beam", beam), ("--max-targets", max_targets)):
+        for name, value in (("--beam", beam), ("--max-targets", max_targets), ("--widen", widen)):
             if value < 0:
                 raise SettingsError(f"{name} is {value}; it is at least 1, or 0 for no limit")
         self.grammar, self.lm, self.lm_vocabulary = grammar, lm, lm_vocabulary
         self.feature_names = feature_names(grammar)
         self.weights = weight_vector(weights, self.feature_names, weights_path)
-        self.beam, self.max_targets = beam, max_targets
+        self.beam, self.max_targets, self.widen = beam, max_targets, widen
         self._max_span = max(source.max_span for source in grammar.sources)
         ids = map(lm_vocabulary.id, grammar.target_vocabulary.words)
         self._lm_ids = np.fromiter(ids, np.int32, len(grammar.target_vocabulary))
@@ -135,7 +137,7 @@ class Decoder:
 
     def _rank(self) -> None:
         *rule_weights, lm_weight, glue_weight, copy_weight = self.weights.tolist()
-        self._settings = SearchSettings(self.beam, lm_weight, glue_weight, copy_weight)
+        self._settings = SearchSettings(self.beam, lm_weight, glue_weight, copy_weight, self.widen)
         self._rules = rank_rules(
             self.grammar, np.array(rule_weights), self.lm, self._lm_ids, lm_weight, self.max_targets
         )

@@ -48,6 +48,14 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         "--beam", type=int, default=200, metavar="N", help="derivations a span may try; 0 for exact search"
     )
     parser.add_argument(
+        "--widen",
+        type=int,
+        default=0,
+        metavar="K",
+        help="let a span of n words try n/K times as many derivations as --beam says, as long spans lose "
+        "most; 4 is a good value (default: all spans alike)",
+    )
+    parser.add_argument(
         "--max-targets", type=int, default=20, metavar="N", help="targets tried for a source side; 0 for all"
     )
     parser.add_argument(

@@ -83,6 +83,7 @@ def run(args: argparse.Namespace) -> None:
         weights,
         beam=args.beam,
         max_targets=args.max_targets,
+        widen=args.widen,
         weights_path=args.weights,
     )
 

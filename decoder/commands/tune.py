@@ -105,6 +105,8 @@ def run(args: argparse.Namespace) -> None:
         "max-targets": args.max_targets,
         "max-span": args.max_span,
     }
+    if args.widen:
+        identity["widen"] = args.widen
     state = Path(f"{args.output}.state")
     if args.restart and state.is_dir():
         shutil.rmtree(state)
@@ -118,6 +120,7 @@ def run(args: argparse.Namespace) -> None:
         initial_weights(names) if weights is None else weights,
         beam=args.beam,
         max_targets=args.max_targets,
+        widen=args.widen,
         weights_path=args.initial,
     )
     settings = TuneSettings(

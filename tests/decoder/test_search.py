@@ -85,6 +85,25 @@ def test_narrow_beams_find_derivations_that_exist(seed, beam):
     assert tuple(found.words) in {derivation.words for derivation in near}
 
 
+def test_wide_spans_may_try_more_and_short_ones_less():
+    rules = [("u", target, [0, 0]) for target in "abc"] + [
+        ("X1 X2", "X1 X2", [1, 1]),
+        ("u X1", "X1 c", [1, 0]),
+    ]
+    model = random_model(1, 3)
+    weights = {"First": 1.0, "Second": 1.0, "LanguageModel": 1.0, "Glue": 0.0, "PassThrough": -1.0}
+    arguments = (small.grammar_of(rules, 9), build_lm(model), LmVocabulary(model.words), weights)
+    found = Decoder(*arguments, beam=8, widen=4).search(["u"] * 8)
+    chart = found.chart
+    tried = np.bincount(found.forest.cell[found.forest.head], minlength=len(chart.begin))
+    spans = (chart.end - chart.begin)[: chart.num_x_cells]
+    np.testing.assert_array_equal(tried[: chart.num_x_cells][spans > 1], 2 * spans[spans > 1])
+    assert (tried[: chart.num_x_cells][spans == 1] == 2).all()
+    assert (tried[chart.num_x_cells : -1] <= 8).all()
+    exact = Decoder(*arguments, beam=0, widen=4).translate(["u"] * 5)
+    assert exact.score == Decoder(*arguments, beam=0).translate(["u"] * 5).score
+
+
 def test_cells_larger_than_the_first_arrays_lose_nothing():
     rng = np.random.default_rng(1)
     words = [f"w{i}" for i in range(40)]

@@ -131,7 +131,7 @@ def test_a_weight_without_feature_is_a_warning(capsys):
     assert "no feature is called Forgotten" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["beam", "max_targets"])
+@pytest.mark.parametrize("option", ["beam", "max_targets", "widen"])
 def test_negative_limits_are_refused(option):
     with pytest.raises(SettingsError, match="is -1"):
         decoder(**{option: -1})
