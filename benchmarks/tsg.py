@@ -2,9 +2,9 @@
 
     python benchmarks/tsg.py trees.mrg
 
-Prints processor time of one thread, kernels compiled before: node updates per second of single-site sweeps with
-fixed and with learnt hyperparameters, of a round of type-based moves and of whole-tree proposals; sentences of at
-most --max-length words per second with mpd; the most memory taken.
+Prints processor time of one thread, kernels compiled before: node updates per second of single-site sweeps
+with fixed and with learnt hyperparameters, of a round of type-based moves and of whole-tree proposals;
+sentences of at most --max-length words per second with mpd; the most memory taken.
 """
 
 from __future__ import annotations
@@ -67,9 +67,8 @@ def measure(
     for _ in range(sweeps):
         state, _ = learner.step(rng, state)
     seconds = (time.process_time() - began) / sweeps
-    print(
-        f"{name:22}{seconds:8.3f} s a sweep, {len(treebank.label) / seconds / 1e6:6.2f} million nodes a second"
-    )
+    rate = len(treebank.label) / seconds / 1e6
+    print(f"{name:22}{seconds:8.3f} s a sweep, {rate:6.2f} million nodes a second")
     return state
 
 

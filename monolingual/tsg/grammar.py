@@ -43,17 +43,19 @@ class FlatGrammar(NamedTuple):
     binary_weight : float64, shape (B,)
     binary_start : int64, shape (symbols + 1,)
         Rules by their left symbol.
-    binary_tree, unary_tree, lexical_tree : int32
+    binary_tree : int32, shape (B,)
         The elementary tree whose root the rule expands, or −1 inside of one.
     unary : int32, shape (U, 2)
         Parent, child.
     unary_weight : float64, shape (U,)
     unary_start : int64, shape (symbols + 1,)
         By child.
+    unary_tree : int32, shape (U,)
     lexical : int32, shape (L, 2)
         Parent, word; sorted by word.
     lexical_weight : float64, shape (L,)
     lexical_start : int64, shape (words + 1,)
+    lexical_tree : int32, shape (L,)
     words : dict from str to int
     by_parent, by_parent_start : int64
         Binary rules (b), unary rules (B + u), by parent.

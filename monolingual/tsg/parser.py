@@ -151,7 +151,7 @@ class Parser:
         chart = self._fill(words, leaves, method == "mpd")
         root = self._best_root(chart, len(words))
         if root is None:
-            return Parse([(self._flat_tree(words, tags), -math.inf)], True, 1.0)
+            return Parse([(self.flat_tree(words, tags), -math.inf)], True, 1.0)
         if method == "mpd":
             best = self._derivation(words, self._backpointers(chart, leaves, root, len(words)))
             return Parse([(best.tree, best.log_prob)], False, 1.0)
@@ -303,7 +303,8 @@ class Parser:
             found.append(current)
         return found, accepted / samples
 
-    def _flat_tree(self, words: list[str], tags: list[str] | None) -> Tree:
+    def flat_tree(self, words: list[str], tags: list[str] | None) -> Tree:
+        """The root with a preterminal over each word and nothing between."""
         root = max(self._roots, key=lambda row: row[1])[0]
         best = max(self._open_class, key=lambda row: row[1])[0] if self._open_class else root
         shown = tags or [self.grammar.labels[best]] * len(words)

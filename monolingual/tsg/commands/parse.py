@@ -60,7 +60,7 @@ def add_parser(subparsers) -> None:
         default="tsg",
         help="pcfg: the treebank's own productions by relative frequency, as a baseline",
     )
-    parser.add_argument("--max-length", metavar="N", type=int, help="leave out longer sentences")
+    parser.add_argument("--max-length", metavar="N", type=int, help="give longer sentences flat trees")
     parser.add_argument(
         "--beam",
         metavar="B",
@@ -89,30 +89,32 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     learnt = read_grammar(options.directory, options.average)
     parser = _parser(learnt, options.grammar, options.beam)
-    sentences = [
-        (words, tags)
-        for words, tags in _sentences(options)
-        if options.max_length is None or len(words) <= options.max_length
-    ]
+    sentences = list(_sentences(options))
+    longest = max((len(words) for words, _ in sentences), default=0)
+    limit = longest if options.max_length is None else options.max_length
     seeds = np.random.SeedSequence(options.seed).spawn(len(sentences))
 
     def parse(number: int) -> tuple[list[str], bool]:
         words, tags = sentences[number]
         if not words:
             return [""], False
-        found = parser.parse(
-            np.random.default_rng(seeds[number]),
-            learnt.preparation.words(words),
-            options.method,
-            tags=tags if options.gold_tags else None,
-            samples=options.samples,
-            nbest=options.nbest or 1,
-        )
+        known, tags = learnt.preparation.words(words), tags if options.gold_tags else None
+        if len(words) > limit:
+            trees, is_flat = [(parser.flat_tree(known, tags), 0.0)], True
+        else:
+            trees, is_flat, _ = parser.parse(
+                np.random.default_rng(seeds[number]),
+                known,
+                options.method,
+                tags=tags,
+                samples=options.samples,
+                nbest=options.nbest or 1,
+            )
         lines = []
-        for tree, share in found.trees:
+        for tree, share in trees:
             text = format_tree(restore_tree(tree, learnt.preparation, words))
             lines.append(text if options.nbest is None else f"{number} ||| {text} ||| {share:.6g}")
-        return lines, found.is_flat
+        return lines, is_flat
 
     began, num_flat = time.process_time(), 0
     with (
@@ -126,7 +128,7 @@ def run(options: argparse.Namespace) -> None:
             advance(1, "")
     seconds = time.process_time() - began
     if num_flat:
-        console.warn(f"{num_flat} sentences have no derivation; their trees are flat")
+        console.warn(f"{num_flat} sentences have no derivation, or are too long; their trees are flat")
     console.say(
         f"{len(sentences)} sentences in {seconds:.1f} CPU seconds, "
         f"{len(sentences) / max(seconds, 1e-9):.1f} a second"

@@ -39,6 +39,7 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--detailed", action="store_true", help="a line for every sentence first")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
 

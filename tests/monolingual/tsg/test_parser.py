@@ -277,6 +277,11 @@ def test_words_are_parsed_and_empty_lines_stay(trained, capsys):
     assert lines[1] == ""
     assert "(NN dog)" in lines[0]
     assert "-LRB-" in lines[2]
+    shared = ["tsg", "parse", str(run), "--input", str(place / "text"), "--max-length", "2"]
+    assert main(shared) == 0
+    output = capsys.readouterr()
+    assert output.out.splitlines()[0].count("(") == 4
+    assert "2 sentences have no derivation, or are too long" in output.err
 
 
 def test_baseline_average_and_nbest(trained, capsys):
