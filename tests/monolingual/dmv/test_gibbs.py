@@ -29,10 +29,10 @@ def posterior(concentration):
 
 
 def test_trees_are_visited_as_often_as_they_are_probable(rng):
-    """2,000 sweeps: 0.05 is five deviations of independent draws at 0.24, the largest probability, three at thrice
-    the variance (at concentrations below 1 the chain moves too slowly for this).
+    """2,000 sweeps: 0.05 is five deviations of independent draws at 0.24, the largest probability.
 
-    False alarms below 1 in 50 for seven trees, at a fixed seed.
+    Three at thrice the variance, so false alarms below 1 in 50 for seven trees, at a fixed seed. At
+    concentrations below 1 the chain moves too slowly for this.
     """
     prior = np.full(num_parameters(LAYOUT), 1.0)
     kernel = gibbs_kernel(LAYOUT, build_corpus(LAYOUT, [TAGS]), prior, burn_in=0)
