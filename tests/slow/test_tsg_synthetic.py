@@ -2,8 +2,8 @@
 
 Fifty trees are drawn from a grammar of ten elementary trees whose words agree with their grandparents:
 S → A | B and, for X = A with x = a and X = B with x = b, X → A B | (A x) B | A (B x) | (A x) (B x), all
-equally likely. After 100 sweeps, annealed from T = 3, with learnt hyperparameters, the ten most frequent elementary
-trees are compared with these.
+equally likely. After 100 sweeps, annealed from T = 3, with learnt hyperparameters, the ten most frequent
+elementary trees are compared with these.
 
 The criteria are shares of 20 seeds, and the seeds are fixed: the sampler of the paper has to find all ten in
 80 % of them, with type-based moves in 95 %.
