@@ -8,7 +8,7 @@
 #
 # Prints the share of words with the right head, in percent, for sentences of at most 10, at most 20 and all words, by
 # Viterbi and minimum-Bayes-risk decoding: the two baselines, the paper's estimators, then the extensions (children that
-# depend on adjacency, Viterbi and lateen EM, unambiguity regularisation, a Gibbs sampler over some seeds). The
+# depend on adjacency, smoothed or not, Viterbi and lateen EM, unambiguity regularisation, a Gibbs sampler over some seeds). The
 # covariances of the families' model are drawn for some heads.
 #
 # Options
@@ -130,6 +130,7 @@ main() {
     model valence --valence 2
     model ln-valence --method vb-em-logistic-normal --valence 2
     model ln-families-valence --method vb-em-logistic-normal --covariance families --valence 2
+    model smoothed --method vb-dirichlet --prior 0.25 --valence 2 --smooth 100
     model viterbi-em --e-step viterbi
     model lateen-em --e-step lateen
     model unambiguity --unambiguity 0.75
@@ -145,7 +146,7 @@ main() {
         "VB-EM-logistic-normal, identity=ln-identity" "VB-EM-logistic-normal, families=ln-families"
         "… identity, unused integrated=ln-integrated" "… identity, one draw for the corpus=ln-corpus"
         "EM, valence 2=valence" "… identity, valence 2=ln-valence" "… families, valence 2=ln-families-valence"
-        "Viterbi EM=viterbi-em" "lateen EM=lateen-em" "EM, unambiguity 0.75=unambiguity")
+        "VB-Dirichlet, valence 2, smoothed=smoothed" "Viterbi EM=viterbi-em" "lateen EM=lateen-em" "EM, unambiguity 0.75=unambiguity")
     if [ -n "$gibbs" ]; then rows+=("Gibbs=$gibbs"); fi
     report "${rows[@]}" | table | tee "$OUT/table.txt"
     say "results: $(short "$OUT")"
