@@ -284,12 +284,10 @@ class Learner:
         borders = np.searchsorted(self.tree_start, ends[1:-1]).tolist()
         ranges = list(itertools.pairwise([0, *borders, num_sentences]))
         streams = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=num_shards)]
-        copies = [copy_state(state.restaurants) for _ in range(num_shards)]
 
         def sweep_shard(shard: int) -> Restaurants:
-            return self._sweep_shard(
-                streams[shard], shard, ranges[shard], copies[shard], state.trees, highest
-            )
+            copy = copy_state(state.restaurants)
+            return self._sweep_shard(streams[shard], shard, ranges[shard], copy, state.trees, highest)
 
         with ThreadPoolExecutor(num_shards) as pool:
             shards = list(pool.map(sweep_shard, range(num_shards)))

@@ -69,13 +69,18 @@ def _add_changes(rng, before, shard, total):
         fingerprint = shard.entries[slot, 0]
         if fingerprint != 0:
             change = dish_customers(shard, slot) - dish_customers(before, _place(before, fingerprint, slot))
-            _change(rng, total, fingerprint, shard.stratum[slot], shard.log_base[slot], change)
+            if change != 0:
+                place = _place(total, fingerprint, slot)
+                if place < 0:
+                    place = find_or_insert(total, fingerprint, shard.stratum[slot], shard.log_base[slot])
+                _change(rng, total, place, change)
     # Restaurants that grow forget the dishes without customers, so that a dish may be gone from a shard.
     for slot in range(before.entries.shape[0]):
         fingerprint = before.entries[slot, 0]
         if fingerprint != 0 and _place(shard, fingerprint, slot) < 0:
             change = -dish_customers(before, slot)
-            _change(rng, total, fingerprint, before.stratum[slot], before.log_base[slot], change)
+            if change != 0:
+                _change(rng, total, _place(total, fingerprint, slot), change)
 
 
 @borrowing
@@ -88,11 +93,9 @@ def _place(restaurants, fingerprint, likely):
 
 
 @borrowing
-def _change(rng, total, fingerprint, stratum, log_base, change):
-    """Add so many customers of a dish."""
-    if change == 0:
-        return
-    slot = find_or_insert(total, fingerprint, stratum, log_base)
+def _change(rng, total, slot, change):
+    """Add so many customers of the dish of a slot."""
+    stratum = total.stratum[slot]
     customers = dish_customers(total, slot) + change
     if total.totals[TRACKED] == 1:
         _seat_anew(rng, total, slot, stratum, customers)
