@@ -97,10 +97,13 @@ class Decoder:
 
     Parameters
     ----------
+    grammar : Grammar
+    lm : LanguageModel
+    lm_vocabulary : LmVocabulary
     weights : a number for every one of `feature_names(grammar)`
     beam : how many points a cell may pop; 0 for exact search, which is exponential
-    widen : if above 0, a span of n words may pop beam · n / widen points
     max_targets : how many targets of a source side are tried; 0 for all
+    widen : if above 0, a span of n words may pop beam · n / widen points
     weights_path : for error messages
 
     Raises
