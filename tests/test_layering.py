@@ -75,7 +75,8 @@ decoder:
 monolingual: . multinomials
 monolingual: learners
 monolingual: units hmm
-monolingual: logistic_normal dirichlet_em
+monolingual: normal_priors normal_copies dirichlet_em
+monolingual: logistic_normal
 monolingual.dmv:
     . layout evaluation treebank
     chart model
@@ -88,8 +89,10 @@ monolingual.dmv.commands: parse
 monolingual.dmv.commands: *
 monolingual.tsg:
     . settings trees
-    transforms treebank score
-    forest model preparation
+    transforms score
+    packed preparation
+    annotation treebank
+    forest model corpus
     sweep hyperparameters
     sampler fragments
     run grammar chart statistics

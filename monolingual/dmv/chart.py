@@ -113,9 +113,7 @@ def expected_counts(
     totals = np.zeros(len(corpus.multiplicity))
     times = corpus.multiplicity if multiply else np.ones(len(totals))
     chart = new_chart(longest(corpus))
-    _expected_counts(
-        chart, layout.num_tags, layout.child_valences, corpus, times, np.asarray(weights), counts, totals
-    )
+    _expected_counts(chart, layout.child_valences, corpus, times, np.asarray(weights), counts, totals)
     return counts, totals
 
 
@@ -123,41 +121,41 @@ def log_totals(layout: Layout, corpus: Corpus, weights: np.ndarray) -> np.ndarra
     """The log total weight of the trees of every sequence: float64, shape (S,)."""
     totals = np.zeros(len(corpus.multiplicity))
     chart = new_chart(longest(corpus))
-    _log_totals(chart, layout.num_tags, layout.child_valences, corpus, np.asarray(weights), totals)
+    _log_totals(chart, layout.child_valences, corpus, np.asarray(weights), totals)
     return totals
 
 
 @kernel
-def _expected_counts(chart, num_tags, valences, corpus, times, weights, counts, totals):
+def _expected_counts(chart, valences, corpus, times, weights, counts, totals):
     for s in range(len(totals)):
         begin, n = corpus.start[s], corpus.start[s + 1] - corpus.start[s]
-        load_weights(chart, num_tags, valences, corpus, s, weights)
+        load_weights(chart, valences, corpus, s, weights)
         totals[s] = fill_inside(chart, n)
         if totals[s] > -np.inf:
             fill_outside(chart, n)
-            add_counts(chart, num_tags, valences, corpus, s, begin, n, times[s], counts)
+            add_counts(chart, valences, corpus, s, begin, n, times[s], counts)
 
 
 @kernel
-def _log_totals(chart, num_tags, valences, corpus, weights, totals):
+def _log_totals(chart, valences, corpus, weights, totals):
     for s in range(len(totals)):
-        load_weights(chart, num_tags, valences, corpus, s, weights)
+        load_weights(chart, valences, corpus, s, weights)
         totals[s] = fill_inside(chart, corpus.start[s + 1] - corpus.start[s])
 
 
 @compiled
-def load_weights(chart, num_tags, valences, corpus, s, weights):
+def load_weights(chart, valences, corpus, s, weights):
     """Look up the weights of all arcs and stops of sequence s."""
     begin = corpus.start[s]
     n = corpus.start[s + 1] - begin
     for h in range(n):
-        stop_at, child_at = corpus.stop_at[begin + h], corpus.child_at[begin + h]
         chart.root[h] = weights[corpus.root_at[s] + corpus.words[begin + h]]
         for d in range(2):
             for v in range(2):
-                chart.stop[d, v, h] = weights[stop_at + 4 * d + 2 * v]
-                go = weights[stop_at + 4 * d + 2 * v + 1]
-                row = child_at + (d * valences + min(v, valences - 1)) * num_tags
+                stop_at = corpus.stop_at[begin + h, d, v]
+                chart.stop[d, v, h] = weights[stop_at]
+                go = weights[stop_at + 1]
+                row = corpus.child_at[begin + h, d, min(v, valences - 1)]
                 for m in range(h + 1, n) if d == RIGHT else range(h):
                     chart.attach[v, h, m] = go * weights[row + corpus.words[begin + m]]
 
@@ -275,13 +273,14 @@ def arc_marginal(chart, h, m):
 
 
 @compiled
-def add_counts(chart, num_tags, valences, corpus, s, begin, n, times, counts):
+def add_counts(chart, valences, corpus, s, begin, n, times, counts):
     """Add the expected uses in sequence s, after inside and outside."""
     for h in range(n):
-        stop_at, child_at = corpus.stop_at[begin + h], corpus.child_at[begin + h]
         counts[corpus.root_at[s] + corpus.words[begin + h]] += times * root_marginal(chart, n, h)
         for d in range(2):
             near, further, going = 0.0, 0.0, 0.0
+            child_at = corpus.child_at[begin + h, d, 0]
+            further_at = corpus.child_at[begin + h, d, valences - 1]
             for m in range(h + 1, n) if d == RIGHT else range(h):
                 i, j = min(h, m), max(h, m)
                 outside = chart.outside[ATTACH, d, i, j]
@@ -290,11 +289,12 @@ def add_counts(chart, num_tags, valences, corpus, s, begin, n, times, counts):
                 near += first
                 further += later
                 tag = corpus.words[begin + m]
-                counts[child_at + d * valences * num_tags + tag] += times * first
-                counts[child_at + (d * valences + valences - 1) * num_tags + tag] += times * later
+                counts[child_at + tag] += times * first
+                counts[further_at + tag] += times * later
                 going += chart.inside[CLOSED, d, i, j] * chart.outside[CLOSED, d, i, j]
-            at = stop_at + 4 * d
+            at = corpus.stop_at[begin + h, d, 0]
             counts[at] += times * chart.inside[CLOSED, d, h, h] * chart.outside[CLOSED, d, h, h]
             counts[at + 1] += times * near
-            counts[at + 2] += times * going
-            counts[at + 3] += times * further
+            at = corpus.stop_at[begin + h, d, 1]
+            counts[at] += times * going
+            counts[at + 1] += times * further

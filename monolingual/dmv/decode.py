@@ -59,7 +59,6 @@ def best_trees(
     _best_trees(
         new_chart(n),
         room,
-        layout.num_tags,
         layout.child_valences,
         corpus,
         np.asarray(weights),
@@ -78,9 +77,7 @@ def draw_trees(rng: np.random.Generator, layout: Layout, corpus: Corpus, weights
     heads = np.zeros(len(corpus.words), np.int32)
     n = longest(corpus)
     room = np.zeros(n + 1), np.zeros((2 * n + 2, 4), np.int32)
-    _draw_trees(
-        rng, new_chart(n), room, layout.num_tags, layout.child_valences, corpus, np.asarray(weights), heads
-    )
+    _draw_trees(rng, new_chart(n), room, layout.child_valences, corpus, np.asarray(weights), heads)
     return heads
 
 
@@ -96,17 +93,17 @@ def count_trees(layout: Layout, corpus: Corpus, heads: np.ndarray, size: int) ->
         The number of parameters.
     """
     counts = np.zeros(size)
-    _count_trees(layout.num_tags, layout.child_valences, corpus, heads, counts)
+    _count_trees(layout.child_valences, corpus, heads, counts)
     return counts
 
 
 @kernel
-def _best_trees(chart, room, num_tags, valences, corpus, weights, is_mbr, heads, scores):
+def _best_trees(chart, room, valences, corpus, weights, is_mbr, heads, scores):
     score, back, stack = room
     for s in range(len(scores)):
         begin = corpus.start[s]
         n = corpus.start[s + 1] - begin
-        load_weights(chart, num_tags, valences, corpus, s, weights)
+        load_weights(chart, valences, corpus, s, weights)
         if is_mbr:
             scores[s] = fill_inside(chart, n)
             if scores[s] > -np.inf:
@@ -249,13 +246,13 @@ def _push_open(stack, size, d, i, j, k):
 
 
 @kernel
-def _draw_trees(rng, chart, room, num_tags, valences, corpus, weights, heads):
+def _draw_trees(rng, chart, room, valences, corpus, weights, heads):
     choices, stack = room
     attach, opened, closed = chart.inside[0], chart.inside[1], chart.inside[2]
     for s in range(len(corpus.multiplicity)):
         begin = corpus.start[s]
         n = corpus.start[s + 1] - begin
-        load_weights(chart, num_tags, valences, corpus, s, weights)
+        load_weights(chart, valences, corpus, s, weights)
         fill_inside(chart, n)
         for r in range(n):
             choices[r] = chart.root[r] * closed[LEFT, 0, r] * closed[RIGHT, r, n - 1]
@@ -285,21 +282,20 @@ def _draw_trees(rng, chart, room, num_tags, valences, corpus, weights, heads):
 
 
 @kernel
-def _count_trees(num_tags, valences, corpus, heads, counts):
+def _count_trees(valences, corpus, heads, counts):
     for s in range(len(corpus.multiplicity)):
         begin = corpus.start[s]
         n = corpus.start[s + 1] - begin
         times = corpus.multiplicity[s]
         for h in range(n):
-            stop_at, child_at = corpus.stop_at[begin + h], corpus.child_at[begin + h]
             if heads[begin + h] == 0:
                 counts[corpus.root_at[s] + corpus.words[begin + h]] += times
             for d in range(2):
                 v = 0
                 for m in range(h + 1, n) if d == RIGHT else range(h - 1, -1, -1):
                     if heads[begin + m] == h + 1:
-                        counts[stop_at + 4 * d + 2 * v + 1] += times
-                        row = child_at + (d * valences + min(v, valences - 1)) * num_tags
+                        counts[corpus.stop_at[begin + h, d, v] + 1] += times
+                        row = corpus.child_at[begin + h, d, min(v, valences - 1)]
                         counts[row + corpus.words[begin + m]] += times
                         v = 1
-                counts[stop_at + 4 * d + 2 * v] += times
+                counts[corpus.stop_at[begin + h, d, v]] += times

@@ -69,8 +69,10 @@ class Corpus(NamedTuple):
         How many sentences have it.
     root_at : int64, shape (S,)
         Where the root's multinomial begins among the parameters.
-    stop_at, child_at : int64, shape of `words`
-        Where the four stop multinomials, and the child multinomials, of the word begin.
+    stop_at : int64, shape (number of words, 2, 2)
+        Where each word's stop multinomials begin, by direction and adjacency.
+    child_at : int64, shape (number of words, 2, V)
+        Where its child multinomials begin, by direction and, with V = 2, adjacency.
     """
 
     words: np.ndarray
@@ -112,50 +114,58 @@ def build_corpus(layout: Layout, sentences: Sequence[Sequence[int]], *, distinct
     multiplicity = [counted[row] if distinct else 1 for row in kept]
     words = np.array([tag for row in kept for tag in row], dtype=np.int32)
     start = np.concatenate([[0], np.cumsum([len(row) for row in kept])]).astype(np.int64)
-    tags = layout.num_tags
-    block = 2 * layout.child_valences * tags
+    first = parameter_families(layout).start[:-1]
+    tags, valences = layout.num_tags, layout.child_valences
     return Corpus(
         words,
         start,
         np.array(multiplicity, dtype=np.float64),
         np.zeros(len(kept), np.int64),
-        tags + 8 * words.astype(np.int64),
-        9 * tags + block * words.astype(np.int64),
+        first[1 : 1 + 4 * tags].reshape(tags, 2, 2)[words],
+        first[1 + 4 * tags :].reshape(tags, 2, valences)[words],
     )
 
 
 def own_parameters(layout: Layout, corpus: Corpus) -> tuple[Corpus, np.ndarray, np.ndarray]:
     """A corpus of which each sequence has its own copy of the multinomials that it can use.
 
+    A tag that has no word on one side in a sequence can neither stop after a dependent nor choose one there;
+    one that has a single word cannot choose a further one.
+
     Returns
     -------
     (corpus, families, owners)
         families : int64, which multinomial of the model each copy is of, in the order of the copies;
-        owners : int64, alike, the sequence that it belongs to. Sequences come in order.
+        owners : int64, alike, the sequence that it belongs to. Sequences come in order. What a word cannot
+        use has the place of something else, and no weight there counts.
     """
     tags, valences = layout.num_tags, layout.child_valences
-    block = 2 * valences * tags
-    root_at: list[int] = []
+    root_at = np.zeros(len(corpus.multiplicity), np.int64)
+    stop_at, child_at = np.zeros_like(corpus.stop_at), np.zeros_like(corpus.child_at)
     families: list[int] = []
     owners: list[int] = []
-    stop_at, child_at = np.zeros(len(corpus.words), np.int64), np.zeros(len(corpus.words), np.int64)
     at = 0
-    for sequence in range(len(corpus.multiplicity)):
+    for sequence in range(len(root_at)):
         begin, end = corpus.start[sequence], corpus.start[sequence + 1]
-        root_at.append(at)
+        words = corpus.words[begin:end].tolist()
+        root_at[sequence] = at
         at += tags
         before = len(families)
         families.append(0)
-        places = {}
-        for tag in dict.fromkeys(corpus.words[begin:end].tolist()):
-            places[tag] = at
-            at += 8 + block
-            families.extend(range(1 + 4 * tag, 5 + 4 * tag))
-            first = 1 + 4 * tags + 2 * valences * tag
-            families.extend(range(first, first + 2 * valences))
+        for tag in dict.fromkeys(words):
+            positions = [place for place, word in enumerate(words) if word == tag]
+            found = begin + np.array(positions)
+            for direction, room in enumerate((positions[-1], len(words) - 1 - positions[0])):
+                first = 1 + 4 * tag + 2 * direction
+                for valence in range(min(room, 1) + 1):
+                    stop_at[found, direction, valence:] = at
+                    families.append(first + valence)
+                    at += 2
+                first = 1 + 4 * tags + valences * (2 * tag + direction)
+                for valence in range(min(room, valences)):
+                    child_at[found, direction, valence:] = at
+                    families.append(first + valence)
+                    at += tags
         owners.extend([sequence] * (len(families) - before))
-        for word in range(begin, end):
-            stop_at[word] = places[int(corpus.words[word])]
-            child_at[word] = stop_at[word] + 8
-    own = corpus._replace(root_at=np.array(root_at, np.int64), stop_at=stop_at, child_at=child_at)
+    own = corpus._replace(root_at=root_at, stop_at=stop_at, child_at=child_at)
     return own, np.array(families, np.int64), np.array(owners, np.int64)

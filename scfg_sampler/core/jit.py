@@ -4,7 +4,7 @@ These decorators cover every compiled function of the project:
 
 `kernel`
     A function called from Python. Compiled on first use and cached on disk.
-`compiled`, `borrowing`, `counting`, `inlined`
+`compiled`, `borrowing`, `reordering`, `counting`, `inlined`
     A function called from kernels. Compiled as a part of them, never cached on its own.
 `by_type`
     A function with one implementation per type of its first argument, resolved when the caller is
@@ -59,6 +59,7 @@ __all__ = [
     "inlined",
     "kernel",
     "prefetch",
+    "reordering",
     "source_digest",
 ]
 
@@ -102,6 +103,18 @@ def borrowing(function: Callable) -> Any:
     arrays dearer than their work: it took half the time of the decoder's search.
     """
     return _counting_references(compiled(function), False)
+
+
+def reordering(function: Callable) -> Any:
+    """`borrowing`, free to add in another order and to round a product and a sum once.
+
+    Sums of arrays then use instructions for several values at once. Not for what must come out to the last
+    digit as in plain Python, as the choices of samplers must.
+    """
+    if not ENABLED:
+        return function
+    fast = numba.njit(fastmath={"reassoc", "contract"}, **_FLAGS)(function)
+    return _counting_references(fast, False)
 
 
 def counting(function: Callable) -> Any:

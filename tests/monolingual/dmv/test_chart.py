@@ -121,6 +121,21 @@ def test_parameters_of_their_own_count_alike(rng):
     assert families_of_sizes([len(places)]).start[-1] == len(counts)
 
 
+def test_words_at_the_border_have_no_copies_of_what_they_cannot_use():
+    """Tags 0 1 1: to its left 0 has nothing, to its right the last 1 neither, but the first 1 has a word."""
+    layout = Layout(2, 2)
+    own, families, _ = own_parameters(layout, build_corpus(layout, [[0, 1, 1]]))
+    stops = {(tag, d, v): 1 + 4 * tag + 2 * d + v for tag in (0, 1) for d in (0, 1) for v in (0, 1)}
+    children = {key: 9 + place - 1 for key, place in stops.items()}
+    without = {(0, 0, 1)}
+    expected = {0} | {place for key, place in stops.items() if key not in without}
+    without |= {(0, 0, 0), (1, 1, 1)}
+    expected |= {place for key, place in children.items() if key not in without}
+    assert sorted(families.tolist()) == sorted(expected)
+    used = expected_counts(layout, own, np.full(2 * len(families), 0.5))[0]
+    assert_allclose(used.sum(), 3 + 3 * 2 + 2)
+
+
 def test_long_sentences_neither_underflow_nor_lose_words(rng):
     layout = Layout(5, 1)
     tags = rng.integers(5, size=300).tolist()
