@@ -29,6 +29,40 @@ need_number() { # OPTION VALUE: dies unless the value is a whole number
     esac
 }
 
+# parse_options OPTION… -- ARGUMENT…: an option whose name ends in = takes a value, which goes to the variable of that
+# name: --burn-in 5 sets BURN_IN=5. One without, like --force, sets its variable to 1. What is left is in `positional`.
+parse_options() {
+    local known=" " name
+    while [ "$1" != -- ]; do
+        known+="$1 "
+        shift
+    done
+    shift
+    positional=()
+    while [ $# -gt 0 ]; do
+        case $1 in
+            -h | --help)
+                usage
+                exit 0
+                ;;
+            -*)
+                name=$(printf '%s' "${1#--}" | tr a-z- A-Z_)
+                case $known in
+                    *" $1 "*) printf -v "$name" 1 ;;
+                    *" $1= "*)
+                        need_value "$1" $#
+                        printf -v "$name" '%s' "$2"
+                        shift
+                        ;;
+                    *) die "unknown option $1; see --help" ;;
+                esac
+                ;;
+            *) positional+=("$1") ;;
+        esac
+        shift
+    done
+}
+
 usage() { # prints the comment at the head of the recipe
     awk 'NR == 1 { next } /^#/ { sub(/^# ?/, ""); print; next } { exit }' "$0"
 }
@@ -140,8 +174,9 @@ print(value)' "$@"
 #   step NAME [DEPENDENCY…] -- COMMAND [ARGUMENT…]
 #
 # A dependency is the name of an earlier step or a file. The command's output goes to logs/NAME.log; its duration
-# in seconds to logs/NAME.seconds. OUT must be set. While a command runs, RESUMING is 1 if the same step was begun
-# before and not finished, so that the command may go on instead of beginning again.
+# in seconds to logs/NAME.seconds, its processor time to logs/NAME.times (see cpu_seconds). OUT must be set. While a
+# command runs, RESUMING is 1 if the same step was begun before and not finished, so that the command may go on
+# instead of beginning again.
 step() {
     local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
     local begun="$OUT/logs/$1.begun"
@@ -170,7 +205,9 @@ step() {
     rm -f "$done"
     echo "$wanted" >"$begun"
     began=$(now)
+    times >"$OUT/logs/$name.times"
     "$@" >"$log" 2>&1 || status=$?
+    times >>"$OUT/logs/$name.times"
     if [ "$status" != 0 ]; then
         tail -n 15 "$log" >&2
         say "$name failed with status $status; its whole log is $(short "$log")"
@@ -182,6 +219,13 @@ step() {
 
 seconds() { # NAME: the time the step took
     cat "$OUT/logs/$1.seconds"
+}
+
+cpu_seconds() { # NAME: the processor time the step took, compilation and reading included
+    awk '
+        function part(text) { sub("s", "", text); sub(",", ".", text); split(text, piece, "m"); return 60 * piece[1] + piece[2] }
+        { total[NR] = part($1) + part($2) }
+        END { printf "%.1f\n", total[3] + total[4] - total[1] - total[2] }' "$OUT/logs/$1.times"
 }
 
 now() { # seconds since 1970, with decimals where bash has them

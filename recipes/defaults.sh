@@ -30,27 +30,7 @@ set -euo pipefail
 
 ALIGNMENT="" TEST="" ROUNDS=6 BEAM=100 SEED=1
 VARIANTS=default,longer,exact,paper,paper-expected,lexical,types,divided
-positional=()
-while [ $# -gt 0 ]; do
-    case $1 in
-        -h | --help) usage; exit 0 ;;
-        --out | --alignment | --test | --variants | --rounds | --beam | --seed)
-            need_value "$1" $#
-            case $1 in
-                --out) OUT=$2 ;;
-                --alignment) ALIGNMENT=$2 ;;
-                --test) TEST=$2 ;;
-                --variants) VARIANTS=$2 ;;
-                --rounds) ROUNDS=$2 ;;
-                --beam) BEAM=$2 ;;
-                --seed) SEED=$2 ;;
-            esac
-            shift 2
-            ;;
-        -*) die "unknown option $1; see --help" ;;
-        *) positional+=("$1"); shift ;;
-    esac
-done
+parse_options --out= --alignment= --test= --variants= --rounds= --beam= --seed= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 : "${OUT:=runs/defaults-$(basename "${positional[0]}")-${positional[1]}-${positional[2]}}"
 

@@ -6,6 +6,8 @@ called and makes the files a command would make; `.ci/run` runs it with the real
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import os
 import re
 import shutil
@@ -18,8 +20,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 RECIPES = ROOT / "recipes"
 SCRIPTS = [*sorted(RECIPES.glob("*.sh")), ROOT / ".ci" / "run"]
-RUNNABLE = [script for script in SCRIPTS if script.name != "common.sh"]
+RUNNABLE = [script for script in SCRIPTS if script.name not in ("common.sh", "translation.sh")]
+WITH_OPTIONS = [script for script in RUNNABLE if "\nparse_options " in script.read_text(encoding="utf-8")]
 ALIGNMENTS_TO_BLEU = RECIPES / "alignments-to-bleu.sh"
+TABLE2 = RECIPES / "table2.sh"
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -58,24 +62,26 @@ def test_command_substitutions_that_must_stop_the_script_are_plain_assignments(s
     assert re.findall(r"^\s*(?:local|export|readonly) .*=\$\((?!\().*", text, re.MULTILINE) == []
 
 
-def test_help_and_parser_know_the_same_options():
-    text = ALIGNMENTS_TO_BLEU.read_text(encoding="utf-8")
+@pytest.mark.parametrize("script", WITH_OPTIONS, ids=names(WITH_OPTIONS))
+def test_help_and_parser_know_the_same_options(script):
+    text = script.read_text(encoding="utf-8")
     documented = set(re.findall(r"^#   (--[\w-]+)", text, re.MULTILINE))
-    parsed = set(re.findall(r"^ {8,}(--[\w-]+)\) ?", text, re.MULTILINE)) - {"--"}
-    assert documented == parsed
+    parsed = re.search(r"\nparse_options ((?:.*\\\n)*.*) -- ", text)
+    assert parsed is not None
+    assert documented == set(re.findall(r"--[\w-]+", parsed[1]))
 
 
 # ---------------------------------------------------------------- called wrongly
 
 
-def run(script, *arguments, directory=ROOT, **environment):
+def run(script, *arguments, directory=ROOT, timeout=60, **environment):
     return subprocess.run(
         ["bash", str(script), *map(str, arguments)],
         cwd=directory,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=timeout,
     )
 
 
@@ -114,6 +120,24 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, co
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("data/novish-en", "novish"), "expected DATA_DIR SOURCE TARGET"),
+        (("data/novish-en", "novish", "en", "--rows", "ours,theirs"), "no row is called theirs"),
+        (("data/novish-en", "novish", "en", "--seeds", "few"), "--seeds is a whole number, not 'few'"),
+        (("data/novish-en", "novish", "en", "--tests", "test,test9"), "neither test9.novish nor"),
+    ],
+)
+def test_wrong_call_of_table2_is_refused_before_anything_is_made(arguments, complaint, tmp_path):
+    os.symlink(ROOT / "data", tmp_path / "data")
+    outcome = run(TABLE2, *arguments, directory=tmp_path, SCFG_PYTHON=sys.executable)
+    assert outcome.returncode == 2
+    assert complaint in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
 # ---------------------------------------------------------------- the steps, with a stand-in for the commands
 
 STAND_IN = r"""#!/usr/bin/env bash
@@ -130,12 +154,17 @@ while [ $# -gt 0 ]; do
     case "$command $1 ${2:-}" in
         "sample --output "*) mkdir -p "$2" && echo '{"seconds": 2000}' >"$2/run.json" ;;
         *" --output "*.gz) { echo "# signature" && echo rule; } | gzip >"$2" ;;
+        "translate --input "*) lines=$(wc -l <"$2") ;;
+        "translate --output "*) translations=$2 ;;
         *" --output "*) echo '{}' >"$2" ;;
     esac
     shift
 done
 case $program-$command in
-    decoder-translate) echo "3 lines translated in 0.1 s, 33.5 a second" ;;
+    decoder-translate)
+        for ((line = 1; line <= lines; line++)); do echo "translation $line"; done >"$translations"
+        echo "3 lines translated in 0.1 s, 33.5 a second"
+        ;;
     decoder-evaluate) echo '{"bleu": {"score": 61.25, "signature": "tok"}, "difference": 0.5, "p_value":0}' ;;
 esac
 """
@@ -157,10 +186,10 @@ def small_data(directory: Path, test_references=("test.en",), alignments=("train
     return directory
 
 
-def bleu_recipe(stand_in, data, *options):
+def bleu_recipe(stand_in, data, *options, recipe=ALIGNMENTS_TO_BLEU):
     python = str(stand_in / "python")
     out = ("--out", stand_in / "run dir")
-    return run(ALIGNMENTS_TO_BLEU, data, "xx", "en", *out, *options, SCFG_PYTHON=python)
+    return run(recipe, data, "xx", "en", *out, *options, SCFG_PYTHON=python)
 
 
 def calls(stand_in):
@@ -309,3 +338,86 @@ def test_first_test_set_is_the_default_and_another_can_be_chosen(stand_in):
     (data / "test.xx").unlink()
     assert "test2016 BLEU" in bleu_recipe(stand_in, data).stdout
     assert "test2017 BLEU" in bleu_recipe(stand_in, data, "--test", "test2017").stdout
+
+
+# ---------------------------------------------------------------- table 2
+
+
+def test_table2_prints_both_readings(stand_in):
+    data = small_data(stand_in / "data")
+    rows = ("--rows", "no-singletons,initial,average-hiero,ours-tenth", "--seeds", "2")
+    outcome = bleu_recipe(stand_in, data, *rows, recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    first, second, signatures = outcome.stdout.split("\n\n")
+    assert [re.split("  +", line.strip())[0] for line in first.splitlines()[3:]] == [
+        "hiero",
+        "no-singletons",
+        "initial",
+        "average-hiero",
+        "ours-tenth",
+    ]
+    assert re.search(r"^ours-tenth +1 +\d+\.\d +61\.25 +61\.25 +0\.000$", first, re.MULTILINE), first
+    assert re.search(r"^ours +61\.25 \(0\.00\) +61\.25 \(0\.00\) +0\.000 0\.000$", second, re.MULTILINE), (
+        second
+    )
+    assert "BLEU: tok" in signatures
+    noted = calls(stand_in)
+    assert (
+        sum(line.startswith("decoder tune") for line in noted) == 6
+    )  # baseline, average and ours, two seeds
+    assert not any("--against" in line and "hiero.fixed.test.txt --ag" in line for line in noted)
+
+
+def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):
+    data = small_data(stand_in / "data")
+    bleu_recipe(stand_in, data, "--seeds", "0", recipe=TABLE2)
+    noted = calls(stand_in)
+    sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
+    assert len(sampled) == 4  # The initial state, the paper's, discount 0, ours.
+    assert sum("--paper" in line for line in sampled) == 3
+    assert sum("--discount 0" in line for line in sampled) == 1
+    made = {
+        re.search(r"/([\w-]+)\.gz", line)[1]: line
+        for line in noted
+        if line.startswith("scfg_sampler grammar")
+    }
+    assert "/paper.run " in made["last"]
+    assert "--from last" in made["last"]
+    assert "/dirichlet.run " in made["dirichlet"]
+    assert "--from average" in made["dirichlet"]
+    assert "--filter hiero" in made["ours-hiero"]
+    assert "--prune redundancy --keep" in made["ours-tenth"]
+    assert "--no-singletons" in next(line for line in noted if "no-singletons.gz" in line)
+    assert sum(line.startswith("decoder tune") for line in noted) == 1
+
+
+def test_table2_splits_the_translations_by_set(stand_in):
+    data = small_data(stand_in / "data")
+    (data / "dev.xx").write_text("a\nb\n")
+    (data / "dev.en").write_text("a\nb\n")
+    outcome = bleu_recipe(stand_in, data, "--rows", "", "--seeds", "0", recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    out = stand_in / "run dir"
+    assert (out / "input.xx").read_text() == "a\nb\na b c\n"
+    assert (out / "hiero.fixed.dev.txt").read_text() == "translation 1\ntranslation 2\n"
+    assert (out / "hiero.fixed.test.txt").read_text() == "translation 3\n"
+
+
+@pytest.mark.slow
+def test_table2_runs_on_a_part_of_the_bundled_corpus(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, lines in (("train", 200), ("dev", 20), ("test", 20)):
+        for side in ("novish", "en", "novish-en.gold") if name == "train" else ("novish", "en"):
+            with gzip.open(ROOT / "data" / "novish-en" / f"{name}.{side}.gz", "rt", encoding="utf-8") as text:
+                kept = "".join(itertools.islice(text, lines))
+            (data / f"{name}.{side}").write_text(kept, encoding="utf-8")
+    out = tmp_path / "out"
+    options = ("--out", out, "--seeds", "1", "--rounds", "1", "--beam", "20", "--threads", "1")
+    outcome = run(TABLE2, data, "novish", "en", *options, SCFG_PYTHON=sys.executable, timeout=900)
+    assert outcome.returncode == 0, outcome.stderr
+    rows = {line.split()[0]: line.split() for line in outcome.stdout.split("\n\n")[0].splitlines()[3:]}
+    assert len(rows) == 12
+    assert int(rows["ours-tenth"][1]) <= int(rows["hiero"][1]) / 10
+    assert int(rows["initial"][1]) < int(rows["average"][1]) < int(rows["ours"][1]) < int(rows["hiero"][1])
+    assert all(0 < float(row[3]) <= 100 for row in rows.values())

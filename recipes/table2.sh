@@ -1,0 +1,275 @@
+#!/usr/bin/env bash
+# Table 2 and section 5.4 of Chung et al. (2014): how sampled grammars translate beside all of Hiero's rules.
+#
+#   recipes/table2.sh DATA_DIR SOURCE TARGET [options]
+#
+# DATA_DIR as for recipes/alignments-to-bleu.sh. The rows:
+#   hiero             the baseline, all rules of Hiero
+#   no-singletons     without rules that occur once and have several source words
+#   initial           the sampler's initial state
+#   last              the paper's 100 stratified sweeps, the last state
+#   average           … eight of their states averaged: the paper's result
+#   average-hiero     … the rules that Hiero allows instead of those of scope 2
+#   dirichlet-last    the last state of the same sweeps with discount 0
+#   dirichlet         … eight states averaged
+#   ours              expected counts over 40 of 60 full sweeps
+#   ours-hiero        … the rules that Hiero allows
+#   ours-redundancy   … without redundant rules
+#   ours-tenth        … of these the most frequent, a tenth as many as the baseline has
+#
+# The first table has weights that were tuned on the baseline and are used throughout, as in the paper: a weight for
+# LogPosterior, which the baseline does not have, is 0. p is that of paired bootstrap against the baseline, and the
+# time is processor time for the development set and all test sets, reading of grammar and language model included.
+# The second table has weights of its own for each of baseline, average and ours, one for each seed of PRO: means,
+# standard deviations in brackets, and p for each seed.
+#
+# Options
+#   --out DIR         where the results go; default: runs/table2- and the names of the data and languages
+#   --alignment FILE  default: as recipes/alignments-to-bleu.sh chooses
+#   --tests LIST      test sets, with commas between them; default: the first
+#   --dev NAME        development set; default: dev
+#   --rows LIST       rows of the first table besides hiero, with commas between them; default: all
+#   --seeds N         seeds of PRO in the second table; 0 leaves it out; default: 3
+#   --order N         order of the language model; default: 3
+#   --rounds N        rounds of tuning; default: 6
+#   --beam N          beam of the decoder; default: 100
+#   --max-targets N   targets the decoder tries for a source side; default: 20
+#   --seed N          of the sampler; default: 1
+#   --threads N       default: the number of processors
+#   --force           do everything again; without it, steps that were done with the same settings are left out
+#
+# A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.
+set -euo pipefail
+# shellcheck source=recipes/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=recipes/translation.sh
+. "$RECIPES/translation.sh"
+
+{ # Read as a whole before anything runs: edits meanwhile do no harm.
+
+ALIGNMENT="" TESTS="" DEV=dev SEEDS=3 ORDER=3 ROUNDS=6 BEAM=100 MAX_TARGETS=20 SEED=1 THREADS=""
+ROWS=no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth
+parse_options --force --out= --alignment= --tests= --dev= --rows= --seeds= --order= --rounds= --beam= --max-targets= \
+    --seed= --threads= -- "$@"
+[ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
+DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
+need_number --seeds "$SEEDS"
+: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+: "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
+
+# Where the rules of a row come from: a run and the options of grammar, or a dash and the options of extract.
+origin() { # ROW
+    case $1 in
+        hiero) echo - ;;
+        no-singletons) echo - --no-singletons ;;
+        initial) echo initial --from average ;;
+        last) echo paper --from last ;;
+        average) echo paper --from average ;;
+        average-hiero) echo paper --from average --filter hiero ;;
+        dirichlet-last) echo dirichlet --from last ;;
+        dirichlet) echo dirichlet --from average ;;
+        ours) echo ours ;;
+        ours-hiero) echo ours --filter hiero ;;
+        ours-redundancy) echo ours --prune redundancy ;;
+        ours-tenth) echo ours --prune redundancy --keep "$(($(count_rules "$OUT/hiero.gz") / 10))" ;;
+    esac
+}
+
+sampling() { # RUN: options of sample
+    case $1 in
+        initial) echo --paper --iterations 1 --burn-in 0 --average-until 0 ;;
+        paper) echo --paper --iterations 100 ;;
+        dirichlet) echo --paper --iterations 100 --discount 0 ;;
+        ours) echo --iterations 60 --burn-in 20 ;;
+    esac
+}
+
+IFS=, read -ra rows <<<"hiero${ROWS:+,$ROWS}"
+for row in "${rows[@]}"; do
+    case ",hiero,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth," in
+        *",$row,"*) ;;
+        *) die "no row is called $row; see --help" ;;
+    esac
+done
+find_training
+[ -n "$TESTS" ] || TESTS=$(find_test)
+IFS=, read -ra tests <<<"$TESTS"
+sets=("$DEV" "${tests[@]}")
+sources=()
+for set in "${sets[@]}"; do
+    found=$(find_text "$set.$SOURCE")
+    sources+=("$found")
+    list_references "$set" >/dev/null
+done
+
+prepare_python
+mkdir -p "$OUT"
+say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(basename "$ALIGNMENT"); tuning on $DEV, testing on ${tests[*]}"
+
+# ------------------------------------------------------------------ the steps
+
+corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "$ALIGNMENT")
+corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
+text "${sources[@]}" >"$OUT/input.$SOURCE"
+references=()
+
+find_references() { # SET: sets `references` and `source`
+    local listed file
+    source=$(find_text "$1.$SOURCE")
+    listed=$(list_references "$1")
+    references=()
+    while IFS= read -r file; do references+=("$file"); done <<<"$listed"
+}
+
+make_grammar() { # ROW: the table, and the rules of it that the texts can use
+    local from options run chain
+    from=$(origin "$1")
+    read -ra options <<<"$from"
+    run=${options[0]}
+    if [ "$run" = - ]; then
+        step "grammar-$1" "${corpus[@]}" -- \
+            sampler extract "${corpus_options[@]}" --output "$OUT/$1.gz" "${options[@]:1}"
+    else
+        chain=$(sampling "$run")
+        read -ra chain <<<"$chain"
+        step "sample-$run" "${corpus[@]}" -- \
+            sample_or_resume "$OUT/$run.run" "${corpus_options[@]}" --seed "$SEED" "${chain[@]}"
+        step "grammar-$1" "sample-$run" -- \
+            sampler grammar "$OUT/$run.run" --output "$OUT/$1.gz" "${options[@]:1}"
+    fi
+    step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" -- \
+        sampler filter "$OUT/$1.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$1.filtered.gz"
+}
+
+tune_row() { # ROW SEED
+    find_references "$DEV"
+    step "tune-$1-$2" "filter-$1" lm "$source" "${references[@]}" -- \
+        tune "$1" "$1-$2" --source "$source" --references "${references[@]}" \
+        --rounds "$ROUNDS" --beam "$BEAM" --max-targets "$MAX_TARGETS" --seed "$2"
+}
+
+fix_weights() { # those of the baseline, and 0 for the feature that it does not have
+    "$PYTHON" -c '
+import json, sys
+weights = json.load(open(sys.argv[1], encoding="utf-8"))
+json.dump({**weights, "LogPosterior": 0.0}, open(sys.argv[2], "w", encoding="utf-8"))' \
+        "$OUT/hiero-1.weights.json" "$OUT/fixed.weights.json"
+}
+
+translate_all() { # ROW WEIGHTS OPTION…: all sets at once, as reading a grammar takes as long as many translations
+    local name=$1.$2 set number=0 first=1 last
+    translate "$@" --input "$OUT/input.$SOURCE" --output "$OUT/$name.txt" || return
+    for set in "${sets[@]}"; do
+        last=$((first + $(count_lines "${sources[$number]}")))
+        awk -v first="$first" -v last="$last" 'NR >= first && NR < last' "$OUT/$name.txt" >"$OUT/$name.$set.txt"
+        first=$last number=$((number + 1))
+    done
+}
+
+# Translate with some weights, and compare with the baseline's translations.
+test_row() { # ROW WEIGHTS AGAINST: AGAINST is the name of translations, of the baseline with its own weights
+    local set name=$1.$2 against
+    step "translate-$name" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" -- \
+        translate_all "$1" "$2" --beam "$BEAM" --max-targets "$MAX_TARGETS"
+    for set in "${sets[@]}"; do
+        find_references "$set"
+        against=()
+        [ "$name" = "$3" ] || against=(--against "$OUT/$3.$set.txt")
+        step "evaluate-$name-$set" "translate-$name" "translate-$3" "${references[@]}" -- \
+            score "$OUT/$name.$set.json" --metrics bleu --hypothesis "$OUT/$name.$set.txt" \
+            --references "${references[@]}" ${against[@]+"${against[@]}"}
+    done
+}
+
+step compile -- compile
+step lm "$TRAIN_TARGET" -- \
+    decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
+make_grammar hiero
+tune_row hiero 1
+step tune-fixed tune-hiero-1 -- fix_weights
+for row in "${rows[@]}"; do
+    make_grammar "$row"
+    test_row "$row" fixed hiero.fixed
+done
+tuned=()
+[ "$SEEDS" = 0 ] || tuned=(hiero average ours)
+for row in ${tuned[@]+"${tuned[@]}"}; do
+    make_grammar "$row"
+    for ((seed = 1; seed <= SEEDS; seed++)); do
+        tune_row "$row" "$seed"
+        test_row "$row" "$row-$seed" "hiero.hiero-$seed"
+    done
+done
+
+# ------------------------------------------------------------------ the tables
+
+bleu() { # NAME SET
+    json "$OUT/$1.$2.json" bleu score
+}
+
+p_value() { # NAME SET
+    json "$OUT/$1.$2.json" p_value
+}
+
+fixed_row() { # ROW: a line of the first table
+    local name=$1.fixed set
+    printf '%s\t%s\t%s\t%.2f' "$1" "$(count_rules "$OUT/$1.gz")" \
+        "$(cpu_seconds "translate-$name")" "$(bleu "$name" "$DEV")"
+    for set in "${tests[@]}"; do
+        printf '\t%.2f' "$(bleu "$name" "$set")"
+        if [ "$1" = hiero ]; then
+            printf '\t'
+        else
+            printf '\t%.3f' "$(p_value "$name" "$set")"
+        fi
+    done
+    echo
+}
+
+tuned_row() { # ROW: a line of the second table
+    local set seed scores values
+    printf '%s' "$1"
+    for set in "${sets[@]}"; do
+        scores="" values=""
+        for ((seed = 1; seed <= SEEDS; seed++)); do
+            scores+="$(bleu "$1.$1-$seed" "$set") "
+            [ "$1" = hiero ] || [ "$set" = "$DEV" ] || values+="$(printf '%.3f' "$(p_value "$1.$1-$seed" "$set")") "
+        done
+        printf '\t%s' "$(echo "$scores" | awk '{
+            for (k = 1; k <= NF; k++) { sum += $k; squares += $k * $k }
+            variance = NF > 1 ? (squares - sum * sum / NF) / (NF - 1) : 0
+            deviation = variance > 0 ? sqrt(variance) : 0
+            printf "%.2f (%.2f)", sum / NF, deviation }')"
+        [ "$set" = "$DEV" ] || printf '\t%s' "${values% }"
+    done
+    echo
+}
+
+{
+    echo "Weights tuned on the baseline, used throughout:"
+    {
+        printf 'grammar\trules\tdecoding CPU s\t%s BLEU' "$DEV"
+        printf '\t%s BLEU\tp' "${tests[@]}"
+        echo
+        for row in "${rows[@]}"; do fixed_row "$row"; done
+    } | table
+    if [ "$SEEDS" != 0 ]; then
+        echo
+        echo "Weights of its own for each, PRO seeds 1 to $SEEDS:"
+        {
+            printf 'grammar\t%s BLEU' "$DEV"
+            printf '\t%s BLEU\tp' "${tests[@]}"
+            echo
+            for row in "${tuned[@]}"; do tuned_row "$row"; done
+        } | table
+    fi
+    echo
+    printf 'BLEU: %s\n' "$(json "$OUT/hiero.fixed.${tests[0]}.json" bleu signature)"
+    for row in "${rows[@]}"; do
+        printf '%s: %s\n' "$row" "$(table_signature "$OUT/$row.gz")"
+    done
+    printf 'run directory: %s\n' "$OUT"
+} >"$OUT/table.txt"
+cat "$OUT/table.txt"
+exit
+}

@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# What the recipes that translate share: finding the files of a data directory, and the steps between a word
+# alignment and BLEU. Sourced after common.sh, not run.
+#
+# Read here: DATA, SOURCE, TARGET, OUT, ORDER (of the language model), THREADS. What else a step depends on is among its
+# arguments, so that it is repeated when that changes.
+
+# ------------------------------------------------------------------ what is there
+
+find_text() { # NAME: the file, plain or gzipped
+    existing "$DATA/$1" || die "$DATA has neither $1 nor $1.gz"
+}
+
+list_references() { # SET: its reference files, one a line: the only one, or ref0, ref1, … up to the first missing
+    local number=0
+    if existing "$DATA/$1.$TARGET"; then
+        return
+    fi
+    existing "$DATA/$1.$TARGET.ref0" || die "$DATA has neither $1.$TARGET nor $1.$TARGET.ref0, nor these with .gz"
+    while number=$((number + 1)) && echo && existing "$DATA/$1.$TARGET.ref$number"; do
+        :
+    done
+}
+
+find_alignment() { # the only file of the most preferred name that there is
+    local name file found=()
+    for name in gold gold.gz '*gdfa' '*gdfa.gz' '*'; do
+        while IFS= read -r file; do
+            found+=("$file")
+        done < <(find "$DATA/" -name "train.$SOURCE-$TARGET.$name" | sort)
+        case ${#found[@]} in
+            0) ;;
+            1)
+                printf '%s' "${found[0]}"
+                return
+                ;;
+            *) die "several alignments are there, choose one with --alignment: ${found[*]}" ;;
+        esac
+    done
+    die "$DATA has no train.$SOURCE-$TARGET.*; name the word alignment with --alignment"
+}
+
+find_test() { # the name of the first test set
+    local file
+    file=$(find "$DATA/" -name "test*.$SOURCE" -o -name "test*.$SOURCE.gz" | sort | head -n 1)
+    [ -n "$file" ] || die "$DATA has neither test*.$SOURCE nor test*.$SOURCE.gz"
+    file=$(basename "$file" .gz)
+    printf '%s' "${file%".$SOURCE"}"
+}
+
+find_training() { # sets TRAIN_SOURCE, TRAIN_TARGET and ALIGNMENT, which may name a file in DATA already
+    [ -d "$DATA" ] || die "$DATA is not a directory"
+    TRAIN_SOURCE=$(find_text "train.$SOURCE")
+    TRAIN_TARGET=$(find_text "train.$TARGET")
+    [ -n "$ALIGNMENT" ] || ALIGNMENT=$(find_alignment)
+    [ -f "$ALIGNMENT" ] || [ ! -f "$DATA/$ALIGNMENT" ] || ALIGNMENT=$DATA/$ALIGNMENT
+    [ -f "$ALIGNMENT" ] || die "there is no alignment $ALIGNMENT, nor in $DATA"
+}
+
+# ------------------------------------------------------------------ the steps
+
+# Both programs on a few sentences, side by side: so the steps below find everything compiled, and their seconds
+# are those of their work. It takes a few seconds when all is compiled already.
+compile() {
+    local directory=$OUT/compile name learner status=0 learner_status=0
+    mkdir -p "$directory"
+    for name in train.novish train.en train.novish-en.gold; do
+        text "$ROOT/data/novish-en/$name.gz" | awk 'NR <= 40' >"$directory/$name" || return
+    done
+    # Not through a function, so that $! is Python itself: a job in the background does not hear Ctrl-C.
+    "$PYTHON" -m scfg_sampler sample --output "$directory/sample" --overwrite --iterations 2 --burn-in 1 \
+        --source "$directory/train.novish" --target "$directory/train.en" \
+        --alignment "$directory/train.novish-en.gold" &
+    learner=$!
+    compile_the_rest "$directory" || { status=$? && kill "$learner" 2>/dev/null; }
+    wait "$learner" || learner_status=$?
+    [ "$status" != 0 ] || status=$learner_status
+    [ "$status" = 0 ] || return "$status"
+    sampler grammar "$directory/sample" --output "$directory/sampled.gz" && rm -r "$directory"
+}
+compile_the_rest() { # DIRECTORY
+    decoder train-lm "$1/train.en" --order "$ORDER" --output "$1/lm.arpa" &&
+        sampler extract --source "$1/train.novish" --target "$1/train.en" --alignment "$1/train.novish-en.gold" \
+            --output "$1/hiero.gz" &&
+        sampler filter "$1/hiero.gz" --source "$1/train.novish" --output "$1/filtered.gz" &&
+        decoder tune --grammar "$1/filtered.gz" --lm "$1/lm.arpa" --source "$1/train.novish" \
+            --references "$1/train.en" --output "$1/weights.json" --restart --rounds 1 --threads "$THREADS" &&
+        decoder translate --grammar "$1/filtered.gz" --lm "$1/lm.arpa" --weights "$1/weights.json" \
+            --threads "$THREADS" --input "$1/train.novish" --output "$1/output"
+}
+
+sample_or_resume() { # RUN OPTION…
+    local run=$1
+    shift
+    # A run that was stopped after its last sweep cannot be resumed and begins again.
+    if [ "$RESUMING" = 1 ] && [ -f "$run/checkpoint.npz" ] && sampler resume "$run"; then
+        return
+    fi
+    sampler sample --output "$run" --overwrite "$@"
+}
+
+tune() { # GRAMMAR WEIGHTS OPTION…: an interrupted step goes on with the rounds it has done
+    local grammar=$1 weights=$2 restart=--restart
+    shift 2
+    [ "$RESUMING" = 0 ] || restart=""
+    decoder tune --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" --output "$OUT/$weights.weights.json" \
+        --threads "$THREADS" ${restart:+"$restart"} "$@"
+}
+
+translate() { # GRAMMAR WEIGHTS OPTION…
+    local grammar=$1 weights=$2
+    shift 2
+    decoder translate --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" \
+        --weights "$OUT/$weights.weights.json" --threads "$THREADS" "$@"
+}
+
+score() { # OUTPUT ARGUMENT…
+    local output=$1
+    shift
+    decoder evaluate --json "$@" >"$output.part" && mv "$output.part" "$output"
+}
+
+count_rules() { # TABLE
+    gzip -dc "$1" | grep -vc '^#'
+}
+
+table_signature() { # TABLE
+    gzip -dc "$1" | awk 'NR == 1 { sub(/^# */, ""); print; exit }'
+}
