@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.experts import Experts, arguments_of, expert_means, links_of
 from monolingual.learners import Progress
 from monolingual.multinomials import Families, normalise, sum_per_family
 from monolingual.normal_copies import gradients, improve
@@ -41,6 +42,7 @@ from monolingual.normal_priors import (
     maximise,
     square_starts,
 )
+from monolingual.shared_copies import improve_experts
 from monolingual.units import Units, choices_of_copies, copies_per_family
 from scfg_sampler.core.kernel import Kernel, copy_state
 from scfg_sampler.errors import SettingsError
@@ -62,12 +64,12 @@ class LogisticNormalState(NamedTuple):
     Attributes
     ----------
     mean : float64, shape (R,)
-        μ of all multinomials.
+        μ of all multinomials, or of all experts where they are shared.
     covariance, precision : float64, shape (Σ N²,)
-        Σ and Λ of all multinomials, row by row; see `square_starts`.
+        Σ and Λ of the same, row by row; see `square_starts`.
     means, variances : float64, shape (choices of all copies,)
-        m and s.
-    weights : float64, alike
+        m and s of the same.
+    weights : float64, shape (choices of all copies of multinomials,)
         e^ψ.
     """
 
@@ -79,8 +81,10 @@ class LogisticNormalState(NamedTuple):
     weights: np.ndarray
 
 
-def point_estimate(families: Families, mean: np.ndarray) -> np.ndarray:
+def point_estimate(families: Families, mean: np.ndarray, experts: Experts | None = None) -> np.ndarray:
     """θ at η = μ: float64, shape (R,)."""
+    if experts is not None:
+        mean = arguments_of(families, experts, mean)
     top = np.repeat(np.maximum.reduceat(mean, families.start[:-1]), np.diff(families.start))
     return normalise(families, np.exp(mean - top))
 
@@ -89,6 +93,7 @@ def logistic_normal_kernel(
     units: Units,
     covariance: np.ndarray,
     *,
+    experts: Experts | None = None,
     unused: str = "averaged",
     rounds: int = 1,
     iterations: int = 1,
@@ -100,7 +105,9 @@ def logistic_normal_kernel(
     ----------
     units : Units
     covariance : float64, shape (Σ N²,)
-        Σ at the start, of all multinomials, row by row.
+        Σ at the start, of all multinomials or, if they are given, of all experts, row by row.
+    experts : Experts, optional
+        Which multinomials share parts of their arguments; by default each has an expert of its own.
     unused : str
         "averaged" or "integrated": what becomes of multinomials that a sentence cannot use.
     rounds : int
@@ -118,24 +125,32 @@ def logistic_normal_kernel(
     """
     if unused not in ("averaged", "integrated"):
         raise SettingsError(f"unused is {unused!r}; choose averaged or integrated")
-    families = units.families
     choices = choices_of_copies(units)
+    links = None
+    if experts is None:
+        families, has_copy = units.families, copies_per_family(units)
+        # How many sentences count in each multinomial's M-step without having a copy.
+        others = units.multiplicity.sum() - has_copy if unused == "averaged" else np.zeros(len(has_copy))
+        copies, values = copies_of(families, units.family, units.multiplicity[units.unit], others), choices
+    else:
+        families, (links, copies) = experts.families, links_of(units, experts, unused=unused)
+        values = choices_of_copies(
+            units._replace(families=families, family=copies.family, start=copies.start)
+        )
     squares = square_starts(families)
-    used = copies_per_family(units)
-    # How many sentences count in each multinomial's M-step without having a copy.
-    others = units.multiplicity.sum() - used if unused == "averaged" else np.zeros(len(used))
-    times = units.multiplicity[units.unit]
-    copies = copies_of(families, units.family, times, others)
+    used = np.bincount(copies.family, copies.times, minlength=len(copies.others))
     log_determinants(families, covariance)  # Complains of what is not positive definite.
     first_precision = inverses(families, covariance)
 
     def init(rng: np.random.Generator | None, probs: np.ndarray) -> LogisticNormalState:
         mean = np.log(np.maximum(probs, 1e-300))
+        if experts is not None:
+            mean = expert_means(units.families, experts, mean)
         diagonal = diagonals(families, first_precision)
         # The first expectations are those of the probabilities themselves.
         weights = np.asarray(probs, np.float64)[choices]
         state = LogisticNormalState(
-            mean, covariance.copy(), first_precision.copy(), mean[choices], 1.0 / diagonal[choices], weights
+            mean, covariance.copy(), first_precision.copy(), mean[values], 1.0 / diagonal[values], weights
         )
         better(state, units.expectations(weights)[0], iterations, is_first=True)
         return state
@@ -144,17 +159,21 @@ def logistic_normal_kernel(
         state: LogisticNormalState, counts: np.ndarray, iterations: int, *, is_first: bool = False
     ) -> np.ndarray:
         """Better normals, in place; KL of each copy, without log |Σ|, before."""
-        divergences = np.zeros(len(units.family))
+        divergences = np.zeros(len(copies.family))
         prior = families.start, squares, state.mean, state.precision, diagonals(families, state.precision)
-        values = state.means, state.variances, state.weights
-        improve(units.family, units.start, prior, counts, *values, is_first, iterations, divergences)
+        normals = state.means, state.variances, state.weights
+        how = is_first, iterations, divergences
+        if links is None:
+            improve(copies.family, copies.start, prior, counts, *normals, *how)
+        else:
+            improve_experts(links, copies.family, prior, counts, *normals, *how)
         return divergences
 
     def bound(state: LogisticNormalState, divergences: np.ndarray, totals: np.ndarray) -> float:
         volumes = log_determinants(families, state.covariance)
         spread = sum_per_family(families, np.log(diagonals(families, state.precision)))
-        value = totals @ units.multiplicity - (times * divergences).sum() - 0.5 * used @ volumes
-        return float(value - 0.5 * others @ (volumes + spread))
+        value = totals @ units.multiplicity - (copies.times * divergences).sum() - 0.5 * used @ volumes
+        return float(value - 0.5 * copies.others @ (volumes + spread))
 
     def learnt(state: LogisticNormalState) -> LogisticNormalState:
         prior = state.mean, state.covariance, state.precision
@@ -172,7 +191,7 @@ def logistic_normal_kernel(
             counts, _ = units.expectations(state.weights)
             better(state, counts, iterations)
         new = learnt(state) if learn_prior else state
-        before, after = (point_estimate(families, s.mean) for s in (state, new))
+        before, after = (point_estimate(units.families, s.mean, experts) for s in (state, new))
         change = float(np.abs(after - before).max(initial=0.0))
         return new, Progress(objective, float(totals @ units.multiplicity), change)
 

@@ -19,15 +19,23 @@ import numpy as np
 
 from scfg_sampler.core.jit import kernel, reordering
 
-__all__ = ["gradients", "improve"]
+__all__ = [
+    "exponentials",
+    "gradients",
+    "improve",
+    "multiply",
+    "normalise_shares",
+    "shares_from_weights",
+    "shares_of",
+]
 
 
 @kernel
 def gradients(mean, precision, counts, means, variances, by_mean, by_variance):
     size = len(mean)
     pull, shares = np.zeros(size), np.zeros(size)
-    _multiply(precision, means - mean, pull)
-    _shares(means, variances, shares)
+    multiply(precision, means - mean, pull)
+    shares_of(means, variances, shares)
     total = counts.sum()
     for i in range(size):
         by_mean[i] = counts[i] - total * shares[i] - pull[i]
@@ -35,7 +43,7 @@ def gradients(mean, precision, counts, means, variances, by_mean, by_variance):
 
 
 @reordering
-def _multiply(matrix, vector, result):
+def multiply(matrix, vector, result):
     """A symmetric matrix times a vector, four rows at a time."""
     size = len(vector)
     first = size % 4
@@ -58,7 +66,7 @@ def _add_rows(first, second, third, fourth, factors, result):
 
 
 @reordering
-def _exponentials(values):
+def exponentials(values):
     """e to the power of all values, in place.
 
     Small ones, as most are after the first rounds, by a Taylor series of an eighth of the exponent, whose
@@ -82,7 +90,7 @@ def _exponentials(values):
 
 
 @reordering
-def _shares(means, variances, shares):
+def shares_of(means, variances, shares):
     """π of one copy; log ζ."""
     top = -np.inf
     for i in range(len(means)):
@@ -90,12 +98,12 @@ def _shares(means, variances, shares):
         top = max(top, shares[i])
     for i in range(len(means)):
         shares[i] -= top
-    _exponentials(shares)
-    return top + math.log(_normalise(shares))
+    exponentials(shares)
+    return top + math.log(normalise_shares(shares))
 
 
 @reordering
-def _normalise(shares):
+def normalise_shares(shares):
     """Divide by the sum, which comes back."""
     total = 0.0
     for i in range(len(shares)):
@@ -107,16 +115,16 @@ def _normalise(shares):
 
 
 @reordering
-def _shares_again(means, variances, weights, shares):
+def shares_from_weights(means, variances, weights, shares):
     """π from the weights e^m / ζ that go with means and variances."""
     tiny = 0
     for i in range(len(means)):
         shares[i] = 0.5 * variances[i]
         tiny += not weights[i] > 1e-250
     if tiny:  # Too small to be exact.
-        _shares(means, variances, shares)
+        shares_of(means, variances, shares)
         return
-    _exponentials(shares)
+    exponentials(shares)
     for i in range(len(means)):
         shares[i] *= weights[i]
 
@@ -157,7 +165,7 @@ def _improve_copy(mean, precision, diagonal, f, m, s, w, room, is_first, iterati
     pull, shares, shift = room[0][:size], room[1][:size], room[2][:size]
     for i in range(size):
         shift[i] = m[i] - mean[i]
-    _multiply(precision, shift, pull)
+    multiply(precision, shift, pull)
     divergence, product, total = -float(size), 1.0, 0.0
     for i in range(size):
         divergence += shift[i] * pull[i] + diagonal[i] * s[i]
@@ -168,17 +176,17 @@ def _improve_copy(mean, precision, diagonal, f, m, s, w, room, is_first, iterati
             product = 1.0
     divergence = 0.5 * (divergence - math.log(product))
     if is_first:
-        _shares(m, s, shares)
+        shares_of(m, s, shares)
     else:
-        _shares_again(m, s, w, shares)
+        shares_from_weights(m, s, w, shares)
     if iterations:
         _ascend_means(precision, diagonal, f, total, m, s, room, iterations)
         _ascend_variances(diagonal, total, s, room)
-        _normalise(shares)
+        normalise_shares(shares)
     # e^m / ζ = π e^(− s / 2).
     for i in range(size):
         w[i] = -0.5 * s[i]
-    _exponentials(w)
+    exponentials(w)
     for i in range(size):
         w[i] *= shares[i]
     return divergence
@@ -218,7 +226,7 @@ def _ascend_means(precision, diagonal, f, total, m, s, room, iterations):
             slope = product
             for i in range(size):
                 direction[i] = scaled[i]
-        _multiply(precision, direction, along)
+        multiply(precision, direction, along)
         curvature, drift, mean_step, square_step = 0.0, 0.0, 0.0, 0.0
         for i in range(size):
             curvature += direction[i] * along[i]
@@ -247,14 +255,14 @@ def _moved_shares(m, s, shares, direction, length, trial):
         trial[i] = length * direction[i]
         large += not abs(trial[i]) <= 2.0
     if large:
-        before = _shares(m, s, trial)
+        before = shares_of(m, s, trial)
         for i in range(len(m)):
             trial[i] = m[i] + length * direction[i]
-        return _shares(trial, s, trial) - before
-    _exponentials(trial)
+        return shares_of(trial, s, trial) - before
+    exponentials(trial)
     for i in range(len(m)):
         trial[i] *= shares[i]
-    return math.log(_normalise(trial))
+    return math.log(normalise_shares(trial))
 
 
 @reordering
@@ -276,7 +284,7 @@ def _ascend_variances(diagonal, total, s, room):
             # Quadratic convergence: what is left is the square of this.
             unfinished += not abs(growth[i]) <= 1e-3 * s[i]
             growth[i] *= 0.5
-        _exponentials(growth)
+        exponentials(growth)
         for i in range(size):
             shares[i] *= growth[i]
         if not unfinished:

@@ -35,6 +35,7 @@ scfg_sampler:
     text_filter
     rule_counts symmetrise
     rule_table lexical forest
+    rule_mixing
     filters forest_trees
     rule_model features pruning hiero_baseline collector phrase_forest
     sweep type_sweep hyperparameters
@@ -48,7 +49,7 @@ scfg_sampler.formats:
     . escapes tables
     bracketed moses travatar
     conversion
-scfg_sampler.commands: . sample
+scfg_sampler.commands: . sample grammar
 scfg_sampler.commands: *
 scfg_sampler:
     cli
@@ -76,6 +77,8 @@ monolingual: . multinomials
 monolingual: learners
 monolingual: units hmm
 monolingual: normal_priors normal_copies dirichlet_em
+monolingual: shared_copies
+monolingual: experts
 monolingual: logistic_normal
 monolingual.dmv:
     . layout evaluation treebank
@@ -93,6 +96,8 @@ monolingual.tsg:
     packed preparation
     annotation treebank
     forest model corpus
+    cache
+    blocks
     sweep hyperparameters
     sampler fragments
     run grammar chart statistics

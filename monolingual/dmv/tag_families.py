@@ -15,11 +15,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from monolingual.dmv.layout import Layout, parameter_families
-from monolingual.logistic_normal import covariances, identity_covariances
+from monolingual.experts import Experts, experts_of_groups
+from monolingual.normal_priors import covariances, identity_covariances, square_starts
 from scfg_sampler.core.files import PathLike, read_lines
-from scfg_sampler.errors import InputError
+from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["PENN", "UNIVERSAL", "family_covariances", "read_families", "shipped_families"]
+__all__ = [
+    "PENN",
+    "UNIVERSAL",
+    "expert_covariances",
+    "family_covariances",
+    "family_experts",
+    "read_families",
+    "shipped_families",
+]
 
 PENN: dict[str, str] = {
     tag: family
@@ -108,3 +117,58 @@ def family_covariances(
     for matrix in covariances(families, flat)[1 + 4 * layout.num_tags :]:
         matrix[:] = block
     return flat
+
+
+def family_experts(
+    layout: Layout, tags: Sequence[str], mapping: Mapping[str, str], names: Sequence[str]
+) -> Experts:
+    """Experts that heads of one family share, for each kind of stop and child, beside those of their own.
+
+    Parameters
+    ----------
+    layout : Layout
+    tags : sequence of str
+    mapping : dict
+        From tags to families.
+    names : sequence of str
+        Families; or "all" of them, or "one" expert for all tags together.
+
+    Raises
+    ------
+    SettingsError
+        No tag is of a family of that name.
+    """
+    if list(names) == ["one"]:
+        members = [list(range(len(tags)))]
+    else:
+        known = sorted({mapping[tag] for tag in tags if tag in mapping})
+        unknown = [name for name in names if name not in known and name != "all"]
+        if unknown:
+            raise SettingsError(
+                f"--share {unknown[0]}: no tag is of that family; there are {', '.join(known)}"
+            )
+        chosen = known if "all" in names else list(names)
+        members = [[at for at, tag in enumerate(tags) if mapping.get(tag) == name] for name in chosen]
+    kinds = 2 * layout.child_valences
+    groups = []
+    for heads in (heads for heads in members if len(heads) > 1):
+        groups += [[1 + 4 * head + kind for head in heads] for kind in range(4)]
+        first = 1 + 4 * layout.num_tags
+        groups += [[first + kinds * head + kind for head in heads] for kind in range(kinds)]
+    return experts_of_groups(parameter_families(layout), groups)
+
+
+def expert_covariances(layout: Layout, experts: Experts, flat: np.ndarray) -> np.ndarray:
+    """Matrices for all experts: each has that of the first multinomial it is for.
+
+    Parameters
+    ----------
+    layout : Layout
+    experts : Experts
+    flat : float64
+        Those of all multinomials.
+    """
+    multinomial = np.repeat(np.arange(len(experts.first) - 1), np.diff(experts.first))
+    squares = square_starts(parameter_families(layout))
+    _, first = np.unique(experts.expert, return_index=True)
+    return np.concatenate([flat[squares[k] : squares[k + 1]] for k in multinomial[first]])

@@ -38,6 +38,7 @@ from monolingual.dmv.smoothing import (
     point,
     smoothed_expectations,
 )
+from monolingual.experts import Experts
 from monolingual.learners import Expectations, Progress, em_kernel, vb_kernel
 from monolingual.logistic_normal import logistic_normal_kernel, point_estimate
 from monolingual.multinomials import normalise
@@ -74,6 +75,9 @@ class Settings(NamedTuple):
         α of the symmetric Dirichlet; for vb-em-dirichlet the average of all at the start.
     covariance : float64 or None
         Σ of all multinomials at the start, row by row, for the logistic normal.
+    experts : Experts or None
+        Which multinomials of the logistic normal share parts of their arguments; the covariances are then
+        those of the experts.
     level : str
         "sentence", as published, or "corpus": all sentences share one draw from the logistic normal, whose
         μ and Σ stay what they are.
@@ -83,6 +87,8 @@ class Settings(NamedTuple):
         "soft", "viterbi" or "lateen": the E-step of em and em-map.
     unambiguity : float
         σ, in [0, SHARPEST], of a soft E-step.
+    anneal : tuple (float, int) or None
+        A σ in [0, 1] to begin with, and over how many rounds it falls to `unambiguity`.
     rounds : int
         At the most.
     tolerance : float
@@ -94,10 +100,12 @@ class Settings(NamedTuple):
     method: str
     prior: float = 1.0
     covariance: np.ndarray | None = None
+    experts: Experts | None = None
     level: str = "sentence"
     unused: str = "averaged"
     e_step: str = "soft"
     unambiguity: float = 0.0
+    anneal: tuple[float, int] | None = None
     rounds: int = 200
     tolerance: float = 1e-5
     smooth: float | None = None
@@ -222,8 +230,11 @@ def learner(layout: Layout, corpus: Corpus, settings: Settings, *, e_step: str =
     if settings.level == "corpus":
         kernel = logistic_normal_kernel(_corpus_unit(layout, corpus), settings.covariance, learn_prior=False)
         return Learner(kernel, lambda state: point_estimate(families, state.means))
-    kernel = logistic_normal_kernel(dmv_units(layout, corpus), settings.covariance, unused=settings.unused)
-    return Learner(kernel, lambda state: point_estimate(families, state.mean))
+    experts = settings.experts
+    kernel = logistic_normal_kernel(
+        dmv_units(layout, corpus), settings.covariance, experts=experts, unused=settings.unused
+    )
+    return Learner(kernel, lambda state: point_estimate(families, state.mean, experts))
 
 
 def _smoothed_learner(layout: Layout, expectations: Expectations, settings: Settings) -> Learner:
@@ -266,6 +277,8 @@ def train(
     watch : callable
         Told the number of each round, from 1, its progress, and the held-out log likelihood after it.
     """
+    if settings.anneal is not None:
+        return _train_annealed(rng, layout, corpus, probs, settings, heldout, watch)
     outcome = _train_once(rng, layout, corpus, probs, settings, settings.e_step, heldout, watch)
     if settings.e_step != "lateen":
         return outcome
@@ -281,6 +294,31 @@ def train(
             break
         outcome, soft = other, other.trace[-1]
     return outcome._replace(trace=trace, heldout=scores, best=len(trace))
+
+
+def _train_annealed(rng, layout, corpus, probs, settings, heldout, watch) -> Outcome:
+    """`train` with a σ that falls round by round, and then with the one that stays.
+
+    The objective changes with σ, and held-out likelihood stops nothing until σ stays.
+    """
+    first, duration = settings.anneal
+    if not 0.0 <= first <= 1.0 or not 0 < duration < settings.rounds:
+        raise SettingsError(
+            f"--anneal is {first:g}:{duration}; σ must be in [0, 1], and --rounds more than those it falls in"
+        )
+    trace: list[float] = []
+    scores: list[float] = []
+    for done in range(duration):
+        sigma = first + (settings.unambiguity - first) * done / duration
+        e_step = "soft" if sigma <= SHARPEST else "viterbi"
+        now = settings._replace(unambiguity=min(sigma, SHARPEST), rounds=1)
+        outcome = _train_once(rng, layout, corpus, probs, now, e_step, None, watch)
+        probs, trace = outcome.probs, trace + outcome.trace
+        scores += [heldout(probs)] if heldout else []
+    rest = settings._replace(rounds=settings.rounds - duration)
+    outcome = _train_once(rng, layout, corpus, probs, rest, "soft", heldout, watch)
+    best = duration + outcome.best
+    return outcome._replace(trace=trace + outcome.trace, heldout=scores + outcome.heldout, best=best)
 
 
 def _train_once(rng, layout, corpus, probs, settings, e_step, heldout, watch) -> Outcome:

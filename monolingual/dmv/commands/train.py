@@ -61,6 +61,12 @@ def add_parser(subparsers) -> None:
     group.add_argument(
         "--unambiguity", metavar="S", type=float, default=0.0, help="sharpen a soft E-step, 0 ≤ S ≤ 0.95"
     )
+    group.add_argument(
+        "--anneal",
+        metavar="S:N",
+        help="begin with --unambiguity S, 1 being the best tree alone, and let it fall to what "
+        "--unambiguity says over N rounds",
+    )
     parser.add_argument(
         "--smooth",
         metavar="N",
@@ -75,6 +81,12 @@ def add_parser(subparsers) -> None:
         default="identity",
         help="at the start: identity, families (shipped for Penn and universal tags), or a file of families, "
         "a tag and its family on each line",
+    )
+    group.add_argument(
+        "--share",
+        metavar="FAMILY[,FAMILY…]",
+        help="heads of these families share a normal expert for each of their stops and children, beside "
+        "one of their own: noun, verb …, all for every family, or one for a single expert of all tags",
     )
     group.add_argument(
         "--level",
@@ -169,12 +181,17 @@ def check(options: argparse.Namespace) -> list[float]:
         raise SettingsError("--covariance, --level and --unused are for --method vb-em-logistic-normal")
     if options.covariances and (not is_normal or options.level == "corpus"):
         raise SettingsError("--covariances needs --method vb-em-logistic-normal and --level sentence")
-    if (options.e_step != "soft" or options.unambiguity) and options.method not in ("em", "em-map"):
-        raise SettingsError("--e-step and --unambiguity are for --method em and em-map")
+    if options.share and (not is_normal or options.level == "corpus" or options.covariances):
+        raise SettingsError(
+            "--share needs --method vb-em-logistic-normal and --level sentence, without --covariances"
+        )
+    is_sharp = options.e_step != "soft" or options.unambiguity or options.anneal
+    if is_sharp and options.method not in ("em", "em-map"):
+        raise SettingsError("--e-step, --unambiguity and --anneal are for --method em and em-map")
     if options.smooth is not None and options.method not in ("em", "em-map", "vb-dirichlet"):
         raise SettingsError("--smooth is for --method em, em-map and vb-dirichlet")
-    if options.e_step != "soft" and options.unambiguity:
-        raise SettingsError("--unambiguity is for --e-step soft")
+    if options.e_step != "soft" and (options.unambiguity or options.anneal):
+        raise SettingsError("--unambiguity and --anneal are for --e-step soft")
     text = options.prior or PRIORS.get(options.method, "1")
     try:
         priors = [float(value) for value in text.split(",")]
@@ -189,12 +206,31 @@ def check(options: argparse.Namespace) -> list[float]:
     return priors
 
 
+def annealing(text: str | None) -> tuple[float, int] | None:
+    """The first σ and the number of rounds from what --anneal says."""
+    from scfg_sampler.errors import SettingsError
+
+    if text is None:
+        return None
+    first, _, duration = text.partition(":")
+    try:
+        return float(first), int(duration)
+    except ValueError:
+        raise SettingsError(f"--anneal is {text!r}; give a number and how many rounds, as in 1:50") from None
+
+
 def settings_of(options: argparse.Namespace, tags, layout, prior: float):
     """The settings of one learner."""
-    from monolingual.dmv.tag_families import family_covariances, read_families, shipped_families
+    from monolingual.dmv.tag_families import (
+        expert_covariances,
+        family_covariances,
+        family_experts,
+        read_families,
+        shipped_families,
+    )
     from monolingual.dmv.training import Settings
 
-    covariance = None
+    covariance = experts = None
     if options.method == "vb-em-logistic-normal":
         mapping: dict[str, str] = {}
         if options.covariance == "families":
@@ -205,14 +241,21 @@ def settings_of(options: argparse.Namespace, tags, layout, prior: float):
         if mapping and lacking:
             console.say(f"no family for {', '.join(lacking)}: each is one of its own")
         covariance = family_covariances(layout, tags, mapping)
+        if options.share:
+            experts = family_experts(
+                layout, tags, mapping or shipped_families(tags), options.share.split(",")
+            )
+            covariance = expert_covariances(layout, experts, covariance)
     return Settings(
         options.method,
         prior=prior,
         covariance=covariance,
+        experts=experts,
         level=options.level,
         unused=options.unused,
         e_step=options.e_step,
         unambiguity=options.unambiguity,
+        anneal=annealing(options.anneal),
         rounds=options.rounds,
         tolerance=options.tolerance,
         smooth=options.smooth,

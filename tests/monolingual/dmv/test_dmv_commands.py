@@ -64,6 +64,11 @@ def test_every_method_learns_parses_and_is_evaluated(method, place, capsys):
         ["--method", "vb-em-logistic-normal", "--level", "corpus"],
         ["--method", "vb-em-logistic-normal", "--unused", "integrated"],
         ["--method", "vb-em-logistic-normal", "--covariance", "families.txt"],
+        ["--method", "vb-em-logistic-normal", "--share", "all", "--valence", "2"],
+        ["--method", "vb-em-logistic-normal", "--share", "noun", "--covariance", "families.txt"],
+        ["--method", "vb-em-logistic-normal", "--share", "one", "--unused", "integrated"],
+        ["--anneal", "1:3", "--heldout", "dev.txt"],
+        ["--anneal", "0.9:2", "--unambiguity", "0.5"],
     ],
 )
 def test_every_option_makes_a_model_that_can_be_read(options, place):
@@ -85,6 +90,48 @@ def test_em_goes_on_from_a_model(place, capsys):
     assert second > first
     assert call("train", "train.txt", "--output", "c.txt", "--valence", 2, "--init", "a.txt") == 2
     assert "give --valence 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("heldout", [[], ["--heldout", "dev.txt"]])
+def test_restart_with_the_best_likelihood_is_kept(heldout, place, capsys):
+    """Of three starts the written model is the one that single runs with the same draws score best."""
+    options = ["--init", "random", "--restarts", 3, "--rounds", 5, "--seed", 4, *heldout]
+    assert call("train", "train.txt", "--output", "best.txt", *options) == 0
+    said = capsys.readouterr().err
+    scores = [float(line.split()[-1]) for line in said.splitlines() if line.startswith("start ")]
+    assert len(scores) == 3
+    assert len(set(scores)) == 3
+    assert f"{max(scores):.3f}" in said.splitlines()[-1]
+    # The model itself: one more round from it finds the score of the best, not of the others.
+    if heldout:
+        from monolingual.dmv.parsing import heldout_of
+        from monolingual.dmv.treebank import read_treebank
+
+        model = read_model("best.txt")
+        unseen = [s for s in read_treebank("dev.txt") if s.tags]
+        found = heldout_of(list(model.tags), model.layout, unseen)(model.probs)
+        assert found == pytest.approx(max(scores), abs=2e-3)
+
+
+def test_annealing_ends_as_em_and_begins_as_viterbi(rng):
+    """The first rounds are Viterbi EM's and those of σ = 0.5, the last are EM's."""
+    from monolingual.dmv.initial import harmonic
+    from monolingual.dmv.layout import Layout, build_corpus
+    from monolingual.dmv.training import Settings, train
+
+    layout = Layout(3, 1)
+    corpus = build_corpus(layout, [rng.integers(3, size=5).tolist() for _ in range(20)])
+    begin = harmonic(layout, corpus)
+    found = train(rng, layout, corpus, begin, Settings("em", anneal=(1.0, 2), rounds=5, tolerance=0.0))
+    by_hand = begin
+    for settings in (
+        Settings("em", e_step="viterbi", rounds=1),
+        Settings("em", unambiguity=0.5, rounds=1),
+        Settings("em", rounds=3, tolerance=0.0),
+    ):
+        by_hand = train(rng, layout, corpus, by_hand, settings).probs
+    np.testing.assert_allclose(found.probs, by_hand, atol=1e-12)
+    assert len(found.trace) == 5
 
 
 def test_heldout_likelihood_stops_at_its_peak(place):
@@ -143,6 +190,17 @@ def test_covariances_are_printed_and_drawn(place, capsys):
         (["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "2,3"], "needs --heldout"),
         (["train", "train.txt", "--output", "m", "--method", "gibbs", "--prior", "0"], "it must be positive"),
         (["train", "train.txt", "--output", "m", "--method", "gibbs", "--smooth", "1"], "--smooth is for"),
+        (["train", "train.txt", "--output", "m", "--share", "noun"], "--share needs --method vb-em-log"),
+        (
+            ["train", "train.txt", "--output", "m", "--method", "vb-em-logistic-normal", "--share", "frob"],
+            "--share frob: no tag is of that family; there are interjection",
+        ),
+        (["train", "train.txt", "--output", "m", "--anneal", "x"], "--anneal is 'x'"),
+        (["train", "train.txt", "--output", "m", "--anneal", "2:5"], "--anneal is 2:5; σ must be in [0, 1]"),
+        (
+            ["train", "train.txt", "--output", "m", "--anneal", "1:200"],
+            "--rounds more than those it falls in",
+        ),
         (["parse", "train.txt", "dev.txt"], "is no parameter of a dependency model"),
         (["evaluate", "train.txt", "dev.txt"], "has 12 sentences, dev.txt has 4"),
         (["evaluate", "other.txt", "dev.txt"], "sentence 4 has 2 words with heads"),
@@ -190,5 +248,5 @@ def test_second_run_of_every_command_compiles_nothing(root, tmp_path):
         result, compiled, cached = run(statement + "\n    print()", root, cwd=tmp_path / attempt)
         assert set(result) == {0}, result
     assert compiled == []
-    for kernel in ("dmv.chart._expected_counts", "dmv.decode._best_trees", "logistic_normal._improve"):
+    for kernel in ("dmv.chart._expected_counts", "dmv.decode._best_trees", "normal_copies.improve"):
         assert f"monolingual.{kernel}" in cached

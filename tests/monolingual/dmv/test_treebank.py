@@ -11,11 +11,19 @@ from monolingual.dmv.initial import harmonic, random, soft_arcs, uniform
 from monolingual.dmv.layout import Layout, build_corpus, num_parameters, parameter_families
 from monolingual.dmv.model import DmvModel, parts, read_model, smoothed, weights_for, write_model
 from monolingual.dmv.parsing import parse
-from monolingual.dmv.tag_families import PENN, UNIVERSAL, family_covariances, read_families, shipped_families
+from monolingual.dmv.tag_families import (
+    PENN,
+    UNIVERSAL,
+    expert_covariances,
+    family_covariances,
+    family_experts,
+    read_families,
+    shipped_families,
+)
 from monolingual.dmv.treebank import Sentence, read_treebank, write_treebank
 from monolingual.logistic_normal import covariances
 from monolingual.multinomials import normalise, sum_per_family
-from scfg_sampler.errors import InputError, TreeError
+from scfg_sampler.errors import InputError, SettingsError, TreeError
 
 # "«" is the root; its dependents go up to the sentence, the later one to the first of them.
 CONLLU = """\
@@ -28,6 +36,18 @@ CONLLU = """\
 4.1\tveut\t_\tVERB\tVB\t_\t_\t_\t_\t_
 5\t,\t,\tPUNCT\t,\t_\t1\tpunct\t_\t_
 6\tvite\tvite\tADV\tRB\t_\t5\tadvmod\t_\t_
+
+"""
+
+
+# CoNLL-X: coarse and fine tags, projective heads in the last two columns, no comments.
+CONLLX = """\
+1\tEin\tein\tART\tDT\t_\t2\tNK\t2\tNK
+2\tHund\tHund\tN\tNN\t_\t3\tSB\t3\tSB
+3\tbellt\tbellen\tV\tVB\t_\t0\tROOT\t0\tROOT
+4\t.\t.\tPUNCT\t.\t_\t3\tPUNC\t3\tPUNC
+
+1\tJa\tja\tITJ\tUH\t_\t0\tROOT\t_\t_
 
 """
 
@@ -61,6 +81,22 @@ def test_heads_are_written_back_where_they_were(tmp_path):
     rows = [line.split("\t") for line in read_treebank(again)[0].lines]
     assert [row[6] for row in rows if len(row) > 6] == ["2", "_", "0", "2", "3", "_", "2", "4"]
     assert rows[0] == ["# text = « Du vin, vite"]
+
+
+@pytest.mark.parametrize("columns", [8, 10])
+def test_conllx_is_read_and_written_back(columns, tmp_path):
+    """Ten columns, and eight, which is what some of the shared task's test files have."""
+    lines = ["\t".join(line.split("\t")[:columns]) for line in CONLLX.split("\n")]
+    path = written(tmp_path, "\n".join(lines), "x.conll")
+    sentences = read_treebank(path)
+    assert [s.tags for s in sentences] == [("DT", "NN", "VB"), ("UH",)]
+    assert [s.heads for s in sentences] == [(2, 3, 0), (0,)]
+    assert read_treebank(path, column="upos")[0].tags == ("ART", "N", "V")
+    write_treebank(tmp_path / "y.conll", sentences, [(0, 1, 1), (0,)])
+    assert [s.heads for s in read_treebank(tmp_path / "y.conll")] == [(0, 1, 1), (0,)]
+    found = (tmp_path / "y.conll").read_text(encoding="utf-8").splitlines()
+    assert found[1].split("\t")[:8] == ["2", "Hund", "Hund", "N", "NN", "_", "1", "dep"]
+    assert len(found[1].split("\t")) == columns
 
 
 def test_sentence_of_punctuation_alone_stays_a_tree(tmp_path):
@@ -234,6 +270,28 @@ def test_families_have_covariances_and_others_none():
         assert_allclose(matrix, expected)
     for matrix in matrices[:17]:
         assert_allclose(matrix, np.eye(len(matrix)))
+
+
+def test_heads_of_one_family_share_experts():
+    """Of four tags, two nouns: an expert for each of their 4 stops and 2 V child distributions."""
+    tags = ("NN", "NNS", "VB", "??")
+    for valences in (1, 2):
+        layout = Layout(4, valences)
+        alone = len(parameter_families(layout).start) - 1
+        for names in (["noun"], ["all"]):
+            experts = family_experts(layout, tags, PENN, names)
+            assert len(experts.families.start) - 1 == alone + 4 + 2 * valences
+            shared = experts.expert[experts.expert >= alone]
+            assert np.bincount(shared - alone).tolist() == [2] * (4 + 2 * valences)
+        assert set(np.diff(experts.first)[: 1 + 8].tolist()) == {1, 2}
+        everyone = family_experts(layout, tags, PENN, ["one"])
+        assert np.bincount(everyone.expert)[alone:].tolist() == [4] * (4 + 2 * valences)
+    flat = family_covariances(layout, tags, PENN)
+    wide = covariances(experts.families, expert_covariances(layout, experts, flat))
+    assert_allclose(wide[-1], covariances(parameter_families(layout), flat)[-1])
+    assert_allclose(wide[alone], np.eye(2))
+    with pytest.raises(SettingsError, match="there are noun, verb"):
+        family_experts(layout, tags, PENN, ["adverb"])
 
 
 def test_there_are_twelve_families_for_both_tag_sets(tmp_path):
