@@ -18,14 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.core.ragged import concatenated
-from scfg_sampler.core.vocabulary import Vocabulary
 from scfg_sampler.errors import InputError, SettingsError
-from scfg_sampler.rule_counts import RuleCounts, merge_rules
-from scfg_sampler.rule_table import RuleTable, read_rule_table, write_rule_table
+from scfg_sampler.rule_mixing import mix_tables
+from scfg_sampler.rule_table import read_rule_table, write_rule_table
 from scfg_sampler.run import RunSettings, read_run, resume_run, start_run
 from scfg_sampler.settings import LearnerSettings
 
@@ -168,7 +164,9 @@ def _pool(directory: Path) -> dict:
     records = [read_run(chain) for chain in chains]
     for counts in sorted((chains[0] / "counts").glob("*.gz")):
         tables = [read_rule_table(chain / "counts" / counts.name) for chain in chains]
-        write_rule_table(_pooled_table(tables), directory / "counts" / counts.name)
+        made = f"{tables[0].signature}|chains:{len(tables)}"
+        pooled = mix_tables(tables, [1.0 / len(tables)] * len(tables), made)
+        write_rule_table(pooled, directory / "counts" / counts.name)
     for name in ("lex.f2e", "lex.e2f"):
         shutil.copyfile(chains[0] / name, directory / name)
     if (chains[0] / "marginals.json").exists():
@@ -185,32 +183,6 @@ def _pool(directory: Path) -> dict:
         json.dump(record, stream, indent=1, ensure_ascii=False)
         stream.write("\n")
     return record
-
-
-def _pooled_table(tables: list[RuleTable]) -> RuleTable:
-    """Mean counts, and mean posterior probabilities where a rule was seen."""
-    vocabularies = Vocabulary(), Vocabulary()
-    sides = []
-    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
-        parts = []
-        for table in tables:
-            start, symbols = getattr(table, f"{side}_start"), getattr(table, side)
-            ids = [vocabulary.add(word) for word in getattr(table, f"{side}_vocabulary").words]
-            words = np.array([*ids, 0], np.int32)[np.maximum(symbols, 0)]
-            parts.append((start, np.where(symbols >= 0, words, symbols)))
-        sides += [*concatenated(parts)]
-    sides += [*concatenated([(table.alignment_start, table.alignment) for table in tables])]
-
-    def merged(counts: list[np.ndarray]) -> RuleCounts:
-        return merge_rules(RuleCounts(*sides, np.concatenate(counts)))  # type: ignore[call-arg]
-
-    rules = merged([table.count / len(tables) for table in tables])
-    column = tables[0].feature_names.index("LogPosterior")
-    weights = [np.exp(table.features[:, column].astype(np.float64)) for table in tables]
-    posterior = merged(weights).count / merged([np.ones(table.num_rules) for table in tables]).count
-    features = np.stack([np.log(rules.count), np.log(posterior)], axis=1).astype(np.float32)
-    made = f"{tables[0].signature}|chains:{len(tables)}"
-    return RuleTable(*vocabularies, *rules, features, ("LogCount", "LogPosterior"), made)
 
 
 def _pool_marginals(paths: list[Path], output: Path) -> None:

@@ -19,6 +19,7 @@ COMMANDS = (
     "extract",
     "convert",
     "filter",
+    "prune",
     "diagnose",
     "curves",
 )

@@ -1,12 +1,16 @@
 """Smaller rule tables: which rules are worth their place.
 
-Three tests of a rule X → ⟨f, e⟩ with count c(f, e):
+Four tests of a rule X → ⟨f, e⟩ with count c(f, e):
 
 redundancy
     The rule is a composition, u with l in one of its gaps, of two rules of the table that are nearly as
     probable together: ln P(e_u | f_u) + ln P(e_l | f_l) ≥ ln P(e | f) − T. Whatever the rule translates,
     these two translate, so that little is lost. By induction over length this holds although u and l may
     be redundant themselves.
+entropy
+    What is lost in all when the rule goes, c(f, e) · (ln P(e | f) − ln P'), is at least T, where P' is the
+    probability of its best composition, or e^−10 if it has none (Zens, Stanton and Xu 2012, for phrases;
+    there P' is that of the best segmentation). In nats, not divided by the size of the corpus.
 count
     c(f, e) ≥ N.
 significance
@@ -23,6 +27,7 @@ what was seen at all as seen once.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,16 +36,28 @@ from scfg_sampler.core.ragged import group_rows, mix
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rule_counts import RuleCounts
 
-__all__ = ["PRUNINGS", "keep_best", "prune_rules", "redundant_rules", "significant_rules"]
+__all__ = ["Pruned", "best_compositions", "keep_best", "log_tails", "prune_rules"]
 
-PRUNINGS = ("redundancy", "count", "significance")
 DEFAULT_REDUNDANCY = 1.0
+DEFAULT_LOSS = 1.0
+LOG_PROB_WITHOUT = -10.0
+"""What `entropy` takes for the logarithm of a probability that no composition has."""
 
 
-def prune_rules(
-    rules: RuleCounts, log_forward: np.ndarray, everything: RuleCounts, method: str
-) -> np.ndarray:
-    """Which rules are kept; a mask.
+class Pruned(NamedTuple):
+    """What a pruning says of each rule."""
+
+    kept: np.ndarray
+    """bool (R,)."""
+    worth: np.ndarray
+    """float (R,): which rules are best, for `keep_best`."""
+
+
+def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCounts, method: str) -> Pruned:
+    """Which rules are kept, and which of them are best.
+
+    The best are those with the largest loss for `entropy`, with the smallest tail for `significance`, and
+    the most frequent for the others.
 
     Parameters
     ----------
@@ -51,7 +68,8 @@ def prune_rules(
     everything : RuleCounts
         The whole table, for the margins of `significance`.
     method : str
-        `redundancy` or `redundancy:T`, `count:N`, `significance` or `significance:P`.
+        `redundancy` or `redundancy:T`, `entropy` or `entropy:T`, `count:N`, `significance` or
+        `significance:P`.
 
     Raises
     ------
@@ -64,24 +82,33 @@ def prune_rules(
     except ValueError:
         number = math.nan
         name = ""
-    if name == "redundancy" and not number < 0.0:
-        return ~redundant_rules(rules, log_forward, DEFAULT_REDUNDANCY if math.isnan(number) else number)
+    if name in ("redundancy", "entropy") and not number < 0.0:
+        log_forward = np.asarray(log_forward, np.float64)
+        composed = best_compositions(rules, log_forward)
+        if name == "redundancy":
+            tolerance = DEFAULT_REDUNDANCY if math.isnan(number) else number
+            return Pruned(composed < log_forward - tolerance, rules.count)
+        loss = rules.count * (log_forward - np.maximum(composed, LOG_PROB_WITHOUT))
+        return Pruned(loss >= (DEFAULT_LOSS if math.isnan(number) else number), loss)
     if name == "count" and number >= 0.0:
-        return rules.count >= number
+        return Pruned(rules.count >= number, rules.count)
     if name == "significance" and not (number <= 0.0 or number > 1.0):
-        return significant_rules(rules, everything, None if math.isnan(number) else number)
+        tails, total = log_tails(rules, everything)
+        # By default a tail just below 1/N.
+        limit = -math.log(total) * (1.0 + 1e-9) if math.isnan(number) else math.log(number)
+        return Pruned(tails <= limit, -tails)
     raise SettingsError(
-        f"--prune is {method}; it must be redundancy[:T] with T ≥ 0, count:N with N ≥ 0, or significance[:P] "
-        "with 0 < P ≤ 1"
+        f"--prune is {method}; it must be redundancy[:T] or entropy[:T] with T ≥ 0, count:N with N ≥ 0, or "
+        "significance[:P] with 0 < P ≤ 1"
     )
 
 
-def keep_best(rules: RuleCounts, text: str) -> np.ndarray:
-    """The rules with the largest counts, so many or such a share; ties in their order. A mask.
+def keep_best(worth: np.ndarray, text: str) -> np.ndarray:
+    """The best rules, so many or such a share; ties in their order. A mask.
 
     Parameters
     ----------
-    rules : RuleCounts
+    worth : float array (R,)
     text : str
         `N` or `P%`.
 
@@ -92,23 +119,23 @@ def keep_best(rules: RuleCounts, text: str) -> np.ndarray:
     """
     try:
         share = float(text[:-1]) / 100.0 if text.endswith("%") else math.nan
-        number = rules.num_rules * share if text.endswith("%") else int(text)
+        number = len(worth) * share if text.endswith("%") else int(text)
         if not number >= 0 or share > 1.0:
             raise ValueError
     except ValueError:
         raise SettingsError(
             f"--keep is {text}; it must be a number of rules or a percentage, as in 10%"
         ) from None
-    kept = np.zeros(rules.num_rules, bool)
-    kept[np.argsort(-rules.count, kind="stable")[: math.ceil(number)]] = True
+    kept = np.zeros(len(worth), bool)
+    kept[np.argsort(-worth, kind="stable")[: math.ceil(number)]] = True
     return kept
 
 
 # --- significance --------------------------------------------------------------------------------------
 
 
-def significant_rules(rules: RuleCounts, everything: RuleCounts, level: float | None = None) -> np.ndarray:
-    """Which rules' counts would be a surprise under independence; a mask.
+def log_tails(rules: RuleCounts, everything: RuleCounts) -> tuple[np.ndarray, float]:
+    """ln of the probability of each rule's count or more under independence, and the number N of uses.
 
     Parameters
     ----------
@@ -116,8 +143,6 @@ def significant_rules(rules: RuleCounts, everything: RuleCounts, level: float | 
         Some of `everything`.
     everything : RuleCounts
         Its counts, rounded up, make the margins.
-    level : float, optional
-        Largest tail that is a surprise; by default just below 1/N.
     """
     sides = []
     for name in ("source", "target"):
@@ -130,8 +155,7 @@ def significant_rules(rules: RuleCounts, everything: RuleCounts, level: float | 
         margin = np.bincount(group[: everything.num_rules], np.ceil(everything.count))
         sides.append(margin[group[everything.num_rules :]])
     total = np.ceil(everything.count).sum()
-    limit = -math.log(total) * (1.0 + 1e-9) if level is None else math.log(level)
-    return _log_tails(np.ceil(rules.count), sides[0], sides[1], total) <= limit
+    return _log_tails(np.ceil(rules.count), sides[0], sides[1], total), total
 
 
 @kernel
@@ -160,11 +184,13 @@ def _log_hypergeometric(count, source, target, total):
     return value - (math.lgamma(total + 1.0) - math.lgamma(target + 1.0) - math.lgamma(total - target + 1.0))
 
 
-# --- redundancy ----------------------------------------------------------------------------------------
+# --- compositions --------------------------------------------------------------------------------------
 
 
-def redundant_rules(rules: RuleCounts, log_forward: np.ndarray, tolerance: float) -> np.ndarray:
-    """Which rules two others make, nearly as probable; a mask.
+def best_compositions(rules: RuleCounts, log_forward: np.ndarray) -> np.ndarray:
+    """ln of the largest product of two rules' probabilities that make each rule; float64 (R,).
+
+    −inf where no two rules of the table make it.
 
     Parameters
     ----------
@@ -172,25 +198,23 @@ def redundant_rules(rules: RuleCounts, log_forward: np.ndarray, tolerance: float
         Each rule once.
     log_forward : float array (R,)
         ln P(e | f).
-    tolerance : float
-        T, in nats, at least 0.
     """
     longest = int(max(np.diff(start).max(initial=0) for start in (rules.source_start, rules.target_start)))
     size = 4
     while size < 2 * rules.num_rules:
         size *= 2
     slots = np.full(size, -1, np.int64)
-    redundant = np.zeros(rules.num_rules, np.bool_)
+    composed = np.empty(rules.num_rules)
     scratch = np.zeros((5, longest + 2), np.int32)
-    _find_redundant(rules, np.asarray(log_forward, np.float64), tolerance, slots, scratch, redundant)
-    return redundant
+    _compose_rules(rules, np.asarray(log_forward, np.float64), slots, scratch, composed)
+    return composed
 
 
 @kernel
-def _find_redundant(rules, log_forward, tolerance, slots, scratch, redundant):
+def _compose_rules(rules, log_forward, slots, scratch, composed):
     rules = by_reference(rules)
     mask = slots.shape[0] - 1
-    for r in range(redundant.shape[0]):
+    for r in range(composed.shape[0]):
         first, last = rules.source_start[r], rules.source_start[r + 1]
         length = last - first
         for i in range(length):
@@ -203,8 +227,8 @@ def _find_redundant(rules, log_forward, tolerance, slots, scratch, redundant):
         while slots[slot] >= 0:
             slot = (slot + 1) & mask
         slots[slot] = r
-    for r in range(redundant.shape[0]):
-        redundant[r] = _is_redundant(rules, log_forward, r, tolerance, slots, scratch)
+    for r in range(composed.shape[0]):
+        composed[r] = _compose(rules, log_forward, r, slots, scratch)
 
 
 @borrowing
@@ -248,8 +272,9 @@ _OUTSIDE = 2
 
 
 @borrowing
-def _is_redundant(rules, log_forward, r, tolerance, slots, scratch):
-    """Whether a run of source symbols can be cut out with one of target symbols, both in the table."""
+def _compose(rules, log_forward, r, slots, scratch):
+    """Cut a run of source symbols out with one of target symbols in all ways: the best of ln P together."""
+    best = -math.inf
     length = rules.source_start[r + 1] - rules.source_start[r]
     target_first = rules.target_start[r]
     target_length = rules.target_start[r + 1] - target_first
@@ -274,15 +299,14 @@ def _is_redundant(rules, log_forward, r, tolerance, slots, scratch):
             while True:
                 d = high + 1
                 while True:
-                    if _reproduces(rules, log_forward, r, (a, b), (c, d), tolerance, slots, scratch):
-                        return True
+                    best = max(best, _composition(rules, log_forward, r, (a, b), (c, d), slots, scratch))
                     if d == target_length or sides[d] == _OUTSIDE:
                         break
                     d += 1
                 if c == 0 or sides[c - 1] == _OUTSIDE:
                     break
                 c -= 1
-    return False
+    return best
 
 
 @borrowing
@@ -307,8 +331,8 @@ def _mark_sides(rules, r, a, b, sides):
 
 
 @borrowing
-def _reproduces(rules, log_forward, r, source_span, target_span, tolerance, slots, scratch):
-    """Whether the rule cut out at these spans and the rest of the rule are in the table and as probable."""
+def _composition(rules, log_forward, r, source_span, target_span, slots, scratch):
+    """ln P of the rule cut out at these spans plus that of the rest; −inf if the table lacks one."""
     a, b = source_span
     c, d = target_span
     start = rules.source_start[r]
@@ -327,13 +351,13 @@ def _reproduces(rules, log_forward, r, source_span, target_span, tolerance, slot
         source[i - a] = symbol
     # A source side that is a gap and nothing else could go on for ever: no decoder uses such rules.
     if (gaps == 1 and b - a == 1) or b - a == length:
-        return False
+        return -math.inf
     for i in range(c, d):
         symbol = rules.target[target_start + i]
         target[i - c] = numbers[-1 - symbol] if symbol < 0 else symbol
     lower = _find(rules, slots, source, b - a, target, d - c)
-    if lower < 0 or log_forward[lower] < log_forward[r] - tolerance:
-        return False
+    if lower < 0:
+        return -math.inf
     # The upper rule.
     gaps = 0
     new_gap = 0
@@ -364,4 +388,4 @@ def _reproduces(rules, log_forward, r, source_span, target_span, tolerance, slot
         target[target_size] = symbol
         target_size += 1
     upper = _find(rules, slots, source, size, target, target_size)
-    return upper >= 0 and log_forward[upper] + log_forward[lower] >= log_forward[r] - tolerance
+    return log_forward[upper] + log_forward[lower] if upper >= 0 else -math.inf

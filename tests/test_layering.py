@@ -91,7 +91,7 @@ monolingual.dmv.commands: .
 monolingual.dmv.commands: parse
 monolingual.dmv.commands: *
 monolingual.tsg:
-    . settings trees
+    . settings trees plots
     transforms score
     packed preparation
     annotation treebank

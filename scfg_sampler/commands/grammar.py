@@ -6,7 +6,24 @@ import argparse
 
 from scfg_sampler.core import console
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "add_pruning", "run"]
+
+
+def add_pruning(parser: argparse.ArgumentParser) -> None:
+    """Add the options that prune."""
+    parser.add_argument(
+        "--prune",
+        metavar="HOW",
+        help="redundancy[:T]: drop rules that two others make, nearly as probable (within e^T; default 1); "
+        "entropy[:T]: rules whose loss costs the corpus less than T nats (default 1); count:N: rules "
+        "seen less; significance[:P]: rules that chance explains (default: P = 1/N)",
+    )
+    parser.add_argument(
+        "--keep",
+        metavar="SIZE",
+        help="then keep so many rules (N), or such a share (P%%): by loss after entropy, surprise after "
+        "significance and by count otherwise",
+    )
 
 
 def add_parser(subparsers) -> None:
@@ -16,7 +33,8 @@ def add_parser(subparsers) -> None:
         help="write the rule table of a run",
         description="Write the rules that a run has sampled, with features, as a rule table.",
         epilog="example:\n  scfg-sampler grammar run --output grammar.gz\n"
-        "  scfg-sampler grammar run --output small.gz --prune redundancy",
+        "  scfg-sampler grammar run --output small.gz --prune redundancy\n"
+        "  scfg-sampler grammar run --output mixed.gz --add hiero.gz:0.1",
     )
     parser.add_argument("directory", metavar="RUN", help="run directory")
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
@@ -28,19 +46,21 @@ def add_parser(subparsers) -> None:
         help="counts of the last state, of the states the paper averages, or expected over all kept sweeps",
     )
     parser.add_argument(
+        "--add",
+        metavar="TABLE[:W]",
+        action="append",
+        default=[],
+        help="add the counts of another table W times (default: once): of 'extract', of 'grammar', or "
+        "counts/*.gz of another run; may be given several times",
+    )
+    parser.add_argument(
         "--filter", choices=("scope", "hiero", "none"), default="scope", help="which rules are kept"
     )
     parser.add_argument("--max-scope", metavar="N", type=int, default=2, help="of --filter scope")
     parser.add_argument(
         "--max-targets", metavar="N", type=int, help="the N most frequent targets per source side"
     )
-    parser.add_argument(
-        "--prune",
-        metavar="HOW",
-        help="redundancy[:T]: drop rules that two others make, nearly as probable (within e^T; default 1); "
-        "count:N: rules seen less; significance[:P]: rules that chance explains (default: P = 1/N)",
-    )
-    parser.add_argument("--keep", metavar="N|P%%", help="then keep so many rules, or such a share, by count")
+    add_pruning(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
@@ -53,6 +73,7 @@ def run(options: argparse.Namespace) -> None:
         options.directory,
         options.output,
         origin=options.origin,
+        more=options.add,
         rule_filter=options.filter,
         max_scope=options.max_scope,
         max_targets=options.max_targets,

@@ -233,6 +233,40 @@ def test_grammar_of_no_run_is_one_line(tmp_path, capsys):
     assert "is not a run directory" in capsys.readouterr().err
 
 
+def test_grammar_adds_the_counts_of_other_tables(corpus_options, tmp_path, capsys):
+    run, hiero, plain, mixed = (tmp_path / name for name in ("run", "hiero.gz", "plain.gz", "mixed.gz"))
+    assert sample(corpus_options, run, "--iterations", "12") == 0
+    assert main(["extract", *corpus_options, "--output", str(hiero)]) == 0
+    grammar = ["grammar", str(run), "--filter", "none", "--quiet", "--output"]
+    assert main([*grammar, str(plain)]) == 0
+    assert main([*grammar, str(mixed), "--add", f"{hiero}:0.5", "--add", f"{hiero}:0.25"]) == 0
+    tables = [read_rule_table(path) for path in (plain, hiero, mixed)]
+    counts = [table.count.sum() for table in tables]
+    assert math.isclose(counts[2], counts[0] + 0.75 * counts[1], rel_tol=1e-4)
+    assert tables[2].feature_names == tables[0].feature_names
+    assert f"|add:{hiero}:0.5|add:{hiero}:0.25|" in tables[2].signature
+    assert main([*grammar, str(mixed), "--add", f"{hiero}:-1"]) == 2
+    assert "the number behind the colon must be positive" in capsys.readouterr().err
+
+
+def test_prune_takes_any_table_with_counts(corpus_options, tmp_path, capsys):
+    hiero, small = tmp_path / "hiero.gz", tmp_path / "small.gz"
+    assert main(["extract", *corpus_options, "--output", str(hiero)]) == 0
+    prune = ["prune", str(hiero), "--output", str(small)]
+    assert main([*prune, "--prune", "entropy", "--keep", "50%"]) == 0
+    whole, pruned = read_rule_table(hiero), read_rule_table(small)
+    assert 0 < pruned.num_rules < whole.num_rules / 2
+    assert pruned.signature == f"{whole.signature}|prune:entropy|keep:50%"
+    with gzip.open(hiero, "rt") as lines, gzip.open(small, "rt") as kept:
+        assert set(list(kept)[1:]) < set(lines)  # as they were
+    capsys.readouterr()
+    assert main(prune) == 2
+    assert "nothing to prune by; give --prune or --keep" in capsys.readouterr().err
+    small.write_text("[X] ||| a ||| b ||| LogForward=0\n")
+    assert main(["prune", str(small), "--output", str(hiero), "--prune", "count:2"]) == 2
+    assert "has no feature LogCount" in capsys.readouterr().err
+
+
 def test_forest_writes_one_line_a_sentence(corpus_options, tmp_path, capsys):
     assert main(["forest", *corpus_options]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.pruning import keep_best, prune_rules, redundant_rules, significant_rules
+from scfg_sampler.pruning import LOG_PROB_WITHOUT, best_compositions, keep_best, log_tails, prune_rules
 from scfg_sampler.rule_counts import RuleCounts, merge_rules
 
 Plain = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
@@ -36,8 +36,9 @@ def plain_rules(rules: RuleCounts) -> list[Plain]:
     return found
 
 
-def is_redundant(rule: Plain, log_probs: dict, tolerance: float) -> bool:
+def best_composition(rule: Plain, log_probs: dict) -> float:
     """By trying every pair of spans."""
+    best = -np.inf
     source, target, links = rule
     for a, b in itertools.combinations(range(len(source) + 1), 2):
         for c, d in itertools.combinations(range(len(target) + 1), 2):
@@ -60,10 +61,8 @@ def is_redundant(rule: Plain, log_probs: dict, tolerance: float) -> bool:
             if (source, target) in (lower, upper) or (-1,) in (lower[0], upper[0]):
                 continue
             if lower in log_probs and upper in log_probs:
-                together = log_probs[lower] + log_probs[upper]
-                if together >= log_probs[source, target] - tolerance:
-                    return True
-    return False
+                best = max(best, log_probs[lower] + log_probs[upper])
+    return best
 
 
 def random_rules(rng: np.random.Generator, number: int) -> RuleCounts:
@@ -87,27 +86,44 @@ def random_rules(rng: np.random.Generator, number: int) -> RuleCounts:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_redundant_rules_are_those_of_the_definition(seed):
+def test_best_compositions_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     rules = random_rules(rng, 150)
     log_forward = np.log(rng.uniform(0.05, 1.0, rules.num_rules))
     plain = plain_rules(rules)
     log_probs = {rule[:2]: log_prob for rule, log_prob in zip(plain, log_forward, strict=True)}
+    expected = np.array([best_composition(rule, log_probs) for rule in plain])
+    assert 5 < np.isfinite(expected).sum() < rules.num_rules - 5
+    assert_array_equal(best_compositions(rules, log_forward), expected)
     tolerance = float(rng.uniform(0.0, 1.5))
-    expected = [is_redundant(rule, log_probs, tolerance) for rule in plain]
-    assert 5 < sum(expected) < rules.num_rules - 5
-    assert_array_equal(redundant_rules(rules, log_forward, tolerance), expected)
+    kept = prune_rules(rules, log_forward, rules, f"redundancy:{tolerance!r}").kept
+    assert_array_equal(kept, expected < log_forward - tolerance)
 
 
-def test_a_phrase_of_two_known_words_is_redundant_unless_it_is_more_probable():
+@pytest.mark.parametrize(("text", "kept"), [("redundancy:0", 3), ("redundancy", 2), ("entropy:0", 3)])
+def test_two_words_are_redundant_unless_they_are_more_probable_together(text, kept):
     rules = rule_counts([
         (((0,), (5,), ((0, 0),)), 1.0),
         (((0, 1), (5, 6), ((0, 0), (1, 1))), 1.0),
         (((-1, 1), (-1, 6), ((1, 1),)), 1.0),
     ])  # fmt: skip
-    assert redundant_rules(rules, np.log([0.5, 0.2, 0.5]), 0.0).tolist() == [False, True, False]
-    assert redundant_rules(rules, np.log([0.5, 0.9, 0.5]), 0.0).tolist() == [False, False, False]
-    assert redundant_rules(rules, np.log([0.5, 0.9, 0.5]), 1.5).tolist() == [False, True, False]
+    assert prune_rules(rules, np.log([0.5, 0.2, 0.5]), rules, text).kept.tolist() == [True, False, True]
+    assert prune_rules(rules, np.log([0.5, 0.6, 0.5]), rules, text).kept.sum() == kept
+
+
+def test_entropy_weighs_the_loss_by_the_count():
+    rules = rule_counts([
+        (((0,), (5,), ((0, 0),)), 4.0),
+        (((0, 1), (5, 6), ((0, 0), (1, 1))), 3.0),
+        (((-1, 1), (-1, 6), ((1, 1),)), 2.0),
+    ])  # fmt: skip
+    log_forward = np.log([0.5, 0.6, 0.5])
+    losses = [4 * (np.log(0.5) - LOG_PROB_WITHOUT), 3 * np.log(2.4), 2 * (np.log(0.5) - LOG_PROB_WITHOUT)]
+    pruned = prune_rules(rules, log_forward, rules, f"entropy:{3 * np.log(2.4) + 1e-9}")
+    np.testing.assert_allclose(pruned.worth, losses)
+    assert pruned.kept.tolist() == [True, False, True]
+    assert prune_rules(rules, log_forward, rules, "entropy").kept.all()
+    assert keep_best(pruned.worth, "1").tolist() == [True, False, False]
 
 
 def test_significance_is_the_tail_of_the_hypergeometric_distribution():
@@ -118,27 +134,33 @@ def test_significance_is_the_tail_of_the_hypergeometric_distribution():
     for (source, target, _), count in zip(plain, rules.count, strict=True):
         margins[0][source] = margins[0].get(source, 0.0) + count
         margins[1][target] = margins[1].get(target, 0.0) + count
+    expected = [
+        stats.hypergeom.logsf(count - 1, total, margins[0][source], margins[1][target])
+        for (source, target, _), count in zip(plain, rules.count, strict=True)
+    ]
+    tails, uses = log_tails(rules, rules)
+    assert uses == total
+    np.testing.assert_allclose(tails, expected, atol=1e-9)
     for level in (0.5, 1e-2, 1e-4):
-        expected = [
-            stats.hypergeom.sf(count - 1, total, margins[0][source], margins[1][target]) <= level
-            for (source, target, _), count in zip(plain, rules.count, strict=True)
-        ]
-        assert_array_equal(significant_rules(rules, rules, level), expected)
+        pruned = prune_rules(rules, np.zeros(200), rules, f"significance:{level}")
+        assert_array_equal(pruned.kept, np.array(expected) <= np.log(level))
 
 
 def test_pairs_seen_once_are_no_surprise_by_default():
     rules = rule_counts([(((k,), (k,), ((0, 0),)), 1.0 + (k < 3)) for k in range(9)])
-    assert prune_rules(rules, np.zeros(9), rules, "significance").tolist() == [True] * 3 + [False] * 6
+    assert prune_rules(rules, np.zeros(9), rules, "significance").kept.tolist() == [True] * 3 + [False] * 6
 
 
 def test_counts_and_shares():
     rules = rule_counts([(((k,), (k,), ()), float(k)) for k in range(1, 11)])
-    assert prune_rules(rules, np.zeros(10), rules, "count:8").sum() == 3
-    assert np.flatnonzero(keep_best(rules, "25%")).tolist() == [7, 8, 9]
-    assert np.flatnonzero(keep_best(rules, "2")).tolist() == [8, 9]
+    assert prune_rules(rules, np.zeros(10), rules, "count:8").kept.sum() == 3
+    assert np.flatnonzero(keep_best(rules.count, "25%")).tolist() == [7, 8, 9]
+    assert np.flatnonzero(keep_best(rules.count, "2")).tolist() == [8, 9]
 
 
-@pytest.mark.parametrize("text", ["entropy", "count", "count:x", "significance:0", "redundancy:-1"])
+@pytest.mark.parametrize(
+    "text", ["entropies", "entropy:-1", "count", "count:x", "significance:0", "redundancy:-1"]
+)
 def test_unknown_pruning_is_named(text):
     rules = rule_counts([(((1,), (1,), ()), 1.0)])
     with pytest.raises(SettingsError, match=f"--prune is {text}"):
@@ -148,4 +170,4 @@ def test_unknown_pruning_is_named(text):
 @pytest.mark.parametrize("text", ["x", "-1", "101%", "%"])
 def test_unknown_share_is_named(text):
     with pytest.raises(SettingsError, match=f"--keep is {text}"):
-        keep_best(rule_counts([(((1,), (1,), ()), 1.0)]), text)
+        keep_best(np.ones(1), text)
