@@ -32,7 +32,7 @@ class Units(NamedTuple):
     families : Families
         The grammar's multinomials.
     family, unit : int64, shape (I,)
-        Of each copy. Units come in order.
+        Of each copy.
     start : int64, shape (I + 1,)
         The choices of copy i are start[i] … start[i + 1] − 1.
     multiplicity : float64, shape (U,)

@@ -8,8 +8,8 @@
 #
 # Prints the share of words with the right head, in percent, for sentences of at most 10, at most 20 and all words, by
 # Viterbi and minimum-Bayes-risk decoding: the two baselines, the paper's estimators, then the extensions (children that
-# depend on adjacency, smoothed or not, Viterbi and lateen EM, unambiguity regularisation, a Gibbs sampler over some seeds). The
-# covariances of the families' model are drawn for some heads.
+# depend on adjacency, smoothed or not, logistic normals that tags share, Viterbi and lateen EM, unambiguity regularisation,
+# random starts and a Gibbs sampler over some seeds). The covariances of the families' model are drawn for some heads.
 #
 # Options
 #   --out DIR            where the results go; default: runs/dmv-NAME, after the treebank
@@ -17,7 +17,7 @@
 #   --punctuation TAGS   tags of words to be removed; default: PUNCT
 #   --heads TAGS         heads whose covariances are drawn, separated by commas; default: VBD,NN
 #   --rounds N           at the most; default: 200
-#   --seeds N            of the Gibbs sampler; default: 3
+#   --seeds N            of random starts and the Gibbs sampler; default: 3
 #   --no-plots           draw nothing (the pictures need matplotlib)
 #   --force              do everything again; without it, steps that were done with the same settings are left out
 #
@@ -84,7 +84,7 @@ PYTHON
 }
 
 main() {
-    local directory="" name seed gibbs="" rows=() heads=VBD,NN seeds=3 plots=1
+    local directory="" name seed gibbs="" random="" rows=() heads=VBD,NN seeds=3 plots=1
     OUT="" TAGS=xpos PUNCTUATION=PUNCT ROUNDS=200
     while [ $# -gt 0 ]; do
         case $1 in
@@ -127,14 +127,22 @@ main() {
     model ln-families --method vb-em-logistic-normal --covariance families --covariances "$OUT/ln-families.npz"
     model ln-integrated --method vb-em-logistic-normal --unused integrated
     model ln-corpus --method vb-em-logistic-normal --level corpus
+    for name in verb noun,verb all one; do
+        model "ln-share-${name//,/-}" --method vb-em-logistic-normal --share "$name"
+    done
     model valence --valence 2
     model ln-valence --method vb-em-logistic-normal --valence 2
     model ln-families-valence --method vb-em-logistic-normal --covariance families --valence 2
+    model ln-share-valence --method vb-em-logistic-normal --share noun,verb --valence 2
     model smoothed --method vb-dirichlet --prior 0.25 --valence 2 --smooth 100
+    model ln-smoothed --method vb-em-logistic-normal --valence 2 --smooth 5
     model viterbi-em --e-step viterbi
     model lateen-em --e-step lateen
     model unambiguity --unambiguity 0.75
+    model annealed --anneal 1:25
     for ((seed = 1; seed <= seeds; seed++)); do
+        model "random-$seed" --init random --restarts 10 --seed "$seed"
+        random+=${random:+,}random-$seed
         model "gibbs-$seed" --method gibbs --seed "$seed"
         gibbs+=${gibbs:+,}gibbs-$seed
     done
@@ -145,9 +153,14 @@ main() {
     rows=("EM=em" "EM-MAP, α = 1.1=em-map" "VB-Dirichlet, α by dev=vb-dirichlet" "VB-EM-Dirichlet=vb-em-dirichlet"
         "VB-EM-logistic-normal, identity=ln-identity" "VB-EM-logistic-normal, families=ln-families"
         "… identity, unused integrated=ln-integrated" "… identity, one draw for the corpus=ln-corpus"
+        "… identity, verbs share=ln-share-verb" "… identity, nouns share, verbs share=ln-share-noun-verb"
+        "… identity, every family shares=ln-share-all" "… identity, all tags share=ln-share-one"
         "EM, valence 2=valence" "… identity, valence 2=ln-valence" "… families, valence 2=ln-families-valence"
-        "VB-Dirichlet, valence 2, smoothed=smoothed" "Viterbi EM=viterbi-em" "lateen EM=lateen-em" "EM, unambiguity 0.75=unambiguity")
-    if [ -n "$gibbs" ]; then rows+=("Gibbs=$gibbs"); fi
+        "… identity, nouns share, verbs share, valence 2=ln-share-valence"
+        "VB-Dirichlet, valence 2, smoothed=smoothed" "VB-EM-logistic-normal, identity, valence 2, smoothed=ln-smoothed"
+        "Viterbi EM=viterbi-em" "lateen EM=lateen-em" "EM, unambiguity 0.75=unambiguity"
+        "EM, unambiguity from 1 to 0=annealed")
+    if [ -n "$gibbs" ]; then rows+=("EM, best of 10 random starts=$random" "Gibbs=$gibbs"); fi
     report "${rows[@]}" | table | tee "$OUT/table.txt"
     say "results: $(short "$OUT")"
 }

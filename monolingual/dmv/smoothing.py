@@ -7,7 +7,9 @@ A child of head h is drawn from h's own distribution or from one that forgets th
 with λ of its own for every head h, direction d and adjacency v. Which of the two it was is one more hidden
 choice, so that λ and `other` are multinomials like the rest, and whatever learns from expected counts learns
 them too. Their prior is `favour` pseudo-counts for λ_other, which otherwise has no reason to live: the
-likelihood is better without it.
+likelihood is better without it. Where priors are learnt from sentences with multinomials of their own
+(`smoothed_units`), λ begins at the mean of that prior instead; each sentence draws its own λ, and one `other`
+for all its heads.
 
 The fact a newcomer would get wrong: the chart sees the mixture alone. The count of an event is divided
 between its two sources in proportion to what each contributes.
@@ -19,19 +21,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.dmv.layout import Layout, num_parameters, parameter_families
+from monolingual.dmv.chart import expected_counts
+from monolingual.dmv.layout import Corpus, Layout, num_parameters, own_parameters, parameter_families
 from monolingual.dmv.model import parts
 from monolingual.learners import Expectations
 from monolingual.multinomials import Families, families_of_sizes, normalise
+from monolingual.units import Units, units_of_copies
 
 __all__ = [
     "Smoothed",
     "initial_mixture",
     "mixed",
+    "mixture_covariances",
     "mixture_families",
     "mixture_prior",
     "point",
     "smoothed_expectations",
+    "smoothed_units",
 ]
 
 
@@ -69,11 +75,30 @@ def mixture_families(layout: Layout) -> Families:
     return families_of_sizes([*sizes, *[tags] * (2 * valences), *[2] * (2 * valences * tags)])
 
 
-def initial_mixture(layout: Layout, probs: np.ndarray) -> np.ndarray:
-    """Parameters whose mixture is close to a model: half its own, half the average of all heads."""
+def initial_mixture(layout: Layout, probs: np.ndarray, favour: float = 0.0) -> np.ndarray:
+    """Parameters close to a model: its own, the average of all heads, λ in proportion to 1, 1 + favour."""
     _, _, child = parts(layout, probs)
     other = child.mean(axis=0)
-    return np.concatenate([probs, other.ravel(), np.full(4 * layout.child_valences * layout.num_tags, 0.5)])
+    share = np.tile(
+        np.array([1.0, 1.0 + favour]) / (2.0 + favour), 2 * layout.child_valences * layout.num_tags
+    )
+    return np.concatenate([probs, other.ravel(), share])
+
+
+def mixture_covariances(layout: Layout, flat: np.ndarray) -> np.ndarray:
+    """Covariances of the multinomials of a smoothed model: of all children alike, identity for λ.
+
+    Parameters
+    ----------
+    layout : Layout
+    flat : float64
+        Those of the model, all matrices row by row.
+    """
+    kinds = 2 * layout.child_valences
+    children = flat[-(layout.num_tags**2) :]
+    return np.concatenate(
+        [flat, np.tile(children, kinds), np.tile([1.0, 0.0, 0.0, 1.0], kinds * layout.num_tags)]
+    )
 
 
 def mixture_prior(layout: Layout, prior: float, favour: float) -> np.ndarray:
@@ -123,6 +148,50 @@ def smoothed_expectations(layout: Layout, expectations: Expectations) -> Expecta
         return found, total
 
     return counts_of
+
+
+def smoothed_units(layout: Layout, corpus: Corpus) -> Units:
+    """Sentences with parameters of their own, those of the mixture among them.
+
+    Copies of the model's multinomials come first, then λ of each child distribution, then `other`.
+    """
+    own, family, unit = own_parameters(layout, corpus)
+    tags, kinds = layout.num_tags, 2 * layout.child_valences
+    first_child, num_families = 1 + 4 * tags, 1 + (4 + kinds) * tags
+    is_child = family >= first_child
+    which = family[is_child] - first_child
+    # One `other` of each direction and adjacency for all heads of a sentence.
+    keys, mine = np.unique(unit[is_child] * kinds + which % kinds, return_inverse=True)
+    families = mixture_families(layout)
+    units = units_of_copies(
+        families,
+        np.concatenate([family, num_families + kinds + which, num_families + keys % kinds]),
+        np.concatenate([unit, unit[is_child], keys // kinds]),
+        corpus.multiplicity,
+        lambda weights: counts_of(weights),
+    )
+    size = int(units.start[len(family)])
+    choices = np.arange(tags)
+    own_at = (units.start[: len(family)][is_child][:, None] + choices).astype(np.int64)
+    share_at = units.start[len(family) : len(family) + len(which)]
+    other_at = units.start[len(family) + len(which) :][mine][:, None] + choices
+
+    def counts_of(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from_own = weights[share_at][:, None] * weights[own_at]
+        mixture = from_own + weights[share_at + 1][:, None] * weights[other_at]
+        base = weights[:size].copy()
+        base[own_at] = mixture
+        counts, totals = expected_counts(layout, own, base, multiply=False)
+        uses = counts[own_at]
+        from_own = uses * np.divide(from_own, mixture, out=np.zeros_like(mixture), where=mixture > 0.0)
+        from_other = uses - from_own
+        found = np.bincount(other_at.ravel(), from_other.ravel(), minlength=len(weights))
+        found[:size] = counts
+        found[own_at] = from_own
+        found[share_at], found[share_at + 1] = from_own.sum(axis=1), from_other.sum(axis=1)
+        return found, totals
+
+    return units
 
 
 def point(layout: Layout, values: np.ndarray) -> np.ndarray:

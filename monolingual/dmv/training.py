@@ -33,10 +33,12 @@ from monolingual.dmv.gibbs import gibbs_kernel
 from monolingual.dmv.layout import Corpus, Layout, num_parameters, own_parameters, parameter_families
 from monolingual.dmv.smoothing import (
     initial_mixture,
+    mixture_covariances,
     mixture_families,
     mixture_prior,
     point,
     smoothed_expectations,
+    smoothed_units,
 )
 from monolingual.experts import Experts
 from monolingual.learners import Expectations, Progress, em_kernel, vb_kernel
@@ -94,7 +96,7 @@ class Settings(NamedTuple):
     tolerance : float
         Stop when a round raises the objective by no more than this share of its size.
     smooth : float or None
-        Smooth child distributions, of em, em-map and vb-dirichlet, with so many pseudo-counts for doing so.
+        Smooth child distributions with so many pseudo-counts for doing so; see `smoothing`.
     """
 
     method: str
@@ -202,55 +204,69 @@ def learner(layout: Layout, corpus: Corpus, settings: Settings, *, e_step: str =
         raise SettingsError(f"--prior is {settings.prior}; it must be positive")
     if not 0.0 <= settings.unambiguity <= SHARPEST:
         raise SettingsError(f"--unambiguity is {settings.unambiguity}; it must be in [0, {SHARPEST}]")
+    if settings.smooth is not None:
+        return _smoothed_learner(layout, corpus, settings, e_step)
     if settings.method in ("em", "em-map", "vb-dirichlet"):
         expectations = dmv_expectations(layout, corpus, e_step=e_step, unambiguity=settings.unambiguity)
-        if settings.smooth is not None:
-            return _smoothed_learner(layout, expectations, settings)
-        if settings.method == "vb-dirichlet":
-            return Learner(
-                vb_kernel(families, expectations, prior), lambda state: normalise(families, state.values)
-            )
-        if settings.method == "em":
-            prior = np.ones(len(prior))
-        return Learner(em_kernel(families, expectations, prior), lambda state: state.values)
-    if settings.method == "vb-em-dirichlet":
-        return Learner(
-            dirichlet_em_kernel(dmv_units(layout, corpus), settings.prior),
-            lambda state: normalise(families, state.concentrations),
-        )
+        return _learner_of_counts(families, expectations, prior, settings.method)
     if settings.method == "gibbs":
         burn_in = settings.rounds // 2
         kernel = gibbs_kernel(layout, corpus, prior, burn_in=burn_in)
         return Learner(
             kernel, lambda state: state.sums / (state.done - burn_in) if state.done > burn_in else state.probs
         )
-    if settings.method != "vb-em-logistic-normal":
-        raise SettingsError(f"--method is {settings.method!r}; choose from {', '.join(METHODS)}")
-    assert settings.covariance is not None
+    if settings.method in ("vb-em-dirichlet", "vb-em-logistic-normal"):
+        is_whole = settings.level == "corpus" and settings.method == "vb-em-logistic-normal"
+        units = _corpus_unit(layout, corpus) if is_whole else dmv_units(layout, corpus)
+        return _learner_of_units(units, settings, settings.covariance)
+    raise SettingsError(f"--method is {settings.method!r}; choose from {', '.join(METHODS)}")
+
+
+def _learner_of_counts(families, expectations: Expectations, prior: np.ndarray, method: str) -> Learner:
+    """A learner of multinomials that all sentences share."""
+    if method == "vb-dirichlet":
+        kernel = vb_kernel(families, expectations, prior)
+        return Learner(kernel, lambda state: normalise(families, state.values))
+    kernel = em_kernel(families, expectations, np.ones_like(prior) if method == "em" else prior)
+    return Learner(kernel, lambda state: state.values)
+
+
+def _learner_of_units(units: Units, settings: Settings, covariance: np.ndarray | None) -> Learner:
+    """A learner of priors from sentences with multinomials of their own."""
+    families = units.families
+    if settings.method == "vb-em-dirichlet":
+        kernel = dirichlet_em_kernel(units, settings.prior)
+        return Learner(kernel, lambda state: normalise(families, state.concentrations))
+    assert covariance is not None
     if settings.level == "corpus":
-        kernel = logistic_normal_kernel(_corpus_unit(layout, corpus), settings.covariance, learn_prior=False)
+        kernel = logistic_normal_kernel(units, covariance, learn_prior=False)
         return Learner(kernel, lambda state: point_estimate(families, state.means))
     experts = settings.experts
-    kernel = logistic_normal_kernel(
-        dmv_units(layout, corpus), settings.covariance, experts=experts, unused=settings.unused
-    )
+    kernel = logistic_normal_kernel(units, covariance, experts=experts, unused=settings.unused)
     return Learner(kernel, lambda state: point_estimate(families, state.mean, experts))
 
 
-def _smoothed_learner(layout: Layout, expectations: Expectations, settings: Settings) -> Learner:
+def _smoothed_learner(layout: Layout, corpus: Corpus, settings: Settings, e_step: str) -> Learner:
     """The learner of a model whose children are smoothed; see `smoothing`."""
     favour = settings.smooth
     if favour is None or not (np.isfinite(favour) and favour >= 0.0):
         raise SettingsError(f"--smooth is {favour}; it must not be negative")
-    families = mixture_families(layout)
-    prior = mixture_prior(layout, 1.0 if settings.method == "em" else settings.prior, favour)
-    make = vb_kernel if settings.method == "vb-dirichlet" else em_kernel
-    kernel = make(families, smoothed_expectations(layout, expectations), prior)
+    if settings.method in ("em", "em-map", "vb-dirichlet"):
+        expectations = dmv_expectations(layout, corpus, e_step=e_step, unambiguity=settings.unambiguity)
+        families = mixture_families(layout)
+        prior = mixture_prior(layout, 1.0 if settings.method == "em" else settings.prior, favour)
+        # Pseudo-counts of em are those of λ alone, which em-map takes as given.
+        method = "em-map" if settings.method == "em" else settings.method
+        found = _learner_of_counts(families, smoothed_expectations(layout, expectations), prior, method)
+        favour = 0.0
+    else:
+        flat = None if settings.covariance is None else mixture_covariances(layout, settings.covariance)
+        found = _learner_of_units(smoothed_units(layout, corpus), settings, flat)
 
     def init(rng: np.random.Generator, probs: np.ndarray) -> Any:
-        return kernel.init(rng, initial_mixture(layout, probs))
+        return found.kernel.init(rng, initial_mixture(layout, probs, favour))
 
-    return Learner(kernel._replace(init=init), lambda state: point(layout, state.values))
+    return Learner(found.kernel._replace(init=init), lambda state: point(layout, found.point(state)))
 
 
 def train(

@@ -71,8 +71,7 @@ def add_parser(subparsers) -> None:
         "--smooth",
         metavar="N",
         type=float,
-        help="smooth children by those of all heads, with N pseudo-counts for doing so (em, em-map, "
-        "vb-dirichlet)",
+        help="smooth children by those of all heads, with N pseudo-counts for doing so (not with gibbs)",
     )
     group = parser.add_argument_group("vb-em-logistic-normal")
     group.add_argument(
@@ -188,8 +187,10 @@ def check(options: argparse.Namespace) -> list[float]:
     is_sharp = options.e_step != "soft" or options.unambiguity or options.anneal
     if is_sharp and options.method not in ("em", "em-map"):
         raise SettingsError("--e-step, --unambiguity and --anneal are for --method em and em-map")
-    if options.smooth is not None and options.method not in ("em", "em-map", "vb-dirichlet"):
-        raise SettingsError("--smooth is for --method em, em-map and vb-dirichlet")
+    if options.smooth is not None and options.method == "gibbs":
+        raise SettingsError("--smooth is not for --method gibbs")
+    if options.smooth is not None and (options.share or options.covariances or options.level == "corpus"):
+        raise SettingsError("--smooth goes without --share, --covariances and --level corpus")
     if options.e_step != "soft" and (options.unambiguity or options.anneal):
         raise SettingsError("--unambiguity and --anneal are for --e-step soft")
     text = options.prior or PRIORS.get(options.method, "1")

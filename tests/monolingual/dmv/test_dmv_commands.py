@@ -58,6 +58,8 @@ def test_every_method_learns_parses_and_is_evaluated(method, place, capsys):
         ["--unambiguity", "0.5"],
         ["--valence", "2"],
         ["--valence", "2", "--smooth", "5", "--method", "vb-dirichlet"],
+        ["--valence", "2", "--smooth", "5", "--method", "vb-em-logistic-normal", "--covariance", "families"],
+        ["--valence", "2", "--smooth", "5", "--method", "vb-em-dirichlet"],
         ["--init", "uniform"],
         ["--init", "random", "--restarts", "3", "--heldout", "dev.txt"],
         ["--method", "vb-dirichlet", "--prior", "0.01,0.5", "--heldout", "dev.txt"],
@@ -189,7 +191,10 @@ def test_covariances_are_printed_and_drawn(place, capsys):
         ),
         (["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "2,3"], "needs --heldout"),
         (["train", "train.txt", "--output", "m", "--method", "gibbs", "--prior", "0"], "it must be positive"),
-        (["train", "train.txt", "--output", "m", "--method", "gibbs", "--smooth", "1"], "--smooth is for"),
+        (
+            ["train", "train.txt", "--output", "m", "--method", "gibbs", "--smooth", "1"],
+            "--smooth is not for",
+        ),
         (["train", "train.txt", "--output", "m", "--share", "noun"], "--share needs --method vb-em-log"),
         (
             ["train", "train.txt", "--output", "m", "--method", "vb-em-logistic-normal", "--share", "frob"],

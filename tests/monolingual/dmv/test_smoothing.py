@@ -15,9 +15,12 @@ from monolingual.dmv.smoothing import (
     mixture_families,
     mixture_prior,
     smoothed_expectations,
+    smoothed_units,
 )
 from monolingual.dmv.training import Settings, dmv_expectations, learner
+from monolingual.logistic_normal import identity_covariances
 from monolingual.multinomials import normalise, sum_per_family
+from monolingual.units import choices_of_copies
 from scfg_sampler.errors import SettingsError
 
 ROWS = [[0, 1, 2], [1, 1], [2], [0, 2, 1, 0]]
@@ -44,11 +47,40 @@ def test_mixture_of_distributions_is_one(rng):
     assert (prior == 3.5).sum() == 4 * 2 * 2
 
 
-@pytest.mark.parametrize("method", ["em", "em-map", "vb-dirichlet"])
+@pytest.mark.parametrize("valences", [1, 2])
+def test_sentences_with_mixtures_of_their_own_add_up(valences, rng):
+    """Under the same weights for all sentences, to the counts of the model they share."""
+    layout = Layout(3, valences)
+    corpus = build_corpus(layout, [*ROWS, ROWS[0]])
+    units = smoothed_units(layout, corpus)
+    weights = rng.gamma(2.0, size=int(units.families.start[-1]))
+    choices = choices_of_copies(units)
+    counts, totals = units.expectations(weights[choices])
+    times = np.repeat(units.multiplicity[units.unit], np.diff(units.start))
+    expected, total = smoothed_expectations(layout, dmv_expectations(layout, corpus))(weights)
+    assert_allclose(np.bincount(choices, times * counts, minlength=len(weights)), expected, atol=1e-10)
+    assert_allclose(totals @ corpus.multiplicity, total)
+    # Sentences do not share: the derivatives by the weights of one are its own counts.
+    own = rng.gamma(2.0, size=len(choices))
+    some = rng.choice(len(own), size=40, replace=False)
+
+    def value(logs):
+        moved = own.copy()
+        moved[some] = np.exp(logs)
+        return units.expectations(moved)[1].sum()
+
+    numeric = approx_fprime(np.log(own[some]), value, 1e-6)
+    assert_allclose(units.expectations(own)[0][some], numeric, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "method", ["em", "em-map", "vb-dirichlet", "vb-em-dirichlet", "vb-em-logistic-normal"]
+)
 def test_learning_rises(method):
     layout = Layout(3, 2)
     corpus = build_corpus(layout, ROWS)
-    kernel, point = learner(layout, corpus, Settings(method, prior=1.2, smooth=2.0))
+    flat = identity_covariances(parameter_families(layout))
+    kernel, point = learner(layout, corpus, Settings(method, prior=1.2, smooth=2.0, covariance=flat))
     probs = harmonic(layout, corpus)
     assert_allclose(sum_per_family(mixture_families(layout), initial_mixture(layout, probs)), 1.0)
     state = kernel.init(None, probs)
