@@ -39,7 +39,7 @@ from decoder.lm_table import (
     read_lm_file,
 )
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import borrowing, kernel
 
 __all__ = [
     "LanguageModel",
@@ -52,6 +52,7 @@ __all__ = [
     "build_lm",
     "finish_sentence",
     "load_lm",
+    "num_open_words",
     "score_sentences",
     "score_text",
     "state_width",
@@ -113,29 +114,29 @@ def state_width(order: int) -> int:
     return 1 + 4 * (order - 1)
 
 
-@compiled
+@borrowing
 def begin(lm: LanguageModel, state: np.ndarray) -> None:
     """Make the state that of no words at all. state : int32 (state_width(order),), overwritten."""
-    state[:] = 0
+    for i in range(len(state)):
+        state[i] = 0
 
 
-@compiled
+@borrowing
 def begin_sentence(lm: LanguageModel, state: np.ndarray) -> None:
     """Make the state that of a sentence's beginning, after `<s>`, which is not scored."""
-    state[:] = 0
+    for i in range(len(state)):
+        state[i] = 0
     num_right = 0
     if lm.order > 1 and lm.values[4 * BEGIN + 3] != NO_CONTEXT:
-        floats = state.view(np.float32)
         state[1 + 2 * (lm.order - 1)] = BEGIN
-        floats[1 + 3 * (lm.order - 1)] = lm.values[4 * BEGIN + 3]
+        state[1 + 3 * (lm.order - 1)] = _bits(lm.values[4 * BEGIN + 3])
         num_right = 1
     state[0] = _header(0, num_right, 1)
 
 
-@compiled
+@borrowing
 def add_word(lm: LanguageModel, state: np.ndarray, word: int) -> float:
     """Log probability of a word after the words of the state, which it joins."""
-    floats = state.view(np.float32)
     room = lm.order - 1
     right_words, right_backoffs = 1 + 2 * room, 1 + 3 * room
     num_left, num_right, is_closed = _unpacked(state[0])
@@ -152,18 +153,18 @@ def add_word(lm: LanguageModel, state: np.ndarray, word: int) -> float:
         entry = find(lm, key)
         if entry < 0:
             break
-        floats[right_backoffs + matched - 1] = backoff
+        state[right_backoffs + matched - 1] = _bits(backoff)
         log_prob, backoff = lm.values[4 * entry + 2], lm.values[4 * entry + 3]
         extends = lm.keys[2 * entry] >= EXTENDS_LEFT
         matched += 1
     score = np.float64(log_prob)  # In compiled code float() would stay single.
     for j in range(matched - 1, num_right):
-        score += np.float64(floats[right_backoffs + j])
+        score += np.float64(_number(state[right_backoffs + j]))
 
     new_right = min(matched, room)
     if matched <= room:
-        floats[right_backoffs + matched - 1] = backoff
-    while new_right > 0 and floats[right_backoffs + new_right - 1] == NO_CONTEXT:
+        state[right_backoffs + matched - 1] = _bits(backoff)
+    while new_right > 0 and _number(state[right_backoffs + new_right - 1]) == NO_CONTEXT:
         new_right -= 1
     for j in range(new_right - 1, 0, -1):
         state[right_words + j] = state[right_words + j - 1]
@@ -174,7 +175,7 @@ def add_word(lm: LanguageModel, state: np.ndarray, word: int) -> float:
     if not is_closed:
         if matched == num_left + 1 and extends:
             state[1 + num_left] = word
-            floats[1 + room + num_left] = log_prob
+            state[1 + room + num_left] = _bits(log_prob)
             num_left += 1
             is_closed = num_left == room or new_right < num_left
         else:
@@ -183,19 +184,19 @@ def add_word(lm: LanguageModel, state: np.ndarray, word: int) -> float:
     return score
 
 
-@compiled
+@borrowing
 def add_state(lm: LanguageModel, state: np.ndarray, other: np.ndarray) -> float:
     """What the log probability of the words of `other` changes by when those of `state` precede them.
 
     `state` becomes that of all the words; `other` is only read, and must be another array.
     """
-    floats, other_floats = state.view(np.float32), other.view(np.float32)
     room = lm.order - 1
     right_words, right_backoffs = 1 + 2 * room, 1 + 3 * room
     num_left, num_right, is_closed = _unpacked(state[0])
     other_left, other_right, other_closed = _unpacked(other[0])
     if num_left == 0 and not is_closed:
-        state[:] = other
+        for i in range(len(state)):
+            state[i] = other[i]
         return 0.0
 
     # `usable` words on the right of the state may still be part of an n-gram with the next word; their
@@ -209,7 +210,7 @@ def add_state(lm: LanguageModel, state: np.ndarray, other: np.ndarray) -> float:
         key = 0
         for j in range(i, -1, -1):
             key = extended(key, other[1 + j])
-        known = other_floats[1 + room + i]
+        known = _number(other[1 + room + i])
         log_prob = known
         extends = True
         matched = 0
@@ -222,34 +223,34 @@ def add_state(lm: LanguageModel, state: np.ndarray, other: np.ndarray) -> float:
             extends = lm.keys[2 * entry] >= EXTENDS_LEFT
             # Read before it is overwritten only by longer matches, which do not charge it.
             if matched + i + 2 <= room:
-                floats[right_backoffs + matched] = lm.values[4 * entry + 3]
+                state[right_backoffs + matched] = _bits(lm.values[4 * entry + 3])
             matched += 1
         score += np.float64(log_prob) - np.float64(known)
         for j in range(matched, usable):
-            score += np.float64(floats[right_backoffs + j])
+            score += np.float64(_number(state[right_backoffs + j]))
         if not is_closed:
             if matched == start_left and extends:
                 state[1 + num_left] = other[1 + i]
-                floats[1 + room + num_left] = log_prob
+                state[1 + room + num_left] = _bits(log_prob)
                 num_left += 1
                 is_closed = num_left == room
             else:
                 is_closed = 1
         usable = min(matched, room - i - 1)
-        while usable > 0 and floats[right_backoffs + usable - 1] == NO_CONTEXT:
+        while usable > 0 and _number(state[right_backoffs + usable - 1]) == NO_CONTEXT:
             usable -= 1
         if usable < start_left:
             is_closed = 1
 
     if other_closed:
         for j in range(usable):
-            score += np.float64(floats[right_backoffs + j])
+            score += np.float64(_number(state[right_backoffs + j]))
         is_closed = 1
         usable = 0
     # The right side: that of `other`, and behind it the words that still matter if it is open.
     for j in range(usable - 1, -1, -1):
         state[right_words + other_right + j] = state[right_words + j]
-        floats[right_backoffs + other_right + j] = floats[right_backoffs + j]
+        state[right_backoffs + other_right + j] = _bits(_number(state[right_backoffs + j]))
     for j in range(other_right):
         state[right_words + j] = other[right_words + j]
         state[right_backoffs + j] = other[right_backoffs + j]
@@ -259,23 +260,41 @@ def add_state(lm: LanguageModel, state: np.ndarray, other: np.ndarray) -> float:
     return score
 
 
-@compiled
+@borrowing
+def num_open_words(state: np.ndarray) -> int:
+    """How many first words of a stretch await what comes before them: `add_state` scores so many again."""
+    return state[0] & 15
+
+
+@borrowing
 def finish_sentence(lm: LanguageModel, state: np.ndarray) -> float:
     """Log probability of `</s>` after the words of the state."""
     return add_word(lm, state, END)
 
 
-@compiled
+@borrowing
+def _number(bits: int) -> np.float32:
+    """The number in a place of a state."""
+    return np.int32(bits).view(np.float32)
+
+
+@borrowing
+def _bits(number: float) -> np.int32:
+    """What a place of a state holds for a number."""
+    return np.float32(number).view(np.int32)
+
+
+@borrowing
 def _header(num_left: int, num_right: int, is_closed: int) -> int:
     return num_left | num_right << 4 | is_closed << 8
 
 
-@compiled
+@borrowing
 def _unpacked(header: int) -> tuple[int, int, int]:
     return header & 15, header >> 4 & 15, header >> 8
 
 
-@compiled
+@borrowing
 def _clear(state: np.ndarray, room: int, start: int, stop: int) -> None:
     """Zero the right words and back-offs from `start` to `stop`."""
     for j in range(start, stop):

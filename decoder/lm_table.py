@@ -22,7 +22,7 @@ import numpy as np
 
 from decoder.arpa import ArpaModel
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import borrowing, compiled, kernel
 from scfg_sampler.errors import ArpaError
 
 __all__ = [
@@ -65,7 +65,7 @@ class LanguageModel(NamedTuple):
     values: np.ndarray
 
 
-@compiled
+@borrowing
 def extended(key: int, word: int) -> int:
     """Key of an n-gram with one more word on its left; the empty n-gram has key 0.
 
@@ -82,7 +82,7 @@ def extended(key: int, word: int) -> int:
     return (high ^ high >> 15) << 31 | (low ^ low >> 13)
 
 
-@compiled
+@borrowing
 def find(lm: LanguageModel, key: int) -> int:
     """The entry of an n-gram of two words or more, −1 if the model does not have it."""
     slot = (key >> 31) * lm.num_slots >> 31

@@ -103,7 +103,7 @@ class Decoder:
     weights : a number for every one of `feature_names(grammar)`
     beam : how many points a cell may pop; 0 for exact search, which is exponential
     max_targets : how many targets of a source side are tried; 0 for all
-    widen : if above 0, a span of n words may pop beam · n / widen points
+    widen : a span of n words may pop beam · n / widen points; 0 for `beam`, whatever the span
     weights_path : for error messages
 
     Raises
@@ -123,7 +123,7 @@ class Decoder:
         *,
         beam: int = 200,
         max_targets: int = 20,
-        widen: int = 0,
+        widen: float = 1.5,
         weights_path: PathLike | None = None,
     ):
         for name, value in (("--beam", beam), ("--max-targets", max_targets), ("--widen", widen)):
@@ -140,7 +140,7 @@ class Decoder:
 
     def _rank(self) -> None:
         *rule_weights, lm_weight, glue_weight, copy_weight = self.weights.tolist()
-        self._settings = SearchSettings(self.beam, lm_weight, glue_weight, copy_weight, self.widen)
+        self._settings = SearchSettings(self.beam, lm_weight, glue_weight, copy_weight, float(self.widen))
         self._rules = rank_rules(
             self.grammar, np.array(rule_weights), self.lm, self._lm_ids, lm_weight, self.max_targets
         )

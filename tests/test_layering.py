@@ -60,7 +60,7 @@ decoder:
     lm_estimation lm_table
     lm
     grammar_trie
-    chart
+    chart workspace
     cube
     forest
     kbest mbr mira

@@ -45,15 +45,19 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         "--lm", required=True, metavar="LM.arpa", help="an ARPA file, may be gzipped, or one of compile-lm"
     )
     parser.add_argument(
-        "--beam", type=int, default=200, metavar="N", help="derivations a span may try; 0 for exact search"
+        "--beam",
+        type=int,
+        default=200,
+        metavar="N",
+        help="derivations a span of K words may try; 0 for exact search (default: 200)",
     )
     parser.add_argument(
         "--widen",
-        type=int,
-        default=0,
+        type=float,
+        default=1.5,
         metavar="K",
         help="let a span of n words try n/K times as many derivations as --beam says, as long spans lose "
-        "most; 4 is a good value (default: all spans alike)",
+        "most; 0 for all spans alike (default: 1.5)",
     )
     parser.add_argument(
         "--max-targets", type=int, default=20, metavar="N", help="targets tried for a source side; 0 for all"

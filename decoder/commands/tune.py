@@ -104,9 +104,8 @@ def run(args: argparse.Namespace) -> None:
         "beam": args.beam,
         "max-targets": args.max_targets,
         "max-span": args.max_span,
+        "widen": args.widen,
     }
-    if args.widen:
-        identity["widen"] = args.widen
     state = Path(f"{args.output}.state")
     if args.restart and state.is_dir():
         shutil.rmtree(state)

@@ -99,9 +99,21 @@ def test_wide_spans_may_try_more_and_short_ones_less():
     spans = (chart.end - chart.begin)[: chart.num_x_cells]
     np.testing.assert_array_equal(tried[: chart.num_x_cells][spans > 1], 2 * spans[spans > 1])
     assert (tried[: chart.num_x_cells][spans == 1] == 2).all()
-    assert (tried[chart.num_x_cells : -1] <= 8).all()
+    sentences = slice(chart.num_x_cells, -1)
+    assert (tried[sentences] <= 2 * chart.end[sentences]).all()
+    assert (tried[sentences][4:] == 2 * chart.end[sentences][4:]).all()
     exact = Decoder(*arguments, beam=0, widen=4).translate(["u"] * 5)
     assert exact.score == Decoder(*arguments, beam=0).translate(["u"] * 5).score
+
+
+def test_queries_are_the_words_scored_in_the_search():
+    model = random_model(1, 1)
+    weights = {"First": 1.0, "Second": 1.0, "LanguageModel": 1.0, "Glue": 0.0, "PassThrough": -1.0}
+    grammar = small.grammar_of([("u", "a b", [0, 0])], 9)
+    decoder = Decoder(grammar, build_lm(model), LmVocabulary(model.words), weights)
+    # The words of a rule without gaps were scored when rules were ranked; copied words and </s> are now.
+    assert decoder.search(["u", "u"]).forest.num_queries == 1
+    assert decoder.search(["u", "v", "v"]).forest.num_queries == 3
 
 
 def test_cells_larger_than_the_first_arrays_lose_nothing():
