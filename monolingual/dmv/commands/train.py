@@ -45,7 +45,11 @@ def add_parser(subparsers) -> None:
         "--init", metavar="HOW", default="harmonic", help="harmonic, uniform, random, or a model"
     )
     parser.add_argument(
-        "--restarts", metavar="N", type=int, default=1, help="random starts; the best is kept"
+        "--restarts",
+        metavar="N",
+        type=int,
+        default=1,
+        help="random starts; the one with the best likelihood is kept",
     )
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
     parser.add_argument(
@@ -112,7 +116,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.dmv.layout import Layout, build_corpus
     from monolingual.dmv.model import DmvModel, smoothed, write_model
     from monolingual.dmv.parsing import heldout_of, number_tags
-    from monolingual.dmv.training import train
+    from monolingual.dmv.training import heldout_likelihood, train
     from scfg_sampler.errors import InputError
 
     priors = check(options)
@@ -145,11 +149,15 @@ def run(options: argparse.Namespace) -> None:
                     watch=lambda done, progress, score: advance(1, f"{progress.log_joint:.1f}"),
                 )
                 advance(options.rounds - len(outcome.trace), "")
-                score = outcome.heldout[outcome.best] if heldout else outcome.trace[-1]
+                score = (
+                    outcome.heldout[outcome.best]
+                    if heldout
+                    else heldout_likelihood(layout, corpus, outcome.probs)
+                )
                 if options.restarts * len(priors) > 1:
                     which = f"start {restart + 1}, " if options.restarts > 1 else ""
                     which += f"prior {prior:g}, " if len(priors) > 1 else ""
-                    console.say(f"{which}{'held-out log likelihood' if heldout else 'objective'} {score:.3f}")
+                    console.say(f"{which}{'held-out ' if heldout else ''}log likelihood {score:.3f}")
                 if best is None or score > best[0]:
                     best = score, outcome, prior
     assert best is not None
@@ -160,7 +168,8 @@ def run(options: argparse.Namespace) -> None:
     if options.covariances:
         write_covariances(options.covariances, model, outcome.state)
     console.say(f"{len(sentences)} sentences, {len(tags)} tags, {outcome.best} rounds")
-    console.say(f"objective {outcome.trace[-1]:.3f}" + (f", held out {score:.3f}" if heldout else ""))
+    of_whom = "held out" if heldout else "log likelihood"
+    console.say(f"objective {outcome.trace[-1]:.3f}, {of_whom} {score:.3f}")
 
 
 def check(options: argparse.Namespace) -> list[float]:
