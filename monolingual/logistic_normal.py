@@ -31,7 +31,7 @@ import numpy as np
 from monolingual.experts import Experts, arguments_of, expert_means, links_of
 from monolingual.learners import Progress
 from monolingual.multinomials import Families, normalise, sum_per_family
-from monolingual.normal_copies import gradients, improve
+from monolingual.normal_copies import Prior, gradients, improve
 from monolingual.normal_priors import (
     copies_of,
     covariances,
@@ -160,7 +160,8 @@ def logistic_normal_kernel(
     ) -> np.ndarray:
         """Better normals, in place; KL of each copy, without log |Σ|, before."""
         divergences = np.zeros(len(copies.family))
-        prior = families.start, squares, state.mean, state.precision, diagonals(families, state.precision)
+        diagonal = diagonals(families, state.precision)
+        prior = Prior(families.start, squares, state.mean, state.precision, diagonal)
         normals = state.means, state.variances, state.weights
         how = is_first, iterations, divergences
         if links is None:

@@ -14,20 +14,63 @@ of plain Python in the last digits. Nothing is decided by these.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.jit import kernel, reordering
+from scfg_sampler.core.jit import inlined, kernel, reordering
 
 __all__ = [
+    "Prior",
     "exponentials",
     "gradients",
     "improve",
     "multiply",
     "normalise_shares",
+    "prior_of",
+    "room_for",
     "shares_from_weights",
     "shares_of",
 ]
+
+
+class Prior(NamedTuple):
+    """The normals that copies are drawn from.
+
+    Attributes
+    ----------
+    start, square : int64, shape (F + 1,)
+        Where the values, and the matrices, of each begin.
+    mean : float64, shape (R,)
+        μ.
+    precision : float64, shape (Σ N²,)
+        Λ, row by row.
+    diagonal : float64, shape (R,)
+        That of Λ.
+    """
+
+    start: np.ndarray
+    square: np.ndarray
+    mean: np.ndarray
+    precision: np.ndarray
+    diagonal: np.ndarray
+
+
+@inlined
+def prior_of(prior, k):
+    """Views of μ, Λ and its diagonal of one normal."""
+    a, b = prior.start[k], prior.start[k + 1]
+    matrix = prior.precision[prior.square[k] : prior.square[k + 1]].reshape(b - a, b - a)
+    return prior.mean[a:b], matrix, prior.diagonal[a:b]
+
+
+@inlined
+def room_for(prior):
+    """Room for the work on one copy: eight times as many values as the largest has."""
+    largest = 0
+    for k in range(len(prior.start) - 1):
+        largest = max(largest, prior.start[k + 1] - prior.start[k])
+    return np.zeros((8, largest))
 
 
 @kernel
@@ -133,23 +176,14 @@ def shares_from_weights(means, variances, weights, shares):
 def improve(family, start, prior, counts, means, variances, weights, is_first, iterations, divergences):
     """Better normals, in place; `divergences` are the KL of each copy, without log |Σ|, before.
 
-    `prior` has where multinomials and where their matrices begin, μ, Λ, and its diagonal. `is_first` says
-    that the weights are not yet e^m / ζ.
+    `is_first` says that the weights are not yet e^m / ζ.
     """
-    family_start, squares, prior_mean, prior_precision, prior_diagonal = prior
-    largest = 0
-    for k in range(len(family_start) - 1):
-        largest = max(largest, family_start[k + 1] - family_start[k])
-    room = np.zeros((7, largest))
+    room = room_for(prior)
     for copy in range(len(family)):
-        k = family[copy]
-        size = family_start[k + 1] - family_start[k]
-        mean = prior_mean[family_start[k] : family_start[k + 1]]
-        precision = prior_precision[squares[k] : squares[k + 1]].reshape(size, size)
-        diagonal = prior_diagonal[family_start[k] : family_start[k + 1]]
+        mean, precision, diagonal = prior_of(prior, family[copy])
         a, b = start[copy], start[copy + 1]
         f, m, s, w = counts[a:b], means[a:b], variances[a:b], weights[a:b]
-        if size == 2:
+        if b - a == 2:
             divergences[copy] = _improve_pair(mean, precision, f, m, s, w, is_first, iterations)
         else:
             divergences[copy] = _improve_copy(

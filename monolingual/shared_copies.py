@@ -25,6 +25,8 @@ from monolingual.normal_copies import (
     exponentials,
     multiply,
     normalise_shares,
+    prior_of,
+    room_for,
     shares_from_weights,
     shares_of,
 )
@@ -64,19 +66,11 @@ def improve_experts(
 
     `family` says which expert each expert copy is of; otherwise as `normal_copies.improve`.
     """
-    family_start, squares, prior_mean, prior_precision, prior_diagonal = prior
-    largest = 0
-    for k in range(len(family_start) - 1):
-        largest = max(largest, family_start[k + 1] - family_start[k])
-    room = np.zeros((8, largest))
+    room = room_for(prior)
     shares, totals = np.zeros(len(weights)), np.zeros(len(links.start) - 1)
     _all_shares(links, counts, means, variances, weights, is_first, room, shares, totals)
     for c in range(len(family)):
-        k = family[c]
-        size = family_start[k + 1] - family_start[k]
-        mean = prior_mean[family_start[k] : family_start[k + 1]]
-        precision = prior_precision[squares[k] : squares[k + 1]].reshape(size, size)
-        diagonal = prior_diagonal[family_start[k] : family_start[k + 1]]
+        mean, precision, diagonal = prior_of(prior, family[c])
         m = means[links.expert_start[c] : links.expert_start[c + 1]]
         s = variances[links.expert_start[c] : links.expert_start[c + 1]]
         divergences[c] = _prepare(links, c, mean, precision, counts, m, s, room)
@@ -97,24 +91,17 @@ def improve_experts(
 @kernel
 def expert_gradients(links, family, prior, counts, means, variances, by_mean, by_variance):
     """The derivatives of the bound by all m and s, as the E-step computes them."""
-    family_start, squares, prior_mean, prior_precision, _ = prior
-    largest = 0
-    for k in range(len(family_start) - 1):
-        largest = max(largest, family_start[k + 1] - family_start[k])
-    room = np.zeros((8, largest))
+    room = room_for(prior)
     shares, totals = np.zeros(len(counts)), np.zeros(len(links.start) - 1)
     _all_shares(links, counts, means, variances, shares, True, room, shares, totals)
     for c in range(len(family)):
-        k = family[c]
-        size = family_start[k + 1] - family_start[k]
-        mean = prior_mean[family_start[k] : family_start[k + 1]]
-        precision = prior_precision[squares[k] : squares[k + 1]].reshape(size, size)
+        mean, precision, diagonal = prior_of(prior, family[c])
         a, b = links.expert_start[c], links.expert_start[c + 1]
         _prepare(links, c, mean, precision, counts, means[a:b], variances[a:b], room)
         _gradient(links, c, totals, shares, room)
-        for i in range(size):
+        for i in range(b - a):
             by_mean[a + i] = room[2, i]
-            by_variance[a + i] = 0.5 * (1.0 / variances[a + i] - precision[i, i] - room[3, i])
+            by_variance[a + i] = 0.5 * (1.0 / variances[a + i] - diagonal[i] - room[3, i])
 
 
 @reordering

@@ -17,6 +17,7 @@ from monolingual.logistic_normal import (
     point_estimate,
 )
 from monolingual.multinomials import families_of_sizes
+from monolingual.normal_copies import Prior
 from monolingual.normal_priors import diagonals, inverses, square_starts
 from monolingual.shared_copies import expert_gradients
 from monolingual.units import independent_units
@@ -110,7 +111,7 @@ def test_gradients_agree_with_finite_differences(rng):
     means = rng.normal(size=int(copies.start[-1]))
     variances = rng.gamma(3.0, 0.3, size=len(means))
     by_mean, by_variance = np.zeros(len(means)), np.zeros(len(means))
-    prior = families.start, square_starts(families), mean, precision, diagonals(families, precision)
+    prior = Prior(families.start, square_starts(families), mean, precision, diagonals(families, precision))
     expert_gradients(links, copies.family, prior, counts, means, variances, by_mean, by_variance)
 
     def bound(means, variances):
