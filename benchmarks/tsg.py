@@ -15,10 +15,11 @@ import time
 
 import numpy as np
 
+from monolingual.tsg.corpus import Sources, gather
 from monolingual.tsg.fragments import count_fragments, production_fragments
 from monolingual.tsg.grammar import flatten, fragment_weights
 from monolingual.tsg.parser import Parser
-from monolingual.tsg.preparation import Preparation, prepare_trees
+from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.sampler import TsgLearner, TsgState
 from monolingual.tsg.settings import TsgSettings
 from monolingual.tsg.treebank import Treebank, build_treebank
@@ -37,7 +38,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     rng = np.random.default_rng(args.seed)
-    trees, _ = prepare_trees(args.trees, Preparation())
+    (trees, _, _), _ = gather(Sources(args.trees), Preparation())
     treebank = build_treebank(trees)
     print(f"{len(trees)} trees, {len(treebank.label)} nodes, {len(treebank.productions.lhs)} productions")
     fixed = {"concentration": 100.0, "stop": 0.5}

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.tsg.treebank import Treebank
+from monolingual.tsg.treebank import Treebank, largest_trees
 from scfg_sampler.core import fragment_tree
 from scfg_sampler.core.fragment import (
     COUNTS,
@@ -53,6 +53,8 @@ class TreeForest(NamedTuple):
     edge_start: np.ndarray
     production: np.ndarray
     tail_start: np.ndarray
+    largest: np.ndarray
+    """int64 (S,): nodes of the largest tree of each sentence."""
     hashes: np.ndarray
     """uint64 (P,): the value of each production."""
     log_production: np.ndarray
@@ -86,6 +88,7 @@ def new_tree_forest(treebank: Treebank, log_production: np.ndarray) -> TreeFores
         edge_start=treebank.edge_start,
         production=treebank.production,
         tail_start=treebank.tail_start,
+        largest=largest_trees(treebank),
         hashes=word_hashes(len(treebank.productions.lhs), 0),
         log_production=log_production,
         log_expand=np.full(num_labels, np.log(0.5)),
@@ -104,7 +107,7 @@ def new_tree_workspace(treebank: Treebank) -> Workspace:
     degree = int(np.diff(treebank.edge_start).max(initial=1))
     room = max(num_nodes, degree)
     # All options at a node, or a sentence's old and new derivation side by side.
-    num_rules = (max(degree, 2) + 1) * (num_nodes + 1)
+    num_rules = (max(degree, 2) + 1) * (int(largest_trees(treebank).max(initial=1)) + 1)
     work = new_workspace(room, 1, num_rules)
     return work._replace(tails=treebank.tails)
 

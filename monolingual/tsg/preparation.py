@@ -6,14 +6,15 @@ with the grammar, and everything that is parsed later goes through it.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
-from monolingual.tsg.transforms import binarise, clean, count_words, replace_rare, unbinarise
-from monolingual.tsg.trees import Tree, leaves, read_trees, with_leaves
+from monolingual.tsg.transforms import binarise, clean, replace_rare, unbinarise
+from monolingual.tsg.trees import Tree, read_trees, with_leaves
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.errors import SettingsError, TreeError
+from scfg_sampler.errors import SettingsError
 
-__all__ = ["Preparation", "prepare_trees", "restore_tree"]
+__all__ = ["Preparation", "check_preparation", "prepared_tree", "read_prepared", "restore_tree", "with_known"]
 
 
 class Preparation(NamedTuple):
@@ -44,38 +45,41 @@ class Preparation(NamedTuple):
         return sentence if self.unknown == "none" else replace_rare(sentence, self.known)
 
 
-def prepare_trees(path: PathLike, preparation: Preparation) -> tuple[list[Tree], Preparation]:
-    """The trees of a file, transformed, and the preparation with the words that are known.
+def prepared_tree(tree: Tree, preparation: Preparation) -> Tree | None:
+    """A tree cleaned and binarised; None if it has no words. Rare words are still themselves."""
+    made = tree if preparation.keep_annotation else clean(tree)
+    return binarise(made) if made is not None and preparation.binarise == "right" else made
+
+
+def read_prepared(path: PathLike, preparation: Preparation) -> list[Tree]:
+    """The trees of a file as `prepared_tree` makes them, those without words left out.
 
     Parameters
     ----------
     path : path
     preparation : Preparation
-        Its `known` is not read.
 
     Raises
     ------
     TreeError
-        A tree cannot be read, or the file has none with words.
-    SettingsError
-        A setting is out of range.
+        A tree cannot be read.
     """
-    _check(preparation)
-    trees = []
-    for tree, _ in read_trees(path):
-        made = tree if preparation.keep_annotation else clean(tree)
-        if made is not None:
-            trees.append(made)
-    if not trees:
-        raise TreeError(path, None, "holds no tree", "Write bracketed trees, (S (NP (DT the) …) …)")
-    if preparation.binarise == "right":
-        trees = [binarise(tree) for tree in trees]
-    if preparation.unknown == "none":
-        return trees, preparation._replace(known=frozenset())
-    counts = count_words(leaves(tree) for tree in trees)
-    known = frozenset(word for word, count in counts.items() if count > preparation.rare)
-    trees = [with_leaves(tree, replace_rare(leaves(tree), known)) for tree in trees]
-    return trees, preparation._replace(known=known)
+    trees = (prepared_tree(tree, preparation) for tree, _ in read_trees(path))
+    return [tree for tree in trees if tree is not None]
+
+
+def with_known(preparation: Preparation, counts: Counter[str]) -> Preparation:
+    """The preparation under which words seen at most `rare` times are signatures.
+
+    Parameters
+    ----------
+    preparation : Preparation
+    counts : Counter of str
+        How often each word occurs.
+    """
+    return preparation._replace(
+        known=frozenset(word for word, count in counts.items() if count > preparation.rare)
+    )
 
 
 def restore_tree(tree: Tree, preparation: Preparation, sentence: list[str]) -> Tree:
@@ -92,7 +96,8 @@ def restore_tree(tree: Tree, preparation: Preparation, sentence: list[str]) -> T
     return unbinarise(restored) if preparation.binarise == "right" else restored
 
 
-def _check(preparation: Preparation) -> None:
+def check_preparation(preparation: Preparation) -> None:
+    """Raise a SettingsError if a setting is out of range."""
     if preparation.binarise not in ("right", "none"):
         raise SettingsError(f"--binarise is {preparation.binarise}; choose right or none")
     if preparation.unknown not in ("signature", "none"):

@@ -1,10 +1,11 @@
 """Run directories of `tsg train`: the chain with its trace and checkpoint, and what it learnt.
 
-A run directory holds `run.json` (settings, seed, versions, digests, time), `trees.mrg.gz` (the trees as they
-were learnt from), `known.txt.gz` (words that are no signatures), `trace.tsv`, `checkpoint.npz`,
-`grammar.tsg.gz` (elementary trees of the last state with their counts), `pcfg.tsg.gz` (the productions of the
-trees), `parameters.tsv` (concentration and stop probability of every label), `samples/` (earlier states'
-elementary trees, if wanted) and `marginals.json` (if wanted).
+A run directory holds `run.json` (settings, seed, versions, digests, time), the sentences as they were learnt
+from (see `corpus`), `chosen.mrg.gz` (the last state's trees of those that have several), `known.txt.gz`
+(words that are no signatures), `trace.tsv`, `checkpoint.npz`, `grammar.tsg.gz` (elementary trees of the last
+state with their counts), `pcfg.tsg.gz` (the productions of the trees), `parameters.tsv` (concentration and
+stop probability of every label), and if wanted `samples/` (earlier states' elementary trees) and
+`marginals.json`.
 
 The fact a newcomer would get wrong: the grammar of a run is one state of its chain, not a mean over sweeps.
 Means over the last states are made from `samples/`.
@@ -24,6 +25,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from monolingual.tsg.corpus import (
+    Corpus,
+    Sources,
+    chosen_trees,
+    corpus_digests,
+    gather,
+    read_corpus,
+    write_corpus,
+)
 from monolingual.tsg.fragments import (
     CountedFragment,
     count_fragments,
@@ -31,21 +41,22 @@ from monolingual.tsg.fragments import (
     read_fragments,
     write_fragments,
 )
-from monolingual.tsg.preparation import Preparation, prepare_trees
+from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.sampler import SweepInfo, TsgLearner, TsgState
 from monolingual.tsg.settings import TsgSettings, check_settings
-from monolingual.tsg.treebank import Treebank, build_treebank
-from monolingual.tsg.trees import format_tree, read_trees
+from monolingual.tsg.treebank import Treebank
+from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
 from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, run_chain
 from scfg_sampler.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from scfg_sampler.core.files import PathLike, atomic_output, file_digest, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.kernel import Kernel
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["LearntGrammar", "RunSettings", "read_grammar", "read_record", "resume_run", "start_run"]
 
 _GRAMMAR, _PCFG, _KNOWN, _PARAMETERS = "grammar.tsg.gz", "pcfg.tsg.gz", "known.txt.gz", "parameters.tsv"
+_CHOSEN = "chosen.mrg.gz"
 
 
 class RunSettings(NamedTuple):
@@ -107,7 +118,7 @@ class _RunState(NamedTuple):
 
 
 def start_run(
-    trees: PathLike,
+    sources: Sources,
     output: PathLike,
     settings: TsgSettings,
     preparation: Preparation,
@@ -117,11 +128,11 @@ def start_run(
     check: bool = False,
     advance: Callable[[int, str], Any] = lambda steps, note: None,
 ) -> dict[str, Any]:
-    """Learn a grammar from the trees of a file into a new run directory; what `run.json` says in the end.
+    """Learn a grammar from some sentences into a new run directory; what `run.json` says in the end.
 
     Parameters
     ----------
-    trees : path
+    sources : Sources
     output : path
         The run directory; made if need be.
     settings : TsgSettings
@@ -137,7 +148,7 @@ def start_run(
     Raises
     ------
     TreeError
-        The trees cannot be read.
+        The sentences cannot be read.
     InputError
         The directory holds a run already.
     SettingsError
@@ -149,19 +160,17 @@ def start_run(
     if (directory / "run.json").exists() and not overwrite:
         hint = "Continue it with 'tsg resume', name another directory, or give --overwrite"
         raise InputError(output, None, "holds a run already", hint)
-    prepared, preparation = prepare_trees(trees, preparation)
+    corpus, preparation = gather(sources, preparation)
     directory.mkdir(parents=True, exist_ok=True)
-    old = ["checkpoint.npz", "marginals.json", _GRAMMAR, "trace.tsv"]
+    old = ["checkpoint.npz", "marginals.json", _GRAMMAR, "trace.tsv", _CHOSEN]
     for path in [*(directory / name for name in old), *directory.glob("samples/*.tsg.gz")]:
         path.unlink(missing_ok=True)
-    with atomic_output(directory / "trees.mrg.gz") as stream:
-        stream.writelines(format_tree(tree) + "\n" for tree in prepared)
+    write_corpus(directory, corpus)
     with atomic_output(directory / _KNOWN) as stream:
         stream.writelines(word + "\n" for word in sorted(preparation.known))
-    treebank = build_treebank(prepared)
-    del prepared
+    treebank = corpus.treebank()
     write_fragments(directory / _PCFG, production_fragments(treebank))
-    return _Run(directory, treebank, settings, preparation, run).sample(check, advance)
+    return _Run(directory, corpus, treebank, settings, preparation, run).sample(check, advance)
 
 
 def resume_run(
@@ -187,7 +196,7 @@ def resume_run(
     InputError
         There is no run.
     CheckpointMismatch
-        The trees have been changed.
+        The sentences have been changed.
     SettingsError
         The run has as many sweeps already.
     """
@@ -200,8 +209,8 @@ def resume_run(
         found = f"{output} has {record['sweeps']} sweeps already"
         raise SettingsError(f"{found}; give --iterations more than that to go on")
     directory = Path(output)
-    treebank = build_treebank(source.tree for source in read_trees(directory / "trees.mrg.gz"))
-    chain = _Run(directory, treebank, record["settings"], record["preparation"], run)
+    corpus = read_corpus(directory)
+    chain = _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
     return chain.sample(check, advance)
 
 
@@ -290,15 +299,16 @@ class _Run:
     def __init__(
         self,
         directory: Path,
+        corpus: Corpus,
         treebank: Treebank,
         settings: TsgSettings,
         preparation: Preparation,
         run: RunSettings,
     ):
-        self.directory, self.treebank = directory, treebank
+        self.directory, self.corpus, self.treebank = directory, corpus, treebank
         self.settings, self.preparation, self.run = settings, preparation, run
         self.learner = TsgLearner(treebank, settings)
-        self._digests = {"trees": file_digest(directory / "trees.mrg.gz")}
+        self._digests = corpus_digests(directory)
 
     def sample(self, check: bool, advance: Callable[[int, str], Any]) -> dict[str, Any]:
         """Run the sweeps that are left and write the directory."""
@@ -369,6 +379,10 @@ class _Run:
             stream.write("label\tconcentration\tstop\n")
             for name, alpha, expand in zip(labels, state.restaurants.strength, state.expand, strict=True):
                 stream.write(f"{name}\t{float(alpha)!r}\t{float(1.0 - expand)!r}\n")
+        if self.corpus.forests:
+            with atomic_output(self.directory / _CHOSEN) as stream:
+                for tree in chosen_trees(self.corpus, self.treebank, state.trees, self.preparation):
+                    stream.write(format_tree(tree) + "\n")
         write_fragments(self.directory / _GRAMMAR, self._fragments(state))
         if self.run.marginals:
             _write_json(self._marginals_record(), self.directory / "marginals.json")
@@ -376,6 +390,7 @@ class _Run:
     def _marginals_record(self) -> dict[str, Any]:
         treebank, names = self.treebank, self.treebank.productions.labels
         shares = self._marginals[:, 1] / np.maximum(1, self._marginals[:, 0])
+        present = self._marginals[:, 0] / (self.run.iterations - self.run.burn_in)
         trees = []
         for first, stop in itertools.pairwise(treebank.node_start):
             nodes = [
@@ -383,6 +398,7 @@ class _Run:
                     "label": names[treebank.label[k]],
                     "span": treebank.spans[k].tolist(),
                     "cut": float(shares[k]),
+                    "present": float(present[k]),
                 }
                 for k in range(first + 1, stop)
             ]

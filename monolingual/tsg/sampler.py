@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.tsg.blocks import BlockScratch, larger_scratch, new_block_scratch
+from monolingual.tsg.cache import FragmentTrie, fill_trie, new_trie
 from monolingual.tsg.forest import TsgModel, new_tree_forest, new_tree_workspace
 from monolingual.tsg.hyperparameters import (
     draw_tables,
@@ -33,7 +35,7 @@ from monolingual.tsg.sweep import (
     shuffle,
     sweep_sentences,
 )
-from monolingual.tsg.treebank import Treebank
+from monolingual.tsg.treebank import Treebank, has_choices
 from scfg_sampler.core.fragment_tree import ACCEPTED, CUTS_CHANGED, EDGES_CHANGED, PROPOSED
 from scfg_sampler.core.kernel import Kernel
 from scfg_sampler.core.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
@@ -102,6 +104,7 @@ class TsgLearner:
         num_labels = len(treebank.productions.labels)
         self.model = TsgModel(np.array([num_labels], np.int64))
         self.marginals: np.ndarray | None = None
+        self._blocks: tuple[FragmentTrie, BlockScratch] | None = None
         self._start_expand = np.full(num_labels, 0.5 if settings.stop is None else 1.0 - settings.stop)
         self._set_expand(self._start_expand)
 
@@ -114,7 +117,7 @@ class TsgLearner:
         return Kernel(init, self.step, self.log_joint)
 
     def initialise(self, rng: np.random.Generator) -> TsgState:
-        """No node cut but the roots, or every node, as the settings say; every edge the first.
+        """No node cut but the roots, or every node, as the settings say; edges at random.
 
         Parameters
         ----------
@@ -122,7 +125,22 @@ class TsgLearner:
         """
         trees = np.full(self.treebank.node_start[-1], self.settings.start == "minimal", np.uint16)
         trees[self.treebank.node_start[:-1]] = 1
+        for sentence in np.flatnonzero(has_choices(self.treebank)).tolist():
+            self._draw_edges(rng, sentence, trees)
         return self.seat(rng, trees, self._start_expand)
+
+    def _draw_edges(self, rng: np.random.Generator, sentence: int, trees: np.ndarray) -> None:
+        """Add to the codes of a sentence the edges of a tree drawn from the root down."""
+        bank = self.treebank
+        first = at = int(bank.node_start[sentence])
+        pending = [0]
+        while pending:
+            edges, end = bank.edge_start[first + pending.pop() :][:2].tolist()
+            rank = int(rng.integers(end - edges))
+            trees[at] |= 2 * rank
+            at += 1
+            start, stop = bank.tail_start[edges + rank :][:2].tolist()
+            pending.extend(bank.tails[start:stop][::-1].tolist())
 
     def seat(self, rng: np.random.Generator, trees: np.ndarray, expand: np.ndarray) -> TsgState:
         """The state whose derivations are `trees`, their fragments seated one after the other.
@@ -173,9 +191,9 @@ class TsgLearner:
         self.work.inverse_temperature[0] = 1.0 / heat
         restaurants = state.restaurants
         if "single" in settings.moves:
-            restaurants = self._sweep(rng, restaurants, state.trees, block=False)
+            restaurants = self._sweep(rng, restaurants, state.trees)
         if "block" in settings.moves:
-            restaurants = self._sweep(rng, restaurants, state.trees, block=True)
+            restaurants = self._propose(rng, restaurants, state.trees)
         if "type" in settings.moves and (state.sweep + 1) % settings.type_every == 0:
             restaurants = resample_types(
                 rng, self.forest, self.model, restaurants, self.work, state.trees, _with_room
@@ -240,29 +258,46 @@ class TsgLearner:
             recount = state.restaurants
         return float(log_joint(recount)) + self._log_prior(recount)
 
-    def _sweep(
-        self, rng: np.random.Generator, restaurants: Restaurants, trees: np.ndarray, *, block: bool
-    ) -> Restaurants:
-        """The restaurants after every sentence has been visited."""
+    def _sweep(self, rng: np.random.Generator, restaurants: Restaurants, trees: np.ndarray) -> Restaurants:
+        """The restaurants after the nodes of every sentence have been visited."""
+        order, at = self._visits(rng), 0
         at_random = self.settings.order == "random"
-        order = np.arange(self.treebank.num_sentences)
-        if at_random:
-            shuffle(rng, order)
-        at = 0
         while at < len(order):
             restaurants = self._with_room_for(restaurants, int(order[at]))
             chain = rng, self.forest, self.model, restaurants, self.work, self.treebank.node_start, trees
-            if block:
-                at = propose_sentences(*chain, order, at)
-            else:
-                at = sweep_sentences(*chain, order, at, at_random)
+            at = sweep_sentences(*chain, order, at, at_random)
         return restaurants
+
+    def _propose(self, rng: np.random.Generator, restaurants: Restaurants, trees: np.ndarray) -> Restaurants:
+        """The restaurants after a new derivation has been proposed for every sentence."""
+        if self._blocks is None:
+            self._blocks = new_trie(self.treebank, self.forest.largest), new_block_scratch(self.treebank)
+        trie, scratch = self._blocks
+        fill_trie(trie, self.forest, self.work, trees)
+        order, at = self._visits(rng), 0
+        while at < len(order):
+            enlarged = self._with_room_for(restaurants, int(order[at]))
+            was_stuck, restaurants, first = enlarged is restaurants, enlarged, at
+            chain = rng, self.forest, self.model, restaurants, self.work, self.treebank.node_start, trees
+            at = propose_sentences(*chain, order, at, trie, scratch)
+            if at == first and was_stuck:
+                scratch = larger_scratch(self.treebank, scratch)
+                self._blocks = trie, scratch
+        return restaurants
+
+    def _visits(self, rng: np.random.Generator) -> np.ndarray:
+        """The sentences in the order of this sweep."""
+        order = np.arange(self.treebank.num_sentences)
+        if self.settings.order == "random":
+            shuffle(rng, order)
+        return order
 
     def _with_room_for(self, restaurants: Restaurants, sentence: int) -> Restaurants:
         start, stop = self.treebank.node_start[sentence : sentence + 2]
         size = int(stop - start)
         edges = int(self.treebank.edge_start[stop] - self.treebank.edge_start[start])
-        return _with_room(restaurants, 2 * size + 8 if edges == size else 2 * size * size + 8)
+        visits = 2 if edges == size else int(self.forest.largest[sentence]) + 2
+        return _with_room(restaurants, size * visits + 8)
 
     def _set_expand(self, expand: np.ndarray) -> None:
         np.log(expand, out=self.forest.log_expand)

@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from monolingual.tsg.blocks import resample_block
+
 # What kernels dispatch to must be below them: see `core.jit`.
 from monolingual.tsg.forest import TreeForest, TsgModel
 from scfg_sampler.core import draws
 from scfg_sampler.core.fragment import fingerprint
-from scfg_sampler.core.fragment_rejection import resample_tree
 from scfg_sampler.core.fragment_sampler import (
     find_rules,
     seat_tree,
@@ -70,7 +71,7 @@ def _most_insertions(forest, sentence):
     size = stop - first
     if forest.edge_start[stop] - forest.edge_start[first] == size:
         return 2 * size + 8
-    return 2 * size * size + 8
+    return size * (forest.largest[sentence] + 2) + 8
 
 
 @borrowing
@@ -124,10 +125,14 @@ def sweep_sentences(rng, forest, model, restaurants, work, node_start, trees, or
 
 
 @kernel
-def propose_sentences(rng, forest, model, restaurants, work, node_start, trees, order, at):
-    """As `sweep_sentences`, each derivation proposed as a whole and accepted or not."""
-    forest, work = by_reference(forest), by_reference(work)
-    model, restaurants = by_reference(model), by_reference(restaurants)
+def propose_sentences(rng, forest, model, restaurants, work, node_start, trees, order, at, trie, scratch):
+    """As `sweep_sentences`, each derivation proposed as a whole and accepted or not.
+
+    trie : the elementary trees of all derivations, and perhaps others.
+    Stops as well before a sentence for which `scratch` is too small.
+    """
+    forest, work, trie = by_reference(forest), by_reference(work), by_reference(trie)
+    model, restaurants, scratch = by_reference(model), by_reference(restaurants), by_reference(scratch)
     _forget_stamps(work)
     for place in range(at, order.shape[0]):
         sentence = order[place]
@@ -137,7 +142,11 @@ def propose_sentences(rng, forest, model, restaurants, work, node_start, trees, 
         open_sentence(forest, work, node_start, sentence)
         size = decode(forest, work, trees, start, 0)
         find_rules(forest, model, restaurants, work, size)
-        resample_tree(rng, forest, model, restaurants, work, trees, start, size)
+        num_nodes = node_start[sentence + 1] - start
+        if not resample_block(
+            rng, forest, model, restaurants, work, trie, scratch, trees, start, size, num_nodes
+        ):
+            return place
     return order.shape[0]
 
 

@@ -19,9 +19,20 @@ from collections.abc import Iterable
 
 from monolingual.tsg.trees import Tree, fold
 
-__all__ = ["SUFFIXES", "binarise", "clean", "count_words", "replace_rare", "signature", "unbinarise"]
+__all__ = [
+    "BINARY_MARK",
+    "SUFFIXES",
+    "binarise",
+    "clean",
+    "count_words",
+    "escaped",
+    "replace_rare",
+    "signature",
+    "unbinarise",
+]
 
-_MARK = "@"
+BINARY_MARK = "@"
+"""What the labels of constituents begin with that binarisation makes."""
 _ESCAPE = "\\"
 SUFFIXES = ("s", "ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 """Endings that a signature tells apart."""
@@ -57,14 +68,18 @@ def binarise(tree: Tree) -> Tree:
     """
 
     def combine(label: str, parts: list) -> Tree:
-        if label.startswith((_MARK, _ESCAPE)):
-            label = _ESCAPE + label
+        label = escaped(label)
         rest = tuple(parts[-2:])
         for part in reversed(parts[:-2]):
-            rest = (part, Tree(_MARK + label, rest))
+            rest = (part, Tree(BINARY_MARK + label, rest))
         return Tree(label, rest)
 
     return fold(tree, combine)
+
+
+def escaped(label: str) -> str:
+    """A label of the treebank as it stands in binarised trees."""
+    return _ESCAPE + label if label.startswith((BINARY_MARK, _ESCAPE)) else label
 
 
 def unbinarise(tree: Tree) -> Tree:
@@ -76,7 +91,7 @@ def unbinarise(tree: Tree) -> Tree:
     def combine(label: str, parts: list) -> Tree:
         children: list[Tree | str] = []
         for part in parts:
-            if not isinstance(part, str) and part.label.startswith(_MARK):
+            if not isinstance(part, str) and part.label.startswith(BINARY_MARK):
                 children.extend(part.children)
             else:
                 children.append(part)

@@ -15,9 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.tsg.packed import PackedForest, node_spans
 from monolingual.tsg.trees import Tree
+from scfg_sampler.core.derivations import edge_posteriors
+from scfg_sampler.core.hypergraph import Hypergraph
+from scfg_sampler.core.jit import kernel
 
-__all__ = ["Productions", "Treebank", "TreebankBuilder", "build_treebank", "production_counts"]
+__all__ = [
+    "Productions",
+    "Treebank",
+    "TreebankBuilder",
+    "build_treebank",
+    "has_choices",
+    "largest_trees",
+    "production_counts",
+]
 
 
 class Productions(NamedTuple):
@@ -57,7 +69,7 @@ class Treebank(NamedTuple):
     tail_start: np.ndarray
     """int64 (E + 1,)."""
     tails: np.ndarray
-    """int32: nodes, numbered within the sentence."""
+    """int32: nodes, numbered within the sentence; larger than the node they are below."""
 
     @property
     def num_sentences(self) -> int:
@@ -66,7 +78,7 @@ class Treebank(NamedTuple):
 
 
 class TreebankBuilder:
-    """Collects trees; `finish` makes the arrays."""
+    """Collects trees and forests; `finish` makes the arrays."""
 
     def __init__(self) -> None:
         self._labels: dict[str, int] = {}
@@ -116,6 +128,25 @@ class TreebankBuilder:
         assert len(self._label) == base + len(nodes)
         self._node_start.append(len(self._label))
 
+    def add_forest(self, forest: PackedForest) -> None:
+        """Add a sentence with several trees."""
+        spans = node_spans(forest)
+        for node, span in zip(forest.nodes, spans, strict=True):
+            label = self._labels.setdefault(node.label, len(self._labels))
+            edges = []
+            for edge in node.edges:
+                production = [label]
+                for child in edge:
+                    if child < 0:
+                        word = forest.words[-1 - child]
+                        production.append(-1 - self._words.setdefault(word, len(self._words)))
+                    else:
+                        below = forest.nodes[child].label
+                        production.append(self._labels.setdefault(below, len(self._labels)))
+                edges.append((tuple(production), [child for child in edge if child >= 0]))
+            self._add_node(label, span, edges)
+        self._node_start.append(len(self._label))
+
     def _production_of(self, node: Tree) -> tuple[int, ...]:
         symbols = [self._labels.setdefault(node.label, len(self._labels))]
         for child in node.children:
@@ -162,19 +193,72 @@ class TreebankBuilder:
         )
 
 
-def build_treebank(trees: Iterable[Tree]) -> Treebank:
-    """The treebank of some trees.
+def build_treebank(trees: Iterable[Tree], forests: Iterable[PackedForest] = ()) -> Treebank:
+    """The treebank of some trees and, after them, of some sentences with several trees.
 
     Parameters
     ----------
     trees : iterable of Tree
+    forests : iterable of PackedForest
     """
     builder = TreebankBuilder()
     for tree in trees:
         builder.add(tree)
+    for forest in forests:
+        builder.add_forest(forest)
     return builder.finish()
 
 
+def has_choices(treebank: Treebank) -> np.ndarray:
+    """Whether each sentence has several trees; bool (S,)."""
+    starts = treebank.node_start
+    edges = treebank.edge_start[starts[1:]] - treebank.edge_start[starts[:-1]]
+    return edges > np.diff(starts)
+
+
 def production_counts(treebank: Treebank) -> np.ndarray:
-    """How many edges have each production; int64 (P,)."""
-    return np.bincount(treebank.production, minlength=len(treebank.productions.lhs))
+    """How often each production is in the trees; float64 (P,).
+
+    Of a sentence with several trees, the mean over them all, every tree counting the same.
+    """
+    weights = np.ones(len(treebank.production))
+    for sentence in np.flatnonzero(has_choices(treebank)).tolist():
+        first, stop = treebank.node_start[sentence : sentence + 2].tolist()
+        edges = slice(treebank.edge_start[first], treebank.edge_start[stop])
+        graph = _upside_down(treebank, first, stop)
+        weights[edges] = edge_posteriors(graph, np.zeros(edges.stop - edges.start))[::-1]
+    return np.bincount(treebank.production, weights=weights, minlength=len(treebank.productions.lhs))
+
+
+def _upside_down(treebank: Treebank, first: int, stop: int) -> Hypergraph:
+    """The nodes first … stop − 1, edges and tails in the opposite order, so that tails come before heads."""
+    edge_start = treebank.edge_start[first : stop + 1]
+    tail_start = treebank.tail_start[edge_start[0] : edge_start[-1] + 1]
+    tails = treebank.tails[tail_start[0] : tail_start[-1]]
+    return Hypergraph(
+        (edge_start[-1] - edge_start[::-1]).astype(np.int32),
+        (tail_start[-1] - tail_start[::-1]).astype(np.int32),
+        (stop - first - 1 - tails[::-1]).astype(np.int32),
+    )
+
+
+def largest_trees(treebank: Treebank) -> np.ndarray:
+    """How many nodes the largest tree of each sentence has; int64 (S,)."""
+    sizes = np.diff(treebank.node_start)
+    _, node_start, _, _, edge_start, _, tail_start, tails = treebank
+    _measure_trees(np.flatnonzero(has_choices(treebank)), node_start, edge_start, tail_start, tails, sizes)
+    return sizes
+
+
+@kernel
+def _measure_trees(sentences, node_start, edge_start, tail_start, tails, sizes):
+    for sentence in sentences:
+        first = node_start[sentence]
+        largest = np.zeros(node_start[sentence + 1] - first, np.int64)
+        for node in range(largest.shape[0] - 1, -1, -1):
+            for edge in range(edge_start[first + node], edge_start[first + node + 1]):
+                size = 1
+                for t in range(tail_start[edge], tail_start[edge + 1]):
+                    size += largest[tails[t]]
+                largest[node] = max(largest[node], size)
+        sizes[sentence] = largest[0]

@@ -12,7 +12,7 @@ is a `str`; words may stand beside constituents.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from scfg_sampler.core.files import PathLike, read_lines
@@ -25,6 +25,7 @@ __all__ = [
     "fold",
     "format_tree",
     "leaves",
+    "parse_trees",
     "preterminals",
     "read_trees",
     "with_leaves",
@@ -68,10 +69,27 @@ def read_trees(path: PathLike) -> Iterator[SourceTree]:
         Names the line of text outside of brackets, of brackets without children or without a label, and of
         brackets that are not balanced.
     """
+    return parse_trees(path, enumerate(read_lines(path), start=1))
+
+
+def parse_trees(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[SourceTree]:
+    """The trees of some numbered lines.
+
+    Parameters
+    ----------
+    path : path
+        What they are from, for messages.
+    lines : iterable of (int, str)
+
+    Raises
+    ------
+    TreeError
+        As `read_trees` does.
+    """
     stack: list[tuple[str, list[Tree | str], int]] = []
     wants_label = False
     number = 0
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in lines:
         if not stack and _COMMENT.match(line):
             continue
         for token in _TOKENS.findall(line):

@@ -66,26 +66,37 @@ from scfg_sampler.core.fragment_tree import (
 )
 from scfg_sampler.core.jit import borrowing
 
-__all__ = ["resample_tree"]
+__all__ = ["list_rules", "resample_tree", "settle_tree"]
 
 
 @borrowing
 def resample_tree(rng, forest, model, restaurants, work, codes, start, size):
     """Propose a new derivation for the tree at codes[start:], laid out and described, and maybe take it."""
     # Place 0 of the options is for the proposal's own use.
-    num_old = _list_rules(work, size, 1)
+    num_old = list_rules(work, size, 1)
     unseat_option(rng, restaurants, work, 1, num_old)
     product, logs = option_weight(rng, restaurants, work, 1, num_old)
     old_weight = work.inverse_temperature[0] * (math.log(product) + logs)
     old_proposal = _propose(rng, forest, model, restaurants, work, codes, start, True)
     new_proposal = _propose(rng, forest, model, restaurants, work, codes, start, False)
     new_size = _list_tree(forest, work)
-    num_new = _list_rules(work, new_size, 1 + num_old)
+    num_new = list_rules(work, new_size, 1 + num_old)
     product, logs = option_weight(rng, restaurants, work, 1 + num_old, num_new)
     new_weight = work.inverse_temperature[0] * (math.log(product) + logs)
     log_ratio = new_weight - new_proposal - old_weight + old_proposal
+    settle_tree(rng, forest, model, restaurants, work, codes, start, size, num_old, num_new, log_ratio)
+
+
+@borrowing
+def settle_tree(rng, forest, model, restaurants, work, codes, start, size, num_old, num_new, log_ratio):
+    """Take the derivation laid out with probability min{1, exp log_ratio}, or lay out the old one again.
+
+    Either is seated: of the options, places 1 … num_old hold the old one's fragments, whose `size` nodes are
+    at codes[start:], and the next num_new the new one's. Whether the new one was taken.
+    """
     work.counters[PROPOSED] += 1
-    if log_ratio >= 0.0 or draws.bernoulli(rng, math.exp(log_ratio)):
+    taken = log_ratio >= 0.0 or draws.bernoulli(rng, math.exp(log_ratio))
+    if taken:
         work.counters[ACCEPTED] += 1
         seat_option(rng, restaurants, work, 1 + num_old, num_new)
         encode(forest, work, codes, start)
@@ -93,10 +104,11 @@ def resample_tree(rng, forest, model, restaurants, work, codes, start, size):
         decode(forest, work, codes, start, 0)
         find_rules(forest, model, restaurants, work, size)
         seat_option(rng, restaurants, work, 1, num_old)
+    return taken
 
 
 @borrowing
-def _list_rules(work, size, begin):
+def list_rules(work, size, begin):
     """List the fragments of the tree whose nodes are in lists[BELOW] from place `begin` on; how many."""
     end = begin
     for k in range(size):

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from monolingual.tsg import blocks
 from scfg_sampler.core import fragment_sampler, fragment_tree
 from scfg_sampler.core.kernel import copy_state
 from tests.monolingual.tsg.treebanks import TREEBANKS, cuts_of, learner_of, posterior_of, start_at
@@ -58,6 +59,47 @@ def test_type_moves_leave_posterior_invariant(name, base):
 @pytest.mark.parametrize(("name", "base"), list(_cases()))
 def test_block_moves_leave_posterior_invariant(name, base):
     assert departure(name, base, order="top-down", moves=("block",)) < 1e-12
+
+
+def test_block_moves_leave_the_tempered_posterior_invariant():
+    """At temperature 2, proposals and posterior are both tempered."""
+    posterior = posterior_of("recursive", "pcfg")
+    learner = learner_of("recursive", base="pcfg", order="top-down", moves=("block",), anneal=(2.0, 2.0, 0))
+
+    def move_from(cuts):
+        start = start_at(learner, cuts, GENERATOR)
+        return lambda: cuts_of(learner, learner.step(GENERATOR, copy_state(start))[0])
+
+    target = np.sqrt(list(posterior.values()))
+    target /= target.sum()
+    assert np.abs(target @ transition_matrix(list(posterior), move_from) - target).max() < 1e-12
+
+
+def test_block_moves_that_are_always_accepted_are_noticed(monkeypatch):
+    """Without Metropolis–Hastings, equal parts of one tree do not see one another."""
+    settle = blocks.settle_tree
+    monkeypatch.setattr(blocks, "settle_tree", lambda *given: settle(*given[:-1], 0.0))
+    assert departure("recursive", "pcfg", order="top-down", moves=("block",)) > 1e-4
+
+
+def test_block_moves_propose_what_the_other_trees_make_likely():
+    """Two equal trees: one proposed from the other's counts is taken as it is nearly always."""
+    learner = learner_of("two trees alike", order="top-down", moves=("block",))
+    start = start_at(learner, ((0, 0), (0, 0)), GENERATOR)
+    posterior = posterior_of("two trees alike", "pcfg")
+    given = {cuts[1]: prob for cuts, prob in posterior.items() if cuts[0] == (0, 0)}
+    total = sum(given.values())
+    state = copy_state(start)
+
+    def step():
+        moved, _ = learner.step(GENERATOR, copy_state(state))
+        return cuts_of(learner, moved)
+
+    # The first tree moves before the second: what is left for the second, given that the first has stayed.
+    found = {cuts: prob for cuts, prob in distribution(step).items() if cuts[0] == (0, 0)}
+    stayed = sum(found.values())
+    for cuts, prob in found.items():
+        assert prob / stayed == pytest.approx(given[cuts[1]] / total, abs=0.05)
 
 
 def test_moves_compose():

@@ -24,10 +24,30 @@ def add_parser(subparsers) -> None:
         "    --iterations 5000 --burn-in 1000 --marginals",
     )
     parser.add_argument(
-        "trees", metavar="TREES", help="Penn-style brackets; .gz is read, - is standard input"
+        "trees", metavar="TREES", nargs="?", help="Penn-style brackets; .gz is read, - is standard input"
     )
     parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
     parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
+
+    several = parser.add_argument_group("sentences with several trees, besides or instead of TREES")
+    several.add_argument("--nbest", metavar="FILE", help="lists of trees: 'number ||| tree' a line")
+    several.add_argument("--forests", metavar="FILE", help="packed forests: 'S#1 -> NP#2 VP#3' a line")
+    several.add_argument(
+        "--brackets", metavar="FILE", help="trees with ? for labels, flat where the inside is not known"
+    )
+    several.add_argument("--sentences", metavar="FILE", help="words alone, a sentence a line")
+    several.add_argument(
+        "--pack",
+        choices=("trees", "spans"),
+        default="trees",
+        help="of --nbest, the trees themselves, or what equal constituents of them combine to",
+    )
+    several.add_argument("--labels", metavar="A,B", default="", help="what ? may be")
+    several.add_argument("--tags", metavar="A,B", default="", help="what ? above a word may be (--labels)")
+    several.add_argument("--root", metavar="A", default="TOP", help="the label above an outermost ?")
+    several.add_argument(
+        "--longest", metavar="N", type=int, default=40, help="words in --brackets and --sentences at most"
+    )
 
     prepared = parser.add_argument_group("preparation")
     prepared.add_argument("--binarise", choices=("right", "none"), default="right", help="how")
@@ -100,6 +120,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Learn, and say what came of it."""
+    from monolingual.tsg.corpus import Sources
     from monolingual.tsg.preparation import Preparation
     from monolingual.tsg.run import RunSettings, start_run
     from monolingual.tsg.settings import TsgSettings
@@ -116,6 +137,18 @@ def run(options: argparse.Namespace) -> None:
         start=options.start,
         anneal=_anneal(options.anneal) if options.anneal is not None else (5.0, 1.0, burn_in),
     )
+    sources = Sources(
+        trees=options.trees,
+        nbest=options.nbest,
+        forests=options.forests,
+        brackets=options.brackets,
+        sentences=options.sentences,
+        pack=options.pack,
+        labels=tuple(filter(None, options.labels.split(","))),
+        tags=tuple(filter(None, options.tags.split(","))),
+        root=options.root,
+        longest=options.longest,
+    )
     preparation = Preparation(options.binarise, options.unknown, options.rare, options.keep_annotation)
     kept = RunSettings(
         iterations=options.iterations,
@@ -128,7 +161,7 @@ def run(options: argparse.Namespace) -> None:
     )
     with console.progress("sampling", options.iterations) as advance:
         record = start_run(
-            options.trees,
+            sources,
             options.output,
             settings,
             preparation,
@@ -146,7 +179,7 @@ def report(output: str, record: dict[str, Any]) -> None:
 
     trace = read_trace(f"{output}/trace.tsv")
     console.say(
-        f"{record['sweeps']} sweeps over {record['sentences']} trees with {record['nodes']} nodes: "
+        f"{record['sweeps']} sweeps over {record['sentences']} sentences with {record['nodes']} nodes: "
         f"{trace['types'][-1]:.0f} elementary trees, {record['productions']} productions in the treebank, "
         f"log joint {trace['log_joint'][-1]:.2f}, {record['cpu_seconds']:.1f} CPU seconds"
     )

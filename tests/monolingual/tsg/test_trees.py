@@ -8,8 +8,9 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
+from monolingual.tsg.corpus import Sources, gather
 from monolingual.tsg.fragments import format_fragment, parse_fragment, read_fragments
-from monolingual.tsg.preparation import Preparation, prepare_trees, restore_tree
+from monolingual.tsg.preparation import Preparation, restore_tree
 from monolingual.tsg.transforms import binarise, clean, signature, unbinarise
 from monolingual.tsg.treebank import build_treebank, production_counts
 from monolingual.tsg.trees import Tree, format_tree, leaves, preterminals, read_trees, with_leaves
@@ -128,7 +129,7 @@ def test_treebank_arrays_hold_the_trees():
 
 def test_a_file_without_trees_is_refused(tmp_path):
     with pytest.raises(TreeError, match="holds no tree"):
-        prepare_trees(written(tmp_path, "\n% nothing\n"), Preparation())
+        gather(Sources(written(tmp_path, "\n% nothing\n")), Preparation())
 
 
 @pytest.mark.parametrize("line", ["3 (A a)", "0\t(A a)", "1\t(A a", "1\tA", "x\t(A a)", "1\t(A )"])

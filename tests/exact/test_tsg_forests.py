@@ -1,0 +1,75 @@
+"""πT = π for the TSG sampler on sentences with several trees, by enumeration of all random choices."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from scfg_sampler.core import fragment_sampler
+from scfg_sampler.core.kernel import copy_state
+from tests.monolingual.tsg.forests import (
+    FORESTS,
+    codes_of,
+    forest_learner,
+    forest_posterior,
+    start_forest,
+)
+from tests.oracles.choices import GENERATOR, transition_matrix
+
+BASES = ("uniform", "pcfg")
+
+
+def _cases():
+    """Those of many states are slow, but for one base."""
+    for name, base in itertools.product(FORESTS, BASES):
+        is_slow = name == "a list, and a tree" or (
+            base == "uniform" and name in ("recombined", "three words")
+        )
+        yield pytest.param(name, base, marks=[pytest.mark.slow] if is_slow else [])
+
+
+def departure(name: str, base: str, **settings) -> float:
+    """The largest entry of |πT − π| for one sweep."""
+    posterior = forest_posterior(name, base)
+    learner = forest_learner(name, base=base, **settings)
+
+    def move_from(codes):
+        start = start_forest(learner, codes, GENERATOR)
+
+        def step():
+            state, _ = learner.step(GENERATOR, copy_state(start))
+            return codes_of(learner, state)
+
+        return step
+
+    target = np.array(list(posterior.values()))
+    return float(np.abs(target @ transition_matrix(list(posterior), move_from) - target).max())
+
+
+@pytest.mark.parametrize(("name", "base"), list(_cases()))
+def test_edges_and_cuts_leave_posterior_invariant(name, base):
+    assert departure(name, base, order="top-down") < 1e-12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("base", BASES)
+def test_edges_and_cuts_in_random_order_leave_posterior_invariant(base):
+    assert departure("a list of two", base, order="random") < 1e-12
+
+
+@pytest.mark.parametrize(("name", "base"), list(_cases()))
+def test_type_moves_leave_posterior_invariant(name, base):
+    assert departure(name, base, order="top-down", moves=("type",)) < 1e-12
+
+
+@pytest.mark.parametrize(("name", "base"), list(_cases()))
+def test_block_moves_leave_posterior_invariant(name, base):
+    assert departure(name, base, order="top-down", moves=("block",)) < 1e-12
+
+
+def test_leaving_the_density_factor_out_is_noticed(monkeypatch):
+    """Trees of the same sentence differ in their numbers of nodes, so in those of cuts."""
+    monkeypatch.setattr(fragment_sampler, "_log_density", lambda *_: 0.0)
+    assert departure("a list, and a tree", "pcfg", order="top-down") > 1e-4
