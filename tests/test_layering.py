@@ -176,6 +176,7 @@ OUTSIDE = {
         "scfg_sampler.curves",
         "scfg_sampler.report",
         "monolingual.ot.plots",
+        "monolingual.tsg.plots",
         "monolingual.dmv.plots",
         "monolingual.pcfg.comparison",
     ),

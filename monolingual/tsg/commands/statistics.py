@@ -18,7 +18,7 @@ def add_parser(subparsers) -> None:
         help="sizes of elementary trees and the most frequent ones",
         description="Histograms of depth, nodes, terminals and frontier nonterminals of the elementary trees "
         "(figure 4 of Cohn et al. 2009), and the most frequent ones (tables 2 and 3).",
-        epilog="examples:\n  scfg-monolingual tsg statistics run --label NP --label VP\n"
+        epilog="examples:\n  scfg-monolingual tsg statistics run --label NP --label VP --plot figure4.svg\n"
         "  scfg-monolingual tsg statistics run --rules grammar.rules --lexicon grammar.lex",
     )
     parser.add_argument("directory", metavar="RUN", help="run directory of 'tsg train'")
@@ -29,6 +29,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--lexical", action="store_true", help="list only those with words, as table 3 does")
     parser.add_argument("--rules", metavar="FILE", help="write the rules for disco-dop or bitpar")
     parser.add_argument("--lexicon", metavar="FILE", help="write the lexicon for these")
+    parser.add_argument("--plot", metavar="FILE", help="draw the histograms; .svg, .pdf or .png")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -39,6 +40,7 @@ def run(options: argparse.Namespace) -> None:
     import json
 
     from monolingual.tsg.fragments import format_fragment
+    from monolingual.tsg.plots import check_plot, plot_histograms, save_plot
     from monolingual.tsg.run import read_grammar
     from monolingual.tsg.statistics import histograms, most_frequent, rules_and_lexicon
     from scfg_sampler.core.files import atomic_output
@@ -47,6 +49,8 @@ def run(options: argparse.Namespace) -> None:
         raise SettingsError(f"--top is {options.top}; it must be at least 0")
     if (options.rules is None) != (options.lexicon is None):
         raise SettingsError("--rules and --lexicon belong together; give both")
+    if options.plot is not None:
+        check_plot(options.plot)
     learnt = read_grammar(options.directory)
     labels = options.label or [None]
     known = {tree.label for tree, _ in learnt.fragments}
@@ -76,6 +80,9 @@ def run(options: argparse.Namespace) -> None:
             with atomic_output(path) as stream:
                 stream.writelines(line + "\n" for line in lines)
             console.say(f"{len(lines)} lines: {path}")
+    if options.plot is not None:
+        save_plot(plot_histograms(counts), options.plot)
+        console.say(f"histograms: {options.plot}")
     if options.json:
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return

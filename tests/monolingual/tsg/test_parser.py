@@ -311,3 +311,14 @@ def test_statistics_command(trained, capsys):
     assert (place / "g.lex").read_text()
     assert main(["tsg", "statistics", str(run), "--label", "XX"]) == 2
     assert main(["tsg", "statistics", str(run), "--rules", "x"]) == 2
+
+
+def test_histograms_are_drawn(trained, capsys):
+    pytest.importorskip("matplotlib")
+    place, run, _ = trained
+    files = [place / name for name in ("once.svg", "again.svg")]
+    for path in files:
+        assert main(["tsg", "statistics", str(run), "--plot", str(path), "--quiet"]) == 0
+    assert files[0].read_text() == files[1].read_text()
+    assert main(["tsg", "statistics", str(run), "--plot", "figure.gif"]) == 2
+    assert "--plot is figure.gif; end the name in one of .svg, .pdf, .png" in capsys.readouterr().err
