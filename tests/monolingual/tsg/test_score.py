@@ -7,7 +7,7 @@ import json
 import pytest
 
 from monolingual.cli import main
-from monolingual.tsg.score import score_sentence, total
+from monolingual.tsg.score import PARAMETERS, score_sentence, total
 from tests.monolingual.tsg.treebanks import tree_of
 
 GOLD = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (ADVP (RB loudly))) (. .)))"
@@ -69,6 +69,12 @@ def test_disagreement_on_punctuation_is_an_error_or_goes_by_gold():
 def test_new_parameters_delete_more():
     assert counts("(S1 (S (A a) (! !)))", "(S1 (S (A a) (! !)))") == (2, 2, 2, 0)
     assert counts("(S1 (S (A a) (! !)))", "(S1 (S (A a) (! !)))", parameters="new") == (1, 1, 1, 0)
+
+
+def test_deleted_labels_are_those_of_the_parameter_files():
+    """The DELETE_LABEL lines of COLLINS.prm and new.prm as EVALB distributes them."""
+    collins = {"TOP", "-NONE-", ",", ":", "``", "''", "."}
+    assert {"collins": collins, "new": collins | {"S1", "?", "!"}} == PARAMETERS
 
 
 def test_totals_are_over_all_brackets_and_the_cutoff_is_inclusive():
