@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.multinomials import Families
-from scfg_sampler.core.jit import kernel, reordering
+from scfg_sampler.core.jit import kernel, prefetch, reordering
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
@@ -205,6 +205,10 @@ def _scatter(order, family, start, family_start, mean, means, times, scatter):
         held = 0
         while first < len(order) and family[order[first]] == k:
             copy = order[first]
+            if first + 12 < len(order):
+                begin = start[order[first + 12]]
+                for i in range(0, size, 8):
+                    prefetch(means, begin + i)
             for i in range(size):
                 shifts[held, i] = means[start[copy] + i] - mean[family_start[k] + i]
                 scaled[held, i] = times[copy] * shifts[held, i]
