@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 
 from scfg_sampler.core import fragment_sampler
-from scfg_sampler.core.kernel import copy_state
 from tests.monolingual.tsg.forests import (
     FORESTS,
     codes_of,
@@ -16,7 +14,7 @@ from tests.monolingual.tsg.forests import (
     forest_posterior,
     start_forest,
 )
-from tests.oracles.choices import GENERATOR, transition_matrix
+from tests.monolingual.tsg.stationarity import sweep_departure
 
 BASES = ("uniform", "pcfg")
 
@@ -32,20 +30,8 @@ def _cases():
 
 def departure(name: str, base: str, **settings) -> float:
     """The largest entry of |πT − π| for one sweep."""
-    posterior = forest_posterior(name, base)
     learner = forest_learner(name, base=base, **settings)
-
-    def move_from(codes):
-        start = start_forest(learner, codes, GENERATOR)
-
-        def step():
-            state, _ = learner.step(GENERATOR, copy_state(start))
-            return codes_of(learner, state)
-
-        return step
-
-    target = np.array(list(posterior.values()))
-    return float(np.abs(target @ transition_matrix(list(posterior), move_from) - target).max())
+    return sweep_departure(forest_posterior(name, base), learner, start_forest, codes_of)
 
 
 @pytest.mark.parametrize(("name", "base"), list(_cases()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -10,28 +11,17 @@ import pytest
 from monolingual.tsg import blocks
 from scfg_sampler.core import fragment_sampler, fragment_tree
 from scfg_sampler.core.kernel import copy_state
+from tests.monolingual.tsg.stationarity import sweep_departure
 from tests.monolingual.tsg.treebanks import TREEBANKS, cuts_of, learner_of, posterior_of, start_at
-from tests.oracles.choices import GENERATOR, distribution, transition_matrix
+from tests.oracles.choices import GENERATOR, distribution
 
 BASES = ("uniform", "pcfg")
 
 
 def departure(name: str, base: str, **settings) -> float:
     """The largest entry of |πT − π| for one sweep."""
-    posterior = posterior_of(name, base)
     learner = learner_of(name, base=base, **settings)
-
-    def move_from(cuts):
-        start = start_at(learner, cuts, GENERATOR)
-
-        def step():
-            state, _ = learner.step(GENERATOR, copy_state(start))
-            return cuts_of(learner, state)
-
-        return step
-
-    target = np.array(list(posterior.values()))
-    return float(np.abs(target @ transition_matrix(list(posterior), move_from) - target).max())
+    return sweep_departure(posterior_of(name, base), learner, start_at, cuts_of)
 
 
 def _cases():
@@ -63,16 +53,9 @@ def test_block_moves_leave_posterior_invariant(name, base):
 
 def test_block_moves_leave_the_tempered_posterior_invariant():
     """At temperature 2, proposals and posterior are both tempered."""
-    posterior = posterior_of("recursive", "pcfg")
+    tempered = {cuts: math.sqrt(prob) for cuts, prob in posterior_of("recursive", "pcfg").items()}
     learner = learner_of("recursive", base="pcfg", order="top-down", moves=("block",), anneal=(2.0, 2.0, 0))
-
-    def move_from(cuts):
-        start = start_at(learner, cuts, GENERATOR)
-        return lambda: cuts_of(learner, learner.step(GENERATOR, copy_state(start))[0])
-
-    target = np.sqrt(list(posterior.values()))
-    target /= target.sum()
-    assert np.abs(target @ transition_matrix(list(posterior), move_from) - target).max() < 1e-12
+    assert sweep_departure(tempered, learner, start_at, cuts_of) < 1e-12
 
 
 def test_block_moves_that_are_always_accepted_are_noticed(monkeypatch):
