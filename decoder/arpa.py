@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -45,6 +45,30 @@ _BLOCK = 50_000  # Lines parsed or written at a time.
 _CUT = "It was cut; copy or train it again"
 _COUNT = re.compile(r"\s*ngram\s+(\d+)\s*=\s*(\d+)\s*")
 _SECTION = re.compile(r"\\(\d+)-grams:\s*")
+
+
+class Rows(Protocol):
+    """Rows of an array or of a table on disk."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice) -> np.ndarray: ...
+
+
+class ModelRows(Protocol):
+    """What can be written as ARPA text: an `ArpaModel`, or the same with tables instead of arrays."""
+
+    @property
+    def words(self) -> list[str]: ...
+
+    @property
+    def ngrams(self) -> Sequence[Rows]: ...
+
+    @property
+    def log_probs(self) -> Sequence[Rows]: ...
+
+    @property
+    def backoffs(self) -> Sequence[Rows]: ...
 
 
 class ArpaModel(NamedTuple):
@@ -81,7 +105,7 @@ def read_arpa(path: PathLike) -> ArpaModel:
     return _Reader(path).read()
 
 
-def write_arpa(model: ArpaModel, path: PathLike) -> None:
+def write_arpa(model: ModelRows, path: PathLike) -> None:
     """Write a model as ARPA text, atomically; nine digits, so that float32 values read back unchanged."""
     words = np.array(model.words, dtype=object)
     with atomic_output(path) as out:
@@ -96,7 +120,7 @@ def write_arpa(model: ArpaModel, path: PathLike) -> None:
                 part = slice(start, start + _BLOCK)
                 columns = [log_probs[part].astype(np.float32).tolist(), *words[ngrams[part]].T.tolist()]
                 form = "%.9g\t" + " ".join(["%s"] * n)
-                if n < model.order:
+                if n < len(model.ngrams):
                     columns.append(backoffs[part].astype(np.float32).tolist())
                     form += "\t%.9g"
                 out.writelines(form % row + "\n" for row in zip(*columns, strict=True))

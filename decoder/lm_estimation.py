@@ -12,26 +12,31 @@ more.
 The fact a newcomer would get wrong: a is the number of occurrences for the highest order only. Below it,
 a(g) is the number of different words seen before g, because a lower order is consulted only where the
 higher one saw nothing; but n-grams that begin with `<s>`, which nothing precedes, keep their occurrences.
+
+Everything longer than the vocabulary is a table on disk, read and sorted in blocks; sums are of integers, so
+that the model does not depend on how much memory there was.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from decoder.arpa import BEGIN, END, MAX_ORDER, RESERVED, UNKNOWN, ArpaModel, split_words
+from decoder.arpa import BEGIN, MAX_ORDER, UNKNOWN, ArpaModel
+from decoder.ngram_counts import TrainingText, count_ngrams, parts
 from scfg_sampler.core.console import warn
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.core.external import Table, Workspace, gather, tally
+from scfg_sampler.errors import SettingsError
 
 __all__ = [
     "FALLBACK_DISCOUNTS",
     "Discounts",
-    "TrainingText",
-    "encode_text",
+    "LmTables",
     "estimate_lm",
+    "estimate_tables",
     "pruning_thresholds",
 ]
 
@@ -39,17 +44,17 @@ FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
 _SMALLEST_PROB = 1e-99  # Of `<s>`, which is never predicted; the customary placeholder.
 
 
-class TrainingText(NamedTuple):
-    """A text as word ids.
-
-    words : list of str; ids 0, 1, 2 are `<unk>`, `<s>`, `</s>`, the rest in order of appearance.
-    tokens : int32 (T,); every sentence is `<s>` words `</s>`, one after the other.
-    num_reserved : how many words of the text looked like `<unk>`, `<s>` or `</s>` and became `<unk>`.
-    """
+class LmTables(NamedTuple):
+    """A model as `ArpaModel` has it, in tables on disk instead of arrays."""
 
     words: list[str]
-    tokens: np.ndarray
-    num_reserved: int
+    ngrams: tuple[Table, ...]
+    log_probs: tuple[Table, ...]
+    backoffs: tuple[Table, ...]
+
+    @property
+    def order(self) -> int:
+        return len(self.ngrams)
 
 
 class Discounts(NamedTuple):
@@ -65,49 +70,7 @@ class Discounts(NamedTuple):
     reason: str
 
 
-class _Level(NamedTuple):
-    """The different n-grams of one length; ids are their ranks in lexicographic order of word ids.
-
-    prefix, suffix : int32 (N,), ids of the n-grams one word shorter (0 for words).
-    word : int32 (N,), the last word.
-    occurrences : int64 (N,). begins : bool (N,), whether the first word is `<s>`.
-    """
-
-    prefix: np.ndarray
-    suffix: np.ndarray
-    word: np.ndarray
-    occurrences: np.ndarray
-    begins: np.ndarray
-
-
-def encode_text(lines: Iterable[str], path: object = None) -> TrainingText:
-    """Lines of words separated by spaces, as ids. An empty line is a sentence of no words.
-
-    Raises
-    ------
-    InputError
-        There is no line at all; `path` is for the message.
-    """
-    ids = {word: i for i, word in enumerate(RESERVED)}
-    blocks: list[np.ndarray] = []
-    block: list[int] = []
-    num_reserved = 0
-    for line in lines:
-        sentence = [ids.setdefault(word, len(ids)) for word in split_words(line)]
-        if sentence and min(sentence) <= END:
-            num_reserved += sum(word <= END for word in sentence)
-            sentence = [word if word > END else UNKNOWN for word in sentence]
-        block.append(BEGIN)
-        block += sentence
-        block.append(END)
-        if len(block) > 1_000_000:
-            blocks.append(np.array(block, dtype=np.int32))
-            block = []
-    blocks.append(np.array(block, dtype=np.int32))
-    tokens = np.concatenate(blocks)
-    if len(tokens) == 0:
-        raise InputError(path, None, "there is no text", "Give one sentence per line")
-    return TrainingText(list(ids), tokens, num_reserved)
+_CONTEXT = np.dtype([("total", "i8"), ("gamma", "f8")])
 
 
 def estimate_lm(
@@ -117,14 +80,34 @@ def estimate_lm(
     prune: Sequence[int] = (),
     interpolate_unigrams: bool = True,
 ) -> tuple[ArpaModel, list[Discounts]]:
-    """The model of a text, and the discounts of each order.
+    """The model of a text, in memory, and the discounts of each order; see `estimate_tables`."""
+    with Workspace() as workspace:
+        tables, discounts = estimate_tables(
+            text, order, workspace, prune=prune, interpolate_unigrams=interpolate_unigrams
+        )
+        columns = [tuple(table[:] for table in column) for column in tables[1:]]
+    return ArpaModel(tables.words, *columns), discounts
+
+
+def estimate_tables(
+    text: TrainingText,
+    order: int,
+    workspace: Workspace,
+    *,
+    prune: Sequence[int] = (),
+    interpolate_unigrams: bool = True,
+) -> tuple[LmTables, list[Discounts]]:
+    """The model of a text, in tables of the workspace, and the discounts of each order.
 
     Where an order's counts of counts do not give discounts between 0 and k, as in tiny or artificial
-    texts, `FALLBACK_DISCOUNTS` are used, with a warning.
+    texts, `FALLBACK_DISCOUNTS` are used, with a warning. Memory is that of the workspace and the vocabulary;
+    the disk takes some 200 bytes for each word of the text.
 
     Parameters
     ----------
-    order : from 1 to 6.
+    text : TrainingText
+    order : from 1 to 6
+    workspace : Workspace
     prune : a threshold per order, non-decreasing, the first 0; the last goes for all higher orders.
         N-grams that occur so often or less are left out and their mass goes to the back-off.
     interpolate_unigrams : if False, `<unk>` gets all that the discounts took from the unigrams,
@@ -136,89 +119,153 @@ def estimate_lm(
         The order or the thresholds are out of range.
     """
     thresholds = pruning_thresholds(order, prune)
-    levels = _count(text.tokens, len(text.words), order)
+    levels = count_ngrams(text, order, workspace)
     discounts = []
-    kept_words = np.arange(len(text.words), dtype=np.int32)[:, None]
-    was_kept = np.ones(1, dtype=np.bool_)
-    lower = np.zeros(1)
+    spelled, was_kept, lower = (workspace.table(dtype) for dtype in (_words(0), np.bool_, np.float64))
+    was_kept.append(np.ones(1, np.bool_))
+    lower.append(np.zeros(1))
     ngrams, log_probs, backoffs = [], [], []
     for n, level in enumerate(levels, start=1):
-        adjusted = level.occurrences.copy()
-        if n < order:
-            continued = np.bincount(levels[n].suffix, minlength=len(adjusted))
-            adjusted[~level.begins] = continued[~level.begins]
-        if n == 1:
-            adjusted[BEGIN] = 0
+        threshold = thresholds[n - 1] if n > 1 else -1
+        adjusted = _adjusted(level, levels[n] if n < order else None, n, workspace)
         discounts.append(_discounts(n, adjusted))
-        is_kept = (level.occurrences > thresholds[n - 1]) | (n == 1)
-        probs, gamma = _interpolate(level, adjusted, is_kept, discounts[-1], lower, n, interpolate_unigrams)
+        contexts = _contexts(level, adjusted, threshold, discounts[-1], len(lower), workspace)
         if n > 1:
-            kept_words = np.column_stack([kept_words[level.prefix], level.word])
-            backoffs.append(np.log10(gamma[was_kept]))
-        was_kept = is_kept
-        ngrams.append(kept_words[is_kept])
-        log_probs.append(np.log10(np.maximum(probs[is_kept], _SMALLEST_PROB)))
+            backoffs.append(workspace.table(np.float64))
+            for part in parts(contexts):
+                backoffs[-1].append(np.log10(contexts[part]["gamma"][was_kept[part]]))
+        probs = _interpolate(level, adjusted, threshold, discounts[-1], contexts, lower, interpolate_unigrams)
+        spelled = _spell(level, spelled, n, workspace)
+        ngrams.append(workspace.table(_words(n)))
+        log_probs.append(workspace.table(np.float64))
+        was_kept = workspace.table(np.bool_)
+        for part in parts(level):
+            is_kept = level[part]["occurrences"] > threshold
+            was_kept.append(is_kept)
+            ngrams[-1].append(spelled[part][is_kept])
+            log_probs[-1].append(np.log10(np.maximum(probs[part][is_kept], _SMALLEST_PROB)))
         lower = probs
-    backoffs.append(np.zeros(len(ngrams[-1])))
-    return ArpaModel(text.words, tuple(ngrams), tuple(log_probs), tuple(backoffs)), discounts
+    backoffs.append(workspace.table(np.float64))
+    for part in parts(ngrams[-1]):
+        backoffs[-1].append(np.zeros(len(ngrams[-1][part])))
+    return LmTables(text.words, tuple(ngrams), tuple(log_probs), tuple(backoffs)), discounts
+
+
+def _words(n: int) -> np.dtype:
+    """The dtype of a row of n word ids."""
+    return np.dtype((np.int32, (n,)))
+
+
+# ---- Probabilities ----------------------------------------------------------------------------------
+
+
+def _adjusted(level: Table, longer: Table | None, n: int, workspace: Workspace) -> Table:
+    """int64, the adjusted counts a of n-grams; `longer` are those one word longer."""
+    adjusted = workspace.table(np.int64)
+    if longer is not None:
+        suffixes = (longer[part]["suffix"] for part in parts(longer))
+        continued = tally(workspace, suffixes, len(level))
+    for part in parts(level):
+        rows = level[part]
+        values = rows["occurrences"]
+        if longer is not None:
+            values = np.where(rows["begins"], values, continued[part])
+        if n == 1 and part.start == 0:
+            values[BEGIN] = 0
+        adjusted.append(values)
+    return adjusted
+
+
+def _contexts(
+    level: Table,
+    adjusted: Table,
+    threshold: int,
+    discounts: Discounts,
+    num_contexts: int,
+    workspace: Workspace,
+) -> Table:
+    """Rows of `_CONTEXT`: Σ a of what follows every context, and γ (1 where nothing follows)."""
+    out = workspace.table(_CONTEXT)
+    first = 0
+    pending: np.ndarray = np.zeros((5, 1))  # Sums of the context numbered `first`, which may not be complete.
+    for part in parts(level):
+        rows, counts = level[part], adjusted[part]
+        is_kept = rows["occurrences"] > threshold
+        local = rows["prefix"] - first
+        masks = [is_kept & (counts == k) for k in (1, 2)] + [is_kept & (counts >= 3)]
+        columns = [counts, *masks, np.where(is_kept, 0, counts)]
+        sums: np.ndarray = np.stack([np.bincount(local, column) for column in columns])
+        sums[:, 0] += pending[:, 0]
+        out.append(_finished(sums[:, :-1], discounts))
+        first, pending = int(rows["prefix"][-1]), sums[:, -1:]
+    out.append(_finished(pending, discounts))
+    while len(out) < num_contexts:
+        missing = min(num_contexts - len(out), workspace.block_rows(_CONTEXT))
+        out.append(_finished(np.zeros((5, missing)), discounts))
+    return out
+
+
+def _finished(sums: np.ndarray, discounts: Discounts) -> np.ndarray:
+    """Rows of `_CONTEXT` from Σ a, the n-grams with a = 1, 2 and 3 or more, and the mass of pruned ones."""
+    out = np.empty(sums.shape[1], _CONTEXT)
+    total = sums[0]
+    removed = (
+        sum(amount * number for amount, number in zip(discounts.amounts, sums[1:4], strict=True)) + sums[4]
+    )
+    out["total"], out["gamma"] = total, np.where(total > 0, removed / np.maximum(total, 1), 1.0)
+    return out
 
 
 def _interpolate(
-    level: _Level,
-    adjusted: np.ndarray,
-    is_kept: np.ndarray,
+    level: Table,
+    adjusted: Table,
+    threshold: int,
     discounts: Discounts,
-    lower: np.ndarray,
-    n: int,
+    contexts: Table,
+    lower: Table,
     interpolate_unigrams: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of all n-grams of a level, and γ of every context (1 where nothing follows)."""
-    num_contexts = len(lower)
+) -> Table:
+    """float64, probabilities of all n-grams of a level; `lower` are those of the level below."""
+    workspace = level.workspace
+    probs = workspace.table(np.float64)
     amounts = np.array([0.0, *discounts.amounts])
-    removed = np.where(is_kept, amounts[np.minimum(adjusted, 3)], adjusted)
-    total = np.bincount(level.prefix, adjusted, num_contexts)
-    gamma = np.bincount(level.prefix, removed, num_contexts)
-    gamma = np.where(total > 0, gamma / np.maximum(total, 1), 1.0)
-    probs = (adjusted - removed) / total[level.prefix]
-    if n > 1:
-        return probs + gamma[level.prefix] * lower[level.suffix], gamma
-    if interpolate_unigrams:
-        return probs + gamma[0] / (len(adjusted) - 1), gamma
-    probs[UNKNOWN] += gamma[0]
-    return probs, gamma
+    backed_off = gather(lower, (level[part]["suffix"] for part in parts(level)))
+    for part in parts(level):
+        rows, counts = level[part], adjusted[part]
+        removed = np.where(rows["occurrences"] > threshold, amounts[np.minimum(counts, 3)], counts)
+        start = int(rows["prefix"][0])
+        context = contexts[start : int(rows["prefix"][-1]) + 1][rows["prefix"] - start]
+        own = (counts - removed) / context["total"]
+        if len(lower) > 1:
+            own += context["gamma"] * backed_off[part]
+        elif interpolate_unigrams:
+            own += context["gamma"] / (len(level) - 1)
+        elif part.start == 0:
+            own[UNKNOWN] += context["gamma"][0]
+        probs.append(own)
+    return probs
 
 
-def _count(tokens: np.ndarray, num_words: int, order: int) -> list[_Level]:
-    """The n-grams of every length up to `order`.
-
-    `ids[p]` is the id of the n-gram that begins at position p. One word longer, it is the pair of that
-    id and the word after it, so one sort of integers per order does; and what follows the first word is
-    the n-gram at p + 1.
-    """
-    count = np.bincount(tokens, minlength=num_words)
-    zeros = np.zeros(num_words, dtype=np.int32)
-    words = np.arange(num_words, dtype=np.int32)
-    levels = [_Level(zeros, zeros, words, count, words == BEGIN)]
-    ids = tokens
-    starts = np.arange(len(tokens))
-    for n in range(2, order + 1):
-        starts = starts[tokens[starts + n - 2] != END]
-        keys = ids[starts].astype(np.int64) * num_words + tokens[starts + n - 1]
-        unique, first, inverse, count = np.unique(
-            keys, return_index=True, return_inverse=True, return_counts=True
-        )
-        prefix = (unique // num_words).astype(np.int32)
-        suffix = ids[starts[first] + 1].astype(np.int32)
-        word = (unique % num_words).astype(np.int32)
-        levels.append(_Level(prefix, suffix, word, count, levels[-1].begins[prefix]))
-        ids = np.zeros(len(tokens), dtype=np.int32)
-        ids[starts] = inverse
-    return levels
+def _spell(level: Table, shorter: Table, n: int, workspace: Workspace) -> Table:
+    """Rows of n word ids, the words of each n-gram; `shorter` are those of the level below."""
+    out = workspace.table(_words(n))
+    for part in parts(level):
+        rows = level[part]
+        words = rows["word"][:, None]
+        if n > 1:
+            start = int(rows["prefix"][0])
+            prefixes = shorter[start : int(rows["prefix"][-1]) + 1][rows["prefix"] - start]
+            words = np.column_stack([prefixes, words])
+        out.append(words)
+    return out
 
 
-def _discounts(n: int, adjusted: np.ndarray) -> Discounts:
+def _discounts(n: int, adjusted: Table) -> Discounts:
     """The discounts of an order from its counts of counts; Chen and Goodman (1998), equation 26."""
-    counts = np.bincount(np.minimum(adjusted, 5), minlength=6)[1:5].tolist()
+    occurring = np.zeros(6, np.int64)
+    for block in adjusted.blocks():
+        occurring += np.bincount(np.minimum(block, 5), minlength=6)
+    counts = occurring[1:5].tolist()
     reason = ""
     amounts = list(FALLBACK_DISCOUNTS)
     missing = [k for k in (1, 2, 3) if counts[k - 1] == 0]

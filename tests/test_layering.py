@@ -25,7 +25,7 @@ scfg_sampler: . errors
 scfg_sampler.core:
     . jit files console
     draws normal_draws blocks ragged interner word_pool vocabulary hypergraph kernel fragment
-    semiring restaurant slice_sampler fragment_tree checkpoint diagnostics
+    semiring restaurant slice_sampler fragment_tree checkpoint diagnostics external
     fragment_rules chain derivations restaurant_density shards
     fragment_sampler
     fragment_rejection fragment_types
@@ -57,7 +57,8 @@ scfg_sampler:
 
 decoder:
     . growth arpa weights bleu_statistics
-    lm_estimation lm_table
+    ngram_counts lm_table
+    lm_estimation
     lm
     grammar_trie
     chart workspace

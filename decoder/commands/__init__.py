@@ -49,7 +49,7 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=200,
         metavar="N",
-        help="derivations a span of K words may try; 0 for exact search (default: 200)",
+        help="derivations a span of K words may try; 0 for exact search",
     )
     parser.add_argument(
         "--widen",
@@ -57,7 +57,7 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         default=1.5,
         metavar="K",
         help="let a span of n words try n/K times as many derivations as --beam says, as long spans lose "
-        "most; 0 for all spans alike (default: 1.5)",
+        "most; 0 for all spans alike",
     )
     parser.add_argument(
         "--max-targets", type=int, default=20, metavar="N", help="targets tried for a source side; 0 for all"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 __all__ = ["add_parser", "run"]
 
@@ -37,6 +38,15 @@ def add_parser(subparsers) -> None:
         default=True,
         help="mix the unigrams with the uniform distribution; otherwise <unk> gets all of that mass",
     )
+    parser.add_argument(
+        "--memory",
+        default="1G",
+        metavar="SIZE",
+        help="memory for sorting, as in 500M or 4G, beside the vocabulary; what exceeds it is sorted on disk",
+    )
+    parser.add_argument(
+        "--temporary", metavar="DIR", help="where to put files while it works, if not the system's place"
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)
 
@@ -44,23 +54,31 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> None:
     """Estimate the model and write it."""
     from decoder.arpa import write_arpa
-    from decoder.lm_estimation import encode_text, estimate_lm, pruning_thresholds
-    from scfg_sampler.core.console import progress, say, set_quiet, warn
+    from decoder.lm_estimation import estimate_tables, pruning_thresholds
+    from decoder.ngram_counts import encode_text
+    from scfg_sampler.core.console import memory_size, progress, say, set_quiet, warn
+    from scfg_sampler.core.external import Workspace
     from scfg_sampler.core.files import read_lines
+    from scfg_sampler.errors import SettingsError
 
     set_quiet(args.quiet)
     prune = pruning_thresholds(args.order, args.prune or ())
-    with progress("reading lines", None) as advance:
-        text = encode_text(_counted(read_lines(args.text), advance), args.text)
-    if text.num_reserved:
-        warn(f"{text.num_reserved} words of the text are <s>, </s> or <unk> and count as unknown words")
-    model, discounts = estimate_lm(
-        text, args.order, prune=prune, interpolate_unigrams=args.interpolate_unigrams
-    )
-    for n, (ngrams, discount) in enumerate(zip(model.ngrams, discounts, strict=True), start=1):
-        amounts = " ".join(f"{amount:.4f}" for amount in discount.amounts)
-        say(f"{n}-grams: {len(ngrams)}, discounts {amounts}{' (fixed)' if discount.reason else ''}")
-    write_arpa(model, args.output)
+    if args.temporary and not Path(args.temporary).is_dir():
+        raise SettingsError(f"--temporary {args.temporary} is not a directory")
+    with Workspace(memory_size(args.memory), args.temporary) as workspace:
+        with progress("reading lines", None) as advance:
+            text = encode_text(_counted(read_lines(args.text), advance), args.text, workspace)
+        if text.num_reserved:
+            warn(f"{text.num_reserved} words of the text are <s>, </s> or <unk> and count as unknown words")
+        with progress("estimating orders", args.order) as advance:
+            model, discounts = estimate_tables(
+                text, args.order, workspace, prune=prune, interpolate_unigrams=args.interpolate_unigrams
+            )
+            advance(args.order, "")
+        for n, (ngrams, discount) in enumerate(zip(model.ngrams, discounts, strict=True), start=1):
+            amounts = " ".join(f"{amount:.4f}" for amount in discount.amounts)
+            say(f"{n}-grams: {len(ngrams)}, discounts {amounts}{' (fixed)' if discount.reason else ''}")
+        write_arpa(model, args.output)
 
 
 def _counted(lines: Iterator[str], advance: Callable[[float, str], None]) -> Iterator[str]:

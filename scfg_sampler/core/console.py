@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from scfg_sampler.errors import ScfgError
+from scfg_sampler.errors import ScfgError, SettingsError
 
-__all__ = ["Parser", "progress", "run", "run_parser", "say", "set_quiet", "warn"]
+__all__ = ["Parser", "memory_size", "progress", "run", "run_parser", "say", "set_quiet", "warn"]
 
 _quiet = False
 
@@ -131,3 +132,21 @@ def progress(description: str, total: float | None) -> Iterator[Callable[[float,
             bar.update(task, advance=steps, **fields)
 
         yield advance
+
+
+def memory_size(text: str, option: str = "--memory") -> int:
+    """Bytes in a size such as 500M, 4G or 65536; the units are powers of 1024.
+
+    Raises
+    ------
+    SettingsError
+        It is no size, or less than a megabyte.
+
+    >>> memory_size("3M")
+    3145728
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
+    size = int(float(match[1]) * 1024 ** " KMGT".index(match[2] or " ")) if match else 0
+    if size < 1 << 20:
+        raise SettingsError(f"{option} {text} is not a size of at least a megabyte, such as 500M or 4G")
+    return size

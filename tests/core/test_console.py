@@ -10,6 +10,7 @@ import pytest
 
 from scfg_sampler import errors
 from scfg_sampler.core import console
+from scfg_sampler.core.console import memory_size
 from scfg_sampler.errors import ChainTooShort, InputError, ScfgError, SettingsError
 
 
@@ -126,3 +127,16 @@ def test_errors_cross_process_borders():
     error = pickle.loads(pickle.dumps(InputError("f", 3, "found", "hint")))
     assert (error.path, error.line, error.found, error.hint) == ("f", 3, "found", "hint")
     assert str(error) == "f:3: found. hint"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("1M", 1 << 20), ("1.5g", 3 << 29), ("2GB", 2 << 30), ("2000000", 2_000_000)]
+)
+def test_sizes_have_units_of_1024(text, size):
+    assert memory_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "G", "10", "500K", "-1G", "1X", "1 2M"])
+def test_sizes_that_are_none_or_too_small_are_refused(text):
+    with pytest.raises(SettingsError, match=r"--memory .* is not a size of at least a megabyte"):
+        memory_size(text)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from decoder.arpa import read_arpa, split_words, write_arpa
-from decoder.lm_estimation import encode_text, estimate_lm
+from decoder.lm_estimation import estimate_lm
+from decoder.ngram_counts import encode_text
 from scfg_sampler.errors import ArpaError, InputError
 
 PLAIN = """\\data\\

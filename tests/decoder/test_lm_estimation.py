@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from decoder.arpa import BEGIN, ArpaModel, write_arpa
 from decoder.lm import LmVocabulary, build_lm, score_text
-from decoder.lm_estimation import FALLBACK_DISCOUNTS, encode_text, estimate_lm
+from decoder.lm_estimation import FALLBACK_DISCOUNTS, estimate_lm, estimate_tables
+from decoder.ngram_counts import encode_text
+from scfg_sampler.core.external import Workspace
 from scfg_sampler.core.files import read_lines
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -154,6 +156,21 @@ def test_pruning_leaves_out_what_occurs_so_often_or_less(rng):
     for gram, _, _ in entries(full):
         assert (gram in kept) == (len(gram) == 1 or occurrences[gram] > len(gram) - 1)
     assert discounts == full_discounts
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([(), (0, 1, 2)]))
+def test_little_memory_gives_the_same_model(seed, order, prune):
+    lines = zipf_text(np.random.default_rng(seed), 120)
+    model, discounts = estimate_lm(encode_text(lines), order, prune=prune[:order])
+    with Workspace(5000) as workspace:  # A dozen rows at a time.
+        text = encode_text(lines, workspace=workspace)
+        tables, same = estimate_tables(text, order, workspace, prune=prune[:order])
+        assert same == discounts
+        assert tables.words == model.words
+        for ours, theirs in zip(tables[1:], model[1:], strict=True):
+            for table, array in zip(ours, theirs, strict=True):
+                np.testing.assert_array_equal(table[:], array)
 
 
 def test_kenlms_figures_on_tanaka_are_met_to_the_last_digit(shared_data, capsys):

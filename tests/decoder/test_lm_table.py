@@ -7,8 +7,9 @@ import pytest
 
 from decoder.arpa import write_arpa
 from decoder.lm import load_lm, score_text
-from decoder.lm_estimation import encode_text, estimate_lm
+from decoder.lm_estimation import estimate_lm
 from decoder.lm_table import _ngram_keys, build_lm, find, is_lm_file, read_lm_file, write_lm_file
+from decoder.ngram_counts import encode_text
 from scfg_sampler.errors import ArpaError
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from decoder.lm import LmVocabulary, build_lm
-from decoder.lm_estimation import encode_text, estimate_lm
+from decoder.lm_estimation import estimate_lm
+from decoder.ngram_counts import encode_text
 from decoder.translate import Decoder
 from scfg_sampler.core.hypergraph import validate
 from scfg_sampler.core.semiring import Counting, LogSum, inside
