@@ -22,6 +22,7 @@ from scfg_sampler.core.jit import inlined, kernel, reordering
 
 __all__ = [
     "Prior",
+    "divergence_of",
     "exponentials",
     "gradients",
     "improve",
@@ -200,15 +201,10 @@ def _improve_copy(mean, precision, diagonal, f, m, s, w, room, is_first, iterati
     for i in range(size):
         shift[i] = m[i] - mean[i]
     multiply(precision, shift, pull)
-    divergence, product, total = -float(size), 1.0, 0.0
+    divergence = divergence_of(shift, pull, diagonal, s)
+    total = 0.0
     for i in range(size):
-        divergence += shift[i] * pull[i] + diagonal[i] * s[i]
         total += f[i]
-        product *= s[i]  # One logarithm for many variances.
-        if not 1e-200 < product < 1e200:
-            divergence -= math.log(product)
-            product = 1.0
-    divergence = 0.5 * (divergence - math.log(product))
     if is_first:
         shares_of(m, s, shares)
     else:
@@ -224,6 +220,19 @@ def _improve_copy(mean, precision, diagonal, f, m, s, w, room, is_first, iterati
     for i in range(size):
         w[i] *= shares[i]
     return divergence
+
+
+@reordering
+def divergence_of(shift, pull, diagonal, s):
+    """KL without log |Σ|, of m − μ and Λ (m − μ)."""
+    divergence, product = -float(len(s)), 1.0
+    for i in range(len(s)):
+        divergence += shift[i] * pull[i] + diagonal[i] * s[i]
+        product *= s[i]  # One logarithm for many variances.
+        if not 1e-200 < product < 1e200:
+            divergence -= math.log(product)
+            product = 1.0
+    return 0.5 * (divergence - math.log(product))
 
 
 @reordering

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.normal_copies import (
+    divergence_of,
     exponentials,
     multiply,
     normalise_shares,
@@ -73,7 +74,7 @@ def improve_experts(
         mean, precision, diagonal = prior_of(prior, family[c])
         m = means[links.expert_start[c] : links.expert_start[c + 1]]
         s = variances[links.expert_start[c] : links.expert_start[c + 1]]
-        divergences[c] = _prepare(links, c, mean, precision, counts, m, s, room)
+        divergences[c] = _prepare(links, c, mean, precision, diagonal, counts, m, s, room)
         if iterations:
             _ascend_means(links, c, precision, diagonal, m, totals, shares, room, iterations)
             _ascend_variances(links, c, diagonal, s, totals, shares, room)
@@ -97,7 +98,7 @@ def expert_gradients(links, family, prior, counts, means, variances, by_mean, by
     for c in range(len(family)):
         mean, precision, diagonal = prior_of(prior, family[c])
         a, b = links.expert_start[c], links.expert_start[c + 1]
-        _prepare(links, c, mean, precision, counts, means[a:b], variances[a:b], room)
+        _prepare(links, c, mean, precision, diagonal, counts, means[a:b], variances[a:b], room)
         _gradient(links, c, totals, shares, room)
         for i in range(b - a):
             by_mean[a + i] = room[2, i]
@@ -137,7 +138,7 @@ def _all_shares(links, counts, means, variances, weights, is_first, room, shares
 
 
 @reordering
-def _prepare(links, c, mean, precision, counts, m, s, room):
+def _prepare(links, c, mean, precision, diagonal, counts, m, s, room):
     """Λ (m − μ) and Σ f / r of an expert copy, into the first two rows of the room; KL without log |Σ|."""
     size = len(m)
     pull, uses, shift = room[0][:size], room[1][:size], room[2][:size]
@@ -151,10 +152,7 @@ def _prepare(links, c, mean, precision, counts, m, s, room):
         begin = links.start[j]
         for i in range(size):
             uses[i] += share * counts[begin + i]
-    divergence = -float(size)
-    for i in range(size):
-        divergence += shift[i] * pull[i] + precision[i, i] * s[i] - math.log(s[i])
-    return 0.5 * divergence
+    return divergence_of(shift, pull, diagonal, s)
 
 
 @reordering
@@ -207,7 +205,8 @@ def _ascend_means(links, c, precision, diagonal, m, totals, shares, room, iterat
             length *= 0.5
         for at in range(links.first[c], links.first[c + 1]):
             j = links.multinomial[at]
-            _moved(links, j, shares, direction, length, trial)
+            if links.first[c + 1] - links.first[c] > 1:  # Otherwise the trial is still there.
+                _moved(links, j, shares, direction, length, trial)
             for i in range(size):
                 shares[links.start[j] + i] = trial[i]
         for i in range(size):

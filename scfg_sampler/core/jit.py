@@ -106,14 +106,14 @@ def borrowing(function: Callable) -> Any:
 
 
 def reordering(function: Callable) -> Any:
-    """`borrowing`, free to add in another order and to round a product and a sum once.
+    """`borrowing` and `inlined`, free to add in another order and to round a product and a sum once.
 
     Sums of arrays then use instructions for several values at once. Not for what must come out to the last
     digit as in plain Python, as the choices of samplers must.
     """
     if not ENABLED:
         return function
-    fast = numba.njit(fastmath={"reassoc", "contract"}, **_FLAGS)(function)
+    fast = numba.njit(fastmath={"reassoc", "contract"}, forceinline=True, **_FLAGS)(function)
     return _counting_references(fast, False)
 
 
