@@ -71,6 +71,7 @@ class TableBuilder:
         for name, values in self._columns.items():
             columns[name] = np.zeros(self._num_rules, np.float32)
             columns[name][: len(values)] = values
+            columns[name] = _seven_digits(columns[name])
         target_words = count_words(starts[1], target)
         columns["TargetWords"] = target_words
         columns["Abstract"] = (target_words == 0) & (count_words(starts[0], source) == 0)
@@ -95,6 +96,19 @@ class TableBuilder:
             tuple(names),
             signature,
         )
+
+
+def _seven_digits(values: np.ndarray) -> np.ndarray:
+    """The float32 that seven digits of each value stand for, as the native format would have brought it back.
+
+    So a table is the same to the last bit whether it is read from here or by way of the native format.
+    """
+    exact = values.astype(np.float64)
+    magnitude = np.floor(np.log10(np.abs(exact), where=exact != 0.0, out=np.zeros_like(exact)))
+    small = np.clip(6 - magnitude, 0, 300)
+    large = np.clip(magnitude - 6, 0, None)
+    rounded = np.rint(exact * 10.0**small / 10.0**large) / 10.0**small * 10.0**large
+    return rounded.astype(np.float32)
 
 
 def iterate_rules(table: RuleTable, rows: np.ndarray | None = None) -> Iterator[Rule]:
