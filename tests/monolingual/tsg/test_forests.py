@@ -126,14 +126,14 @@ def test_counts_of_productions_are_means_over_the_trees(name):
 
 @pytest.mark.parametrize(("name", "moves"), [("recombined", "single"), ("brackets", "block")])
 def test_sampled_trees_and_cuts_have_their_posterior(name, moves, rng):
-    """Compiled. Shares of 10,000 sweeps, with standard errors below 0.01: 0.05 is beyond five."""
+    """Compiled. Shares of 4,000 sweeps, with standard errors of 0.01 at the most: 0.06 is beyond five."""
     exact = forest_posterior(name, "pcfg")
     learner = forest_learner(name, moves=(moves,))
     state, counts = learner.initialise(rng), dict.fromkeys(exact, 0)
-    for _ in range(10_000):
+    for _ in range(4_000):
         state, _ = learner.step(rng, state)
         counts[codes_of(learner, state)] += 1
-    assert max(abs(counts[codes] / 10_000 - prob) for codes, prob in exact.items()) < 0.05
+    assert max(abs(counts[codes] / 4_000 - prob) for codes, prob in exact.items()) < 0.06
 
 
 # --- reading ----------------------------------------------------------------------------------------------
