@@ -21,7 +21,9 @@ def add_parser(subparsers) -> None:
         "and a checkpoint.",
         epilog="examples:\n  scfg-monolingual tsg train trees.mrg --output run --iterations 1000\n"
         "  scfg-monolingual tsg train toy.mrg --output toy --unknown none --concentration 1 --stop 0.5 \\\n"
-        "    --iterations 5000 --burn-in 1000 --marginals",
+        "    --iterations 5000 --burn-in 1000 --marginals\n"
+        "  scfg-monolingual tsg train --sentences tags.txt --labels A,B,C --unknown none --start minimal \\\n"
+        "    --moves single,block --output run",
     )
     parser.add_argument(
         "trees", metavar="TREES", nargs="?", help="Penn-style brackets; .gz is read, - is standard input"
@@ -42,8 +44,8 @@ def add_parser(subparsers) -> None:
         default="trees",
         help="of --nbest, the trees themselves, or what equal constituents of them combine to",
     )
-    several.add_argument("--labels", metavar="A,B", default="", help="what ? may be")
-    several.add_argument("--tags", metavar="A,B", default="", help="what ? above a word may be (--labels)")
+    several.add_argument("--labels", metavar="A,B", help="what ? may be")
+    several.add_argument("--tags", metavar="A,B", help="what ? above a word may be (default: --labels)")
     several.add_argument("--root", metavar="A", default="TOP", help="the label above an outermost ?")
     several.add_argument(
         "--longest", metavar="N", type=int, default=40, help="words in --brackets and --sentences at most"
@@ -144,8 +146,8 @@ def run(options: argparse.Namespace) -> None:
         brackets=options.brackets,
         sentences=options.sentences,
         pack=options.pack,
-        labels=tuple(filter(None, options.labels.split(","))),
-        tags=tuple(filter(None, options.tags.split(","))),
+        labels=_names(options.labels),
+        tags=_names(options.tags),
         root=options.root,
         longest=options.longest,
     )
@@ -184,6 +186,10 @@ def report(output: str, record: dict[str, Any]) -> None:
         f"log joint {trace['log_joint'][-1]:.2f}, {record['cpu_seconds']:.1f} CPU seconds"
     )
     console.say(f"run directory: {output}")
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(text.split(","))
 
 
 def _learn_or_number(option: str, text: str) -> float | None:
