@@ -11,6 +11,7 @@ from scfg_sampler.core import console
 __all__ = ["COMMANDS", "build_parser", "main"]
 
 COMMANDS = (
+    "align",
     "symmetrise",
     "forest",
     "sample",

@@ -20,7 +20,14 @@ from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.vocabulary import Vocabulary, split_words
 from scfg_sampler.errors import AlignmentError, InputError
 
-__all__ = ["ParallelCorpus", "parse_links", "read_alignment", "read_corpus", "read_text"]
+__all__ = [
+    "ParallelCorpus",
+    "parse_links",
+    "read_alignment",
+    "read_corpus",
+    "read_text",
+    "require_equal_lines",
+]
 
 
 class ParallelCorpus(NamedTuple):
@@ -61,7 +68,7 @@ def read_corpus(source: PathLike, target: PathLike, alignment: PathLike) -> Para
     link_start, links = read_alignment(alignment)
     starts = ((source, source_start), (target, target_start), (alignment, link_start))
     for (path, start), (other, other_start) in itertools.combinations(starts, 2):
-        _require_equal_lines(path, len(start) - 1, other, len(other_start) - 1)
+        require_equal_lines(path, len(start) - 1, other, len(other_start) - 1)
     _require_links_inside(alignment, link_start, links, source_start, target_start)
     return ParallelCorpus(
         source_vocabulary,
@@ -140,13 +147,14 @@ def _sort_links(offsets: np.ndarray, links: np.ndarray) -> tuple[np.ndarray, np.
     return np.concatenate([[0], np.cumsum(counts)]), np.ascontiguousarray(rows[:, 1:], np.int32)
 
 
-def _require_equal_lines(path: object, lines: int, other: object, other_lines: int) -> None:
+def require_equal_lines(path: object, lines: int, other: object, other_lines: int) -> None:
+    """Raise an InputError that names the shorter file, unless both have as many lines."""
     if lines != other_lines:
         short, fewer, long, more = (
             (path, lines, other, other_lines) if lines < other_lines else (other, other_lines, path, lines)
         )
         found = f"ends after {fewer} lines, but {long} has {more}"
-        raise InputError(short, fewer + 1, found, "Line k of all three files must belong together")
+        raise InputError(short, fewer + 1, found, "Line k of all files must belong together")
 
 
 def _require_links_inside(

@@ -34,6 +34,7 @@ scfg_sampler:
     corpus segmentation rule_pool rule_text rule_parser rule_writer
     text_filter
     rule_counts symmetrise
+    word_alignment
     rule_table lexical forest
     rule_mixing
     filters forest_trees
@@ -182,6 +183,7 @@ OUTSIDE = {
         "monolingual.pcfg.comparison",
     ),
     "jinja2": ("scfg_sampler.report",),
+    "eflomal": ("scfg_sampler.word_alignment",),
 }
 AT_THE_TOP = ("numpy", "scipy", "numba", "llvmlite")
 

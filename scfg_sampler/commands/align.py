@@ -1,0 +1,48 @@
+"""`align`: word alignments of parallel text."""
+
+from __future__ import annotations
+
+import argparse
+
+from scfg_sampler.core import console
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "align",
+        help="align the words of parallel text",
+        description="Align the words of tokenised parallel text in both directions with eflomal (install it "
+        "with pip install 'scfg-sampler[align]'), and combine the two: PREFIX.fwd, PREFIX.rev and "
+        "PREFIX.gdfa, in Pharaoh format. eflomal draws its own seed: two runs differ in some links.",
+        epilog="example:\n  scfg-sampler align --source train.de --target train.en --output train.de-en",
+    )
+    parser.add_argument(
+        "--source", metavar="F", required=True, help="source text, tokenised; .gz is read too"
+    )
+    parser.add_argument("--target", metavar="E", required=True, help="target text, line by line the same")
+    parser.add_argument("--output", metavar="PREFIX", required=True, help="what the files' names begin with")
+    parser.add_argument(
+        "--symmetrise",
+        choices=("intersect", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"),
+        default="grow-diag-final-and",
+        help="how to combine the directions; others than the default are written to PREFIX.METHOD",
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Align, and say where the links are."""
+    from scfg_sampler.word_alignment import align_texts, suffix
+
+    with console.progress("aligning", None):
+        report = align_texts(options.source, options.target, options.output, method=options.symmetrise)
+    if report.too_long:
+        console.warn(f"{report.too_long} pairs with more than 1023 words on a side have no links")
+    console.say(
+        f"{report.sentences} pairs aligned by {report.links} links: {options.output}.fwd, "
+        f"{options.output}.rev, {options.output}.{suffix(options.symmetrise)}"
+    )
