@@ -135,7 +135,7 @@ main() {
     model ln-families-valence --method vb-em-logistic-normal --covariance families --valence 2
     model ln-share-valence --method vb-em-logistic-normal --share noun,verb --valence 2
     model smoothed --method vb-dirichlet --prior 0.25 --valence 2 --smooth 100
-    model ln-smoothed --method vb-em-logistic-normal --valence 2 --smooth 5
+    model ln-smoothed --method vb-em-logistic-normal --valence 2 --smooth 0
     model viterbi-em --e-step viterbi
     model lateen-em --e-step lateen
     model unambiguity --unambiguity 0.75

@@ -36,10 +36,10 @@ from monolingual.dmv.smoothing import (
     mixture_covariances,
     mixture_families,
     mixture_prior,
-    point,
     smoothed_expectations,
     smoothed_units,
 )
+from monolingual.dmv.smoothing import point as smoothed_point
 from monolingual.experts import Experts
 from monolingual.learners import Expectations, Progress, em_kernel, vb_kernel
 from monolingual.logistic_normal import logistic_normal_kernel, point_estimate
@@ -246,6 +246,12 @@ def _learner_of_units(units: Units, settings: Settings, covariance: np.ndarray |
     return Learner(kernel, lambda state: point_estimate(families, state.mean, experts))
 
 
+def _first_mixture(layout: Layout, probs: np.ndarray, settings: Settings) -> np.ndarray:
+    """Where smoothing begins: the pseudo-counts of priors that are learnt are in the first λ alone."""
+    is_learnt = settings.method in ("vb-em-dirichlet", "vb-em-logistic-normal")
+    return initial_mixture(layout, probs, settings.smooth or 0.0 if is_learnt else 0.0)
+
+
 def _smoothed_learner(layout: Layout, corpus: Corpus, settings: Settings, e_step: str) -> Learner:
     """The learner of a model whose children are smoothed; see `smoothing`."""
     favour = settings.smooth
@@ -258,15 +264,14 @@ def _smoothed_learner(layout: Layout, corpus: Corpus, settings: Settings, e_step
         # Pseudo-counts of em are those of λ alone, which em-map takes as given.
         method = "em-map" if settings.method == "em" else settings.method
         found = _learner_of_counts(families, smoothed_expectations(layout, expectations), prior, method)
-        favour = 0.0
     else:
         flat = None if settings.covariance is None else mixture_covariances(layout, settings.covariance)
         found = _learner_of_units(smoothed_units(layout, corpus), settings, flat)
 
     def init(rng: np.random.Generator, probs: np.ndarray) -> Any:
-        return found.kernel.init(rng, initial_mixture(layout, probs, favour))
+        return found.kernel.init(rng, _first_mixture(layout, probs, settings))
 
-    return Learner(found.kernel._replace(init=init), lambda state: point(layout, found.point(state)))
+    return Learner(found.kernel._replace(init=init), lambda state: smoothed_point(layout, found.point(state)))
 
 
 def train(
@@ -341,6 +346,8 @@ def _train_once(rng, layout, corpus, probs, settings, e_step, heldout, watch) ->
     """`train` with one kind of E-step."""
     kernel, point = learner(layout, corpus, settings, e_step=e_step)
     state = kernel.init(rng, probs)
+    if settings.smooth is not None:
+        probs = smoothed_point(layout, _first_mixture(layout, probs, settings))
     trace: list[float] = []
     scores = [heldout(probs)] if heldout else []
     best, kept = 0, (probs, state)

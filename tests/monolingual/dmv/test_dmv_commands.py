@@ -154,6 +154,26 @@ def test_heldout_likelihood_stops_at_its_peak(place):
     assert len(outcome.trace) == 3
 
 
+@pytest.mark.parametrize("method", ["vb-em-dirichlet", "vb-em-logistic-normal"])
+def test_smoothing_is_judged_from_the_mixture_on(method, place, rng):
+    """Held-out likelihood falls from the start to its mixture, but training goes on from there."""
+    from monolingual.dmv.initial import harmonic
+    from monolingual.dmv.layout import Layout, build_corpus, parameter_families
+    from monolingual.dmv.training import Settings, heldout_likelihood, train
+    from monolingual.normal_priors import identity_covariances
+
+    layout = Layout(3, 2)
+    corpus = build_corpus(layout, [[0, 1, 2], [1, 2], [0, 1], [2, 0, 1, 2]])
+    covariance = identity_covariances(parameter_families(layout))
+    settings = Settings(method, smooth=5.0, rounds=5, covariance=covariance)
+    judge = lambda probs: heldout_likelihood(layout, corpus, probs)  # noqa: E731
+    start = harmonic(layout, corpus)
+    outcome = train(rng, layout, corpus, start, settings, heldout=judge)
+    assert outcome.heldout[0] < judge(start)
+    assert outcome.best == 5
+    assert outcome.heldout[5] == pytest.approx(judge(outcome.probs))
+
+
 def test_covariances_are_printed_and_drawn(place, capsys):
     method = ["--method", "vb-em-logistic-normal", "--covariance", "families", "--rounds", "3"]
     assert call("train", "train.txt", "--output", "m.txt", "--covariances", "m.npz", *method, "--quiet") == 0
