@@ -21,7 +21,7 @@
 #   --no-plots           draw nothing (the pictures need matplotlib)
 #   --force              do everything again; without it, steps that were done with the same settings are left out
 #
-# A treebank of twelve thousand sentences takes some five minutes of processor time, most of it for the logistic normal.
+# A treebank of twelve thousand sentences takes some ten minutes of processor time, most of it for the logistic normal.
 set -euo pipefail
 # shellcheck source=recipes/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
