@@ -51,6 +51,7 @@ def score_rules(
     target_vocabulary: Vocabulary,
     *,
     denominators: RuleCounts | None = None,
+    target_totals: np.ndarray | None = None,
     more_features: Mapping[str, np.ndarray] | None = None,
     signature: str = "",
 ) -> RuleTable:
@@ -67,12 +68,15 @@ def score_rules(
     denominators : RuleCounts, optional
         Rules whose counts make the denominators of the phrase probabilities, when `counts` is a selection
         of them; each rule once. By default `counts` itself.
+    target_totals : float64, shape (R,), optional
+        For each rule the sum of counts of all rules with its target side, when `counts` are a part of the
+        rules that has all or none of those with one source side.
     more_features : mapping from name to float array of shape (R,), optional
         Appended after the features above.
     signature : str
         What the table was made with.
     """
-    forward, backward = phrase_probabilities(counts, denominators)
+    forward, backward = phrase_probabilities(counts, denominators, target_totals)
     lex_forward, lex_backward = lexical_weights(counts, lexical)
     source_words = count_words(counts.source_start, counts.source)
     target_words = count_words(counts.target_start, counts.target)
@@ -93,14 +97,17 @@ def score_rules(
 
 
 def phrase_probabilities(
-    counts: RuleCounts, denominators: RuleCounts | None = None
+    counts: RuleCounts, denominators: RuleCounts | None = None, target_totals: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """ln P(target | source) and ln P(source | target) of every rule; float64, shape (R,)."""
+    """ln P(target | source) and ln P(source | target) of every rule; float64, shape (R,).
+
+    Parameters are those of `score_rules`.
+    """
     whole = counts if denominators is None else denominators
-    return (
-        _log_share(counts.source_start, counts.source, counts.count, *whole[:2], whole.count),
-        _log_share(counts.target_start, counts.target, counts.count, *whole[2:4], whole.count),
-    )
+    forward = _log_share(counts.source_start, counts.source, counts.count, *whole[:2], whole.count)
+    if target_totals is not None:
+        return forward, np.log(counts.count) - np.log(target_totals + DENOMINATOR_BONUS)
+    return forward, _log_share(counts.target_start, counts.target, counts.count, *whole[2:4], whole.count)
 
 
 def count_words(start: np.ndarray, symbols: np.ndarray) -> np.ndarray:

@@ -28,38 +28,69 @@ from scfg_sampler.errors import SettingsError
 from scfg_sampler.rule_counts import RuleCounts
 from scfg_sampler.rule_pool import END, LINK_BASE, add_record, drain, new_pool
 
-__all__ = ["COUNTING", "extract"]
+__all__ = ["COUNTING", "HieroSettings", "Share", "extract", "leading_keys"]
 
 COUNTING = ("occurrences", "fractional")
 _SENTENCES_PER_CALL = 1000
 
 
+class HieroSettings(NamedTuple):
+    """Which rules are extracted, and how they are counted.
+
+    max_initial : source words of an initial phrase pair, at least 1
+    max_symbols : symbols of a rule's source side, at least 1
+    max_nonterminals : 0, 1 or 2
+    counting : `occurrences` or `fractional`
+    no_singletons : leave out rules that occur once in the corpus and have more than one word on the source
+        side (Chung et al. 2014, section 5.4.1), before anything is normalised
+    """
+
+    max_initial: int = 10
+    max_symbols: int = 5
+    max_nonterminals: int = 2
+    counting: str = "occurrences"
+    no_singletons: bool = False
+
+    def check(self) -> None:
+        """Raise SettingsError if a limit is outside its range."""
+        for name, value in (("max-initial", self.max_initial), ("max-symbols", self.max_symbols)):
+            if not 1 <= value <= 1000:
+                raise SettingsError(f"--{name} is {value}, but must be between 1 and 1000")
+        if not 0 <= self.max_nonterminals <= 2:
+            raise SettingsError(f"--max-nonterminals is {self.max_nonterminals}, but must be 0, 1 or 2")
+        if self.counting not in COUNTING:
+            raise SettingsError(f"--counting is {self.counting!r}, but must be one of {', '.join(COUNTING)}")
+
+
+class Share(NamedTuple):
+    """The rules whose source sides begin with certain symbols: all rules with a source side, or none of them.
+
+    A source side has a key: rank of its first symbol · 2³¹ + rank of its second.
+
+    rank : int64, shape (V + 3,), of every source word, of the two nonterminals, and of the end
+    low, high : int, keys from `low` to `high` − 1 belong to the share
+    """
+
+    rank: np.ndarray
+    low: int
+    high: int
+
+
 def extract(
     corpus: ParallelCorpus,
+    settings: HieroSettings | None = None,
     *,
-    max_initial: int = 10,
-    max_symbols: int = 5,
-    max_nonterminals: int = 2,
-    counting: str = "occurrences",
-    no_singletons: bool = False,
+    share: Share | None = None,
     advance: Callable[..., None] | None = None,
 ) -> RuleCounts:
-    """Every rule of the corpus with its count, merged and sorted.
+    """Every rule of the corpus, or of one share, with its count, merged and sorted.
 
     Parameters
     ----------
     corpus : ParallelCorpus
-    max_initial : int
-        Source words of an initial phrase pair, at least 1.
-    max_symbols : int
-        Symbols of a rule's source side, at least 1.
-    max_nonterminals : int
-        0, 1 or 2.
-    counting : str
-        `occurrences` or `fractional`.
-    no_singletons : bool
-        Leave out rules that occur once in the corpus and have more than one word on the source side
-        (Chung et al. 2014, section 5.4.1), before anything is normalised.
+    settings : HieroSettings, optional
+    share : Share, optional
+        All rules by default.
     advance : callable, optional
         Called with numbers of sentences that have been worked through.
 
@@ -68,15 +99,27 @@ def extract(
     SettingsError
         A limit is outside its range.
     """
-    _check(max_initial, max_symbols, max_nonterminals, counting)
+    settings = settings or HieroSettings()
+    settings.check()
+    if share is None:
+        share = Share(np.zeros(len(corpus.source_vocabulary) + 3, np.int64), 0, 1)
     pool = new_pool()
-    limits = _Limits(max_initial, max_symbols, max_nonterminals, counting == "fractional")
     for begin in range(0, corpus.num_sentences, _SENTENCES_PER_CALL):
         end = min(begin + _SENTENCES_PER_CALL, corpus.num_sentences)
-        pool = _extract_sentences(pool, _Bitext(*corpus[2:]), limits, begin, end)
+        pool = _extract_sentences(pool, _Bitext(*corpus[2:]), _limits(settings), share, begin, end)
         if advance is not None:
             advance(end - begin)
-    return RuleCounts(*drain(pool, drop_singletons=no_singletons))
+    return RuleCounts(*drain(pool, drop_singletons=settings.no_singletons))
+
+
+def leading_keys(corpus: ParallelCorpus, settings: HieroSettings, rank: np.ndarray, step: int) -> np.ndarray:
+    """int64, the keys (see `Share`) of the rules that every `step`-th sentence yields, with repetitions."""
+    return _leading_keys(_Bitext(*corpus[2:]), _limits(settings), rank, step)
+
+
+def _limits(settings: HieroSettings) -> _Limits:
+    fractional = settings.counting == "fractional"
+    return _Limits(settings.max_initial, settings.max_symbols, settings.max_nonterminals, fractional)
 
 
 class _Limits(NamedTuple):
@@ -114,19 +157,9 @@ class _Sentence(NamedTuple):
     """int32, same shape: where it ends."""
 
 
-def _check(max_initial: int, max_symbols: int, max_nonterminals: int, counting: str) -> None:
-    for name, value in (("max-initial", max_initial), ("max-symbols", max_symbols)):
-        if not 1 <= value <= 1000:
-            raise SettingsError(f"--{name} is {value}, but must be between 1 and 1000")
-    if not 0 <= max_nonterminals <= 2:
-        raise SettingsError(f"--max-nonterminals is {max_nonterminals}, but must be 0, 1 or 2")
-    if counting not in COUNTING:
-        raise SettingsError(f"--counting is {counting!r}, but must be one of {', '.join(COUNTING)}")
-
-
 @kernel
-def _extract_sentences(pool, bitext, limits, begin, end):
-    """The pool with the rules of sentences begin … end − 1."""
+def _extract_sentences(pool, bitext, limits, share, begin, end):
+    """The pool with the share's rules of sentences begin … end − 1."""
     record = np.empty(1024, np.int32)
     holes = np.empty((64, 4), np.int32)
     for s in range(begin, end):
@@ -143,9 +176,55 @@ def _extract_sentences(pool, bitext, limits, begin, end):
                     number, holes = _find_holes(sentence, limits, i, j, holes)
                     weight = 1.0 / max(1, number) if limits.fractional else 1.0
                     for k in range(number):
-                        length = _spell_rule(sentence, record, i, j, holes[k])
-                        pool = add_record(pool, record, length, weight)
+                        if share.low <= _leading_key(source, i, j, holes[k], share.rank) < share.high:
+                            length = _spell_rule(sentence, record, i, j, holes[k])
+                            pool = add_record(pool, record, length, weight)
     return pool
+
+
+@kernel
+def _leading_keys(bitext, limits, rank, step):
+    keys = np.empty(1 << 12, np.int64)
+    total = 0
+    holes = np.empty((64, 4), np.int32)
+    for s in range(0, len(bitext.source_start) - 1, step):
+        source = bitext.source[bitext.source_start[s] : bitext.source_start[s + 1]]
+        target = bitext.target[bitext.target_start[s] : bitext.target_start[s + 1]]
+        links = bitext.links[bitext.link_start[s] : bitext.link_start[s + 1]]
+        sentence = _tight_phrases(source, target, links, limits.max_initial)
+        for i in range(len(source)):
+            for j in range(i + 1, min(i + limits.max_initial, len(source)) + 1):
+                if sentence.target_begin[i, j - i] >= 0:
+                    number, holes = _find_holes(sentence, limits, i, j, holes)
+                    if total + number > len(keys):
+                        longer = np.empty(2 * (total + number), np.int64)
+                        for k in range(total):
+                            longer[k] = keys[k]
+                        keys = longer
+                    for k in range(number):
+                        keys[total] = _leading_key(source, i, j, holes[k], rank)
+                        total += 1
+    return keys[:total].copy()
+
+
+@compiled
+def _leading_key(words, i, j, holes, rank):
+    """The key of the source side that the phrase over [i, j) without its parts has."""
+    a, b, c, d = holes[0], holes[1], holes[2], holes[3]
+    num_words = len(rank) - 3
+    at, key = i, np.int64(0)
+    for _ in range(2):
+        symbol = num_words + 2  # The end, unless there is more.
+        if at < j:
+            if at == a and a < b:
+                symbol, at = num_words, b
+            elif at == c and c < d:
+                symbol, at = num_words + 1, d
+            else:
+                symbol = words[at]
+                at += 1
+        key = key << 31 | rank[symbol]
+    return key
 
 
 @compiled

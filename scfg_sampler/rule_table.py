@@ -15,7 +15,7 @@ share no ids.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +31,16 @@ from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rule_text import Rule, escape, parse_rule, unescape
 from scfg_sampler.rule_writer import format_rules
 
-__all__ = ["RuleTable", "read_rule_table", "rule", "select_rows", "text_order", "write_rule_table"]
+__all__ = [
+    "RuleTable",
+    "read_rule_table",
+    "rule",
+    "select_rows",
+    "symbol_ranks",
+    "text_order",
+    "write_rule_table",
+    "write_rule_tables",
+]
 
 
 class RuleTable(NamedTuple):
@@ -106,24 +115,50 @@ def write_rule_table(table: RuleTable, path: PathLike) -> None:
     RuleTableError
         A feature is not a finite number.
     """
-    finite = np.isfinite(table.features)
-    if not finite.all():
-        row, column = np.argwhere(~finite)[0]
-        found = f"feature {table.feature_names[column]} of rule {row} is {table.features[row, column]}"
-        raise RuleTableError(path, None, found, "Features must be finite numbers")
-    rows = text_order(table)
-    arrays = (*table[2:8], table.features)
-    texts = [_texts(map(escape, words)) for words in (table.source_vocabulary, table.target_vocabulary)]
-    texts.append(_texts(f"{name}=" for name in table.feature_names))
+    write_rule_tables([table], path)
+
+
+def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
+    """Write parts of a table one after the other, each sorted; the number of rules written.
+
+    Parameters
+    ----------
+    tables : at least one, with the same vocabularies and features; the signature is that of the first
+    path : compressed if the name ends in `.gz`
+
+    Raises
+    ------
+    RuleTableError
+        A feature is not a finite number.
+    """
     buffer = np.empty(1 << 22, np.uint8)
+    num_rules = 0
+    texts: list[tuple[np.ndarray, np.ndarray]] = []
     with atomic_output(path, binary=True) as stream:
-        stream.write(f"# {' '.join(table.signature.split())}\n".encode())
-        while len(rows):
-            done, used = format_rules(rows, arrays, *texts, buffer)
-            stream.write(buffer[:used].tobytes())
-            rows = rows[done:]
-            if done == 0:
-                buffer = np.empty(2 * len(buffer), np.uint8)
+        for table in tables:
+            finite = np.isfinite(table.features)
+            if not finite.all():
+                row, column = np.argwhere(~finite)[0]
+                found = (
+                    f"feature {table.feature_names[column]} of rule {row} is {table.features[row, column]}"
+                )
+                raise RuleTableError(path, None, found, "Features must be finite numbers")
+            if not texts:
+                stream.write(f"# {' '.join(table.signature.split())}\n".encode())
+                for words in (table.source_vocabulary, table.target_vocabulary):
+                    texts.append(_texts(map(escape, words)))
+                texts.append(_texts(f"{name}=" for name in table.feature_names))
+            rows = text_order(table)
+            num_rules += len(rows)
+            arrays = (*table[2:8], table.features)
+            while len(rows):
+                done, used = format_rules(rows, arrays, *texts, buffer)
+                stream.write(buffer[:used].tobytes())
+                rows = rows[done:]
+                if done == 0:
+                    buffer = np.empty(2 * len(buffer), np.uint8)
+            del table, arrays, rows  # Before the next one is made.
+    return num_rules
 
 
 def read_rule_table(path: PathLike) -> RuleTable:
@@ -176,16 +211,29 @@ def text_order(
 
     spell, label, end : how a word, nonterminal number n = 1, 2, … and the end of a side are written
     """
-    source = [spell(word).encode("utf-8", "surrogatepass") for word in table.source_vocabulary]
-    target = [spell(word).encode("utf-8", "surrogatepass") for word in table.target_vocabulary]
     nonterminals = -int(min(table.source.min(initial=0), table.target.min(initial=0)))
-    labels = [label(k + 1).encode() for k in range(nonterminals)]
+    ranks = symbol_ranks(*table[:2], nonterminals, spell, label, end)
+    start, rows = _rank_rows(*table[2:6], *ranks)
+    return lexicographic_order(start, rows)
+
+
+def symbol_ranks(
+    source_vocabulary: Vocabulary,
+    target_vocabulary: Vocabulary,
+    num_nonterminals: int,
+    spell: Callable[[str], str] = escape,
+    label: Callable[[int], str] = "[X,{}]".format,
+    end: str = "|||",
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Ranks in text order: of source words, target words, nonterminals (int32 each), and a side's end."""
+    source = [spell(word).encode("utf-8", "surrogatepass") for word in source_vocabulary]
+    target = [spell(word).encode("utf-8", "surrogatepass") for word in target_vocabulary]
+    labels = [label(k + 1).encode() for k in range(num_nonterminals)]
     ranks = {text: rank for rank, text in enumerate(sorted({*source, *target, *labels, end.encode()}))}
     source_ranks, target_ranks, label_ranks = (
         np.array([ranks[text] for text in texts], np.int32) for texts in (source, target, labels)
     )
-    start, rows = _rank_rows(*table[2:6], source_ranks, target_ranks, label_ranks, ranks[end.encode()])
-    return lexicographic_order(start, rows)
+    return source_ranks, target_ranks, label_ranks, ranks[end.encode()]
 
 
 @kernel

@@ -39,7 +39,7 @@ scfg_sampler:
     rule_mixing
     filters forest_trees
     rule_model features pruning hiero_baseline collector phrase_forest
-    sweep type_sweep hyperparameters
+    sweep type_sweep hyperparameters baseline_table
     settings
     sampler
     derivations

@@ -40,6 +40,16 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--lexical", metavar="PREFIX", help="also write lexical tables, PREFIX.f2e and PREFIX.e2f"
     )
+    parser.add_argument("--threads", metavar="N", type=int, default=1, help="shares worked on at a time")
+    parser.add_argument(
+        "--memory",
+        metavar="SIZE",
+        default="4G",
+        help="memory for rules, as in 500M or 4G; a table that needs more is made in shares kept on disk",
+    )
+    parser.add_argument(
+        "--temporary", metavar="DIR", help="where to put files while it works, if not the system's place"
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
@@ -49,43 +59,25 @@ def run(options: argparse.Namespace) -> None:
     import time
 
     from scfg_sampler import lexical
+    from scfg_sampler.baseline_table import Resources, write_baseline
     from scfg_sampler.corpus import read_corpus
-    from scfg_sampler.features import score_rules
-    from scfg_sampler.hiero_baseline import extract
-    from scfg_sampler.rule_table import write_rule_table
+    from scfg_sampler.hiero_baseline import HieroSettings
     from scfg_sampler.rule_text import signature
 
     began = time.perf_counter()
+    resources = Resources(console.memory_size(options.memory), options.threads, options.temporary)
+    settings = HieroSettings(*(getattr(options, name) for name in HieroSettings._fields))
+    settings.check()
     corpus = read_corpus(options.source, options.target, options.alignment)
-    with console.progress("extracting", corpus.num_sentences) as advance:
-        counts = extract(
-            corpus,
-            max_initial=options.max_initial,
-            max_symbols=options.max_symbols,
-            max_nonterminals=options.max_nonterminals,
-            counting=options.counting,
-            no_singletons=options.no_singletons,
-            advance=advance,
-        )
     tables = lexical.estimate(corpus)
     if options.lexical:
         lexical.write_lexical(tables, corpus.source_vocabulary, corpus.target_vocabulary, options.lexical)
-    settings = ("max_initial", "max_symbols", "max_nonterminals", "counting", "no_singletons")
-    table = score_rules(
-        counts,
-        tables,
-        corpus.source_vocabulary,
-        corpus.target_vocabulary,
-        signature=signature(
-            [
-                ("model", "hiero"),
-                *((name.replace("_", "-"), getattr(options, name)) for name in settings),
-                ("source", options.source),
-                ("target", options.target),
-                ("alignment", options.alignment),
-            ]
-        ),
-    )
-    write_rule_table(table, options.output)
+    fields = [("model", "hiero")]
+    fields += [(name.replace("_", "-"), value) for name, value in settings._asdict().items()]
+    fields += [(name, getattr(options, name)) for name in ("source", "target", "alignment")]
+    with console.progress("extracting", corpus.num_sentences) as advance:
+        num_rules = write_baseline(
+            corpus, tables, options.output, settings, resources, signature=signature(fields), advance=advance
+        )
     seconds = time.perf_counter() - began
-    console.say(f"{table.num_rules} rules written to {options.output} in {seconds:.1f} s")
+    console.say(f"{num_rules} rules written to {options.output} in {seconds:.1f} s")

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scfg_sampler.core.files import read_lines
 from scfg_sampler.corpus import read_corpus
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.hiero_baseline import extract
+from scfg_sampler.hiero_baseline import HieroSettings, extract
 from scfg_sampler.rule_counts import RuleCounts
 from tests.learner.corpora import corpus_of
 from tests.oracles import reference_extraction
@@ -66,7 +66,9 @@ def test_extraction_equals_the_definition_on_random_alignments(rng, options):
         pairs = [random_sentence(rng) for _ in range(4)]
         corpus = corpus_of(pairs)
         counting = "fractional" if options.get("fractional") else "occurrences"
-        found = extract(corpus, counting=counting, no_singletons=options.get("no_singletons", False))
+        found = extract(
+            corpus, HieroSettings(counting=counting, no_singletons=options.get("no_singletons", False))
+        )
         assert_same(spelled(found, corpus), reference_extraction.extract(pairs, **options))
 
 
@@ -82,7 +84,10 @@ def test_limits_are_those_of_the_definition(rng, max_initial, max_symbols, max_n
     }
     pairs = [random_sentence(rng) for _ in range(30)]
     corpus = corpus_of(pairs)
-    assert_same(spelled(extract(corpus, **limits), corpus), reference_extraction.extract(pairs, **limits))
+    assert_same(
+        spelled(extract(corpus, HieroSettings(**limits)), corpus),
+        reference_extraction.extract(pairs, **limits),
+    )
 
 
 def test_phrases_of_long_sentences_stop_at_ten_source_words(rng):
@@ -112,7 +117,7 @@ def test_fractional_counts_sum_to_the_number_of_phrases_that_yield_a_rule(rng):
         for phrase in reference_extraction.phrases(pair)
         if phrase[1] - phrase[0] <= 10
     )
-    assert_allclose(extract(corpus, counting="fractional").count.sum(), yielding, rtol=1e-12)
+    assert_allclose(extract(corpus, HieroSettings(counting="fractional")).count.sum(), yielding, rtol=1e-12)
 
 
 def test_no_singletons_keeps_one_word_rules_and_rules_seen_twice():
@@ -122,7 +127,7 @@ def test_no_singletons_keeps_one_word_rules_and_rules_seen_twice():
         sentence("c d", "C D", "0-0 1-1"),
     ]
     corpus = corpus_of(pairs)
-    kept = spelled(extract(corpus, no_singletons=True), corpus)
+    kept = spelled(extract(corpus, HieroSettings(no_singletons=True)), corpus)
     assert (("a", "b"), ("A", "B")) in kept
     assert (("c",), ("C",)) in kept
     assert (("c", -1), ("C", -1)) in kept, "one source word, whatever its nonterminals"
@@ -147,7 +152,7 @@ def test_rules_are_sorted_and_repeatable(rng):
 def test_corpus_without_links_has_no_rules():
     corpus = corpus_of([sentence("a b", "A", ""), sentence("", "", "")])
     assert extract(corpus).num_rules == 0
-    assert extract(corpus, counting="fractional").num_rules == 0
+    assert extract(corpus, HieroSettings(counting="fractional")).num_rules == 0
 
 
 @pytest.mark.parametrize(
@@ -161,7 +166,7 @@ def test_corpus_without_links_has_no_rules():
 )
 def test_limits_out_of_range_are_refused(options, message):
     with pytest.raises(SettingsError, match=message):
-        extract(corpus_of([sentence("a", "A", "0-0")]), **options)
+        extract(corpus_of([sentence("a", "A", "0-0")]), HieroSettings(**options))
 
 
 def test_real_sentences_give_what_the_definition_says(shared_data):
@@ -189,4 +194,4 @@ def test_number_of_rules_of_a_whole_corpus(shared_data, languages, rules, least)
         data / f"train.{name[1]}.eflomal-gdfa.gz",
     )
     assert extract(corpus).num_rules == rules
-    assert extract(corpus, no_singletons=True).num_rules == least
+    assert extract(corpus, HieroSettings(no_singletons=True)).num_rules == least
