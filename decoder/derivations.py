@@ -24,6 +24,7 @@ from decoder.chart import COPY, GLUE, START
 from decoder.cube import FINISH
 from decoder.forest import edge_features
 from decoder.translate import Decoder, SearchResult, Translation
+from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError
 from scfg_sampler.rule_table import rule
 
@@ -135,4 +136,4 @@ def draw_text(record: Mapping[str, Any], *, scores: bool = True) -> str:
 
 def spell(side: list) -> str:
     """A side of a rule; nonterminals as circled numbers, which tokenised text hardly has."""
-    return " ".join(chr(0x245F + s) if isinstance(s, int) and 0 < s <= 20 else str(s) for s in side) or "∅"
+    return " ".join(circled(s) if isinstance(s, int) else str(s) for s in side) or "∅"

@@ -22,6 +22,7 @@ from scfg_sampler.errors import AlignmentError, InputError
 
 __all__ = [
     "ParallelCorpus",
+    "pair_words",
     "parse_links",
     "read_alignment",
     "read_corpus",
@@ -107,6 +108,18 @@ def read_alignment(path: PathLike) -> tuple[np.ndarray, np.ndarray]:
         line = int(np.searchsorted(offsets, at, side="right"))
         raise AlignmentError(path, line, f"link {links[at, 0]}-{links[at, 1]} cannot be right", _COUNTED)
     return _sort_links(offsets, links)
+
+
+def pair_words(corpus: ParallelCorpus, sentence: int) -> tuple[list[str], list[str]]:
+    """The source and the target words of a sentence pair, counted from 0."""
+    sides = []
+    for vocabulary, start, words in (
+        (corpus.source_vocabulary, corpus.source_start, corpus.source),
+        (corpus.target_vocabulary, corpus.target_start, corpus.target),
+    ):
+        ids = words[start[sentence] : start[sentence + 1]].tolist()
+        sides.append([vocabulary.words[word] for word in ids])
+    return sides[0], sides[1]
 
 
 def parse_links(text: str, path: object = None, line: int | None = None) -> list[tuple[int, int]]:

@@ -11,20 +11,22 @@ and the goal's are the whole sentence pair.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.fragment_tree import EDGE, NUM_TAILS, TAIL_START, new_workspace, set_tails
-from scfg_sampler.core.hypergraph import Hypergraph, HypergraphBuilder
+from scfg_sampler.core.hypergraph import Hypergraph, HypergraphBuilder, edge_heads
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.corpus import ParallelCorpus
 from scfg_sampler.forest import SIZE, fill_forest, new_sentence_forest, plain_corpus_arrays
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest_trees import SentenceForest  # noqa: F401
+from scfg_sampler.rule_text import escape
 
-__all__ = ["ForestBuilder", "PhraseForest", "forest_json"]
+__all__ = ["ForestBuilder", "PhraseForest", "forest_edges", "forest_json"]
 
 
 class PhraseForest(NamedTuple):
@@ -40,7 +42,7 @@ class PhraseForest(NamedTuple):
     trees : tuple of N int
         Derivations of each node, exactly.
     rules : tuple of E str
-        The minimal rule of each edge, `[X,1] ge [X,2] ||| [X,2] a [X,1]`.
+        The minimal rule of each edge, `[X,1] ge [X,2] ||| [X,2] a [X,1]`, spelled as in rule tables.
     sampler_ids : int64, shape (N,)
         What the sampler calls each node: i (n + 1) + j on compacted source positions.
     """
@@ -140,10 +142,18 @@ class ForestBuilder:
                     number, at = slots[at]
                     symbols.append(f"[X,{number}]")
                 else:
-                    symbols.append(vocabulary.words[words[at]])
+                    symbols.append(escape(vocabulary.words[words[at]]))
                     at += 1
             sides.append(" ".join(symbols))
         return " ||| ".join(sides)
+
+
+def forest_edges(forest: PhraseForest) -> Iterator[tuple[int, list[int], str]]:
+    """Head, tails and minimal rule of every edge, in the order of the heads."""
+    graph = forest.graph
+    tail_start, tails = graph.tail_start.tolist(), graph.tails.tolist()
+    for edge, (head, rule) in enumerate(zip(edge_heads(graph).tolist(), forest.rules, strict=True)):
+        yield head, tails[tail_start[edge] : tail_start[edge + 1]], rule
 
 
 def forest_json(sentence: int, forest: PhraseForest | None) -> str:
@@ -162,12 +172,7 @@ def forest_json(sentence: int, forest: PhraseForest | None) -> str:
         {"source": span[:2], "target": span[2:], "level": level, "trees": str(trees)}
         for span, level, trees in zip(forest.spans.tolist(), forest.level.tolist(), forest.trees, strict=True)
     ]
-    edges = []
-    graph = forest.graph
-    for head in range(len(nodes)):
-        for edge in range(graph.edge_start[head], graph.edge_start[head + 1]):
-            tails = graph.tails[graph.tail_start[edge] : graph.tail_start[edge + 1]].tolist()
-            edges.append({"head": head, "tails": tails, "rule": forest.rules[edge]})
+    edges = [{"head": head, "tails": tails, "rule": rule} for head, tails, rule in forest_edges(forest)]
     line = {
         "sentence": sentence,
         "skipped": None,

@@ -23,7 +23,7 @@ LAYERS = """
 scfg_sampler: . errors
 
 scfg_sampler.core:
-    . jit files console
+    . jit files console svg
     draws normal_draws blocks ragged interner word_pool vocabulary hypergraph kernel fragment
     semiring restaurant slice_sampler fragment_tree checkpoint diagnostics external
     fragment_rules chain derivations restaurant_density shards
@@ -43,7 +43,7 @@ scfg_sampler:
     settings
     sampler
     derivations
-    run
+    run drawing
     grammar chains report
     curves
 scfg_sampler.formats:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from scfg_sampler.core import console
 from scfg_sampler.core.files import atomic_output
+
+if TYPE_CHECKING:
+    from scfg_sampler.corpus import ParallelCorpus
 
 __all__ = ["add_parser", "run"]
 
@@ -18,13 +22,16 @@ def add_parser(subparsers) -> None:
         description="Write the phrase decomposition forest of each sentence pair, one JSON object a line: "
         "nodes with their spans, level and number of trees, edges with their minimal rules.",
         epilog="example:\n  scfg-sampler forest --source train.de --target train.en --alignment train.align "
-        "--sentence 0",
+        "--sentence 0\n  scfg-sampler forest --source train.de --target train.en --alignment train.align "
+        "--sentence 0 --format svg --output forest.svg",
     )
     parser.add_argument("--source", metavar="FILE", required=True, help="source text")
     parser.add_argument("--target", metavar="FILE", required=True, help="target text")
     parser.add_argument("--alignment", metavar="FILE", required=True, help="word alignment, i-j from 0")
     parser.add_argument("--sentence", metavar="K", type=int, help="only this one, counted from 0")
-    parser.add_argument("--format", choices=("jsonl",), default="jsonl", help="output format")
+    parser.add_argument(
+        "--format", choices=("jsonl", "svg"), default="jsonl", help="JSON, or a picture of one forest"
+    )
     parser.add_argument("--output", metavar="FILE", default="-", help="where to; - is standard output")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.set_defaults(run=run)
@@ -43,6 +50,9 @@ def run(options: argparse.Namespace) -> None:
             legal = f"the corpus has sentences 0 to {corpus.num_sentences - 1}"
             raise SettingsError(f"--sentence is {options.sentence}; {legal}")
         sentences = range(options.sentence, options.sentence + 1)
+    if options.format == "svg":
+        _draw(corpus, sentences, options.output)
+        return
     builder = ForestBuilder(corpus)
     with (
         atomic_output(options.output) as stream,
@@ -51,3 +61,20 @@ def run(options: argparse.Namespace) -> None:
         for sentence in sentences:
             stream.write(forest_json(sentence, builder.build(sentence)) + "\n")
             advance(1, "")
+
+
+def _draw(corpus: ParallelCorpus, sentences: range, output: str) -> None:
+    """Write the picture of one forest."""
+    from scfg_sampler.corpus import pair_words
+    from scfg_sampler.drawing import draw_forest
+    from scfg_sampler.errors import InputError, SettingsError
+    from scfg_sampler.phrase_forest import ForestBuilder
+
+    if len(sentences) != 1:
+        raise SettingsError("--format svg draws one forest; say which with --sentence, counted from 0")
+    sentence = sentences[0]
+    forest = ForestBuilder(corpus).build(sentence)
+    if forest is None:
+        raise InputError(None, None, f"sentence {sentence} has no links, and so no forest", "Choose another")
+    with atomic_output(output) as stream:
+        stream.write(draw_forest(*pair_words(corpus, sentence), forest, f"sentence {sentence}"))

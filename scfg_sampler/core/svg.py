@@ -1,0 +1,159 @@
+"""Pictures of what stands above a row of words, as SVG that a page may hold as it is.
+
+A box covers a span of words and stands in a row; row 0 is on top, the words are below all rows. Columns are
+as wide as the longest text that must fit into its box. Joints link a box to boxes below it: a dot under the
+upper box, a line to each of the others. Pointing at a box or a dot shows its tip.
+
+Styles are bound to the class of the picture, so that several of them, and the page around them, do not mix.
+The fact a newcomer would get wrong: XML cannot hold control characters, escaped or not; they are shown as
+U+FFFD.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+__all__ = ["LINE", "Box", "Joint", "circled", "document", "safe", "span_diagram", "text", "text_width"]
+
+LINE = 18
+"""Pixels from one line of text to the next."""
+
+_SIZE = 14  # Of the letters, pixels.
+_NARROW, _WIDE = 8.5, 15.0  # Widths of a letter, generous; fonts differ.
+_PADDING, _GAP, _JOINT_GAP = 8, 6, 40
+_STYLE = (
+    f".scfg text{{font:{_SIZE}px sans-serif;text-anchor:middle;white-space:pre}}"
+    ".scfg .target{font-weight:bold}.scfg .score{fill:#666;font-size:12px}.scfg rect{stroke:#8899aa}"
+    ".scfg line{stroke:#8899aa;stroke-opacity:.6}.scfg circle{fill:#8899aa}.scfg g:hover line{stroke:#c33}"
+    ".scfg g:hover circle{fill:#c33}"
+)
+
+
+class Box(NamedTuple):
+    """A box over words `begin` … `end` − 1: its row, lines (class and text), tip, and colour."""
+
+    begin: int
+    end: int
+    row: int
+    lines: tuple[tuple[str, str], ...]
+    tip: str
+    fill: str = "#ffffff"
+
+
+class Joint(NamedTuple):
+    """A link of a box to those below it, by their indices."""
+
+    upper: int
+    lower: tuple[int, ...]
+    tip: str
+
+
+def span_diagram(
+    words: Sequence[str], boxes: Sequence[Box], *, name: str, title: str, joints: Sequence[Joint] = ()
+) -> str:
+    """The picture as a whole SVG document.
+
+    Parameters
+    ----------
+    words : sequence of str
+    boxes : sequence of Box
+        Boxes of one row do not overlap.
+    name : str
+        What a viewer shows as the name of the picture.
+    title : str
+        Written above it.
+    joints : sequence of Joint
+    """
+    column = max([text_width(word) for word in words], default=0.0) + 2 * _PADDING + _GAP
+    for box in boxes:
+        needed = max([text_width(line) for _, line in box.lines], default=0.0) + 2 * _PADDING + _GAP
+        column = max(column, needed / (box.end - box.begin))
+    height = LINE * max([len(box.lines) for box in boxes], default=1) + _PADDING
+    pitch = height + (_JOINT_GAP if joints else _GAP)
+    width = max(column * len(words), text_width(title) + 2 * _PADDING)
+    top = 2 * LINE
+    bottom = top + (max([box.row for box in boxes], default=-1) + 1) * pitch
+    out = [text(width / 2, LINE, "target", title)]
+    out += _draw_joints(boxes, joints, column, top, pitch, height)
+    for box in boxes:
+        x, y = box.begin * column + _GAP / 2, top + box.row * pitch
+        out.append(
+            "<g><title>" + safe(box.tip) + "</title>"
+            f'<rect x="{x:.1f}" y="{y}" width="{(box.end - box.begin) * column - _GAP:.1f}" '
+            f'height="{height}" rx="4" fill="{box.fill}"/>'
+        )
+        middle = (box.begin + box.end) / 2 * column
+        out += [text(middle, y + row * LINE, *line) for row, line in enumerate(box.lines, start=1)]
+        out.append("</g>")
+    out += [text((at + 0.5) * column, bottom + LINE, "source", word) for at, word in enumerate(words)]
+    return document(width, bottom + 2 * LINE, name, out)
+
+
+def _draw_joints(
+    boxes: Sequence[Box], joints: Sequence[Joint], column: float, top: int, pitch: int, height: int
+) -> Iterable[str]:
+    """The dots of a box side by side along its lower edge, and their lines."""
+    of_box, drawn = Counter(joint.upper for joint in joints), Counter[int]()
+    for joint in joints:
+        upper = boxes[joint.upper]
+        drawn[joint.upper] += 1
+        place = drawn[joint.upper] / (of_box[joint.upper] + 1)
+        x = (upper.begin + place * (upper.end - upper.begin)) * column
+        y = top + upper.row * pitch + height + _GAP
+        yield f'<g><title>{safe(joint.tip)}</title><circle cx="{x:.1f}" cy="{y}" r="3.5"/>'
+        for at in joint.lower:
+            below = boxes[at]
+            to = (below.begin + below.end) / 2 * column
+            yield f'<line x1="{x:.1f}" y1="{y}" x2="{to:.1f}" y2="{top + below.row * pitch}"/>'
+        yield "</g>"
+
+
+def document(width: float, height: float, name: str, body: Iterable[str]) -> str:
+    """A whole SVG document of so many pixels."""
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="scfg" width="{width:.0f}" height="{height:.0f}" '
+            f'viewBox="0 0 {width:.0f} {height:.0f}">',
+            f"<title>{safe(name)}</title>",
+            f"<style>{_STYLE}</style>",
+            *body,
+            "</svg>\n",
+        ]
+    )
+
+
+def text(x: float, y: float, kind: str, words: str) -> str:
+    """A line of text centred at x, of a class."""
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.0f}">{safe(words)}</text>'
+
+
+def safe(words: str) -> str:
+    """The text as XML and HTML hold it, between tags or in quotes.
+
+    >>> safe('<s>\\x01"')
+    '&lt;s&gt;\\ufffd&quot;'
+    """
+    shown = (c if c in "\n\t" or (c >= " " and not _is_outside_xml(c)) else "\ufffd" for c in words)
+    return escape("".join(shown), {'"': "&quot;"})
+
+
+def _is_outside_xml(character: str) -> bool:
+    return character in "\ufffe\uffff" or "\ud800" <= character <= "\udfff"
+
+
+def text_width(words: str) -> float:
+    """About how many pixels a text takes."""
+    return sum(_WIDE if unicodedata.east_asian_width(c) in "WF" else _NARROW for c in words)
+
+
+def circled(number: int) -> str:
+    """How pictures name nonterminal number 1, 2, …: a circled number, which tokenised text hardly has.
+
+    >>> circled(2), circled(21)
+    ('②', '21')
+    """
+    return chr(0x245F + number) if 0 < number <= 20 else str(number)

@@ -1,0 +1,98 @@
+"""Pictures hold all there is, boxes of a row do not overlap, and any text can be drawn."""
+
+from __future__ import annotations
+
+import itertools
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+
+from scfg_sampler.cli import main
+from scfg_sampler.derivations import Derivation
+from scfg_sampler.drawing import draw_alignment, draw_derivation, draw_forest, readable
+from scfg_sampler.phrase_forest import ForestBuilder, forest_edges
+from tests.learner.corpora import corpus_of
+from tests.learner.test_phrase_forest import random_sentence
+from tests.learner.test_rule_text import WORDS
+from tests.oracles.phrase_forest import Sentence
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def boxes(root: ElementTree.Element) -> list[list[float]]:
+    return [[float(box.get(key)) for key in ("x", "y", "width", "height")] for box in root.iter(f"{SVG}rect")]
+
+
+def texts(root: ElementTree.Element, kind: str) -> list[str]:
+    return [text.text or "" for text in root.iter(f"{SVG}text") if text.get("class") == kind]
+
+
+def test_forests_have_a_box_for_each_phrase_and_a_dot_for_each_edge(rng):
+    pairs = [random_sentence(rng) for _ in range(20)]
+    builder = ForestBuilder(corpus_of(pairs))
+    for number, pair in enumerate(pairs):
+        forest = builder.build(number)
+        root = ElementTree.fromstring(draw_forest(pair.source, pair.target, forest))
+        found = boxes(root)
+        edges = list(forest_edges(forest))
+        assert len(found) == len(forest.trees)
+        assert len(list(root.iter(f"{SVG}circle"))) == len(edges)
+        assert len(list(root.iter(f"{SVG}line"))) == sum(len(tails) for _, tails, _ in edges)
+        for one, other in itertools.combinations(found, 2):
+            assert one[1] != other[1] or one[0] + one[2] <= other[0] or other[0] + other[2] <= one[0]
+        for head, tails, _ in edges:
+            assert all(found[tail][1] > found[head][1] for tail in tails), "tails are below"
+        assert texts(root, "source") == list(pair.source)
+
+
+def test_alignments_have_a_filled_square_for_each_link(rng):
+    pair = random_sentence(rng)
+    root = ElementTree.fromstring(draw_alignment(pair.source, pair.target, pair.links))
+    filled = [box for box in root.iter(f"{SVG}rect") if box.get("fill") != "#ffffff"]
+    assert len(filled) == len(pair.links)
+    assert len(boxes(root)) == len(pair.source) * len(pair.target)
+    tips = {title.text.partition("(")[2].rstrip(")") for title in root.iter(f"{SVG}title")}
+    assert {f"{i}-{j}" for i, j in pair.links} <= tips
+
+
+def test_derivations_have_a_box_for_each_rule():
+    inner = Derivation((2, 3), (0, 1), "c ||| C", [])
+    tree = Derivation((0, 3), (0, 2), "a → [X,1] ||| [X,1] &#91;A&#93;", [inner])
+    root = ElementTree.fromstring(draw_derivation(["a", "→", "c"], ["C", "[A]"], tree))
+    assert len(boxes(root)) == 2
+    assert texts(root, "source") == ["a → ①", "c", "a", "→", "c"]
+    assert texts(root, "target") == ["C [A]", "① [A]", "C"]
+
+
+@given(WORDS, WORDS)
+@settings(max_examples=50)
+def test_any_words_can_be_drawn_and_are_told_from_nonterminals(one, other):
+    pair = Sentence((one, other), (other, one), frozenset([(0, 1), (1, 0)]))
+    forest = ForestBuilder(corpus_of([pair])).build(0)
+    for svg in (draw_forest(*pair[:2], forest), draw_alignment(*pair)):
+        ElementTree.fromstring(svg)
+    rules = [readable(rule) for _, _, rule in forest_edges(forest)]
+    assert rules[:2] == [f"{one} → {one}", f"{other} → {other}"]
+    assert rules[2:] == ["① ② → ② ①"]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    for name, text in (("f", "a b\nc\n"), ("e", "A B\nC\n"), ("a", "0-0 1-1\n\n")):
+        (tmp_path / name).write_text(text)
+    return [
+        f"--alignment={tmp_path / 'a'}",
+        f"--source={tmp_path / 'f'}",
+        f"--target={tmp_path / 'e'}",
+    ]
+
+
+def test_the_command_draws_one_forest(corpus, tmp_path, capsys):
+    output = f"--output={tmp_path / 'x.svg'}"
+    assert main(["forest", *corpus, "--format", "svg", "--sentence", "0", output]) == 0
+    assert len(boxes(ElementTree.parse(tmp_path / "x.svg").getroot())) == 3
+    assert main(["forest", *corpus, "--format", "svg"]) == 2
+    assert "say which with --sentence" in capsys.readouterr().err
+    assert main(["forest", *corpus, "--format", "svg", "--sentence", "1"]) == 2
+    assert "sentence 1 has no links" in capsys.readouterr().err
