@@ -35,6 +35,7 @@ from decoder.lm import (
 from decoder.workspace import (
     EDGES,
     ITEMS,
+    LONGEST,
     POINTS,
     POPS,
     QUERIES,
@@ -60,7 +61,8 @@ class SearchSettings(NamedTuple):
     """Weights of the decoder's own features, and the limit of the search.
 
     beam : pops a cell may make; 0 for no limit
-    widen : a cell over n words may make beam · n / widen pops; 0 for `beam`, whatever its length
+    widen : a cell over n words may make beam · n / widen pops, one of S at most as many as the longest of X;
+        0 for `beam`, whatever the length
     """
 
     beam: int
@@ -115,6 +117,8 @@ def search(
     items, edges, points, slots, scratch = new_workspace(arity, width)
     count = scratch.counter
     first_item = np.zeros(num_cells + 1, np.int64)
+    for cell in range(chart.num_x_cells):
+        count[LONGEST] = max(count[LONGEST], chart.end[cell] - chart.begin[cell])
 
     # The arrays that grow are read again further down, which keeps them: see `by_reference`.
     rules, lm, chart_at = by_reference(rules), by_reference(lm), by_reference(chart)
@@ -199,7 +203,8 @@ def _explore(rules, lm, chart, settings, cell, first_item, copied, items, edges,
     width, arity = len(state), len(members)
     limit = settings.beam
     if settings.widen > 0:
-        limit = max(1, int(limit * (chart.end[cell] - chart.begin[cell]) / settings.widen))
+        length = min(chart.end[cell] - chart.begin[cell], scratch.counter[LONGEST])
+        limit = max(1, int(limit * length / settings.widen))
     while count[WAITING] > 0 and (settings.beam == 0 or count[POPS] < limit):
         if (
             count[ITEMS] + 2 > len(items.score)

@@ -16,6 +16,7 @@ from scfg_sampler.core.ragged import mix
 __all__ = [
     "EDGES",
     "ITEMS",
+    "LONGEST",
     "POINTS",
     "POPS",
     "QUERIES",
@@ -36,7 +37,7 @@ __all__ = [
     "slot_of",
 ]
 
-ITEMS, EDGES, POINTS, WAITING, POPS, QUERIES = range(6)  # Counters.
+ITEMS, EDGES, POINTS, WAITING, POPS, QUERIES, LONGEST = range(7)  # Counters, and a length.
 
 
 class Items(NamedTuple):
@@ -108,7 +109,7 @@ def new_workspace(arity: int, width: int) -> tuple[Items, Edges, Points, Slots, 
     points = Points(no_ints, places, no_ints, no_floats, no_floats, no_states, no_floats, no_ints)
     slots = Slots(np.empty(1024, np.int32), np.full(1024, -1, np.int32))
     state, other = np.empty(width, np.int32), np.empty(width, np.int32)
-    scratch = Scratch(np.empty(arity, np.int32), state, other, np.zeros(6, np.int64))
+    scratch = Scratch(np.empty(arity, np.int32), state, other, np.zeros(7, np.int64))
     return larger_items(items, 1024), larger_edges(edges, 1024), points, slots, scratch
 
 

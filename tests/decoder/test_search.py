@@ -103,6 +103,9 @@ def test_wide_spans_may_try_more_and_short_ones_less():
     sentences = slice(chart.num_x_cells, -1)
     assert (tried[sentences] <= 2 * chart.end[sentences]).all()
     assert (tried[sentences][4:] == 2 * chart.end[sentences][4:]).all()
+    long = Decoder(*arguments, beam=8, widen=4).search(["u"] * 30)
+    tried = np.bincount(long.forest.cell[long.forest.head], minlength=len(long.chart.begin))
+    assert (tried[long.chart.num_x_cells : -1] <= 2 * 20).all()  # The longest rule covers twenty words.
     exact = Decoder(*arguments, beam=0, widen=4).translate(["u"] * 5)
     assert exact.score == Decoder(*arguments, beam=0).translate(["u"] * 5).score
 
