@@ -1,3 +1,39 @@
-"""Learn small, readable translation grammars from word-aligned text."""
+"""Learn small, readable translation grammars from word-aligned text.
+
+For notebooks there are objects that show themselves, from `read_corpus` to `sample`; they are loaded when
+they are first asked for. See `scfg_sampler.notebook` and docs/notebook.md.
+"""
+
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "Corpus": "pairs",
+    "Forest": "pairs",
+    "Rules": "rules",
+    "Run": "runs",
+    "SentencePair": "pairs",
+    "Tree": "pairs",
+    "extract_rules": "rules",
+    "make_corpus": "pairs",
+    "open_run": "runs",
+    "read_corpus": "pairs",
+    "read_rules": "rules",
+    "sample": "runs",
+}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    """What notebooks use, without its taking time where nobody asks for it."""
+    if name in _HOME:
+        from importlib import import_module
+
+        return getattr(import_module(f"scfg_sampler.notebook.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'scfg_sampler' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

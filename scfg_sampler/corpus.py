@@ -11,23 +11,26 @@ from __future__ import annotations
 import itertools
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.ragged import take_rows
 from scfg_sampler.core.vocabulary import Vocabulary, split_words
 from scfg_sampler.errors import AlignmentError, InputError
 
 __all__ = [
     "ParallelCorpus",
     "pair_words",
+    "parse_corpus",
     "parse_links",
     "read_alignment",
     "read_corpus",
     "read_text",
     "require_equal_lines",
+    "select_pairs",
 ]
 
 
@@ -64,9 +67,25 @@ def read_corpus(source: PathLike, target: PathLike, alignment: PathLike) -> Para
     AlignmentError
         A link is malformed or points outside its sentence; file and line are named.
     """
-    source_vocabulary, source_start, source_words = read_text(source)
-    target_vocabulary, target_start, target_words = read_text(target)
-    link_start, links = read_alignment(alignment)
+    names = source, target, alignment
+    return parse_corpus(read_lines(source), read_lines(target), read_lines(alignment), names=names)
+
+
+def parse_corpus(
+    source_lines: Iterable[str],
+    target_lines: Iterable[str],
+    alignment_lines: Iterable[str],
+    *,
+    names: tuple[PathLike, PathLike, PathLike] = ("source", "target", "alignment"),
+) -> ParallelCorpus:
+    """The sentence pairs of lines, without their line ends; errors are those of `read_corpus`.
+
+    names : what errors call the three
+    """
+    source, target, alignment = names
+    source_vocabulary, source_start, source_words = _parse_text(source_lines)
+    target_vocabulary, target_start, target_words = _parse_text(target_lines)
+    link_start, links = _parse_alignment(alignment_lines, alignment)
     starts = ((source, source_start), (target, target_start), (alignment, link_start))
     for (path, start), (other, other_start) in itertools.combinations(starts, 2):
         require_equal_lines(path, len(start) - 1, other, len(other_start) - 1)
@@ -87,9 +106,16 @@ def read_text(
     path: PathLike, vocabulary: Vocabulary | None = None
 ) -> tuple[Vocabulary, np.ndarray, np.ndarray]:
     """The words of a text: a vocabulary (the given one, extended), offsets int64 (S + 1,), ids int32."""
+    return _parse_text(read_lines(path), vocabulary)
+
+
+def _parse_text(
+    lines: Iterable[str], vocabulary: Vocabulary | None = None
+) -> tuple[Vocabulary, np.ndarray, np.ndarray]:
+    """The words of lines without their line ends, as `read_text` returns them."""
     vocabulary = Vocabulary() if vocabulary is None else vocabulary
     words, start = array("i"), array("q", [0])
-    for line in read_lines(path):
+    for line in lines:
         words.extend(vocabulary.add_all(split_words(line)))
         start.append(len(words))
     return vocabulary, np.array(start, np.int64), np.array(words, np.int32)
@@ -97,17 +123,18 @@ def read_text(
 
 def read_alignment(path: PathLike) -> tuple[np.ndarray, np.ndarray]:
     """The links of a Pharaoh file: offsets int64 (S + 1,) and int32 (L, 2), sorted and unique per line."""
-    numbers, start = array("q"), array("q", [0])
-    for line, text in enumerate(read_lines(path), start=1):
-        numbers.extend(_link_numbers(text, path, line))
-        start.append(len(numbers) // 2)
-    offsets = np.array(start, np.int64)
-    links = np.array(numbers, np.int64).reshape(-1, 2)
-    if len(links) and links.max() > _MAX_POSITION:
-        at = int(np.argmax(links.max(axis=1) > _MAX_POSITION))
-        line = int(np.searchsorted(offsets, at, side="right"))
-        raise AlignmentError(path, line, f"link {links[at, 0]}-{links[at, 1]} cannot be right", _COUNTED)
-    return _sort_links(offsets, links)
+    return _parse_alignment(read_lines(path), path)
+
+
+def select_pairs(corpus: ParallelCorpus, pairs: np.ndarray) -> ParallelCorpus:
+    """The sentence pairs of the given numbers (int64), in that order, with the same vocabularies."""
+    return ParallelCorpus(
+        corpus.source_vocabulary,
+        corpus.target_vocabulary,
+        *take_rows(corpus.source_start, corpus.source, pairs),
+        *take_rows(corpus.target_start, corpus.target, pairs),
+        *take_rows(corpus.link_start, corpus.links, pairs),
+    )
 
 
 def pair_words(corpus: ParallelCorpus, sentence: int) -> tuple[list[str], list[str]]:
@@ -130,6 +157,20 @@ def parse_links(text: str, path: object = None, line: int | None = None) -> list
     """
     numbers = iter(_link_numbers(text, path, line))
     return list(zip(numbers, numbers, strict=True))
+
+
+def _parse_alignment(lines: Iterable[str], path: object) -> tuple[np.ndarray, np.ndarray]:
+    numbers, start = array("q"), array("q", [0])
+    for line, text in enumerate(lines, start=1):
+        numbers.extend(_link_numbers(text, path, line))
+        start.append(len(numbers) // 2)
+    offsets = np.array(start, np.int64)
+    links = np.array(numbers, np.int64).reshape(-1, 2)
+    if len(links) and links.max() > _MAX_POSITION:
+        at = int(np.argmax(links.max(axis=1) > _MAX_POSITION))
+        line = int(np.searchsorted(offsets, at, side="right"))
+        raise AlignmentError(path, line, f"link {links[at, 0]}-{links[at, 1]} cannot be right", _COUNTED)
+    return _sort_links(offsets, links)
 
 
 _MAX_POSITION = 2**31 - 1

@@ -78,7 +78,7 @@ def draw_derivation(
 
 
 def readable(rule: str) -> str:
-    """A rule for people: nonterminals as circled numbers, words as they are in the text.
+    """The sides of a rule for people: nonterminals as circled numbers, words as they are in the text.
 
     >>> readable("[X,1] &#91;b&#93; ||| B [X,1]")
     '① [b] → B ①'
@@ -87,7 +87,7 @@ def readable(rule: str) -> str:
 
 
 def _sides(rule: str) -> list[str]:
-    return [" ".join(map(_readable_symbol, side.split(" "))) for side in rule.split(" ||| ")]
+    return [" ".join(map(_readable_symbol, side.split(" "))) for side in rule.split(" ||| ")[:2]]
 
 
 def _readable_symbol(symbol: str) -> str:

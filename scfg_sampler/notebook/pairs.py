@@ -1,0 +1,232 @@
+"""Sentence pairs, their forests and derivations, as objects that show themselves as pictures."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler import corpus
+from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.corpus import ParallelCorpus, pair_words, parse_corpus, select_pairs
+from scfg_sampler.derivations import Derivation
+from scfg_sampler.drawing import draw_alignment, draw_derivation, draw_forest, readable
+from scfg_sampler.errors import InputError
+from scfg_sampler.notebook.shown import SHOWN, html_table
+from scfg_sampler.phrase_forest import ForestBuilder, PhraseForest, forest_edges
+
+__all__ = ["Corpus", "Forest", "Phrase", "SentencePair", "Tree", "make_corpus", "read_corpus"]
+
+_DRAWN = 2000  # Edges of a forest that is drawn unasked.
+
+
+def read_corpus(source: PathLike, target: PathLike, alignment: PathLike) -> Corpus:
+    """The sentence pairs of three files, gzipped or not, line k of each belonging together.
+
+    Parameters
+    ----------
+    source, target : path
+        Tokenised text.
+    alignment : path
+        Links in Pharaoh format, `0-0 2-1`, source position first.
+
+    Raises
+    ------
+    InputError, AlignmentError
+        File and line are named.
+    """
+    files = Path(source).resolve(), Path(target).resolve(), Path(alignment).resolve()
+    return Corpus(corpus.read_corpus(source, target, alignment), files)
+
+
+def make_corpus(pairs: Iterable[tuple[str, str, str]]) -> Corpus:
+    """A corpus in memory out of (source, target, alignment) lines.
+
+    >>> make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])
+    Corpus of 1 sentence pairs, 3 source and 2 target words
+    """
+    lines: list[list[str]] = [[], [], []]
+    for number, pair in enumerate(pairs, start=1):
+        for side, line in zip(lines, pair, strict=True):
+            if "\n" in line:
+                raise InputError("pair", number, f"{line!r} is more than one line", "Give one sentence each")
+            side.append(line)
+    return Corpus(parse_corpus(lines[0], lines[1], lines[2]))
+
+
+class SentencePair(NamedTuple):
+    """Two sentences and the links between their words; shows the alignment as a grid.
+
+    Attributes
+    ----------
+    source, target : tuple of str
+    links : tuple of (source position, target position)
+    number : int
+        Its place in the corpus.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    links: tuple[tuple[int, int], ...]
+    number: int
+
+    def forest(self) -> Forest | None:
+        """All ways to take the pair apart into rules; None if it has no links."""
+        links = " ".join(f"{i}-{j}" for i, j in self.links)
+        arrays = parse_corpus([" ".join(self.source)], [" ".join(self.target)], [links])
+        forest = ForestBuilder(arrays).build(0)
+        return None if forest is None else Forest(self, forest)
+
+    def svg(self) -> str:
+        """The alignment as an SVG picture."""
+        return draw_alignment(self.source, self.target, self.links, f"pair {self.number}")
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
+
+class Corpus(Sequence[SentencePair]):
+    """Word-aligned sentence pairs; a slice is a corpus again.
+
+    Parameters
+    ----------
+    arrays : ParallelCorpus
+    files : three paths, optional
+        Where they were read.
+    """
+
+    def __init__(self, arrays: ParallelCorpus, files: tuple[Path, Path, Path] | None = None):
+        self.arrays, self.files = arrays, files
+
+    def __len__(self) -> int:
+        return self.arrays.num_sentences
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return Corpus(select_pairs(self.arrays, np.arange(len(self))[key]))
+        number = range(len(self))[operator.index(key)]
+        start = self.arrays.link_start
+        links = self.arrays.links[start[number] : start[number + 1]].tolist()
+        source, target = pair_words(self.arrays, number)
+        return SentencePair(tuple(source), tuple(target), tuple((i, j) for i, j in links), number)
+
+    def __repr__(self) -> str:
+        words = f"{len(self.arrays.source)} source and {len(self.arrays.target)} target words"
+        return f"Corpus of {len(self)} sentence pairs, {words}"
+
+    def _repr_html_(self) -> str:
+        rows = [(pair.number, " ".join(pair.source), " ".join(pair.target)) for pair in self[:SHOWN]]
+        return html_table(repr(self), ("", "source", "target"), rows)
+
+    def write(self, directory: PathLike) -> tuple[Path, Path, Path]:
+        """Write `source`, `target` and `alignment` into a directory; their paths."""
+        folder = Path(directory)
+        paths = folder / "source", folder / "target", folder / "alignment"
+        lines = (
+            (" ".join(pair.source), " ".join(pair.target), " ".join(f"{i}-{j}" for i, j in pair.links))
+            for pair in self
+        )
+        with atomic_output(paths[0]) as one, atomic_output(paths[1]) as two, atomic_output(paths[2]) as three:
+            for fields in lines:
+                for stream, line in zip((one, two, three), fields, strict=True):
+                    stream.write(line + "\n")
+        return paths
+
+
+class Phrase(NamedTuple):
+    """A node of a forest: half-open spans, level (edges of each of its trees), number of trees."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+    level: int
+    trees: int
+
+
+class Forest:
+    """The phrase decomposition forest of a sentence pair; shows itself as a picture.
+
+    Parameters
+    ----------
+    pair : SentencePair
+    forest : PhraseForest
+        `forest.graph` is a hypergraph for the dynamic programs of `scfg_sampler.core`.
+    """
+
+    def __init__(self, pair: SentencePair, forest: PhraseForest):
+        self.pair, self.forest = pair, forest
+
+    @property
+    def num_trees(self) -> int:
+        """How many derivations of minimal rules the pair has."""
+        return self.forest.trees[-1]
+
+    @property
+    def phrases(self) -> list[Phrase]:
+        """The nodes, short spans first, the whole pair last."""
+        rows = zip(self.forest.spans.tolist(), self.forest.level.tolist(), self.forest.trees, strict=True)
+        return [Phrase((a, b), (c, d), level, trees) for (a, b, c, d), level, trees in rows]
+
+    @property
+    def rules(self) -> list[str]:
+        """The minimal rule of every edge, as rule tables spell it."""
+        return list(self.forest.rules)
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.forest.trees)} phrases and {len(self.forest.rules)} edges"
+        return f"Forest of {self.num_trees} trees, {sizes}"
+
+    def svg(self) -> str:
+        """The forest as an SVG picture."""
+        return draw_forest(
+            self.pair.source, self.pair.target, self.forest, f"forest of pair {self.pair.number}"
+        )
+
+    def _repr_html_(self) -> str:
+        if len(self.forest.rules) > _DRAWN:
+            return f"<p>{self!r}; too large to be shown unasked: see svg()</p>"
+        return self.svg()
+
+    def edges(self) -> Iterator[tuple[Phrase, list[Phrase], str]]:
+        """Each edge as the phrase it builds, those it is built of, and its minimal rule."""
+        phrases = self.phrases
+        for head, tails, text in forest_edges(self.forest):
+            yield phrases[head], [phrases[tail] for tail in tails], text
+
+
+class Tree:
+    """The derivation of a sentence pair that a run ended with; shows itself as a picture.
+
+    Parameters
+    ----------
+    pair : SentencePair
+    derivation : Derivation
+    """
+
+    def __init__(self, pair: SentencePair, derivation: Derivation):
+        self.pair, self.derivation = pair, derivation
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules from the top down, from left to right, as rule tables spell them."""
+        return [node.rule for node, _ in self._nodes()]
+
+    def __repr__(self) -> str:
+        return "\n".join("  " * depth + readable(node.rule) for node, depth in self._nodes())
+
+    def svg(self) -> str:
+        """The derivation as an SVG picture."""
+        name = f"derivation of pair {self.pair.number}"
+        return draw_derivation(self.pair.source, self.pair.target, self.derivation, name)
+
+    def _repr_html_(self) -> str:
+        return self.svg()
+
+    def _nodes(self) -> Iterator[tuple[Derivation, int]]:
+        stack = [(self.derivation, 0)]
+        while stack:
+            node, depth = stack.pop()
+            yield node, depth
+            stack.extend((part, depth + 1) for part in reversed(node.parts))

@@ -1,0 +1,128 @@
+"""Rule tables as sequences of rules that show themselves, from and to every decoder's format."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.vocabulary import split_words
+from scfg_sampler.drawing import readable
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.features import score_rules
+from scfg_sampler.formats.conversion import PLAIN, Spelling, read_table, write_table
+from scfg_sampler.formats.tables import iterate_rules
+from scfg_sampler.hiero_baseline import HieroSettings, extract
+from scfg_sampler.lexical import estimate
+from scfg_sampler.notebook.pairs import Corpus
+from scfg_sampler.notebook.shown import SHOWN, check_names, html_table
+from scfg_sampler.rule_table import RuleTable, rule, select_rows
+from scfg_sampler.rule_text import Rule, format_rule, signature
+
+__all__ = ["Rules", "extract_rules", "read_rules"]
+
+
+class Rules(Sequence[Rule]):
+    """A rule table; iterating gives each `Rule(source, target, features, alignment)`.
+
+    In the sides of a rule, words are strings and nonterminal k is the integer −k.
+
+    Parameters
+    ----------
+    table : RuleTable
+    """
+
+    def __init__(self, table: RuleTable):
+        self.table = table
+
+    def __len__(self) -> int:
+        return self.table.num_rules
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return Rules(select_rows(self.table, np.arange(len(self))[key]))
+        return rule(self.table, range(len(self))[operator.index(key)])
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iterate_rules(self.table)
+
+    def find(self, source: str = "", target: str = "") -> Rules:
+        """The rules whose sides hold all of these words, in any order."""
+        found = np.ones(len(self), bool)
+        for text, start, symbols, vocabulary in (
+            (source, self.table.source_start, self.table.source, self.table.source_vocabulary),
+            (target, self.table.target_start, self.table.target, self.table.target_vocabulary),
+        ):
+            for word in split_words(text) if text else []:
+                symbol = vocabulary.id(word)
+                places = np.flatnonzero((symbols == symbol) & (symbols >= 0))
+                found &= np.isin(np.arange(len(self)), np.searchsorted(start, places, side="right") - 1)
+        return Rules(select_rows(self.table, found))
+
+    def best(self, number: int = SHOWN, by: str = "LogCount") -> Rules:
+        """So many rules with the highest values of a feature, the highest first."""
+        if by not in self.table.feature_names:
+            names = ", ".join(self.table.feature_names)
+            raise SettingsError(f"by is {by!r}, but the rules have the features {names}")
+        values = self.table.features[:, self.table.feature_names.index(by)]
+        return Rules(select_rows(self.table, np.argsort(-values, kind="stable")[:number]))
+
+    def write(self, path: PathLike, file_format: str = "native", spelling: Spelling = PLAIN) -> None:
+        """Write the table in any decoder's format; warns of what the format cannot hold.
+
+        Parameters
+        ----------
+        path : path
+            Compressed if the name ends in `.gz`.
+        file_format : str
+            native, cdec, moses, joshua or travatar.
+        spelling : Spelling
+            As `convert` has it: words escaped already, features without names.
+        """
+        for reason, number in write_table(self.table, path, file_format, spelling).items():
+            warnings.warn(f"{path}: {number} {reason}", stacklevel=2)
+
+    def __repr__(self) -> str:
+        return f"{len(self)} rules with {', '.join(self.table.feature_names)}"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for each in self[:SHOWN]:
+            text = readable(format_rule(each._replace(features={})).split(" ||| ", 1)[1])
+            rows.append((text, *(f"{value:.4g}" for value in each.features.values())))
+        return html_table(f"{len(self)} rules", ("rule", *self.table.feature_names), rows)
+
+
+def read_rules(path: PathLike, file_format: str | None = None, spelling: Spelling = PLAIN) -> Rules:
+    """The rules of a table in any decoder's format; warns of those that are left out.
+
+    Parameters
+    ----------
+    path : path
+    file_format : str, optional
+        native, cdec, moses, joshua or travatar; by default its first rule tells.
+    spelling : Spelling
+
+    Raises
+    ------
+    RuleTableError
+        A line is not a rule; file and line are named.
+    """
+    table, left_out = read_table(path, file_format, spelling)
+    for reason, number in left_out.items():
+        warnings.warn(f"{path}: left out {number} {reason}", stacklevel=2)
+    return Rules(table)
+
+
+def extract_rules(corpus: Corpus, **settings: Any) -> Rules:
+    """The Hiero baseline's rules of a corpus, with features; `settings` are those of `HieroSettings`."""
+    check_names(settings, HieroSettings._fields)
+    chosen = HieroSettings(**settings)
+    arrays = corpus.arrays
+    vocabularies = arrays.source_vocabulary, arrays.target_vocabulary
+    made = signature([("model", "hiero"), *chosen._asdict().items()])
+    return Rules(score_rules(extract(arrays, chosen), estimate(arrays), *vocabularies, signature=made))

@@ -1,0 +1,152 @@
+"""Runs: sampling a corpus into a directory, and what is to be seen there afterwards."""
+
+from __future__ import annotations
+
+import functools
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scfg_sampler.chains import chain_directories, start_chains
+from scfg_sampler.core.console import progress
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.derivations import Derivation
+from scfg_sampler.grammar import write_grammar
+from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
+from scfg_sampler.notebook.rules import Rules
+from scfg_sampler.notebook.shown import check_names
+from scfg_sampler.rule_table import read_rule_table
+from scfg_sampler.run import RunSettings, read_run
+from scfg_sampler.settings import LearnerSettings
+
+__all__ = ["Run", "open_run", "sample"]
+
+
+class Run:
+    """A chain that has sampled, in its directory.
+
+    Parameters
+    ----------
+    directory : path
+    """
+
+    def __init__(self, directory: PathLike):
+        self.directory = Path(directory)
+        self.record: dict = read_run(directory)
+
+    @property
+    def trace(self) -> dict[str, np.ndarray]:
+        """What each sweep did, a column an array: log_joint, rules, edges_changed, …; of the first chain."""
+        rows = [line.split("\t") for line in read_lines(self._chain / "trace.tsv")]
+        columns = np.array(rows[1:], np.float64).reshape(-1, len(rows[0])).T
+        return dict(zip(rows[0], columns, strict=True))
+
+    @functools.cached_property
+    def corpus(self) -> Corpus:
+        """The corpus, read again where it was."""
+        files = self.record["corpus"]["files"]
+        return read_corpus(files["source"], files["target"], files["alignment"])
+
+    def derivation(self, number: int) -> Tree | None:
+        """The derivation of a sentence pair in the last state of the first chain; None if it was skipped."""
+        for line, text in enumerate(read_lines(self._chain / "derivations.jsonl.gz")):
+            if line == number:
+                found = json.loads(text)["derivation"]
+                return None if found is None else Tree(self.corpus[number], _derivation(found))
+        raise IndexError(f"the run has sentence pairs 0 to {self.record['corpus']['sentences'] - 1}")
+
+    def grammar(self, output: PathLike | None = None, **options: Any) -> Rules:
+        """The rules of the run with their features, written to a file too if one is named.
+
+        Parameters
+        ----------
+        output : path, optional
+        options
+            Those of `scfg_sampler.grammar.write_grammar`: origin, rule_filter, max_scope, max_targets, prune,
+            keep, more.
+        """
+        if output is not None:
+            write_grammar(self.directory, output, **options)
+            return Rules(read_rule_table(output))
+        with tempfile.TemporaryDirectory() as folder:
+            return self.grammar(Path(folder) / "grammar", **options)
+
+    def __repr__(self) -> str:
+        joint = self.trace["log_joint"]
+        value = f", log joint {joint[-1]:.0f}" if len(joint) else ""
+        return f"Run of {self.record['sweeps']} sweeps in {self.directory}{value}"
+
+    @property
+    def _chain(self) -> Path:
+        return chain_directories(self.directory)[0]
+
+
+def open_run(directory: PathLike) -> Run:
+    """The run of a directory that `sample`, here or on the command line, has written.
+
+    Raises
+    ------
+    InputError
+        It is no run directory.
+    """
+    return Run(directory)
+
+
+def sample(
+    corpus: Corpus,
+    directory: PathLike,
+    *,
+    iterations: int = 100,
+    burn_in: int | None = None,
+    seed: int = 1,
+    chains: int = 1,
+    overwrite: bool = False,
+    **settings: Any,
+) -> Run:
+    """Learn rules from a corpus, into a run directory.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        One that was not read from files is written into the directory first.
+    directory : path
+    iterations : int
+        Sweeps over the corpus.
+    burn_in : int, optional
+        Sweeps before counts are kept; a fifth by default.
+    seed : int
+    chains : int
+        Independent chains.
+    overwrite : bool
+        Whether an older run in the directory may be replaced.
+    settings
+        Those of `scfg_sampler.settings.LearnerSettings` (model, base, threads, …) and of
+        `scfg_sampler.run.RunSettings` (marginals, average_every, …).
+
+    Raises
+    ------
+    InputError
+        The directory holds a run already, or the corpus cannot be used.
+    SettingsError
+        There is no such setting, or it is out of range.
+    """
+    check_names(settings, (*LearnerSettings._fields, *RunSettings._fields))
+    if settings.get("model") == "dirichlet":
+        settings = {"strength": 100.0, **settings}
+    learner = LearnerSettings(**{k: v for k, v in settings.items() if k in LearnerSettings._fields})
+    if burn_in is None:
+        burn_in = max(iterations // 5, learner.anneal_sweeps)
+    kept = {k: v for k, v in settings.items() if k in RunSettings._fields}
+    run = RunSettings(**{"iterations": iterations, "burn_in": burn_in, "seed": seed, **kept})
+    files = corpus.files or corpus.write(Path(directory) / "corpus")
+    with progress("sampling", iterations * chains) as advance:
+        start_chains(*files, directory, learner, run, chains=chains, overwrite=overwrite, advance=advance)
+    return Run(directory)
+
+
+def _derivation(record: dict) -> Derivation:
+    parts = [_derivation(part) for part in record["parts"]]
+    return Derivation(tuple(record["source"]), tuple(record["target"]), record["rule"], parts)
