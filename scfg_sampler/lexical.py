@@ -11,10 +11,15 @@ A rule with word alignment a has the lexical weight
 
 over its source words, and likewise the other way. The fact a newcomer would get wrong: Moses' `lex.f2e`
 holds w(e | f), and its lines begin with the *target* word; `lex.e2f` holds w(f | e), source word first.
+
+Words are written as they are but for what would break a line or be taken for no word: white space, control
+characters and the N of the word NULL as `&#N;`, N the code point. So words that Moses' tokeniser has escaped
+stay what Moses expects.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -104,8 +109,8 @@ def write_lexical(
 ) -> None:
     """Write `PREFIX.f2e` and `PREFIX.e2f` in Moses' format: two words and a probability a line."""
     source, target = _pair_ids(tables.pair_keys)
-    source_words = [*source_vocabulary.words, _NULL_WORD]
-    target_words = [*target_vocabulary.words, _NULL_WORD]
+    source_words = [*map(_escape, source_vocabulary.words), _NULL_WORD]
+    target_words = [*map(_escape, target_vocabulary.words), _NULL_WORD]
     for suffix, probs in (("f2e", tables.target_given_source), ("e2f", tables.source_given_target)):
         with atomic_output(f"{prefix}.{suffix}") as stream:
             for f, e, prob in zip(source.tolist(), target.tolist(), probs.tolist(), strict=True):
@@ -131,13 +136,37 @@ def read_lexical(
         for line, text in enumerate(read_lines(path), start=1):
             first, second, prob = _lexical_line(text, path, line)
             f, e = (second, first) if suffix == "f2e" else (first, second)
-            source = NULL if f == _NULL_WORD else source_vocabulary.add(f)
-            target = NULL if e == _NULL_WORD else target_vocabulary.add(e)
+            source = NULL if f == _NULL_WORD else source_vocabulary.add(_unescape(f))
+            target = NULL if e == _NULL_WORD else target_vocabulary.add(_unescape(e))
             key = int(_pair_keys(source, target))
             probs.setdefault(key, [0.0, 0.0])[column] = prob
     pair_keys = np.array(sorted(probs), np.int64)
     both = np.array([probs[key] for key in pair_keys.tolist()], np.float64).reshape(-1, 2)
     return _with_slots(pair_keys, both[:, 0].copy(), both[:, 1].copy())
+
+
+_BREAKING = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+_SPECIAL = re.compile(rf"{_BREAKING}|\AN(?=ULL\Z)|&(?=#([0-9]{{1,7}});)")
+_CODE = re.compile(r"&#([0-9]{1,7});")
+
+
+def _escape(word: str) -> str:
+    def spell(match: re.Match[str]) -> str:
+        stays = match[0] == "&" and _meaning(match[1]) is None
+        return match[0] if stays else f"&#{ord(match[0])};"
+
+    return _SPECIAL.sub(spell, word)
+
+
+def _unescape(text: str) -> str:
+    return _CODE.sub(lambda match: _meaning(match[1]) or match[0], text) if "&#" in text else text
+
+
+def _meaning(digits: str) -> str | None:
+    """The character of a code, if it is one that we escape."""
+    code = int(digits)
+    character = chr(code) if code <= 0x10FFFF and str(code) == digits else ""
+    return character if character in ("&", "N") or re.fullmatch(_BREAKING, character) else None
 
 
 def _lexical_line(text: str, path: str, line: int) -> tuple[str, str, float]:

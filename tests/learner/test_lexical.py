@@ -7,6 +7,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from scfg_sampler.core.vocabulary import Vocabulary
@@ -23,6 +25,7 @@ from scfg_sampler.lexical import (
 from tests.learner.corpora import corpus_of
 from tests.learner.test_hiero_baseline import random_sentence
 from tests.learner.test_rule_counts import rule_counts
+from tests.learner.test_rule_text import WORDS
 from tests.oracles.phrase_forest import Sentence, sentence
 
 
@@ -154,6 +157,30 @@ def test_moses_files_come_back(tmp_path, rng):
     assert np.array_equal(read.pair_keys, tables.pair_keys)
     assert_allclose(read.target_given_source, tables.target_given_source, atol=5e-8)
     assert_allclose(read.source_given_target, tables.source_given_target, atol=5e-8)
+
+
+@given(st.lists(st.tuples(WORDS.filter(bool), WORDS.filter(bool)), min_size=1, max_size=5))
+@settings(max_examples=50)
+@example([("NULL", "&#78;ULL"), ("&#78;ULL", "NULL"), ("&#38;#78;ULL", "N&#160;"), ("&#078;ULL", "&#91;")])
+def test_any_words_come_back_from_moses_files(tmp_path_factory, words):
+    pairs = [Sentence((f, "alone"), (e,), frozenset([(0, 0)])) for f, e in words]
+    corpus = corpus_of(pairs)
+    path = tmp_path_factory.mktemp("lexical") / "lex"
+    write_lexical(estimate(corpus), corpus.source_vocabulary, corpus.target_vocabulary, path)
+    vocabularies = Vocabulary(corpus.source_vocabulary.words), Vocabulary(corpus.target_vocabulary.words)
+    read = read_lexical(path, *vocabularies)
+    assert vocabularies[0].words == corpus.source_vocabulary.words
+    assert vocabularies[1].words == corpus.target_vocabulary.words
+    assert np.array_equal(read.pair_keys, estimate(corpus).pair_keys)
+    lines = path.with_suffix(".f2e").read_bytes().decode().split("\n")
+    assert all(len(line.split()) == 3 for line in lines[:-1])
+
+
+def test_words_of_mosess_tokeniser_stay_as_they_are(tmp_path):
+    corpus = corpus_of([sentence("&#91;x&#93; &amp;", "&#124; &apos;s", "0-0 1-1")])
+    write_lexical(estimate(corpus), corpus.source_vocabulary, corpus.target_vocabulary, tmp_path / "lex")
+    words = {line.split()[0] for line in (tmp_path / "lex.e2f").read_text().splitlines()}
+    assert words == {"&#91;x&#93;", "&amp;"}
 
 
 @pytest.mark.parametrize("line", ["a b", "a b c", "a b 2.0", "a b 0.5 x", "a b nan", ""])
