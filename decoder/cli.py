@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 
 from scfg_sampler import __version__
@@ -26,9 +25,7 @@ def build_parser() -> console.Parser:
         "  scfg-decoder evaluate --hypothesis out.en --references test.en",
     )
     parser.add_argument("--version", action="version", version=f"scfg-decoder {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        importlib.import_module(f"decoder.commands.{name.replace('-', '_')}").add_parser(subparsers)
+    console.add_commands(parser, "decoder.commands", COMMANDS)
     return parser
 
 

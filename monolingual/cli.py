@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 
 from scfg_sampler import __version__
@@ -22,9 +21,7 @@ def build_parser() -> console.Parser:
         epilog="example:\n  scfg-monolingual ot --help",
     )
     parser.add_argument("--version", action="version", version=f"scfg-monolingual {__version__}")
-    subparsers = parser.add_subparsers(dest="model", metavar="MODEL", required=True)
-    for name in MODELS:
-        importlib.import_module(f"monolingual.{name}.commands").add_parser(subparsers)
+    console.add_commands(parser, "monolingual", [f"{name}.commands" for name in MODELS], "MODEL")
     return parser
 
 

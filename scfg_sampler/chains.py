@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.core.run_directory import RECORD, refuse_occupied, write_json
+from scfg_sampler.errors import SettingsError
 from scfg_sampler.rule_mixing import mix_tables
 from scfg_sampler.rule_table import read_rule_table, write_rule_table
 from scfg_sampler.run import RunSettings, read_run, resume_run, start_run
@@ -79,9 +80,7 @@ def start_chains(
         raise SettingsError(f"--chains is {chains}; it must be at least 1")
     options: dict[str, Any] = {"overwrite": overwrite, "check": check}
     directory = Path(output)
-    if (directory / "run.json").exists() and not overwrite:
-        hint = "Continue it with 'scfg-sampler resume', or give --overwrite"
-        raise InputError(output, None, "holds a run already", hint)
+    refuse_occupied(output, overwrite, "scfg-sampler resume")
     if overwrite:
         for old in directory.glob("chain-*"):
             shutil.rmtree(old)
@@ -179,9 +178,7 @@ def _pool(directory: Path) -> dict:
         "cpu_seconds": round(max(each["cpu_seconds"] for each in records), 3),
         "peak_memory_mb": max(each["peak_memory_mb"] for each in records),
     }
-    with atomic_output(directory / "run.json") as stream:
-        json.dump(record, stream, indent=1, ensure_ascii=False)
-        stream.write("\n")
+    write_json(record, directory / RECORD)
     return record
 
 

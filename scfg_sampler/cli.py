@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 
 from scfg_sampler import __version__
@@ -35,9 +34,7 @@ def build_parser() -> console.Parser:
         "--alignment train.align --output run\n  scfg-sampler grammar run --output grammar.gz",
     )
     parser.add_argument("--version", action="version", version=f"scfg-sampler {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        importlib.import_module(f"scfg_sampler.commands.{name}").add_parser(subparsers)
+    console.add_commands(parser, "scfg_sampler.commands", COMMANDS)
     return parser
 
 

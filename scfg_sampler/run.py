@@ -13,9 +13,7 @@ does, the initial state among them; `marginal` counts the states after every swe
 from __future__ import annotations
 
 import contextlib
-import json
 import operator
-import platform
 import resource
 import sys
 import time
@@ -29,11 +27,21 @@ from scfg_sampler import __version__
 from scfg_sampler.collector import Collector, collected_rules
 from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, run_chain
 from scfg_sampler.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from scfg_sampler.core.files import PathLike, atomic_output, file_digest
+from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.core.kernel import Kernel
+from scfg_sampler.core.run_directory import (
+    RECORD,
+    origin,
+    read_record,
+    refuse_finished,
+    refuse_occupied,
+    require_at_least,
+    require_burn_in,
+    write_json,
+)
 from scfg_sampler.corpus import ParallelCorpus, read_corpus
 from scfg_sampler.derivations import write_derivations, write_marginals
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.errors import InputError
 from scfg_sampler.lexical import estimate, write_lexical
 from scfg_sampler.rule_table import RuleTable, write_rule_table
 from scfg_sampler.rule_text import signature
@@ -108,9 +116,7 @@ def start_run(
     """
     directory = Path(output)
     _check_run_settings(run)
-    if (directory / "run.json").exists() and not overwrite:
-        hint = "Continue it with 'scfg-sampler resume', or give --overwrite"
-        raise InputError(output, None, "holds a run already", hint)
+    refuse_occupied(output, overwrite, "scfg-sampler resume")
     paths = {"source": source, "target": target, "alignment": alignment}
     chain = _Chain(directory, paths, settings, run)
     directory.mkdir(parents=True, exist_ok=True)
@@ -160,10 +166,8 @@ def resume_run(
     checkpoint = load_checkpoint(
         directory / CHECKPOINT, _RunState, settings=chain.checked_settings(), corpus=chain.digests
     )
-    if record["finished"] and checkpoint.sweep >= run.iterations:
-        raise SettingsError(
-            f"{output} has {checkpoint.sweep} sweeps already; give --iterations more than that to go on"
-        )
+    if record["finished"]:
+        refuse_finished(output, checkpoint.sweep, run.iterations)
     chain.restore(checkpoint.state)
     return chain.sample(checkpoint.rng, checkpoint.state.learner, checkpoint.sweep, check, advance)
 
@@ -180,18 +184,12 @@ def read_run(directory: PathLike) -> dict:
     InputError
         It is not a run directory.
     """
-    path = Path(directory) / "run.json"
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+
+    def restored(record: dict) -> dict:
         record["settings"], record["run"], record["corpus"]["files"]
-    except OSError as error:
-        hint = "Name a directory that 'scfg-sampler sample' has written"
-        raise InputError(
-            directory, None, f"is not a run directory ({error.strerror}: run.json)", hint
-        ) from None
-    except (ValueError, KeyError, TypeError):
-        raise InputError(path, None, "is damaged", "Sample again") from None
-    return record
+        return record
+
+    return read_record(directory, "scfg-sampler sample", restored)
 
 
 def signature_fields(record: dict) -> list[tuple[str, object]]:
@@ -401,17 +399,11 @@ class _Chain:
         skipped = [{"sentence": s, "reason": reason} for s, reason in self.learner.skipped.items()]
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         self._record: dict = {
-            "command": sys.argv,
+            **origin(__version__),
             "settings": self.settings._asdict(),
             "run": self.run._asdict(),
             "sweeps": sweeps,
             "finished": finished,
-            "versions": {
-                "scfg-sampler": __version__,
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-                "numba": _numba_version(),
-            },
             "corpus": {
                 "files": {name: str(Path(path).resolve()) for name, path in self.paths.items()},
                 "sha256": self.digests,
@@ -424,28 +416,10 @@ class _Chain:
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
             "peak_memory_mb": round(memory / (1024 if sys.platform != "darwin" else 1024**2), 1),
         }
-        with atomic_output(self.directory / "run.json") as stream:
-            json.dump(self._record, stream, indent=1, ensure_ascii=False)
-            stream.write("\n")
+        write_json(self._record, self.directory / RECORD)
         return self._record
 
 
-def _numba_version() -> str:
-    from importlib.metadata import version
-
-    return version("numba")
-
-
 def _check_run_settings(run: RunSettings) -> None:
-    if run.iterations < 1:
-        raise SettingsError(f"--iterations is {run.iterations}; it must be at least 1")
-    if not 0 <= run.burn_in < run.iterations:
-        raise SettingsError(
-            f"--burn-in is {run.burn_in}; it must be at least 0 and below --iterations ({run.iterations})"
-        )
-    for name in ("average_every", "average_until", "checkpoint_every"):
-        if getattr(run, name) < 0:
-            option = name.replace("_", "-")
-            raise SettingsError(f"--{option} is {getattr(run, name)}; it must be at least 0")
-    if run.seed < 0:
-        raise SettingsError(f"--seed is {run.seed}; it must be at least 0")
+    require_at_least(run, iterations=1, average_every=0, average_until=0, checkpoint_every=0, seed=0)
+    require_burn_in(run.burn_in, run.iterations)

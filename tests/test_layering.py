@@ -25,7 +25,7 @@ scfg_sampler: . errors
 scfg_sampler.core:
     . jit files console svg
     draws normal_draws blocks ragged interner word_pool vocabulary hypergraph kernel fragment
-    semiring restaurant slice_sampler fragment_tree checkpoint diagnostics external
+    semiring restaurant slice_sampler fragment_tree checkpoint diagnostics external run_directory
     fragment_rules chain derivations restaurant_density shards
     fragment_sampler
     fragment_rejection fragment_types

@@ -20,7 +20,7 @@ import numpy as np
 from monolingual.ot.exact import winning_probs
 from monolingual.ot.harmonic import maxent_probs, noisy_probs
 from monolingual.ot.tableaux import Tableaux, relative_frequencies
-from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "prediction_record",
     "read_summary",
     "summary_grammar",
-    "write_json",
 ]
 
 MODELS = ("stochastic-ot", "noisy-hg", "maxent")
@@ -190,10 +189,3 @@ def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
     if grammar.model not in MODELS:
         raise InputError(path, None, f"has the model {grammar.model!r}", f"Known are {', '.join(MODELS)}")
     return grammar, record
-
-
-def write_json(record: Mapping[str, Any], path: PathLike) -> None:
-    """Write a JSON object, readably."""
-    with atomic_output(path) as stream:
-        json.dump(record, stream, indent=1, ensure_ascii=False)
-        stream.write("\n")

@@ -12,9 +12,6 @@ random numbers, else R̂ would say nothing about having found everything.
 from __future__ import annotations
 
 import contextlib
-import json
-import platform
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +21,7 @@ import numpy as np
 
 from monolingual.ot.formats import read_tableaux, write_tableaux
 from monolingual.ot.gibbs import OtSettings, OtState, ot_kernel
-from monolingual.ot.grammar import Grammar, predict, prediction_record, summary_grammar, write_json
+from monolingual.ot.grammar import Grammar, predict, prediction_record, summary_grammar
 from monolingual.ot.orderings import Orderings, derive_orderings
 from monolingual.ot.summaries import summarise
 from monolingual.ot.tableaux import Tableaux, token_counts
@@ -33,7 +30,17 @@ from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, read_trace
 from scfg_sampler.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.core.kernel import Kernel
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.core.run_directory import (
+    RECORD,
+    origin,
+    read_record,
+    refuse_finished,
+    refuse_occupied,
+    require_at_least,
+    require_burn_in,
+    write_json,
+)
+from scfg_sampler.errors import InputError
 
 __all__ = ["Draws", "RunSettings", "read_draws", "read_run", "resume_run", "start_run"]
 
@@ -99,10 +106,7 @@ def start_run(
     """
     directory = Path(output)
     _check(run)
-    if (directory / "run.json").exists() and not overwrite:
-        raise InputError(
-            output, None, "holds a run already", "Continue it with 'ot resume', or give --overwrite"
-        )
+    refuse_occupied(output, overwrite, "ot resume")
     orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
     kernel = ot_kernel(orderings, settings)
     directory.mkdir(parents=True, exist_ok=True)
@@ -144,9 +148,8 @@ def resume_run(
     if iterations is not None:
         run = run._replace(iterations=iterations)
         _check(run)
-    if record["finished"] and record["sweeps"] >= run.iterations:
-        found = f"{output} has {record['sweeps']} sweeps a chain already"
-        raise SettingsError(f"{found}; give --iterations more than that to go on")
+    if record["finished"]:
+        refuse_finished(output, record["sweeps"], run.iterations)
     tableaux = read_tableaux(Path(output) / "tableaux.tsv")
     orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
     kernel = ot_kernel(orderings, settings)
@@ -161,21 +164,15 @@ def read_run(directory: PathLike) -> dict[str, Any]:
     InputError
         It is not a run directory of `ot sample`.
     """
-    path = Path(directory) / "run.json"
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+
+    def restored(record: dict[str, Any]) -> dict[str, Any]:
         priors = {int(key): tuple(prior) for key, prior in record["settings"]["priors"].items()}
         record["settings"] = OtSettings(**{**record["settings"], "priors": priors})
         record["run"] = RunSettings(**record["run"])
         record["sweeps"], record["finished"]
-    except OSError as error:
-        hint = "Name a directory that 'ot sample' has written"
-        raise InputError(
-            directory, None, f"is not a run directory ({error.strerror}: run.json)", hint
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(path, None, "is damaged, or not that of 'ot sample'", "Sample again") from None
-    return record
+        return record
+
+    return read_record(directory, "ot sample", restored)
 
 
 def read_draws(directory: PathLike, burn_in: int | None = None) -> Draws:
@@ -296,22 +293,17 @@ class _Run:
 
     def _write_record(self, *, finished: bool) -> None:
         record = {
-            "command": sys.argv,
+            **origin(__version__),
             "settings": self._plain_settings(),
             "run": self.run._asdict(),
             "constraints": list(self.tableaux.constraints),
             "sweeps": self.run.iterations if finished else 0,
             "finished": finished,
-            "versions": {
-                "scfg-sampler": __version__,
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-            },
             "corpus": self._digests,
             "seconds": round(time.perf_counter() - self._began, 3),
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
         }
-        write_json(record, self.directory / "run.json")
+        write_json(record, self.directory / RECORD)
 
 
 def _reader(field: str, index: int) -> Callable[[Sweep], float]:
@@ -319,14 +311,5 @@ def _reader(field: str, index: int) -> Callable[[Sweep], float]:
 
 
 def _check(run: RunSettings) -> None:
-    for name in ("chains", "iterations"):
-        if getattr(run, name) < 1:
-            raise SettingsError(f"--{name} is {getattr(run, name)}; it must be at least 1")
-    if not 0 <= run.burn_in < run.iterations:
-        raise SettingsError(
-            f"--burn-in is {run.burn_in}; it must be at least 0 and below --iterations ({run.iterations})"
-        )
-    if run.checkpoint_every < 0:
-        raise SettingsError(f"--checkpoint-every is {run.checkpoint_every}; it must be at least 0")
-    if run.seed < 0:
-        raise SettingsError(f"--seed is {run.seed}; it must be at least 0")
+    require_at_least(run, chains=1, iterations=1, checkpoint_every=0, seed=0)
+    require_burn_in(run.burn_in, run.iterations)

@@ -12,8 +12,6 @@ those of the grammar file without useless ones, grouped by nonterminal.
 from __future__ import annotations
 
 import contextlib
-import json
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +38,7 @@ from scfg_sampler.core import draws
 from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, run_chain
 from scfg_sampler.core.checkpoint import load_checkpoint
 from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.run_directory import origin, write_json
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["sample"]
@@ -115,7 +114,7 @@ def sample(
     plan = _Plan(model, data, settings, gold, threads)
     began = time.time()
     described = {**settings._asdict(), **(record or {}), "block": plan.block}
-    _write_json(directory / "run.json", _record(described, began, finished=False))
+    write_json(_record(described, began, finished=False), directory / "run.json")
     chains: list[Kept] = []
     try:
         for chain in range(settings.chains):
@@ -127,7 +126,7 @@ def sample(
                     chains.append(run.packed())
     finally:
         summary = _write_results(directory, model, data, settings, chains) if chains else {}
-    _write_json(directory / "run.json", _record(described, began, finished=True))
+    write_json(_record(described, began, finished=True), directory / "run.json")
     return summary
 
 
@@ -309,7 +308,7 @@ def _write_results(
     with atomic_output(directory / "samples.npz", binary=True) as stream:
         np.savez(stream, **columns)
     summary = summarise(model, data, settings, chains, names)
-    _write_json(directory / "summary.json", summary)
+    write_json(summary, directory / "summary.json")
     if len(data.start) > 1:
         with atomic_output(directory / "trees.txt.gz") as stream:
             trees = chains[-1].trees
@@ -321,17 +320,9 @@ def _write_results(
 
 
 def _record(described: dict, began: float, *, finished: bool) -> dict:
-    versions = {"scfg-sampler": __version__, "python": platform.python_version(), "numpy": np.__version__}
     return {
-        "command": "pcfg sample",
+        **origin(__version__),
         "settings": described,
-        "versions": versions,
         "finished": finished,
         "seconds": round(time.time() - began, 2),
     }
-
-
-def _write_json(path: Path, content: dict) -> None:
-    with atomic_output(path) as stream:
-        json.dump(content, stream, indent=1, ensure_ascii=False, allow_nan=False)
-        stream.write("\n")

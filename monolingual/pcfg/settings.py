@@ -13,6 +13,7 @@ from monolingual.pcfg.model import Data
 from monolingual.pcfg.posterior import approach_code
 from monolingual.pcfg.tally import Tally
 from monolingual.pcfg.tree_draws import Trees
+from scfg_sampler.core.run_directory import require_at_least
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["SAMPLERS", "Kept", "SampleSettings", "check_settings"]
@@ -114,10 +115,7 @@ def check_settings(settings: SampleSettings, rules: int, data: Data) -> None:
         )
     if settings.reweight and settings.approach != "sink":
         raise SettingsError(f"--reweight starts from --approach sink, not {settings.approach}")
-    for name, lowest in (("iterations", 1), ("burn_in", 0), ("thin", 1), ("chains", 1), ("score_every", 1)):
-        if getattr(settings, name) < lowest:
-            option = name.replace("_", "-")
-            raise SettingsError(f"--{option} is {getattr(settings, name)}; it must be at least {lowest}")
+    require_at_least(settings, iterations=1, burn_in=0, thin=1, chains=1, score_every=1)
     if settings.burn_in >= settings.iterations:
         raise SettingsError(
             f"--burn-in is {settings.burn_in}, but there are {settings.iterations} iterations; keep some"

@@ -15,9 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
-import platform
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,10 +44,20 @@ from monolingual.tsg.settings import TsgSettings, check_settings
 from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
+from scfg_sampler.core import run_directory
 from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, run_chain
 from scfg_sampler.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.kernel import Kernel
+from scfg_sampler.core.run_directory import (
+    RECORD,
+    origin,
+    refuse_finished,
+    refuse_occupied,
+    require_at_least,
+    require_burn_in,
+    write_json,
+)
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["LearntGrammar", "RunSettings", "read_grammar", "read_record", "resume_run", "start_run"]
@@ -157,9 +164,7 @@ def start_run(
     directory = Path(output)
     check_settings(settings)
     _check(settings, run)
-    if (directory / "run.json").exists() and not overwrite:
-        hint = "Continue it with 'tsg resume', name another directory, or give --overwrite"
-        raise InputError(output, None, "holds a run already", hint)
+    refuse_occupied(output, overwrite, "tsg resume")
     corpus, preparation = gather(sources, preparation)
     directory.mkdir(parents=True, exist_ok=True)
     old = ["checkpoint.npz", "marginals.json", _GRAMMAR, "trace.tsv", _CHOSEN]
@@ -205,9 +210,7 @@ def resume_run(
     if iterations is not None:
         run = run._replace(iterations=iterations)
         _check(record["settings"], run)
-    if record["sweeps"] >= run.iterations:
-        found = f"{output} has {record['sweeps']} sweeps already"
-        raise SettingsError(f"{found}; give --iterations more than that to go on")
+    refuse_finished(output, record["sweeps"], run.iterations)
     directory = Path(output)
     corpus = read_corpus(directory)
     chain = _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
@@ -222,25 +225,18 @@ def read_record(directory: PathLike) -> dict[str, Any]:
     InputError
         It is not a run directory of `tsg train`.
     """
-    path = Path(directory) / "run.json"
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+
+    def restored(record: dict[str, Any]) -> dict[str, Any]:
         settings = record["settings"]
         tuples = {"moves": tuple(settings["moves"]), "anneal": tuple(settings["anneal"])}
         record["settings"] = TsgSettings(**{**settings, **tuples})
         record["run"] = RunSettings(**record["run"])
         record["sweeps"]
-        prepared = record["preparation"]
         known = frozenset(read_lines(Path(directory) / _KNOWN))
-        record["preparation"] = Preparation(**prepared, known=known)
-    except OSError as error:
-        hint = "Name a directory that 'tsg train' has written"
-        raise InputError(
-            directory, None, f"is not a run directory ({error.strerror}: run.json)", hint
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(path, None, "is damaged, or not that of 'tsg train'", "Train again") from None
-    return record
+        record["preparation"] = Preparation(**record["preparation"], known=known)
+        return record
+
+    return run_directory.read_record(directory, "tsg train", restored)
 
 
 def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
@@ -385,7 +381,7 @@ class _Run:
                     stream.write(format_tree(tree) + "\n")
         write_fragments(self.directory / _GRAMMAR, self._fragments(state))
         if self.run.marginals:
-            _write_json(self._marginals_record(), self.directory / "marginals.json")
+            write_json(self._marginals_record(), self.directory / "marginals.json")
 
     def _marginals_record(self) -> dict[str, Any]:
         treebank, names = self.treebank, self.treebank.productions.labels
@@ -415,7 +411,7 @@ class _Run:
         preparation = self.preparation._asdict()
         del preparation["known"]
         record = {
-            "command": sys.argv,
+            **origin(__version__),
             "settings": self.settings._asdict(),
             "run": self.run._asdict(),
             "preparation": preparation,
@@ -424,23 +420,12 @@ class _Run:
             "nodes": len(self.treebank.label),
             "productions": len(self.treebank.productions.lhs),
             "roots": self._roots(),
-            "versions": {
-                "scfg-sampler": __version__,
-                "python": platform.python_version(),
-                "numpy": np.__version__,
-            },
             "corpus": self._digests,
             "seconds": round(time.perf_counter() - self._began, 3),
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
         }
-        _write_json(record, self.directory / "run.json")
+        write_json(record, self.directory / RECORD)
         return record
-
-
-def _write_json(record: dict[str, Any], path: Path) -> None:
-    with atomic_output(path) as stream:
-        json.dump(record, stream, indent=1, ensure_ascii=False)
-        stream.write("\n")
 
 
 def _columns() -> list[tuple[str, Callable[[Sweep], float]]]:
@@ -448,18 +433,8 @@ def _columns() -> list[tuple[str, Callable[[Sweep], float]]]:
 
 
 def _check(settings: TsgSettings, run: RunSettings) -> None:
-    if run.iterations < 1:
-        raise SettingsError(f"--iterations is {run.iterations}; it must be at least 1")
-    if not 0 <= run.burn_in < run.iterations:
-        raise SettingsError(
-            f"--burn-in is {run.burn_in}; it must be at least 0 and below --iterations ({run.iterations})"
-        )
-    for name in ("samples", "checkpoint_every", "seed"):
-        if getattr(run, name) < 0:
-            option = name.replace("_", "-")
-            raise SettingsError(f"--{option} is {getattr(run, name)}; it must be at least 0")
-    if run.thin < 1:
-        raise SettingsError(f"--thin is {run.thin}; it must be at least 1")
+    require_at_least(run, iterations=1, samples=0, checkpoint_every=0, seed=0, thin=1)
+    require_burn_in(run.burn_in, run.iterations)
     if run.samples * run.thin > run.iterations - run.burn_in:
         raise SettingsError(
             f"--samples {run.samples} at every --thin {run.thin} sweeps do not fit into the "

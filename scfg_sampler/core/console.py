@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import os
 import re
 import sys
@@ -15,7 +16,17 @@ from typing import Any
 
 from scfg_sampler.errors import ScfgError, SettingsError
 
-__all__ = ["Parser", "memory_size", "progress", "run", "run_parser", "say", "set_quiet", "warn"]
+__all__ = [
+    "Parser",
+    "add_commands",
+    "memory_size",
+    "progress",
+    "run",
+    "run_parser",
+    "say",
+    "set_quiet",
+    "warn",
+]
 
 _quiet = False
 
@@ -40,6 +51,26 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         text = action.help or ""
         shown = action.default not in (None, False, argparse.SUPPRESS) and "%(default)" not in text
         return text + " (default: %(default)s)" if shown and action.option_strings else text
+
+
+def add_commands(
+    parser: argparse.ArgumentParser, package: str, names: Sequence[str], metavar: str = "COMMAND"
+) -> None:
+    """Add commands to a parser, each by the function `add_parser` of a module of the package.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+    package : str
+        As in `decoder.commands`.
+    names : sequence of str
+        Hyphens are underscores in the modules' names.
+    metavar : str
+        What the help calls them.
+    """
+    subparsers = parser.add_subparsers(dest=metavar.lower(), metavar=metavar, required=True)
+    for name in names:
+        importlib.import_module(f"{package}.{name.replace('-', '_')}").add_parser(subparsers)
 
 
 def run_parser(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 
 from scfg_sampler.core import console
 
@@ -23,9 +22,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-monolingual dmv train train.conllu --output model.txt\n"
         "  scfg-monolingual dmv evaluate model.txt test.conllu",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        importlib.import_module(f"monolingual.dmv.commands.{name}").add_parser(commands)
+    console.add_commands(parser, __name__, COMMANDS)
 
 
 def add_treebank_options(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -52,9 +51,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-monolingual ot sample tableaux.tsv --output run\n"
         "  scfg-monolingual ot predict run tableaux.tsv",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        importlib.import_module(f"monolingual.ot.commands.{name}").add_parser(commands)
+    console.add_commands(parser, __name__, COMMANDS)
 
 
 def add_tableaux(parser: argparse.ArgumentParser) -> None:
@@ -119,7 +116,8 @@ def save_grammar(
     from pathlib import Path
 
     from monolingual.ot.formats import write_tableaux
-    from monolingual.ot.grammar import predict, prediction_record, summary_grammar, write_json
+    from monolingual.ot.grammar import predict, prediction_record, summary_grammar
+    from scfg_sampler.core.run_directory import write_json
 
     record = prediction_record(tableaux, predict(grammar, tableaux))
     if output is not None:

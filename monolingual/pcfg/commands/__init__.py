@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 
 from scfg_sampler.core import console
 
@@ -32,9 +31,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-monolingual pcfg check grammar.txt\n"
         "  scfg-monolingual pcfg sample grammar.txt --sentences text.txt --output run",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        importlib.import_module(f"monolingual.pcfg.commands.{name}").add_parser(commands)
+    console.add_commands(parser, __name__, COMMANDS)
 
 
 def add_grammar_options(parser: argparse.ArgumentParser) -> None:

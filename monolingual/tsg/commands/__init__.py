@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 from scfg_sampler.core import console
 
 __all__ = ["COMMANDS", "add_parser"]
@@ -21,6 +19,4 @@ def add_parser(subparsers) -> None:
         "Blunsom 2009).",
         epilog="example:\n  scfg-monolingual tsg train trees.mrg --output run",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        importlib.import_module(f"monolingual.tsg.commands.{name}").add_parser(commands)
+    console.add_commands(parser, __name__, COMMANDS)

@@ -68,7 +68,7 @@ def test_resuming_equals_running_through(spanish, tmp_path, capsys):
         assert first == second
     assert (through / "summary.json").read_text() == (stopped / "summary.json").read_text()
     assert ot("resume", stopped, "--quiet") == 2
-    assert "has 40 sweeps a chain already; give --iterations more than that" in capsys.readouterr().err
+    assert "has 40 sweeps already; give --iterations more than that" in capsys.readouterr().err
 
 
 def test_changed_tableaux_are_not_resumed(spanish, tmp_path, capsys):

@@ -1,0 +1,122 @@
+"""What run directories have in common: `run.json`, and checks of how long a run is.
+
+Every command that samples keeps a `run.json` beside its results: the command, its settings, versions, digests
+of what was read, how far it came, and the time. What else is in the directory is the run's own.
+
+The fact a newcomer would get wrong: a record is read back by the run that wrote it, which turns settings into
+the NamedTuples they were; whatever goes wrong there means that the file is damaged or another command's.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = [
+    "RECORD",
+    "origin",
+    "read_record",
+    "refuse_finished",
+    "refuse_occupied",
+    "require_at_least",
+    "require_burn_in",
+    "write_json",
+]
+
+RECORD = "run.json"
+
+
+def write_json(record: Mapping[str, Any], path: PathLike) -> None:
+    """Write a JSON object, readably and atomically.
+
+    Parameters
+    ----------
+    record : mapping
+        Numbers must be finite: NaN is no JSON.
+    path : path
+    """
+    with atomic_output(path) as stream:
+        json.dump(record, stream, indent=1, ensure_ascii=False, allow_nan=False)
+        stream.write("\n")
+
+
+def origin(version: str) -> dict[str, Any]:
+    """`command` and `versions` of a record; `version` is that of the project."""
+    versions = {"scfg-sampler": version, "python": platform.python_version()}
+    versions |= {name: metadata.version(name) for name in ("numpy", "numba")}
+    return {"command": sys.argv, "versions": versions}
+
+
+def read_record(
+    directory: PathLike, writer: str, restore: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """What `run.json` of a run directory says.
+
+    Parameters
+    ----------
+    directory : path
+    writer : str
+        The command that writes such directories, as `tsg train`.
+    restore : callable
+        Makes of the JSON object what is returned. KeyError, TypeError and ValueError in it mean that the file
+        is damaged.
+
+    Raises
+    ------
+    InputError
+        It is not a run directory of that command.
+    """
+    path = Path(directory) / RECORD
+    try:
+        return restore(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        found = f"is not a run directory ({error.strerror}: {RECORD})"
+        raise InputError(directory, None, found, f"Name a directory that '{writer}' has written") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        hint = f"Run '{writer}' again"
+        raise InputError(path, None, f"is damaged, or not that of '{writer}'", hint) from None
+
+
+def refuse_occupied(directory: PathLike, overwrite: bool, resume: str) -> None:
+    """Raise InputError if the directory holds a run that may not be replaced; `resume` would continue it."""
+    if (Path(directory) / RECORD).exists() and not overwrite:
+        hint = f"Continue it with '{resume}', name another directory, or give --overwrite"
+        raise InputError(directory, None, "holds a run already", hint)
+
+
+def refuse_finished(directory: PathLike, sweeps: int, iterations: int) -> None:
+    """Raise SettingsError if a run to be continued has its sweeps already."""
+    if sweeps >= iterations:
+        found = f"{directory} has {sweeps} sweeps already"
+        raise SettingsError(f"{found}; give --iterations more than that to go on")
+
+
+def require_at_least(settings: Any, **least: int) -> None:
+    """Raise SettingsError if a field of a NamedTuple is below its least value; names are those of options.
+
+    >>> from collections import namedtuple
+    >>> require_at_least(namedtuple("Run", "burn_in")(-1), burn_in=0)
+    Traceback (most recent call last):
+        ...
+    scfg_sampler.errors.SettingsError: --burn-in is -1; it must be at least 0
+    """
+    for name, value in least.items():
+        if getattr(settings, name) < value:
+            option = name.replace("_", "-")
+            raise SettingsError(f"--{option} is {getattr(settings, name)}; it must be at least {value}")
+
+
+def require_burn_in(burn_in: int, iterations: int) -> None:
+    """Raise SettingsError unless 0 ≤ burn_in < iterations."""
+    if not 0 <= burn_in < iterations:
+        raise SettingsError(
+            f"--burn-in is {burn_in}; it must be at least 0 and below --iterations ({iterations})"
+        )
