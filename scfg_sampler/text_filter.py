@@ -11,6 +11,7 @@ get wrong: always taking the leftmost place for a run is enough, since it leaves
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Iterable, Iterator
@@ -31,7 +32,10 @@ from scfg_sampler.rule_text import escape, parse_rule
 __all__ = ["FilterReport", "TextIndex", "filter_table", "index_text"]
 
 _LONGEST = 8  # Words of a suffix that are sorted; longer runs are verified in the text.
-_SCORE = re.compile(rb"(?:^| )LogForward=(\S+)")
+_SCORES = [  # What ranks targets, and its sign: ours, and cdec's negated logarithm of the same.
+    (re.compile(rb"(?:^| )LogForward=(\S+)"), 1.0),
+    (re.compile(rb"(?:^| )EgivenFCoherent=(\S+)"), -1.0),
+]
 
 
 class TextIndex(NamedTuple):
@@ -80,8 +84,9 @@ def filter_table(
         Where to write one table per sentence, `grammar.0.gz`, …, and `input.sgm`, the text with a
         reference to its grammar on every sentence, as cdec reads it.
     max_targets : int, optional
-        Keep no more rules of one source side: those with the highest LogForward, the first of equals. The
-        table must be sorted by source side, as native tables are.
+        Keep no more rules of one source side: those with the highest P(target | source), by LogForward or
+        cdec's EgivenFCoherent, the first of equals. The table must be sorted by source side, as native
+        tables are.
 
     Raises
     ------
@@ -203,12 +208,12 @@ def _best_targets(
 
 def _score(line: bytes, path: PathLike) -> float:
     fields = line.split(b" ||| ")
-    match = _SCORE.search(fields[3]) if len(fields) > 3 else None
-    try:
-        return float(match[1])  # type: ignore[index]
-    except (TypeError, ValueError):
-        found = f"{line.decode('utf-8', 'replace').strip()!r} has no feature LogForward"
-        raise RuleTableError(path, None, found, "--max-targets ranks by LogForward") from None
+    for score, sign in _SCORES if len(fields) > 3 else []:
+        if match := score.search(fields[3]):
+            with contextlib.suppress(ValueError):
+                return sign * float(match[1])
+    found = f"{line.decode('utf-8', 'replace').strip()!r} has no feature LogForward or EgivenFCoherent"
+    raise RuleTableError(path, None, found, "--max-targets ranks by P(target | source)")
 
 
 def _write_per_sentence(

@@ -18,7 +18,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-sampler filter grammar.gz --source test.de --output test.grammar.gz\n"
         "  scfg-sampler filter grammar.gz --source test.de --per-sentence test.grammars",
     )
-    parser.add_argument("table", metavar="TABLE", help="rule table in the native format; .gz is read too")
+    parser.add_argument("table", metavar="TABLE", help="rule table, native or cdec's; .gz is read too")
     parser.add_argument("--source", metavar="TEXT", help="tokenised text to translate, one sentence a line")
     parser.add_argument("--output", metavar="TABLE", help="rules that match any sentence; compressed if .gz")
     parser.add_argument(
@@ -27,7 +27,7 @@ def add_parser(subparsers) -> None:
         help="one table a sentence (grammar.0.gz, …), and input.sgm, which names them for cdec",
     )
     parser.add_argument(
-        "--max-targets", metavar="N", type=int, help="the N best targets per source side, by LogForward"
+        "--max-targets", metavar="N", type=int, help="the N most probable targets per source side"
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -37,6 +37,7 @@ def run(options: argparse.Namespace) -> None:
     """Write the filtered tables, and say how many rules were kept."""
     from scfg_sampler.text_filter import filter_table
 
+    _require_known_spelling(options.table)
     report = filter_table(
         options.table,
         source=options.source,
@@ -46,3 +47,19 @@ def run(options: argparse.Namespace) -> None:
     )
     places = [place for place in (options.output, options.per_sentence) if place is not None]
     console.say(f"{report.kept} of {report.read} rules written to {' and '.join(places)}")
+
+
+def _require_known_spelling(table: str) -> None:
+    """Raise an InputError if the table spells words, or rules, as Moses, Joshua or Travatar do."""
+    from scfg_sampler.errors import InputError, RuleTableError
+    from scfg_sampler.formats.conversion import detect_format
+
+    if table == "-":
+        return
+    try:
+        file_format = detect_format(table, "native")
+    except RuleTableError:
+        return  # The filter says what is wrong.
+    if file_format not in ("native", "cdec"):
+        hint = "Filter the native table, and convert what is left; 'convert --to native' makes one"
+        raise InputError(table, None, f"is a table for {file_format.capitalize()}", hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -142,6 +143,44 @@ def test_best_targets_are_kept_in_their_order(tmp_path):
     assert (tmp_path / "out").read_text().startswith("# made by hand|max-targets:2\n")
 
 
+def test_best_targets_of_cdecs_tables_have_the_smallest_negated_logarithm(tmp_path):
+    lines = [f"[X] ||| a ||| t{k} ||| CountEF=1 EgivenFCoherent={score}" for k, score in enumerate((3, 1, 2))]
+    write(tmp_path / "table", lines)
+    filter_table(tmp_path / "table", output=tmp_path / "out", max_targets=2)
+    assert written(tmp_path / "out") == lines[1:]
+
+
+def test_memory_is_that_of_what_is_kept(tmp_path, monkeypatch):
+    """A table of 24 MB of which one rule is kept, in blocks of a quarter of a megabyte."""
+    monkeypatch.setattr(text_filter, "read_blocks", lambda path: read_blocks(path, 1 << 18))
+    lines = [f"[X] ||| a{k} ||| {'long ' * 40} ||| LogForward=-1\n" for k in range(100_000)]
+    (tmp_path / "table").write_text("".join(lines))
+    (tmp_path / "text").write_text("a7\n")
+    del lines
+    tracemalloc.start()
+    report = filter_table(tmp_path / "table", source=tmp_path / "text", per_sentence=tmp_path / "each")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.kept == 1
+    assert peak < (tmp_path / "table").stat().st_size / 4
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("a [X] ||| b [X] ||| 1 ||| 0-0", "Moses"),
+        ("[X] ||| a ||| b ||| 1 2", "Joshua"),
+        ('"a" @ X ||| "b" @ X ||| p=1', "Travatar"),
+    ],
+)
+def test_tables_of_other_decoders_are_to_be_converted_after_filtering(tmp_path, capsys, line, name):
+    write(tmp_path / "table", [line])
+    (tmp_path / "text").write_text("a\n")
+    options = [f"--source={tmp_path / 'text'}", f"--output={tmp_path / 'out'}"]
+    assert main(["filter", str(tmp_path / "table"), *options]) == 2
+    assert f"is a table for {name}. Filter the native table, and convert" in capsys.readouterr().err
+
+
 def test_the_commands_extract_and_filter_work_together(tmp_path, capsys):
     (tmp_path / "f").write_text("ne mange pas\nmange\nne dort pas\n")
     (tmp_path / "e").write_text("not eat\neat\nnot sleep\n")
@@ -184,7 +223,7 @@ def test_only_sorted_tables_with_scores_have_best_targets(tmp_path):
     with pytest.raises(RuleTableError, match=r"source side 'a' comes after a larger one\. Sort the table"):
         filter_table(tmp_path / "table", output=tmp_path / "out", max_targets=1)
     write(tmp_path / "table", ["[X] ||| b ||| B ||| F=-1"])
-    with pytest.raises(RuleTableError, match="has no feature LogForward"):
+    with pytest.raises(RuleTableError, match="has no feature LogForward or EgivenFCoherent"):
         filter_table(tmp_path / "table", output=tmp_path / "out", max_targets=1)
 
 
