@@ -7,10 +7,11 @@ source order, so that no word can be taken for a nonterminal:
     {"sentence": 0, "source": ["das", "haus"], "translation": "the house", "score": -3.1,
      "features": {"LogForward": -0.7, …},
      "nodes": [{"symbol": "X", "span": [0, 2], "source": ["das", 1], "target": ["the", 1], "score": -1.2,
-                "features": {"LogForward": -0.3, …}, "children": [1]}, …]}
+                "posterior": 0.8, "features": {"LogForward": -0.3, …}, "children": [1]}, …]}
 
 `score` of a node is what its rule adds to that of the derivation, its share of the language model's included;
-features that are 0 are left out of nodes.
+`posterior` is the probability that the rule is used there, over all derivations the search kept, each as
+probable as exp(score); features that are 0 are left out of nodes.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def derivation_record(
         return record
     forest, chart = result.forest, result.chart
     features = edge_features(forest, decoder.grammar.features, translation.edges)
+    uses = decoder.posterior(result).uses
     nodes: list[dict[str, Any]] = record["nodes"]
     waiting: list[int] = []  # Nodes that a child of theirs comes next for, the nearest last.
     for edge, values in zip(translation.edges.tolist(), features, strict=True):
@@ -66,6 +68,7 @@ def derivation_record(
                 "source": source,
                 "target": target,
                 "score": float(forest.weight[edge]),
+                "posterior": float(uses[edge]),
                 "features": {name: value for name, value in named if value},
                 "children": [],
             }

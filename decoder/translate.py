@@ -19,17 +19,35 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from decoder.chart import Chart, parse
-from decoder.cube import Forest, SearchSettings, search
-from decoder.forest import OWN_FEATURES, ForestGraph, best_derivation, derivation_features, export
+from decoder.cube import FINISH, Forest, SearchSettings, search
+from decoder.forest import (
+    OWN_FEATURES,
+    ForestGraph,
+    best_derivation,
+    derivation_features,
+    edge_features,
+    export,
+)
 from decoder.grammar_trie import Grammar, rank_rules
 from decoder.kbest import k_best
 from decoder.lm import LanguageModel, LmVocabulary
 from decoder.mbr import expected_bleu, posteriors
 from decoder.weights import weight_vector
+from scfg_sampler.core.derivations import edge_posteriors
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.semiring import Expectation, inside
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["Decoder", "KBestList", "SearchResult", "Translation", "feature_names", "in_order", "nbest_lines"]
+__all__ = [
+    "Decoder",
+    "ForestPosterior",
+    "KBestList",
+    "SearchResult",
+    "Translation",
+    "feature_names",
+    "in_order",
+    "nbest_lines",
+]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -71,6 +89,20 @@ class KBestList(NamedTuple):
     extra_words: list[str]
     edge_start: np.ndarray
     edges: np.ndarray
+
+
+class ForestPosterior(NamedTuple):
+    """What the derivations of a forest have in common, under probabilities exp(scale · score), normalised.
+
+    features : float64 (F,), expected values, in the order of `Decoder.feature_names`
+    edges : float64 (E,), the probability of each edge of the forest; 0 for those in no whole derivation
+    uses : float64 (E,), the probability that the edge's rule is used in its cell, whatever the language-model
+        states
+    """
+
+    features: np.ndarray
+    edges: np.ndarray
+    uses: np.ndarray
 
 
 class SearchResult(NamedTuple):
@@ -227,6 +259,26 @@ class Decoder:
         """The k best derivations in a forest, or with `unique` those of different strings."""
         found = self.k_best(result, k, unique=unique)
         return [self._translation(found, i) for i in range(len(found.score))]
+
+    def posterior(self, result: SearchResult, scale: float = 1.0) -> ForestPosterior:
+        """Expected features and probabilities of rules over the derivations in a forest.
+
+        Parameters
+        ----------
+        result : SearchResult
+            With beam 0 of all derivations, otherwise of those that the search kept.
+        scale : float
+            What scores are multiplied by.
+        """
+        forest, graph = result.forest, self.export(result)
+        values = edge_features(forest, self.grammar.features, graph.edges)
+        log_weights = scale * forest.weight[graph.edges]
+        expected = inside(graph.graph, Expectation(log_weights, values))[-1, 1:]
+        edges = np.zeros(len(forest.head))
+        edges[graph.edges] = edge_posteriors(graph.graph, log_weights)
+        place = forest.cell[forest.head].astype(np.int64) << 32 | (forest.rule.astype(np.int64) - FINISH)
+        _, use = np.unique(place, return_inverse=True)
+        return ForestPosterior(expected, edges, np.bincount(use, edges)[use])
 
     def minimum_risk(self, result: SearchResult, k: int = 100, scale: float = 1.0) -> Translation:
         """The translation with the highest expected BLEU+1 among the k best; see `decoder.mbr`."""

@@ -53,6 +53,34 @@ def test_forest_holds_every_derivation_once(seed):
     assert log_sums[-1, 0] == pytest.approx(small.log_sum([score for score, _ in oracle]), abs=1e-4)
 
 
+@pytest.mark.parametrize("lm_weight", [None, 0.0])
+@pytest.mark.parametrize("seed", range(25))
+def test_expectations_and_posteriors_are_those_of_all_derivations(seed, lm_weight):
+    arguments, rules, words, oracle = random_case(seed)
+    grammar, lm, vocabulary, weights = arguments
+    if lm_weight is not None:  # Without language model.
+        weights = {**weights, "LanguageModel": lm_weight}
+        max_span = grammar.sources[0].max_span
+        oracle = small.all_derivations(rules, words, max_span, weights, lm, vocabulary)
+    decoder = Decoder(grammar, lm, vocabulary, weights, beam=0, max_targets=0)
+    result = decoder.search(words)
+    found = decoder.posterior(result, 0.7)
+    every = decoder.translations(result, len(oracle) + 5, unique=False)
+    assert len(every) == len(oracle)
+    probs = np.exp(0.7 * np.array([score for score, _ in oracle]))
+    probs /= probs.sum()
+    expected = probs @ np.array([t.features for t in every])
+    np.testing.assert_allclose(found.features, expected, atol=1e-4)
+    edges, uses = np.zeros(len(found.edges)), np.zeros(len(found.edges))
+    places = list(zip(result.forest.cell[result.forest.head], result.forest.rule, strict=True))
+    for prob, translation in zip(probs, every, strict=True):
+        edges[translation.edges] += prob
+        used = {places[edge] for edge in translation.edges}
+        uses += prob * np.array([place in used for place in places])
+    np.testing.assert_allclose(found.edges, edges, atol=1e-5)
+    np.testing.assert_allclose(found.uses, uses, atol=1e-5)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_k_best_lists_all_derivations_in_order(seed):
     arguments, _, words, oracle = random_case(seed, length=4)
