@@ -8,6 +8,7 @@ import doctest
 import importlib
 import inspect
 import io
+import itertools
 import re
 import shlex
 import subprocess
@@ -176,20 +177,22 @@ def test_example_in_help_uses_options_that_exist(help_of, program, command):
         check_command_line(help_of, line)
 
 
-def test_readme_uses_commands_and_options_that_exist(help_of):
-    blocks = re.findall(r"^```(?:bash|sh|console)\n(.*?)^```", readme(), re.MULTILINE | re.DOTALL)
+@pytest.mark.parametrize(
+    "document", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+)
+def test_documents_use_commands_and_options_that_exist(help_of, document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(?:bash|sh|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     for line in "".join(blocks).replace("\\\n", " ").splitlines():
         check_command_line(help_of, line.removeprefix("$ "))
 
 
-def readme() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8")
-
-
 def check_command_line(help_of, line: str) -> None:
     """Check program, command and options of every call of ours in a line of shell."""
-    for call in re.split(r"[|;]|&&", line):
-        words = [word for word in shlex.split(call, comments=True) if word != "<"]
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|;&<>()")
+    lexer.whitespace_split = True
+    calls = itertools.groupby(lexer, key=lambda word: word in ("|", ";", "&&", "||", "&", "(", ")"))
+    for words in (list(call) for is_operator, call in calls if not is_operator):
         while words and words[0] not in PROGRAMS:
             words.pop(0)
         if len(words) < 2 or words[1].startswith("-"):

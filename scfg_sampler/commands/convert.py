@@ -17,7 +17,8 @@ def add_parser(subparsers) -> None:
         "convert",
         help="rewrite a rule table for cdec, Moses, Joshua or Travatar, or back",
         description="Rewrite a rule table in the format and with the features that a decoder expects.",
-        epilog="example:\n  scfg-sampler convert grammar.gz --to moses --output rule-table.gz",
+        epilog="example:\n  scfg-sampler convert grammar.gz --to moses --output rule-table.gz "
+        "--glue glue-grammar",
     )
     parser.add_argument("table", metavar="TABLE", help="a rule table in any of the formats; .gz is read too")
     parser.add_argument("--to", choices=_FORMATS, required=True, help="the format to write")
@@ -28,6 +29,9 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--escaped", action="store_true", help="Moses: words are escaped by its tokeniser already"
     )
+    parser.add_argument(
+        "--glue", metavar="FILE", help="also write the glue rules that Moses, Joshua and Travatar want"
+    )
     parser.add_argument("--dense", action="store_true", help="Joshua: features without names, in fixed order")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -35,9 +39,11 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Convert the table, and warn of what was lost."""
-    from scfg_sampler.formats.conversion import Spelling, read_table, write_table
+    from scfg_sampler.formats.conversion import Spelling, read_table, write_glue, write_table
 
     spelling = Spelling(options.escaped, options.dense)
+    if options.glue:
+        write_glue(options.glue, options.to)
     table, left_out = read_table(options.table, options.origin, spelling)
     lost = write_table(table, options.output, options.to, spelling)
     for reason, number in left_out.items():

@@ -12,18 +12,36 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import bracketed, moses, travatar
 from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
 from scfg_sampler.rule_table import RuleTable, read_rule_table, write_rule_table
 from scfg_sampler.rule_text import RuleProblem
 
-__all__ = ["FORMATS", "PLAIN", "Spelling", "detect_format", "read_table", "write_table"]
+__all__ = ["FORMATS", "PLAIN", "Spelling", "detect_format", "read_table", "write_glue", "write_table"]
 
 FORMATS = ("native", "cdec", "moses", "joshua", "travatar")
 
 _THRAX = ("e_given_f_phrase=", "f_given_e_phrase=", "rarity=", "phrase_penalty=", "lexical=")
+
+
+_GLUE = {
+    "moses": """\
+<s> [X] ||| <s> [S] ||| 1 ||| 0-0 ||| 0 ||| |||
+[X][S] </s> [X] ||| [X][S] </s> [S] ||| 1 ||| 0-0 1-1 ||| 0 ||| |||
+[X][S] [X][X] [X] ||| [X][S] [X][X] [S] ||| 2.718 ||| 0-0 1-1 ||| 0 ||| |||
+""",
+    "joshua": """\
+[GOAL] ||| <s> ||| <s> ||| 0
+[GOAL] ||| [GOAL,1] [X,2] ||| [GOAL,1] [X,2] ||| -1
+[GOAL] ||| [GOAL,1] </s> ||| [GOAL,1] </s> ||| 0
+""",
+    "travatar": """\
+x0:X @ S ||| x0:X @ S |||
+x0:X x1:S @ S ||| x0:X x1:S @ S ||| glue=1
+""",
+}
 
 
 class Spelling(NamedTuple):
@@ -97,6 +115,22 @@ def write_table(table: RuleTable, path: PathLike, file_format: str, spelling: Sp
     else:
         write_lines(path, None, map(travatar.format_rule, iterate_rules(table, travatar.order(table))))
     return losses
+
+
+def write_glue(path: PathLike, file_format: str) -> None:
+    """Write the glue rules of a decoder that wants them in a file: one rule to begin, one to go on.
+
+    Raises
+    ------
+    SettingsError
+        The decoder brings its own.
+    """
+    if file_format not in _GLUE:
+        raise SettingsError(
+            f"--glue is for {', '.join(_GLUE)}; cdec and our decoder bring their own glue rules"
+        )
+    with atomic_output(path) as stream:
+        stream.write(_GLUE[file_format])
 
 
 def detect_format(path: PathLike, own_features: str = "cdec") -> str:

@@ -411,6 +411,30 @@ def test_the_command_converts_there_and_back_and_warns_of_losses(tmp_path, capsy
     assert key(EXAMPLE).decode() in after[0]
 
 
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_the_command_writes_glue_rules_for_decoders_without(tmp_path, file_format):
+    write_rule_table(table_of([EXAMPLE], tuple(EXAMPLE.features), "s"), tmp_path / "t")
+    arguments = [
+        tmp_path / "t",
+        "--to",
+        file_format,
+        "--output",
+        tmp_path / "out",
+        "--glue",
+        tmp_path / "glue",
+    ]
+    if file_format in ("native", "cdec"):
+        with pytest.raises(SettingsError, match="cdec and our decoder bring their own"):
+            convert(*arguments)
+        return
+    convert(*arguments)
+    rules = (tmp_path / "glue").read_text()
+    (tmp_path / "both").write_text((tmp_path / "out").read_text() + rules)
+    table, losses = read_table(tmp_path / "both", file_format)
+    assert table.num_rules == 1
+    assert losses == {"rules with nonterminals other than X": rules.count("\n")}
+
+
 def test_the_command_offers_every_format(capsys):
     with pytest.raises(SystemExit):
         convert("--help")
