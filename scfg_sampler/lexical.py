@@ -19,7 +19,6 @@ stay what Moses expects.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from scfg_sampler.core.vocabulary import Vocabulary, split_words
 from scfg_sampler.corpus import ParallelCorpus
 from scfg_sampler.errors import InputError
 from scfg_sampler.rule_counts import RuleCounts
+from scfg_sampler.rule_text import guards
 
 __all__ = [
     "NULL",
@@ -44,6 +44,7 @@ __all__ = [
 
 NULL = -1
 _NULL_WORD = "NULL"
+_escape, _unescape = guards(_NULL_WORD)
 _FLOOR = 1e-7  # Of a pair never seen linked: what Moses gives it.
 
 
@@ -143,30 +144,6 @@ def read_lexical(
     pair_keys = np.array(sorted(probs), np.int64)
     both = np.array([probs[key] for key in pair_keys.tolist()], np.float64).reshape(-1, 2)
     return _with_slots(pair_keys, both[:, 0].copy(), both[:, 1].copy())
-
-
-_BREAKING = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]"
-_SPECIAL = re.compile(rf"{_BREAKING}|\AN(?=ULL\Z)|&(?=#([0-9]{{1,7}});)")
-_CODE = re.compile(r"&#([0-9]{1,7});")
-
-
-def _escape(word: str) -> str:
-    def spell(match: re.Match[str]) -> str:
-        stays = match[0] == "&" and _meaning(match[1]) is None
-        return match[0] if stays else f"&#{ord(match[0])};"
-
-    return _SPECIAL.sub(spell, word)
-
-
-def _unescape(text: str) -> str:
-    return _CODE.sub(lambda match: _meaning(match[1]) or match[0], text) if "&#" in text else text
-
-
-def _meaning(digits: str) -> str | None:
-    """The character of a code, if it is one that we escape."""
-    code = int(digits)
-    character = chr(code) if code <= 0x10FFFF and str(code) == digits else ""
-    return character if character in ("&", "N") or re.fullmatch(_BREAKING, character) else None
 
 
 def _lexical_line(text: str, path: str, line: int) -> tuple[str, str, float]:

@@ -23,7 +23,7 @@ import numpy as np
 from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
 from scfg_sampler.rule_table import RuleTable, text_order
-from scfg_sampler.rule_text import Rule, parse_number, require, split_fields
+from scfg_sampler.rule_text import Rule, guards, parse_number, require, split_fields
 
 __all__ = ["Writer", "parser"]
 
@@ -44,12 +44,12 @@ _NAMED = {
     "]": "&#93;",
 }
 _escape, _unescape = escapes("", _NAMED)
-_guard = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff\[\]|]|\A\Z")
+_guard, _unguard = guards()
 
 
 def _escape_little(word: str) -> str:
-    """For text that is escaped already: only what would break the line."""
-    return _guard.sub(lambda match: f"&#{ord(match[0]) if match[0] else ''};", word)
+    """For text that is escaped already: only what would break the line; brackets and bars as it has them."""
+    return re.sub(r"[\[\]|]", lambda match: _NAMED[match[0]], _guard(word))
 
 
 class Writer:
@@ -85,7 +85,7 @@ class Writer:
 
 def parser(escaped: bool) -> Callable[[str], Rule | str]:
     """A function from a line to its rule, or to the reason why it is left out; raises RuleProblem."""
-    spelled: Callable[[str], str] = str if escaped else _unescape
+    spelled: Callable[[str], str] = _unguard if escaped else _unescape
 
     def parse(line: str) -> Rule | str:
         fields = split_fields(line)

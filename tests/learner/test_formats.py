@@ -70,6 +70,37 @@ def test_any_rules_come_back_the_same(folder, file_format, entries, values):
         assert after == before
 
 
+@pytest.mark.parametrize(
+    ("file_format", "spelling"), [("moses", Spelling(escaped=True)), ("joshua", Spelling(dense=True))]
+)
+@given(entries=TABLES, values=LOGS)
+@settings(max_examples=50)
+def test_any_rules_come_back_from_other_spellings_of_a_format(folder, file_format, spelling, entries, values):
+    if spelling.escaped:  # Text that is escaped already has no brackets and bars.
+        plain = str.maketrans("[]|", "()/")
+        entries = [
+            entry._replace(
+                **{
+                    side: tuple(x.translate(plain) if isinstance(x, str) else x for x in getattr(entry, side))
+                    for side in ("source", "target")
+                }
+            )
+            for entry in entries
+        ]
+    write_rule_table(scored(entries, values), folder / "before")
+    table = read_rule_table(folder / "before")
+    if spelling.dense:
+        table = table._replace(features=table.features[:, :7], feature_names=OURS[:7])
+        write_rule_table(table, folder / "before")
+    write_table(table, folder / "there", file_format, spelling)
+    back, losses = read_table(folder / "there", file_format, spelling)
+    write_rule_table(back, folder / "after")
+    assert not losses
+    if entries:
+        before, after = ((folder / name).read_text().split("\n")[1:] for name in ("before", "after"))
+        assert after == before
+
+
 @pytest.mark.parametrize("file_format", FORMATS)
 @given(entries=TABLES, values=LOGS)
 @settings(max_examples=50)
