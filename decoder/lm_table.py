@@ -11,17 +11,14 @@ an n-gram that is not in the model is taken for one that is with a probability o
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import sys
-import zlib
 from typing import NamedTuple
 
 import numpy as np
 
 from decoder.arpa import ArpaModel
-from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.array_file import has_magic, read_array_file, write_array_file
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import borrowing, compiled, kernel
 from scfg_sampler.errors import ArpaError
 
@@ -41,9 +38,7 @@ _HALF = 0x7FFFFFFF  # 2³¹−1, a prime; a key is two residues of 31 bits.
 _KEY = (1 << 62) - 1
 EXTENDS_LEFT = 1 << 62  # Set in an entry's key when some n-gram of the model ends with this one.
 _EMPTY = -1
-_MAGIC = b"scfg-lm 1\n"
-_ALIGNMENT = 64
-_AGAIN = "Compile the model again"
+_MAGIC = b"scfg-lm 2\n"
 NO_CONTEXT = np.float32(np.inf)  # The back-off of an n-gram that no query needs as a context.
 
 
@@ -140,29 +135,13 @@ def _filled(model: ArpaModel, path: PathLike | None) -> LanguageModel:
 
 def is_lm_file(path: PathLike) -> bool:
     """Whether a file begins like one written by `write_lm_file`; False if it cannot be read."""
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
+    return has_magic(path, _MAGIC)
 
 
 def write_lm_file(lm: LanguageModel, words: list[str], path: PathLike) -> None:
     """Write a compiled model and its words to a file that `read_lm_file` maps into memory."""
-    text = "\n".join(words).encode()
-    header = {
-        "byteorder": sys.byteorder,
-        "order": lm.order,
-        "num_words": lm.num_words,
-        "num_slots": lm.num_slots,
-        "text_bytes": len(text),
-        "checksum": zlib.crc32(lm.keys.data, zlib.crc32(text)),
-    }
-    with atomic_output(path, binary=True) as out:
-        size = out.write(_MAGIC + json.dumps(header).encode() + b"\n")
-        size += out.write(text)
-        out.write(b"\0" * (-size % _ALIGNMENT))
-        out.write(lm.keys.data.cast("B"))
+    values = {"order": lm.order, "num_words": lm.num_words, "num_slots": lm.num_slots}
+    write_array_file(path, _MAGIC, values, {"words": words}, {"keys": lm.keys})
 
 
 def read_lm_file(path: PathLike) -> tuple[LanguageModel, list[str]]:
@@ -173,25 +152,10 @@ def read_lm_file(path: PathLike) -> tuple[LanguageModel, list[str]]:
     ArpaError
         The file is cut, damaged, or from a machine with the other byte order.
     """
-    with open(path, "rb") as stream:
-        try:
-            stream.seek(len(_MAGIC))
-            header = json.loads(stream.readline(1000))
-        except ValueError:
-            raise ArpaError(path, None, "the header is damaged", _AGAIN) from None
-        if header["byteorder"] != sys.byteorder:
-            raise ArpaError(path, None, f"written on a {header['byteorder']}-endian machine", _AGAIN)
-        text = stream.read(header["text_bytes"])
-        start = stream.tell() + -stream.tell() % _ALIGNMENT
-        length = 2 * (header["num_words"] + header["num_slots"])
-        size = stream.seek(0, os.SEEK_END)
-    if size != start + 8 * length:
-        raise ArpaError(path, None, f"{size} bytes where {start + 8 * length} should be", _AGAIN)
-    keys = np.asarray(np.memmap(path, np.int64, "c", start, (length,)))
-    if zlib.crc32(keys.data, zlib.crc32(text)) != header["checksum"]:
-        raise ArpaError(path, None, "the contents do not match their checksum", _AGAIN)
-    sizes = (header["order"], header["num_words"], header["num_slots"])
-    return LanguageModel(*sizes, keys, keys.view(np.float32)), text.decode().split("\n")
+    file = read_array_file(path, _MAGIC, ArpaError, "Compile the model again")
+    sizes = (file.values["order"], file.values["num_words"], file.values["num_slots"])
+    keys = file.arrays["keys"]
+    return LanguageModel(*sizes, keys, keys.view(np.float32)), file.words["words"]
 
 
 @kernel

@@ -24,6 +24,7 @@ scfg_sampler: . errors
 
 scfg_sampler.core:
     . jit files console svg
+    array_file
     draws normal_draws blocks ragged interner word_pool vocabulary hypergraph kernel fragment
     semiring restaurant slice_sampler fragment_tree checkpoint diagnostics external run_directory
     fragment_rules chain derivations restaurant_density shards
@@ -66,7 +67,7 @@ decoder:
     lm_estimation
     lm
     grammar_trie
-    chart workspace
+    chart workspace grammar_file
     cube
     forest
     kbest mbr mira

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from decoder.lm import LanguageModel, LmVocabulary
     from scfg_sampler.rule_table import RuleTable
 
-__all__ = ["GrammarOption", "add_search_options", "default_threads", "load_models"]
+__all__ = ["GrammarOption", "add_search_options", "default_threads", "load_models", "read_any_table"]
 
 _GRAMMAR_SETTINGS = (
     r"prefix=(?P<prefix>\S+?)|max-span=(?P<max_span>\d{1,9})|"
@@ -37,7 +37,8 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=_grammar_option,
         metavar="TABLE",
-        help="a rule table, of cdec, Moses, Joshua and Travatar too; may be given several times, and as "
+        help="a rule table, of cdec, Moses, Joshua and Travatar too, or one of compile-grammar; may be given "
+        "several times, and as "
         "TABLE,prefix=P to put P before the names of its features, TABLE,max-span=N to give it a span limit "
         "of its own, TABLE,format=F if its format (native, cdec, moses, joshua, travatar) is not recognised",
     )
@@ -79,6 +80,7 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     """The grammar and the language model the options name."""
     import time
 
+    from decoder.grammar_file import is_grammar_file, read_grammar_file, with_settings
     from decoder.grammar_trie import GrammarSource, build_grammar
     from decoder.lm import load_lm
     from scfg_sampler.core.console import say, warn
@@ -91,8 +93,15 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     sources = []
     for option in args.grammar:
         max_span = args.max_span if option.max_span is None else option.max_span
-        sources.append(GrammarSource(_read_table(option), option.prefix, max_span))
-    grammar = build_grammar(sources)
+        if is_grammar_file(option.path):
+            compiled = read_grammar_file(option.path)
+            sources.append(GrammarSource(compiled.table, option.prefix, max_span))
+        else:
+            sources.append(GrammarSource(read_any_table(option), option.prefix, max_span))
+    if len(sources) == 1 and is_grammar_file(args.grammar[0].path):
+        grammar = with_settings(compiled, *sources[0][1:])
+    else:
+        grammar = build_grammar(sources)
     if grammar.num_unusable:
         warn(
             f"{grammar.num_unusable} rules have a source side without words or other symbols "
@@ -102,7 +111,7 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     return grammar, lm, lm_vocabulary
 
 
-def _read_table(option: GrammarOption) -> RuleTable:
+def read_any_table(option: GrammarOption) -> RuleTable:
     """The rule table of an option; what other decoders' tables hold beyond rules for X is warned of."""
     from scfg_sampler.core.console import warn
     from scfg_sampler.errors import RuleTableError

@@ -1,0 +1,41 @@
+"""`scfg-decoder compile-grammar`: a rule table in the form it has in memory."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "compile-grammar",
+        help="turn a rule table into one that loads at once",
+        description=(
+            "Every command that translates takes the result instead of the table. It is mapped into memory\n"
+            "and shared between processes; it belongs to this version of the program and this kind of\n"
+            "machine."
+        ),
+        epilog="example:\n  scfg-decoder compile-grammar grammar.gz --output grammar.bin",
+    )
+    parser.add_argument(
+        "grammar",
+        metavar="TABLE",
+        help="a rule table, of cdec, Moses, Joshua and Travatar too; may be gzipped",
+    )
+    parser.add_argument("--output", required=True, metavar="TABLE.bin")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read the table and write it."""
+    from decoder.commands import GrammarOption, read_any_table
+    from decoder.grammar_file import write_grammar_file
+    from scfg_sampler.core.console import say
+    from scfg_sampler.core.files import require_file
+
+    require_file(args.grammar)
+    num_rules = write_grammar_file(read_any_table(GrammarOption(args.grammar, "", None, None)), args.output)
+    say(f"{num_rules} rules")
