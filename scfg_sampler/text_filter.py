@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,6 +70,7 @@ def filter_table(
     output: PathLike | None = None,
     per_sentence: PathLike | None = None,
     max_targets: int | None = None,
+    advance: Callable[..., object] = lambda rules: None,
 ) -> FilterReport:
     """Write the rules of a table that can match a text, or a sentence.
 
@@ -87,6 +88,8 @@ def filter_table(
         Keep no more rules of one source side: those with the highest P(target | source), by LogForward or
         cdec's EgivenFCoherent, the first of equals. The table must be sorted by source side, as native
         tables are.
+    advance : callable, optional
+        Told of every so many rules that have been read.
 
     Raises
     ------
@@ -104,7 +107,7 @@ def filter_table(
     if max_targets is not None and max_targets < 1:
         raise SettingsError(f"--max-targets is {max_targets}, but must be at least 1")
     index = None if source is None else index_text(read_lines(source))
-    reader = _Reader(table, index, per_sentence is not None)
+    reader = _Reader(table, index, per_sentence is not None, advance)
     lines: Iterator[tuple[bytes, np.ndarray]] = reader.lines()
     if max_targets is not None:
         lines = _best_targets(lines, max_targets, table)
@@ -150,8 +153,14 @@ def index_text(lines: Iterable[str]) -> TextIndex:
 class _Reader:
     """The lines of a table that match an index, with what is learnt on the way."""
 
-    def __init__(self, path: PathLike, index: TextIndex | None, per_sentence: bool):
-        self.path = path
+    def __init__(
+        self,
+        path: PathLike,
+        index: TextIndex | None,
+        per_sentence: bool,
+        advance: Callable[..., object],
+    ):
+        self.path, self.advance = path, advance
         self.index = index_text([]) if index is None else index
         self.everything = index is None
         self.per_sentence = per_sentence
@@ -171,6 +180,7 @@ class _Reader:
                     block, at, self.index, self.everything, self.per_sentence
                 )
                 self.read += read
+                self.advance(read)
                 for row, (begin, end) in enumerate(extents.tolist()):
                     matched = sentences[pair_start[row] : pair_start[row + 1]]
                     yield raw[begin:end] + b"\n", matched

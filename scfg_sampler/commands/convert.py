@@ -44,8 +44,10 @@ def run(options: argparse.Namespace) -> None:
     spelling = Spelling(options.escaped, options.dense)
     if options.glue:
         write_glue(options.glue, options.to)
-    table, left_out = read_table(options.table, options.origin, spelling)
-    lost = write_table(table, options.output, options.to, spelling)
+    with console.progress("reading lines", None) as advance:
+        table, left_out = read_table(options.table, options.origin, spelling, advance=advance)
+    with console.progress("writing rules", table.num_rules) as advance:
+        lost = write_table(table, options.output, options.to, spelling, advance=advance)
     for reason, number in left_out.items():
         console.warn(f"left out: {number} {reason}")
     for reason, number in lost.items():

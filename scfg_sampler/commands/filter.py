@@ -38,13 +38,15 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.text_filter import filter_table
 
     _require_known_spelling(options.table)
-    report = filter_table(
-        options.table,
-        source=options.source,
-        output=options.output,
-        per_sentence=options.per_sentence,
-        max_targets=options.max_targets,
-    )
+    with console.progress("reading rules", None) as advance:
+        report = filter_table(
+            options.table,
+            source=options.source,
+            output=options.output,
+            per_sentence=options.per_sentence,
+            max_targets=options.max_targets,
+            advance=advance,
+        )
     places = [place for place in (options.output, options.per_sentence) if place is not None]
     console.say(f"{report.kept} of {report.read} rules written to {' and '.join(places)}")
 

@@ -10,16 +10,22 @@ probabilities, Joshua negated natural logarithms, Travatar and we natural logari
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import bracketed, moses, travatar
 from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
 from scfg_sampler.rule_table import RuleTable, read_rule_table, write_rule_table
-from scfg_sampler.rule_text import RuleProblem
+from scfg_sampler.rule_text import Rule, RuleProblem
 
 __all__ = ["FORMATS", "PLAIN", "Spelling", "detect_format", "read_table", "write_glue", "write_table"]
+
+T = TypeVar("T")
+Advance = Callable[..., object]
 
 FORMATS = ("native", "cdec", "moses", "joshua", "travatar")
 
@@ -61,7 +67,11 @@ PLAIN = Spelling()
 
 
 def read_table(
-    path: PathLike, file_format: str | None = None, spelling: Spelling = PLAIN
+    path: PathLike,
+    file_format: str | None = None,
+    spelling: Spelling = PLAIN,
+    *,
+    advance: Advance = lambda rules: None,
 ) -> tuple[RuleTable, Counter]:
     """The table of a file, and how many rules and features were left out, by reason.
 
@@ -70,6 +80,8 @@ def read_table(
     path : "-" is standard input, which must then be given a format
     file_format : one of FORMATS, or None to look at the first rule
     spelling : Spelling
+    advance : callable
+        Told of every so many lines that have been read.
 
     Raises
     ------
@@ -84,7 +96,7 @@ def read_table(
     parse = _parser(file_format, spelling)
     builder = TableBuilder()
     signature = ""
-    for line, text in enumerate(read_lines(path), start=1):
+    for line, text in enumerate(_counted(read_lines(path), advance), start=1):
         if text.startswith("#"):
             signature = text[1:].strip() if line == 1 else signature
         elif text.strip(" \t\r"):
@@ -99,21 +111,27 @@ def read_table(
     return builder.table(signature), losses
 
 
-def write_table(table: RuleTable, path: PathLike, file_format: str, spelling: Spelling = PLAIN) -> Counter:
-    """Write the table in a format, sorted as its decoder expects; what was lost, by reason."""
+def write_table(
+    table: RuleTable,
+    path: PathLike,
+    file_format: str,
+    spelling: Spelling = PLAIN,
+    *,
+    advance: Advance = lambda rules: None,
+) -> Counter:
+    """Write the table in a format, sorted as its decoder expects; what was lost, by reason.
+
+    advance : callable, told of every so many rules that have been written
+    """
     _check(file_format)
     losses: Counter = Counter()
     if file_format == "native":
         write_rule_table(table, path)
-    elif file_format in ("cdec", "joshua"):
-        writer = bracketed.writer(file_format, table.feature_names, spelling.dense)
-        header = f"# {table.signature}" if file_format == "cdec" and table.signature else None
-        write_lines(path, header, map(writer.format, iterate_rules(table, writer.order(table))))
-    elif file_format == "moses":
-        moses_writer = moses.Writer(spelling.escaped, losses)
-        write_lines(path, None, map(moses_writer.format, iterate_rules(table, moses_writer.order(table))))
-    else:
-        write_lines(path, None, map(travatar.format_rule, iterate_rules(table, travatar.order(table))))
+        return losses
+    order, spell = _writer(table, file_format, spelling, losses)
+    header = f"# {table.signature}" if file_format == "cdec" and table.signature else None
+    rules = _counted(iterate_rules(table, order(table)), advance)
+    write_lines(path, header, map(spell, rules))
     return losses
 
 
@@ -161,6 +179,28 @@ def detect_format(path: PathLike, own_features: str = "cdec") -> str:
                 return "moses"
         raise RuleTableError(path, line, "looks like no rule table we know", "Give its format with --from")
     return "native"
+
+
+def _writer(
+    table: RuleTable, file_format: str, spelling: Spelling, losses: Counter
+) -> tuple[Callable[[RuleTable], np.ndarray], Callable[[Rule], str]]:
+    """The order of the lines of a table, and the line of a rule."""
+    if file_format == "travatar":
+        return travatar.order, travatar.format_rule
+    writer: bracketed.Writer | moses.Writer = moses.Writer(spelling.escaped, losses)
+    if file_format != "moses":
+        writer = bracketed.writer(file_format, table.feature_names, spelling.dense)
+    return writer.order, writer.format
+
+
+def _counted(items: Iterable[T], advance: Advance) -> Iterator[T]:
+    """The items; `advance` is told of every thousand."""
+    number = 0
+    for number, item in enumerate(items, start=1):
+        yield item
+        if number % 1000 == 0:
+            advance(1000)
+    advance(number % 1000)
 
 
 def _parser(file_format: str, spelling: Spelling):
