@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.features import FEATURE_NAMES
 from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, shortest
 from scfg_sampler.rule_table import RuleTable, text_order
@@ -48,15 +49,7 @@ from scfg_sampler.rule_text import (
 
 __all__ = ["CDEC_NAMES", "DENSE", "Writer", "parser", "writer"]
 
-DENSE = (
-    "LogForward",
-    "LogBackward",
-    "LexForward",
-    "LexBackward",
-    "LogCount",
-    "TargetWords",
-    "Abstract",
-)
+DENSE = FEATURE_NAMES
 """The order of Joshua's features without names; any others follow in the table's order."""
 
 _LN10 = math.log(10.0)

@@ -108,6 +108,40 @@ def test_a_change_in_one_feature_would_be_noticed(folder, lm, translations):
     assert scores != [before.score for before in translations]
 
 
+NASTY = ["|||", "[X,1]", "[X]", "<s>", "</s>", "a\u00a0b", "c\u2028d"]
+NASTY += ["&#91;", "&#124;", '"\\"', "x0:X", "@", "=", "NULL"]
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_words_that_look_like_something_else_are_translated(tmp_path, file_format):
+    """Each word has a translation of its own, an equally odd one; so any confusion shows."""
+    words = dict(zip(NASTY, reversed(NASTY), strict=True))
+    order = [NASTY[k : k + 4] for k in range(len(NASTY) - 3)]
+    for name, lines in (
+        ("f", [" ".join(line) for line in order]),
+        ("e", [" ".join(words[word] for word in line) for line in order]),
+        ("a", ["0-0 1-1 2-2 3-3"] * len(order)),
+    ):
+        (tmp_path / name).write_bytes("".join(line + "\n" for line in lines).encode())
+    corpus = read_corpus(*(tmp_path / name for name in "fea"))
+    lexical = estimate(corpus)
+    table = score_rules(extract(corpus), lexical, corpus.source_vocabulary, corpus.target_vocabulary)
+    write_rule_table(table, tmp_path / "native")
+    write_table(read_rule_table(tmp_path / "native"), tmp_path / file_format, file_format)
+    header = f"\\data\\\nngram 1={len(NASTY) + 1}\n\n\\1-grams:\n-99\t<s>\n-1\t</s>\n-4\t<unk>\n"
+    unigrams = "".join(f"-2\t{word}\n" for word in NASTY if word not in ("<s>", "</s>"))
+    (tmp_path / "lm").write_bytes(f"{header}{unigrams}\n\\end\\\n".encode())
+    lm = load_lm(tmp_path / "lm")
+    decoder = translator(read_table(tmp_path / file_format, file_format)[0], lm)
+    for line in order:
+        assert decoder.translate(line).words == [words[word] for word in line]
+    if file_format in ("native", "cdec"):
+        filter_table(tmp_path / file_format, source=tmp_path / "f", per_sentence=tmp_path / "each")
+        for number, line in enumerate(order):
+            own = read_table(tmp_path / "each" / f"grammar.{number}.gz", file_format)[0]
+            assert translator(own, lm).translate(line).words == [words[word] for word in line]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("file_format", FORMATS[1:])
 def test_the_baseline_of_a_real_corpus_comes_back(real_table, file_format):
