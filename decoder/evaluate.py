@@ -36,7 +36,8 @@ class Comparison(NamedTuple):
     """A system against another.
 
     difference : score of the system minus score of the other, in percent
-    p_value : of that difference, two-sided, by paired bootstrap resampling
+    p_value : of that difference, by sacrebleu's paired bootstrap resampling: of the resampled differences,
+        taken without sign and less their mean, the share above it; close to a one-sided test
     """
 
     difference: float
