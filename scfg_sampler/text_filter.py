@@ -14,9 +14,10 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -111,26 +112,27 @@ def filter_table(
     lines: Iterator[tuple[bytes, np.ndarray]] = reader.lines()
     if max_targets is not None:
         lines = _best_targets(lines, max_targets, table)
-    kept = 0
-    if output is not None:
-        with atomic_output(output, binary=True) as stream:
-            first = next(lines, None)  # The signature is known once a line has been read.
-            stream.write(_header(reader.signature, source, max_targets))
-            kept_lines = [] if first is None else itertools.chain([first], lines)
-            if per_sentence is None:
-                for line, _ in kept_lines:
-                    stream.write(line)
-                    kept += 1
-            else:
-                tables = list(kept_lines)
-                stream.writelines(line for line, _ in tables)
-    else:
-        tables = list(lines)
     num_sentences = 0 if index is None else len(index.start) - 1
-    if per_sentence is not None:
-        kept = len(tables)
+    shared: list[bytes] = []
+    rows = [array("i") for _ in range(num_sentences)]
+    kept = 0
+    with contextlib.ExitStack() as stack:
+        stream = None if output is None else stack.enter_context(atomic_output(output, binary=True))
+        for line, sentences in lines:
+            if stream is not None:
+                if kept == 0:  # The signature is known once a line has been read.
+                    stream.write(_header(reader.signature, source, max_targets))
+                stream.write(line)
+            if per_sentence is not None:
+                for sentence in sentences.tolist():
+                    rows[sentence].append(kept)
+                shared.append(line)
+            kept += 1
         header = _header(reader.signature, source, max_targets)
-        _write_per_sentence(tables, num_sentences, header, Path(per_sentence), source)
+        if stream is not None and kept == 0:
+            stream.write(header)
+        if per_sentence is not None:
+            _write_per_sentence(shared, rows, header, Path(per_sentence), source)
     return FilterReport(reader.read, kept, num_sentences)
 
 
@@ -227,16 +229,13 @@ def _score(line: bytes, path: PathLike) -> float:
 
 
 def _write_per_sentence(
-    tables: list[tuple[bytes, np.ndarray]], num_sentences: int, header: bytes, directory: Path, source
+    lines: list[bytes], rows: list[array], header: bytes, directory: Path, source: Any
 ) -> None:
-    rules: list[list[int]] = [[] for _ in range(num_sentences)]
-    for row, (_, sentences) in enumerate(tables):
-        for sentence in sentences.tolist():
-            rules[sentence].append(row)
-    for sentence, rows in enumerate(rules):
+    """Write the tables of all sentences, given as the rows of `lines`, and the text that names them."""
+    for sentence, own in enumerate(rows):
         with atomic_output(directory / f"grammar.{sentence}.gz", binary=True) as stream:
             stream.write(header)
-            stream.writelines(tables[row][0] for row in rows)
+            stream.writelines(lines[row] for row in own)
     with atomic_output(directory / "input.sgm") as stream:
         for sentence, line in enumerate(read_lines(source)):
             words = " ".join(map(escape, split_words(line)))
