@@ -4,8 +4,6 @@ For notebooks there are objects that show themselves, from `read_corpus` to `sam
 they are first asked for. See `scfg_sampler.notebook` and docs/notebook.md.
 """
 
-from typing import Any
-
 __version__ = "0.1.0"
 
 _HOME = {
@@ -26,7 +24,7 @@ _HOME = {
 __all__ = [*_HOME]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str):
     """What notebooks use, without its taking time where nobody asks for it."""
     if name in _HOME:
         from importlib import import_module

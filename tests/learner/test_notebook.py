@@ -47,6 +47,7 @@ def test_importing_the_package_loads_nothing():
 def test_all_names_are_offered_and_no_others():
     for name in scfg_sampler.__all__:
         assert getattr(scfg_sampler, name).__name__ == name
+    assert set(scfg_sampler.__all__) <= set(dir(scfg_sampler))
     with pytest.raises(AttributeError, match="no attribute 'smaple'"):
         scfg_sampler.smaple  # noqa: B018
 
