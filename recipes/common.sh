@@ -239,27 +239,30 @@ since() { # TIME
 # ------------------------------------------------------------------ tables
 
 # Tab-separated lines from standard input as a table: the first column to the left, the others to the right.
+# Widths are in characters, not bytes, whatever awk this is: without the bytes that continue a UTF-8 character.
 table() {
-    awk -F '\t' '
-        {
-            for (column = 1; column <= NF; column++) {
-                cell[NR, column] = $column
-                if (length($column) > width[column]) width[column] = length($column)
-            }
-            if (NF > columns) columns = NF
-        }
-        function rule(   column, line) {
+    LC_ALL=C awk -F '\t' '
+        function size(text) { gsub(/[\200-\277]/, "", text); return length(text) }
+        function spaces(number,   text) { while (number-- > 0) text = text " "; return text }
+        function rule(   column, line, k) {
             for (column = 1; column <= columns; column++) {
                 if (column > 1) line = line "  "
-                line = line substr("--------------------------------------------------", 1, width[column])
+                for (k = 0; k < width[column]; k++) line = line "-"
             }
             print line
         }
+        {
+            for (column = 1; column <= NF; column++) {
+                cell[NR, column] = $column
+                if (size($column) > width[column]) width[column] = size($column)
+            }
+            if (NF > columns) columns = NF
+        }
         END {
             for (row = 1; row <= NR; row++) {
-                line = sprintf("%-" width[1] "s", cell[row, 1])
+                line = cell[row, 1] spaces(width[1] - size(cell[row, 1]))
                 for (column = 2; column <= columns; column++)
-                    line = line "  " sprintf("%" width[column] "s", cell[row, column])
+                    line = line "  " spaces(width[column] - size(cell[row, column])) cell[row, column]
                 print line
                 if (row == 1) rule()
             }

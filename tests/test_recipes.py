@@ -423,3 +423,17 @@ def test_table2_runs_on_a_part_of_the_bundled_corpus(tmp_path):
     assert int(rows["ours-tenth"][1]) <= int(rows["hiero"][1]) / 10
     assert int(rows["last"][1]) < int(rows["average"][1]) < int(rows["ours"][1]) < int(rows["hiero"][1])
     assert all(0 < float(row[3]) <= 100 for row in rows.values())
+
+
+def test_tables_align_whatever_the_characters():
+    text = "a\tviterbi ≤ 10\tx\n… identity\t28.9 ± 5.0\tjoß\nEM\t1\t22\n"
+    command = ["bash", "-c", f". {RECIPES / 'common.sh'}; table"]
+    lines = subprocess.run(
+        command, input=text, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert lines == [
+        "a           viterbi ≤ 10    x",
+        "----------  ------------  ---",
+        "… identity    28.9 ± 5.0  joß",
+        "EM                     1   22",
+    ]
