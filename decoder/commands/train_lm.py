@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 __all__ = ["add_parser", "run"]
 
@@ -59,12 +58,9 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.console import memory_size, progress, say, set_quiet, warn
     from scfg_sampler.core.external import Workspace
     from scfg_sampler.core.files import read_lines
-    from scfg_sampler.errors import SettingsError
 
     set_quiet(args.quiet)
     prune = pruning_thresholds(args.order, args.prune or ())
-    if args.temporary and not Path(args.temporary).is_dir():
-        raise SettingsError(f"--temporary {args.temporary} is not a directory")
     with Workspace(memory_size(args.memory), args.temporary) as workspace:
         with progress("reading lines", None) as advance:
             text = encode_text(_counted(read_lines(args.text), advance), args.text, workspace)

@@ -18,7 +18,7 @@ import numpy as np
 from monolingual.tsg.forest import TreeForest
 from monolingual.tsg.sweep import list_fragments
 from monolingual.tsg.treebank import Treebank, production_counts
-from monolingual.tsg.trees import Tree
+from monolingual.tsg.trees import Tree, format_tree
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.fragment_tree import Workspace
 from scfg_sampler.core.restaurant import LIVE, Restaurants
@@ -129,19 +129,7 @@ def format_fragment(fragment: Tree) -> str:
     >>> format_fragment(Tree("VP", (Tree("VBZ", ("gives",)), Tree("NP", ()))))
     '(VP (VBZ gives) (NP ))'
     """
-    pieces: list[str] = []
-    pending: list[Tree | str | None] = [fragment]
-    while pending:
-        item = pending.pop()
-        if item is None:
-            pieces.append(")")
-        elif isinstance(item, str):
-            pieces.append(" " + item)
-        else:
-            pieces.append(f" ({item.label}" + ("" if item.children else " "))
-            pending.append(None)
-            pending.extend(reversed(item.children))
-    return "".join(pieces).lstrip()
+    return format_tree(fragment, " ")
 
 
 def parse_fragment(text: str) -> Tree:

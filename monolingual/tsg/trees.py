@@ -189,8 +189,8 @@ def preterminals(tree: Tree) -> list[str]:
     return labels
 
 
-def format_tree(tree: Tree) -> str:
-    """A tree on one line.
+def format_tree(tree: Tree, childless: str = "") -> str:
+    """A tree on one line; `childless` is what a node without children has in their place.
 
     >>> format_tree(Tree("S", (Tree("A", ("a",)), "b")))
     '(S (A a) b)'
@@ -204,7 +204,7 @@ def format_tree(tree: Tree) -> str:
         elif isinstance(item, str):
             pieces.append(" " + item)
         else:
-            pieces.append(f" ({item.label}")
+            pieces.append(f" ({item.label}" + ("" if item.children else childless))
             pending.append(None)
             pending.extend(reversed(item.children))
     return "".join(pieces).lstrip()

@@ -20,6 +20,8 @@ from types import TracebackType
 
 import numpy as np
 
+from scfg_sampler.errors import SettingsError
+
 __all__ = ["Sorter", "Table", "Workspace", "gather", "scatter", "tally"]
 
 _LARGEST_BLOCK = 1 << 18  # Rows; more do not make numpy faster.
@@ -33,6 +35,11 @@ class Workspace:
     memory : bytes, at least a few blocks of rows; sorting and the arrays of `gather` and others keep to it
     directory : where the temporary directory is made; the system's place for such by default
 
+    Raises
+    ------
+    SettingsError
+        Nothing can be made in the directory.
+
     >>> with Workspace() as workspace:
     ...     table = workspace.table(np.int64)
     ...     table.append(np.arange(5))
@@ -42,7 +49,10 @@ class Workspace:
 
     def __init__(self, memory: int = 1 << 30, directory: str | None = None):
         self.memory = memory
-        self._directory = tempfile.TemporaryDirectory(prefix="scfg-", dir=directory)
+        try:
+            self._directory = tempfile.TemporaryDirectory(prefix="scfg-", dir=directory)
+        except OSError as error:
+            raise SettingsError(f"--temporary {directory} cannot be used ({error.strerror})") from None
         self._num_files = 0
 
     def __enter__(self) -> Workspace:

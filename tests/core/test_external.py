@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scfg_sampler.core.external import Sorter, Workspace, gather, scatter, tally
+from scfg_sampler.errors import SettingsError
 
 TINY, ROOMY = 2_000, 1 << 24  # A few dozen rows, or everything.
 RECORD = np.dtype([("key", np.int64), ("value", np.int64)])
@@ -82,6 +83,11 @@ def test_tables_are_read_back_by_slices_and_blocks():
         table.discard()
         assert len(table) == 0
         assert len(table[:]) == 0
+
+
+def test_directories_that_cannot_be_used_are_refused(tmp_path):
+    with pytest.raises(SettingsError, match=r"--temporary .*missing cannot be used \(No such file"):
+        Workspace(TINY, str(tmp_path / "missing"))
 
 
 @pytest.mark.parametrize("memory", [TINY, ROOMY])
