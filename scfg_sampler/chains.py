@@ -20,6 +20,7 @@ from typing import Any
 
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.run_directory import RECORD, refuse_occupied, write_json
+from scfg_sampler.corpus import CorpusFiles
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rule_mixing import mix_tables
 from scfg_sampler.rule_table import read_rule_table, write_rule_table
@@ -43,9 +44,7 @@ def chain_directories(directory: PathLike) -> list[Path]:
 
 
 def start_chains(
-    source: PathLike,
-    target: PathLike,
-    alignment: PathLike,
+    files: CorpusFiles,
     output: PathLike,
     settings: LearnerSettings,
     run: RunSettings,
@@ -59,7 +58,7 @@ def start_chains(
 
     Parameters
     ----------
-    source, target, alignment, output : path
+    files, output
         As in `run.start_run`.
     settings : LearnerSettings
         `threads` is how many chains run at a time.
@@ -85,14 +84,12 @@ def start_chains(
         for old in directory.glob("chain-*"):
             shutil.rmtree(old)
     if chains == 1:
-        return start_run(source, target, alignment, output, settings, run, advance=advance, **options)
+        return start_run(files, output, settings, run, advance=advance, **options)
     single = settings._replace(threads=1)
 
     def job(chain: int) -> Callable[[Advance], dict]:
         place = directory / f"chain-{chain + 1}"
-        return lambda advance: start_run(
-            source, target, alignment, place, single, run, stream=chain, advance=advance, **options
-        )
+        return lambda advance: start_run(files, place, single, run, stream=chain, advance=advance, **options)
 
     _side_by_side([job(chain) for chain in range(chains)], settings.threads, advance)
     return _pool(directory)

@@ -2,26 +2,29 @@
 
 Line k of the two texts and of the alignment belong together; an empty line is a sentence without words, or
 without links, and keeps its number, so that sentence k is line k + 1 everywhere. Alignments are in Pharaoh
-format: `i-j` says that source word i, counted from 0, is linked to target word j. The fact a newcomer would
-get wrong: the source is always the first number, whatever direction the aligner ran in.
+format: `i-j` says that source word i, counted from 0, is linked to target word j. With several alignments the
+corpus holds every pair once under each: first all pairs with the first alignment, then all with the second, …
+
+The fact a newcomer would get wrong: the source is always the first number, whatever direction the aligner
+ran in.
 """
 
 from __future__ import annotations
 
-import itertools
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, read_lines
-from scfg_sampler.core.ragged import take_rows
+from scfg_sampler.core.ragged import concatenated, take_rows
 from scfg_sampler.core.vocabulary import Vocabulary, split_words
 from scfg_sampler.errors import AlignmentError, InputError
 
 __all__ = [
+    "CorpusFiles",
     "ParallelCorpus",
     "pair_words",
     "parse_corpus",
@@ -57,8 +60,35 @@ class ParallelCorpus(NamedTuple):
         return len(self.source_start) - 1
 
 
-def read_corpus(source: PathLike, target: PathLike, alignment: PathLike) -> ParallelCorpus:
-    """The sentence pairs of three files.
+class CorpusFiles(NamedTuple):
+    """Where a corpus is read from: two texts, and one or several alignments of them."""
+
+    source: PathLike
+    target: PathLike
+    alignments: tuple[PathLike, ...]
+
+    def by_name(self) -> dict[str, PathLike]:
+        """The files as `source`, `target`, `alignment`, `alignment-2`, …"""
+        alignments = enumerate(self.alignments, start=1)
+        named = {"alignment" if k == 1 else f"alignment-{k}": path for k, path in alignments}
+        return {"source": self.source, "target": self.target, **named}
+
+    @classmethod
+    def from_names(cls, named: Mapping[str, PathLike]) -> CorpusFiles:
+        """The files that `by_name` has named; KeyError if one is missing."""
+        alignments = [named["alignment"], *(named[f"alignment-{k}"] for k in range(2, len(named) - 1))]
+        return cls(named["source"], named["target"], tuple(alignments))
+
+
+def read_corpus(source: PathLike, target: PathLike, *alignments: PathLike) -> ParallelCorpus:
+    """The sentence pairs of two texts under each of one or several alignments.
+
+    Parameters
+    ----------
+    source, target : path
+        S lines each.
+    *alignments : path
+        A of them, S lines each. Pair s under alignment a, both from 0, is sentence a · S + s of the corpus.
 
     Raises
     ------
@@ -67,8 +97,22 @@ def read_corpus(source: PathLike, target: PathLike, alignment: PathLike) -> Para
     AlignmentError
         A link is malformed or points outside its sentence; file and line are named.
     """
-    names = source, target, alignment
-    return parse_corpus(read_lines(source), read_lines(target), read_lines(alignment), names=names)
+    names = source, target, alignments[0]
+    corpus = parse_corpus(read_lines(source), read_lines(target), read_lines(alignments[0]), names=names)
+    if len(alignments) == 1:
+        return corpus
+    links = [(corpus.link_start, corpus.links)]
+    for alignment in alignments[1:]:
+        link_start, more = read_alignment(alignment)
+        _require_fitting(alignment, link_start, more, source, corpus.source_start, corpus.target_start)
+        links.append((link_start, more))
+    return ParallelCorpus(
+        corpus.source_vocabulary,
+        corpus.target_vocabulary,
+        *concatenated([(corpus.source_start, corpus.source)] * len(links)),
+        *concatenated([(corpus.target_start, corpus.target)] * len(links)),
+        *concatenated(links),
+    )
 
 
 def parse_corpus(
@@ -86,10 +130,8 @@ def parse_corpus(
     source_vocabulary, source_start, source_words = _parse_text(source_lines)
     target_vocabulary, target_start, target_words = _parse_text(target_lines)
     link_start, links = _parse_alignment(alignment_lines, alignment)
-    starts = ((source, source_start), (target, target_start), (alignment, link_start))
-    for (path, start), (other, other_start) in itertools.combinations(starts, 2):
-        require_equal_lines(path, len(start) - 1, other, len(other_start) - 1)
-    _require_links_inside(alignment, link_start, links, source_start, target_start)
+    require_equal_lines(source, len(source_start) - 1, target, len(target_start) - 1)
+    _require_fitting(alignment, link_start, links, source, source_start, target_start)
     return ParallelCorpus(
         source_vocabulary,
         target_vocabulary,
@@ -211,13 +253,16 @@ def require_equal_lines(path: object, lines: int, other: object, other_lines: in
         raise InputError(short, fewer + 1, found, "Line k of all files must belong together")
 
 
-def _require_links_inside(
+def _require_fitting(
     path: object,
     link_start: np.ndarray,
     links: np.ndarray,
+    source: object,
     source_start: np.ndarray,
     target_start: np.ndarray,
 ) -> None:
+    """Raise an error unless an alignment has a line for each pair, and links inside of it."""
+    require_equal_lines(source, len(source_start) - 1, path, len(link_start) - 1)
     sentence = np.repeat(np.arange(len(link_start) - 1), np.diff(link_start))
     lengths = np.column_stack([np.diff(source_start), np.diff(target_start)])[sentence]
     outside = links >= lengths

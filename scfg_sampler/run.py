@@ -39,7 +39,7 @@ from scfg_sampler.core.run_directory import (
     require_burn_in,
     write_json,
 )
-from scfg_sampler.corpus import ParallelCorpus, read_corpus
+from scfg_sampler.corpus import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.derivations import write_derivations, write_marginals
 from scfg_sampler.errors import InputError
 from scfg_sampler.lexical import estimate, write_lexical
@@ -77,9 +77,7 @@ class _RunState(NamedTuple):
 
 
 def start_run(
-    source: PathLike,
-    target: PathLike,
-    alignment: PathLike,
+    files: CorpusFiles,
     output: PathLike,
     settings: LearnerSettings,
     run: RunSettings,
@@ -93,7 +91,7 @@ def start_run(
 
     Parameters
     ----------
-    source, target, alignment : path
+    files : CorpusFiles
     output : path
         The run directory; made if need be.
     settings : LearnerSettings
@@ -117,8 +115,7 @@ def start_run(
     directory = Path(output)
     _check_run_settings(run)
     refuse_occupied(output, overwrite, "scfg-sampler resume")
-    paths = {"source": source, "target": target, "alignment": alignment}
-    chain = _Chain(directory, paths, settings, run)
+    chain = _Chain(directory, files, settings, run)
     directory.mkdir(parents=True, exist_ok=True)
     (directory / CHECKPOINT).unlink(missing_ok=True)
     rng = np.random.default_rng(np.random.SeedSequence(run.seed).spawn(stream + 1)[stream])
@@ -162,7 +159,7 @@ def resume_run(
         run = run._replace(iterations=iterations)
     settings = LearnerSettings(**record["settings"])
     settings = settings._replace(learned=tuple(settings.learned))
-    chain = _Chain(directory, record["corpus"]["files"], settings, run)
+    chain = _Chain(directory, CorpusFiles.from_names(record["corpus"]["files"]), settings, run)
     checkpoint = load_checkpoint(
         directory / CHECKPOINT, _RunState, settings=chain.checked_settings(), corpus=chain.digests
     )
@@ -186,7 +183,7 @@ def read_run(directory: PathLike) -> dict:
     """
 
     def restored(record: dict) -> dict:
-        record["settings"], record["run"], record["corpus"]["files"]
+        record["settings"], record["run"], CorpusFiles.from_names(record["corpus"]["files"])
         return record
 
     return read_record(directory, "scfg-sampler sample", restored)
@@ -233,14 +230,14 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
 class _Chain:
     """One run: the learner, its collectors and the files it writes."""
 
-    def __init__(self, directory: Path, paths: dict, settings: LearnerSettings, run: RunSettings):
-        self.directory, self.paths, self.settings, self.run = directory, paths, settings, run
-        self.corpus: ParallelCorpus = read_corpus(paths["source"], paths["target"], paths["alignment"])
-        self.digests = {name: file_digest(path) for name, path in paths.items()}
+    def __init__(self, directory: Path, files: CorpusFiles, settings: LearnerSettings, run: RunSettings):
+        self.directory, self.paths, self.settings, self.run = directory, files.by_name(), settings, run
+        self.corpus: ParallelCorpus = read_corpus(files.source, files.target, *files.alignments)
+        self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         self.learner = Learner(self.corpus, settings)
         if len(self.learner.skipped) == self.corpus.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
-            raise InputError(paths["alignment"], None, "nothing is left to learn from", hint)
+            raise InputError(files.alignments[0], None, "nothing is left to learn from", hint)
         self.average = self.learner.new_collector()
         self._marginal = self.learner.new_collector()
         self._seconds = 0.0

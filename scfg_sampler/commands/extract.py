@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 
 __all__ = ["add_parser", "run"]
@@ -18,10 +19,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-sampler extract --source train.de --target train.en --alignment train.align "
         "--output hiero.gz",
     )
-    corpus = parser.add_argument_group("corpus (tokenised, one sentence a line; .gz is read too)")
-    corpus.add_argument("--source", metavar="FILE", required=True, help="source text")
-    corpus.add_argument("--target", metavar="FILE", required=True, help="target text")
-    corpus.add_argument("--alignment", metavar="FILE", required=True, help="word alignment, i-j from 0")
+    add_corpus(parser)
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
     parser.add_argument("--max-initial", metavar="N", type=int, default=10, help="source words of a phrase")
     parser.add_argument("--max-symbols", metavar="N", type=int, default=5, help="source symbols of a rule")
@@ -68,13 +66,14 @@ def run(options: argparse.Namespace) -> None:
     resources = Resources(console.memory_size(options.memory), options.threads, options.temporary)
     settings = HieroSettings(*(getattr(options, name) for name in HieroSettings._fields))
     settings.check()
-    corpus = read_corpus(options.source, options.target, options.alignment)
+    files = corpus_files(options)
+    corpus = read_corpus(files.source, files.target, *files.alignments)
     tables = lexical.estimate(corpus)
     if options.lexical:
         lexical.write_lexical(tables, corpus.source_vocabulary, corpus.target_vocabulary, options.lexical)
-    fields = [("model", "hiero")]
+    fields: list[tuple[str, object]] = [("model", "hiero")]
     fields += [(name.replace("_", "-"), value) for name, value in settings._asdict().items()]
-    fields += [(name, getattr(options, name)) for name in ("source", "target", "alignment")]
+    fields += list(files.by_name().items())
     with console.progress("extracting", corpus.num_sentences) as advance:
         num_rules = write_baseline(
             corpus, tables, options.output, settings, resources, signature=signature(fields), advance=advance

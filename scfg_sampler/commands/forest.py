@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.files import atomic_output
 
@@ -25,9 +26,7 @@ def add_parser(subparsers) -> None:
         "--sentence 0\n  scfg-sampler forest --source train.de --target train.en --alignment train.align "
         "--sentence 0 --format svg --output forest.svg",
     )
-    parser.add_argument("--source", metavar="FILE", required=True, help="source text")
-    parser.add_argument("--target", metavar="FILE", required=True, help="target text")
-    parser.add_argument("--alignment", metavar="FILE", required=True, help="word alignment, i-j from 0")
+    add_corpus(parser)
     parser.add_argument("--sentence", metavar="K", type=int, help="only this one, counted from 0")
     parser.add_argument(
         "--format", choices=("jsonl", "svg"), default="jsonl", help="JSON, or a picture of one forest"
@@ -43,7 +42,8 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.errors import SettingsError
     from scfg_sampler.phrase_forest import ForestBuilder, forest_json
 
-    corpus = read_corpus(options.source, options.target, options.alignment)
+    files = corpus_files(options)
+    corpus = read_corpus(files.source, files.target, *files.alignments)
     sentences = range(corpus.num_sentences)
     if options.sentence is not None:
         if options.sentence not in sentences:

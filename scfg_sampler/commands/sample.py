@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.errors import SettingsError
 
@@ -20,10 +21,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-sampler sample --source train.de --target train.en --alignment train.align "
         "--output run \\\n    --iterations 60 --burn-in 20\n  scfg-sampler grammar run --output grammar.gz",
     )
-    corpus = parser.add_argument_group("corpus (tokenised, one sentence a line; .gz is read too)")
-    corpus.add_argument("--source", metavar="FILE", required=True, help="source text")
-    corpus.add_argument("--target", metavar="FILE", required=True, help="target text")
-    corpus.add_argument("--alignment", metavar="FILE", required=True, help="word alignment, i-j from 0")
+    corpus = add_corpus(parser)
     corpus.add_argument(
         "--max-length", metavar="N", type=int, default=250, help="skip pairs with more words on a side"
     )
@@ -183,9 +181,7 @@ def run(options: argparse.Namespace) -> None:
     )
     with console.progress("sampling", options.iterations * max(1, options.chains)) as advance:
         record = start_chains(
-            options.source,
-            options.target,
-            options.alignment,
+            corpus_files(options),
             options.output,
             settings,
             kept,

@@ -11,7 +11,7 @@ import numpy as np
 
 from scfg_sampler import corpus
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.corpus import ParallelCorpus, pair_words, parse_corpus, select_pairs
+from scfg_sampler.corpus import CorpusFiles, ParallelCorpus, pair_words, parse_corpus, select_pairs
 from scfg_sampler.derivations import Derivation
 from scfg_sampler.drawing import draw_alignment, draw_derivation, draw_forest, readable
 from scfg_sampler.errors import InputError
@@ -23,14 +23,16 @@ __all__ = ["Corpus", "Forest", "Phrase", "SentencePair", "Tree", "make_corpus", 
 _DRAWN = 2000  # Edges of a forest that is drawn unasked.
 
 
-def read_corpus(source: PathLike, target: PathLike, alignment: PathLike) -> Corpus:
+def read_corpus(source: PathLike, target: PathLike, *alignments: PathLike) -> Corpus:
     """The sentence pairs of three files, gzipped or not, line k of each belonging together.
+
+    With several alignments, all pairs under the first come first, then all under the second, ….
 
     Parameters
     ----------
     source, target : path
         Tokenised text.
-    alignment : path
+    *alignments : path
         Links in Pharaoh format, `0-0 2-1`, source position first.
 
     Raises
@@ -38,8 +40,9 @@ def read_corpus(source: PathLike, target: PathLike, alignment: PathLike) -> Corp
     InputError, AlignmentError
         File and line are named.
     """
-    files = Path(source).resolve(), Path(target).resolve(), Path(alignment).resolve()
-    return Corpus(corpus.read_corpus(source, target, alignment), files)
+    resolved = [Path(path).resolve() for path in (source, target, *alignments)]
+    files = CorpusFiles(resolved[0], resolved[1], tuple(resolved[2:]))
+    return Corpus(corpus.read_corpus(source, target, *alignments), files)
 
 
 def make_corpus(pairs: Iterable[tuple[str, str, str]]) -> Corpus:
@@ -94,11 +97,11 @@ class Corpus(Sequence[SentencePair]):
     Parameters
     ----------
     arrays : ParallelCorpus
-    files : three paths, optional
+    files : CorpusFiles, optional
         Where they were read.
     """
 
-    def __init__(self, arrays: ParallelCorpus, files: tuple[Path, Path, Path] | None = None):
+    def __init__(self, arrays: ParallelCorpus, files: CorpusFiles | None = None):
         self.arrays, self.files = arrays, files
 
     def __len__(self) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 from scfg_sampler.chains import chain_directories, start_chains
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.corpus import CorpusFiles
 from scfg_sampler.derivations import Derivation
 from scfg_sampler.grammar import write_grammar
 from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
@@ -47,8 +48,8 @@ class Run:
     @functools.cached_property
     def corpus(self) -> Corpus:
         """The corpus, read again where it was."""
-        files = self.record["corpus"]["files"]
-        return read_corpus(files["source"], files["target"], files["alignment"])
+        files = CorpusFiles.from_names(self.record["corpus"]["files"])
+        return read_corpus(files.source, files.target, *files.alignments)
 
     def derivation(self, number: int) -> Tree | None:
         """The derivation of a sentence pair in the last state of the first chain; None if it was skipped."""
@@ -141,9 +142,12 @@ def sample(
         burn_in = max(iterations // 5, learner.anneal_sweeps)
     kept = {k: v for k, v in settings.items() if k in RunSettings._fields}
     run = RunSettings(**{"iterations": iterations, "burn_in": burn_in, "seed": seed, **kept})
-    files = corpus.files or corpus.write(Path(directory) / "corpus")
+    files = corpus.files
+    if files is None:
+        source, target, alignment = corpus.write(Path(directory) / "corpus")
+        files = CorpusFiles(source, target, (alignment,))
     with progress("sampling", iterations * chains) as advance:
-        start_chains(*files, directory, learner, run, chains=chains, overwrite=overwrite, advance=advance)
+        start_chains(files, directory, learner, run, chains=chains, overwrite=overwrite, advance=advance)
     return Run(directory)
 
 

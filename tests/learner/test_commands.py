@@ -228,6 +228,35 @@ def test_chains_are_runs_of_their_own_and_pooled(corpus_options, tmp_path, capsy
     assert len(read_trace(chains[2] / "trace.tsv")["sweep"]) == 24
 
 
+def test_several_alignments_are_sampled_and_extracted_together(corpus_options, tmp_path):
+    """As if text and alignments had been written one behind the other."""
+    (tmp_path / "other").write_text("".join("0-0\n" for _ in some_pairs()))
+    for name, second in (("train.f", "train.f"), ("train.e", "train.e"), ("train.a", "other")):
+        (tmp_path / f"twice.{name}").write_text(
+            (tmp_path / name).read_text() + (tmp_path / second).read_text()
+        )
+    several = [*corpus_options, str(tmp_path / "other")]
+    twice = [option.replace("train.", "twice.train.") for option in corpus_options]
+    tables = []
+    for name, options in (("several", several), ("twice", twice)):
+        assert sample(options, tmp_path / name, "--iterations", "4", "--burn-in", "1") == 0
+        assert main(["grammar", str(tmp_path / name), "--output", f"{tmp_path}/{name}.sampled"]) == 0
+        assert main(["extract", *options, "--output", f"{tmp_path}/{name}.extracted", "--quiet"]) == 0
+        tables.append(
+            [
+                (tmp_path / f"{name}.{kind}").read_text().partition("\n")[2]
+                for kind in ("sampled", "extracted")
+            ]
+        )
+    assert tables[0] == tables[1]
+    assert all(tables[0])
+    files = json.loads((tmp_path / "several" / "run.json").read_text())["corpus"]["files"]
+    assert files["alignment-2"] == str(tmp_path / "other")
+    assert main(["resume", str(tmp_path / "several"), "--iterations", "6", "--quiet"]) == 0
+    (tmp_path / "other").write_text("".join("\n" for _ in some_pairs()))
+    assert main(["resume", str(tmp_path / "several"), "--iterations", "7", "--quiet"]) == 2
+
+
 def test_grammar_of_no_run_is_one_line(tmp_path, capsys):
     assert main(["grammar", str(tmp_path), "--output", str(tmp_path / "x")]) == 2
     assert "is not a run directory" in capsys.readouterr().err

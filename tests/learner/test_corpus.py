@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scfg_sampler.corpus import parse_links, read_alignment, read_corpus, read_text
+from scfg_sampler.corpus import CorpusFiles, parse_links, read_alignment, read_corpus, read_text
 from scfg_sampler.errors import AlignmentError, InputError
 
 
@@ -95,6 +95,38 @@ def test_unequal_numbers_of_lines_name_the_short_file_and_its_end(write):
         write("a\nb\n", "x\n", "0-0\n0-0\n")
     with pytest.raises(InputError, match=r"a:3: ends after 2 lines, but .*f has 3"):
         write("a\nb\nc\n", "x\ny\nz\n", "0-0\n0-0\n")
+
+
+def test_several_alignments_are_the_corpus_said_again(tmp_path, write):
+    write("a b\n\nc\n", "x y\n\nz\n", "1-1\n\n0-0\n")
+    (tmp_path / "b").write_text("0-0 0-1\n\n\n")
+    corpus = read_corpus(*(tmp_path / name for name in "feab"))
+    twice = write("a b\n\nc\n" * 2, "x y\n\nz\n" * 2, "1-1\n\n0-0\n0-0 0-1\n\n\n")
+    for one, other in zip(corpus, twice, strict=True):
+        assert one == other if not isinstance(one, np.ndarray) else np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ("0-0\n", r"b:2: ends after 1 lines, but .*f has 2"),
+        ("0-0\n0-0\n0-0\n", r"f:3: ends after 2 lines, but .*b has 3"),
+        ("0-0\n0-1\n", "b:2: link 0-1 points past the end of a 1-word target sentence"),
+        ("0-0\nx\n", "b:2: 'x' is not a link"),
+    ],
+)
+def test_a_second_alignment_is_checked_like_the_first(tmp_path, write, second, message):
+    write("a\nb\n", "x\ny\n", "0-0\n0-0\n")
+    (tmp_path / "b").write_text(second)
+    with pytest.raises(InputError, match=message):
+        read_corpus(*(tmp_path / name for name in "feab"))
+
+
+@pytest.mark.parametrize("alignments", [("a",), ("a", "b"), ("a", "b", "c")])
+def test_files_come_back_from_their_names(alignments):
+    files = CorpusFiles("f", "e", alignments)
+    assert list(files.by_name())[:3] == ["source", "target", "alignment"]
+    assert CorpusFiles.from_names(files.by_name()) == files
 
 
 def test_bytes_that_are_not_utf8_are_named_by_line(write):
