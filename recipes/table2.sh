@@ -16,19 +16,26 @@
 #   ours-hiero        … the rules that Hiero allows
 #   ours-redundancy   … without redundant rules
 #   ours-tenth        … of these the most frequent, a tenth as many as the baseline has
+# and with --more-alignments, every pair counting once under each alignment:
+#   union-hiero       all rules of Hiero
+#   union             expected counts over 100 of 120 full sweeps
+#   union-redundancy  … without redundant rules
+#   union-tenth       … of these the most frequent, a tenth as many as the baseline has
 #
 # The first table has weights that were tuned on the baseline and are used throughout, as in the paper: a weight for
 # LogPosterior, which the baseline does not have, is 0. p is that of paired bootstrap against the baseline, and the
 # time is processor time for the development set and all test sets, reading of grammar and language model included.
-# The second table has weights of its own for each of baseline, average and ours, one for each seed of PRO: means,
-# standard deviations in brackets, and p for each seed.
+# The second table has weights of its own for each of the rows of --tuned, one for each seed of PRO: means, standard
+# deviations in brackets, and p for each seed, against the baseline with the same seed.
 #
 # Options
 #   --out DIR         where the results go; default: runs/table2- and the names of the data and languages
 #   --alignment FILE  default: as recipes/alignments-to-bleu.sh chooses
+#   --more-alignments LIST  of the same text, with commas between them
 #   --tests LIST      test sets, with commas between them; default: the first
 #   --dev NAME        development set; default: dev
 #   --rows LIST       rows of the first table besides hiero, with commas between them; default: all
+#   --tuned LIST      rows of the second table besides hiero; default: average,ours, and union if there is one
 #   --seeds N         seeds of PRO in the second table; 0 leaves it out; default: 3
 #   --order N         order of the language model; default: 3
 #   --rounds N        rounds of tuning; default: 6
@@ -47,20 +54,26 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-ALIGNMENT="" TESTS="" DEV=dev SEEDS=3 ORDER=3 ROUNDS=6 BEAM=100 MAX_TARGETS=20 SEED=1 THREADS=""
-ROWS=no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth
-parse_options --force --out= --alignment= --tests= --dev= --rows= --seeds= --order= --rounds= --beam= --max-targets= \
-    --seed= --threads= -- "$@"
+ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3 ROUNDS=6 BEAM=100 MAX_TARGETS=20 SEED=1 THREADS=""
+ROWS=all
+ROWS_OF_ONE=no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth
+ROWS_OF_SEVERAL=union-hiero,union,union-redundancy,union-tenth
+parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --rounds= \
+    --beam= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
 need_number --seeds "$SEEDS"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
 
+tenth() { # of the rules of the baseline
+    echo $(($(count_rules "$OUT/hiero.gz") / 10))
+}
+
 # Where the rules of a row come from: a run and the options of grammar, or a dash and the options of extract.
 origin() { # ROW
     case $1 in
-        hiero) echo - ;;
+        hiero | union-hiero) echo - ;;
         no-singletons) echo - --no-singletons ;;
         initial) echo initial --from average ;;
         last) echo paper --from last ;;
@@ -71,7 +84,10 @@ origin() { # ROW
         ours) echo ours ;;
         ours-hiero) echo ours --filter hiero ;;
         ours-redundancy) echo ours --prune redundancy ;;
-        ours-tenth) echo ours --prune redundancy --keep "$(($(count_rules "$OUT/hiero.gz") / 10))" ;;
+        ours-tenth) echo ours --prune redundancy --keep "$(tenth)" ;;
+        union) echo union ;;
+        union-redundancy) echo union --prune redundancy ;;
+        union-tenth) echo union --prune redundancy --keep "$(tenth)" ;;
     esac
 }
 
@@ -81,17 +97,36 @@ sampling() { # RUN: options of sample
         paper) echo --paper --iterations 100 ;;
         dirichlet) echo --paper --iterations 100 --discount 0 ;;
         ours) echo --iterations 60 --burn-in 20 ;;
+        union) echo --iterations 120 --burn-in 20 ;;
     esac
 }
 
+check_rows() { # OPTION LIST
+    local row known=$ROWS_OF_ONE
+    [ -z "$MORE_ALIGNMENTS" ] || known+=,$ROWS_OF_SEVERAL
+    for row in ${2//,/ }; do
+        case ,hiero,$known,$ROWS_OF_SEVERAL, in
+            *",$row,"*) ;;
+            *) die "no row is called $row, in $1; see --help" ;;
+        esac
+        case ,hiero,$known, in
+            *",$row,"*) ;;
+            *) die "row $row, in $1, needs --more-alignments; see --help" ;;
+        esac
+    done
+}
+
+[ "$ROWS" != all ] || ROWS=$ROWS_OF_ONE${MORE_ALIGNMENTS:+,$ROWS_OF_SEVERAL}
+: "${TUNED:=average,ours${MORE_ALIGNMENTS:+,union}}"
+check_rows --rows "$ROWS"
+check_rows --tuned "$TUNED"
 IFS=, read -ra rows <<<"hiero${ROWS:+,$ROWS}"
-for row in "${rows[@]}"; do
-    case ",hiero,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth," in
-        *",$row,"*) ;;
-        *) die "no row is called $row; see --help" ;;
-    esac
-done
+IFS=, read -ra tuned <<<"hiero,$TUNED"
 find_training
+alignments=("$ALIGNMENT")
+for alignment in ${MORE_ALIGNMENTS//,/ }; do
+    alignments+=("$(find_here "$alignment")")
+done
 [ -n "$TESTS" ] || TESTS=$(find_test)
 IFS=, read -ra tests <<<"$TESTS"
 sets=("$DEV" "${tests[@]}")
@@ -108,8 +143,7 @@ say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(basename "$ALIG
 
 # ------------------------------------------------------------------ the steps
 
-corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "$ALIGNMENT")
-corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
+corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${alignments[@]}")
 text "${sources[@]}" >"$OUT/input.$SOURCE"
 references=()
 
@@ -122,7 +156,11 @@ find_references() { # SET: sets `references` and `source`
 }
 
 make_grammar() { # ROW: the table, and the rules of it that the texts can use
-    local from options run chain
+    local from options run chain corpus_options
+    corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
+    case $1 in
+        union*) corpus_options+=("${alignments[@]:1}") ;;
+    esac
     from=$(origin "$1")
     read -ra options <<<"$from"
     run=${options[0]}
@@ -191,8 +229,7 @@ for row in "${rows[@]}"; do
     make_grammar "$row"
     test_row "$row" fixed hiero.fixed
 done
-tuned=()
-[ "$SEEDS" = 0 ] || tuned=(hiero average ours)
+[ "$SEEDS" != 0 ] || tuned=()
 for row in ${tuned[@]+"${tuned[@]}"}; do
     make_grammar "$row"
     for ((seed = 1; seed <= SEEDS; seed++)); do

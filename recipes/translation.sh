@@ -53,8 +53,13 @@ find_training() { # sets TRAIN_SOURCE, TRAIN_TARGET and ALIGNMENT, which may nam
     TRAIN_SOURCE=$(find_text "train.$SOURCE")
     TRAIN_TARGET=$(find_text "train.$TARGET")
     [ -n "$ALIGNMENT" ] || ALIGNMENT=$(find_alignment)
-    [ -f "$ALIGNMENT" ] || [ ! -f "$DATA/$ALIGNMENT" ] || ALIGNMENT=$DATA/$ALIGNMENT
-    [ -f "$ALIGNMENT" ] || die "there is no alignment $ALIGNMENT, nor in $DATA"
+    ALIGNMENT=$(find_here "$ALIGNMENT")
+}
+
+find_here() { # FILE: where it is, here or in DATA
+    [ -f "$1" ] || [ ! -f "$DATA/$1" ] || set -- "$DATA/$1"
+    [ -f "$1" ] || die "there is no alignment $1, nor in $DATA"
+    printf '%s' "$1"
 }
 
 # ------------------------------------------------------------------ the steps

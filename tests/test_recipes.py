@@ -124,7 +124,13 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, co
     ("arguments", "complaint"),
     [
         (("data/novish-en", "novish"), "expected DATA_DIR SOURCE TARGET"),
-        (("data/novish-en", "novish", "en", "--rows", "ours,theirs"), "no row is called theirs"),
+        (("data/novish-en", "novish", "en", "--rows", "ours,theirs"), "no row is called theirs, in --rows"),
+        (("data/novish-en", "novish", "en", "--tuned", "ours,theirs"), "no row is called theirs, in --tuned"),
+        (
+            ("data/novish-en", "novish", "en", "--tuned", "union"),
+            "row union, in --tuned, needs --more-alignments",
+        ),
+        (("data/novish-en", "novish", "en", "--more-alignments", "x.gz"), "there is no alignment x.gz"),
         (("data/novish-en", "novish", "en", "--seeds", "few"), "--seeds is a whole number, not 'few'"),
         (("data/novish-en", "novish", "en", "--tests", "test,test9"), "neither test9.novish nor"),
     ],
@@ -389,6 +395,26 @@ def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):
     assert "--prune redundancy --keep" in made["ours-tenth"]
     assert "--no-singletons" in next(line for line in noted if "no-singletons.gz" in line)
     assert sum(line.startswith("decoder tune") for line in noted) == 1
+
+
+def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
+    data = small_data(
+        stand_in / "data", alignments=("train.xx-en.gold", "train.xx-en.hand", "train.xx-en.my")
+    )
+    more = ("--more-alignments", "train.xx-en.hand,train.xx-en.my", "--seeds", "1", "--tuned", "union-tenth")
+    outcome = bleu_recipe(stand_in, data, *more, recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    first, second, _ = outcome.stdout.split("\n\n")
+    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-4:]]
+    assert last == ["union-hiero", "union", "union-redundancy", "union-tenth"]
+    assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
+    noted = [
+        line for line in calls(stand_in) if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))
+    ]
+    assert len(noted) == 8  # As many runs as without, the union's, and three extractions.
+    for line in noted:
+        found = [re.search("xx-en.([a-z]+)", word)[1] for word in line.split() if "xx-en" in word]
+        assert found == (["gold", "hand", "my"] if "union" in line else ["gold"]), line
 
 
 def test_table2_splits_the_translations_by_set(stand_in):
