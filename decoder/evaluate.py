@@ -3,6 +3,10 @@
 Texts are tokenised already, so BLEU tokenises nothing unless told to (`tok:none` in the signature). Scores
 are in percent; for TER, lower is better.
 
+Weights tuned with another seed translate differently, so that a difference between two outputs may be luck of
+the tuner. `compare_tunings` compares the means of several outputs of each system, and resamples both,
+sentences and outputs (after Clark, Dyer, Lavie and Smith 2011, who permute instead).
+
 The fact a newcomer would get wrong: an empty line in the second reference file, or a later one, means that
 the sentence has no further reference. Only in the first file is an empty line a translation.
 """
@@ -15,6 +19,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -22,6 +28,7 @@ __all__ = [
     "METRICS",
     "Comparison",
     "compare",
+    "compare_tunings",
     "corpus_bleu",
     "evaluate",
     "read_references",
@@ -36,8 +43,9 @@ class Comparison(NamedTuple):
     """A system against another.
 
     difference : score of the system minus score of the other, in percent
-    p_value : of that difference, by sacrebleu's paired bootstrap resampling: of the resampled differences,
-        taken without sign and less their mean, the share above it; close to a one-sided test
+    p_value : of that difference. That of `compare` is by sacrebleu's paired bootstrap resampling: of the
+        resampled differences, taken without sign and less their mean, the share above it; close to a
+        one-sided test
     """
 
     difference: float
@@ -128,6 +136,63 @@ def compare(
         name: Comparison(system.score - other.score, system.p_value)
         for name, (other, system) in zip(metrics, columns, strict=True)
     }
+
+
+def compare_tunings(
+    hypotheses: Sequence[Sequence[str]],
+    against: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str | None]],
+    *,
+    tokenize: str = "none",
+    metrics: Sequence[str] = METRICS,
+    samples: int = 1000,
+    seed: int = 12345,
+) -> dict[str, Comparison]:
+    """The difference of two systems' mean scores and its two-sided p-value by a bootstrap, for each metric.
+
+    A sample draws as many sentences as there are, the same for all outputs, and as many outputs of each
+    system as it has, all with replacement. With D the difference found and D_b those of the B samples,
+
+        p = (1 + number of b with |D_b − D| ≥ |D|) / (B + 1).
+
+    With one output each this is a paired bootstrap over sentences. Two or three outputs say little about
+    how much tuning varies: their variance is taken too small, by half or a third.
+
+    Parameters
+    ----------
+    hypotheses, against : sequences of outputs of the system and of the other, at least one each
+    references : as for `evaluate`
+
+    Raises
+    ------
+    SettingsError
+        As for `compare`.
+    """
+    _check(hypotheses[0])
+    if samples < 2:
+        raise SettingsError(f"--samples is {samples}; a bootstrap needs at least 2")
+    found: dict[str, Comparison] = {}
+    for name, metric in _metrics(metrics, tokenize).items():
+        statistics = np.array(
+            [metric._extract_corpus_statistics(text, references) for text in (*hypotheses, *against)],
+            np.float64,
+        )
+
+        def scores(sums: np.ndarray, metric: Any = metric) -> np.ndarray:
+            return np.array([metric._compute_score_from_stats(row.tolist()).score for row in sums])
+
+        ours = np.arange(len(statistics)) < len(hypotheses)
+        actual = scores(statistics.sum(axis=1))
+        difference = actual[ours].mean() - actual[~ours].mean()
+        rng = np.random.default_rng(seed)
+        extreme = 0
+        for _ in range(samples):
+            times = np.bincount(rng.integers(statistics.shape[1], size=statistics.shape[1]))
+            drawn = scores(times @ statistics[:, : len(times)])
+            means = [rng.choice(part, len(part)).mean() for part in (drawn[ours], drawn[~ours])]
+            extreme += abs(means[0] - means[1] - difference) >= abs(difference)
+        found[name] = Comparison(float(difference), (1 + extreme) / (samples + 1))
+    return found
 
 
 def corpus_bleu(statistics: Iterable[int]) -> float:

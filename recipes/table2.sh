@@ -26,7 +26,7 @@
 # LogPosterior, which the baseline does not have, is 0. p is that of paired bootstrap against the baseline, and the
 # time is processor time for the development set and all test sets, reading of grammar and language model included.
 # The second table has weights of its own for each of the rows of --tuned, one for each seed of PRO: means, standard
-# deviations in brackets, and p for each seed, against the baseline with the same seed.
+# deviations in brackets, and p against the baseline by a two-sided bootstrap over sentences and tunings.
 #
 # Options
 #   --out DIR         where the results go; default: runs/table2- and the names of the data and languages
@@ -204,17 +204,27 @@ translate_all() { # ROW WEIGHTS OPTION…: all sets at once, as reading a gramma
     done
 }
 
-# Translate with some weights, and compare with the baseline's translations.
-test_row() { # ROW WEIGHTS AGAINST: AGAINST is the name of translations, of the baseline with its own weights
-    local set name=$1.$2 against
-    step "translate-$name" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" -- \
+translate_row() { # ROW WEIGHTS
+    step "translate-$1.$2" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" -- \
         translate_all "$1" "$2" --beam "$BEAM" --max-targets "$MAX_TARGETS"
+}
+
+# Score translations of all sets, one or one for each seed, and compare them with the baseline's.
+evaluate_row() { # RESULT ROW WEIGHTS…: RESULT is fixed or tuned; the baseline's weights are named alike
+    local result=$1 row=$2 set weights names=() others=() hypotheses against
+    shift 2
+    for weights in "$@"; do
+        names+=("$row.$weights")
+        others+=("hiero.${weights/#$row-/hiero-}")
+    done
     for set in "${sets[@]}"; do
         find_references "$set"
-        against=()
-        [ "$name" = "$3" ] || against=(--against "$OUT/$3.$set.txt")
-        step "evaluate-$name-$set" "translate-$name" "translate-$3" "${references[@]}" -- \
-            score "$OUT/$name.$set.json" --metrics bleu --hypothesis "$OUT/$name.$set.txt" \
+        hypotheses=("${names[@]/#/$OUT/}")
+        against=("${others[@]/#/$OUT/}")
+        against=(--against "${against[@]/%/.$set.txt}")
+        [ "$row" != hiero ] || against=()
+        step "evaluate-$row.$result-$set" "${names[@]/#/translate-}" "${others[@]/#/translate-}" "${references[@]}" -- \
+            score "$OUT/$row.$result.$set.json" --metrics bleu --hypothesis "${hypotheses[@]/%/.$set.txt}" \
             --references "${references[@]}" ${against[@]+"${against[@]}"}
     done
 }
@@ -227,57 +237,38 @@ tune_row hiero 1
 step tune-fixed tune-hiero-1 -- fix_weights
 for row in "${rows[@]}"; do
     make_grammar "$row"
-    test_row "$row" fixed hiero.fixed
+    translate_row "$row" fixed
+    evaluate_row fixed "$row" fixed
 done
 [ "$SEEDS" != 0 ] || tuned=()
 for row in ${tuned[@]+"${tuned[@]}"}; do
     make_grammar "$row"
+    weights=()
     for ((seed = 1; seed <= SEEDS; seed++)); do
         tune_row "$row" "$seed"
-        test_row "$row" "$row-$seed" "hiero.hiero-$seed"
+        translate_row "$row" "$row-$seed"
+        weights+=("$row-$seed")
     done
+    evaluate_row tuned "$row" "${weights[@]}"
 done
 
 # ------------------------------------------------------------------ the tables
 
-bleu() { # NAME SET
-    json "$OUT/$1.$2.json" bleu score
-}
-
-p_value() { # NAME SET
-    json "$OUT/$1.$2.json" p_value
-}
-
-fixed_row() { # ROW: a line of the first table
-    local name=$1.fixed set
-    printf '%s\t%s\t%s\t%.2f' "$1" "$(count_rules "$OUT/$1.gz")" \
-        "$(cpu_seconds "translate-$name")" "$(bleu "$name" "$DEV")"
-    for set in "${tests[@]}"; do
-        printf '\t%.2f' "$(bleu "$name" "$set")"
-        if [ "$1" = hiero ]; then
+# BLEU, with the standard deviation in brackets where there are several tunings; and for test sets p, which the
+# baseline has not.
+results() { # RESULT ROW
+    local set file score
+    for set in "${sets[@]}"; do
+        file=$OUT/$2.$1.$set.json
+        score=$(json "$file" bleu score)
+        printf '\t%.2f' "$score"
+        [ "$1" = fixed ] || [ "$SEEDS" = 1 ] || printf ' (%.2f)' "$(json "$file" bleu deviation)"
+        [ "$set" != "$DEV" ] || continue
+        if [ "$2" = hiero ]; then
             printf '\t'
         else
-            printf '\t%.3f' "$(p_value "$name" "$set")"
+            printf '\t%.3f' "$(json "$file" p_value)"
         fi
-    done
-    echo
-}
-
-tuned_row() { # ROW: a line of the second table
-    local set seed scores values
-    printf '%s' "$1"
-    for set in "${sets[@]}"; do
-        scores="" values=""
-        for ((seed = 1; seed <= SEEDS; seed++)); do
-            scores+="$(bleu "$1.$1-$seed" "$set") "
-            [ "$1" = hiero ] || [ "$set" = "$DEV" ] || values+="$(printf '%.3f' "$(p_value "$1.$1-$seed" "$set")") "
-        done
-        printf '\t%s' "$(echo "$scores" | awk '{
-            for (k = 1; k <= NF; k++) { sum += $k; squares += $k * $k }
-            variance = NF > 1 ? (squares - sum * sum / NF) / (NF - 1) : 0
-            deviation = variance > 0 ? sqrt(variance) : 0
-            printf "%.2f (%.2f)", sum / NF, deviation }')"
-        [ "$set" = "$DEV" ] || printf '\t%s' "${values% }"
     done
     echo
 }
@@ -288,16 +279,22 @@ tuned_row() { # ROW: a line of the second table
         printf 'grammar\trules\tdecoding CPU s\t%s BLEU' "$DEV"
         printf '\t%s BLEU\tp' "${tests[@]}"
         echo
-        for row in "${rows[@]}"; do fixed_row "$row"; done
+        for row in "${rows[@]}"; do
+            printf '%s\t%s\t%s' "$row" "$(count_rules "$OUT/$row.gz")" "$(cpu_seconds "translate-$row.fixed")"
+            results fixed "$row"
+        done
     } | table
     if [ "$SEEDS" != 0 ]; then
         echo
         echo "Weights of its own for each, PRO seeds 1 to $SEEDS:"
         {
-            printf 'grammar\t%s BLEU' "$DEV"
+            printf 'grammar\trules\t%s BLEU' "$DEV"
             printf '\t%s BLEU\tp' "${tests[@]}"
             echo
-            for row in "${tuned[@]}"; do tuned_row "$row"; done
+            for row in "${tuned[@]}"; do
+                printf '%s\t%s' "$row" "$(count_rules "$OUT/$row.gz")"
+                results tuned "$row"
+            done
         } | table
     fi
     echo

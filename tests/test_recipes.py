@@ -171,7 +171,9 @@ case $program-$command in
         for ((line = 1; line <= lines; line++)); do echo "translation $line"; done >"$translations"
         echo "3 lines translated in 0.1 s, 33.5 a second"
         ;;
-    decoder-evaluate) echo '{"bleu": {"score": 61.25, "signature": "tok"}, "difference": 0.5, "p_value":0}' ;;
+    decoder-evaluate)
+        echo '{"bleu": {"score": 61.25, "signature": "tok", "deviation": 0.25}, "difference": 0.5, "p_value": 0}'
+        ;;
 esac
 """
 
@@ -363,15 +365,22 @@ def test_table2_prints_both_readings(stand_in):
         "ours-tenth",
     ]
     assert re.search(r"^ours-tenth +1 +\d+\.\d +61\.25 +61\.25 +0\.000$", first, re.MULTILINE), first
-    assert re.search(r"^ours +61\.25 \(0\.00\) +61\.25 \(0\.00\) +0\.000 0\.000$", second, re.MULTILINE), (
-        second
-    )
+    assert re.search(r"^ours +1 +61\.25 \(0\.25\) +61\.25 \(0\.25\) +0\.000$", second, re.MULTILINE), second
     assert "BLEU: tok" in signatures
     noted = calls(stand_in)
     assert (
         sum(line.startswith("decoder tune") for line in noted) == 6
     )  # baseline, average and ours, two seeds
-    assert not any("--against" in line and "hiero.fixed.test.txt --ag" in line for line in noted)
+    compared = [line for line in noted if line.startswith("decoder evaluate") and "--against" in line]
+    assert not any("hypothesis " + str(stand_in / "run dir" / "hiero.") in line for line in compared)
+    ours = next(line for line in compared if "/ours.ours-1.test.txt" in line)
+    assert re.findall(r"/(\S+)\.test\.txt", ours) == [
+        "ours.ours-1",
+        "ours.ours-2",
+        "hiero.hiero-1",
+        "hiero.hiero-2",
+    ]
+    assert "Traceback" not in outcome.stderr
 
 
 def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import statistics
 from typing import Any
 
 __all__ = ["add_parser", "run"]
@@ -16,11 +17,20 @@ def add_parser(subparsers) -> None:
         description=(
             "BLEU, chrF and TER (lower is better) by sacrebleu, with the signatures that reproduce them.\n"
             "With --against, also the difference to other translations and its p-value by paired bootstrap\n"
-            "resampling."
+            "resampling. Of a system that was tuned several times, give all translations: their means are\n"
+            "compared, and the bootstrap draws sentences and tunings."
         ),
-        epilog="example:\n  scfg-decoder evaluate --hypothesis out.en --references test.en --against old.en",
+        epilog="example:\n  scfg-decoder evaluate --hypothesis out.en --references test.en "
+        "--against old.en\n"
+        "  scfg-decoder evaluate --hypothesis new-[123].en --references test.en --against old-[123].en",
     )
-    parser.add_argument("--hypothesis", required=True, metavar="H", help="translations, one a line")
+    parser.add_argument(
+        "--hypothesis",
+        required=True,
+        nargs="+",
+        metavar="H",
+        help="translations, one a line; several are tunings of one system",
+    )
     parser.add_argument(
         "--references",
         required=True,
@@ -28,7 +38,7 @@ def add_parser(subparsers) -> None:
         metavar="E",
         help="reference translations; an empty line in a second or later file means no further reference",
     )
-    parser.add_argument("--against", metavar="H2", help="translations to compare with")
+    parser.add_argument("--against", nargs="+", default=[], metavar="H2", help="translations to compare with")
     parser.add_argument(
         "--tokenize",
         default="none",
@@ -54,40 +64,60 @@ def run(args: argparse.Namespace) -> None:
     """Score the translations and print a table or a JSON object."""
     import json
 
-    from decoder.evaluate import compare, evaluate, read_references, read_same_length
+    from decoder.evaluate import compare, compare_tunings, evaluate, read_references, read_same_length
     from scfg_sampler.core.files import read_lines
 
-    hypotheses = list(read_lines(args.hypothesis))
-    references = read_references(args.references, len(hypotheses), args.hypothesis)
-    against = read_same_length(args.against, len(hypotheses), args.hypothesis) if args.against else None
-    metrics = list(dict.fromkeys(args.metrics))
-    scores = evaluate(hypotheses, references, tokenize=args.tokenize, metrics=metrics)
-    others, comparisons = {}, {}
-    if against is not None:
-        others = evaluate(against, references, tokenize=args.tokenize, metrics=metrics)
-        comparisons = compare(
-            hypotheses,
-            against,
-            references,
-            tokenize=args.tokenize,
-            metrics=metrics,
-            samples=args.samples,
-            seed=args.seed,
-        )
+    first, *more = args.hypothesis
+    hypotheses = [list(read_lines(first))]
+    lines = len(hypotheses[0])
+    references = read_references(args.references, lines, first)
+    hypotheses += [read_same_length(path, lines, first) for path in more]
+    against = [read_same_length(path, lines, first) for path in args.against]
+    options: dict[str, Any] = {"tokenize": args.tokenize, "metrics": list(dict.fromkeys(args.metrics))}
+    scores = [evaluate(text, references, **options) for text in hypotheses]
+    others = [evaluate(text, references, **options) for text in against]
+    one_each = len(hypotheses) == len(against) == 1
+    comparisons = {}
+    if against:
+        options |= {"samples": args.samples, "seed": args.seed}
+        if one_each:
+            comparisons = compare(hypotheses[0], against[0], references, **options)
+        else:
+            comparisons = compare_tunings(hypotheses, against, references, **options)
     if args.json:
-        report: dict[str, Any] = {name: dict(score) for name, score in scores.items()}
+        report: dict[str, Any] = {}
+        for name, score in scores[0].items():
+            mean, deviation, values = _spread(scores, name)
+            report[name] = dict(score)
+            if more:
+                report[name].update(score=mean, deviation=deviation, scores=values)
+                report[name].pop("verbose_score", None)
         for name, comparison in comparisons.items():
-            report[name].update(comparison._asdict(), against=others[name]["score"])
+            report[name].update(comparison._asdict(), against=_spread(others, name)[0])
         if comparisons:
-            first = next(iter(comparisons.values()))
-            report.update(difference=first.difference, p_value=first.p_value)
+            shown = next(iter(comparisons.values()))
+            report.update(difference=shown.difference, p_value=shown.p_value)
         print(json.dumps(report, ensure_ascii=False))
         return
-    for name, score in scores.items():
-        print(f"{score['name']:6} {score['score']:6.2f}  {score['signature']}")
+    for name, score in scores[0].items():
+        print(f"{score['name']:6} {_shown(scores, name, 6)}  {score['signature']}")
         if name in comparisons:
             found = comparisons[name]
+            how = "paired bootstrap" if one_each else "two-sided bootstrap over sentences and tunings"
             print(
-                f"       {found.difference:+6.2f}  against {others[name]['score']:.2f}, "
-                f"p = {found.p_value:.4f} (paired bootstrap, {args.samples} samples, seed {args.seed})"
+                f"       {found.difference:+6.2f}  against {_shown(others, name)}, "
+                f"p = {found.p_value:.4f} ({how}, {args.samples} samples, seed {args.seed})"
             )
+
+
+def _spread(scores: list[dict[str, dict[str, Any]]], name: str) -> tuple[float, float, list[float]]:
+    """Mean, standard deviation (0 of one) and values of a metric."""
+    values = [score[name]["score"] for score in scores]
+    return statistics.mean(values), statistics.stdev(values) if len(values) > 1 else 0.0, values
+
+
+def _shown(scores: list[dict[str, dict[str, Any]]], name: str, width: int = 0) -> str:
+    """A score, or the mean of several with their standard deviation."""
+    mean, deviation, values = _spread(scores, name)
+    spread = f" ({deviation:.2f}, mean of {len(values)})" if len(values) > 1 else ""
+    return f"{mean:{width}.2f}{spread}"

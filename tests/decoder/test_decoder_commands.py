@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import re
 from xml.etree import ElementTree
 
 import numpy as np
@@ -157,6 +158,24 @@ def test_scores_are_printed_as_one_json_object(models, capsys):
     assert 0 < found["p_value"] < 1
     assert main([*arguments, "--samples", "20"]) == 0
     assert "against 0.00, p = " in capsys.readouterr().out
+
+
+def test_translations_of_several_tunings_are_compared_by_their_means(models, capsys):
+    reference, worse = f"{models}/reference", f"{models}/worse"
+    (models / "worse").write_text("\n" * len(SOURCES))
+    arguments = ["evaluate", "--hypothesis", reference, worse, "--references", reference]
+    assert main([*arguments, "--against", worse, "--samples", "20"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"^BLEU +50\.00 \(70\.71, mean of 2\)  nrefs", said, re.MULTILINE), said
+    assert "+50.00  against 0.00, p = " in said
+    assert "two-sided bootstrap over sentences and tunings, 20 samples" in said
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["bleu"]
+    assert found["scores"] == [100.0, 0.0]
+    assert (found["score"], found["deviation"]) == pytest.approx((50.0, 70.71), abs=0.01)
+    (models / "short").write_text("a\n")
+    assert main([*arguments[:3], f"{models}/short", *arguments[4:]]) == 2
+    assert f"short: has 1 lines, but {reference} has {len(SOURCES)}" in capsys.readouterr().err
 
 
 def test_several_grammars_have_prefixes_and_span_limits(models, capsys):

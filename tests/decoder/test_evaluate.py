@@ -1,11 +1,14 @@
 """Evaluation is sacrebleu's."""
 
+import itertools
+import math
 import os
 
+import numpy as np
 import pytest
 import sacrebleu
 
-from decoder.evaluate import compare, evaluate, read_references
+from decoder.evaluate import compare, compare_tunings, evaluate, read_references
 from scfg_sampler.errors import InputError, SettingsError
 
 HYPOTHESES = ["the cat sat on the mat .", "a dog", "it is it is", ""]
@@ -57,6 +60,42 @@ def test_bootstrap_depends_on_its_seed_alone():
     assert one["bleu"].difference == other["bleu"].difference
     assert one["bleu"].p_value != other["bleu"].p_value
     assert "SACREBLEU_SEED" not in os.environ
+
+
+def mean_bleu(texts, times):
+    """Mean BLEU of texts whose sentences are repeated so often."""
+    references = [line for line, n in zip(REFERENCES, times, strict=True) for _ in range(n)]
+    metric = sacrebleu.metrics.BLEU(tokenize="none", force=True)
+    repeated = [[line for line, n in zip(text, times, strict=True) for _ in range(n)] for text in texts]
+    return np.mean([metric.corpus_score(text, [references]).score for text in repeated])
+
+
+def test_p_of_tunings_is_that_of_all_samples_there_are():
+    """Four sentences have 35 multisets of four, and two outputs four ordered samples of two."""
+    ours, theirs = [OTHERS, HYPOTHESES], [HYPOTHESES[::-1], HYPOTHESES]
+    difference = mean_bleu(ours, [1] * 4) - mean_bleu(theirs, [1] * 4)
+    share = 0.0
+    for sample in itertools.product(range(4), repeat=4):
+        times = [sample.count(k) for k in range(4)]
+        for one in itertools.product(ours, repeat=2):
+            for other in itertools.product(theirs, repeat=2):
+                drawn = mean_bleu(one, times) - mean_bleu(other, times)
+                share += (abs(drawn - difference) >= abs(difference) - 1e-9) / 4**4 / 4 / 4
+    found = compare_tunings(ours, theirs, [REFERENCES], metrics=["bleu"], samples=4000)["bleu"]
+    assert found.difference == pytest.approx(difference)
+    assert 0.05 < share < 0.95
+    assert found.p_value == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 4000))
+
+
+def test_tunings_that_differ_weaken_the_evidence():
+    better, worse = OTHERS * 5 + HYPOTHESES * 10, HYPOTHESES * 15
+    references = [REFERENCES * 15]
+    options = {"metrics": ["bleu", "ter"], "samples": 400}
+    alike = compare_tunings([better] * 2, [worse] * 2, references, **options)
+    mixed = compare_tunings([OTHERS * 10 + HYPOTHESES * 5, worse], [worse] * 2, references, **options)
+    assert alike["bleu"].p_value < mixed["bleu"].p_value
+    assert alike["ter"].difference < 0 < alike["bleu"].difference
+    assert compare_tunings([worse], [worse], references, **options)["bleu"] == (0.0, 1.0)
 
 
 def test_texts_of_different_lengths_are_refused(tmp_path):
