@@ -13,6 +13,7 @@
 # Options
 #   --out DIR         where the results go; default: runs/ and the names of the data and languages
 #   --alignment FILE  default: the only train.fr-en.* in DATA_DIR, preferring gold, then …-gdfa
+#   --more-alignments LIST  of the same text, with commas between them; both grammars are then made under all
 #   --test NAME       which test set, e.g. test2016
 #   --dev NAME        which development set; default: dev
 #   --sweeps N        sweeps of the sampler; default: 60
@@ -21,6 +22,7 @@
 #   --from WHICH      which rule counts: marginal, average or last; default: marginal, the expected counts
 #   --no-baseline     without the Hiero baseline
 #   --order N         order of the language model; default: 3
+#   --method METHOD   of tuning, pro or mira; default: pro
 #   --rounds N        rounds of tuning; default: 10
 #   --beam N          beam of the decoder; default: 200
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
@@ -37,10 +39,10 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-ALIGNMENT="" TEST="" DEV=dev SWEEPS=60 BURN_IN="" SAMPLING="" FROM=marginal NO_BASELINE=0 ORDER=3 ROUNDS=10 BEAM=200
-NBEST=100 SEED=1 THREADS=""
-parse_options --force --no-baseline --out= --alignment= --test= --dev= --sweeps= --burn-in= --sampling= --from= \
-    --order= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
+ALIGNMENT="" MORE_ALIGNMENTS="" TEST="" DEV=dev SWEEPS=60 BURN_IN="" SAMPLING="" FROM=marginal NO_BASELINE=0
+ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
+parse_options --force --no-baseline --out= --alignment= --more-alignments= --test= --dev= --sweeps= --burn-in= \
+    --sampling= --from= --order= --method= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
 need_number --sweeps "$SWEEPS"
@@ -75,8 +77,10 @@ step lm "$TRAIN_TARGET" -- \
     decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
 
 read -ra sampling <<<"$SAMPLING"
-step sample "$TRAIN_SOURCE" "$TRAIN_TARGET" "$ALIGNMENT" -- \
-    sample_or_resume "$OUT/sample" --source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT" \
+corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${ALIGNMENTS[@]}")
+corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "${ALIGNMENTS[@]}")
+step sample "${corpus[@]}" -- \
+    sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
     --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
 
 step grammar-sampled sample -- \
@@ -84,8 +88,8 @@ step grammar-sampled sample -- \
 
 grammars=(sampled)
 [ "$NO_BASELINE" = 1 ] || grammars=(hiero sampled)
-[ "$NO_BASELINE" = 1 ] || step grammar-hiero "$TRAIN_SOURCE" "$TRAIN_TARGET" "$ALIGNMENT" -- \
-    sampler extract --source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT" --output "$OUT/hiero.gz"
+[ "$NO_BASELINE" = 1 ] || step grammar-hiero "${corpus[@]}" -- \
+    sampler extract "${corpus_options[@]}" --output "$OUT/hiero.gz"
 
 text "$DEV_SOURCE" "$TEST_SOURCE" >"$OUT/input.$SOURCE"
 
@@ -94,7 +98,7 @@ for grammar in "${grammars[@]}"; do
         sampler filter "$OUT/$grammar.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$grammar.filtered.gz"
     step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
         tune "$grammar" "$grammar" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" \
-        --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
+        --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
     step "translate-$grammar-$DEV" "tune-$grammar" "$DEV_SOURCE" -- \
         translate "$grammar" "$grammar" --beam "$BEAM" --input "$DEV_SOURCE" --output "$OUT/$grammar.$DEV.txt"
     step "translate-$grammar-$TEST" "tune-$grammar" "$TEST_SOURCE" -- \

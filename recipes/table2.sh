@@ -18,14 +18,14 @@
 #   ours-tenth        … of these the most frequent, a tenth as many as the baseline has
 # and with --more-alignments, every pair counting once under each alignment:
 #   union-hiero       all rules of Hiero
-#   union             expected counts over 100 of 120 full sweeps
+#   union             expected counts over 100 of 120 full sweeps with discount 0.8
 #   union-redundancy  … without redundant rules
 #   union-tenth       … of these the most frequent, a tenth as many as the baseline has
 #
 # The first table has weights that were tuned on the baseline and are used throughout, as in the paper: a weight for
 # LogPosterior, which the baseline does not have, is 0. p is that of paired bootstrap against the baseline, and the
 # time is processor time for the development set and all test sets, reading of grammar and language model included.
-# The second table has weights of its own for each of the rows of --tuned, one for each seed of PRO: means, standard
+# The second table has weights of its own for each of the rows of --tuned, one for each seed of tuning: means, standard
 # deviations in brackets, and p against the baseline by a two-sided bootstrap over sentences and tunings.
 #
 # Options
@@ -36,8 +36,9 @@
 #   --dev NAME        development set; default: dev
 #   --rows LIST       rows of the first table besides hiero, with commas between them; default: all
 #   --tuned LIST      rows of the second table besides hiero; default: average,ours, and union if there is one
-#   --seeds N         seeds of PRO in the second table; 0 leaves it out; default: 3
+#   --seeds N         seeds of tuning in the second table; 0 leaves it out; default: 3
 #   --order N         order of the language model; default: 3
+#   --method METHOD   of tuning, pro or mira; default: pro
 #   --rounds N        rounds of tuning; default: 6
 #   --beam N          beam of the decoder; default: 100
 #   --max-targets N   targets the decoder tries for a source side; default: 20
@@ -54,12 +55,13 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3 ROUNDS=6 BEAM=100 MAX_TARGETS=20 SEED=1 THREADS=""
+ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3
+METHOD=pro ROUNDS=6 BEAM=100 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth
 ROWS_OF_SEVERAL=union-hiero,union,union-redundancy,union-tenth
-parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --rounds= \
-    --beam= --max-targets= --seed= --threads= -- "$@"
+parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
+    --rounds= --beam= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
 need_number --seeds "$SEEDS"
@@ -97,7 +99,7 @@ sampling() { # RUN: options of sample
         paper) echo --paper --iterations 100 ;;
         dirichlet) echo --paper --iterations 100 --discount 0 ;;
         ours) echo --iterations 60 --burn-in 20 ;;
-        union) echo --iterations 120 --burn-in 20 ;;
+        union) echo --iterations 120 --burn-in 20 --discount 0.8 ;;
     esac
 }
 
@@ -123,10 +125,6 @@ check_rows --tuned "$TUNED"
 IFS=, read -ra rows <<<"hiero${ROWS:+,$ROWS}"
 IFS=, read -ra tuned <<<"hiero,$TUNED"
 find_training
-alignments=("$ALIGNMENT")
-for alignment in ${MORE_ALIGNMENTS//,/ }; do
-    alignments+=("$(find_here "$alignment")")
-done
 [ -n "$TESTS" ] || TESTS=$(find_test)
 IFS=, read -ra tests <<<"$TESTS"
 sets=("$DEV" "${tests[@]}")
@@ -143,7 +141,7 @@ say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(basename "$ALIG
 
 # ------------------------------------------------------------------ the steps
 
-corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${alignments[@]}")
+corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${ALIGNMENTS[@]}")
 text "${sources[@]}" >"$OUT/input.$SOURCE"
 references=()
 
@@ -159,7 +157,7 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
     local from options run chain corpus_options
     corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
     case $1 in
-        union*) corpus_options+=("${alignments[@]:1}") ;;
+        union*) corpus_options+=("${ALIGNMENTS[@]:1}") ;;
     esac
     from=$(origin "$1")
     read -ra options <<<"$from"
@@ -183,7 +181,7 @@ tune_row() { # ROW SEED
     find_references "$DEV"
     step "tune-$1-$2" "filter-$1" lm "$source" "${references[@]}" -- \
         tune "$1" "$1-$2" --source "$source" --references "${references[@]}" \
-        --rounds "$ROUNDS" --beam "$BEAM" --max-targets "$MAX_TARGETS" --seed "$2"
+        --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --max-targets "$MAX_TARGETS" --seed "$2"
 }
 
 fix_weights() { # those of the baseline, and 0 for the feature that it does not have
@@ -286,7 +284,7 @@ results() { # RESULT ROW
     } | table
     if [ "$SEEDS" != 0 ]; then
         echo
-        echo "Weights of its own for each, PRO seeds 1 to $SEEDS:"
+        echo "Weights of its own for each, seeds 1 to $SEEDS of tuning ($METHOD):"
         {
             printf 'grammar\trules\t%s BLEU' "$DEV"
             printf '\t%s BLEU\tp' "${tests[@]}"

@@ -2,8 +2,8 @@
 # What the recipes that translate share: finding the files of a data directory, and the steps between a word
 # alignment and BLEU. Sourced after common.sh, not run.
 #
-# Read here: DATA, SOURCE, TARGET, OUT, ORDER (of the language model), THREADS. What else a step depends on is among its
-# arguments, so that it is repeated when that changes.
+# Read here: MORE_ALIGNMENTS, DATA, SOURCE, TARGET, OUT, ORDER (of the language model), THREADS. What else a step depends
+# on is among its arguments, so that it is repeated when that changes.
 
 # ------------------------------------------------------------------ what is there
 
@@ -48,12 +48,20 @@ find_test() { # the name of the first test set
     printf '%s' "${file%".$SOURCE"}"
 }
 
-find_training() { # sets TRAIN_SOURCE, TRAIN_TARGET and ALIGNMENT, which may name a file in DATA already
+# Sets TRAIN_SOURCE, TRAIN_TARGET and ALIGNMENTS: ALIGNMENT, which may name a file in DATA already, and those of
+# MORE_ALIGNMENTS, with commas between them.
+find_training() {
+    local alignment
     [ -d "$DATA" ] || die "$DATA is not a directory"
     TRAIN_SOURCE=$(find_text "train.$SOURCE")
     TRAIN_TARGET=$(find_text "train.$TARGET")
     [ -n "$ALIGNMENT" ] || ALIGNMENT=$(find_alignment)
     ALIGNMENT=$(find_here "$ALIGNMENT")
+    ALIGNMENTS=("$ALIGNMENT")
+    for alignment in ${MORE_ALIGNMENTS//,/ }; do
+        alignment=$(find_here "$alignment")
+        ALIGNMENTS+=("$alignment")
+    done
 }
 
 find_here() { # FILE: where it is, here or in DATA

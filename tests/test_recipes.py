@@ -339,6 +339,17 @@ def test_alignment_is_found_when_it_is_clear_which(stand_in, alignments, chosen)
         assert f"/{chosen} " in extract
 
 
+def test_further_alignments_and_the_way_of_tuning_can_be_named(stand_in):
+    data = small_data(stand_in / "data", alignments=("train.xx-en.gold", "train.xx-en.my"))
+    outcome = bleu_recipe(stand_in, data, "--more-alignments", "train.xx-en.my", "--method", "mira")
+    assert outcome.returncode == 0, outcome.stderr
+    noted = calls(stand_in)
+    for line in noted:
+        if line.startswith(("scfg_sampler sample", "scfg_sampler extract")):
+            assert re.search(r"--alignment \S+/train\.xx-en\.gold \S+/train\.xx-en\.my( |$)", line), line
+    assert sum("--method mira" in line for line in noted) == 2
+
+
 def test_first_test_set_is_the_default_and_another_can_be_chosen(stand_in):
     data = small_data(stand_in / "data")
     for name in ("test2016", "test2017"):
