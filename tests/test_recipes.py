@@ -459,17 +459,25 @@ def test_table2_runs_on_a_part_of_the_bundled_corpus(tmp_path):
             with gzip.open(ROOT / "data" / "novish-en" / f"{name}.{side}.gz", "rt", encoding="utf-8") as text:
                 kept = "".join(itertools.islice(text, lines))
             (data / f"{name}.{side}").write_text(kept, encoding="utf-8")
+    # A second alignment, without the second link of every line.
+    links = [line.split() for line in (data / "train.novish-en.gold").read_text().splitlines()]
+    (data / "train.novish-en.sparse").write_text("".join(" ".join(l[:1] + l[2:]) + "\n" for l in links))
     out = tmp_path / "out"
-    options = ("--rows", "last,average,ours,ours-tenth", "--seeds", "1", "--rounds", "1", "--beam", "20")
+    options = ("--rows", "last,average,ours,ours-tenth,union-hiero,union", "--rounds", "1", "--beam", "20")
+    options += ("--more-alignments", "train.novish-en.sparse", "--tuned", "union", "--seeds", "2")
     outcome = run(
         TABLE2, data, "novish", "en", "--out", out, *options, SCFG_PYTHON=sys.executable, timeout=900
     )
     assert outcome.returncode == 0, outcome.stderr
     rows = {line.split()[0]: line.split() for line in outcome.stdout.split("\n\n")[0].splitlines()[3:]}
-    assert list(rows) == ["hiero", "last", "average", "ours", "ours-tenth"]
+    assert list(rows) == ["hiero", "last", "average", "ours", "ours-tenth", "union-hiero", "union"]
     assert int(rows["ours-tenth"][1]) <= int(rows["hiero"][1]) / 10
     assert int(rows["last"][1]) < int(rows["average"][1]) < int(rows["ours"][1]) < int(rows["hiero"][1])
+    assert int(rows["hiero"][1]) < int(rows["union-hiero"][1])
+    assert int(rows["ours"][1]) < int(rows["union"][1])
     assert all(0 < float(row[3]) <= 100 for row in rows.values())
+    second = outcome.stdout.split("\n\n")[1].splitlines()
+    assert re.fullmatch(r"union +\d+( +\d+\.\d\d \(\d+\.\d\d\)){2} +[01]\.\d{3}", second[4]), second
 
 
 def test_tables_align_whatever_the_characters():
