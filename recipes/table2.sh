@@ -41,6 +41,7 @@
 #   --method METHOD   of tuning, pro or mira; default: pro
 #   --rounds N        rounds of tuning; default: 6
 #   --beam N          beam of the decoder; default: 100
+#   --widen K         widens the beam of long spans, see docs/decoder.md; default: 0, all spans alike
 #   --max-targets N   targets the decoder tries for a source side; default: 20
 #   --seed N          of the sampler; default: 1
 #   --threads N       default: the number of processors
@@ -56,12 +57,12 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3
-METHOD=pro ROUNDS=6 BEAM=100 MAX_TARGETS=20 SEED=1 THREADS=""
+METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth
 ROWS_OF_SEVERAL=union-hiero,union,union-redundancy,union-tenth
 parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
-    --rounds= --beam= --max-targets= --seed= --threads= -- "$@"
+    --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
 need_number --seeds "$SEEDS"
@@ -181,7 +182,7 @@ tune_row() { # ROW SEED
     find_references "$DEV"
     step "tune-$1-$2" "filter-$1" lm "$source" "${references[@]}" -- \
         tune "$1" "$1-$2" --source "$source" --references "${references[@]}" \
-        --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --max-targets "$MAX_TARGETS" --seed "$2"
+        --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS" --seed "$2"
 }
 
 fix_weights() { # those of the baseline, and 0 for the feature that it does not have
@@ -204,7 +205,7 @@ translate_all() { # ROW WEIGHTS OPTION…: all sets at once, as reading a gramma
 
 translate_row() { # ROW WEIGHTS
     step "translate-$1.$2" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" -- \
-        translate_all "$1" "$2" --beam "$BEAM" --max-targets "$MAX_TARGETS"
+        translate_all "$1" "$2" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS"
 }
 
 # Score translations of all sets, one or one for each seed, and compare them with the baseline's.
