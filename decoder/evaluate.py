@@ -124,8 +124,7 @@ def compare(
     from sacrebleu.significance import PairedTest
 
     _check(hypotheses)
-    if samples < 2:
-        raise SettingsError(f"--samples is {samples}; a bootstrap needs at least 2")
+    _check_bootstrap(samples, seed)
     systems = [("against", against), ("hypothesis", hypotheses)]
     with _sacrebleu_seed(seed):
         texts: Any = references
@@ -169,8 +168,7 @@ def compare_tunings(
         As for `compare`.
     """
     _check(hypotheses[0])
-    if samples < 2:
-        raise SettingsError(f"--samples is {samples}; a bootstrap needs at least 2")
+    _check_bootstrap(samples, seed)
     found: dict[str, Comparison] = {}
     for name, metric in _metrics(metrics, tokenize).items():
         statistics = np.array(
@@ -209,6 +207,13 @@ def corpus_bleu(statistics: Iterable[int]) -> float:
 def _check(hypotheses: Sequence[str]) -> None:
     if not hypotheses:
         raise SettingsError("--hypothesis: the file has no lines, so there is nothing to evaluate")
+
+
+def _check_bootstrap(samples: int, seed: int) -> None:
+    if samples < 2:
+        raise SettingsError(f"--samples is {samples}; a bootstrap needs at least 2")
+    if not 0 <= seed < 2**32:
+        raise SettingsError(f"--seed is {seed}; it must be from 0 to {2**32 - 1}")
 
 
 def _metrics(names: Sequence[str], tokenize: str) -> dict[str, Any]:

@@ -45,6 +45,7 @@ parse_options --force --no-baseline --out= --alignment= --more-alignments= --tes
     --sampling= --from= --order= --method= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
+check_tuning "$METHOD" "$ROUNDS"
 need_number --sweeps "$SWEEPS"
 : "${BURN_IN:=$((SWEEPS / 3))}"
 need_number --burn-in "$BURN_IN"
@@ -67,7 +68,7 @@ while IFS= read -r file; do TEST_REFERENCES+=("$file"); done <<<"$listed"
 
 prepare_python
 mkdir -p "$OUT"
-say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(basename "$ALIGNMENT"); tuning on $DEV, testing on $TEST"
+say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names); tuning on $DEV, testing on $TEST"
 
 # ------------------------------------------------------------------ the steps
 

@@ -29,6 +29,20 @@ need_number() { # OPTION VALUE: dies unless the value is a whole number
     esac
 }
 
+# split_list OPTION LIST: the parts of LIST, between commas, into `parts`; there may be none.
+split_list() {
+    local part
+    parts=()
+    [ -n "$2" ] || return 0
+    IFS=, read -ra parts <<<"$2"
+    [ "${#parts[@]}" -gt 0 ] || die "$1 has no parts: '$2'"
+    for part in "${parts[@]}"; do
+        case $part in
+            "" | " "* | *" ") die "$1 is a list with commas, and no blanks, between its parts, not '$2'" ;;
+        esac
+    done
+}
+
 # parse_options OPTION… -- ARGUMENT…: an option whose name ends in = takes a value, which goes to the variable of that
 # name: --burn-in 5 sets BURN_IN=5. One without, like --force, sets its variable to 1. What is left is in `positional`.
 parse_options() {

@@ -26,7 +26,8 @@
 # LogPosterior, which the baseline does not have, is 0. p is that of paired bootstrap against the baseline, and the
 # time is processor time for the development set and all test sets, reading of grammar and language model included.
 # The second table has weights of its own for each of the rows of --tuned, one for each seed of tuning: means, standard
-# deviations in brackets, and p against the baseline by a two-sided bootstrap over sentences and tunings.
+# deviations in brackets, and p against the baseline by a two-sided bootstrap over sentences and tunings (with one seed
+# that of the first table, by sacrebleu's paired bootstrap).
 #
 # Options
 #   --out DIR         where the results go; default: runs/table2- and the names of the data and languages
@@ -65,7 +66,10 @@ parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --r
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
+check_tuning "$METHOD" "$ROUNDS"
 need_number --seeds "$SEEDS"
+SEEDS=$((10#$SEEDS))
+[ "$SEEDS" -ge 0 ] && [ "$SEEDS" -le 100 ] || die "--seeds is from 0 to 100"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
 
@@ -104,10 +108,11 @@ sampling() { # RUN: options of sample
     esac
 }
 
-check_rows() { # OPTION LIST
-    local row known=$ROWS_OF_ONE
+check_rows() { # OPTION LIST: the rows into `parts`, each once, after the baseline
+    local row listed=(hiero) known=$ROWS_OF_ONE
     [ -z "$MORE_ALIGNMENTS" ] || known+=,$ROWS_OF_SEVERAL
-    for row in ${2//,/ }; do
+    split_list "$1" "$2"
+    for row in ${parts[@]+"${parts[@]}"}; do
         case ,hiero,$known,$ROWS_OF_SEVERAL, in
             *",$row,"*) ;;
             *) die "no row is called $row, in $1; see --help" ;;
@@ -116,18 +121,24 @@ check_rows() { # OPTION LIST
             *",$row,"*) ;;
             *) die "row $row, in $1, needs --more-alignments; see --help" ;;
         esac
+        case " ${listed[*]} " in
+            *" $row "*) ;;
+            *) listed+=("$row") ;;
+        esac
     done
+    parts=("${listed[@]}")
 }
 
 [ "$ROWS" != all ] || ROWS=$ROWS_OF_ONE${MORE_ALIGNMENTS:+,$ROWS_OF_SEVERAL}
 : "${TUNED:=average,ours${MORE_ALIGNMENTS:+,union}}"
 check_rows --rows "$ROWS"
+rows=("${parts[@]}")
 check_rows --tuned "$TUNED"
-IFS=, read -ra rows <<<"hiero${ROWS:+,$ROWS}"
-IFS=, read -ra tuned <<<"hiero,$TUNED"
+tuned=("${parts[@]}")
 find_training
 [ -n "$TESTS" ] || TESTS=$(find_test)
-IFS=, read -ra tests <<<"$TESTS"
+split_list --tests "$TESTS"
+tests=("${parts[@]}")
 sets=("$DEV" "${tests[@]}")
 sources=()
 for set in "${sets[@]}"; do
@@ -138,7 +149,7 @@ done
 
 prepare_python
 mkdir -p "$OUT"
-say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(basename "$ALIGNMENT"); tuning on $DEV, testing on ${tests[*]}"
+say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names); tuning on $DEV, testing on ${tests[*]}"
 
 # ------------------------------------------------------------------ the steps
 
@@ -210,20 +221,19 @@ translate_row() { # ROW WEIGHTS
 
 # Score translations of all sets, one or one for each seed, and compare them with the baseline's.
 evaluate_row() { # RESULT ROW WEIGHTS…: RESULT is fixed or tuned; the baseline's weights are named alike
-    local result=$1 row=$2 set weights names=() others=() hypotheses against
+    local result=$1 row=$2 set weights hypotheses against steps
     shift 2
-    for weights in "$@"; do
-        names+=("$row.$weights")
-        others+=("hiero.${weights/#$row-/hiero-}")
-    done
     for set in "${sets[@]}"; do
         find_references "$set"
-        hypotheses=("${names[@]/#/$OUT/}")
-        against=("${others[@]/#/$OUT/}")
-        against=(--against "${against[@]/%/.$set.txt}")
+        hypotheses=() against=(--against) steps=()
+        for weights in "$@"; do
+            hypotheses+=("$OUT/$row.$weights.$set.txt")
+            against+=("$OUT/hiero.${weights/#"$row"-/hiero-}.$set.txt")
+            steps+=("translate-$row.$weights" "translate-hiero.${weights/#"$row"-/hiero-}")
+        done
         [ "$row" != hiero ] || against=()
-        step "evaluate-$row.$result-$set" "${names[@]/#/translate-}" "${others[@]/#/translate-}" "${references[@]}" -- \
-            score "$OUT/$row.$result.$set.json" --metrics bleu --hypothesis "${hypotheses[@]/%/.$set.txt}" \
+        step "evaluate-$row.$result-$set" "${steps[@]}" "${references[@]}" -- \
+            score "$OUT/$row.$result.$set.json" --metrics bleu --hypothesis "${hypotheses[@]}" \
             --references "${references[@]}" ${against[@]+"${against[@]}"}
     done
 }
@@ -285,7 +295,7 @@ results() { # RESULT ROW
     } | table
     if [ "$SEEDS" != 0 ]; then
         echo
-        echo "Weights of its own for each, seeds 1 to $SEEDS of tuning ($METHOD):"
+        echo "Weights of its own for each, $SEEDS tunings by $METHOD:"
         {
             printf 'grammar\trules\t%s BLEU' "$DEV"
             printf '\t%s BLEU\tp' "${tests[@]}"

@@ -58,10 +58,30 @@ find_training() {
     [ -n "$ALIGNMENT" ] || ALIGNMENT=$(find_alignment)
     ALIGNMENT=$(find_here "$ALIGNMENT")
     ALIGNMENTS=("$ALIGNMENT")
-    for alignment in ${MORE_ALIGNMENTS//,/ }; do
+    split_list --more-alignments "$MORE_ALIGNMENTS"
+    for alignment in ${parts[@]+"${parts[@]}"}; do
         alignment=$(find_here "$alignment")
+        case $'\n'$(printf '%s\n' "${ALIGNMENTS[@]}")$'\n' in
+            *$'\n'"$alignment"$'\n'*) die "--more-alignments names $alignment again" ;;
+        esac
         ALIGNMENTS+=("$alignment")
     done
+}
+
+alignment_names() { # for a message
+    local alignment names=""
+    for alignment in "${ALIGNMENTS[@]}"; do
+        names+="${names:+ and }$(basename "$alignment")"
+    done
+    printf '%s' "$names"
+}
+
+check_tuning() { # METHOD ROUNDS
+    case $1 in
+        pro | mira) ;;
+        *) die "--method is pro or mira, not '$1'" ;;
+    esac
+    need_number --rounds "$2"
 }
 
 find_here() { # FILE: where it is, here or in DATA

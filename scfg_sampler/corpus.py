@@ -80,15 +80,17 @@ class CorpusFiles(NamedTuple):
         return cls(named["source"], named["target"], tuple(alignments))
 
 
-def read_corpus(source: PathLike, target: PathLike, *alignments: PathLike) -> ParallelCorpus:
+def read_corpus(
+    source: PathLike, target: PathLike, alignment: PathLike, *more_alignments: PathLike
+) -> ParallelCorpus:
     """The sentence pairs of two texts under each of one or several alignments.
 
     Parameters
     ----------
     source, target : path
         S lines each.
-    *alignments : path
-        A of them, S lines each. Pair s under alignment a, both from 0, is sentence a · S + s of the corpus.
+    alignment, *more_alignments : path
+        S lines each. Pair s under alignment a, both from 0, is sentence a · S + s of the corpus.
 
     Raises
     ------
@@ -97,14 +99,14 @@ def read_corpus(source: PathLike, target: PathLike, *alignments: PathLike) -> Pa
     AlignmentError
         A link is malformed or points outside its sentence; file and line are named.
     """
-    names = source, target, alignments[0]
-    corpus = parse_corpus(read_lines(source), read_lines(target), read_lines(alignments[0]), names=names)
-    if len(alignments) == 1:
+    names = source, target, alignment
+    corpus = parse_corpus(read_lines(source), read_lines(target), read_lines(alignment), names=names)
+    if not more_alignments:
         return corpus
     links = [(corpus.link_start, corpus.links)]
-    for alignment in alignments[1:]:
-        link_start, more = read_alignment(alignment)
-        _require_fitting(alignment, link_start, more, source, corpus.source_start, corpus.target_start)
+    for path in more_alignments:
+        link_start, more = read_alignment(path)
+        _require_fitting(path, link_start, more, source, corpus.source_start, corpus.target_start)
         links.append((link_start, more))
     return ParallelCorpus(
         corpus.source_vocabulary,

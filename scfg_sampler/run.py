@@ -237,7 +237,7 @@ class _Chain:
         self.learner = Learner(self.corpus, settings)
         if len(self.learner.skipped) == self.corpus.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
-            raise InputError(files.alignments[0], None, "nothing is left to learn from", hint)
+            raise InputError(files.source, None, "nothing is left to learn from", hint)
         self.average = self.learner.new_collector()
         self._marginal = self.learner.new_collector()
         self._seconds = 0.0

@@ -131,6 +131,14 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, co
             "row union, in --tuned, needs --more-alignments",
         ),
         (("data/novish-en", "novish", "en", "--more-alignments", "x.gz"), "there is no alignment x.gz"),
+        (
+            ("data/novish-en", "novish", "en", "--more-alignments", "train.novish-en.gold.gz"),
+            "names data/novish-en/train.novish-en.gold.gz again",
+        ),
+        (("data/novish-en", "novish", "en", "--more-alignments", ","), "--more-alignments is a list"),
+        (("data/novish-en", "novish", "en", "--rows", "ours, last"), "--rows is a list with commas"),
+        (("data/novish-en", "novish", "en", "--method", "mert"), "--method is pro or mira, not 'mert'"),
+        (("data/novish-en", "novish", "en", "--seeds", "999"), "--seeds is from 0 to 100"),
         (("data/novish-en", "novish", "en", "--seeds", "few"), "--seeds is a whole number, not 'few'"),
         (("data/novish-en", "novish", "en", "--tests", "test,test9"), "neither test9.novish nor"),
     ],
@@ -150,7 +158,7 @@ STAND_IN = r"""#!/usr/bin/env bash
 # Answers `python -c …` with the real Python, and notes every `python -m PROGRAM COMMAND …`.
 set -euo pipefail
 [ "$1" != -c ] || exec REAL_PYTHON "$@"
-program=$2 command=$3
+program=$2 command=$3 more="" given=$*
 if [[ -e HERE/broken && "$command" = "$(cat HERE/broken)" && "$*" != */compile/* ]]; then
     echo "it broke on line 7" >&2
     exit 2
@@ -172,7 +180,8 @@ case $program-$command in
         echo "3 lines translated in 0.1 s, 33.5 a second"
         ;;
     decoder-evaluate)
-        printf '{"bleu": {"score": 61.25, "signature": "tok", "deviation": 0.25}, '
+        [[ "$given" != *.txt\ *.txt\ * ]] || more=', "deviation": 0.25'
+        printf '{"bleu": {"score": 61.25, "signature": "tok"%s}, ' "$more"
         printf '"difference": 0.5, "p_value": 0}'
         ;;
 esac
@@ -422,20 +431,32 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     data = small_data(
         stand_in / "data", alignments=("train.xx-en.gold", "train.xx-en.hand", "train.xx-en.my")
     )
-    more = ("--more-alignments", "train.xx-en.hand,train.xx-en.my", "--seeds", "1", "--tuned", "union-tenth")
+    more = ("--more-alignments", "train.xx-en.hand,train.xx-en.my", "--seeds", "01", "--tuned", "union-tenth")
+    more += ("--method", "mira")
     outcome = bleu_recipe(stand_in, data, *more, recipe=TABLE2)
     assert outcome.returncode == 0, outcome.stderr
     first, second, _ = outcome.stdout.split("\n\n")
     last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-4:]]
     assert last == ["union-hiero", "union", "union-redundancy", "union-tenth"]
     assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
-    noted = [
-        line for line in calls(stand_in) if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))
-    ]
+    done = calls(stand_in)
+    noted = [line for line in done if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))]
     assert len(noted) == 8  # As many runs as without, the union's, and three extractions.
     for line in noted:
         found = [re.search("xx-en.([a-z]+)", word)[1] for word in line.split() if "xx-en" in word]
         assert found == (["gold", "hand", "my"] if "union" in line else ["gold"]), line
+        assert "sample" not in line.split()[1] or ("--discount 0.8" in line) == ("union" in line)
+    tuned = [line for line in done if line.startswith("decoder tune --grammar") and "/compile/" not in line]
+    assert len(tuned) == 2
+    assert all("--method mira" in line for line in tuned)
+    # Another second alignment, other rules of the union.
+    (data / "train.xx-en.hand").write_text("0-0 1-1\n")
+    bleu_recipe(stand_in, data, *more, recipe=TABLE2)
+    again = [
+        line for line in calls(stand_in) if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))
+    ]
+    assert any("extract" in line and "union" in line for line in again)
+    assert any("sample" in line and "union" in line for line in again)
 
 
 def test_table2_splits_the_translations_by_set(stand_in):

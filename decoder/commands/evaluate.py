@@ -16,9 +16,9 @@ def add_parser(subparsers) -> None:
         help="score translations",
         description=(
             "BLEU, chrF and TER (lower is better) by sacrebleu, with the signatures that reproduce them.\n"
-            "With --against, also the difference to other translations and its p-value by paired bootstrap\n"
-            "resampling. Of a system that was tuned several times, give all translations: their means are\n"
-            "compared, and the bootstrap draws sentences and tunings."
+            "With --against, also the difference to other translations and its p-value by sacrebleu's\n"
+            "paired bootstrap, which is close to a one-sided test. Of a system tuned several times, give\n"
+            "all translations: their means are compared by a two-sided bootstrap over sentences and tunings."
         ),
         epilog="example:\n  scfg-decoder evaluate --hypothesis out.en --references test.en "
         "--against old.en\n"
@@ -28,6 +28,7 @@ def add_parser(subparsers) -> None:
         "--hypothesis",
         required=True,
         nargs="+",
+        action="extend",
         metavar="H",
         help="translations, one a line; several are tunings of one system",
     )
@@ -38,7 +39,9 @@ def add_parser(subparsers) -> None:
         metavar="E",
         help="reference translations; an empty line in a second or later file means no further reference",
     )
-    parser.add_argument("--against", nargs="+", default=[], metavar="H2", help="translations to compare with")
+    parser.add_argument(
+        "--against", nargs="+", action="extend", metavar="H2", help="translations to compare with"
+    )
     parser.add_argument(
         "--tokenize",
         default="none",
@@ -72,11 +75,12 @@ def run(args: argparse.Namespace) -> None:
     lines = len(hypotheses[0])
     references = read_references(args.references, lines, first)
     hypotheses += [read_same_length(path, lines, first) for path in more]
-    against = [read_same_length(path, lines, first) for path in args.against]
+    against = [read_same_length(path, lines, first) for path in args.against or []]
     options: dict[str, Any] = {"tokenize": args.tokenize, "metrics": list(dict.fromkeys(args.metrics))}
     scores = [evaluate(text, references, **options) for text in hypotheses]
     others = [evaluate(text, references, **options) for text in against]
     one_each = len(hypotheses) == len(against) == 1
+    test = "paired bootstrap" if one_each else "two-sided bootstrap over sentences and tunings"
     comparisons = {}
     if against:
         options |= {"samples": args.samples, "seed": args.seed}
@@ -93,7 +97,7 @@ def run(args: argparse.Namespace) -> None:
                 report[name].update(score=mean, deviation=deviation, scores=values)
                 report[name].pop("verbose_score", None)
         for name, comparison in comparisons.items():
-            report[name].update(comparison._asdict(), against=_spread(others, name)[0])
+            report[name].update(comparison._asdict(), against=_spread(others, name)[0], test=test)
         if comparisons:
             shown = next(iter(comparisons.values()))
             report.update(difference=shown.difference, p_value=shown.p_value)
@@ -103,10 +107,9 @@ def run(args: argparse.Namespace) -> None:
         print(f"{score['name']:6} {_shown(scores, name, 6)}  {score['signature']}")
         if name in comparisons:
             found = comparisons[name]
-            how = "paired bootstrap" if one_each else "two-sided bootstrap over sentences and tunings"
             print(
                 f"       {found.difference:+6.2f}  against {_shown(others, name)}, "
-                f"p = {found.p_value:.4f} ({how}, {args.samples} samples, seed {args.seed})"
+                f"p = {found.p_value:.4f} ({test}, {args.samples} samples, seed {args.seed})"
             )
 
 

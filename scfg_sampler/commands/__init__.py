@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from scfg_sampler.core import console
+
 if TYPE_CHECKING:
     from scfg_sampler.corpus import CorpusFiles
 
@@ -20,14 +22,18 @@ def add_corpus(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--alignment",
         metavar="FILE",
         nargs="+",
+        action="extend",
         required=True,
-        help="word alignment, i-j from 0; given several, every pair counts once under each",
+        help="word alignment, i-j from 0; given several, every pair counts once under each, and sentences "
+        "are numbered on: all pairs under the first alignment, then all under the second, …",
     )
     return corpus
 
 
 def corpus_files(options: argparse.Namespace) -> CorpusFiles:
-    """What the options of `add_corpus` name."""
+    """What the options of `add_corpus` name; warns of an alignment that is named twice."""
     from scfg_sampler.corpus import CorpusFiles
 
+    for path in {path for path in options.alignment if options.alignment.count(path) > 1}:
+        console.warn(f"{path} is named {options.alignment.count(path)} times, and counts as often")
     return CorpusFiles(options.source, options.target, tuple(options.alignment))

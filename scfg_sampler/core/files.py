@@ -118,6 +118,9 @@ def _open_file(path: PathLike) -> io.FileIO:
 
 @contextlib.contextmanager
 def _open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
+    if str(path) == "-" and sys.stdin.buffer.closed:
+        found = "is standard input, which has been read already"
+        raise InputError(path, None, found, "Write it to a file first")
     raw: Any = sys.stdin.buffer if str(path) == "-" else io.BufferedReader(_open_file(path), 1 << 18)
     with raw:
         if raw.peek(2)[:2] == b"\x1f\x8b":

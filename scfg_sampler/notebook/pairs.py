@@ -23,8 +23,10 @@ __all__ = ["Corpus", "Forest", "Phrase", "SentencePair", "Tree", "make_corpus", 
 _DRAWN = 2000  # Edges of a forest that is drawn unasked.
 
 
-def read_corpus(source: PathLike, target: PathLike, *alignments: PathLike) -> Corpus:
-    """The sentence pairs of three files, gzipped or not, line k of each belonging together.
+def read_corpus(
+    source: PathLike, target: PathLike, alignment: PathLike, *more_alignments: PathLike
+) -> Corpus:
+    """The sentence pairs of two texts and their alignment, gzipped or not, line k of each belonging together.
 
     With several alignments, all pairs under the first come first, then all under the second, ….
 
@@ -32,7 +34,7 @@ def read_corpus(source: PathLike, target: PathLike, *alignments: PathLike) -> Co
     ----------
     source, target : path
         Tokenised text.
-    *alignments : path
+    alignment, *more_alignments : path
         Links in Pharaoh format, `0-0 2-1`, source position first.
 
     Raises
@@ -40,9 +42,9 @@ def read_corpus(source: PathLike, target: PathLike, *alignments: PathLike) -> Co
     InputError, AlignmentError
         File and line are named.
     """
-    resolved = [Path(path).resolve() for path in (source, target, *alignments)]
+    resolved = [Path(path).resolve() for path in (source, target, alignment, *more_alignments)]
     files = CorpusFiles(resolved[0], resolved[1], tuple(resolved[2:]))
-    return Corpus(corpus.read_corpus(source, target, *alignments), files)
+    return Corpus(corpus.read_corpus(source, target, alignment, *more_alignments), files)
 
 
 def make_corpus(pairs: Iterable[tuple[str, str, str]]) -> Corpus:

@@ -173,9 +173,19 @@ def test_translations_of_several_tunings_are_compared_by_their_means(models, cap
     found = json.loads(capsys.readouterr().out)["bleu"]
     assert found["scores"] == [100.0, 0.0]
     assert (found["score"], found["deviation"]) == pytest.approx((50.0, 70.71), abs=0.01)
+    assert main([*arguments[:3], *arguments[4:], "--against", worse, "--against", reference, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["bleu"]
+    assert (found["against"], found["difference"]) == (50.0, pytest.approx(50.0))
+    assert found["test"] == "two-sided bootstrap over sentences and tunings"
+    assert (
+        main([*arguments[:3], *arguments[4:], "--against", worse, reference, "--json", "--samples", "7"]) == 0
+    )
+    found = json.loads(capsys.readouterr().out)["bleu"]
+    assert (found["p_value"] * 8) % 1 == pytest.approx(0)
     (models / "short").write_text("a\n")
-    assert main([*arguments[:3], f"{models}/short", *arguments[4:]]) == 2
-    assert f"short: has 1 lines, but {reference} has {len(SOURCES)}" in capsys.readouterr().err
+    for wrong in ([*arguments[:3], f"{models}/short"], [*arguments, "--against", worse, f"{models}/short"]):
+        assert main([*wrong, *arguments[4:]]) == 2
+        assert f"short: has 1 lines, but {reference} has {len(SOURCES)}" in capsys.readouterr().err
 
 
 def test_several_grammars_have_prefixes_and_span_limits(models, capsys):

@@ -87,6 +87,18 @@ def test_p_of_tunings_is_that_of_all_samples_there_are():
     assert found.p_value == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 4000))
 
 
+def test_systems_are_compared_on_the_same_sentences():
+    """One of forty sentences differs: paired, the difference is small but never changes its sign."""
+    ours, references = OTHERS * 10, [REFERENCES * 10]
+    theirs = ["a dog", *ours[1:]]
+    found = compare_tunings([ours], [theirs], references, metrics=["bleu"], samples=400)["bleu"]
+    # Samples without that sentence have no difference; those with it a larger or smaller one.
+    assert found.p_value < 0.6
+    assert compare_tunings([ours], [HYPOTHESES * 10], references, metrics=["bleu"], samples=400)[
+        "bleu"
+    ].p_value == pytest.approx(1 / 401)
+
+
 def test_tunings_that_differ_weaken_the_evidence():
     better, worse = OTHERS * 5 + HYPOTHESES * 10, HYPOTHESES * 15
     references = [REFERENCES * 15]
@@ -111,3 +123,11 @@ def test_texts_of_different_lengths_are_refused(tmp_path):
 def test_impossible_settings_are_refused(arguments, options):
     with pytest.raises(SettingsError):
         evaluate(*arguments, **options)
+
+
+@pytest.mark.parametrize("options", [{"samples": 1}, {"seed": -1}, {"seed": 2**32}])
+def test_impossible_bootstraps_are_refused(options):
+    with pytest.raises(SettingsError, match=f"--{next(iter(options))} is"):
+        compare(OTHERS, HYPOTHESES, [REFERENCES], **options)
+    with pytest.raises(SettingsError, match=f"--{next(iter(options))} is"):
+        compare_tunings([OTHERS], [HYPOTHESES], [REFERENCES], **options)

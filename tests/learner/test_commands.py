@@ -252,6 +252,16 @@ def test_several_alignments_are_sampled_and_extracted_together(corpus_options, t
     assert all(tables[0])
     files = json.loads((tmp_path / "several" / "run.json").read_text())["corpus"]["files"]
     assert files["alignment-2"] == str(tmp_path / "other")
+    header = (tmp_path / "several.extracted").read_text().partition("\n")[0]
+    assert f"|alignment-2:{tmp_path}/other" in header
+    assert main(["forest", *several, "--sentence", str(2 * len(some_pairs()) - 1), "--quiet"]) == 0
+    assert sample(several, tmp_path / "chains", "--iterations", "3", "--chains", "2") == 0
+    record = json.loads((tmp_path / "chains" / "chain-2" / "run.json").read_text())
+    assert record["corpus"]["sentences"] == 2 * len(some_pairs())
+    # The option may be repeated instead.
+    again = [*corpus_options, "--alignment", str(tmp_path / "other")]
+    assert main(["extract", *again, "--output", f"{tmp_path}/again", "--quiet"]) == 0
+    assert (tmp_path / "again").read_text() == (tmp_path / "several.extracted").read_text()
     assert main(["resume", str(tmp_path / "several"), "--iterations", "6", "--quiet"]) == 0
     (tmp_path / "other").write_text("".join("\n" for _ in some_pairs()))
     assert main(["resume", str(tmp_path / "several"), "--iterations", "7", "--quiet"]) == 2

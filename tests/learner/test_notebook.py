@@ -114,6 +114,20 @@ def test_runs_are_those_of_the_command_line(corpus, run, tmp_path):
     assert "Run of 5 sweeps" in repr(run)
 
 
+def test_pairs_are_numbered_on_under_a_second_alignment(corpus, tmp_path):
+    source, target, alignment = corpus.write(tmp_path / "one")
+    second = tmp_path / "second"
+    second.write_text("".join("0-0\n" if pair.links else "\n" for pair in corpus))
+    both = scfg_sampler.read_corpus(source, target, alignment, second)
+    assert len(both) == 2 * len(corpus)
+    assert both[4].links == ((0, 0),)
+    run = scfg_sampler.sample(both, tmp_path / "run", iterations=2)
+    assert len(run.corpus) == len(both)
+    assert run.derivation(4).pair.links == ((0, 0),)
+    with pytest.raises(TypeError):
+        scfg_sampler.read_corpus(source, target)
+
+
 def test_derivations_use_rules_of_the_last_state(run):
     tree = run.derivation(2)
     last = list(run.grammar(origin="last", rule_filter="none"))
