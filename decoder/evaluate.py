@@ -189,7 +189,7 @@ def compare_tunings(
             drawn = scores(times @ statistics[:, : len(times)])
             means = [rng.choice(part, len(part)).mean() for part in (drawn[ours], drawn[~ours])]
             extreme += abs(means[0] - means[1] - difference) >= abs(difference)
-        found[name] = Comparison(float(difference), (1 + extreme) / (samples + 1))
+        found[name] = Comparison(float(difference), float((1 + extreme) / (samples + 1)))
     return found
 
 
