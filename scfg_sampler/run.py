@@ -224,6 +224,9 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
         fields.append(("anneal", anneal))
     if settings["threads"] > 1:
         fields.append(("threads", settings["threads"]))
+    alignments = CorpusFiles.from_names(record["corpus"]["files"]).alignments
+    if len(alignments) > 1:
+        fields.append(("alignments", len(alignments)))
     return [*fields, ("sweeps", record["sweeps"]), ("seed", run["seed"])]
 
 

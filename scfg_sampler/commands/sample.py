@@ -206,11 +206,15 @@ def _temperatures(text: str | None) -> tuple[float, float, int]:
 
 def report(record: dict, output: str) -> None:
     """Say what a run came to."""
+    from scfg_sampler.corpus import CorpusFiles
+
     skipped = len(record["skipped"])
+    alignments = len(CorpusFiles.from_names(record["corpus"]["files"]).alignments)
     console.say(
         (f"{record['chains']} chains of " if "chains" in record else "")
-        + f"{record['sweeps']} sweeps over {record['corpus']['sentences'] - skipped} sentence pairs in "
-        f"{record['seconds']:.1f} s, {record['peak_memory_mb']:.0f} MB"
+        + f"{record['sweeps']} sweeps over {record['corpus']['sentences'] - skipped} sentence pairs"
+        + (f" ({alignments} alignments of each)" if alignments > 1 else "")
+        + f" in {record['seconds']:.1f} s, {record['peak_memory_mb']:.0f} MB"
         + (f"; {skipped} skipped (see run.json)" if skipped else "")
     )
     console.say(f"run directory: {output}")

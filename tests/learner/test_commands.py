@@ -252,6 +252,7 @@ def test_several_alignments_are_sampled_and_extracted_together(corpus_options, t
     assert all(tables[0])
     files = json.loads((tmp_path / "several" / "run.json").read_text())["corpus"]["files"]
     assert files["alignment-2"] == str(tmp_path / "other")
+    assert "|alignments:2|" in (tmp_path / "several.sampled").read_text().partition("\n")[0]
     header = (tmp_path / "several.extracted").read_text().partition("\n")[0]
     assert f"|alignment-2:{tmp_path}/other" in header
     assert main(["forest", *several, "--sentence", str(2 * len(some_pairs()) - 1), "--quiet"]) == 0
