@@ -55,7 +55,8 @@ scfg_sampler.notebook: . shown
 scfg_sampler.notebook: pairs
 scfg_sampler.notebook: rules
 scfg_sampler.notebook: runs
-scfg_sampler.commands: . sample grammar
+scfg_sampler.commands: .
+scfg_sampler.commands: sample grammar
 scfg_sampler.commands: *
 scfg_sampler:
     cli
