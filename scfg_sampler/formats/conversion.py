@@ -97,7 +97,7 @@ def read_table(
     builder = TableBuilder()
     signature = ""
     for line, text in enumerate(_counted(read_lines(path), advance), start=1):
-        if text.startswith("#"):
+        if text.startswith("#") and not (file_format == "moses" and _is_moses(text)):
             signature = text[1:].strip() if line == 1 else signature
         elif text.strip(" \t\r"):
             try:
@@ -159,8 +159,10 @@ def detect_format(path: PathLike, own_features: str = "cdec") -> str:
     """
     if str(path) == "-":
         raise SettingsError("the format of standard input cannot be looked up; give --from")
+    moses_rules = False
     for line, text in enumerate(read_lines(path), start=1):
         if text.startswith("#") or not text.strip(" \t\r"):
+            moses_rules |= _is_moses(text)
             continue
         fields = text.split(" ||| ")
         if len(fields) >= 3:
@@ -178,7 +180,13 @@ def detect_format(path: PathLike, own_features: str = "cdec") -> str:
             if fields[0].endswith("]"):
                 return "moses"
         raise RuleTableError(path, line, "looks like no rule table we know", "Give its format with --from")
-    return "native"
+    return "moses" if moses_rules else "native"
+
+
+def _is_moses(text: str) -> bool:
+    """Whether a line that begins like a comment is a rule of Moses', whose first word is #."""
+    fields = text.split(" ||| ")
+    return len(fields) >= 3 and fields[0].endswith("]") and fields[1].endswith("]")
 
 
 def _writer(

@@ -55,6 +55,18 @@ LOGS = st.lists(st.integers(-30_000_000, 0).map(lambda n: n / 1e6), min_size=5, 
 TABLES = st.lists(rules(), max_size=4, unique_by=lambda rule: rule[:2])
 
 
+def test_rules_of_moses_may_begin_with_a_number_sign(tmp_path):
+    """Which begins a comment in the formats whose rules begin with a bracket."""
+    (tmp_path / "table").write_text("# 1 [X] ||| no. 1 [X] ||| 1 0.5 0.25 0.125\n")
+    assert detect_format(tmp_path / "table") == "moses"
+    table, losses = read_table(tmp_path / "table", "moses")
+    assert not losses
+    assert [rule.source for rule in as_rules(table)] == [("#", "1")]
+    (tmp_path / "table").write_text("# [X] ||| a ||| b ||| EgivenFCoherent=0.5\n")
+    assert detect_format(tmp_path / "table") == "native"
+    assert read_table(tmp_path / "table", "cdec")[0].num_rules == 0
+
+
 @pytest.mark.parametrize("file_format", FORMATS)
 @given(entries=TABLES, values=LOGS)
 @settings(max_examples=50)
