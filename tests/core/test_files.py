@@ -135,3 +135,10 @@ def test_digest_is_that_of_the_text(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"text\n"))
     (tmp_path / "b").write_bytes(b"text")
     assert file_digest(tmp_path / "a") == file_digest(tmp_path / "a.gz") != file_digest(tmp_path / "b")
+
+
+def test_standard_input_is_read_once(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"a\n"))))
+    assert list(read_lines("-")) == ["a"]
+    with pytest.raises(InputError, match="is standard input, which has been read already"):
+        list(read_lines("-"))

@@ -268,6 +268,14 @@ def test_several_alignments_are_sampled_and_extracted_together(corpus_options, t
     assert main(["resume", str(tmp_path / "several"), "--iterations", "7", "--quiet"]) == 2
 
 
+def test_an_alignment_named_twice_is_warned_of_and_counted(corpus_options, tmp_path, capsys):
+    twice = [*corpus_options, corpus_options[-1]]
+    assert main(["sample", *twice, "--output", str(tmp_path / "run"), "--iterations", "2"]) == 0
+    said = capsys.readouterr().err
+    assert f"warning: {corpus_options[-1]} is named 2 times, and counts as often" in said
+    assert "sentence pairs (2 alignments of each) in" in said
+
+
 def test_grammar_of_no_run_is_one_line(tmp_path, capsys):
     assert main(["grammar", str(tmp_path), "--output", str(tmp_path / "x")]) == 2
     assert "is not a run directory" in capsys.readouterr().err
