@@ -86,6 +86,23 @@ def test_edits_below_a_kernel_and_only_those_recompile_it(copy):
     assert g() == [1010, ["scfg_sampler.lower.f", "scfg_sampler.upper.g"], []]
 
 
+def test_second_clone_compiles_nothing(copy, tmp_path_factory):
+    """Kernels are found by their content, wherever the sources lie."""
+    statement = """
+        from scfg_sampler.core.hypergraph import HypergraphBuilder
+        from scfg_sampler.core.semiring import Tropical, inside
+        builder = HypergraphBuilder()
+        builder.add_edge(builder.add_node(), [])
+        result = inside(builder.build(), Tropical([-2.0])).tolist()
+    """
+    cache = tmp_path_factory.mktemp("cache")
+    clone = tmp_path_factory.mktemp("clone")
+    for package in PACKAGES:
+        shutil.copytree(copy / package, clone / package)
+    assert run(statement, copy, cache)[2] == []
+    assert run(statement, clone, cache) == [[[-2.0]], [], ["scfg_sampler.core.semiring._inside"]]
+
+
 def test_digest_of_a_module_covers_exactly_the_modules_it_imports(root):
     """Against the imports as `ast` sees them, followed to the end."""
     known = module_files(root)

@@ -15,7 +15,8 @@ The fact a newcomer would get wrong: numba's own cache looks at the file a kerne
 the files it imports, and so serves stale code after an edit elsewhere. Here every kernel is cached in a
 directory named by a digest of its module *and of everything that module imports* from the project, plus
 the versions of numba and Python. An edit anywhere below a kernel recompiles it; an edit elsewhere does
-not. A kernel must therefore live in a module that imports the implementations it dispatches to.
+not; a second clone or environment of the same user compiles nothing. A kernel must therefore live in a
+module that imports the implementations it dispatches to.
 
 With `NUMBA_DISABLE_JIT=1` in the environment all of them leave functions as plain Python. Set
 `SCFG_SAMPLER_CACHE` to move the cache from its place under the user's cache directory.
@@ -36,7 +37,7 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import caching, cgutils
 from numba.core.imputils import impl_ret_borrowed
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
@@ -65,7 +66,6 @@ __all__ = [
 
 ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
-_CONFIG: Any = numba.config
 _FLAGS: Any = {"nogil": True, "error_model": "numpy"}
 _BORROWING: Any = {**_FLAGS, "_nrt": False}
 _PROJECT = Path(__file__).resolve().parents[2]
@@ -81,13 +81,41 @@ def kernel(function: Callable) -> Any:
     if not ENABLED:
         return function
     dispatcher = numba.njit(**_FLAGS)(function)
-    before = _CONFIG.CACHE_DIR
-    _CONFIG.CACHE_DIR = str(cache_directory(function.__module__))
-    try:
-        dispatcher.enable_caching()
-    finally:
-        _CONFIG.CACHE_DIR = before
+    dispatcher._cache = _ContentCache(function)
     return dispatcher
+
+
+class _ContentLocator(caching._CacheLocator):
+    """Where numba keeps the machine code of a kernel: by what its source says, not by where that lies.
+
+    numba's own locators take the path of the source into the place, so that each clone and each
+    environment would compile everything anew.
+    """
+
+    def __init__(self, function: Callable):
+        self._module = function.__module__
+        self._line = function.__code__.co_firstlineno
+
+    def get_cache_path(self) -> str:
+        return str(cache_directory(self._module))
+
+    def get_source_stamp(self) -> str:
+        return source_digest(self._module)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable, py_file: str) -> _ContentLocator:
+        return cls(py_func)
+
+
+class _ContentCacheImplementation(caching.CompileResultCacheImpl):
+    _locator_classes: Any = (_ContentLocator,)
+
+
+class _ContentCache(caching.FunctionCache):
+    _impl_class = _ContentCacheImplementation
 
 
 def compiled(function: Callable) -> Any:
