@@ -16,10 +16,10 @@ import resource
 import time
 
 from decoder.commands import add_search_options, load_models
-from decoder.translate import Decoder, in_order
-from decoder.weights import read_weights
+from decoder.translation.decoder import Decoder, in_order
+from decoder.translation.weights import read_weights
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import read_lines
-from scfg_sampler.core.vocabulary import split_words
 
 
 def main() -> None:

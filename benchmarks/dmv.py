@@ -24,7 +24,7 @@ from monolingual.dmv.parsing import number_tags, parse
 from monolingual.dmv.tag_families import expert_covariances, family_experts
 from monolingual.dmv.training import Settings, dmv_expectations, learner
 from monolingual.dmv.treebank import Sentence, read_treebank
-from monolingual.logistic_normal import identity_covariances
+from monolingual.priors.logistic_normal import identity_covariances
 
 
 def main() -> None:

@@ -15,15 +15,15 @@ import time
 
 import numpy as np
 
-from monolingual.multinomials import normalise
 from monolingual.pcfg.chart import inside_probabilities
 from monolingual.pcfg.chart_grammar import binarise, chart_weights
 from monolingual.pcfg.grammar import Grammar, build_grammar, families, num_rules
 from monolingual.pcfg.outside import expected_uses
 from monolingual.pcfg.tightness import analyse
 from monolingual.pcfg.tree_draws import draw_trees
+from monolingual.priors.multinomials import normalise
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import read_lines
-from scfg_sampler.core.vocabulary import split_words
 
 
 def main() -> None:

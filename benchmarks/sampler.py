@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scfg_sampler.corpus import ParallelCorpus, read_corpus
-from scfg_sampler.sampler import Learner, LearnerSettings, LearnerState
-from scfg_sampler.sweep import build_forests
+from scfg_sampler.corpus.parallel_text import ParallelCorpus, read_corpus
+from scfg_sampler.learner.chain import Learner, LearnerSettings, LearnerState
+from scfg_sampler.learner.passes import build_forests
 
 
 def main() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from scfg_sampler.core.derivations import count_derivations
-from scfg_sampler.core.hypergraph import Hypergraph, HypergraphBuilder, num_edges
+from scfg_sampler.core.forests.derivations import count_derivations
+from scfg_sampler.core.forests.hypergraph import Hypergraph, HypergraphBuilder, num_edges
 
 __all__ = ["doubling", "random_hypergraph", "random_log_weights", "small_forest"]
 

@@ -8,9 +8,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from decoder.grammar_trie import Grammar
-    from decoder.lm import LanguageModel, LmVocabulary
-    from scfg_sampler.rule_table import RuleTable
+    from decoder.grammar.trie import Grammar
+    from decoder.lm.model import LanguageModel, LmVocabulary
+    from scfg_sampler.rules.table import RuleTable
 
 __all__ = ["GrammarOption", "add_search_options", "default_threads", "load_models", "read_any_table"]
 
@@ -80,9 +80,9 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     """The grammar and the language model the options name."""
     import time
 
-    from decoder.grammar_file import is_grammar_file, read_grammar_file, with_settings
-    from decoder.grammar_trie import GrammarSource, build_grammar
-    from decoder.lm import load_lm
+    from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings
+    from decoder.grammar.trie import GrammarSource, build_grammar
+    from decoder.lm.model import load_lm
     from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import require_file
 

@@ -32,7 +32,7 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> None:
     """Read the table and write it."""
     from decoder.commands import GrammarOption, read_any_table
-    from decoder.grammar_file import write_grammar_file
+    from decoder.grammar.file import write_grammar_file
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 

@@ -26,8 +26,8 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Read the model and write it."""
-    from decoder.lm import load_lm
-    from decoder.lm_table import write_lm_file
+    from decoder.lm.model import load_lm
+    from decoder.lm.table import write_lm_file
     from scfg_sampler.core.console import say, set_quiet
 
     set_quiet(args.quiet)

@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> None:
     """Score the translations and print a table or a JSON object."""
     import json
 
-    from decoder.evaluate import compare, compare_tunings, evaluate, read_references, read_same_length
+    from decoder.scoring.evaluate import compare, compare_tunings, evaluate, read_references, read_same_length
     from scfg_sampler.core.files import read_lines
 
     first, *more = args.hypothesis

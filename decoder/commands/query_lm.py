@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> None:
     import math
     import sys
 
-    from decoder.lm import load_lm, score_text
+    from decoder.lm.model import load_lm, score_text
     from scfg_sampler.core.console import progress, set_quiet, warn
     from scfg_sampler.core.files import read_lines
 

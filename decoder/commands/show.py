@@ -33,8 +33,8 @@ def run(args: argparse.Namespace) -> None:
     import json
     import sys
 
-    from decoder.derivations import check_record, draw_text
-    from decoder.drawing import draw_svg
+    from decoder.translation.derivations import check_record, draw_text
+    from decoder.translation.drawing import draw_svg
     from scfg_sampler.core.files import atomic_output, read_lines
     from scfg_sampler.errors import InputError, SettingsError
 

@@ -52,11 +52,11 @@ def add_parser(subparsers) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Estimate the model and write it."""
-    from decoder.arpa import write_arpa
-    from decoder.lm_estimation import estimate_tables, pruning_thresholds
-    from decoder.ngram_counts import encode_text
+    from decoder.lm.arpa import write_arpa
+    from decoder.lm.counts import encode_text
+    from decoder.lm.estimation import estimate_tables, pruning_thresholds
+    from scfg_sampler.core.arrays.external import Workspace
     from scfg_sampler.core.console import memory_size, progress, say, set_quiet, warn
-    from scfg_sampler.core.external import Workspace
     from scfg_sampler.core.files import read_lines
 
     set_quiet(args.quiet)

@@ -61,13 +61,13 @@ def run(args: argparse.Namespace) -> None:
     import sys
     import time
 
-    from decoder.derivations import derivation_record
-    from decoder.mbr import check_scale
-    from decoder.translate import Decoder, in_order, nbest_lines
-    from decoder.weights import read_weights
+    from decoder.search.mbr import check_scale
+    from decoder.translation.decoder import Decoder, in_order, nbest_lines
+    from decoder.translation.derivations import derivation_record
+    from decoder.translation.weights import read_weights
+    from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import atomic_output, read_lines, require_file
-    from scfg_sampler.core.vocabulary import split_words
     from scfg_sampler.errors import SettingsError
 
     for name, size in (("--nbest", args.nbest), ("--mbr", args.mbr)):

@@ -80,13 +80,13 @@ def run(args: argparse.Namespace) -> None:
     import shutil
     from pathlib import Path
 
-    from decoder.evaluate import read_references
-    from decoder.translate import Decoder, feature_names
-    from decoder.tune import TuneSettings, best_round, tune
-    from decoder.weights import initial_weights, read_weights, write_weights
+    from decoder.scoring.evaluate import read_references
+    from decoder.translation.decoder import Decoder, feature_names
+    from decoder.translation.weights import initial_weights, read_weights, write_weights
+    from decoder.tuning.tune import TuneSettings, best_round, tune
+    from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.console import progress, say
     from scfg_sampler.core.files import file_digest, read_lines
-    from scfg_sampler.core.vocabulary import split_words
     from scfg_sampler.errors import InputError
 
     sources = [split_words(line) for line in read_lines(args.source)]

@@ -17,11 +17,11 @@ import numpy as np
 
 from monolingual.dmv.decode import count_trees, draw_trees
 from monolingual.dmv.layout import Corpus, Layout, build_corpus, parameter_families
-from monolingual.learners import Progress
-from monolingual.multinomials import Families, log_dirichlet
+from monolingual.priors.estimators import Progress
+from monolingual.priors.multinomials import Families, log_dirichlet
 from scfg_sampler.core import draws
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.jit import kernel
-from scfg_sampler.core.kernel import Kernel
 
 __all__ = ["GibbsState", "every_sentence", "gibbs_kernel"]
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from monolingual.dmv.layout import Corpus, Layout, num_parameters, parameter_families
 from monolingual.dmv.model import parts
-from monolingual.multinomials import normalise
+from monolingual.priors.multinomials import normalise
 
 __all__ = ["harmonic", "random", "uniform"]
 

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.multinomials import Families, families_of_sizes
+from monolingual.priors.multinomials import Families, families_of_sizes
 
 __all__ = [
     "ADJACENCIES",

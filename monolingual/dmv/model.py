@@ -29,7 +29,7 @@ from monolingual.dmv.layout import (
     num_parameters,
     parameter_families,
 )
-from monolingual.multinomials import normalise, repeat_per_choice
+from monolingual.priors.multinomials import normalise, repeat_per_choice
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import InputError
 

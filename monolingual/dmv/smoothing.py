@@ -24,9 +24,9 @@ import numpy as np
 from monolingual.dmv.chart import expected_counts
 from monolingual.dmv.layout import Corpus, Layout, num_parameters, own_parameters, parameter_families
 from monolingual.dmv.model import parts
-from monolingual.learners import Expectations
-from monolingual.multinomials import Families, families_of_sizes, normalise
-from monolingual.units import Units, units_of_copies
+from monolingual.priors.estimators import Expectations
+from monolingual.priors.multinomials import Families, families_of_sizes, normalise
+from monolingual.priors.sentence_units import Units, units_of_copies
 
 __all__ = [
     "Smoothed",

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from monolingual.dmv.layout import Layout, parameter_families
-from monolingual.experts import Experts, experts_of_groups
-from monolingual.normal_priors import covariances, identity_covariances, square_starts
+from monolingual.priors.covariances import covariances, identity_covariances, square_starts
+from monolingual.priors.shared_logistic_normal import Experts, experts_of_groups
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.errors import InputError, SettingsError
 

@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from monolingual.dirichlet_em import dirichlet_em_kernel
 from monolingual.dmv.chart import expected_counts, log_totals
 from monolingual.dmv.decode import best_trees, count_trees
 from monolingual.dmv.gibbs import gibbs_kernel
@@ -40,12 +39,13 @@ from monolingual.dmv.smoothing import (
     smoothed_units,
 )
 from monolingual.dmv.smoothing import point as smoothed_point
-from monolingual.experts import Experts
-from monolingual.learners import Expectations, Progress, em_kernel, vb_kernel
-from monolingual.logistic_normal import logistic_normal_kernel, point_estimate
-from monolingual.multinomials import normalise
-from monolingual.units import Units, units_of_copies
-from scfg_sampler.core.kernel import Kernel
+from monolingual.priors.dirichlet import dirichlet_em_kernel
+from monolingual.priors.estimators import Expectations, Progress, em_kernel, vb_kernel
+from monolingual.priors.logistic_normal import logistic_normal_kernel, point_estimate
+from monolingual.priors.multinomials import normalise
+from monolingual.priors.sentence_units import Units, units_of_copies
+from monolingual.priors.shared_logistic_normal import Experts
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = [

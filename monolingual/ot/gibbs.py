@@ -25,7 +25,7 @@ from monolingual.ot.domination import dominated_sets, smallest_sets
 from monolingual.ot.moves import Posterior, sweep
 from monolingual.ot.orderings import Orderings, consistent_ranks
 from monolingual.ot.quadrature import make_grid, make_plan
-from scfg_sampler.core.kernel import Kernel, copy_state
+from scfg_sampler.core.chains.kernel import Kernel, copy_state
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["OtInfo", "OtSettings", "OtState", "initial_state", "make_posterior", "ot_kernel"]

@@ -26,11 +26,10 @@ from monolingual.ot.orderings import Orderings, derive_orderings
 from monolingual.ot.summaries import summarise
 from monolingual.ot.tableaux import Tableaux, token_counts
 from scfg_sampler import __version__
-from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, read_trace, run_chain
-from scfg_sampler.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from scfg_sampler.core.files import PathLike, file_digest
-from scfg_sampler.core.kernel import Kernel
-from scfg_sampler.core.run_directory import (
+from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, read_trace, run_chain
+from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.chains.run_directory import (
     RECORD,
     origin,
     read_record,
@@ -40,6 +39,7 @@ from scfg_sampler.core.run_directory import (
     require_burn_in,
     write_json,
 )
+from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.errors import InputError
 
 __all__ = ["Draws", "RunSettings", "read_draws", "read_run", "resume_run", "start_run"]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import stats
 
 from monolingual.ot.grammar import finite
-from scfg_sampler.core.diagnostics import MIN_SWEEPS, diagnose
+from scfg_sampler.core.chains.diagnostics import MIN_SWEEPS, diagnose
 
 __all__ = ["kernel_density", "modes", "outranking", "summarise"]
 

@@ -22,16 +22,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.multinomials import log_dirichlet_multinomial
 from monolingual.pcfg.chart import fill_inside, new_chart
 from monolingual.pcfg.chart_grammar import chart_weights, fill_weights, new_weights
 from monolingual.pcfg.gibbs import NO_TREE, SweepBlock
 from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.posterior import SINK, draw_probs, log_partition
 from monolingual.pcfg.tree_draws import Trees, draw_tree, draw_trees, new_stack
+from monolingual.priors.multinomials import log_dirichlet_multinomial
 from scfg_sampler.core import draws
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.jit import by_reference, compiled, kernel
-from scfg_sampler.core.kernel import Kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["CollapsedState", "collapsed_kernel", "sweep_trees"]

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.pcfg.chart_grammar import ChartGrammar
-from scfg_sampler.core.derivations import best_derivation
-from scfg_sampler.core.hypergraph import Hypergraph
+from scfg_sampler.core.forests.derivations import best_derivation
+from scfg_sampler.core.forests.hypergraph import Hypergraph
 
 __all__ = ["Forest", "best_tree", "best_unary_chains", "build_forest", "edge_log_weights"]
 

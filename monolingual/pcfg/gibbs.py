@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.multinomials import log_dirichlet
 from monolingual.pcfg.chart import fill_inside, new_chart
 from monolingual.pcfg.chart_grammar import chart_weights, fill_weights, new_weights
 from monolingual.pcfg.model import Data, Model
@@ -34,8 +33,9 @@ from monolingual.pcfg.posterior import (
     refuse_too_many_tries,
 )
 from monolingual.pcfg.tree_draws import Trees, draw_tree, draw_trees, new_stack
+from monolingual.priors.multinomials import log_dirichlet
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.jit import by_reference, compiled, kernel
-from scfg_sampler.core.kernel import Kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["NO_TREE", "SHARDS", "State", "SweepBlock", "gibbs_kernel"]

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.multinomials import Families, sum_per_family
-from scfg_sampler.core.vocabulary import Vocabulary
+from monolingual.priors.multinomials import Families, sum_per_family
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
 
 __all__ = [
     "Grammar",

@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.multinomials import normalise
 from monolingual.pcfg.grammar import (
     Grammar,
     WeightedGrammar,
@@ -39,6 +38,7 @@ from monolingual.pcfg.grammar import (
     rule_symbols,
     weight_sums,
 )
+from monolingual.priors.multinomials import normalise
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import InputError, SettingsError
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.multinomials import Families
 from monolingual.pcfg.chart_grammar import ChartGrammar, binarise
 from monolingual.pcfg.grammar import Grammar, families, heads, num_rules, rule_name
 from monolingual.pcfg.graph import useful_rules
 from monolingual.pcfg.partition import System, build_system
+from monolingual.priors.multinomials import Families
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["Data", "Model", "build_model", "nonterminal_prior"]

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from monolingual.multinomials import normalise
 from monolingual.pcfg.collapsed import CollapsedState, collapsed_kernel
 from monolingual.pcfg.gibbs import State, gibbs_kernel
 from monolingual.pcfg.grammar import num_rules, rule_name
@@ -33,12 +32,13 @@ from monolingual.pcfg.tally import add_block, empty_tally
 from monolingual.pcfg.tightness import tight_probs
 from monolingual.pcfg.tree_draws import Trees
 from monolingual.pcfg.trees import format_tree
+from monolingual.priors.multinomials import normalise
 from scfg_sampler import __version__
 from scfg_sampler.core import draws
-from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, run_chain
-from scfg_sampler.core.checkpoint import load_checkpoint
+from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
+from scfg_sampler.core.chains.checkpoint import load_checkpoint
+from scfg_sampler.core.chains.run_directory import origin, write_json
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.core.run_directory import origin, write_json
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["sample"]

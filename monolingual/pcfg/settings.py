@@ -13,7 +13,7 @@ from monolingual.pcfg.model import Data
 from monolingual.pcfg.posterior import approach_code
 from monolingual.pcfg.tally import Tally
 from monolingual.pcfg.tree_draws import Trees
-from scfg_sampler.core.run_directory import require_at_least
+from scfg_sampler.core.chains.run_directory import require_at_least
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["SAMPLERS", "Kept", "SampleSettings", "check_settings"]

@@ -11,7 +11,7 @@ from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.posterior import APPROACHES, reweight
 from monolingual.pcfg.settings import Kept, SampleSettings
 from monolingual.pcfg.tally import merge_tallies, tree_shares
-from scfg_sampler.core.diagnostics import MIN_SWEEPS, diagnose
+from scfg_sampler.core.chains.diagnostics import MIN_SWEEPS, diagnose
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["summarise"]

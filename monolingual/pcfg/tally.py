@@ -20,7 +20,7 @@ from monolingual.pcfg.grammar import Grammar
 from monolingual.pcfg.model import Data
 from monolingual.pcfg.tree_draws import Trees
 from monolingual.pcfg.trees import format_tree, yields
-from scfg_sampler.core.ragged import group_rows, take_rows
+from scfg_sampler.core.arrays.ragged import group_rows, take_rows
 
 __all__ = ["Tally", "TreeShare", "add_block", "empty_tally", "merge_tallies", "tree_shares"]
 

@@ -22,7 +22,6 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg
 
-from monolingual.multinomials import normalise
 from monolingual.pcfg.grammar import (
     Grammar,
     families,
@@ -34,6 +33,7 @@ from monolingual.pcfg.grammar import (
 )
 from monolingual.pcfg.graph import components, reachable
 from monolingual.pcfg.partition import System, build_system, newton_partition, tight_components
+from monolingual.priors.multinomials import normalise
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["Moments", "Tightness", "analyse", "expected_rule_uses", "moments", "tight_probs", "tighten"]

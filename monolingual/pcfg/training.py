@@ -1,4 +1,4 @@
-"""Expected counts of a PCFG, for the learners of `monolingual.learners`.
+"""Expected counts of a PCFG, for the learners of `monolingual.priors.estimators`.
 
 Observed trees count as they are; sentences by their expected uses of rules under the present weights. Mass
 that a grammar loses because it is not tight is lost to a sink, as in Johnson et al. (2007);
@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from monolingual.learners import Expectations
 from monolingual.pcfg.chart_grammar import chart_weights
 from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.outside import expected_uses
+from monolingual.priors.estimators import Expectations
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["pcfg_expectations"]

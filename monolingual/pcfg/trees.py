@@ -17,9 +17,9 @@ import numpy as np
 
 from monolingual.pcfg.grammar import Grammar, heads, num_rules, rule_symbols
 from monolingual.pcfg.tree_draws import Trees
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.jit import kernel
-from scfg_sampler.core.vocabulary import split_words
 from scfg_sampler.errors import InputError, TreeError
 
 __all__ = ["Sentences", "Spans", "format_tree", "read_sentences", "read_trees", "spans", "yields"]

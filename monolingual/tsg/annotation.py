@@ -26,8 +26,8 @@ from monolingual.tsg.packed import (
     pack_trees,
 )
 from monolingual.tsg.trees import Tree, fold, leaves, parse_trees, read_trees
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
-from scfg_sampler.core.vocabulary import split_words
 from scfg_sampler.errors import TreeError
 
 __all__ = [

@@ -34,12 +34,12 @@ from monolingual.tsg.cache import FRONTIER, follow, insert_fragments
 from monolingual.tsg.forest import TreeForest, TsgModel  # noqa: F401
 from monolingual.tsg.treebank import Treebank, largest_trees
 from scfg_sampler.core import draws
-from scfg_sampler.core.fragment_rejection import list_rules, settle_tree
-from scfg_sampler.core.fragment_rules import list_rule, option_weight, unseat_option
-from scfg_sampler.core.fragment_sampler import find_rules
-from scfg_sampler.core.fragment_tree import CUT, EDGE, ORDER, PENDING, decode
+from scfg_sampler.core.fragments.rejection import list_rules, settle_tree
+from scfg_sampler.core.fragments.restaurant import dish_customers, dish_mass, dish_tables, find, opening_mass
+from scfg_sampler.core.fragments.rules import list_rule, option_weight, unseat_option
+from scfg_sampler.core.fragments.sampler import find_rules
+from scfg_sampler.core.fragments.tree import CUT, EDGE, ORDER, PENDING, decode
 from scfg_sampler.core.jit import borrowing, inlined
-from scfg_sampler.core.restaurant import dish_customers, dish_mass, dish_tables, find, opening_mass
 
 __all__ = ["BlockScratch", "larger_scratch", "new_block_scratch", "resample_block"]
 

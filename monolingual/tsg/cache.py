@@ -17,8 +17,8 @@ import numpy as np
 
 from monolingual.tsg.forest import TreeForest
 from monolingual.tsg.treebank import Treebank
-from scfg_sampler.core.fragment import fingerprint
-from scfg_sampler.core.fragment_tree import (
+from scfg_sampler.core.fragments.fingerprint import fingerprint
+from scfg_sampler.core.fragments.tree import (
     BELOW,
     CUT,
     EDGE,

@@ -30,8 +30,8 @@ from monolingual.tsg.preparation import (
 from monolingual.tsg.transforms import count_words
 from monolingual.tsg.treebank import Treebank, build_treebank
 from monolingual.tsg.trees import ROOT, Tree, format_tree, leaves, read_trees, with_leaves
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, atomic_output, file_digest, read_lines
-from scfg_sampler.core.vocabulary import split_words
 from scfg_sampler.errors import InputError, SettingsError, TreeError
 
 __all__ = ["Corpus", "Sources", "chosen_trees", "corpus_digests", "gather", "read_corpus", "write_corpus"]

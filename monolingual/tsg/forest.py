@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.tsg.treebank import Treebank, largest_trees
-from scfg_sampler.core import fragment_tree
-from scfg_sampler.core.fragment import (
+from scfg_sampler.core.fragments import tree as fragment_tree
+from scfg_sampler.core.fragments.fingerprint import (
     COUNTS,
     FIRST_HASH,
     FIRST_POWER,
@@ -29,7 +29,7 @@ from scfg_sampler.core.fragment import (
     SLOT,
     word_hashes,
 )
-from scfg_sampler.core.fragment_tree import (
+from scfg_sampler.core.fragments.tree import (
     CUT,
     EDGE,
     NUM_TAILS,

@@ -20,8 +20,8 @@ from monolingual.tsg.sweep import list_fragments
 from monolingual.tsg.treebank import Treebank, production_counts
 from monolingual.tsg.trees import Tree, format_tree
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.fragment_tree import Workspace
-from scfg_sampler.core.restaurant import LIVE, Restaurants
+from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants
+from scfg_sampler.core.fragments.tree import Workspace
 from scfg_sampler.errors import TreeError
 
 __all__ = [

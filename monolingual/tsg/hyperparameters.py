@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from scfg_sampler.core import draws
+from scfg_sampler.core.fragments.restaurant import COUNT_MASK, TABLE_UNIT, TRACKED, Restaurants
 from scfg_sampler.core.jit import kernel
-from scfg_sampler.core.restaurant import COUNT_MASK, TABLE_UNIT, TRACKED, Restaurants
 
 __all__ = ["draw_tables", "log_concentration_prior", "log_seats", "resample_concentrations"]
 

@@ -44,12 +44,11 @@ from monolingual.tsg.settings import TsgSettings, check_settings
 from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
-from scfg_sampler.core import run_directory
-from scfg_sampler.core.chain import Checkpointer, Sweep, TraceWriter, run_chain
-from scfg_sampler.core.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.kernel import Kernel
-from scfg_sampler.core.run_directory import (
+from scfg_sampler.core.chains import run_directory
+from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
+from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.chains.run_directory import (
     RECORD,
     origin,
     refuse_finished,
@@ -58,6 +57,7 @@ from scfg_sampler.core.run_directory import (
     require_burn_in,
     write_json,
 )
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["LearntGrammar", "RunSettings", "read_grammar", "read_record", "resume_run", "start_run"]

@@ -36,10 +36,10 @@ from monolingual.tsg.sweep import (
     sweep_sentences,
 )
 from monolingual.tsg.treebank import Treebank, has_choices
-from scfg_sampler.core.fragment_tree import ACCEPTED, CUTS_CHANGED, EDGES_CHANGED, PROPOSED
-from scfg_sampler.core.kernel import Kernel
-from scfg_sampler.core.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
-from scfg_sampler.core.restaurant_density import log_joint
+from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.fragments.density import log_joint
+from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
+from scfg_sampler.core.fragments.tree import ACCEPTED, CUTS_CHANGED, EDGES_CHANGED, PROPOSED
 
 __all__ = ["SweepInfo", "TsgLearner", "TsgState"]
 

@@ -16,14 +16,15 @@ from monolingual.tsg.blocks import resample_block
 # What kernels dispatch to must be below them: see `core.jit`.
 from monolingual.tsg.forest import TreeForest, TsgModel
 from scfg_sampler.core import draws
-from scfg_sampler.core.fragment import fingerprint
-from scfg_sampler.core.fragment_sampler import (
+from scfg_sampler.core.fragments.fingerprint import fingerprint
+from scfg_sampler.core.fragments.restaurant import COUNT_MASK, Restaurants, find, is_nearly_full
+from scfg_sampler.core.fragments.sampler import (
     find_rules,
     seat_tree,
     sweep_at_random,
     sweep_tree,
 )
-from scfg_sampler.core.fragment_tree import (
+from scfg_sampler.core.fragments.tree import (
     BELOW,
     CUT,
     EDGE,
@@ -37,9 +38,13 @@ from scfg_sampler.core.fragment_tree import (
     encode,
     open_sentence,
 )
-from scfg_sampler.core.fragment_types import TypeSites, resample_all_classes, resample_classes, scan_sites
+from scfg_sampler.core.fragments.type_moves import (
+    TypeSites,
+    resample_all_classes,
+    resample_classes,
+    scan_sites,
+)
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
-from scfg_sampler.core.restaurant import COUNT_MASK, Restaurants, find, is_nearly_full
 
 __all__ = [
     "add_marginals",

@@ -17,8 +17,8 @@ import numpy as np
 
 from monolingual.tsg.packed import PackedForest, node_spans
 from monolingual.tsg.trees import Tree
-from scfg_sampler.core.derivations import edge_posteriors
-from scfg_sampler.core.hypergraph import Hypergraph
+from scfg_sampler.core.forests.derivations import edge_posteriors
+from scfg_sampler.core.forests.hypergraph import Hypergraph
 from scfg_sampler.core.jit import kernel
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scfg_sampler.core import console
 
 if TYPE_CHECKING:
-    from scfg_sampler.corpus import CorpusFiles
+    from scfg_sampler.corpus.parallel_text import CorpusFiles
 
 __all__ = ["add_corpus", "corpus_files"]
 
@@ -32,7 +32,7 @@ def add_corpus(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
 
 def corpus_files(options: argparse.Namespace) -> CorpusFiles:
     """What the options of `add_corpus` name; warns of an alignment that is named twice."""
-    from scfg_sampler.corpus import CorpusFiles
+    from scfg_sampler.corpus.parallel_text import CorpusFiles
 
     for path in {path for path in options.alignment if options.alignment.count(path) > 1}:
         console.warn(f"{path} is named {options.alignment.count(path)} times, and counts as often")

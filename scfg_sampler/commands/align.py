@@ -36,7 +36,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Align, and say where the links are."""
-    from scfg_sampler.word_alignment import align_texts, suffix
+    from scfg_sampler.corpus.word_alignment import align_texts, suffix
 
     with console.progress("aligning", None):
         report = align_texts(options.source, options.target, options.output, method=options.symmetrise)

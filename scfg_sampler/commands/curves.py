@@ -30,7 +30,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw, write, and print the last values."""
-    from scfg_sampler.curves import draw_curves, read_curves, write_curves
+    from scfg_sampler.learner.curves import draw_curves, read_curves, write_curves
 
     labels: dict[str, list[str]] = {}
     for text in options.labels:

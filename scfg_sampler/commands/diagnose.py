@@ -41,10 +41,10 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the diagnosis of every scalar."""
-    from scfg_sampler.chains import chain_directories
-    from scfg_sampler.core.chain import read_trace
-    from scfg_sampler.core.diagnostics import diagnose_traces
-    from scfg_sampler.run import read_run
+    from scfg_sampler.core.chains.chain import read_trace
+    from scfg_sampler.core.chains.diagnostics import diagnose_traces
+    from scfg_sampler.learner.chains import chain_directories
+    from scfg_sampler.learner.run import read_run
 
     runs = [chain for directory in options.runs for chain in chain_directories(directory)]
     burn_in = options.burn_in

@@ -56,11 +56,11 @@ def run(options: argparse.Namespace) -> None:
     """Write the table, and say how large it is."""
     import time
 
-    from scfg_sampler import lexical
-    from scfg_sampler.baseline_table import Resources, write_baseline
-    from scfg_sampler.corpus import read_corpus
-    from scfg_sampler.hiero_baseline import HieroSettings
-    from scfg_sampler.rule_text import signature
+    from scfg_sampler.baseline.extraction import HieroSettings
+    from scfg_sampler.baseline.table import Resources, write_baseline
+    from scfg_sampler.corpus.parallel_text import read_corpus
+    from scfg_sampler.rules import lexical
+    from scfg_sampler.rules.text import signature
 
     began = time.perf_counter()
     resources = Resources(console.memory_size(options.memory), options.threads, options.temporary)

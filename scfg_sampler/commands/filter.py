@@ -35,7 +35,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the filtered tables, and say how many rules were kept."""
-    from scfg_sampler.text_filter import filter_table
+    from scfg_sampler.rules.text_filter import filter_table
 
     _require_known_spelling(options.table)
     with console.progress("reading rules", None) as advance:

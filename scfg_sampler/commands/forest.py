@@ -10,7 +10,7 @@ from scfg_sampler.core import console
 from scfg_sampler.core.files import atomic_output
 
 if TYPE_CHECKING:
-    from scfg_sampler.corpus import ParallelCorpus
+    from scfg_sampler.corpus.parallel_text import ParallelCorpus
 
 __all__ = ["add_parser", "run"]
 
@@ -38,9 +38,9 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the forests."""
-    from scfg_sampler.corpus import read_corpus
+    from scfg_sampler.corpus.parallel_text import read_corpus
     from scfg_sampler.errors import SettingsError
-    from scfg_sampler.phrase_forest import ForestBuilder, forest_json
+    from scfg_sampler.forest.explicit import ForestBuilder, forest_json
 
     files = corpus_files(options)
     corpus = read_corpus(files.source, files.target, *files.alignments)
@@ -65,10 +65,10 @@ def run(options: argparse.Namespace) -> None:
 
 def _draw(corpus: ParallelCorpus, sentences: range, output: str) -> None:
     """Write the picture of one forest."""
-    from scfg_sampler.corpus import pair_words
-    from scfg_sampler.drawing import draw_forest
+    from scfg_sampler.corpus.parallel_text import pair_words
     from scfg_sampler.errors import InputError, SettingsError
-    from scfg_sampler.phrase_forest import ForestBuilder
+    from scfg_sampler.forest.explicit import ForestBuilder
+    from scfg_sampler.learner.drawing import draw_forest
 
     if len(sentences) != 1:
         raise SettingsError("--format svg draws one forest; say which with --sentence, counted from 0")

@@ -67,7 +67,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the table, and say how large it is."""
-    from scfg_sampler.grammar import write_grammar
+    from scfg_sampler.learner.grammar import write_grammar
 
     rules, kept = write_grammar(
         options.directory,

@@ -29,7 +29,7 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the pruned table, and say how many rules were kept."""
     from scfg_sampler.errors import SettingsError
-    from scfg_sampler.grammar import prune_table
+    from scfg_sampler.learner.grammar import prune_table
 
     if options.prune is None and options.keep is None:
         raise SettingsError("nothing to prune by; give --prune or --keep")

@@ -29,8 +29,8 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Resume, and say what came of it."""
-    from scfg_sampler.chains import chain_directories, resume_chains
-    from scfg_sampler.run import read_run
+    from scfg_sampler.learner.chains import chain_directories, resume_chains
+    from scfg_sampler.learner.run import read_run
 
     chains = chain_directories(options.directory)
     total = (options.iterations or read_run(chains[0])["run"]["iterations"]) * len(chains)

@@ -129,10 +129,10 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Sample, and say what came of it."""
-    from scfg_sampler.chains import start_chains
-    from scfg_sampler.hyperparameters import LEARNABLE
-    from scfg_sampler.run import RunSettings
-    from scfg_sampler.settings import LearnerSettings
+    from scfg_sampler.learner.chains import start_chains
+    from scfg_sampler.learner.hyperparameters import LEARNABLE
+    from scfg_sampler.learner.run import RunSettings
+    from scfg_sampler.learner.settings import LearnerSettings
 
     dirichlet = options.model == "dirichlet"
     defaults = {"discount": 0.5, "strength": 100.0 if dirichlet else 5.0, "mean_length": 2.0}
@@ -206,7 +206,7 @@ def _temperatures(text: str | None) -> tuple[float, float, int]:
 
 def report(record: dict, output: str) -> None:
     """Say what a run came to."""
-    from scfg_sampler.corpus import CorpusFiles
+    from scfg_sampler.corpus.parallel_text import CorpusFiles
 
     skipped = len(record["skipped"])
     alignments = len(CorpusFiles.from_names(record["corpus"]["files"]).alignments)

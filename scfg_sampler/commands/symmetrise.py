@@ -34,7 +34,7 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the symmetrised alignment."""
     from scfg_sampler.core.files import atomic_output
-    from scfg_sampler.symmetrise import symmetrise_files
+    from scfg_sampler.corpus.symmetrise import symmetrise_files
 
     lines = 0
     with atomic_output(options.output) as stream:

@@ -31,11 +31,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.features import FEATURE_NAMES
 from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, shortest
-from scfg_sampler.rule_table import RuleTable, text_order
-from scfg_sampler.rule_text import (
+from scfg_sampler.rules.features import FEATURE_NAMES
+from scfg_sampler.rules.table import RuleTable, text_order
+from scfg_sampler.rules.text import (
     Rule,
     escape,
     parse_alignment,

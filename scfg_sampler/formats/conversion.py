@@ -19,8 +19,8 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import bracketed, moses, travatar
 from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
-from scfg_sampler.rule_table import RuleTable, read_rule_table, write_rule_table
-from scfg_sampler.rule_text import Rule, RuleProblem
+from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table
+from scfg_sampler.rules.text import Rule, RuleProblem
 
 __all__ = ["FORMATS", "PLAIN", "Spelling", "detect_format", "read_table", "write_glue", "write_table"]
 

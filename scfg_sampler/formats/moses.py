@@ -22,8 +22,8 @@ import numpy as np
 
 from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
-from scfg_sampler.rule_table import RuleTable, text_order
-from scfg_sampler.rule_text import Rule, guards, parse_number, require, split_fields
+from scfg_sampler.rules.table import RuleTable, text_order
+from scfg_sampler.rules.text import Rule, guards, parse_number, require, split_fields
 
 __all__ = ["Writer", "parser"]
 

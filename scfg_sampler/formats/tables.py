@@ -11,11 +11,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.core.vocabulary import Vocabulary
-from scfg_sampler.features import FEATURE_NAMES, count_words
-from scfg_sampler.rule_table import RuleTable
-from scfg_sampler.rule_text import Rule
+from scfg_sampler.rules.features import FEATURE_NAMES, count_words
+from scfg_sampler.rules.table import RuleTable
+from scfg_sampler.rules.text import Rule
 
 __all__ = [
     "LEAST_LOG",

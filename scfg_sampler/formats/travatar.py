@@ -17,8 +17,8 @@ import numpy as np
 
 from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
-from scfg_sampler.rule_table import RuleTable, text_order
-from scfg_sampler.rule_text import Rule, parse_number, require
+from scfg_sampler.rules.table import RuleTable, text_order
+from scfg_sampler.rules.text import Rule, parse_number, require
 
 __all__ = ["format_rule", "order", "parse_rule"]
 

@@ -9,14 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler import corpus
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.corpus import CorpusFiles, ParallelCorpus, pair_words, parse_corpus, select_pairs
-from scfg_sampler.derivations import Derivation
-from scfg_sampler.drawing import draw_alignment, draw_derivation, draw_forest, readable
+from scfg_sampler.corpus import parallel_text as corpus
+from scfg_sampler.corpus.parallel_text import (
+    CorpusFiles,
+    ParallelCorpus,
+    pair_words,
+    parse_corpus,
+    select_pairs,
+)
 from scfg_sampler.errors import InputError
+from scfg_sampler.forest.explicit import ForestBuilder, PhraseForest, forest_edges
+from scfg_sampler.learner.derivations import Derivation
+from scfg_sampler.learner.drawing import draw_alignment, draw_derivation, draw_forest, readable
 from scfg_sampler.notebook.shown import SHOWN, html_table
-from scfg_sampler.phrase_forest import ForestBuilder, PhraseForest, forest_edges
 
 __all__ = ["Corpus", "Forest", "Phrase", "SentencePair", "Tree", "make_corpus", "read_corpus"]
 

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from scfg_sampler.baseline.extraction import HieroSettings, extract
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.vocabulary import split_words
-from scfg_sampler.drawing import readable
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.features import score_rules
 from scfg_sampler.formats.conversion import PLAIN, Spelling, read_table, write_table
 from scfg_sampler.formats.tables import iterate_rules
-from scfg_sampler.hiero_baseline import HieroSettings, extract
-from scfg_sampler.lexical import estimate
+from scfg_sampler.learner.drawing import readable
 from scfg_sampler.notebook.pairs import Corpus
 from scfg_sampler.notebook.shown import SHOWN, check_names, html_table
-from scfg_sampler.rule_table import RuleTable, rule, select_rows
-from scfg_sampler.rule_text import Rule, format_rule, signature
+from scfg_sampler.rules.features import score_rules
+from scfg_sampler.rules.lexical import estimate
+from scfg_sampler.rules.table import RuleTable, rule, select_rows
+from scfg_sampler.rules.text import Rule, format_rule, signature
 
 __all__ = ["Rules", "extract_rules", "read_rules"]
 

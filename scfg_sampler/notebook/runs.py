@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from scfg_sampler.chains import chain_directories, start_chains
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
-from scfg_sampler.corpus import CorpusFiles
-from scfg_sampler.derivations import Derivation
-from scfg_sampler.grammar import write_grammar
+from scfg_sampler.corpus.parallel_text import CorpusFiles
+from scfg_sampler.learner.chains import chain_directories, start_chains
+from scfg_sampler.learner.derivations import Derivation
+from scfg_sampler.learner.grammar import write_grammar
+from scfg_sampler.learner.run import RunSettings, read_run
+from scfg_sampler.learner.settings import LearnerSettings
 from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
 from scfg_sampler.notebook.rules import Rules
 from scfg_sampler.notebook.shown import check_names
-from scfg_sampler.rule_table import read_rule_table
-from scfg_sampler.run import RunSettings, read_run
-from scfg_sampler.settings import LearnerSettings
+from scfg_sampler.rules.table import read_rule_table
 
 __all__ = ["Run", "open_run", "sample"]
 
@@ -66,8 +66,8 @@ class Run:
         ----------
         output : path, optional
         options
-            Those of `scfg_sampler.grammar.write_grammar`: origin, rule_filter, max_scope, max_targets, prune,
-            keep, more.
+            Those of `scfg_sampler.learner.grammar.write_grammar`: origin, rule_filter, max_scope,
+            max_targets, prune, keep, more.
         """
         if output is not None:
             write_grammar(self.directory, output, **options)
@@ -124,8 +124,8 @@ def sample(
     overwrite : bool
         Whether an older run in the directory may be replaced.
     settings
-        Those of `scfg_sampler.settings.LearnerSettings` (model, base, threads, …) and of
-        `scfg_sampler.run.RunSettings` (marginals, average_every, …).
+        Those of `scfg_sampler.learner.settings.LearnerSettings` (model, base, threads, …) and of
+        `scfg_sampler.learner.run.RunSettings` (marginals, average_every, …).
 
     Raises
     ------

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder import lm as lms
-from decoder.grammar_trie import Grammar, GrammarSource, build_grammar
-from scfg_sampler.core.vocabulary import Vocabulary
-from scfg_sampler.rule_table import RuleTable
+from decoder.grammar.trie import Grammar, GrammarSource, build_grammar
+from decoder.lm import model as lms
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.rules.table import RuleTable
 
 SOURCE_WORDS = ["u", "v", "w"]
 TARGET_WORDS = ["a", "b", "c", "foreign"]  # `random_model` of test_lm knows a, b and c.

@@ -9,13 +9,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from decoder.arpa import write_arpa
 from decoder.cli import main
+from decoder.lm.arpa import write_arpa
 from scfg_sampler.formats.conversion import write_table
-from scfg_sampler.rule_table import write_rule_table
+from scfg_sampler.rules.table import write_rule_table
 from tests.decoder import small_grammars as small
-from tests.decoder.test_lm import random_model
-from tests.decoder.test_tune import INITIAL, REFERENCES, RULES, SOURCES
+from tests.decoder.lm.test_model import random_model
+from tests.decoder.tuning.test_tune import INITIAL, REFERENCES, RULES, SOURCES
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scfg_sampler.core.derivations import count_derivations, sample_derivation
-from scfg_sampler.core.semiring import LogSum, inside
+from scfg_sampler.core.forests.derivations import count_derivations, sample_derivation
+from scfg_sampler.core.forests.semiring import LogSum, inside
 from tests.generators import random_hypergraph, random_log_weights
 from tests.oracles import brute_force
 from tests.oracles.choices import GENERATOR, distribution

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from decoder import lm as lms
-from tests.decoder.test_lm import naive_sentence, naive_tables, random_model, sentence_score, state_of
+from decoder.lm import model as lms
+from tests.decoder.lm.test_model import naive_sentence, naive_tables, random_model, sentence_score, state_of
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])

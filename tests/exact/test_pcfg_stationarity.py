@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from monolingual.multinomials import log_dirichlet_multinomial
 from monolingual.pcfg import collapsed, posterior
 from monolingual.pcfg.chart import new_chart
 from monolingual.pcfg.chart_grammar import new_weights
@@ -21,6 +20,7 @@ from monolingual.pcfg.gibbs import State, gibbs_kernel
 from monolingual.pcfg.model import Data, build_model
 from monolingual.pcfg.partition import newton_partition
 from monolingual.pcfg.tree_draws import Trees, new_stack
+from monolingual.priors.multinomials import log_dirichlet_multinomial
 from scfg_sampler.core import draws
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import TERNARY, all_trees, grammar_of

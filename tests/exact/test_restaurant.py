@@ -8,8 +8,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from scfg_sampler.core import draws, restaurant
-from scfg_sampler.core.restaurant import (
+from scfg_sampler.core import draws
+from scfg_sampler.core.fragments import restaurant
+from scfg_sampler.core.fragments.density import log_joint
+from scfg_sampler.core.fragments.restaurant import (
     dish_customers,
     dish_mass,
     dish_tables,
@@ -20,7 +22,6 @@ from scfg_sampler.core.restaurant import (
     seat,
     unseat,
 )
-from scfg_sampler.core.restaurant_density import log_joint
 from tests.oracles.choices import GENERATOR, distribution
 
 BASE_PROBS = [0.7, 0.3]

@@ -8,15 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from scfg_sampler.core import (
-    fragment_rejection,
-    fragment_rules,
-    fragment_sampler,
-    fragment_tree,
-    fragment_types,
-)
-from scfg_sampler.core.kernel import copy_state
-from scfg_sampler.sampler import Learner, LearnerSettings
+from scfg_sampler.core.chains.kernel import copy_state
+from scfg_sampler.core.fragments import rejection as fragment_rejection
+from scfg_sampler.core.fragments import rules as fragment_rules
+from scfg_sampler.core.fragments import sampler as fragment_sampler
+from scfg_sampler.core.fragments import tree as fragment_tree
+from scfg_sampler.core.fragments import type_moves as fragment_types
+from scfg_sampler.learner.chain import Learner, LearnerSettings
 from tests.learner.corpora import all_states, corpus_of, log_same_rules, state_from, state_key
 from tests.oracles.choices import GENERATOR, distribution, transition_matrix
 from tests.oracles.phrase_forest import sentence

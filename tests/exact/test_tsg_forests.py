@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from scfg_sampler.core import fragment_sampler
+from scfg_sampler.core.fragments import sampler as fragment_sampler
 from tests.monolingual.tsg.forests import (
     FORESTS,
     codes_of,

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from monolingual.tsg import blocks
-from scfg_sampler.core import fragment_sampler, fragment_tree
-from scfg_sampler.core.kernel import copy_state
+from scfg_sampler.core.chains.kernel import copy_state
+from scfg_sampler.core.fragments import sampler as fragment_sampler
+from scfg_sampler.core.fragments import tree as fragment_tree
 from tests.monolingual.tsg.stationarity import sweep_departure
 from tests.monolingual.tsg.treebanks import TREEBANKS, cuts_of, learner_of, posterior_of, start_at
 from tests.oracles.choices import GENERATOR, distribution

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scfg_sampler.core import restaurant
-from scfg_sampler.core.vocabulary import Vocabulary
-from scfg_sampler.corpus import ParallelCorpus
-from scfg_sampler.rule_model import rules_log_joint
-from scfg_sampler.sampler import Learner, LearnerState
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.fragments import restaurant
+from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.learner.chain import Learner, LearnerState
+from scfg_sampler.learner.model import rules_log_joint
 from tests.oracles import phrase_forest
 from tests.oracles.phrase_forest import Sentence
 

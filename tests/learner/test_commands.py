@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from scfg_sampler.cli import COMMANDS, main
-from scfg_sampler.core.chain import read_trace
-from scfg_sampler.rule_table import read_rule_table
-from scfg_sampler.sampler import Learner, LearnerSettings
+from scfg_sampler.core.chains.chain import read_trace
+from scfg_sampler.learner.chain import Learner, LearnerSettings
+from scfg_sampler.rules.table import read_rule_table
 from tests.learner.corpora import all_states, all_trees, corpus_of
-from tests.learner.test_sampler import some_pairs
+from tests.learner.test_chain import some_pairs
 from tests.oracles import phrase_forest as oracle
 from tests.oracles.phrase_forest import Sentence
 

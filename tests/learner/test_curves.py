@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from scfg_sampler.cli import main
-from scfg_sampler.core.chain import read_trace
+from scfg_sampler.core.chains.chain import read_trace
+from tests.learner.test_chain import some_pairs
 from tests.learner.test_commands import sample, write_corpus
-from tests.learner.test_sampler import some_pairs
 
 
 @pytest.fixture(scope="module")

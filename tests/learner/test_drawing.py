@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 
 from scfg_sampler.cli import main
-from scfg_sampler.derivations import Derivation
-from scfg_sampler.drawing import draw_alignment, draw_derivation, draw_forest, readable
-from scfg_sampler.phrase_forest import ForestBuilder, forest_edges
+from scfg_sampler.forest.explicit import ForestBuilder, forest_edges
+from scfg_sampler.learner.derivations import Derivation
+from scfg_sampler.learner.drawing import draw_alignment, draw_derivation, draw_forest, readable
+from tests.forest.test_explicit import random_sentence
 from tests.learner.corpora import corpus_of
-from tests.learner.test_phrase_forest import random_sentence
-from tests.learner.test_rule_text import WORDS
 from tests.oracles.phrase_forest import Sentence
+from tests.rules.test_text import WORDS
 
 SVG = "{http://www.w3.org/2000/svg}"
 

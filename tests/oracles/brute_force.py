@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scfg_sampler.core.hypergraph import Hypergraph, num_nodes
+from scfg_sampler.core.forests.hypergraph import Hypergraph, num_nodes
 
 __all__ = [
     "derivations",

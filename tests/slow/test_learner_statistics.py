@@ -12,9 +12,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from scfg_sampler.core.kernel import copy_state
-from scfg_sampler.hyperparameters import log_prior
-from scfg_sampler.sampler import Learner, LearnerSettings
+from scfg_sampler.core.chains.kernel import copy_state
+from scfg_sampler.learner.chain import Learner, LearnerSettings
+from scfg_sampler.learner.hyperparameters import log_prior
 from tests.learner.corpora import all_states, corpus_of, state_from, state_key
 from tests.oracles.phrase_forest import sentence
 from tests.statistics import FALSE_ALARM, chi_square_tail

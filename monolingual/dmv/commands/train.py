@@ -276,7 +276,7 @@ def start(options: argparse.Namespace, rng, tags, layout, corpus):
     """The probabilities to start with."""
     from monolingual.dmv import initial
     from monolingual.dmv.model import read_model, weights_for
-    from monolingual.multinomials import normalise
+    from monolingual.priors.multinomials import normalise
     from scfg_sampler.errors import SettingsError
 
     if options.init == "harmonic":

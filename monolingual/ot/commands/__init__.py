@@ -117,7 +117,7 @@ def save_grammar(
 
     from monolingual.ot.formats import write_tableaux
     from monolingual.ot.grammar import predict, prediction_record, summary_grammar
-    from scfg_sampler.core.run_directory import write_json
+    from scfg_sampler.core.chains.run_directory import write_json
 
     record = prediction_record(tableaux, predict(grammar, tableaux))
     if output is not None:

@@ -50,10 +50,10 @@ def read_model_grammar(options: argparse.Namespace):
     """
     import numpy as np
 
-    from monolingual.multinomials import normalise
     from monolingual.pcfg.grammar import families, num_rules, rule_name
     from monolingual.pcfg.grammar_text import probabilities, read_grammar
     from monolingual.pcfg.graph import productive, useful_rules, without_useless
+    from monolingual.priors.multinomials import normalise
     from scfg_sampler.errors import InputError
 
     weighted = read_grammar(options.grammar)

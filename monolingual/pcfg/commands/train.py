@@ -47,13 +47,13 @@ def run(options: argparse.Namespace) -> None:
     """Learn, write, and say whether the result is tight."""
     import numpy as np
 
-    from monolingual.learners import em_kernel, learn, vb_kernel
-    from monolingual.multinomials import normalise
     from monolingual.pcfg.commands.sample import read_data, read_prior
     from monolingual.pcfg.grammar_text import write_grammar
     from monolingual.pcfg.model import build_model
     from monolingual.pcfg.tightness import analyse
     from monolingual.pcfg.training import pcfg_expectations
+    from monolingual.priors.estimators import em_kernel, learn, vb_kernel
+    from monolingual.priors.multinomials import normalise
     from scfg_sampler.errors import SettingsError
 
     for name in ("rounds", "restarts", "threads"):

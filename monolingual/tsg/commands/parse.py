@@ -153,8 +153,8 @@ def _sentences(options: argparse.Namespace) -> Iterator[tuple[list[str], list[st
     """Words, and their tags where the input has them."""
     from monolingual.tsg.transforms import clean
     from monolingual.tsg.trees import leaves, preterminals, read_trees
+    from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import read_lines
-    from scfg_sampler.core.vocabulary import split_words
 
     if options.format == "trees":
         for tree, _ in read_trees(options.input):

@@ -177,7 +177,7 @@ def run(options: argparse.Namespace) -> None:
 
 def report(output: str, record: dict[str, Any]) -> None:
     """Say what a run has made."""
-    from scfg_sampler.core.chain import read_trace
+    from scfg_sampler.core.chains.chain import read_trace
 
     trace = read_trace(f"{output}/trace.tsv")
     console.say(

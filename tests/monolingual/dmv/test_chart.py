@@ -109,7 +109,7 @@ def test_parameters_of_their_own_count_alike(rng):
     weights = rng.random(num_parameters(layout))
     own, families, owners = own_parameters(layout, corpus)
     from monolingual.dmv.layout import parameter_families
-    from monolingual.multinomials import families_of_sizes
+    from monolingual.priors.multinomials import families_of_sizes
 
     start = parameter_families(layout).start
     places = np.concatenate([np.arange(start[f], start[f + 1]) for f in families])

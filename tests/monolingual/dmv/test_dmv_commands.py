@@ -160,7 +160,7 @@ def test_smoothing_is_judged_from_the_mixture_on(method, place, rng):
     from monolingual.dmv.initial import harmonic
     from monolingual.dmv.layout import Layout, build_corpus, parameter_families
     from monolingual.dmv.training import Settings, heldout_likelihood, train
-    from monolingual.normal_priors import identity_covariances
+    from monolingual.priors.covariances import identity_covariances
 
     layout = Layout(3, 2)
     corpus = build_corpus(layout, [[0, 1, 2], [1, 2], [0, 1], [2, 0, 1, 2]])

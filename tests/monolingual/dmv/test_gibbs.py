@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from monolingual.dmv.gibbs import every_sentence, gibbs_kernel
 from monolingual.dmv.initial import uniform
 from monolingual.dmv.layout import Layout, build_corpus, num_parameters, parameter_families
-from monolingual.multinomials import log_dirichlet_multinomial
+from monolingual.priors.multinomials import log_dirichlet_multinomial
 from tests.monolingual.dmv.enumeration import projective_trees, tree_counts
 
 LAYOUT = Layout(2, 1)

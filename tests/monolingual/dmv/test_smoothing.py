@@ -18,9 +18,9 @@ from monolingual.dmv.smoothing import (
     smoothed_units,
 )
 from monolingual.dmv.training import Settings, dmv_expectations, learner
-from monolingual.logistic_normal import identity_covariances
-from monolingual.multinomials import normalise, sum_per_family
-from monolingual.units import choices_of_copies
+from monolingual.priors.logistic_normal import identity_covariances
+from monolingual.priors.multinomials import normalise, sum_per_family
+from monolingual.priors.sentence_units import choices_of_copies
 from scfg_sampler.errors import SettingsError
 
 ROWS = [[0, 1, 2], [1, 1], [2], [0, 2, 1, 0]]

@@ -21,8 +21,8 @@ from monolingual.dmv.tag_families import (
     shipped_families,
 )
 from monolingual.dmv.treebank import Sentence, read_treebank, write_treebank
-from monolingual.logistic_normal import covariances
-from monolingual.multinomials import normalise, sum_per_family
+from monolingual.priors.logistic_normal import covariances
+from monolingual.priors.multinomials import normalise, sum_per_family
 from scfg_sampler.errors import InputError, SettingsError, TreeError
 
 # "«" is the root; its dependents go up to the sentence, the later one to the first of them.

@@ -17,7 +17,7 @@ from monolingual.ot.exact import OrderingModel
 from monolingual.ot.gibbs import OtSettings, OtState, initial_state, make_posterior, ot_kernel
 from monolingual.ot.moves import sweep
 from monolingual.ot.quadrature import make_grid, make_plan
-from scfg_sampler.core.diagnostics import diagnose
+from scfg_sampler.core.chains.diagnostics import diagnose
 from scfg_sampler.errors import InputError, SettingsError
 from tests.monolingual.ot.examples import (
     ILOKANO,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from monolingual.multinomials import normalise
 from monolingual.pcfg.grammar import Grammar, build_grammar, families, heads, num_rules, rule_symbols
 from monolingual.pcfg.grammar_text import probabilities, read_grammar
+from monolingual.priors.multinomials import normalise
 
 CATALAN = "S -> S S [{p}] | 'a' [{q}]"
 TERNARY = "S -> S S S | S S | 'a'"

@@ -12,9 +12,9 @@ from monolingual.pcfg.forest import best_tree, build_forest, edge_log_weights
 from monolingual.pcfg.simulate import simulate
 from monolingual.pcfg.tightness import expected_rule_uses
 from monolingual.pcfg.trees import yields
-from scfg_sampler.core.derivations import count_derivations
-from scfg_sampler.core.hypergraph import validate
-from scfg_sampler.core.semiring import LogSum, inside
+from scfg_sampler.core.forests.derivations import count_derivations
+from scfg_sampler.core.forests.hypergraph import validate
+from scfg_sampler.core.forests.semiring import LogSum, inside
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import (
     CHAINS,

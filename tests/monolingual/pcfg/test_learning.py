@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from monolingual.learners import em_kernel, learn, vb_kernel
-from monolingual.multinomials import (
+from monolingual.pcfg.graph import without_useless
+from monolingual.pcfg.model import Data, build_model
+from monolingual.pcfg.tightness import analyse
+from monolingual.pcfg.training import pcfg_expectations
+from monolingual.priors.estimators import em_kernel, learn, vb_kernel
+from monolingual.priors.multinomials import (
     Families,
     dirichlet_divergence,
     families_of_sizes,
@@ -18,10 +22,6 @@ from monolingual.multinomials import (
     mean_field_weights,
     normalise,
 )
-from monolingual.pcfg.graph import without_useless
-from monolingual.pcfg.model import Data, build_model
-from monolingual.pcfg.tightness import analyse
-from monolingual.pcfg.training import pcfg_expectations
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import TERNARY, all_trees, catalan, grammar_of, random_grammar
 

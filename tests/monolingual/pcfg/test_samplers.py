@@ -11,7 +11,7 @@ from monolingual.pcfg.collapsed import collapsed_kernel
 from monolingual.pcfg.gibbs import gibbs_kernel
 from monolingual.pcfg.model import Data, build_model, nonterminal_prior
 from monolingual.pcfg.posterior import APPROACHES, reweight
-from scfg_sampler.core.kernel import copy_state
+from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import TERNARY, catalan, grammar_of, random_grammar
 from tests.oracles.twins import interpreted

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from monolingual.multinomials import normalise
 from monolingual.pcfg.grammar import families, heads, num_rules, rule_symbols
 from monolingual.pcfg.graph import is_linear, nonlinear_rules, useful_rules, without_useless
 from monolingual.pcfg.partition import build_system, iterate_partition, newton_partition, tight_components
 from monolingual.pcfg.tightness import analyse, expected_rule_uses, moments, tighten
+from monolingual.priors.multinomials import normalise
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import (
     CHAINS,

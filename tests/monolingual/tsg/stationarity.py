@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from monolingual.tsg.sampler import TsgLearner, TsgState
-from scfg_sampler.core.kernel import copy_state
+from scfg_sampler.core.chains.kernel import copy_state
 from tests.oracles.choices import GENERATOR, transition_matrix
 
 __all__ = ["sweep_departure"]

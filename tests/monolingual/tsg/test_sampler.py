@@ -14,7 +14,7 @@ from scipy import stats
 from monolingual.cli import main
 from monolingual.tsg.fragments import count_fragments, format_fragment, read_fragments
 from monolingual.tsg.hyperparameters import draw_tables, log_seats
-from scfg_sampler.core.restaurant_density import log_joint as restaurants_log_joint
+from scfg_sampler.core.fragments.density import log_joint as restaurants_log_joint
 from tests.monolingual.tsg.treebanks import TREEBANKS, cuts_of, learner_of, posterior_of, tree_of
 from tests.oracles.elementary_trees import bases, elementary_trees, log_joint
 

@@ -1,0 +1,1 @@
+"""Rule tables as the decoder looks rules up."""

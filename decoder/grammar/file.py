@@ -1,0 +1,114 @@
+"""Rule tables with their tries in a file that is mapped into memory.
+
+A `Grammar` of one table is written as it is, but for what a command line decides: the span limit and the
+prefix of the features are put in when it is read. The rules' alignments, which translating does not need, are
+left out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.grammar.trie import Grammar, GrammarSource, Trie, build_grammar
+from scfg_sampler.core.arrays.array_file import has_magic, read_array_file, write_array_file
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import RuleTableError
+from scfg_sampler.rules.table import RuleTable
+
+__all__ = ["CompiledGrammar", "is_grammar_file", "read_grammar_file", "with_settings", "write_grammar_file"]
+
+_MAGIC = b"scfg-grammar 1\n"
+_TRIE = ("slot_keys", "slot_children", "first_group", "next_group", "group_span")
+_TABLE = ("source_start", "source", "target_start", "target", "features")
+
+
+class CompiledGrammar(NamedTuple):
+    """A table, and the grammar of this table alone; its span limits are those it was made with."""
+
+    table: RuleTable
+    grammar: Grammar
+
+
+def is_grammar_file(path: PathLike) -> bool:
+    """Whether a file begins like one written by `write_grammar_file`; False if it cannot be read."""
+    return has_magic(path, _MAGIC)
+
+
+def write_grammar_file(table: RuleTable, path: PathLike) -> int:
+    """Write a table and its trie for `read_grammar_file` to map into memory; how many rules can be used."""
+    grammar = build_grammar([GrammarSource(table)])
+    arrays = {
+        **{name: getattr(table, name) for name in _TABLE},
+        **{name: getattr(grammar.trie, name) for name in _TRIE},
+        "rule_start": grammar.rule_start,
+        "rules": grammar.rules,
+    }
+    values = {
+        "features": list(table.feature_names),
+        "signature": table.signature,
+        "max_arity": grammar.max_arity,
+        "num_unusable": grammar.num_unusable,
+    }
+    words = {"source": table.source_vocabulary.words, "target": table.target_vocabulary.words}
+    write_array_file(path, _MAGIC, values, words, arrays)
+    return len(grammar.rules)
+
+
+def read_grammar_file(path: PathLike) -> CompiledGrammar:
+    """What `write_grammar_file` wrote; its pages are shared between processes.
+
+    Raises
+    ------
+    RuleTableError
+        The file is cut, damaged, or from a machine with the other byte order.
+    """
+    values, words, arrays = read_array_file(path, _MAGIC, RuleTableError, "Compile the grammar again")
+    source_start, source, target_start, target, features = (arrays[name] for name in _TABLE)
+    num_rules = len(features)
+    names = tuple(values["features"])
+    source_vocabulary, target_vocabulary = Vocabulary(words["source"]), Vocabulary(words["target"])
+    table = RuleTable(
+        source_vocabulary,
+        target_vocabulary,
+        source_start,
+        source,
+        target_start,
+        target,
+        np.zeros(num_rules + 1, np.int64),
+        np.zeros((0, 2), np.int32),
+        np.ones(num_rules),
+        features,
+        names,
+        values["signature"],
+    )
+    grammar = Grammar(
+        (GrammarSource(table),),
+        source_vocabulary,
+        target_vocabulary,
+        Trie(*(arrays[name] for name in _TRIE)),
+        arrays["rule_start"],
+        arrays["rules"],
+        np.array([0, num_rules], np.int64),
+        target_start,
+        target,
+        features,
+        names,
+        values["max_arity"],
+        values["num_unusable"],
+    )
+    return CompiledGrammar(table, grammar)
+
+
+def with_settings(compiled: CompiledGrammar, prefix: str, max_span: int) -> Grammar:
+    """The grammar with a span limit and a prefix of its features, as `build_grammar` would make it."""
+    source = GrammarSource(compiled.table, prefix, max_span)
+    grammar = compiled.grammar
+    spans = np.full(len(grammar.trie.group_span), min(max_span, 2**31 - 1), np.int32)
+    return grammar._replace(
+        sources=(source,),
+        trie=grammar.trie._replace(group_span=spans),
+        feature_names=tuple(prefix + name for name in grammar.feature_names),
+    )

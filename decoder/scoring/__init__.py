@@ -1,0 +1,1 @@
+"""Translations scored: BLEU's statistics, BLEU, chrF and TER, and the bootstrap."""

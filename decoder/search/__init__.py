@@ -1,0 +1,1 @@
+"""Chart parsing, cube pruning, and what is read off the forest they leave."""

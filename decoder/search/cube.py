@@ -1,0 +1,354 @@
+"""Cube pruning: from the chart to a forest whose items know their language-model states.
+
+The derivations of a cube are the points of a grid: which rule of its group, and which item of each of its
+cells, all sorted from good to bad (Chiang 2007). A cell pops the most promising points of all its cubes
+from a heap, and pushes the neighbours of each point it pops. Points whose language-model states are equal
+become edges of one item. A cell stops after `beam` pops; with beam 0 it goes through all points, and the
+search is exact. Most of what is lost is lost in long spans, so pops are shared out by length (`widen`).
+
+Every point other than the first has one predecessor, the point with its last non-zero coordinate one lower
+(after Gesmundo and Henderson 2010), so none is pushed twice.
+
+The fact a newcomer would get wrong: an item's score includes its first words scored without their left
+context. `add_state` returns the correction when the context comes, which is why edges may carry a positive
+"log probability".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.grammar.trie import RankedRules
+from decoder.lm.model import (
+    LanguageModel,
+    add_state,
+    add_word,
+    begin,
+    begin_sentence,
+    finish_sentence,
+    num_open_words,
+)
+from decoder.search.chart import COPY, GLUE, START, Chart
+from decoder.search.workspace import (
+    EDGES,
+    ITEMS,
+    LONGEST,
+    POINTS,
+    POPS,
+    QUERIES,
+    WAITING,
+    copy_row,
+    larger_edges,
+    larger_items,
+    larger_points,
+    new_workspace,
+    pop,
+    push,
+    rehashed,
+    slot_of,
+)
+from scfg_sampler.core.arrays.growth import sort_descending
+from scfg_sampler.core.jit import borrowing, by_reference, kernel
+
+__all__ = ["FINISH", "Forest", "SearchSettings", "search"]
+
+FINISH = -4  # The edge from an item of S over the whole sentence to the goal; scores </s>.
+
+
+class SearchSettings(NamedTuple):
+    """Weights of the decoder's own features, and the limit of the search.
+
+    beam : pops a cell may make; 0 for no limit
+    widen : a cell over n words may make beam · n / widen pops, one of S at most as many as the longest of X;
+        0 for `beam`, whatever the length
+    """
+
+    beam: int
+    lm_weight: float
+    glue_weight: float
+    copy_weight: float
+    widen: float
+
+
+class Forest(NamedTuple):
+    """N items and E edges; an item's tails have smaller numbers, and the goal is the last.
+
+    cell : int32 (N,), the chart cell of each item; that of the goal is the last S
+    score : float64 (N,), of the best derivation of the item
+    best_edge : int32 (N,), its last edge
+    head : int32 (E,)
+    rule : int32 (E,), a rule of the grammar, or START, GLUE, COPY, FINISH
+    log_prob : float64 (E,), what the edge adds to the language model's log probability
+    weight : float64 (E,), what the edge adds to the score
+    tails : int32 (E, A), in source order, filled with −1
+    num_queries : int, the words whose probability the language model was asked for
+    """
+
+    cell: np.ndarray
+    score: np.ndarray
+    best_edge: np.ndarray
+    head: np.ndarray
+    rule: np.ndarray
+    log_prob: np.ndarray
+    weight: np.ndarray
+    tails: np.ndarray
+    num_queries: int
+
+
+@kernel
+def search(
+    rules: RankedRules,
+    lm: LanguageModel,
+    chart: Chart,
+    copied: np.ndarray,
+    max_arity: int,
+    settings: SearchSettings,
+) -> Forest:
+    """The forest of a sentence.
+
+    Parameters
+    ----------
+    copied : int32 (n,), the language model's ids of the source words, should they be copied
+    max_arity : the most nonterminals a rule has
+    """
+    arity, width, num_cells = max(2, max_arity), rules.prefix_state.shape[1], len(chart.begin)
+    items, edges, points, slots, scratch = new_workspace(arity, width)
+    count = scratch.counter
+    first_item = np.zeros(num_cells + 1, np.int64)
+    for cell in range(chart.num_x_cells):
+        count[LONGEST] = max(count[LONGEST], chart.end[cell] - chart.begin[cell])
+
+    # The arrays that grow are read again further down, which keeps them: see `by_reference`.
+    rules, lm, chart_at = by_reference(rules), by_reference(lm), by_reference(chart)
+    for cell in range(num_cells):
+        points = larger_points(points, chart.cube_start[cell + 1] - chart.cube_start[cell])
+        _open(
+            rules,
+            lm,
+            chart_at,
+            settings,
+            cell,
+            first_item,
+            copied,
+            by_reference(items),
+            by_reference(points),
+            by_reference(scratch),
+        )
+        while not _explore(
+            rules,
+            lm,
+            chart_at,
+            settings,
+            cell,
+            first_item,
+            copied,
+            by_reference(items),
+            by_reference(edges),
+            by_reference(points),
+            by_reference(slots),
+            by_reference(scratch),
+        ):
+            items = larger_items(items, count[ITEMS] + 2)
+            edges = larger_edges(edges, count[EDGES] + 1)
+            points = larger_points(points, count[POINTS] + 1 + arity)
+            if 2 * (count[ITEMS] - first_item[cell]) >= len(slots.item):
+                slots = rehashed(slots, items.state, first_item[cell], count[ITEMS], cell)
+        first_item[cell + 1] = count[ITEMS]
+        for item in range(first_item[cell], first_item[cell + 1]):
+            items.ranked[item] = item
+        sort_descending(items.ranked, items.score, first_item[cell], first_item[cell + 1])
+
+    edges = larger_edges(edges, count[EDGES] + count[ITEMS] - first_item[num_cells - 1])
+    _finish(
+        lm,
+        settings,
+        first_item[num_cells - 1],
+        by_reference(items),
+        by_reference(edges),
+        by_reference(scratch),
+    )
+    num_items, num_edges = scratch.counter[ITEMS], scratch.counter[EDGES]
+    return Forest(
+        items.cell[:num_items].copy(),
+        items.score[:num_items].copy(),
+        items.best_edge[:num_items].copy(),
+        edges.head[:num_edges].copy(),
+        edges.rule[:num_edges].copy(),
+        edges.log_prob[:num_edges].copy(),
+        edges.weight[:num_edges].copy(),
+        edges.tails[:num_edges].copy(),
+        scratch.counter[QUERIES],
+    )
+
+
+@borrowing
+def _open(rules, lm, chart, settings, cell, first_item, copied, items, points, scratch):
+    """Begin a cell with the best point of each of its cubes."""
+    count = scratch.counter
+    count[POINTS], count[WAITING], count[POPS] = 0, 0, 0
+    for cube in range(chart.cube_start[cell], chart.cube_start[cell + 1]):
+        point = count[POINTS]
+        points.cube[point], points.raised[point] = cube, 0
+        for axis in range(points.place.shape[1]):
+            points.place[point, axis] = 0
+        _propose(rules, lm, chart, settings, cell, first_item, copied, items, points, scratch)
+
+
+@borrowing
+def _explore(rules, lm, chart, settings, cell, first_item, copied, items, edges, points, slots, scratch):
+    """Pop points of a cell until the beam is used up or no point is left; False if an array is too short."""
+    count, state, members = scratch.counter, scratch.state, scratch.members
+    width, arity = len(state), len(members)
+    limit = settings.beam
+    if settings.widen > 0:
+        length = min(chart.end[cell] - chart.begin[cell], scratch.counter[LONGEST])
+        limit = max(1, int(limit * length / settings.widen))
+    while count[WAITING] > 0 and (settings.beam == 0 or count[POPS] < limit):
+        if (
+            count[ITEMS] + 2 > len(items.score)
+            or count[EDGES] + 1 > len(edges.head)
+            or count[POINTS] + 1 + arity > len(points.cube)
+            or 2 * (count[ITEMS] - first_item[cell]) >= len(slots.item)
+        ):
+            return False
+        point, key = points.waiting[0], points.key[0]
+        pop(points, count)
+        count[POPS] += 1
+        group, num_tails = _locate(chart, first_item, items, points, point, members)
+        cube = points.cube[point]
+
+        # The edge, and its item.
+        for i in range(width):
+            state[i] = points.state[point, i]
+        slot = slot_of(slots, items.state, state, cell)
+        if slots.cell[slot] != cell:
+            item = count[ITEMS]
+            count[ITEMS] += 1
+            slots.item[slot], slots.cell[slot] = item, cell
+            items.cell[item], items.score[item] = cell, -np.inf
+            for i in range(width):
+                items.state[item, i] = state[i]
+        item = slots.item[slot]
+        edge = count[EDGES]
+        count[EDGES] += 1
+        edges.head[edge], edges.rule[edge] = item, group
+        if group >= 0:
+            edges.rule[edge] = rules.rule[rules.start[group] + points.place[point, 0]]
+        edges.log_prob[edge], edges.weight[edge] = points.log_prob[point], points.weight[point]
+        for k in range(arity):
+            edges.tails[edge, k] = members[k] if k < num_tails else -1
+        if key > items.score[item]:
+            items.score[item], items.best_edge[item] = key, edge
+
+        # The points after it.
+        for axis in range(points.raised[point], num_tails + 1):
+            raised_to = points.place[point, axis] + 1
+            if axis == 0:
+                extent = rules.start[group + 1] - rules.start[group] if group >= 0 else 1
+            else:
+                tail = chart.tails[chart.tail_start[cube] + axis - 1]
+                extent = first_item[tail + 1] - first_item[tail]
+            if raised_to < extent:
+                new = count[POINTS]
+                points.cube[new], points.raised[new] = cube, axis
+                for k in range(num_tails + 1):
+                    points.place[new, k] = points.place[point, k]
+                points.place[new, axis] = raised_to
+                _propose(rules, lm, chart, settings, cell, first_item, copied, items, points, scratch)
+    return True
+
+
+@borrowing
+def _propose(rules, lm, chart, settings, cell, first_item, copied, items, points, scratch):
+    """Score the point that was written last and put it on the heap."""
+    count, members, state = scratch.counter, scratch.members, scratch.state
+    point = count[POINTS]
+    count[POINTS] += 1
+    group, num_tails = _locate(chart, first_item, items, points, point, members)
+    place = np.int64(0)
+    if group >= 0:
+        place = rules.start[group] + points.place[point, 0]
+        weight = rules.score[place]
+    elif group == GLUE:
+        weight = settings.glue_weight
+    else:
+        weight = settings.copy_weight if group == COPY else 0.0
+    log_prob = _compose(rules, lm, group, place, copied[chart.begin[cell]], items.state, scratch)
+    weight += settings.lm_weight * log_prob
+    key = weight
+    for k in range(num_tails):
+        key += items.score[members[k]]
+    points.log_prob[point], points.weight[point] = log_prob, weight
+    for i in range(len(state)):
+        points.state[point, i] = state[i]
+    push(points, count, key, point)
+
+
+@borrowing
+def _locate(chart, first_item, items, points, point, members):
+    """The group of a point and the number of its tails; `members` becomes its items."""
+    cube = points.cube[point]
+    first_tail = chart.tail_start[cube]
+    num_tails = chart.tail_start[cube + 1] - first_tail
+    for k in range(num_tails):
+        members[k] = items.ranked[first_item[chart.tails[first_tail + k]] + points.place[point, 1 + k]]
+    return chart.group[cube], num_tails
+
+
+@borrowing
+def _finish(lm, settings, first, items, edges, scratch):
+    """Add the goal, with an edge from each item of the last cell, which begins with item `first`."""
+    count, state = scratch.counter, scratch.state
+    goal = count[ITEMS]
+    items.cell[goal], items.score[goal], items.best_edge[goal] = items.cell[goal - 1], -np.inf, -1
+    for item in range(first, goal):
+        edge = count[EDGES]
+        count[EDGES] += 1
+        copy_row(items.state, item, state)
+        count[QUERIES] += 1
+        edges.log_prob[edge] = finish_sentence(lm, state)
+        edges.weight[edge] = settings.lm_weight * edges.log_prob[edge]
+        edges.head[edge], edges.rule[edge] = goal, FINISH
+        for k in range(edges.tails.shape[1]):
+            edges.tails[edge, k] = item if k == 0 else -1
+        if items.score[item] + edges.weight[edge] > items.score[goal]:
+            items.score[goal], items.best_edge[goal] = items.score[item] + edges.weight[edge], edge
+    count[ITEMS] += 1
+
+
+# ---- Points ---------------------------------------------------------------------------------------
+
+
+@borrowing
+def _compose(rules, lm, group, place, copied, states, scratch):
+    """Log probability that a point adds to that of its items; `scratch.state` becomes that of its words."""
+    state, other, members = scratch.state, scratch.other, scratch.members
+    count = scratch.counter
+    if group == START:
+        begin_sentence(lm, state)
+        copy_row(states, members[0], other)
+        count[QUERIES] += num_open_words(other)
+        return add_state(lm, state, other)
+    if group == GLUE:
+        copy_row(states, members[0], state)
+        copy_row(states, members[1], other)
+        count[QUERIES] += num_open_words(other)
+        return add_state(lm, state, other)
+    if group == COPY:
+        begin(lm, state)
+        count[QUERIES] += 1
+        return add_word(lm, state, copied)
+    total = rules.prefix_log_prob[place]
+    copy_row(rules.prefix_state, place, state)
+    for i in range(rules.target_start[place] + rules.prefix_length[place], rules.target_start[place + 1]):
+        symbol = rules.target[i]
+        if symbol >= 0:
+            count[QUERIES] += 1
+            total += add_word(lm, state, symbol)
+        else:
+            copy_row(states, members[-1 - symbol], other)
+            count[QUERIES] += num_open_words(other)
+            total += add_state(lm, state, other)
+    return total

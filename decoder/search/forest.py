@@ -1,0 +1,222 @@
+"""What is read off a forest: strings, features, and the forest as a core `Hypergraph`.
+
+The features of a derivation are the sums of those of its edges: the features of the rules, then
+`LanguageModel` (natural log probability of the sentence with `</s>`), `Glue` (edges S → S X) and
+`PassThrough` (copied words). The score of a derivation is their product with the weights.
+
+Words are ids of the grammar's target vocabulary; words copied from the source that are not in it have the ids
+after its last.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.search.chart import COPY, GLUE
+from decoder.search.cube import Forest
+from scfg_sampler.core.arrays.growth import grown
+from scfg_sampler.core.forests.hypergraph import Hypergraph
+from scfg_sampler.core.jit import kernel
+
+__all__ = ["OWN_FEATURES", "ForestGraph", "best_derivation", "derivation_features", "edge_features", "export"]
+
+OWN_FEATURES = ("LanguageModel", "Glue", "PassThrough")
+
+
+class ForestGraph(NamedTuple):
+    """The part of a forest that the goal can be derived from, in the form of the core.
+
+    graph : Hypergraph
+    items, edges : int32, the forest's numbers of the nodes and edges of the graph
+    template_start, template : int64 (E + 1,), int32: what an edge spells, word ids or −1−k for tail k
+    """
+
+    graph: Hypergraph
+    items: np.ndarray
+    edges: np.ndarray
+    template_start: np.ndarray
+    template: np.ndarray
+
+
+def export(
+    forest: Forest, target_start: np.ndarray, target: np.ndarray, copied_words: np.ndarray, begin: np.ndarray
+) -> ForestGraph:
+    """The forest as a hypergraph; edge weights are `forest.weight[result.edges]`.
+
+    Parameters
+    ----------
+    target_start, target : of the `Grammar`
+    copied_words : int32 (n,), what each source word is if it is copied
+    begin : int32 (C,), of the `Chart`
+    """
+    edge_start, tail_start, tails, *rest = _export(forest, target_start, target, copied_words, begin)
+    return ForestGraph(Hypergraph(edge_start, tail_start, tails), *rest)
+
+
+@kernel
+def _export(forest, target_start, target, copied_words, begin):
+    num_items, num_edges = len(forest.cell), len(forest.head)
+    max_arity = forest.tails.shape[1]
+    # Edges by head.
+    first = np.zeros(num_items + 1, np.int32)
+    for edge in range(num_edges):
+        first[forest.head[edge] + 1] += 1
+    for item in range(num_items):
+        first[item + 1] += first[item]
+    by_head = np.empty(num_edges, np.int32)
+    filled = first.copy()
+    for edge in range(num_edges):
+        by_head[filled[forest.head[edge]]] = edge
+        filled[forest.head[edge]] += 1
+
+    number = np.full(num_items, -1, np.int32)
+    number[num_items - 1] = 0
+    num_kept = 0
+    for item in range(num_items - 1, -1, -1):
+        if number[item] < 0:
+            continue
+        num_kept += 1
+        for i in range(first[item], first[item + 1]):
+            for k in range(max_arity):
+                if forest.tails[by_head[i], k] >= 0:
+                    number[forest.tails[by_head[i], k]] = 0
+    items = np.empty(num_kept, np.int32)
+    edge_start = np.zeros(num_kept + 1, np.int32)
+    node = 0
+    for item in range(num_items):
+        if number[item] >= 0:
+            number[item], items[node] = node, item
+            edge_start[node + 1] = edge_start[node] + first[item + 1] - first[item]
+            node += 1
+    edges = np.empty(edge_start[num_kept], np.int32)
+    tail_start = np.zeros(len(edges) + 1, np.int32)
+    tails = np.empty(max_arity * len(edges), np.int32)
+    template_start = np.zeros(len(edges) + 1, np.int64)
+    template = np.empty(4 * len(edges), np.int32)
+    num_tails, num_symbols, new = 0, 0, 0
+    for node in range(num_kept):
+        for i in range(first[items[node]], first[items[node] + 1]):
+            edge = by_head[i]
+            arity = 0
+            while arity < max_arity and forest.tails[edge, arity] >= 0:
+                tails[num_tails] = number[forest.tails[edge, arity]]
+                num_tails += 1
+                arity += 1
+            rule = forest.rule[edge]
+            if rule >= 0:
+                template = grown(template, num_symbols + target_start[rule + 1] - target_start[rule])
+                for at in range(target_start[rule], target_start[rule + 1]):
+                    template[num_symbols] = target[at]
+                    num_symbols += 1
+            elif rule == COPY:
+                template = grown(template, num_symbols + 1)
+                template[num_symbols] = copied_words[begin[forest.cell[forest.head[edge]]]]
+                num_symbols += 1
+            else:
+                template = grown(template, num_symbols + arity)
+                for k in range(arity):
+                    template[num_symbols] = -1 - k
+                    num_symbols += 1
+            edges[new] = edge
+            new += 1
+            tail_start[new], template_start[new] = num_tails, num_symbols
+    return (
+        edge_start,
+        tail_start,
+        tails[:num_tails].copy(),
+        items,
+        edges,
+        template_start,
+        template[:num_symbols].copy(),
+    )
+
+
+@kernel
+def best_derivation(
+    forest: Forest, target_start: np.ndarray, target: np.ndarray, copied_words: np.ndarray, begin: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The words of the best derivation, and its edges in preorder; both int32. Parameters as for `export`."""
+    edges, words = np.empty(64, np.int32), np.empty(64, np.int32)
+    num_edges, num_words = 0, 0
+    stack, places = np.empty(64, np.int32), np.empty(64, np.int64)
+    stack[0] = forest.best_edge[len(forest.cell) - 1]
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        edge = stack[depth]
+        edges = grown(edges, num_edges + 1)
+        edges[num_edges] = edge
+        num_edges += 1
+        for k in range(forest.tails.shape[1] - 1, -1, -1):
+            if forest.tails[edge, k] >= 0:
+                stack = grown(stack, depth + 1)
+                stack[depth] = forest.best_edge[forest.tails[edge, k]]
+                depth += 1
+    stack[0], places[0] = edges[0], 0
+    depth = 1
+    while depth > 0:
+        edge, place = stack[depth - 1], places[depth - 1]
+        places[depth - 1] += 1
+        rule = forest.rule[edge]
+        tail = -1
+        if rule >= 0:
+            if target_start[rule] + place >= target_start[rule + 1]:
+                depth -= 1
+                continue
+            symbol = target[target_start[rule] + place]
+            if symbol < 0:
+                tail = forest.tails[edge, -1 - symbol]
+        elif rule == COPY:
+            if place == 1:
+                depth -= 1
+                continue
+            symbol = copied_words[begin[forest.cell[forest.head[edge]]]]
+        else:
+            if place == (2 if rule == GLUE else 1):
+                depth -= 1
+                continue
+            symbol = -1
+            tail = forest.tails[edge, place]
+        if symbol >= 0:
+            words = grown(words, num_words + 1)
+            words[num_words] = symbol
+            num_words += 1
+        else:
+            stack, places = grown(stack, depth + 1), grown(places, depth + 1)
+            stack[depth], places[depth] = forest.best_edge[tail], 0
+            depth += 1
+    return words[:num_words].copy(), edges[:num_edges].copy()
+
+
+@kernel
+def derivation_features(
+    forest: Forest, rule_features: np.ndarray, start: np.ndarray, edges: np.ndarray
+) -> np.ndarray:
+    """The features of derivations, float64 (K, F + 3): those of the rules, then `OWN_FEATURES`.
+
+    Parameters
+    ----------
+    rule_features : float32 (R, F)
+    start, edges : int64 (K + 1,), int; derivation i has the forest's edges `edges[start[i]:start[i + 1]]`
+    """
+    num_features = rule_features.shape[1]
+    values = np.zeros((len(start) - 1, num_features + 3))
+    for row in range(len(start) - 1):
+        for i in range(start[row], start[row + 1]):
+            rule = forest.rule[edges[i]]
+            values[row, num_features] += forest.log_prob[edges[i]]
+            if rule == GLUE:
+                values[row, num_features + 1] += 1.0
+            elif rule == COPY:
+                values[row, num_features + 2] += 1.0
+            elif rule >= 0:
+                for column in range(num_features):
+                    values[row, column] += rule_features[rule, column]
+    return values
+
+
+def edge_features(forest: Forest, rule_features: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The features of single edges, float64 (len(edges), F + 3), as for `derivation_features`."""
+    return derivation_features(forest, rule_features, np.arange(len(edges) + 1), edges)

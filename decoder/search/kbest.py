@@ -1,0 +1,430 @@
+"""The k best derivations of a hypergraph, lazily: algorithm 3 of Huang and Chiang (2005).
+
+A derivation of a node is an edge and, for each tail, the rank of one of its derivations. The derivations that
+may follow another are those with one rank one higher; the next best of a node is the best of the followers of
+those found so far. Nothing is computed for a node before a rank of it is asked for.
+
+Edges carry templates, which spell strings: a symbol is a word id, or −1−k for the string of tail k. Different
+derivations often spell the same string. With `unique`, every node, not the goal alone, keeps only the best
+derivation of each string: another one cannot be a part of the best derivation of anything. A node that finds
+a string again hides the derivation, but its followers are candidates like any other. Without this, grammars
+with many ways to build one string make thousands of derivations for each new translation.
+
+The fact a newcomer would get wrong: a derivation is identified by pointers to the derivations of its tails,
+not by ranks, and the next of a derivation by a pointer from it. A rank is never counted.
+
+Strings are told apart by their length and 62 bits of a polynomial hash, which follows from that of the parts.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.arrays.growth import grown, grown_rows
+from scfg_sampler.core.arrays.ragged import mix
+from scfg_sampler.core.forests.hypergraph import Hypergraph, largest_arity
+from scfg_sampler.core.jit import borrowing, compiled, kernel
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["KBest", "k_best"]
+
+_UNKNOWN, _NONE = -1, -2  # What is known of the next derivation.
+_PRIME, _HIGH_BASE, _LOW_BASE = 0x7FFFFFFF, 0x2545F491, 0x369DEA0F  # Products stay below 2⁶³.
+
+
+class KBest(NamedTuple):
+    """K derivations of the goal, from the best to the worst.
+
+    score : float64 (K,)
+    edge_start, edges : int64 (K + 1,), int32; the edges of each derivation in preorder
+    word_start, words : int64 (K + 1,), int32; the string each derivation spells
+    """
+
+    score: np.ndarray
+    edge_start: np.ndarray
+    edges: np.ndarray
+    word_start: np.ndarray
+    words: np.ndarray
+
+
+def k_best(
+    graph: Hypergraph,
+    weights: np.ndarray,
+    template_start: np.ndarray,
+    template: np.ndarray,
+    k: int,
+    *,
+    unique: bool = False,
+) -> KBest:
+    """The k best derivations of the goal, fewer if there are not as many; ties in a fixed order.
+
+    Parameters
+    ----------
+    weights : float64 (E,), what each edge adds to the score; −∞ for an edge that cannot be used
+    template_start, template : int64 (E + 1,), int32, what each edge spells
+    unique : keep only the best derivation of each string
+
+    Raises
+    ------
+    SettingsError
+        k is below 1.
+    """
+    if k < 1:
+        raise SettingsError(f"--nbest is {k}; at least 1 derivation can be asked for")
+    labelled = _Graph(*graph, weights, template_start, template)
+    return KBest(*_k_best(labelled, k, unique, max(1, largest_arity(graph))))
+
+
+class _Graph(NamedTuple):
+    """A hypergraph with weights and templates."""
+
+    edge_start: np.ndarray
+    tail_start: np.ndarray
+    tails: np.ndarray
+    weights: np.ndarray
+    template_start: np.ndarray
+    template: np.ndarray
+
+
+class _Found(NamedTuple):
+    """Derivations: those of nodes, of which number v is the best of node v, and candidates.
+
+    edge, node, score
+    raised : the tail whose rank was raised last
+    tails : two dimensions, the derivations of the tails
+    spelling : two dimensions: length, two residues of the hash, and the powers of the base for the length
+    left, right : the skew heap a candidate is in
+    popped : what the node's heap gave after this derivation, maybe hidden; _UNKNOWN, or _NONE at the end
+    following : the next of the node that is not hidden; _UNKNOWN, or _NONE at the end
+    is_hidden : whether a better derivation of the node spells the same
+    """
+
+    edge: np.ndarray
+    node: np.ndarray
+    score: np.ndarray
+    raised: np.ndarray
+    tails: np.ndarray
+    spelling: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    popped: np.ndarray
+    following: np.ndarray
+    is_hidden: np.ndarray
+
+
+@kernel
+def _k_best(graph, k, unique, max_arity):
+    num_nodes = len(graph.edge_start) - 1
+    found = _larger(
+        _Found(
+            np.empty(0, np.int32),
+            np.empty(0, np.int32),
+            np.empty(0),
+            np.empty(0, np.int32),
+            np.empty((0, max_arity), np.int32),
+            np.empty((0, 5), np.int64),
+            np.empty(0, np.int32),
+            np.empty(0, np.int32),
+            np.empty(0, np.int32),
+            np.empty(0, np.int32),
+            np.empty(0, np.bool_),
+        ),
+        2 * num_nodes,
+    )
+    heap, is_open = np.full(num_nodes, -1, np.int32), np.zeros(num_nodes, np.bool_)
+    slots, num_strings = np.full(1024, -1, np.int32), 0
+    num_found = num_nodes
+    for node in range(num_nodes):
+        _first(graph, found, node)
+
+    score = np.empty(16, np.float64)
+    edge_start, edges = np.zeros(17, np.int64), np.empty(1024, np.int32)
+    word_start, words = np.zeros(17, np.int64), np.empty(1024, np.int32)
+    stack, places = np.empty(64, np.int32), np.empty(64, np.int64)
+    num_out = 0
+    current = num_nodes - 1 if found.edge[num_nodes - 1] >= 0 else _NONE
+    while current >= 0:
+        score = grown(score, num_out + 1)
+        edge_start, word_start = grown(edge_start, num_out + 2), grown(word_start, num_out + 2)
+        score[num_out] = found.score[current]
+        edges, edge_start[num_out + 1], stack = _list_edges(
+            graph, found, current, edges, edge_start[num_out], stack
+        )
+        words, word_start[num_out + 1], stack, places = _spell(
+            graph, found, current, words, word_start[num_out], stack, places
+        )
+        num_out += 1
+        if num_out == k:
+            break
+
+        # Find the next one, and for that the next ones of its tails, and so on down.
+        stack[0] = current
+        depth = 1
+        while depth > 0:
+            stack = grown(stack, depth + 1)
+            one = stack[depth - 1]
+            node = found.node[one]
+            if found.popped[one] == _UNKNOWN:
+                waiting = _tail_to_ask(graph, found, one)
+                if waiting >= 0:
+                    stack[depth] = waiting
+                    depth += 1
+                    continue
+                room = num_found + max_arity
+                if not is_open[node]:
+                    room += graph.edge_start[node + 1] - graph.edge_start[node]
+                found = _larger(found, room)
+                first_new = num_found
+                if not is_open[node]:
+                    is_open[node] = True
+                    num_found = _open(graph, found, node, num_found)
+                    if unique:
+                        slots, num_strings, _ = _seen(found, slots, num_strings, node)
+                num_found = _followers(graph, found, one, num_found)
+                for new in range(first_new, num_found):
+                    heap[node] = _melt(found.left, found.right, found.score, heap[node], new)
+                top = np.int64(heap[node])
+                found.popped[one] = top if top >= 0 else _NONE
+                if top >= 0:
+                    heap[node] = _melt(
+                        found.left, found.right, found.score, found.left[top], found.right[top]
+                    )
+                    if unique:
+                        slots, num_strings, found.is_hidden[top] = _seen(found, slots, num_strings, top)
+            top = found.popped[one]
+            if top == _NONE or not found.is_hidden[top]:
+                found.following[one] = top
+            elif found.following[top] == _UNKNOWN:
+                stack[depth] = top
+                depth += 1
+                continue
+            else:
+                found.following[one] = found.following[top]
+            depth -= 1
+        current = found.following[current]
+
+    return (
+        score[:num_out].copy(),
+        edge_start[: num_out + 1].copy(),
+        edges[: edge_start[num_out]].copy(),
+        word_start[: num_out + 1].copy(),
+        words[: word_start[num_out]].copy(),
+    )
+
+
+# ---- Derivations ----------------------------------------------------------------------------------
+
+
+@borrowing
+def _first(graph, found, node):
+    """Make the best derivation of a node; its edge is −1 if there is none."""
+    _clear(found, node, node)
+    found.edge[node], found.score[node] = -1, -np.inf
+    for edge in range(graph.edge_start[node], graph.edge_start[node + 1]):
+        value = graph.weights[edge]
+        for i in range(graph.tail_start[edge], graph.tail_start[edge + 1]):
+            value += found.score[graph.tails[i]]
+        if value > found.score[node]:
+            found.score[node], found.edge[node] = value, edge
+    edge = found.edge[node]
+    if edge >= 0:
+        for i in range(graph.tail_start[edge], graph.tail_start[edge + 1]):
+            found.tails[node, i - graph.tail_start[edge]] = graph.tails[i]
+        _hash(graph, found, node)
+
+
+@borrowing
+def _open(graph, found, node, num_found):
+    """Make candidates of the node's edges but the best; returns the new number of derivations."""
+    for edge in range(graph.edge_start[node], graph.edge_start[node + 1]):
+        first_tail = graph.tail_start[edge]
+        value = graph.weights[edge]
+        for i in range(first_tail, graph.tail_start[edge + 1]):
+            value += found.score[graph.tails[i]]
+            found.tails[num_found, i - first_tail] = graph.tails[i]
+        if edge != found.edge[node] and value > -np.inf:
+            _clear(found, num_found, node)
+            found.edge[num_found], found.score[num_found], found.raised[num_found] = edge, value, 0
+            _hash(graph, found, num_found)
+            num_found += 1
+    return num_found
+
+
+@borrowing
+def _followers(graph, found, one, num_found):
+    """Make candidates of what may follow a derivation; returns the new number of derivations.
+
+    Only tails from the one raised last on are raised, so every candidate is made once.
+    """
+    edge = found.edge[one]
+    arity = graph.tail_start[edge + 1] - graph.tail_start[edge]
+    for axis in range(found.raised[one], arity):
+        successor = found.following[found.tails[one, axis]]
+        if successor < 0:
+            continue
+        value = graph.weights[edge]
+        for i in range(arity):
+            found.tails[num_found, i] = successor if i == axis else found.tails[one, i]
+            value += found.score[found.tails[num_found, i]]
+        _clear(found, num_found, found.node[one])
+        found.edge[num_found], found.score[num_found], found.raised[num_found] = edge, value, axis
+        _hash(graph, found, num_found)
+        num_found += 1
+    return num_found
+
+
+@borrowing
+def _tail_to_ask(graph, found, one):
+    """A tail's derivation whose next one must be known before the followers of `one` are; −1 if none."""
+    edge = found.edge[one]
+    for axis in range(found.raised[one], graph.tail_start[edge + 1] - graph.tail_start[edge]):
+        if found.following[found.tails[one, axis]] == _UNKNOWN:
+            return found.tails[one, axis]
+    return -1
+
+
+@borrowing
+def _clear(found, one, node):
+    found.node[one], found.raised[one], found.is_hidden[one] = node, 0, False
+    found.left[one], found.right[one] = -1, -1
+    found.popped[one], found.following[one] = _UNKNOWN, _UNKNOWN
+
+
+@compiled
+def _larger(found, size):
+    return _Found(
+        grown(found.edge, size),
+        grown(found.node, size),
+        grown(found.score, size),
+        grown(found.raised, size),
+        grown_rows(found.tails, size),
+        grown_rows(found.spelling, size),
+        grown(found.left, size),
+        grown(found.right, size),
+        grown(found.popped, size),
+        grown(found.following, size),
+        grown(found.is_hidden, size),
+    )
+
+
+@borrowing
+def _melt(left, right, score, one, other):
+    """The root of the union of two skew heaps; −1 is the empty heap. Ties: the older derivation first."""
+    root, above = -1, -1
+    while True:
+        if one < 0 or (other >= 0 and _is_better(score, other, one)):
+            one, other = other, one
+        if above < 0:
+            root = one
+        else:
+            left[above] = one
+        if other < 0:
+            return root
+        above = one
+        one = right[above]
+        right[above] = left[above]
+
+
+@borrowing
+def _is_better(score, one, other):
+    return score[one] > score[other] or (score[one] == score[other] and one < other)
+
+
+# ---- What they are made of, and what they spell ---------------------------------------------------
+
+
+@compiled
+def _list_edges(graph, found, one, edges, end, stack):
+    """Append the edges of a derivation in preorder; returns the array, its new end, and the stack."""
+    stack[0] = one
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        one = stack[depth]
+        edge = found.edge[one]
+        edges = grown(edges, end + 1)
+        edges[end] = edge
+        end += 1
+        arity = graph.tail_start[edge + 1] - graph.tail_start[edge]
+        stack = grown(stack, depth + arity + 1)
+        for axis in range(arity - 1, -1, -1):
+            stack[depth] = found.tails[one, axis]
+            depth += 1
+    return edges, end, stack
+
+
+@compiled
+def _spell(graph, found, one, words, end, stack, places):
+    """Append the string of a derivation; returns the array, its new end, the stack and the places."""
+    stack[0], places[0] = one, graph.template_start[found.edge[one]]
+    depth = 1
+    while depth > 0:
+        one, place = stack[depth - 1], places[depth - 1]
+        if place == graph.template_start[found.edge[one] + 1]:
+            depth -= 1
+            continue
+        places[depth - 1] += 1
+        symbol = graph.template[place]
+        if symbol >= 0:
+            words = grown(words, end + 1)
+            words[end] = symbol
+            end += 1
+        else:
+            stack, places = grown(stack, depth + 1), grown(places, depth + 1)
+            stack[depth] = found.tails[one, -1 - symbol]
+            places[depth] = graph.template_start[found.edge[stack[depth]]]
+            depth += 1
+    return words, end, stack, places
+
+
+@borrowing
+def _hash(graph, found, one):
+    """Set the spelling of a derivation from those of its tails."""
+    length, high, low, high_power, low_power = 0, 0, 0, 1, 1
+    for i in range(graph.template_start[found.edge[one]], graph.template_start[found.edge[one] + 1]):
+        symbol = graph.template[i]
+        if symbol >= 0:
+            length += 1
+            high, low = (high * _HIGH_BASE + symbol + 1) % _PRIME, (low * _LOW_BASE + symbol + 1) % _PRIME
+            high_power, low_power = high_power * _HIGH_BASE % _PRIME, low_power * _LOW_BASE % _PRIME
+        else:
+            part = found.spelling[found.tails[one, -1 - symbol]]
+            length += part[0]
+            high, low = (high * part[3] + part[1]) % _PRIME, (low * part[4] + part[2]) % _PRIME
+            high_power, low_power = high_power * part[3] % _PRIME, low_power * part[4] % _PRIME
+    row = found.spelling[one]
+    row[0], row[1], row[2], row[3], row[4] = length, high, low, high_power, low_power
+
+
+@compiled
+def _seen(found, slots, num_strings, one):
+    """Note that the node of a derivation has its string; the table, its size, whether it had it before."""
+    if 2 * (num_strings + 1) > len(slots):
+        old = slots
+        slots = np.full(2 * len(old), -1, np.int32)
+        for i in range(len(old)):
+            if old[i] >= 0:
+                slots[_slot(found, slots, old[i])] = old[i]
+    slot = _slot(found, slots, one)
+    if slots[slot] >= 0:
+        return slots, num_strings, True
+    slots[slot] = one
+    return slots, num_strings + 1, False
+
+
+@borrowing
+def _slot(found, slots, one):
+    """The slot of a derivation of the same node with the same string, or a free one."""
+    mine = found.spelling[one]
+    code = mix(mix(mix(np.uint64(found.node[one]), mine[0]), mine[1]), mine[2])
+    mask = len(slots) - 1
+    slot = np.int64(code & np.uint64(mask))
+    while slots[slot] >= 0:
+        other = found.spelling[slots[slot]]
+        is_same = found.node[slots[slot]] == found.node[one] and mine[0] == other[0]
+        if is_same and mine[1] == other[1] and mine[2] == other[2]:
+            break
+        slot = (slot + 1) & mask
+    return slot

@@ -1,0 +1,359 @@
+"""Translation of sentences: the chart, the search and what comes out of them, put together.
+
+    decoder = Decoder(build_grammar([GrammarSource(read_rule_table(path))]), *load_lm(lm_path), weights)
+    decoder.translate("mein haus .".split()).text
+
+A `Decoder` is immutable, so threads may share it; the kernels release the interpreter lock. Words of the
+input are words and nothing else: `[X,1]`, `|||` or `<s>` are translated or copied like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from decoder.grammar.trie import Grammar, rank_rules
+from decoder.lm.model import LanguageModel, LmVocabulary
+from decoder.search.chart import Chart, parse
+from decoder.search.cube import FINISH, Forest, SearchSettings, search
+from decoder.search.forest import (
+    OWN_FEATURES,
+    ForestGraph,
+    best_derivation,
+    derivation_features,
+    edge_features,
+    export,
+)
+from decoder.search.kbest import k_best
+from decoder.search.mbr import expected_bleu, posteriors
+from decoder.translation.weights import weight_vector
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.forests.derivations import edge_posteriors
+from scfg_sampler.core.forests.semiring import Expectation, inside
+from scfg_sampler.errors import SettingsError
+
+__all__ = [
+    "Decoder",
+    "ForestPosterior",
+    "KBestList",
+    "SearchResult",
+    "Translation",
+    "feature_names",
+    "in_order",
+    "nbest_lines",
+]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Translation(NamedTuple):
+    """One derivation of a sentence.
+
+    words : the target words
+    score : weights · features
+    features : float64 (F,), in the order of `Decoder.feature_names`
+    edges : int32, the edges of the forest that it consists of, in preorder
+    """
+
+    words: list[str]
+    score: float
+    features: np.ndarray
+    edges: np.ndarray
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.words)
+
+
+class KBestList(NamedTuple):
+    """K derivations in flat arrays.
+
+    word_start, words : int64 (K + 1,), int32: ids of the target vocabulary, or beyond it for `extra_words`
+    features : float64 (K, F)
+    score : float64 (K,)
+    extra_words : copied words that the target vocabulary lacks
+    edge_start, edges : int64 (K + 1,), int32: edges of the forest, in preorder
+    """
+
+    word_start: np.ndarray
+    words: np.ndarray
+    features: np.ndarray
+    score: np.ndarray
+    extra_words: list[str]
+    edge_start: np.ndarray
+    edges: np.ndarray
+
+
+class ForestPosterior(NamedTuple):
+    """What the derivations of a forest have in common, under probabilities exp(scale · score), normalised.
+
+    features : float64 (F,), expected values, in the order of `Decoder.feature_names`
+    edges : float64 (E,), the probability of each edge of the forest; 0 for those in no whole derivation
+    uses : float64 (E,), the probability that the edge's rule is used in its cell, whatever the language-model
+        states
+    """
+
+    features: np.ndarray
+    edges: np.ndarray
+    uses: np.ndarray
+
+
+class SearchResult(NamedTuple):
+    """The chart and the forest of a sentence.
+
+    copied_words : int32 (n,), the id each source word has as a target word
+    extra_words : the words beyond the target vocabulary
+    """
+
+    source: Sequence[str]
+    chart: Chart
+    forest: Forest
+    copied_words: np.ndarray
+    extra_words: list[str]
+
+
+def feature_names(grammar: Grammar) -> tuple[str, ...]:
+    """The features of a grammar's rules, then those of the decoder."""
+    return (*grammar.feature_names, *OWN_FEATURES)
+
+
+class Decoder:
+    """Translates with a grammar, a language model and weights.
+
+    Parameters
+    ----------
+    grammar : Grammar
+    lm : LanguageModel
+    lm_vocabulary : LmVocabulary
+    weights : a number for every one of `feature_names(grammar)`
+    beam : how many points a cell may pop; 0 for exact search, which is exponential
+    max_targets : how many targets of a source side are tried; 0 for all
+    widen : a span of n words may pop beam · n / widen points; 0 for `beam`, whatever the span
+    weights_path : for error messages
+
+    Raises
+    ------
+    InputError
+        A feature has no weight.
+    SettingsError
+        `beam`, `max_targets` or `widen` is negative.
+    """
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        lm: LanguageModel,
+        lm_vocabulary: LmVocabulary,
+        weights: dict[str, float],
+        *,
+        beam: int = 200,
+        max_targets: int = 20,
+        widen: float = 1.5,
+        weights_path: PathLike | None = None,
+    ):
+        for name, value in (("--beam", beam), ("--max-targets", max_targets), ("--widen", widen)):
+            if value < 0:
+                raise SettingsError(f"{name} is {value}; it is at least 1, or 0 for no limit")
+        self.grammar, self.lm, self.lm_vocabulary = grammar, lm, lm_vocabulary
+        self.feature_names = feature_names(grammar)
+        self.weights = weight_vector(weights, self.feature_names, weights_path)
+        self.beam, self.max_targets, self.widen = beam, max_targets, widen
+        self._max_span = max(source.max_span for source in grammar.sources)
+        ids = map(lm_vocabulary.id, grammar.target_vocabulary.words)
+        self._lm_ids = np.fromiter(ids, np.int32, len(grammar.target_vocabulary))
+        self._rank()
+
+    def _rank(self) -> None:
+        *rule_weights, lm_weight, glue_weight, copy_weight = self.weights.tolist()
+        self._settings = SearchSettings(self.beam, lm_weight, glue_weight, copy_weight, float(self.widen))
+        self._rules = rank_rules(
+            self.grammar, np.array(rule_weights), self.lm, self._lm_ids, lm_weight, self.max_targets
+        )
+
+    def with_weights(self, weights: np.ndarray) -> Decoder:
+        """The same decoder with other weights, in the order of `feature_names`."""
+        other = object.__new__(Decoder)
+        other.__dict__.update(self.__dict__)
+        other.weights = np.array(weights, np.float64)
+        other._rank()
+        return other
+
+    def search(self, words: Sequence[str]) -> SearchResult:
+        """The forest of a sentence of at least one word."""
+        vocabulary = self.grammar.target_vocabulary
+        extra: dict[str, int] = {}
+        known = len(vocabulary)
+        copied_words = np.empty(len(words), np.int32)
+        for i, word in enumerate(words):
+            target = vocabulary.id(word)
+            copied_words[i] = target if target >= 0 else extra.setdefault(word, known + len(extra))
+        source = np.fromiter(map(self.grammar.source_vocabulary.id, words), np.int32, len(words))
+        copied = np.fromiter(map(self.lm_vocabulary.id, words), np.int32, len(words))
+        max_arity = self.grammar.max_arity
+        chart = parse(self.grammar.trie, source, max_arity, self._max_span)
+        forest = search(self._rules, self.lm, chart, copied, max_arity, self._settings)
+        return SearchResult(words, chart, forest, copied_words, list(extra))
+
+    def translate(self, words: Sequence[str]) -> Translation:
+        """The best translation found; no words have no words as their translation."""
+        if not words:
+            return Translation([], 0.0, np.zeros(len(self.feature_names)), np.zeros(0, np.int32))
+        return self.best(self.search(words))
+
+    def best(self, result: SearchResult) -> Translation:
+        """The best translation in a forest."""
+        forest = result.forest
+        ids, edges = best_derivation(
+            forest,
+            self.grammar.target_start,
+            self.grammar.target,
+            result.copied_words,
+            result.chart.begin,
+        )
+        start = np.array([0, len(edges)], np.int64)
+        features = derivation_features(forest, self.grammar.features, start, edges)[0]
+        return Translation(self._spell(ids, result.extra_words), float(forest.score[-1]), features, edges)
+
+    def export(self, result: SearchResult) -> ForestGraph:
+        """The forest of a sentence as a core `Hypergraph`."""
+        return export(
+            result.forest,
+            self.grammar.target_start,
+            self.grammar.target,
+            result.copied_words,
+            result.chart.begin,
+        )
+
+    def k_best(self, result: SearchResult, k: int, *, unique: bool = True) -> KBestList:
+        """The k best derivations in a forest, or with `unique` those of different strings."""
+        graph = self.export(result)
+        weights = result.forest.weight[graph.edges]
+        found = k_best(
+            graph.graph,
+            weights,
+            graph.template_start,
+            graph.template,
+            k,
+            unique=unique,
+        )
+        edges = graph.edges[found.edges]
+        features = derivation_features(result.forest, self.grammar.features, found.edge_start, edges)
+        return KBestList(
+            found.word_start,
+            found.words,
+            features,
+            found.score,
+            result.extra_words,
+            found.edge_start,
+            edges,
+        )
+
+    def translations(self, result: SearchResult, k: int, *, unique: bool = True) -> list[Translation]:
+        """The k best derivations in a forest, or with `unique` those of different strings."""
+        found = self.k_best(result, k, unique=unique)
+        return [self._translation(found, i) for i in range(len(found.score))]
+
+    def posterior(self, result: SearchResult, scale: float = 1.0) -> ForestPosterior:
+        """Expected features and probabilities of rules over the derivations in a forest.
+
+        Parameters
+        ----------
+        result : SearchResult
+            With beam 0 of all derivations, otherwise of those that the search kept.
+        scale : float
+            What scores are multiplied by.
+        """
+        forest, graph = result.forest, self.export(result)
+        values = edge_features(forest, self.grammar.features, graph.edges)
+        log_weights = scale * forest.weight[graph.edges]
+        expected = inside(graph.graph, Expectation(log_weights, values))[-1, 1:]
+        edges = np.zeros(len(forest.head))
+        edges[graph.edges] = edge_posteriors(graph.graph, log_weights)
+        place = forest.cell[forest.head].astype(np.int64) << 32 | (forest.rule.astype(np.int64) - FINISH)
+        _, use = np.unique(place, return_inverse=True)
+        return ForestPosterior(expected, edges, np.bincount(use, edges)[use])
+
+    def minimum_risk(self, result: SearchResult, k: int = 100, scale: float = 1.0) -> Translation:
+        """The translation with the highest expected BLEU+1 among the k best; see `decoder.search.mbr`."""
+        found = self.k_best(result, k)
+        expected = expected_bleu(found.word_start, found.words, posteriors(found.score, scale))
+        return self._translation(found, int(np.argmax(expected)))
+
+    def _translation(self, found: KBestList, i: int) -> Translation:
+        return Translation(
+            self._spell(found.words[found.word_start[i] : found.word_start[i + 1]], found.extra_words),
+            float(found.score[i]),
+            found.features[i],
+            found.edges[found.edge_start[i] : found.edge_start[i + 1]],
+        )
+
+    def _spell(self, ids: np.ndarray, extra_words: list[str]) -> list[str]:
+        words = self.grammar.target_vocabulary.words
+        known = len(words)
+        return [words[i] if i < known else extra_words[i - known] for i in ids.tolist()]
+
+
+def nbest_lines(number: int, translations: Iterable[Translation], names: Sequence[str]) -> Iterator[str]:
+    """Lines of a Moses-style list, `number ||| text ||| Feature=value … ||| score`.
+
+    A word that is `|||` itself is written as Moses does, so that the fields stay four.
+    """
+    for translation in translations:
+        words = ("&#124;&#124;&#124;" if word == "|||" else word for word in translation.words)
+        values = zip(names, translation.features.tolist(), strict=True)
+        features = " ".join(f"{name}={value:.6g}" for name, value in values)
+        yield f"{number} ||| {' '.join(words)} ||| {features} ||| {translation.score:.6f}"
+
+
+def in_order(task: Callable[[T], R], inputs: Iterable[T], threads: int = 1) -> Iterator[R]:
+    """The results of a task for each input, in the order of the inputs, each as soon as it can be given.
+
+    Inputs are read ahead by another thread, a few for each of `threads`, so that a result never waits for
+    the next input. An exception in the task or in the inputs is raised in its place.
+
+    Raises
+    ------
+    SettingsError
+        `threads` is below 1.
+    """
+    if threads < 1:
+        raise SettingsError(f"--threads is {threads}; at least 1 is needed")
+    if threads == 1:
+        yield from map(task, inputs)
+        return
+    waiting: queue.Queue[Any] = queue.Queue(maxsize=8 * threads)
+    stopped = threading.Event()
+
+    def put(entry: Any) -> None:
+        while not stopped.is_set():
+            with contextlib.suppress(queue.Full):
+                waiting.put(entry, timeout=0.5)
+                return
+
+    def feed() -> None:
+        try:
+            for value in inputs:
+                put(pool.submit(task, value))
+                if stopped.is_set():
+                    return
+            put(None)
+        except BaseException as error:  # Handed to the reader of the results.
+            put(error)
+
+    pool = ThreadPoolExecutor(threads)
+    threading.Thread(target=feed, daemon=True).start()
+    try:
+        while (entry := waiting.get()) is not None:
+            if not isinstance(entry, Future):
+                raise entry
+            yield entry.result()
+    finally:
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)

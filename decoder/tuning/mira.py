@@ -1,0 +1,110 @@
+"""Batch MIRA over k-best lists (Cherry and Foster 2012, algorithm 2).
+
+With f the features of a translation and B its gain in BLEU, a sentence has a *hope* and a *fear* under the
+weights w,
+
+    hope = argmax w·f + B        fear = argmax w·f − B,
+
+and is passed by with the smallest change that puts the hope above the fear by their difference in B:
+
+    η = min(C, (ΔB − w·Δf) / |Δf|²),    w ← w + η Δf,    Δ = hope − fear.
+
+B of a translation is the corpus BLEU of a decaying pseudo-document with the translation added, times the
+reference words of both (Chiang, Marton and Resnik 2008); the document then takes up the hope.
+
+The fact a newcomer would get wrong: the weights after a step are never used. What a pass over the sentences
+leaves is the average of the weights after all steps so far.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from decoder.scoring.bleu_statistics import MAX_ORDER
+from scfg_sampler.core.jit import compiled, kernel
+
+__all__ = ["mira"]
+
+_DECAY = 0.999  # Of the pseudo-document, for each sentence.
+
+
+@kernel
+def mira(
+    order: np.ndarray,
+    start: np.ndarray,
+    features: np.ndarray,
+    statistics: np.ndarray,
+    weights: np.ndarray,
+    largest_step: float,
+) -> np.ndarray:
+    """The averaged weights after each pass, float64 (J, F).
+
+    Parameters
+    ----------
+    order : int64 (J, S), the sentences in the order each pass visits them
+    start : int64 (S + 1,); the translations of sentence s are rows start[s] … start[s + 1] − 1
+    features : float64 (K, F)
+    statistics : int64 (K, 10), of BLEU, see `bleu_statistics`
+    weights : float64 (F,), to begin with
+    largest_step : C
+    """
+    num_features = features.shape[1]
+    weights = weights.copy()
+    total = np.zeros(num_features)
+    averages = np.empty((len(order), num_features))
+    document = np.ones(statistics.shape[1])
+    steps = 0
+    for turn in range(len(order)):
+        for sentence in order[turn]:
+            hope, fear = -1, -1
+            best_hope, best_fear, hope_gain, fear_gain, hope_score, fear_score = (
+                -np.inf,
+                -np.inf,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+            )
+            for row in range(start[sentence], start[sentence + 1]):
+                score = 0.0
+                for column in range(num_features):
+                    score += weights[column] * features[row, column]
+                gain = _gain(document, statistics, row)
+                if score + gain > best_hope:
+                    hope, best_hope, hope_gain, hope_score = row, score + gain, gain, score
+                if score - gain > best_fear:
+                    fear, best_fear, fear_gain, fear_score = row, score - gain, gain, score
+            if hope < 0:
+                continue
+            loss = (hope_gain - fear_gain) - (hope_score - fear_score)
+            norm = 0.0
+            for column in range(num_features):
+                norm += (features[hope, column] - features[fear, column]) ** 2
+            if loss > 0.0 and norm > 0.0:
+                step = min(largest_step, loss / norm)
+                for column in range(num_features):
+                    weights[column] += step * (features[hope, column] - features[fear, column])
+            for column in range(len(document)):
+                document[column] = _DECAY * (document[column] + statistics[hope, column])
+            steps += 1
+            for column in range(num_features):
+                total[column] += weights[column]
+        for column in range(num_features):
+            averages[turn, column] = total[column] / steps if steps > 0 else weights[column]
+    return averages
+
+
+@compiled
+def _gain(document, statistics, row):
+    """BLEU of the document with one translation more, times the reference words of both."""
+    length = document[0] + statistics[row, 0]
+    reference_length = document[1] + statistics[row, 1]
+    log_bleu = min(0.0, 1.0 - reference_length / length)
+    for order in range(MAX_ORDER):
+        matches = document[2 + order] + statistics[row, 2 + order]
+        log_bleu += math.log(
+            matches / (document[2 + MAX_ORDER + order] + statistics[row, 2 + MAX_ORDER + order])
+        ) / (MAX_ORDER)
+    return math.exp(log_bleu) * reference_length

@@ -1,0 +1,1 @@
+"""The Hiero baseline (Chiang 2007): every rule its heuristics allow."""

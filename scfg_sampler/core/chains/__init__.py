@@ -1,0 +1,1 @@
+"""Chains of any kernel: the driver, checkpoints, diagnostics, run directories."""

@@ -1,0 +1,358 @@
+"""The driver of chains: sweep after sweep, with trace, checkpoints, samples and Ctrl-C.
+
+`run_chain` is a generator; the caller loops over it as long as it likes:
+
+    with contextlib.closing(run_chain(kernel, state, rng, sweeps=100, sinks=[trace, checkpoints])) as chain:
+        for sweep in chain:
+            print(sweep.index, sweep.info.log_joint)
+
+A sink is any callable that takes a `Sweep`. If it has a method `close(consistent)`, that is called when the
+chain ends, however it ends; `consistent` is False when a step or a sink failed, so that the state may be half
+changed or ahead of what the sink has seen.
+
+The fact a newcomer would get wrong: a sweep is not interrupted by Ctrl-C. The signal is noted, the sweep is
+finished and handed to sinks and caller, sinks are closed (which writes a checkpoint), and only then is
+KeyboardInterrupt raised. A second Ctrl-C ends the process at once, with status 130 and without a checkpoint,
+even from within compiled code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
+from scfg_sampler.core.chains.kernel import Kernel, copy_state
+from scfg_sampler.core.console import say
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.errors import CheckpointMismatch, InputError
+
+__all__ = [
+    "Checkpointer",
+    "LogJointMismatch",
+    "SampleCollector",
+    "Sweep",
+    "TraceWriter",
+    "read_trace",
+    "run_chain",
+]
+
+
+class Sweep(NamedTuple):
+    """One sweep of a chain.
+
+    Attributes
+    ----------
+    index : int
+        From 0.
+    state : state of the kernel
+        After the sweep. The next sweep may change its arrays: keep it with `copy_state`.
+    info : info of the kernel
+        Has `log_joint`; the rest depends on the kernel.
+    """
+
+    index: int  # type: ignore[assignment]
+    state: Any
+    info: Any
+
+
+class LogJointMismatch(AssertionError):
+    """The log joint a kernel keeps differs from the one it computes from scratch: a bug in the kernel."""
+
+
+def run_chain(
+    kernel: Kernel,
+    state: Any,
+    rng: np.random.Generator,
+    *,
+    sweeps: int,
+    first: int = 0,
+    sinks: Sequence[Callable[[Sweep], Any]] = (),
+    check: bool = False,
+) -> Generator[Sweep, None, None]:
+    """Sweeps `first`, `first` + 1, …, `sweeps` − 1 of a chain, each after all sinks have seen it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    state : state of the kernel
+        Owned by the chain from here on.
+    rng : numpy.random.Generator
+    sweeps : int
+        How many sweeps the whole chain has, those before `first` included.
+    first : int
+        How many sweeps have been done: 0, or `Checkpoint.sweep` on resuming.
+    sinks : sequence of callables
+        Called with every sweep, in order; put the trace before the checkpoints.
+    check : bool
+        Compare the log joint of every sweep with `kernel.log_joint`. Costs a recount per sweep.
+
+    Raises
+    ------
+    LogJointMismatch
+        With `check`, when the two differ by more than 1e-10, relatively.
+    KeyboardInterrupt
+        After Ctrl-C, once the sweep is finished and the sinks are closed.
+    """
+    consistent = True
+    with _DeferredInterrupt() as interrupt, contextlib.ExitStack() as closing:
+        for sink in reversed(sinks):
+            if close := getattr(sink, "close", None):
+                closing.callback(lambda close: close(consistent), close)
+        for index in range(first, sweeps):
+            consistent = False
+            state, info = kernel.step(rng, state)
+            sweep = Sweep(index, state, info)
+            if check:
+                _check_log_joint(kernel, sweep)
+            for sink in sinks:
+                sink(sweep)
+            consistent = True
+            yield sweep
+            if interrupt.requested:
+                break
+
+
+def _check_log_joint(kernel: Kernel, sweep: Sweep) -> None:
+    kept, recounted = float(sweep.info.log_joint), float(kernel.log_joint(sweep.state))
+    if not math.isclose(kept, recounted, rel_tol=1e-10, abs_tol=1e-10):
+        raise LogJointMismatch(
+            f"after sweep {sweep.index} the kernel reports log joint {kept!r}, "
+            f"a recount gives {recounted!r} (difference {kept - recounted:g})"
+        )
+
+
+class TraceWriter:
+    """A sink that writes `trace.tsv`: one row for every sweep, at once, so that it can be watched.
+
+    Parameters
+    ----------
+    path : path
+    columns : sequence of (name, function)
+        Besides the first one, `sweep`. Each function takes a `Sweep` and returns a number.
+    first : int
+        The sweep that comes first. Rows of an existing file from there on, which are to be done again, are
+        dropped; with 0, the whole file.
+
+    Raises
+    ------
+    CheckpointMismatch
+        The existing file has other columns.
+    """
+
+    def __init__(
+        self, path: PathLike, columns: Sequence[tuple[str, Callable[[Sweep], float]]], *, first: int = 0
+    ):
+        self._functions = [function for _, function in columns]
+        header = "\t".join(["sweep", *(name for name, _ in columns)])
+        rows = _kept_rows(path, header, first) if first > 0 and os.path.exists(path) else []
+        with atomic_output(path) as stream:
+            stream.writelines(f"{row}\n" for row in [header, *rows])
+        self._stream: IO[str] = open(path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
+
+    def __call__(self, sweep: Sweep) -> None:
+        cells = [str(sweep.index), *(_cell(function(sweep)) for function in self._functions)]
+        self._stream.write("\t".join(cells) + "\n")
+        self._stream.flush()
+
+    def close(self, consistent: bool = True) -> None:
+        """Close the file; called by `run_chain`."""
+        self._stream.close()
+
+
+class Checkpointer:
+    """A sink that keeps a checkpoint of the chain, every few sweeps and when the chain ends.
+
+    After a failure within a sweep there is no consistent state to write, and the last checkpoint stays.
+
+    Parameters
+    ----------
+    path : path
+    rng : numpy.random.Generator
+        The generator of the chain.
+    every : int
+        Write after this many sweeps; 0 writes at the end only.
+    settings, corpus : mapping
+        What a resumed chain must agree with; see `Checkpoint`.
+    pack : callable, optional
+        Makes of a state the NamedTuple to store, for states that hold what can be computed again.
+    """
+
+    def __init__(
+        self,
+        path: PathLike,
+        rng: np.random.Generator,
+        *,
+        every: int,
+        settings: Mapping[str, Any],
+        corpus: Mapping[str, str],
+        pack: Callable[[Any], Any] = lambda state: state,
+    ):
+        self._path, self._rng, self._every = path, rng, every
+        self._settings, self._corpus, self._pack = settings, corpus, pack
+        self._unsaved: Sweep | None = None
+
+    def __call__(self, sweep: Sweep) -> None:
+        self._unsaved = sweep
+        if self._every > 0 and (sweep.index + 1) % self._every == 0:
+            self._save()
+
+    def close(self, consistent: bool = True) -> None:
+        """Write what is not written yet, provided it is consistent; called by `run_chain`."""
+        if consistent and self._unsaved is not None:
+            self._save()
+
+    def _save(self) -> None:
+        assert self._unsaved is not None
+        done = self._unsaved.index + 1
+        state = self._pack(self._unsaved.state)
+        save_checkpoint(self._path, Checkpoint(state, self._rng, done, self._settings, self._corpus))
+        self._unsaved = None
+
+
+class SampleCollector:
+    """A sink that keeps samples of the chain.
+
+    Parameters
+    ----------
+    keep : callable
+        From the index of a sweep to whether its state is kept.
+    extract : callable
+        From a `Sweep` to what is kept of it, which must not share arrays with the state. By default a copy
+        of the whole state.
+
+    Attributes
+    ----------
+    samples : list of (index, sample)
+    """
+
+    def __init__(
+        self,
+        keep: Callable[[int], bool] = lambda index: True,
+        extract: Callable[[Sweep], Any] = lambda sweep: copy_state(sweep.state),
+    ):
+        self._keep, self._extract = keep, extract
+        self.samples: list[tuple[int, Any]] = []
+
+    def __call__(self, sweep: Sweep) -> None:
+        if self._keep(sweep.index):
+            self.samples.append((sweep.index, self._extract(sweep)))
+
+
+def read_trace(path: PathLike) -> dict[str, np.ndarray]:
+    """The columns of a trace by name, float64 of shape (sweeps,).
+
+    A last line that is not finished, because the chain is just writing it, is left out.
+
+    Raises
+    ------
+    InputError
+        The file is not a trace; names the line.
+    """
+    header, *rows = _complete_lines(path) or [""]
+    names = header.split("\t")
+    if names[0] != "sweep":
+        raise InputError(path, 1, "no column 'sweep' in the first place", "Name the trace.tsv of a run")
+    table = np.empty((len(rows), len(names)))
+    for line, row in enumerate(rows):
+        cells = row.split("\t")
+        if len(cells) != len(names):
+            raise InputError(path, line + 2, f"{len(cells)} columns instead of {len(names)}")
+        for column, cell in enumerate(cells):
+            try:
+                table[line, column] = float(cell)
+            except ValueError:
+                found = f"{cell!r} in column {names[column]} is not a number"
+                raise InputError(path, line + 2, found) from None
+    return {name: table[:, column].copy() for column, name in enumerate(names)}
+
+
+def _kept_rows(path: PathLike, header: str, first: int) -> Iterable[str]:
+    """The rows of an existing trace that are before sweep `first`."""
+    found, *rows = _complete_lines(path) or [header]
+    if found != header:
+        raise CheckpointMismatch(
+            f"{path} has the columns {', '.join(found.split(chr(9)))}; this chain writes "
+            f"{', '.join(header.split(chr(9)))}"
+        )
+    numbered = [(row.partition("\t")[0], row) for row in rows]
+    return [row for index, row in numbered if index.isdecimal() and int(index) < first]
+
+
+def _complete_lines(path: PathLike) -> list[str]:
+    """The lines of a file of which a crash, or a writer at work, may have left a last one unfinished."""
+    lines = list(read_lines(path))
+    with open(path, "rb") as stream:
+        stream.seek(0, os.SEEK_END)
+        if stream.tell() > 0:
+            stream.seek(-1, os.SEEK_END)
+            if stream.read(1) != b"\n":
+                lines.pop()
+    return lines
+
+
+def _cell(value: float) -> str:
+    """A number in the shortest form that reads back the same."""
+    if isinstance(value, (bool, int, np.bool_, np.integer)):
+        return str(int(value))
+    return repr(float(value))
+
+
+class _DeferredInterrupt:
+    """Within the block Ctrl-C is noted in `requested` and raised when the block ends; a second one kills.
+
+    The second one must work in compiled code, during which Python runs no signal handlers. So a thread
+    listens at the descriptor that the C level handler writes each signal's number to.
+
+    Does nothing outside the main thread, or where somebody else already handles the signal.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    def __enter__(self) -> _DeferredInterrupt:
+        self._active = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if self._active:
+            reader, self._writer = os.pipe()
+            os.set_blocking(self._writer, False)
+            threading.Thread(target=_listen, args=(reader,), daemon=True).start()
+            self._old_descriptor = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+            signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        self.requested = True
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if self._active:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.set_wakeup_fd(self._old_descriptor)
+            os.close(self._writer)  # Ends the thread.
+            if self.requested and (kind is None or kind is GeneratorExit):
+                raise KeyboardInterrupt
+
+
+def _listen(reader: int) -> None:
+    """Say what the first Ctrl-C does, and end the process at the second."""
+    pressed = 0
+    with open(reader, "rb", buffering=0) as stream:
+        while numbers := stream.read(1):
+            pressed += numbers[0] == signal.SIGINT
+            if pressed == 1:
+                say("finishing this sweep; Ctrl-C again stops at once")
+            elif pressed == 2:
+                if sys.stderr.isatty():
+                    sys.stderr.write("\x1b[?25h")  # A progress bar may have hidden the cursor.
+                    sys.stderr.flush()
+                os._exit(130)

@@ -1,0 +1,1 @@
+"""Hypergraphs, dynamic programs over them written once for every semiring, and derivations."""

@@ -1,0 +1,123 @@
+"""The probability of all that sits in restaurants, and restaurants with other parameters.
+
+With tracked seating, a stratum with N customers at T tables, and tables of sizes c_1 … c_T, has probability
+
+    Π_{k<T} (α + k d) / Π_{i<N} (α + i) · Π_k P₀(dish of k) · Π_{i=1}^{c_k − 1} (i − d)
+
+(Pitman and Yor 1997), so that parameters can be sampled given the seats. What estimated tables allow is the
+analogue in `log_joint`; it is a function of the counts alone, and exact for d = 0.
+
+The fact a newcomer would get wrong: changing d where tables are estimated changes the number of tables, and
+with it every prediction.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from scfg_sampler.core.fragments.restaurant import (
+    COUNT_MASK,
+    TABLE_UNIT,
+    TRACKED,
+    Restaurants,
+    estimated_tables,
+    estimates,
+)
+from scfg_sampler.core.jit import kernel
+
+__all__ = ["log_joint", "rebase", "set_parameters"]
+
+_COUNT_BITS = 32
+
+
+def set_parameters(restaurants: Restaurants, *, discount: float, strength: float) -> None:
+    """Give all strata another discount and strength; the seats stay.
+
+    Parameters
+    ----------
+    restaurants : Restaurants
+        Changed in place.
+    discount : float
+        d, in [0, 1); above 0 where the seating is tracked.
+    strength : float
+        α, above 0.
+    """
+    restaurants.strength[:] = strength
+    if discount != restaurants.discount[0]:
+        restaurants.discount[:] = discount
+        if not restaurants.totals[TRACKED]:
+            restaurants.estimate[:] = estimates(discount)
+            _estimate_again(restaurants)
+
+
+@kernel
+def _estimate_again(restaurants):
+    for stratum in range(restaurants.stratum_tables.shape[0]):
+        restaurants.stratum_tables[stratum] = 0
+    for slot in range(restaurants.entries.shape[0]):
+        customers = restaurants.entries[slot, 1] & COUNT_MASK
+        if customers > 0:
+            stratum = restaurants.stratum[slot]
+            restaurants.stratum_tables[stratum] += estimated_tables(restaurants, stratum, customers)
+
+
+def rebase(restaurants: Restaurants, change: np.ndarray) -> None:
+    """Add change[ℓ] to ln P₀ of every dish of stratum ℓ.
+
+    Parameters
+    ----------
+    restaurants : Restaurants
+        Changed in place.
+    change : float64 (L,)
+    """
+    np.add(restaurants.log_base, change[restaurants.stratum], out=restaurants.log_base)
+
+
+@kernel
+def log_joint(restaurants):
+    """ln of the joint probability of all customers, and of their seating where it is tracked.
+
+    Without tracking: Π over dishes of their customers seated one after the other, with t = i^d at the
+    i-th and the stratum's final T; for d = 0 this is the Dirichlet process's closed form, for d > 0 the
+    analogue that estimated tables allow, a function of the counts alone.
+    """
+    entries = restaurants.entries
+    total = 0.0
+    for stratum in range(restaurants.strength.shape[0]):
+        customers = restaurants.stratum_customers[stratum]
+        if customers == 0:
+            continue
+        alpha = restaurants.strength[stratum]
+        d = restaurants.discount[stratum]
+        tables = restaurants.stratum_tables[stratum] / TABLE_UNIT
+        total -= math.lgamma(customers + alpha) - math.lgamma(alpha)
+        if restaurants.totals[TRACKED] == 1:
+            total += tables * math.log(d) + math.lgamma(alpha / d + tables) - math.lgamma(alpha / d)
+    for slot in range(entries.shape[0]):
+        if entries[slot, 1] == 0:
+            continue
+        customers = entries[slot, 1] & COUNT_MASK
+        stratum = restaurants.stratum[slot]
+        d = restaurants.discount[stratum]
+        if restaurants.totals[TRACKED] == 1:
+            tables = entries[slot, 1] >> _COUNT_BITS
+            total += tables * restaurants.log_base[slot]
+            row = restaurants.party[slot]
+            if row < 0 and tables == 1:
+                total += math.lgamma(customers - d) - math.lgamma(1.0 - d)
+            while row >= 0:
+                size = restaurants.parties[row, 0]
+                number = restaurants.parties[row, 1]
+                total += number * (math.lgamma(size - d) - math.lgamma(1.0 - d))
+                row = restaurants.parties[row, 2]
+        else:
+            all_tables = restaurants.stratum_tables[stratum] / TABLE_UNIT
+            opening = restaurants.strength[stratum] + d * all_tables
+            total += math.log(opening) + restaurants.log_base[slot]
+            base_mass = opening * math.exp(restaurants.log_base[slot])
+            for i in range(1, customers):
+                t = estimated_tables(restaurants, stratum, i) / TABLE_UNIT
+                total += math.log(i - d * t + base_mass)
+    return total

@@ -1,0 +1,1 @@
+"""Parallel text and its word alignments."""

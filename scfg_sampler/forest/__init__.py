@@ -1,0 +1,1 @@
+"""Phrase decomposition forests: walked without being built, as trees, and spelled out."""

@@ -1,0 +1,194 @@
+"""Phrase decomposition forests spelled out: nodes with spans, edges with their minimal rules, exact counts.
+
+The same forests that the sampler walks in implicit form (`forest.SentenceForest`), for people, for other
+programs and for the dynamic programs of `core.semiring`. Nodes come in the order of the length of their
+source span, then of its start, the goal last; so tails come before heads.
+
+The fact a newcomer would get wrong: spans are positions in the original sentence, unaligned words included,
+and the goal's are the whole sentence pair.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.forests.hypergraph import Hypergraph, HypergraphBuilder, edge_heads
+from scfg_sampler.core.fragments.tree import EDGE, NUM_TAILS, TAIL_START, new_workspace, set_tails
+from scfg_sampler.core.jit import kernel
+from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.forest.implicit import SIZE, fill_forest, new_sentence_forest, plain_corpus_arrays
+
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
+from scfg_sampler.rules.text import escape
+
+__all__ = ["ForestBuilder", "PhraseForest", "forest_edges", "forest_json"]
+
+
+class PhraseForest(NamedTuple):
+    """The forest of one sentence pair.
+
+    Attributes
+    ----------
+    graph : Hypergraph
+    spans : int32, shape (N, 4)
+        Source and target span of each node, half-open.
+    level : int32, shape (N,)
+        Edges in any derivation of the node (Lemma 3 of Chung et al. 2014).
+    trees : tuple of N int
+        Derivations of each node, exactly.
+    rules : tuple of E str
+        The minimal rule of each edge, `[X,1] ge [X,2] ||| [X,2] a [X,1]`, spelled as in rule tables.
+    sampler_ids : int64, shape (N,)
+        What the sampler calls each node: i (n + 1) + j on compacted source positions.
+    """
+
+    graph: Hypergraph
+    spans: np.ndarray
+    level: np.ndarray
+    trees: tuple[int, ...]
+    rules: tuple[str, ...]
+    sampler_ids: np.ndarray
+
+
+class ForestBuilder:
+    """Builds the forests of a corpus, sentence by sentence.
+
+    Parameters
+    ----------
+    corpus : ParallelCorpus
+    """
+
+    def __init__(self, corpus: ParallelCorpus):
+        longest = tuple(
+            int(np.diff(start).max(initial=0)) for start in (corpus.source_start, corpus.target_start)
+        )
+        self._corpus = corpus
+        self._arrays = plain_corpus_arrays(corpus)
+        self._forest = new_sentence_forest(longest[0], longest[1], 0)
+        num_nodes = (longest[0] + 1) ** 2
+        self._work = new_workspace(num_nodes, 3 * num_nodes + 16, 16)
+
+    def build(self, sentence: int) -> PhraseForest | None:
+        """The forest of a sentence; None if it has no links.
+
+        Parameters
+        ----------
+        sentence : int
+            From 0.
+        """
+        if not _fill(self._forest, self._work, self._arrays, sentence):
+            return None
+        size = int(self._forest.shape[SIZE])
+        is_phrase = self._forest.is_phrase[: (size + 1) ** 2].reshape(size + 1, size + 1)
+        spans = self._forest.spans
+        found = [i * (size + 1) + j for i in range(size) for j in range(i + 1, size + 1) if is_phrase[i, j]]
+        found.sort(key=lambda node: (node == size, spans[node, 1] - spans[node, 0], spans[node, 0]))
+        rank = {node: at for at, node in enumerate(found)}
+        builder = HypergraphBuilder()
+        rules: list[str] = []
+        level: list[int] = []
+        trees: list[int] = []
+        for node in found:
+            head = builder.add_node()
+            total = 0
+            for tails in self._edges(node, size, is_phrase):
+                below = [rank[tail] for tail in tails]
+                builder.add_edge(head, below)
+                rules.append(self._rule(sentence, node, tails))
+                product = 1
+                for tail in below:
+                    product *= trees[tail]
+                total += product
+            trees.append(total)
+            level.append(1 + sum(level[tail] for tail in below))
+        return PhraseForest(
+            builder.build(),
+            spans[found].copy(),
+            np.array(level, np.int32),
+            tuple(trees),
+            tuple(rules),
+            np.array(found, np.int64),
+        )
+
+    def _edges(self, node: int, size: int, is_phrase: np.ndarray) -> list[list[int]]:
+        i, j = divmod(node, size + 1)
+        splits = [k for k in range(i + 1, j) if is_phrase[i, k] and is_phrase[k, j]]
+        if splits:
+            return [[i * (size + 1) + k, k * (size + 1) + j] for k in splits]
+        _set_only_tails(self._forest, self._work, node)
+        start = self._work.nodes[node, TAIL_START]
+        return [self._work.tails[start : start + self._work.nodes[node, NUM_TAILS]].tolist()]
+
+    def _rule(self, sentence: int, node: int, tails: list[int]) -> str:
+        corpus, spans = self._corpus, self._forest.spans
+        source = corpus.source[corpus.source_start[sentence] : corpus.source_start[sentence + 1]]
+        target = corpus.target[corpus.target_start[sentence] : corpus.target_start[sentence + 1]]
+        sides = []
+        for words, vocabulary, side in (
+            (source, corpus.source_vocabulary, 0),
+            (target, corpus.target_vocabulary, 2),
+        ):
+            slots = {
+                int(spans[tail, side]): (k, int(spans[tail, side + 1])) for k, tail in enumerate(tails, 1)
+            }
+            symbols, at = [], int(spans[node, side])
+            while at < spans[node, side + 1]:
+                if at in slots:
+                    number, at = slots[at]
+                    symbols.append(f"[X,{number}]")
+                else:
+                    symbols.append(escape(vocabulary.words[words[at]]))
+                    at += 1
+            sides.append(" ".join(symbols))
+        return " ||| ".join(sides)
+
+
+def forest_edges(forest: PhraseForest) -> Iterator[tuple[int, list[int], str]]:
+    """Head, tails and minimal rule of every edge, in the order of the heads."""
+    graph = forest.graph
+    tail_start, tails = graph.tail_start.tolist(), graph.tails.tolist()
+    for edge, (head, rule) in enumerate(zip(edge_heads(graph).tolist(), forest.rules, strict=True)):
+        yield head, tails[tail_start[edge] : tail_start[edge + 1]], rule
+
+
+def forest_json(sentence: int, forest: PhraseForest | None) -> str:
+    """One line of JSON for a sentence's forest, or for a skipped sentence.
+
+    Parameters
+    ----------
+    sentence : int
+        From 0.
+    forest : PhraseForest or None
+    """
+    if forest is None:
+        skipped = {"sentence": sentence, "skipped": "no links", "trees": "0", "nodes": [], "edges": []}
+        return json.dumps(skipped)
+    nodes = [
+        {"source": span[:2], "target": span[2:], "level": level, "trees": str(trees)}
+        for span, level, trees in zip(forest.spans.tolist(), forest.level.tolist(), forest.trees, strict=True)
+    ]
+    edges = [{"head": head, "tails": tails, "rule": rule} for head, tails, rule in forest_edges(forest)]
+    line = {
+        "sentence": sentence,
+        "skipped": None,
+        "trees": str(forest.trees[-1]),
+        "nodes": nodes,
+        "edges": edges,
+    }
+    return json.dumps(line, ensure_ascii=False)
+
+
+@kernel
+def _fill(forest, work, corpus, sentence):
+    return fill_forest(forest, work, corpus, sentence)
+
+
+@kernel
+def _set_only_tails(forest, work, node):
+    work.nodes[node, EDGE] = 0
+    set_tails(forest, work, node)

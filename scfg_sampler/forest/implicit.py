@@ -1,0 +1,230 @@
+"""Phrase decomposition forests: every minimal synchronous rule of an aligned sentence pair.
+
+A phrase is a pair of spans that the alignment does not cross, with a link at all four ends (Chung et al.
+2014, section 3). Unaligned words are taken out before the forest is built, and come back in the lowest node
+of a derivation that covers them. On the compacted source positions 0 … n:
+
+- node (i, j) exists iff the target span of source words i … j−1 is aligned to these words alone;
+- if some k splits it, (i, k) and (k, j) both being nodes, its edges are exactly those binary splits;
+- otherwise it has one edge, whose tails are its largest proper sub-phrases and whose terminals are the rest
+  (Algorithm 2; Lemma 2).
+
+A node with s > 1 splits heads a *linear group*: s + 1 blocks side by side, all straight or all inverted,
+any run of which is a node. So edges need no storage: they are found from the matrix of phrases. The
+sampler works on `SentenceForest`, this implicit form, filled anew for every sentence; `phrase_forest` spells
+the explicit one, for people, tests and dynamic programs.
+
+The fact a newcomer would get wrong: node (i, j) covers the unaligned words strictly inside it, never those
+at its ends. Only the root, which is the whole sentence pair, covers unaligned words at the boundary.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.fragments.fingerprint import powers, prefix_hashes, word_hashes
+from scfg_sampler.core.fragments.tree import TAIL_START
+from scfg_sampler.core.jit import borrowing
+from scfg_sampler.corpus.parallel_text import ParallelCorpus
+
+__all__ = [
+    "FREE_TAIL",
+    "MAX_CUT_SPAN",
+    "SIZE",
+    "CorpusArrays",
+    "SentenceForest",
+    "fill_forest",
+    "new_sentence_forest",
+    "plain_corpus_arrays",
+]
+
+# Entries of `shape`.
+SIZE = 0  # n, source words with a link
+MAX_CUT_SPAN = 1  # longest source span of a node that may be internal; a large number for no limit
+FREE_TAIL = 2  # first unused entry of the workspace's tails
+MAX_LENGTH = 3  # most words of a sentence, on either side, that there is room for
+SHAPE_WIDTH = 4
+
+
+class CorpusArrays(NamedTuple):
+    """A word-aligned corpus as kernels read it; see `corpus.ParallelCorpus`."""
+
+    source_start: np.ndarray
+    """int64 (S + 1,)."""
+    source: np.ndarray
+    """int32."""
+    target_start: np.ndarray
+    """int64 (S + 1,)."""
+    target: np.ndarray
+    """int32."""
+    link_start: np.ndarray
+    """int64 (S + 1,)."""
+    links: np.ndarray
+    """int32 (L, 2): source and target position, sorted by source."""
+    source_values: np.ndarray
+    """uint64 (source vocabulary,): hash values of words."""
+    target_values: np.ndarray
+    """uint64 (target vocabulary,)."""
+    source_weights: np.ndarray
+    """float64 (source vocabulary,): ln of the base's word weights; zeros where the base has none."""
+    target_weights: np.ndarray
+    """float64 (target vocabulary,)."""
+
+
+def plain_corpus_arrays(corpus: ParallelCorpus) -> CorpusArrays:
+    """A corpus as kernels read it, with words of no weight.
+
+    Parameters
+    ----------
+    corpus : ParallelCorpus
+    """
+    sizes = len(corpus.source_vocabulary), len(corpus.target_vocabulary)
+    return CorpusArrays(
+        corpus.source_start,
+        corpus.source,
+        corpus.target_start,
+        corpus.target,
+        corpus.link_start,
+        corpus.links,
+        *(word_hashes(size, salt) for salt, size in enumerate(sizes)),
+        *(np.zeros(size) for size in sizes),
+    )
+
+
+class SentenceForest(NamedTuple):
+    """One sentence pair's forest in implicit form. Node (i, j) has the id i (n + 1) + j."""
+
+    shape: np.ndarray
+    """int64 (4,): see the entry names above."""
+    spans: np.ndarray
+    """int32 (N, 4): source and target span of each node, half-open, in the original sentence."""
+    is_phrase: np.ndarray
+    """uint8 (N,)."""
+    degree: np.ndarray
+    """int32 (N,): number of edges of a node, 0 while not counted."""
+    boundaries: np.ndarray
+    """int32 (n + 1,): where the blocks of the linear group last opened begin, and where the last one ends."""
+    ranks: np.ndarray
+    """int32 (n + 1,): the place of each boundary among them; left-overs elsewhere."""
+    hashes: np.ndarray
+    """uint64 (2, L + 1): prefix hashes of the two sentences."""
+    weights: np.ndarray
+    """float64 (2, L + 1): prefix sums of the word weights."""
+    power: np.ndarray
+    """uint64 (L + 1,)."""
+    words: np.ndarray
+    """int32 (6, L + 2): scratch rows for `fill_forest`, and one for `log_internal_trees`."""
+    trees: np.ndarray
+    """float64 (n + 1, n + 1): scratch for `log_internal_trees`."""
+
+
+def new_sentence_forest(longest_source: int, longest_target: int, max_cut_span: int) -> SentenceForest:
+    """Room for the forest of any sentence pair up to these lengths.
+
+    Parameters
+    ----------
+    longest_source, longest_target : int
+        In words.
+    max_cut_span : int
+        Nodes over more source words are always cut; 0 for no limit.
+    """
+    length = max(longest_source, longest_target)
+    num_nodes = (longest_source + 1) ** 2
+    shape = np.zeros(SHAPE_WIDTH, np.int64)
+    shape[MAX_LENGTH] = length
+    shape[MAX_CUT_SPAN] = max_cut_span if max_cut_span > 0 else length + 1
+    return SentenceForest(
+        shape=shape,
+        spans=np.zeros((num_nodes, 4), np.int32),
+        is_phrase=np.zeros(num_nodes, np.uint8),
+        degree=np.zeros(num_nodes, np.int32),
+        boundaries=np.zeros(longest_source + 1, np.int32),
+        ranks=np.zeros(longest_source + 1, np.int32),
+        hashes=np.zeros((2, length + 1), np.uint64),
+        weights=np.zeros((2, length + 1)),
+        power=powers(length + 1),
+        words=np.zeros((6, length + 2), np.int32),
+        trees=np.zeros((longest_source + 1, longest_source + 1)),
+    )
+
+
+@borrowing
+def fill_forest(forest, work, corpus, sentence):
+    """Build the forest of a sentence; False if it has no links, and so no forest, or is too long."""
+    if corpus.link_start[sentence + 1] == corpus.link_start[sentence]:
+        return False
+    for start in (corpus.source_start, corpus.target_start):
+        if start[sentence + 1] - start[sentence] > forest.shape[MAX_LENGTH]:
+            return False
+    _mark_phrases(forest, work, corpus, sentence)
+    first, last = corpus.source_start[sentence], corpus.source_start[sentence + 1]
+    prefix_hashes(corpus.source, first, last, corpus.source_values, forest.hashes[0])
+    _prefix_sums(corpus.source, first, last, corpus.source_weights, forest.weights[0])
+    first, last = corpus.target_start[sentence], corpus.target_start[sentence + 1]
+    prefix_hashes(corpus.target, first, last, corpus.target_values, forest.hashes[1])
+    _prefix_sums(corpus.target, first, last, corpus.target_weights, forest.weights[1])
+    return True
+
+
+@borrowing
+def _prefix_sums(words, start, stop, values, out):
+    total = 0.0
+    out[0] = 0.0
+    for i in range(start, stop):
+        total += values[words[i]]
+        out[i - start + 1] = total
+
+
+@borrowing
+def _mark_phrases(forest, work, corpus, sentence):
+    """Find all phrases: a source span whose target span holds just as many links is one."""
+    words = forest.words
+    low, high, links_to, links_before, position = words[0], words[1], words[2], words[3], words[4]
+    source_length = corpus.source_start[sentence + 1] - corpus.source_start[sentence]
+    target_length = corpus.target_start[sentence + 1] - corpus.target_start[sentence]
+    for t in range(target_length + 1):
+        links_to[t] = 0
+    size = 0
+    before = -1
+    count = 0
+    for link in range(corpus.link_start[sentence], corpus.link_start[sentence + 1]):
+        s, t = corpus.links[link, 0], corpus.links[link, 1]
+        links_to[t + 1] += 1
+        if s != before:
+            position[size] = s
+            links_before[size] = count
+            low[size], high[size] = t, t
+            size += 1
+            before = s
+        low[size - 1] = min(low[size - 1], t)
+        high[size - 1] = max(high[size - 1], t)
+        count += 1
+    links_before[size] = count
+    for t in range(target_length):
+        links_to[t + 1] += links_to[t]
+    forest.shape[SIZE] = size
+    forest.shape[FREE_TAIL] = 0
+    width = size + 1
+    for i in range(size):
+        first, last = target_length, np.int32(-1)
+        for j in range(i + 1, size + 1):
+            first = min(first, low[j - 1])
+            last = max(last, high[j - 1])
+            node = i * width + j
+            if links_to[last + 1] - links_to[first] == links_before[j] - links_before[i]:
+                forest.is_phrase[node] = 1
+                forest.spans[node, 0] = position[i]
+                forest.spans[node, 1] = position[j - 1] + 1
+                forest.spans[node, 2] = first
+                forest.spans[node, 3] = last + 1
+                forest.degree[node] = 0
+                work.nodes[node, TAIL_START] = -1
+            else:
+                forest.is_phrase[node] = 0
+    goal = size
+    forest.spans[goal, 0] = 0
+    forest.spans[goal, 1] = source_length
+    forest.spans[goal, 2] = 0
+    forest.spans[goal, 3] = target_length

@@ -1,0 +1,198 @@
+"""What a run says of single sentences: derivations as trees of rules, and marginals of nodes.
+
+A line of `derivations.jsonl.gz` is `{"sentence": 0, "skipped": null, "derivation": …}` where a derivation is
+`{"source": [0, 4], "target": [0, 3], "rule": "[X,1] b ||| B [X,1]", "parts": […]}`: the rule at a cut node,
+and the derivations at its nonterminals, in their order. Spans are half-open positions of the original
+sentence.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.fragments.tree import BELOW, CUT, PARENT, decode
+from scfg_sampler.core.jit import kernel
+from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.forest.explicit import ForestBuilder
+from scfg_sampler.forest.implicit import fill_forest
+
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
+from scfg_sampler.learner.chain import Learner, LearnerState
+from scfg_sampler.learner.collecting import SEPARATOR, Collector, spell
+from scfg_sampler.rules.table import RuleTable
+from scfg_sampler.rules.text import escape
+
+__all__ = ["Derivation", "derivation", "write_derivations", "write_marginals"]
+
+
+Words = tuple[list[str], ...]
+
+
+class Derivation(NamedTuple):
+    """A rule and the derivations at its nonterminals."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+    rule: str
+    parts: list
+
+
+def write_derivations(path: PathLike, corpus: ParallelCorpus, learner: Learner, state: LearnerState) -> None:
+    """Write the derivations of all sentences in a state.
+
+    Parameters
+    ----------
+    path : path
+    corpus : ParallelCorpus
+    learner : Learner
+    state : LearnerState
+    """
+    collector, words = learner.new_collector(), _escaped(corpus)
+    with atomic_output(path) as stream:
+        for sentence in range(corpus.num_sentences):
+            found = derivation(corpus, learner, state, sentence, collector, words)
+            line = {
+                "sentence": sentence,
+                "skipped": learner.skipped.get(sentence),
+                "derivation": None if found is None else _plain(found),
+            }
+            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def derivation(
+    corpus: ParallelCorpus,
+    learner: Learner,
+    state: LearnerState,
+    sentence: int,
+    scratch: Collector | None = None,
+    words: Words | None = None,
+) -> Derivation | None:
+    """The derivation of a sentence in a state; None if the sentence is skipped.
+
+    Parameters
+    ----------
+    corpus : ParallelCorpus
+    learner : Learner
+    state : LearnerState
+    sentence : int
+        From 0.
+    scratch : Collector, optional
+        Memory to spell in, for callers who ask for many.
+    words : pair of lists of str, optional
+        The words of both vocabularies as rules spell them, for the same callers.
+    """
+    size = int(learner.tree_start[sentence + 1] - learner.tree_start[sentence])
+    if size == 0:
+        return None
+    collector, words = scratch or learner.new_collector(), words or _escaped(corpus)
+    start = int(learner.tree_start[sentence])
+    tops = np.empty(size, np.int32)
+    spans = np.empty((size, 4), np.int32)
+    symbols_start = np.empty(size + 1, np.int64)
+    symbols = np.empty(size * len(collector.symbols), np.int32)
+    num_rules = _spell_rules(
+        *learner.scratch, sentence, state.trees, start, collector, tops, spans, symbols_start, symbols
+    )
+    nodes: list[Derivation] = []
+    for k in range(num_rules):
+        text = _rule_text(words, symbols[symbols_start[k] : symbols_start[k + 1]])
+        i1, j1, i2, j2 = spans[k].tolist()
+        nodes.append(Derivation((i1, j1), (i2, j2), text, []))
+        if tops[k] >= 0:
+            nodes[tops[k]].parts.append(nodes[k])
+    for node in nodes:
+        node.parts.sort(key=lambda part: part.source)
+    return nodes[0]
+
+
+def _plain(node: Derivation) -> dict:
+    parts = [_plain(part) for part in node.parts]
+    return {"source": node.source, "target": node.target, "rule": node.rule, "parts": parts}
+
+
+def _escaped(corpus: ParallelCorpus) -> Words:
+    vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
+    return tuple([escape(word) for word in vocabulary.words] for vocabulary in vocabularies)
+
+
+def _rule_text(words: Words, symbols: np.ndarray) -> str:
+    plain = symbols.tolist()
+    end = plain.index(SEPARATOR)
+    sides = plain[:end], plain[end + 1 : plain.index(SEPARATOR, end + 1)]
+    return " ||| ".join(
+        " ".join([spelled[s] if s >= 0 else f"[X,{-s}]" for s in side])
+        for spelled, side in zip(words, sides, strict=True)
+    )
+
+
+@kernel
+def _spell_rules(
+    forest, work, corpus, sentence, trees, start, collector, tops, spans, symbols_start, symbols
+):
+    """Spell the rules of a derivation in preorder; which rule each hangs below; how many."""
+    fill_forest(forest, work, corpus, sentence)
+    size = decode(forest, work, trees, start, 0)
+    # Spelling uses the other lists, but not this one.
+    listed = work.lists[BELOW, :size].copy()
+    number = np.full(forest.spans.shape[0], -1, np.int32)
+    num_rules = 0
+    symbols_start[0] = 0
+    for k in range(size):
+        node = listed[k]
+        if work.nodes[node, CUT] == 0:
+            number[node] = number[work.nodes[node, PARENT]]
+            continue
+        parent = work.nodes[node, PARENT]
+        tops[num_rules] = number[parent] if parent >= 0 else -1
+        number[node] = num_rules
+        for side in range(4):
+            spans[num_rules, side] = forest.spans[node, side]
+        length, _ = spell(collector, forest, work, corpus, sentence, node)
+        begin = symbols_start[num_rules]
+        for i in range(length):
+            symbols[begin + i] = collector.symbols[i]
+        symbols_start[num_rules + 1] = begin + length
+        num_rules += 1
+    return num_rules
+
+
+def write_marginals(
+    path: PathLike, corpus: ParallelCorpus, learner: Learner, sweeps: int, rules: RuleTable
+) -> None:
+    """Write how often each node was in the tree, and cut, and the mean count of each rule.
+
+    Parameters
+    ----------
+    path : path
+    corpus : ParallelCorpus
+    learner : Learner
+        With its `marginals` counted over `sweeps` sweeps.
+    sweeps : int
+    rules : RuleTable
+        Mean counts over the same sweeps.
+    """
+    builder = ForestBuilder(corpus)
+    sentences = []
+    for sentence in range(corpus.num_sentences):
+        forest = builder.build(sentence)
+        nodes = []
+        if forest is not None:
+            shares = learner.sentence_marginals(sentence)[forest.sampler_ids] / max(1, sweeps)
+            for span, (in_tree, cut) in zip(forest.spans.tolist(), shares.tolist(), strict=True):
+                nodes.append({"source": span[:2], "target": span[2:], "in_tree": in_tree, "cut": cut})
+        sentences.append({"nodes": nodes})
+    counts = []
+    words = _escaped(corpus)
+    for r in range(rules.num_rules):
+        source = rules.source[rules.source_start[r] : rules.source_start[r + 1]]
+        target = rules.target[rules.target_start[r] : rules.target_start[r + 1]]
+        symbols = np.concatenate([source, [SEPARATOR], target, [SEPARATOR]])
+        counts.append([_rule_text(words, symbols), float(rules.count[r])])
+    with atomic_output(path) as stream:
+        json.dump({"sweeps": sweeps, "sentences": sentences, "rules": counts}, stream, ensure_ascii=False)
+        stream.write("\n")

@@ -1,0 +1,113 @@
+"""What the learner sees of a sentence pair, as pictures: the alignment, the forest, a derivation.
+
+In the picture of a forest, every phrase is a box over the source words it covers, higher the more is below
+it; every edge is a dot under the box it builds, with lines to the phrases it is built of. Pointing at a dot
+shows the minimal rule, pointing at a box the spans. The fact a newcomer would get wrong: rows are chosen so
+that boxes do not overlap; they are not the levels of the paper, which the tips show.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+from scfg_sampler.core.svg import LINE, Box, Joint, circled, document, safe, span_diagram, text, text_width
+from scfg_sampler.forest.explicit import PhraseForest, forest_edges
+from scfg_sampler.learner.derivations import Derivation
+from scfg_sampler.rules.text import unescape
+
+__all__ = ["draw_alignment", "draw_derivation", "draw_forest", "readable"]
+
+_CELL = 22
+_FILL = "#e8f1fb"
+
+
+def draw_alignment(
+    source: Sequence[str], target: Sequence[str], links: Iterable[tuple[int, int]], name: str = "alignment"
+) -> str:
+    """A grid, source words on top, target words at the left, a filled square for each link; SVG."""
+    left = max(map(text_width, target), default=0.0) + LINE
+    column = max(map(text_width, source), default=0.0) + LINE / 2
+    linked = set(links)
+    out = []
+    for i, word in enumerate(source):
+        out.append(text(left + (i + 0.5) * column, LINE, "source", word))
+    for j, word in enumerate(target):
+        y = LINE * 1.5 + j * _CELL
+        out.append(text(left / 2, y + LINE * 0.9, "target", word))
+        for i in range(len(source)):
+            fill = "#446688" if (i, j) in linked else "#ffffff"
+            out.append(
+                f"<g><title>{safe(f'{source[i]} – {word}  ({i}-{j})')}</title>"
+                f'<rect x="{left + i * column:.1f}" y="{y:.1f}" width="{column:.1f}" height="{_CELL}" '
+                f'fill="{fill}"/></g>'
+            )
+    return document(left + len(source) * column + 1, LINE * 2 + len(target) * _CELL, name, out)
+
+
+def draw_forest(
+    source: Sequence[str], target: Sequence[str], forest: PhraseForest, name: str = "forest"
+) -> str:
+    """All phrases and edges of a sentence pair's forest; SVG."""
+    heights = _heights(forest)
+    boxes = []
+    for at, (begin, end, target_begin, target_end) in enumerate(forest.spans.tolist()):
+        words = " ".join(target[target_begin:target_end])
+        count = "1 tree" if forest.trees[at] == 1 else f"{forest.trees[at]} trees"
+        tip = f"source {begin}–{end}, target {target_begin}–{target_end}, level {forest.level[at]}, {count}"
+        lines = (("target", words), ("score", count))
+        boxes.append(Box(begin, end, max(heights) - heights[at], lines, tip, _FILL))
+    joints = [Joint(head, tuple(tails), readable(rule)) for head, tails, rule in forest_edges(forest)]
+    title = f"{forest.trees[-1]} trees, {len(boxes)} phrases, {len(joints)} edges"
+    return span_diagram(source, boxes, name=name, title=title, joints=joints)
+
+
+def draw_derivation(
+    source: Sequence[str], target: Sequence[str], derivation: Derivation, name: str = "derivation"
+) -> str:
+    """Every rule of a derivation as a box over the source words it covers; SVG."""
+    boxes: list[Box] = []
+    stack = [(derivation, 0)]
+    while stack:
+        node, depth = stack.pop()
+        one, other = _sides(node.rule)
+        tip = f"source {node.source[0]}–{node.source[1]}, target {node.target[0]}–{node.target[1]}"
+        boxes.append(Box(*node.source, depth, (("source", one), ("target", other)), tip, _FILL))
+        stack.extend((part, depth + 1) for part in reversed(node.parts))
+    return span_diagram(source, boxes, name=name, title=" ".join(target))
+
+
+def readable(rule: str) -> str:
+    """The sides of a rule for people: nonterminals as circled numbers, words as they are in the text.
+
+    >>> readable("[X,1] &#91;b&#93; ||| B [X,1]")
+    '① [b] → B ①'
+    """
+    return " → ".join(_sides(rule))
+
+
+def _sides(rule: str) -> list[str]:
+    return [" ".join(map(_readable_symbol, side.split(" "))) for side in rule.split(" ||| ")[:2]]
+
+
+def _readable_symbol(symbol: str) -> str:
+    is_nonterminal = symbol.startswith("[X,") and symbol.endswith("]")
+    return circled(int(symbol[3:-1])) if is_nonterminal else unescape(symbol)
+
+
+def _heights(forest: PhraseForest) -> list[int]:
+    """The row of each node, from below: over its tails, and beside none that overlaps it."""
+    lowest = [0] * len(forest.trees)
+    edges = itertools.groupby(forest_edges(forest), key=lambda edge: edge[0])
+    rows: list[list[tuple[int, int]]] = []
+    heights: list[int] = []
+    for (head, group), (begin, end, _, _) in zip(edges, forest.spans.tolist(), strict=True):
+        for _, tails, _ in group:
+            lowest[head] = max([lowest[head], *(heights[tail] + 1 for tail in tails)])
+        row = lowest[head]
+        while row < len(rows) and any(begin < other and first < end for first, other in rows[row]):
+            row += 1
+        rows += [[] for _ in range(row + 1 - len(rows))]
+        rows[row].append((begin, end))
+        heights.append(row)
+    return heights

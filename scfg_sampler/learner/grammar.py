@@ -1,0 +1,178 @@
+"""From a run directory to a rule table: choose counts, add others, filter rules, prune them, add features.
+
+The fact a newcomer would get wrong: filtering comes after counting. Rules that are dropped still count in the
+denominators of the phrase probabilities, since the derivations did use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.learner.run import read_run, signature_fields
+from scfg_sampler.rules.counts import RuleCounts, select_rules
+from scfg_sampler.rules.features import score_rules
+from scfg_sampler.rules.filters import best_targets, hiero_rules, narrow_rules
+from scfg_sampler.rules.lexical import read_lexical
+from scfg_sampler.rules.mixing import mix_tables
+from scfg_sampler.rules.pruning import keep_best, prune_rules
+from scfg_sampler.rules.table import RuleTable, read_rule_table, select_rows, write_rule_table
+from scfg_sampler.rules.text import signature
+
+__all__ = ["prune_table", "write_grammar"]
+
+
+def write_grammar(
+    directory: PathLike,
+    output: PathLike,
+    *,
+    origin: str = "marginal",
+    more: Sequence[str] = (),
+    rule_filter: str = "scope",
+    max_scope: int = 2,
+    max_targets: int | None = None,
+    prune: str | None = None,
+    keep: str | None = None,
+) -> tuple[int, int]:
+    """Write the rules of a run with their features; how many it has, and how many were written.
+
+    Parameters
+    ----------
+    directory : path
+        A run directory.
+    output : path
+    origin : str
+        `last`, `average` or `marginal`: which counts.
+    more : sequence of str
+        Rule tables, as TABLE or TABLE:W, whose counts are added W times (once by default).
+    rule_filter : str
+        `scope`: scope at most `max_scope` and at most two nonterminals; `hiero`: Chiang's (2007)
+        constraints; `none`.
+    max_scope : int
+    max_targets : int, optional
+        Keep only so many targets of each source side, those with the largest counts.
+    prune : str, optional
+        As `pruning.prune_rules` takes it; of the rules that the filter leaves.
+    keep : str, optional
+        As `pruning.keep_best` takes it; of the rules that are left then.
+
+    Raises
+    ------
+    InputError
+        The run has no such counts.
+    SettingsError
+        A setting is out of range.
+    """
+    record = read_run(directory)
+    path = Path(directory) / "counts" / f"{origin}.gz"
+    if not record["finished"]:
+        hint = "Finish it with 'scfg-sampler resume'"
+        found = f"stopped after {record['sweeps']} of {record['run']['iterations']} sweeps"
+        raise InputError(directory, None, found, hint)
+    if not path.exists():
+        raise InputError(directory, None, f"has no counts '{origin}'", "Choose another --from")
+    if max_scope < 0:
+        raise SettingsError(f"--max-scope is {max_scope}; it must be at least 0")
+    table = read_rule_table(path)
+    if more:
+        others = [_weighted(text) for text in more]
+        tables = [table, *(read_rule_table(each) for each, _ in others)]
+        for (each, _), other in zip(others, tables[1:], strict=True):
+            _require_counts(other, each)
+        table = mix_tables(tables, [1.0, *(weight for _, weight in others)], table.signature)
+    everything = RuleCounts(*table[2:9])
+    if rule_filter == "scope":
+        kept = narrow_rules(everything, max_scope=max_scope)
+    elif rule_filter == "hiero":
+        kept = hiero_rules(everything)
+    else:
+        kept = np.ones(everything.num_rules, bool)
+    if max_targets is not None:
+        kept &= best_targets(everything, np.where(kept, everything.count, -1.0), max_targets)
+    posterior = table.features[kept, table.feature_names.index("LogPosterior")]
+    name = f"scope{max_scope}" if rule_filter == "scope" else rule_filter
+    fields = [*signature_fields(record), ("burn_in", record["run"]["burn_in"]), ("from", origin)]
+    fields += [("add", text) for text in more]
+    fields += [("filter", name), *([("max_targets", max_targets)] if max_targets else [])]
+    fields += [(option, value) for option, value in (("prune", prune), ("keep", keep)) if value]
+    scored = score_rules(
+        select_rules(everything, kept),
+        read_lexical(Path(directory) / "lex", table.source_vocabulary, table.target_vocabulary),
+        table.source_vocabulary,
+        table.target_vocabulary,
+        denominators=everything,
+        more_features={"LogPosterior": posterior},
+        signature=signature(fields),
+    )
+    scored = _prune(scored, everything, prune, keep)
+    write_rule_table(scored, output)
+    return everything.num_rules, scored.num_rules
+
+
+def prune_table(
+    path: PathLike, output: PathLike, *, prune: str | None = None, keep: str | None = None
+) -> tuple[int, int]:
+    """Write the rules of any table with counts that are worth their place; how many it has, and are written.
+
+    Parameters
+    ----------
+    path : path
+        A rule table with the features LogCount and, for some prunings, LogForward. Features stay as they are.
+    output : path
+    prune, keep : str, optional
+        As in `write_grammar`.
+
+    Raises
+    ------
+    InputError
+        The table lacks a feature.
+    SettingsError
+        A setting is out of range.
+    """
+    table = read_rule_table(path)
+    _require_counts(table, path)
+    if "LogForward" not in table.feature_names:
+        raise InputError(
+            path, None, "has no feature LogForward", "Give a table that 'extract' or 'grammar' wrote"
+        )
+    fields = [f"{option}:{value}" for option, value in (("prune", prune), ("keep", keep)) if value]
+    pruned = _prune(table, RuleCounts(*table[2:9]), prune, keep)
+    write_rule_table(pruned._replace(signature="|".join([table.signature, *fields])), output)
+    return table.num_rules, pruned.num_rules
+
+
+def _prune(table: RuleTable, everything: RuleCounts, prune: str | None, keep: str | None) -> RuleTable:
+    """The rules that pruning leaves, and the best of them."""
+    worth = table.count
+    if prune is not None:
+        forward = table.features[:, table.feature_names.index("LogForward")]
+        pruned = prune_rules(RuleCounts(*table[2:9]), forward, everything, prune)
+        table, worth = select_rows(table, pruned.kept), pruned.worth[pruned.kept]
+    if keep is not None:
+        table = select_rows(table, keep_best(worth, keep))
+    return table
+
+
+def _weighted(text: str) -> tuple[str, float]:
+    """The parts of TABLE:W; a name that holds a colon and no number behind it is a name."""
+    name, _, number = text.rpartition(":")
+    try:
+        weight = float(number)
+    except ValueError:
+        return text, 1.0
+    if not name:
+        return text, 1.0
+    if not 0.0 < weight < np.inf:
+        raise SettingsError(f"--add is {text}; the number behind the colon must be positive")
+    return name, weight
+
+
+def _require_counts(table: RuleTable, path: PathLike) -> None:
+    if "LogCount" not in table.feature_names:
+        raise InputError(
+            path, None, "has no feature LogCount", "Give a table that 'extract' or 'grammar' wrote"
+        )

@@ -1,0 +1,197 @@
+"""The probability of a translation rule: its length, and a restaurant with a base distribution.
+
+Length ℓ = source words + target words + scope (Chung et al. 2014, section 5.2). Two models:
+
+`pitman-yor` (section 5)
+    P(r) = Poisson(ℓ; λ) × the predictive rule of the restaurant of length ℓ.
+`dirichlet` (section 4)
+    one restaurant for all rules, no length factor, base V_f^−|r_f| V_e^−|r_e| over words alone.
+
+Bases of `pitman-yor`: `poisson`, the paper's Poisson(ℓ; λ), which is not normalised over rules; `lexical`,
+Poisson(ℓ; λ) × Π unigram(word) × ¼ per nonterminal.
+
+The fact a newcomer would get wrong: the Poisson factor outside the restaurant and the one in its base are
+two factors, and both stay.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.fragments.density import log_joint
+from scfg_sampler.core.fragments.fingerprint import COUNTS, num_first, num_second, num_slots, scope
+from scfg_sampler.core.fragments.restaurant import Restaurants
+from scfg_sampler.core.fragments.tree import describe
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.rules.counts import RuleCounts
+from scfg_sampler.rules.filters import source_scope
+
+__all__ = [
+    "BASES",
+    "MODELS",
+    "RuleModel",
+    "log_predictive_of_counts",
+    "new_rule_model",
+    "rules_log_joint",
+    "set_mean_length",
+]
+
+MODELS = ("pitman-yor", "dirichlet")
+BASES = ("poisson", "lexical")
+
+_LEXICAL = 1
+_DIRICHLET = 2
+_LOG_NONTERMINAL = math.log(0.25)
+
+
+class RuleModel(NamedTuple):
+    """Parameters of a rule model, as kernels read them."""
+
+    kind: np.ndarray
+    """int64 (1,): 0 poisson, 1 lexical, 2 dirichlet."""
+    log_length: np.ndarray
+    """float64 (L,): ln Poisson(ℓ; λ); zeros for `dirichlet`."""
+    length_prob: np.ndarray
+    """float64 (L,): Poisson(ℓ; λ)."""
+    log_words: np.ndarray
+    """float64 (2,): −ln V_f and −ln V_e, for `dirichlet`."""
+
+
+def new_rule_model(
+    *,
+    model: str,
+    base: str,
+    mean_length: float,
+    longest: int,
+    source_vocabulary: int,
+    target_vocabulary: int,
+) -> RuleModel:
+    """A rule model.
+
+    Parameters
+    ----------
+    model : str
+        One of `MODELS`.
+    base : str
+        One of `BASES`; `dirichlet` has a base of its own.
+    mean_length : float
+        λ, above 0.
+    longest : int
+        The longest rule that can occur, in the sense of ℓ.
+    source_vocabulary, target_vocabulary : int
+        V_f and V_e.
+
+    Raises
+    ------
+    SettingsError
+        A parameter is out of range.
+    """
+    if model not in MODELS:
+        raise SettingsError(f"--model is {model}; choose one of {', '.join(MODELS)}")
+    if base not in BASES:
+        raise SettingsError(f"--base is {base}; choose one of {', '.join(BASES)}")
+    if not 0.0 < mean_length < math.inf:
+        raise SettingsError(f"--mean-length is {mean_length:g}; it must be above 0")
+    dirichlet = model == "dirichlet"
+    if dirichlet and min(source_vocabulary, target_vocabulary) < 1:
+        raise SettingsError("--source-vocabulary and --target-vocabulary must be at least 1")
+    kind = _DIRICHLET if dirichlet else BASES.index(base)
+    sizes = [-math.log(source_vocabulary), -math.log(target_vocabulary)] if dirichlet else [0.0, 0.0]
+    made = RuleModel(np.array([kind], np.int64), np.zeros(longest + 1), np.ones(longest + 1), np.array(sizes))
+    if not dirichlet:
+        set_mean_length(made, mean_length)
+    return made
+
+
+def set_mean_length(model: RuleModel, mean_length: float) -> None:
+    """Give a `pitman-yor` model another λ.
+
+    Parameters
+    ----------
+    model : RuleModel
+        Changed in place.
+    mean_length : float
+        Above 0.
+    """
+    for length in range(len(model.log_length)):
+        model.log_length[length] = length * math.log(mean_length) - mean_length - math.lgamma(length + 1)
+    np.exp(model.log_length, out=model.length_prob)
+
+
+@describe.register(RuleModel)
+def _describe(model, work, node):
+    counts = work.pieces[node, COUNTS]
+    kind = model.kind[0]
+    if kind == _DIRICHLET:
+        log_base = num_first(counts) * model.log_words[0] + num_second(counts) * model.log_words[1]
+        return 0, 0.0, log_base, math.exp(log_base)
+    length = num_first(counts) + num_second(counts) + scope(counts)
+    log_length = model.log_length[length]
+    if kind == _LEXICAL:
+        log_base = log_length + work.weights[node] + num_slots(counts) * _LOG_NONTERMINAL
+        return length, log_length, log_base, math.exp(log_base)
+    return length, log_length, log_length, model.length_prob[length]
+
+
+def log_predictive_of_counts(
+    model: RuleModel,
+    rules: RuleCounts,
+    source_weights: np.ndarray,
+    target_weights: np.ndarray,
+    *,
+    discount: float,
+    strength: float,
+) -> np.ndarray:
+    """ln P(r | counts) of each rule under estimated tables; float64 (R,).
+
+    Parameters
+    ----------
+    model : RuleModel
+    rules : RuleCounts
+        Each rule once. Counts below one, as expected counts are, are taken to be as many tables.
+    source_weights, target_weights : float64 arrays
+        ln of the lexical base's word weights, by word id.
+    discount, strength : float
+        d and α.
+    """
+    sides = []
+    for start, symbols, weights in (
+        (rules.source_start, rules.source, source_weights),
+        (rules.target_start, rules.target, target_weights),
+    ):
+        is_word = symbols >= 0
+        before = np.concatenate([[0], np.cumsum(is_word)])
+        weight = np.concatenate([[0.0], np.cumsum(np.where(is_word, weights[np.maximum(symbols, 0)], 0.0))])
+        sides.append((np.diff(before[start]), np.diff(weight[start])))
+    (source_words, source_weight), (target_words, target_weight) = sides
+    slots = np.diff(rules.source_start) - source_words
+    if model.kind[0] == _DIRICHLET:
+        stratum = np.zeros(rules.num_rules, np.int64)
+        log_prior = np.zeros(rules.num_rules)
+        log_base = source_words * model.log_words[0] + target_words * model.log_words[1]
+    else:
+        stratum = source_words + target_words + source_scope(rules)
+        log_prior = log_base = model.log_length[stratum]
+        if model.kind[0] == _LEXICAL:
+            log_base = log_base + source_weight + target_weight + slots * _LOG_NONTERMINAL
+    tables = np.minimum(rules.count, rules.count**discount)
+    all_customers = np.bincount(stratum, weights=rules.count)[stratum]
+    all_tables = np.bincount(stratum, weights=tables)[stratum]
+    mass = rules.count - discount * tables + (strength + discount * all_tables) * np.exp(log_base)
+    return log_prior + np.log(mass / (all_customers + strength))
+
+
+def rules_log_joint(model: RuleModel, restaurants: Restaurants) -> float:
+    """ln P of all rules seated, and of their seating where it is tracked.
+
+    Parameters
+    ----------
+    model : RuleModel
+    restaurants : Restaurants
+    """
+    num_strata = len(restaurants.stratum_customers)
+    lengths = restaurants.stratum_customers @ model.log_length[:num_strata]
+    return float(log_joint(restaurants)) + float(lengths)

@@ -1,0 +1,251 @@
+"""Passes of the learner over a corpus, compiled: count, draw, seat, sweep, collect.
+
+Every pass takes the forest, the workspace and the corpus first and builds each sentence's forest anew. Passes
+that add rules stop before a sentence for which an array might be too small and return its number; their
+callers make room and go on from there (`sampler.Learner`).
+"""
+
+from __future__ import annotations
+
+from scfg_sampler.core import draws
+from scfg_sampler.core.fragments.rejection import resample_tree
+from scfg_sampler.core.fragments.restaurant import is_nearly_full
+from scfg_sampler.core.fragments.sampler import find_rules, seat_tree, sweep_tree
+from scfg_sampler.core.fragments.tree import (
+    BELOW,
+    CUT,
+    EDGE,
+    IN_TREE,
+    NUM_TAILS,
+    PENDING,
+    STAMP,
+    TAIL_START,
+    decode,
+    encode,
+    log_internal_trees,
+    nth_edge,
+    num_edges,
+    root,
+    set_tails,
+)
+from scfg_sampler.core.jit import borrowing, by_reference, kernel
+from scfg_sampler.forest.implicit import fill_forest
+
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
+from scfg_sampler.learner.collecting import collect_tree, collector_has_room
+from scfg_sampler.learner.model import RuleModel  # noqa: F401
+
+__all__ = [
+    "build_forests",
+    "collect_sentences",
+    "collector_fits",
+    "count_nodes",
+    "draw_trees",
+    "most_insertions",
+    "propose_sentences",
+    "seat_trees",
+    "sentence_size",
+    "sum_internal_trees",
+    "sweep_sentences",
+]
+
+
+@kernel
+def sentence_size(corpus, sentence):
+    """Words of both sides together, and links."""
+    words = corpus.source_start[sentence + 1] - corpus.source_start[sentence]
+    words += corpus.target_start[sentence + 1] - corpus.target_start[sentence]
+    return words, corpus.link_start[sentence + 1] - corpus.link_start[sentence]
+
+
+@kernel
+def collector_fits(collector, words, links):
+    return collector_has_room(collector, words, links)
+
+
+@kernel
+def most_insertions(num_nodes):
+    """A bound on the rules that visits of all nodes of a tree can bring into the restaurants."""
+    return 2 * num_nodes * num_nodes + 8
+
+
+@kernel
+def count_nodes(forest, work, corpus, tree_start):
+    """Fill in where each sentence's derivation begins."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    for sentence in range(tree_start.shape[0] - 1):
+        size = 0
+        if fill_forest(forest, work, corpus, sentence):
+            pending = work.lists[PENDING]
+            pending[0] = root(forest)
+            num_pending = 1
+            while num_pending > 0:
+                num_pending -= 1
+                node = pending[num_pending]
+                work.nodes[node, EDGE] = nth_edge(forest, node, 0)
+                set_tails(forest, work, node)
+                size += 1
+                for t in range(work.nodes[node, NUM_TAILS]):
+                    pending[num_pending] = work.tails[work.nodes[node, TAIL_START] + t]
+                    num_pending += 1
+        tree_start[sentence + 1] = tree_start[sentence] + size
+
+
+@kernel
+def build_forests(forest, work, corpus):
+    """Build the forest of every sentence in turn; how many have one."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    number = 0
+    for sentence in range(corpus.source_start.shape[0] - 1):
+        if fill_forest(forest, work, corpus, sentence):
+            number += 1
+    return number
+
+
+@kernel
+def draw_trees(rng, forest, work, corpus, tree_start, trees):
+    """Edges uniform, every node cut."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    for sentence in range(tree_start.shape[0] - 1):
+        if not fill_forest(forest, work, corpus, sentence):
+            continue
+        pending = work.lists[PENDING]
+        pending[0] = root(forest)
+        num_pending = 1
+        at = tree_start[sentence]
+        while num_pending > 0:
+            num_pending -= 1
+            node = pending[num_pending]
+            work.nodes[node, EDGE] = nth_edge(forest, node, draws.uniform_index(rng, num_edges(forest, node)))
+            set_tails(forest, work, node)
+            trees[at] = 2 * work.nodes[node, EDGE] + 1
+            at += 1
+            first = work.nodes[node, TAIL_START]
+            for t in range(first + work.nodes[node, NUM_TAILS] - 1, first - 1, -1):
+                pending[num_pending] = work.tails[t]
+                num_pending += 1
+
+
+@kernel
+def seat_trees(rng, forest, model, restaurants, work, corpus, tree_start, trees, first):
+    """Seat the rules of the sentences from `first` on; the first sentence there was no room for."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    model, restaurants = by_reference(model), by_reference(restaurants)
+    _forget_stamps(work)
+    for sentence in range(first, tree_start.shape[0] - 1):
+        size = tree_start[sentence + 1] - tree_start[sentence]
+        if is_nearly_full(restaurants, most_insertions(size)):
+            return sentence
+        if fill_forest(forest, work, corpus, sentence):
+            seat_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence])
+    return tree_start.shape[0] - 1
+
+
+@kernel
+def sweep_sentences(
+    rng,
+    forest,
+    model,
+    restaurants,
+    work,
+    corpus,
+    tree_start,
+    trees,
+    first,
+    stop,
+    max_level,
+    breadth_first,
+):
+    """Resample the sentences first … stop − 1; the first sentence there was no room for."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    model, restaurants = by_reference(model), by_reference(restaurants)
+    _forget_stamps(work)
+    for sentence in range(first, stop):
+        size = tree_start[sentence + 1] - tree_start[sentence]
+        if size == 0:
+            continue
+        if is_nearly_full(restaurants, most_insertions(size)):
+            return sentence
+        fill_forest(forest, work, corpus, sentence)
+        decode(forest, work, trees, tree_start[sentence], 0)
+        find_rules(forest, model, restaurants, work, size)
+        sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first)
+        encode(forest, work, trees, tree_start[sentence])
+    return stop
+
+
+@kernel
+def propose_sentences(rng, forest, model, restaurants, work, corpus, tree_start, trees, first, stop):
+    """As `sweep_sentences`, each tree proposed as a whole and accepted or not."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    model, restaurants = by_reference(model), by_reference(restaurants)
+    _forget_stamps(work)
+    for sentence in range(first, stop):
+        size = tree_start[sentence + 1] - tree_start[sentence]
+        if size == 0:
+            continue
+        if is_nearly_full(restaurants, most_insertions(size)):
+            return sentence
+        fill_forest(forest, work, corpus, sentence)
+        decode(forest, work, trees, tree_start[sentence], 0)
+        find_rules(forest, model, restaurants, work, size)
+        resample_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence], size)
+    return stop
+
+
+@kernel
+def sum_internal_trees(forest, work, corpus, tree_start, trees):
+    """Σ ln of the numbers of internal trees of all rules."""
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    total = 0.0
+    for sentence in range(tree_start.shape[0] - 1):
+        if tree_start[sentence + 1] == tree_start[sentence]:
+            continue
+        fill_forest(forest, work, corpus, sentence)
+        size = decode(forest, work, trees, tree_start[sentence], 0)
+        for k in range(size):
+            node = work.lists[BELOW, k]
+            if work.nodes[node, CUT] == 1:
+                total += log_internal_trees(forest, work, node)
+    return total
+
+
+@kernel
+def collect_sentences(
+    forest, work, corpus, tree_start, trees, first, collector, counting_rules, marginals, node_start
+):
+    """Count the rules of the sentences from `first` on; the first sentence there was no room for.
+
+    And count in `marginals`, if it has rows, which nodes are in the tree, and which are cut.
+    """
+    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    collector = by_reference(collector)
+    _forget_stamps(work)
+    for sentence in range(first, tree_start.shape[0] - 1):
+        if tree_start[sentence + 1] == tree_start[sentence]:
+            continue
+        words, links = sentence_size(corpus, sentence)
+        if counting_rules and not collector_has_room(collector, words, links):
+            return sentence
+        fill_forest(forest, work, corpus, sentence)
+        size = decode(forest, work, trees, tree_start[sentence], 0)
+        if counting_rules:
+            collect_tree(collector, forest, work, corpus, sentence, size)
+        if marginals.shape[0] > 0:
+            start = node_start[sentence]
+            for k in range(size):
+                node = work.lists[BELOW, k]
+                marginals[start + node, 0] += 1
+                marginals[start + node, 1] += work.nodes[node, CUT]
+    return tree_start.shape[0] - 1
+
+
+@borrowing
+def _forget_stamps(work):
+    """Start counting trees and calls anew, so that stamps never overflow."""
+    work.counters[0] = 0
+    work.counters[1] = 0
+    for node in range(work.nodes.shape[0]):
+        work.nodes[node, IN_TREE] = 0
+        work.nodes[node, STAMP] = 0

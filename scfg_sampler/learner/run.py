@@ -1,0 +1,425 @@
+"""Run directories: a chain of the learner from the first sweep to the last, and all it leaves on disk.
+
+A run directory holds `run.json` (settings, seed, versions, digests, skipped sentences, time, memory),
+`trace.tsv` (a row per sweep), `checkpoint.npz` (to resume from), `counts/` (mean rule counts of kept states,
+as rule tables with LogCount and LogPosterior: `last`, `average`, `marginal`), `lex.f2e` and `lex.e2f`
+(lexical translation tables of the corpus), `derivations.jsonl.gz` (the last state), and, if asked,
+`marginals.json`. So everything `grammar` needs is in the directory, not in the corpus.
+
+The fact a newcomer would get wrong: `average` counts the states *before* sweeps 0, 10, 20, … as the paper
+does, the initial state among them; `marginal` counts the states after every sweep from `burn_in` on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler import __version__
+from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
+from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.chains.run_directory import (
+    RECORD,
+    origin,
+    read_record,
+    refuse_finished,
+    refuse_occupied,
+    require_at_least,
+    require_burn_in,
+    write_json,
+)
+from scfg_sampler.core.files import PathLike, file_digest
+from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
+from scfg_sampler.errors import InputError
+from scfg_sampler.learner.chain import Learner, LearnerState, SweepInfo
+from scfg_sampler.learner.collecting import Collector, collected_rules
+from scfg_sampler.learner.derivations import write_derivations, write_marginals
+from scfg_sampler.learner.settings import LearnerSettings
+from scfg_sampler.rules.lexical import estimate, write_lexical
+from scfg_sampler.rules.table import RuleTable, write_rule_table
+from scfg_sampler.rules.text import signature
+
+__all__ = ["RunSettings", "read_run", "resume_run", "signature_fields", "start_run"]
+
+CHECKPOINT = "checkpoint.npz"
+
+
+class RunSettings(NamedTuple):
+    """What a run does besides the chain itself."""
+
+    iterations: int = 100
+    burn_in: int = 20
+    average_every: int = 10
+    average_until: int = 70
+    marginals: bool = False
+    checkpoint_every: int = 25
+    seed: int = 1
+
+
+class _RunState(NamedTuple):
+    """What a checkpoint of a run holds."""
+
+    learner: LearnerState
+    marginal: Collector
+    average: Collector
+    marginals: np.ndarray
+    seconds: float
+    cpu_seconds: float
+
+
+def start_run(
+    files: CorpusFiles,
+    output: PathLike,
+    settings: LearnerSettings,
+    run: RunSettings,
+    *,
+    stream: int = 0,
+    overwrite: bool = False,
+    check: bool = False,
+    advance: Callable[[int, str], Any] = lambda steps, note: None,
+) -> dict:
+    """Sample a grammar for a corpus into a new run directory; what `run.json` says in the end.
+
+    Parameters
+    ----------
+    files : CorpusFiles
+    output : path
+        The run directory; made if need be.
+    settings : LearnerSettings
+    run : RunSettings
+    stream : int
+        Which of the random streams of the seed; chains that differ in nothing else are independent.
+    overwrite : bool
+        Whether an older run in the directory may be replaced.
+    check : bool
+        Recount everything after every sweep.
+    advance : callable
+        Told of every sweep: 1 and a few words.
+
+    Raises
+    ------
+    InputError
+        The corpus cannot be used, or the directory holds a run already.
+    SettingsError
+        A setting is out of range.
+    """
+    directory = Path(output)
+    _check_run_settings(run)
+    refuse_occupied(output, overwrite, "scfg-sampler resume")
+    chain = _Chain(directory, files, settings, run)
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / CHECKPOINT).unlink(missing_ok=True)
+    rng = np.random.default_rng(np.random.SeedSequence(run.seed).spawn(stream + 1)[stream])
+    state = chain.learner.initialise(rng)
+    chain.start_collecting()
+    chain.average_if_due(0, state)
+    return chain.sample(rng, state, 0, check, advance)
+
+
+def resume_run(
+    output: PathLike,
+    iterations: int | None = None,
+    *,
+    check: bool = False,
+    advance: Callable[[int, str], Any] = lambda steps, note: None,
+) -> dict:
+    """Continue the run in a directory up to `iterations` sweeps in all; what `run.json` says in the end.
+
+    Parameters
+    ----------
+    output : path
+    iterations : int, optional
+        By default what the run was started with.
+    check : bool
+    advance : callable
+        As in `start_run`.
+
+    Raises
+    ------
+    InputError
+        There is no run, or its corpus is gone.
+    CheckpointMismatch
+        The corpus has changed.
+    SettingsError
+        The run has as many sweeps already.
+    """
+    directory = Path(output)
+    record = read_run(output)
+    run = RunSettings(**record["run"])
+    if iterations is not None:
+        run = run._replace(iterations=iterations)
+    settings = LearnerSettings(**record["settings"])
+    settings = settings._replace(learned=tuple(settings.learned))
+    chain = _Chain(directory, CorpusFiles.from_names(record["corpus"]["files"]), settings, run)
+    checkpoint = load_checkpoint(
+        directory / CHECKPOINT, _RunState, settings=chain.checked_settings(), corpus=chain.digests
+    )
+    if record["finished"]:
+        refuse_finished(output, checkpoint.sweep, run.iterations)
+    chain.restore(checkpoint.state)
+    return chain.sample(checkpoint.rng, checkpoint.state.learner, checkpoint.sweep, check, advance)
+
+
+def read_run(directory: PathLike) -> dict:
+    """What `run.json` of a run directory says.
+
+    Parameters
+    ----------
+    directory : path
+
+    Raises
+    ------
+    InputError
+        It is not a run directory.
+    """
+
+    def restored(record: dict) -> dict:
+        record["settings"], record["run"], CorpusFiles.from_names(record["corpus"]["files"])
+        return record
+
+    return read_record(directory, "scfg-sampler sample", restored)
+
+
+def signature_fields(record: dict) -> list[tuple[str, object]]:
+    """What reproduces a run, as names and values of a signature line.
+
+    Parameters
+    ----------
+    record : dict
+        As `read_run` returns it.
+    """
+    settings, run = record["settings"], record["run"]
+    fields: list[tuple[str, object]] = [("model", settings["model"])]
+    if settings["model"] == "pitman-yor":
+        fields += [("base", settings["base"]), ("tables", settings["tables"])]
+        fields += [("d", f"{settings['discount']:g}"), ("mean_length", f"{settings['mean_length']:g}")]
+    schedule = settings["schedule"]
+    if schedule == "stratified":
+        schedule += f"x{settings['sweeps_per_level']}"
+    fields += [("strength", f"{settings['strength']:g}"), ("schedule", schedule)]
+    fields.append(("max_cut_span", settings["max_cut_span"]))
+    if not settings["density_factor"]:
+        fields.append(("density_factor", "no"))
+    if settings["order"] != "depth-first":
+        fields.append(("order", settings["order"]))
+    if settings["operator"] != "top-down":
+        fields.append(("operator", settings["operator"]))
+    if settings["learned"]:
+        fields.append(("learned", ",".join(settings["learned"])))
+    if settings["divide_by_trees"]:
+        fields.append(("divide_by_trees", "yes"))
+    if settings["type_moves"]:
+        fields.append(("type_moves", settings["type_moves"]))
+    if settings["anneal_sweeps"]:
+        anneal = f"{settings['anneal_start']:g}:{settings['anneal_end']:g}:{settings['anneal_sweeps']}"
+        fields.append(("anneal", anneal))
+    if settings["threads"] > 1:
+        fields.append(("threads", settings["threads"]))
+    alignments = CorpusFiles.from_names(record["corpus"]["files"]).alignments
+    if len(alignments) > 1:
+        fields.append(("alignments", len(alignments)))
+    return [*fields, ("sweeps", record["sweeps"]), ("seed", run["seed"])]
+
+
+class _Chain:
+    """One run: the learner, its collectors and the files it writes."""
+
+    def __init__(self, directory: Path, files: CorpusFiles, settings: LearnerSettings, run: RunSettings):
+        self.directory, self.paths, self.settings, self.run = directory, files.by_name(), settings, run
+        self.corpus: ParallelCorpus = read_corpus(files.source, files.target, *files.alignments)
+        self.digests = {name: file_digest(path) for name, path in self.paths.items()}
+        self.learner = Learner(self.corpus, settings)
+        if len(self.learner.skipped) == self.corpus.num_sentences:
+            hint = "No sentence has both links and at most --max-length words; are these the right files?"
+            raise InputError(files.source, None, "nothing is left to learn from", hint)
+        self.average = self.learner.new_collector()
+        self._marginal = self.learner.new_collector()
+        self._seconds = 0.0
+        self._sweeping = 0.0  # processor seconds spent on sweeps
+        self._cpu = time.process_time()
+
+    def checked_settings(self) -> dict:
+        """What a resumed run must agree with."""
+        run = self.run._asdict()
+        settings = {**self.settings._asdict(), "learned": list(self.settings.learned)}
+        return {**settings, **{name: run[name] for name in ("burn_in", "seed", "marginals")}}
+
+    def start_collecting(self) -> None:
+        if self.run.marginals:
+            self.learner.marginals = self.learner.new_marginals()
+
+    def restore(self, state: _RunState) -> None:
+        self.average, self._marginal, self._seconds = state.average, state.marginal, state.seconds
+        self._sweeping = state.cpu_seconds
+        if self.run.marginals:
+            self.learner.marginals = state.marginals
+
+    def average_if_due(self, sweeps_done: int, state: LearnerState) -> None:
+        """Add the state before sweep number `sweeps_done` to the average, where the paper does."""
+        every, until = self.run.average_every, self.run.average_until
+        if every > 0 and sweeps_done % every == 0 and sweeps_done <= until:
+            self.average = self.learner.collect(state, self.average)
+
+    def sample(
+        self,
+        rng: np.random.Generator,
+        state: LearnerState,
+        first: int,
+        check: bool,
+        advance: Callable[[int, str], Any],
+    ) -> dict:
+        """Run the sweeps that are left and write the directory."""
+        self._write_record(first, finished=False)
+        trace = TraceWriter(self.directory / "trace.tsv", self._columns(), first=first)
+        checkpoints = Checkpointer(
+            self.directory / CHECKPOINT,
+            rng,
+            every=self.run.checkpoint_every,
+            settings=self.checked_settings(),
+            corpus=self.digests,
+            pack=self._packed,
+        )
+        kernel = Kernel(lambda rng, _: state, self._step, self.learner.log_joint)
+        sinks: list[Callable[[Sweep], Any]] = [trace, self._average, checkpoints]
+        if first == 0:
+            save_checkpoint(
+                self.directory / CHECKPOINT,
+                Checkpoint(self._packed(state), rng, 0, self.checked_settings(), self.digests),
+            )
+        chain = run_chain(
+            kernel, state, rng, sweeps=self.run.iterations, first=first, sinks=sinks, check=check
+        )
+        self._began = time.perf_counter() - self._seconds
+        with contextlib.closing(chain):
+            for sweep in chain:
+                state = sweep.state
+                self._write_record(sweep.index + 1, finished=False, seldom=True)
+                advance(1, f"log joint {sweep.info.log_joint:.0f}")
+        self._write_record(self.run.iterations, finished=False)
+        self._write_results(state)
+        return self._write_record(self.run.iterations, finished=True)
+
+    def _average(self, sweep: Sweep) -> None:
+        self.average_if_due(sweep.index + 1, sweep.state)
+
+    def _step(self, rng: np.random.Generator, state: LearnerState) -> tuple[LearnerState, SweepInfo]:
+        collecting = state.sweep >= self.run.burn_in
+        self.learner.collector = self._marginal if collecting else None
+        marginals = self.learner.marginals
+        if not collecting:
+            self.learner.marginals = None
+        began = time.process_time()
+        state, info = self.learner.step(rng, state)
+        self._sweeping += time.process_time() - began
+        self._seconds = time.perf_counter() - self._began
+        if collecting:
+            assert self.learner.collector is not None
+            self._marginal = self.learner.collector
+        self.learner.marginals = marginals
+        return state, info
+
+    def _columns(self) -> list[tuple[str, Callable[[Sweep], float]]]:
+        names = [
+            "level",
+            "temperature",
+            "log_joint",
+            "rules",
+            "types",
+            "tables",
+            "edges_changed",
+            "cuts_changed",
+        ]
+        columns: list[tuple[str, Callable[[Sweep], float]]] = [
+            (name, operator.attrgetter(f"info.{name}")) for name in names
+        ]
+        columns.append(("seconds", lambda sweep: round(self._seconds, 3)))
+        columns.append(("cpu_seconds", lambda sweep: round(self._sweeping, 3)))
+        more = ["acceptance", "discount", "strength", "mean_length", "evaluations"]
+        return columns + [(name, operator.attrgetter(f"info.{name}")) for name in more]
+
+    def _packed(self, state: LearnerState) -> _RunState:
+        marginals = self.learner.marginals
+        if marginals is None:
+            marginals = np.zeros((0, 2), np.int64)
+        return _RunState(state, self._marginal, self.average, marginals, self._seconds, self._sweeping)
+
+    def _write_results(self, state: LearnerState) -> None:
+        collected = {"last": self.learner.collect(state), "average": self.average, "marginal": self._marginal}
+        for name, collector in collected.items():
+            path = self.directory / "counts" / f"{name}.gz"
+            if collector.states[0] == 0:
+                path.unlink(missing_ok=True)
+                continue
+            states = int(collector.states[0])
+            made = signature([*signature_fields(self._record), ("counts", name), ("states", states)])
+            write_rule_table(self._counts_table(collector, made), path)
+        write_lexical(
+            estimate(self.corpus),
+            self.corpus.source_vocabulary,
+            self.corpus.target_vocabulary,
+            self.directory / "lex",
+        )
+        write_derivations(self.directory / "derivations.jsonl.gz", self.corpus, self.learner, state)
+        if self.learner.marginals is not None:
+            rules = self._counts_table(self._marginal, "")
+            write_marginals(
+                self.directory / "marginals.json",
+                self.corpus,
+                self.learner,
+                int(self._marginal.states[0]),
+                rules,
+            )
+
+    def _counts_table(self, collector: Collector, made: str) -> RuleTable:
+        rules = collected_rules(collector)
+        features = np.stack([np.log(rules.count), self.learner.log_posterior(rules)], axis=1)
+        return RuleTable(
+            self.corpus.source_vocabulary,
+            self.corpus.target_vocabulary,
+            *rules,
+            features.astype(np.float32),
+            ("LogCount", "LogPosterior"),
+            made,
+        )
+
+    def _write_record(self, sweeps: int, *, finished: bool, seldom: bool = False) -> dict:
+        now = time.perf_counter()
+        if seldom and now - getattr(self, "_recorded", 0.0) < 10.0:
+            return self._record
+        self._recorded = now
+        skipped = [{"sentence": s, "reason": reason} for s, reason in self.learner.skipped.items()]
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self._record: dict = {
+            **origin(__version__),
+            "settings": self.settings._asdict(),
+            "run": self.run._asdict(),
+            "sweeps": sweeps,
+            "finished": finished,
+            "corpus": {
+                "files": {name: str(Path(path).resolve()) for name, path in self.paths.items()},
+                "sha256": self.digests,
+                "sentences": self.corpus.num_sentences,
+                "source_words": len(self.corpus.source),
+                "target_words": len(self.corpus.target),
+            },
+            "skipped": skipped,
+            "seconds": round(self._seconds, 3),
+            "cpu_seconds": round(time.process_time() - self._cpu, 3),
+            "peak_memory_mb": round(memory / (1024 if sys.platform != "darwin" else 1024**2), 1),
+        }
+        write_json(self._record, self.directory / RECORD)
+        return self._record
+
+
+def _check_run_settings(run: RunSettings) -> None:
+    require_at_least(run, iterations=1, average_every=0, average_until=0, checkpoint_every=0, seed=0)
+    require_burn_in(run.burn_in, run.iterations)

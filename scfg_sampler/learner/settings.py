@@ -1,0 +1,121 @@
+"""What determines a chain of the learner, besides corpus and seed."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from scfg_sampler.core.fragments.fingerprint import LONGEST_STRING
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.learner.hyperparameters import LEARNABLE
+
+__all__ = ["LearnerSettings", "check_settings", "level", "temperature"]
+
+
+class LearnerSettings(NamedTuple):
+    """What determines a chain, besides corpus and seed."""
+
+    model: str = "pitman-yor"
+    base: str = "poisson"
+    tables: str = "estimated"
+    discount: float = 0.5
+    strength: float = 5.0
+    mean_length: float = 2.0
+    learned: tuple[str, ...] = ()
+    """Which of `hyperparameters.LEARNABLE` are sampled along."""
+    source_vocabulary: int = 0
+    """V_f of the `dirichlet` model; 0 for the corpus's own."""
+    target_vocabulary: int = 0
+    operator: str = "top-down"
+    schedule: str = "full"
+    sweeps_per_level: int = 10
+    max_cut_span: int = 7
+    max_length: int = 250
+    """Pairs with a longer sentence are skipped."""
+    order: str = "depth-first"
+    density_factor: bool = True
+    divide_by_trees: bool = False
+    """Whether a rule with m internal trees has 1/m of its probability in each derivation."""
+    type_moves: int = 0
+    """Resample sites by type after every so many sweeps; 0 for never."""
+    anneal_start: float = 1.0
+    """Temperature of the first sweep; it falls by equal steps to `anneal_end`."""
+    anneal_end: float = 1.0
+    anneal_sweeps: int = 0
+    threads: int = 1
+    """Shards that are swept side by side, against stale counts of each other."""
+
+
+def check_settings(settings: LearnerSettings) -> None:
+    """Nothing, or a complaint.
+
+    Parameters
+    ----------
+    settings : LearnerSettings
+
+    Raises
+    ------
+    SettingsError
+        A setting is out of range.
+    """
+    choices = {
+        "tables": ("estimated", "exact"),
+        "operator": ("top-down", "rejection"),
+        "schedule": ("stratified", "full"),
+        "order": ("depth-first", "breadth-first"),
+    }
+    for name, legal in choices.items():
+        value = getattr(settings, name)
+        if value not in legal:
+            raise SettingsError(f"--{name} is {value}; choose one of {', '.join(legal)}")
+    for name, least in (
+        ("sweeps_per_level", 1),
+        ("type_moves", 0),
+        ("threads", 1),
+        ("max_cut_span", 0),
+    ):
+        if getattr(settings, name) < least:
+            note = " (0: no limit)" if name == "max_cut_span" else ""
+            option = name.replace("_", "-")
+            raise SettingsError(f"--{option} is {getattr(settings, name)}; it must be at least {least}{note}")
+    if not 1 <= settings.max_length < LONGEST_STRING:
+        limits = f"from 1 to {LONGEST_STRING - 1}"
+        raise SettingsError(f"--max-length is {settings.max_length}; it must be {limits}")
+    temperatures = settings.anneal_start, settings.anneal_end
+    if not all(0.0 < each < math.inf for each in temperatures) or settings.anneal_sweeps < 0:
+        raise SettingsError(
+            f"--anneal is {settings.anneal_start:g}:{settings.anneal_end:g}:{settings.anneal_sweeps}; "
+            "it must be two temperatures above 0 and a number of sweeps"
+        )
+    unknown = set(settings.learned) - set(LEARNABLE)
+    if unknown:
+        raise SettingsError(f"{unknown.pop()} cannot be learned; choose of {', '.join(LEARNABLE)}")
+    if settings.model == "dirichlet" and set(settings.learned) - {"strength"}:
+        raise SettingsError("--model dirichlet has no hyperparameter to learn but --strength")
+    if "discount" in settings.learned and settings.discount == 0.0:
+        raise SettingsError("--discount is 0, a model without discount; it cannot be learned from there")
+
+
+def level(settings: LearnerSettings, sweep: int) -> int:
+    """The highest level that sweep number `sweep` (from 0) samples; 0 for all.
+
+    Parameters
+    ----------
+    settings : LearnerSettings
+    sweep : int
+    """
+    return 0 if settings.schedule == "full" else sweep // settings.sweeps_per_level + 1
+
+
+def temperature(settings: LearnerSettings, sweep: int) -> float:
+    """The temperature of sweep number `sweep` (from 0); probabilities are raised to its inverse.
+
+    Parameters
+    ----------
+    settings : LearnerSettings
+    sweep : int
+    """
+    if settings.anneal_sweeps == 0:
+        return 1.0
+    done = min(1.0, sweep / settings.anneal_sweeps)
+    return settings.anneal_start + (settings.anneal_end - settings.anneal_start) * done

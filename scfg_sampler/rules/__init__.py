@@ -1,0 +1,1 @@
+"""Counted rules, rule tables, their features, and which of them are kept."""

@@ -1,0 +1,72 @@
+"""Counted rules in flat arrays, and the merging of equal ones.
+
+A right-hand side is a sequence of symbols: a word id ≥ 0, or −1−k for nonterminal k. Nonterminals are
+numbered 0, 1, … in source order, and the target names them by those numbers, so a rule that swaps is
+(−1, −2) → (−2, −1). The fact a newcomer would get wrong: a rule is its two sides only. Occurrences of one
+rule may differ in their inner word alignment; merging adds their counts and keeps the alignment that
+carries most of them, as the lexical weights of Koehn, Och and Marcu (2003) ask for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.arrays.ragged import take_rows
+from scfg_sampler.rules import pool as rule_pool
+
+__all__ = ["RuleCounts", "empty_rule_counts", "merge_rules", "select_rules"]
+
+
+class RuleCounts(NamedTuple):
+    """R rules and their counts; rule r owns `start[r]:start[r + 1]` of each ragged array.
+
+    source_start, target_start, alignment_start : int64, shape (R + 1,)
+    source, target : int32, symbols
+    alignment : int32, shape (A, 2), pairs of positions in the two right-hand sides (nonterminals are
+        counted as positions, but only words are linked), sorted within a rule
+    count : float64, shape (R,), positive
+    """
+
+    source_start: np.ndarray
+    source: np.ndarray
+    target_start: np.ndarray
+    target: np.ndarray
+    alignment_start: np.ndarray
+    alignment: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
+
+    @property
+    def num_rules(self) -> int:
+        return len(self.count)
+
+
+def empty_rule_counts() -> RuleCounts:
+    """No rules."""
+    start, symbols = np.zeros(1, np.int64), np.zeros(0, np.int32)
+    return RuleCounts(start, symbols, start, symbols, start, np.zeros((0, 2), np.int32), np.zeros(0))
+
+
+def merge_rules(counts: RuleCounts) -> RuleCounts:
+    """Each rule once, its counts added up, in the order of the source symbols, then the target symbols.
+
+    Of a rule's alignments the one with the largest total count is kept, on ties the one that comes first
+    when alignments are compared link by link. Symbols compare as integers, and a side comes before its
+    continuations. Needs memory for the distinct rules beside the input.
+    """
+    pool = rule_pool.new_pool()
+    pool = rule_pool.add_counts(pool, counts)
+    return RuleCounts(*rule_pool.drain(pool))
+
+
+def select_rules(counts: RuleCounts, rows: np.ndarray) -> RuleCounts:
+    """The rules of the given rows (indices or a mask), in that order."""
+    if rows.dtype == np.bool_:
+        rows = np.flatnonzero(rows)
+    source_start, source = take_rows(counts.source_start, counts.source, rows)
+    target_start, target = take_rows(counts.target_start, counts.target, rows)
+    alignment_start, alignment = take_rows(counts.alignment_start, counts.alignment, rows)
+    return RuleCounts(
+        source_start, source, target_start, target, alignment_start, alignment, counts.count[rows]
+    )

@@ -1,0 +1,313 @@
+"""Lines of the native rule table format read in blocks: the compiled twin of `rule_text.parse_rule`.
+
+Parsing works on blocks of bytes and never makes a Python object of a word: words are interned as bytes, as
+they are escaped in the file. On the first line it cannot read it stops and says which line that is;
+`rule_text.parse_rule`, which accepts exactly the same lines, then finds the words for what is wrong. The
+fact a newcomer would get wrong: features may be given in any order and may be missing (then they are 0), so
+the parser guesses that each line repeats the order of the columns and looks a name up only if it does not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.arrays.word_pool import add_word, end_of_line, has_room, next_token
+from scfg_sampler.core.jit import compiled, kernel
+
+__all__ = [
+    "BAD_LINE",
+    "NEW_FEATURE",
+    "NO_ROOM",
+    "OK",
+    "ParsedRules",
+    "new_parsed_rules",
+    "parse_block",
+    "with_columns",
+]
+
+OK, BAD_LINE, NEW_FEATURE, NO_ROOM = 0, 1, 2, 3
+
+_NEWLINE, _RETURN = 10, 13
+_BAR, _HASH, _EQUALS, _COMMA, _OPEN, _CLOSE, _X = 124, 35, 61, 44, 91, 93, 88
+_MINUS, _PLUS, _DOT, _ZERO, _NINE = 45, 43, 46, 48, 57
+_MAX_LABEL = 999
+
+
+class ParsedRules(NamedTuple):
+    """Rules of one block, in arrays long enough for any block of its length.
+
+    Fields as in `RuleTable`; size : int64, shape (4,), rules, source symbols, target symbols and links.
+    """
+
+    source_start: np.ndarray
+    source: np.ndarray
+    target_start: np.ndarray
+    target: np.ndarray
+    alignment_start: np.ndarray
+    alignment: np.ndarray
+    features: np.ndarray
+    size: np.ndarray
+
+
+def new_parsed_rules(block: np.ndarray, num_features: int) -> ParsedRules:
+    """Room for the rules of a block (uint8)."""
+    lines = int(np.count_nonzero(block == _NEWLINE)) + 1
+    symbols = len(block) // 2 + 1
+    return ParsedRules(
+        np.zeros(lines + 1, np.int64),
+        np.empty(symbols, np.int32),
+        np.zeros(lines + 1, np.int64),
+        np.empty(symbols, np.int32),
+        np.zeros(lines + 1, np.int64),
+        np.empty((len(block) // 4 + 1, 2), np.int32),
+        np.zeros((lines, num_features), np.float32),
+        np.zeros(4, np.int64),
+    )
+
+
+def with_columns(out: ParsedRules, num_features: int) -> ParsedRules:
+    """The same rules with more feature columns, 0 where they are new."""
+    features = np.zeros((len(out.features), num_features), np.float32)
+    features[:, : out.features.shape[1]] = out.features
+    return out._replace(features=features)
+
+
+@kernel
+def parse_block(block, at, out, source_words, target_words, name_text, name_start):
+    """Parse the lines of a block from byte `at` on, appending to `out`.
+
+    Parameters
+    ----------
+    block : uint8, whole lines
+    at : where a line begins
+    out : ParsedRules
+    source_words, target_words : WordPool
+    name_text, name_start : uint8 and int64 (F + 1,), the names of the feature columns
+
+    Returns
+    -------
+    status : OK, or why it stopped: BAD_LINE, NEW_FEATURE, or NO_ROOM for the words of a line
+    at : the end of the block, or the beginning of the line it stopped at, which has left no trace in `out`
+    """
+    order = np.zeros(_MAX_LABEL + 1, np.int32)
+    while at < len(block):
+        end = end_of_line(block, at)
+        stop = end - 1 if end > at and block[end - 1] == _RETURN else end
+        if not (has_room(source_words, stop - at) and has_room(target_words, stop - at)):
+            return NO_ROOM, at
+        if block[at] != _HASH and next_token(block, at, stop)[0] < stop:
+            status = _parse_line(
+                block, at, stop, out, source_words, target_words, name_text, name_start, order
+            )
+            if status != OK:
+                return status, at
+        at = end + 1
+    return OK, len(block)
+
+
+@compiled
+def _parse_line(block, at, end, out, source_words, target_words, name_text, name_start, order):
+    source, target, features, size = out.source, out.target, out.features, out.size
+    rule, num_source, num_target, num_links = size[0], size[1], size[2], size[3]
+    source_begin, target_begin, links_begin = num_source, num_target, num_links
+    field, labels, used, column, given = 0, 0, 0, 0, 0
+    lhs = 0
+    for k in range(features.shape[1]):
+        features[rule, k] = np.nan
+    while True:
+        begin, at = next_token(block, at, end)
+        if begin == at:
+            break
+        if at - begin == 3 and block[begin] == _BAR and block[begin + 1] == _BAR and block[begin + 2] == _BAR:
+            field += 1
+            continue
+        bracketed = at - begin > 2 and block[begin] == _OPEN and block[at - 1] == _CLOSE
+        if field == 0:
+            if lhs or at - begin != 3 or not bracketed or block[begin + 1] != _X:
+                return BAD_LINE
+            lhs = 1
+        elif field == 1:
+            if bracketed:
+                label = _label(block, begin, at, True)
+                if label == 0:
+                    return BAD_LINE
+                for k in range(labels):
+                    if order[k] == label:
+                        return BAD_LINE
+                order[labels] = label
+                labels += 1
+                source[num_source] = -labels
+            else:
+                source[num_source] = add_word(source_words, block, begin, at)
+            num_source += 1
+        elif field == 2:
+            if bracketed:
+                label = _label(block, begin, at, False)
+                symbol = 0
+                for k in range(labels):
+                    if label != 0 and order[k] == label:
+                        symbol = -1 - k
+                if symbol == 0:
+                    return BAD_LINE
+                for k in range(target_begin, num_target):
+                    if target[k] == symbol:
+                        return BAD_LINE
+                used += 1
+                target[num_target] = symbol
+            else:
+                target[num_target] = add_word(target_words, block, begin, at)
+            num_target += 1
+        elif field == 3:
+            equals = begin
+            while equals < at and block[equals] != _EQUALS:
+                equals += 1
+            if equals in (at, begin):
+                return BAD_LINE
+            column = _column(block, begin, equals, name_text, name_start, given)
+            value, is_number = _number(block, equals + 1, at)
+            if not is_number:
+                return BAD_LINE
+            if column < 0:
+                return NEW_FEATURE
+            if not np.isnan(features[rule, column]):
+                return BAD_LINE
+            features[rule, column] = value
+            given = column + 1
+        elif field == 4:
+            i, j = _link(block, begin, at)
+            if i < 0 or i >= num_source - source_begin or j >= num_target - target_begin:
+                return BAD_LINE
+            if source[source_begin + i] >= 0 and target[target_begin + j] >= 0:
+                num_links = _insert_link(out.alignment, links_begin, num_links, i, j)
+        else:
+            return BAD_LINE
+    if field < 3 or field > 4 or not lhs or used != labels:
+        return BAD_LINE
+    if num_source == source_begin or num_target == target_begin:
+        return BAD_LINE
+    for k in range(features.shape[1]):
+        if np.isnan(features[rule, k]):
+            features[rule, k] = 0.0
+    out.source_start[rule + 1] = num_source
+    out.target_start[rule + 1] = num_target
+    out.alignment_start[rule + 1] = num_links
+    size[0], size[1], size[2], size[3] = rule + 1, num_source, num_target, num_links
+    return OK
+
+
+@compiled
+def _digits(block, begin, end, most):
+    """The number spelled by decimal digits, or −1; at most `most` of them."""
+    if begin == end or end - begin > most:
+        return -1
+    value = np.int64(0)
+    for at in range(begin, end):
+        if block[at] < _ZERO or block[at] > _NINE:
+            return -1
+        value = 10 * value + np.int64(block[at]) - _ZERO
+    return value
+
+
+@compiled
+def _label(block, begin, end, with_name):
+    """The number of `[X,n]`, or of `[n]` unless `with_name`; 0 if it is neither."""
+    at = begin + 1
+    if end - begin > 4 and block[at] == _X and block[at + 1] == _COMMA:
+        at += 2
+    elif with_name:
+        return 0
+    if block[at] == _ZERO:
+        return 0
+    return max(0, _digits(block, at, end - 1, 3))
+
+
+@compiled
+def _link(block, begin, end):
+    minus = begin
+    while minus < end and block[minus] != _MINUS:
+        minus += 1
+    i, j = _digits(block, begin, minus, 9), _digits(block, min(minus + 1, end), end, 9)
+    return (-1, -1) if i < 0 or j < 0 else (i, j)
+
+
+@compiled
+def _insert_link(alignment, begin, end, i, j):
+    """Keep alignment[begin:end] sorted and unique with (i, j) added; returns its new end."""
+    at = end
+    while at > begin and (
+        alignment[at - 1, 0] > i or (alignment[at - 1, 0] == i and alignment[at - 1, 1] > j)
+    ):
+        at -= 1
+    if at > begin and alignment[at - 1, 0] == i and alignment[at - 1, 1] == j:
+        return end
+    for k in range(end, at, -1):
+        alignment[k, 0], alignment[k, 1] = alignment[k - 1, 0], alignment[k - 1, 1]
+    alignment[at, 0], alignment[at, 1] = i, j
+    return end + 1
+
+
+@compiled
+def _column(block, begin, end, name_text, name_start, guess):
+    """The feature column with the name block[begin:end], or −1."""
+    columns = len(name_start) - 1
+    for offset in range(columns):
+        column = (guess + offset) % columns
+        if name_start[column + 1] - name_start[column] == end - begin:
+            k = 0
+            while k < end - begin and name_text[name_start[column] + k] == block[begin + k]:
+                k += 1
+            if k == end - begin:
+                return column
+    return -1
+
+
+@compiled
+def _number(block, begin, end):
+    """A finite decimal number and whether it is one. Exact where at most 18 digits and 10^±22 take part."""
+    at = begin
+    negative = at < end and block[at] == _MINUS
+    if at < end and (block[at] == _MINUS or block[at] == _PLUS):
+        at += 1
+    mantissa, exponent, digits, dropped = np.int64(0), 0, 0, 0
+    seen_dot = False
+    while at < end and (block[at] == _DOT or _ZERO <= block[at] <= _NINE):
+        if block[at] == _DOT:
+            if seen_dot:
+                return 0.0, False
+            seen_dot = True
+        else:
+            if mantissa < 100000000000000000:
+                mantissa = 10 * mantissa + np.int64(block[at]) - _ZERO
+                exponent -= seen_dot
+            else:
+                dropped += 1
+                exponent += not seen_dot
+            digits += 1
+        at += 1
+    if digits == 0:
+        return 0.0, False
+    if at < end and (block[at] == 69 or block[at] == 101):  # E or e
+        at += 1
+        sign = 1
+        if at < end and (block[at] == _MINUS or block[at] == _PLUS):
+            sign = -1 if block[at] == _MINUS else 1
+            at += 1
+        power = _digits(block, at, end, 4)
+        if power < 0:
+            return 0.0, False
+        exponent += sign * power
+        at = end
+    if at != end:
+        return 0.0, False
+    value = float(mantissa)
+    if exponent < -330:
+        value = 0.0
+    elif exponent < 0:
+        value = value / 10.0 ** min(-exponent, 300) / 10.0 ** max(0, -exponent - 300)
+    elif exponent > 0 and mantissa > 0:
+        value = value * 10.0 ** min(exponent, 400)
+    if not np.isfinite(np.float32(value)):
+        return 0.0, False
+    return (-value if negative else value), True

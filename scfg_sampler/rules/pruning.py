@@ -1,0 +1,391 @@
+"""Smaller rule tables: which rules are worth their place.
+
+Four tests of a rule X → ⟨f, e⟩ with count c(f, e):
+
+redundancy
+    The rule is a composition, u with l in one of its gaps, of two rules of the table that are nearly as
+    probable together: ln P(e_u | f_u) + ln P(e_l | f_l) ≥ ln P(e | f) − T. Whatever the rule translates,
+    these two translate, so that little is lost. By induction over length this holds although u and l may
+    be redundant themselves.
+entropy
+    What is lost in all when the rule goes, c(f, e) · (ln P(e | f) − ln P'), is at least T, where P' is the
+    probability of its best composition, or e^−10 if it has none (Zens, Stanton and Xu 2012, for phrases;
+    there P' is that of the best segmentation). In nats, not divided by the size of the corpus.
+count
+    c(f, e) ≥ N.
+significance
+    Under independence of f and e, a count of at least c(f, e) would be a surprise: the tail of the
+    hypergeometric distribution with margins c(f), c(e) and N uses of rules in all (Johnson, Martin, Foster
+    and Kuhn 2007). By default a tail of 1/N, that of a pair whose sides occur once each, is no surprise.
+
+Denominators stay those of the whole table: pruning changes which rules there are, not what is known of them.
+
+The fact a newcomer would get wrong: expected counts are fractions. Significance rounds them up, and so counts
+what was seen at all as seen once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.arrays.ragged import group_rows, mix
+from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.rules.counts import RuleCounts
+
+__all__ = ["Pruned", "best_compositions", "keep_best", "log_tails", "prune_rules"]
+
+DEFAULT_REDUNDANCY = 1.0
+DEFAULT_LOSS = 1.0
+LOG_PROB_WITHOUT = -10.0
+"""What `entropy` takes for the logarithm of a probability that no composition has."""
+
+
+class Pruned(NamedTuple):
+    """What a pruning says of each rule."""
+
+    kept: np.ndarray
+    """bool (R,)."""
+    worth: np.ndarray
+    """float (R,): which rules are best, for `keep_best`."""
+
+
+def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCounts, method: str) -> Pruned:
+    """Which rules are kept, and which of them are best.
+
+    The best are those with the largest loss for `entropy`, with the smallest tail for `significance`, and
+    the most frequent for the others.
+
+    Parameters
+    ----------
+    rules : RuleCounts
+        Each rule once.
+    log_forward : float array (R,)
+        ln P(e | f) of each, from the whole table.
+    everything : RuleCounts
+        The whole table, for the margins of `significance`.
+    method : str
+        `redundancy` or `redundancy:T`, `entropy` or `entropy:T`, `count:N`, `significance` or
+        `significance:P`.
+
+    Raises
+    ------
+    SettingsError
+        No such method, or its number is out of range.
+    """
+    name, _, text = method.partition(":")
+    try:
+        number = float(text) if text else math.nan
+    except ValueError:
+        number = math.nan
+        name = ""
+    if name in ("redundancy", "entropy") and not number < 0.0:
+        log_forward = np.asarray(log_forward, np.float64)
+        composed = best_compositions(rules, log_forward)
+        if name == "redundancy":
+            tolerance = DEFAULT_REDUNDANCY if math.isnan(number) else number
+            return Pruned(composed < log_forward - tolerance, rules.count)
+        loss = rules.count * (log_forward - np.maximum(composed, LOG_PROB_WITHOUT))
+        return Pruned(loss >= (DEFAULT_LOSS if math.isnan(number) else number), loss)
+    if name == "count" and number >= 0.0:
+        return Pruned(rules.count >= number, rules.count)
+    if name == "significance" and not (number <= 0.0 or number > 1.0):
+        tails, total = log_tails(rules, everything)
+        # By default a tail just below 1/N.
+        limit = -math.log(total) * (1.0 + 1e-9) if math.isnan(number) else math.log(number)
+        return Pruned(tails <= limit, -tails)
+    raise SettingsError(
+        f"--prune is {method}; it must be redundancy[:T] or entropy[:T] with T ≥ 0, count:N with N ≥ 0, or "
+        "significance[:P] with 0 < P ≤ 1"
+    )
+
+
+def keep_best(worth: np.ndarray, text: str) -> np.ndarray:
+    """The best rules, so many or such a share; ties in their order. A mask.
+
+    Parameters
+    ----------
+    worth : float array (R,)
+    text : str
+        `N` or `P%`.
+
+    Raises
+    ------
+    SettingsError
+        It is neither.
+    """
+    try:
+        share = float(text[:-1]) / 100.0 if text.endswith("%") else math.nan
+        number = len(worth) * share if text.endswith("%") else int(text)
+        if not number >= 0 or share > 1.0:
+            raise ValueError
+    except ValueError:
+        raise SettingsError(
+            f"--keep is {text}; it must be a number of rules or a percentage, as in 10%"
+        ) from None
+    kept = np.zeros(len(worth), bool)
+    kept[np.argsort(-worth, kind="stable")[: math.ceil(number)]] = True
+    return kept
+
+
+# --- significance --------------------------------------------------------------------------------------
+
+
+def log_tails(rules: RuleCounts, everything: RuleCounts) -> tuple[np.ndarray, float]:
+    """ln of the probability of each rule's count or more under independence, and the number N of uses.
+
+    Parameters
+    ----------
+    rules : RuleCounts
+        Some of `everything`.
+    everything : RuleCounts
+        Its counts, rounded up, make the margins.
+    """
+    sides = []
+    for name in ("source", "target"):
+        starts, values = [], []
+        for table in (everything, rules):
+            starts.append(getattr(table, f"{name}_start"))
+            values.append(getattr(table, name))
+        start = np.concatenate([starts[0], starts[1][1:] + starts[0][-1]])
+        group, _ = group_rows(start, np.concatenate(values))
+        margin = np.bincount(group[: everything.num_rules], np.ceil(everything.count))
+        sides.append(margin[group[everything.num_rules :]])
+    total = np.ceil(everything.count).sum()
+    return _log_tails(np.ceil(rules.count), sides[0], sides[1], total), total
+
+
+@kernel
+def _log_tails(joint, source, target, total):
+    """ln P(count ≥ joint) of hypergeometric distributions."""
+    tails = np.empty(joint.shape[0])
+    for r in range(joint.shape[0]):
+        most = min(source[r], target[r])
+        count = joint[r]
+        first = _log_hypergeometric(count, source[r], target[r], total)
+        share, more = 1.0, 1.0
+        while count < most and more > 1e-17 * share:
+            more *= (source[r] - count) * (target[r] - count)
+            more /= (count + 1.0) * (total - source[r] - target[r] + count + 1.0)
+            share += more
+            count += 1.0
+        tails[r] = min(0.0, first + math.log(share))
+    return tails
+
+
+@compiled
+def _log_hypergeometric(count, source, target, total):
+    value = math.lgamma(source + 1.0) - math.lgamma(count + 1.0) - math.lgamma(source - count + 1.0)
+    value += math.lgamma(total - source + 1.0)
+    value -= math.lgamma(target - count + 1.0) + math.lgamma(total - source - target + count + 1.0)
+    return value - (math.lgamma(total + 1.0) - math.lgamma(target + 1.0) - math.lgamma(total - target + 1.0))
+
+
+# --- compositions --------------------------------------------------------------------------------------
+
+
+def best_compositions(rules: RuleCounts, log_forward: np.ndarray) -> np.ndarray:
+    """ln of the largest product of two rules' probabilities that make each rule; float64 (R,).
+
+    −inf where no two rules of the table make it.
+
+    Parameters
+    ----------
+    rules : RuleCounts
+        Each rule once.
+    log_forward : float array (R,)
+        ln P(e | f).
+    """
+    longest = int(max(np.diff(start).max(initial=0) for start in (rules.source_start, rules.target_start)))
+    size = 4
+    while size < 2 * rules.num_rules:
+        size *= 2
+    slots = np.full(size, -1, np.int64)
+    composed = np.empty(rules.num_rules)
+    scratch = np.zeros((5, longest + 2), np.int32)
+    _compose_rules(rules, np.asarray(log_forward, np.float64), slots, scratch, composed)
+    return composed
+
+
+@kernel
+def _compose_rules(rules, log_forward, slots, scratch, composed):
+    rules = by_reference(rules)
+    mask = slots.shape[0] - 1
+    for r in range(composed.shape[0]):
+        first, last = rules.source_start[r], rules.source_start[r + 1]
+        length = last - first
+        for i in range(length):
+            scratch[0, i] = rules.source[first + i]
+        target_first = rules.target_start[r]
+        target_length = rules.target_start[r + 1] - target_first
+        for i in range(target_length):
+            scratch[1, i] = rules.target[target_first + i]
+        slot = _hash(scratch[0], length, scratch[1], target_length) & mask
+        while slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        slots[slot] = r
+    for r in range(composed.shape[0]):
+        composed[r] = _compose(rules, log_forward, r, slots, scratch)
+
+
+@borrowing
+def _hash(source, source_length, target, target_length):
+    state = np.uint64(source_length)
+    for i in range(source_length):
+        state = mix(state, source[i])
+    state = mix(state, np.int64(1) << 40)
+    for i in range(target_length):
+        state = mix(state, target[i])
+    return np.int64(state >> np.uint64(1))
+
+
+@borrowing
+def _find(rules, slots, source, source_length, target, target_length):
+    """The rule with these sides, or −1."""
+    mask = slots.shape[0] - 1
+    slot = _hash(source, source_length, target, target_length) & mask
+    while slots[slot] >= 0:
+        r = slots[slot]
+        if _equals(rules.source_start, rules.source, r, source, source_length) and _equals(
+            rules.target_start, rules.target, r, target, target_length
+        ):
+            return r
+        slot = (slot + 1) & mask
+    return -1
+
+
+@borrowing
+def _equals(start, symbols, row, other, length):
+    if start[row + 1] - start[row] != length:
+        return False
+    for i in range(length):  # noqa: SIM110 (must compile)
+        if symbols[start[row] + i] != other[i]:
+            return False
+    return True
+
+
+_INSIDE = 1
+_OUTSIDE = 2
+
+
+@borrowing
+def _compose(rules, log_forward, r, slots, scratch):
+    """Cut a run of source symbols out with one of target symbols in all ways: the best of ln P together."""
+    best = -math.inf
+    length = rules.source_start[r + 1] - rules.source_start[r]
+    target_first = rules.target_start[r]
+    target_length = rules.target_start[r + 1] - target_first
+    sides = scratch[0]  # of each target symbol: linked to the inside, to the outside, or neither
+    for a in range(length):
+        for b in range(a + 1, length + 1):
+            if not _mark_sides(rules, r, a, b, sides):
+                continue
+            low, high = target_length, -1
+            for t in range(target_length):
+                if sides[t] == _INSIDE:
+                    low = min(low, t)
+                    high = t
+            if high < 0:
+                continue
+            between = True
+            for t in range(low, high + 1):
+                between = between and sides[t] != _OUTSIDE
+            if not between:
+                continue
+            c = low
+            while True:
+                d = high + 1
+                while True:
+                    best = max(best, _composition(rules, log_forward, r, (a, b), (c, d), slots, scratch))
+                    if d == target_length or sides[d] == _OUTSIDE:
+                        break
+                    d += 1
+                if c == 0 or sides[c - 1] == _OUTSIDE:
+                    break
+                c -= 1
+    return best
+
+
+@borrowing
+def _mark_sides(rules, r, a, b, sides):
+    """Say of each target symbol which side of source[a:b] it belongs to; False if one belongs to both."""
+    first, last = rules.target_start[r], rules.target_start[r + 1]
+    for t in range(last - first):
+        sides[t] = 0
+        symbol = rules.target[first + t]
+        if symbol < 0:
+            for s in range(rules.source_start[r], rules.source_start[r + 1]):
+                if rules.source[s] == symbol:
+                    place = s - rules.source_start[r]
+                    sides[t] = _INSIDE if a <= place < b else _OUTSIDE
+    for link in range(rules.alignment_start[r], rules.alignment_start[r + 1]):
+        side = _INSIDE if a <= rules.alignment[link, 0] < b else _OUTSIDE
+        t = rules.alignment[link, 1]
+        if sides[t] == _INSIDE + _OUTSIDE - side:
+            return False
+        sides[t] = side
+    return True
+
+
+@borrowing
+def _composition(rules, log_forward, r, source_span, target_span, slots, scratch):
+    """ln P of the rule cut out at these spans plus that of the rest; −inf if the table lacks one."""
+    a, b = source_span
+    c, d = target_span
+    start = rules.source_start[r]
+    length = rules.source_start[r + 1] - start
+    target_start = rules.target_start[r]
+    target_length = rules.target_start[r + 1] - target_start
+    source, target, numbers = scratch[1], scratch[2], scratch[3]
+    # The lower rule.
+    gaps = 0
+    for i in range(a, b):
+        symbol = rules.source[start + i]
+        if symbol < 0:
+            gaps += 1
+            numbers[-1 - symbol] = -gaps
+            symbol = -gaps
+        source[i - a] = symbol
+    # A source side that is a gap and nothing else could go on for ever: no decoder uses such rules.
+    if (gaps == 1 and b - a == 1) or b - a == length:
+        return -math.inf
+    for i in range(c, d):
+        symbol = rules.target[target_start + i]
+        target[i - c] = numbers[-1 - symbol] if symbol < 0 else symbol
+    lower = _find(rules, slots, source, b - a, target, d - c)
+    if lower < 0:
+        return -math.inf
+    # The upper rule.
+    gaps = 0
+    new_gap = 0
+    size = 0
+    for i in range(length):
+        if a < i < b:
+            continue
+        symbol = rules.source[start + i]
+        if i == a:
+            gaps += 1
+            new_gap = -gaps
+            symbol = new_gap
+        elif symbol < 0:
+            gaps += 1
+            numbers[-1 - symbol] = -gaps
+            symbol = -gaps
+        source[size] = symbol
+        size += 1
+    target_size = 0
+    for i in range(target_length):
+        if c < i < d:
+            continue
+        symbol = rules.target[target_start + i]
+        if i == c:
+            symbol = new_gap
+        elif symbol < 0:
+            symbol = numbers[-1 - symbol]
+        target[target_size] = symbol
+        target_size += 1
+    upper = _find(rules, slots, source, size, target, target_size)
+    return log_forward[upper] + log_forward[lower] if upper >= 0 else -math.inf

@@ -1,0 +1,363 @@
+"""Synchronous rules with features, in memory and in the native text format.
+
+One rule is one line of cdec's text format (see `scfg_sampler.rules.text`), and the file begins with a comment
+line that reproduces it::
+
+    # scfg-sampler 0.1.0|model:hiero|…
+    [X] ||| [X,1] ge [X,2] ||| [X,2] a [X,1] ||| LogForward=-0.6931472 … ||| 1-1
+
+Lines are sorted as `LC_ALL=C sort` sorts them. Features are natural logarithms of what they name, or numbers,
+with seven significant digits, about what float32 holds. The fact a newcomer would get wrong: the file does
+not say which words are which ids; reading numbers the words anew, so tables that were read from two files
+share no ids.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.arrays.blocks import read_blocks
+from scfg_sampler.core.arrays.ragged import lexicographic_order, take_rows
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.arrays.word_pool import WordPool, larger, new_word_pool
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.jit import kernel
+from scfg_sampler.errors import RuleTableError
+from scfg_sampler.rules import parser as rule_parser
+from scfg_sampler.rules.text import Rule, escape, parse_rule, unescape
+from scfg_sampler.rules.writer import format_rules
+
+__all__ = [
+    "RuleTable",
+    "read_rule_table",
+    "rule",
+    "select_rows",
+    "symbol_ranks",
+    "text_order",
+    "write_rule_table",
+    "write_rule_tables",
+]
+
+
+class RuleTable(NamedTuple):
+    """R rules with F features; the ragged arrays are those of `scfg_sampler.rules.counts.RuleCounts`.
+
+    source_vocabulary, target_vocabulary : Vocabulary
+    source_start, target_start, alignment_start : int64, shape (R + 1,)
+    source, target : int32, word ids ≥ 0, or −1−k for nonterminal k
+    alignment : int32, shape (A, 2), pairs of positions in the two sides
+    count : float64, shape (R,)
+    features : float32, shape (R, F)
+    feature_names : tuple of F strings
+    signature : str, what the table was made with, on one line
+    """
+
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    source_start: np.ndarray
+    source: np.ndarray
+    target_start: np.ndarray
+    target: np.ndarray
+    alignment_start: np.ndarray
+    alignment: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
+    features: np.ndarray
+    feature_names: tuple[str, ...]
+    signature: str
+
+    @property
+    def num_rules(self) -> int:
+        return len(self.count)
+
+
+def rule(table: RuleTable, row: int) -> Rule:
+    """One rule of the table as text, with its features and alignment."""
+    sides: list[Any] = []
+    for start, symbols, vocabulary in (
+        (table.source_start, table.source, table.source_vocabulary),
+        (table.target_start, table.target, table.target_vocabulary),
+    ):
+        ids = symbols[start[row] : start[row + 1]].tolist()
+        sides.append(tuple(vocabulary.words[symbol] if symbol >= 0 else symbol for symbol in ids))
+    links = table.alignment[table.alignment_start[row] : table.alignment_start[row + 1]]
+    features = dict(zip(table.feature_names, table.features[row].tolist(), strict=True))
+    return Rule(sides[0], sides[1], features, tuple((i, j) for i, j in links.tolist()))
+
+
+def select_rows(table: RuleTable, rows: np.ndarray) -> RuleTable:
+    """The rules of the given rows (indices or a mask), in that order, with the same vocabularies."""
+    if rows.dtype == np.bool_:
+        rows = np.flatnonzero(rows)
+    source_start, source = take_rows(table.source_start, table.source, rows)
+    target_start, target = take_rows(table.target_start, table.target, rows)
+    alignment_start, alignment = take_rows(table.alignment_start, table.alignment, rows)
+    return table._replace(
+        source_start=source_start,
+        source=source,
+        target_start=target_start,
+        target=target,
+        alignment_start=alignment_start,
+        alignment=alignment,
+        count=table.count[rows],
+        features=table.features[rows],
+    )
+
+
+def write_rule_table(table: RuleTable, path: PathLike) -> None:
+    """Write the table in the native format, sorted; compressed if the name ends in `.gz`.
+
+    Raises
+    ------
+    RuleTableError
+        A feature is not a finite number.
+    """
+    write_rule_tables([table], path)
+
+
+def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
+    """Write parts of a table one after the other, each sorted; the number of rules written.
+
+    Parameters
+    ----------
+    tables : at least one, with the same vocabularies and features; the signature is that of the first
+    path : compressed if the name ends in `.gz`
+
+    Raises
+    ------
+    RuleTableError
+        A feature is not a finite number.
+    """
+    buffer = np.empty(1 << 22, np.uint8)
+    num_rules = 0
+    texts: list[tuple[np.ndarray, np.ndarray]] = []
+    with atomic_output(path, binary=True) as stream:
+        for table in tables:
+            finite = np.isfinite(table.features)
+            if not finite.all():
+                row, column = np.argwhere(~finite)[0]
+                found = (
+                    f"feature {table.feature_names[column]} of rule {row} is {table.features[row, column]}"
+                )
+                raise RuleTableError(path, None, found, "Features must be finite numbers")
+            if not texts:
+                stream.write(f"# {' '.join(table.signature.split())}\n".encode())
+                for words in (table.source_vocabulary, table.target_vocabulary):
+                    texts.append(_texts(map(escape, words)))
+                texts.append(_texts(f"{name}=" for name in table.feature_names))
+            rows = text_order(table)
+            num_rules += len(rows)
+            arrays = (*table[2:8], table.features)
+            while len(rows):
+                done, used = format_rules(rows, arrays, *texts, buffer)
+                stream.write(buffer[:used].tobytes())
+                rows = rows[done:]
+                if done == 0:
+                    buffer = np.empty(2 * len(buffer), np.uint8)
+            del table, arrays, rows  # Before the next one is made.
+    return num_rules
+
+
+def read_rule_table(path: PathLike) -> RuleTable:
+    """The table of a file in the native format; "-" is standard input.
+
+    Rules keep the order of the file. `count` is exp(LogCount), or 1 if the table has no such feature. A
+    feature missing on a line is 0.
+
+    Raises
+    ------
+    RuleTableError
+        A line is not a rule for X with named features; file and line are named.
+    InputError
+        The file cannot be read, or is not UTF-8.
+    """
+    names: list[str] = []
+    pools = [new_word_pool(), new_word_pool()]
+    parts: list[rule_parser.ParsedRules] = []
+    lines = 0
+    signature = ""
+    for raw in read_blocks(path):
+        block = np.frombuffer(raw, np.uint8)
+        if lines == 0 and raw.startswith(b"# "):
+            signature = raw[2 : raw.find(b"\n") % (len(raw) + 1)].decode("utf-8", "replace").strip()
+        out = rule_parser.new_parsed_rules(block, len(names))
+        at = 0
+        while at < len(block):
+            status, at = rule_parser.parse_block(block, at, out, *pools, *_texts(names))
+            if status == rule_parser.OK:
+                break
+            end = raw.find(b"\n", at) % (len(raw) + 1)
+            if status == rule_parser.NO_ROOM:
+                pools = [larger(pool, end - at) for pool in pools]
+            else:
+                new = _new_features(raw[at:end], path, lines + raw.count(b"\n", 0, at) + 1, names)
+                names.extend(new)
+                out = rule_parser.with_columns(out, len(names))
+        lines += raw.count(b"\n")
+        parts.append(_trimmed(out))
+    return _joined(parts, pools, names, signature, path)
+
+
+def text_order(
+    table: RuleTable,
+    spell: Callable[[str], str] = escape,
+    label: Callable[[int], str] = "[X,{}]".format,
+    end: str = "|||",
+) -> np.ndarray:
+    """The rows in the order of their text, as `LC_ALL=C sort` has it; int64, shape (R,).
+
+    spell, label, end : how a word, nonterminal number n = 1, 2, … and the end of a side are written
+    """
+    nonterminals = -int(min(table.source.min(initial=0), table.target.min(initial=0)))
+    ranks = symbol_ranks(*table[:2], nonterminals, spell, label, end)
+    start, rows = _rank_rows(*table[2:6], *ranks)
+    return lexicographic_order(start, rows)
+
+
+def symbol_ranks(
+    source_vocabulary: Vocabulary,
+    target_vocabulary: Vocabulary,
+    num_nonterminals: int,
+    spell: Callable[[str], str] = escape,
+    label: Callable[[int], str] = "[X,{}]".format,
+    end: str = "|||",
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Ranks in text order: of source words, target words, nonterminals (int32 each), and a side's end."""
+    source = [spell(word).encode("utf-8", "surrogatepass") for word in source_vocabulary]
+    target = [spell(word).encode("utf-8", "surrogatepass") for word in target_vocabulary]
+    labels = [label(k + 1).encode() for k in range(num_nonterminals)]
+    ranks = {text: rank for rank, text in enumerate(sorted({*source, *target, *labels, end.encode()}))}
+    source_ranks, target_ranks, label_ranks = (
+        np.array([ranks[text] for text in texts], np.int32) for texts in (source, target, labels)
+    )
+    return source_ranks, target_ranks, label_ranks, ranks[end.encode()]
+
+
+@kernel
+def _rank_rows(source_start, source, target_start, target, source_ranks, target_ranks, label_ranks, bar):
+    """Both sides of each rule as one row of ranks, each side closed by the rank of its bar."""
+    num_rules = len(source_start) - 1
+    start = np.zeros(num_rules + 1, np.int64)
+    rows = np.empty(len(source) + len(target) + 2 * num_rules, np.int32)
+    at = 0
+    for row in range(num_rules):
+        for k in range(source_start[row], source_start[row + 1]):
+            symbol = source[k]
+            rows[at] = source_ranks[symbol] if symbol >= 0 else label_ranks[-1 - symbol]
+            at += 1
+        rows[at] = bar
+        at += 1
+        for k in range(target_start[row], target_start[row + 1]):
+            symbol = target[k]
+            rows[at] = target_ranks[symbol] if symbol >= 0 else label_ranks[-1 - symbol]
+            at += 1
+        rows[at] = bar
+        at += 1
+        start[row + 1] = at
+    return start, rows
+
+
+def _new_features(raw: bytes, path: PathLike, line: int, names: list[str]) -> list[str]:
+    """The features that stopped the compiled parser at a line, or an error that says what else is wrong."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        _raise_not_utf8(path)
+        raise
+    new = [name for name in parse_rule(text, path, line).features if name not in names]
+    if not new:
+        raise RuleTableError(path, line, "cannot be read as a rule", "Compare it with the other lines")
+    return new
+
+
+def _raise_not_utf8(path: PathLike) -> None:
+    """Read the file again as text, which names the line and the byte."""
+    if str(path) == "-":
+        raise RuleTableError(path, None, "the table is not UTF-8", "Convert it to UTF-8")
+    for _ in read_lines(path):
+        pass
+
+
+def _texts(words) -> tuple[np.ndarray, np.ndarray]:
+    """Words as bytes one behind the other, and their offsets."""
+    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
+    start = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(word) for word in encoded], out=start[1:])
+    return np.frombuffer(b"".join(encoded), np.uint8), start
+
+
+def _trimmed(out: rule_parser.ParsedRules) -> rule_parser.ParsedRules:
+    rules, source, target, links = out.size.tolist()
+    return rule_parser.ParsedRules(
+        out.source_start[: rules + 1].copy(),
+        out.source[:source].copy(),
+        out.target_start[: rules + 1].copy(),
+        out.target[:target].copy(),
+        out.alignment_start[: rules + 1].copy(),
+        out.alignment[:links].copy(),
+        out.features[:rules].copy(),
+        out.size,
+    )
+
+
+def _joined(parts, pools, names, signature, path) -> RuleTable:
+    """The table of the parts that were parsed."""
+    vocabularies: list[Vocabulary] = []
+    sides: list[np.ndarray] = []
+    for side, pool in enumerate(pools):
+        vocabulary, ids = _vocabulary(pool, path)
+        symbols = np.concatenate([np.zeros(0, np.int32), *(part[1 + 2 * side] for part in parts)])
+        if ids is not None:
+            symbols = np.where(symbols >= 0, ids[symbols], symbols)
+        vocabularies.append(vocabulary)
+        sides.append(symbols)
+    starts = [
+        _joined_starts([part[field] for part in parts], [part.size[column] for part in parts])
+        for field, column in ((0, 1), (2, 2), (4, 3))
+    ]
+    features = np.zeros((len(starts[0]) - 1, len(names)), np.float32)
+    at = 0
+    for part in parts:
+        rows, columns = part.features.shape
+        features[at : at + rows, :columns] = part.features
+        at += rows
+    count = np.ones(len(features))
+    if "LogCount" in names:
+        count = np.exp(features[:, names.index("LogCount")].astype(np.float64))
+    return RuleTable(
+        vocabularies[0],
+        vocabularies[1],
+        starts[0],
+        sides[0],
+        starts[1],
+        sides[1],
+        starts[2],
+        np.concatenate([np.zeros((0, 2), np.int32), *(part.alignment for part in parts)]),
+        count,
+        features,
+        tuple(names),
+        signature,
+    )
+
+
+def _joined_starts(starts: list[np.ndarray], lengths: list[int]) -> np.ndarray:
+    before = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shifted = [start[1:] + shift for start, shift in zip(starts, before, strict=False)]
+    return np.concatenate([np.zeros(1, np.int64), *shifted])
+
+
+def _vocabulary(pool: WordPool, path: PathLike) -> tuple[Vocabulary, np.ndarray | None]:
+    """The words of a pool, unescaped, and their ids where two spellings of one word made them differ."""
+    size = int(pool.size[0])
+    start, text = pool.start[: size + 1].tolist(), pool.text.tobytes()
+    try:
+        words = [text[begin:end].decode("utf-8") for begin, end in itertools.pairwise(start)]
+    except UnicodeDecodeError:
+        _raise_not_utf8(path)
+        raise
+    vocabulary = Vocabulary()
+    ids = vocabulary.add_all(map(unescape, words))
+    return vocabulary, None if len(vocabulary) == size else np.array(ids, np.int32)

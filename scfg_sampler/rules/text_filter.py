@@ -1,0 +1,456 @@
+"""The rules of a table that can match a text, found in one pass over the file.
+
+A rule can match a sentence if its words occur there in their order, those between two nonterminals next to
+each other, with at least one word for every nonterminal. Only the source sides are looked at; lines are
+copied as they are. Memory holds the text, and of the table no more than what is kept.
+
+A run of words is looked up in a sorted list of the text's suffixes; of a rule with several runs the rarest
+is, and each sentence it leads to is searched for the whole rule from left to right. The fact a newcomer would
+get wrong: always taking the leftmost place for a run is enough, since it leaves the most room for the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.arrays.blocks import read_blocks
+from scfg_sampler.core.arrays.ragged import lexicographic_order
+from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
+from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, find_word, next_token, pool_of
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.errors import RuleTableError, SettingsError
+from scfg_sampler.rules.text import escape, parse_rule
+
+__all__ = ["FilterReport", "TextIndex", "filter_table", "index_text"]
+
+_LONGEST = 8  # Words of a suffix that are sorted; longer runs are verified in the text.
+_SCORES = [  # What ranks targets, and its sign: ours, and cdec's negated logarithm of the same.
+    (re.compile(rb"(?:^| )LogForward=(\S+)"), 1.0),
+    (re.compile(rb"(?:^| )EgivenFCoherent=(\S+)"), -1.0),
+]
+
+
+class TextIndex(NamedTuple):
+    """A text and its suffixes in order.
+
+    words : WordPool, the text's words as a rule table spells them
+    start : int64, shape (S + 1,), offsets of the sentences
+    text : int32, word ids
+    suffixes : int32, positions in `text` in the order of the words that follow up to the sentence's end
+    sentence : int32, the sentence of each position
+    """
+
+    words: WordPool
+    start: np.ndarray
+    text: np.ndarray
+    suffixes: np.ndarray
+    sentence: np.ndarray
+
+
+class FilterReport(NamedTuple):
+    """What came of filtering: rules read, rules kept, sentences of the text."""
+
+    read: int
+    kept: int
+    sentences: int
+
+
+def filter_table(
+    table: PathLike,
+    *,
+    source: PathLike | None = None,
+    output: PathLike | None = None,
+    per_sentence: PathLike | None = None,
+    max_targets: int | None = None,
+    advance: Callable[..., object] = lambda rules: None,
+) -> FilterReport:
+    """Write the rules of a table that can match a text, or a sentence.
+
+    Parameters
+    ----------
+    table : path of a table in the native (cdec's) text format
+    source : path of the text to translate, optional
+        Without it, all rules match.
+    output : path, optional
+        Where to write the rules that match any sentence.
+    per_sentence : path of a directory, optional
+        Where to write one table per sentence, `grammar.0.gz`, …, and `input.sgm`, the text with a
+        reference to its grammar on every sentence, as cdec reads it.
+    max_targets : int, optional
+        Keep no more rules of one source side: those with the highest P(target | source), by LogForward or
+        cdec's EgivenFCoherent, the first of equals. The table must be sorted by source side, as native
+        tables are.
+    advance : callable, optional
+        Told of every so many rules that have been read.
+
+    Raises
+    ------
+    RuleTableError
+        A line is not a rule, or the table is not sorted although `max_targets` asks for it.
+    InputError
+        A file cannot be read.
+    SettingsError
+        Nothing to do, or `max_targets` is below 1.
+    """
+    if output is None and per_sentence is None:
+        raise SettingsError("neither --output nor --per-sentence says where to write the filtered rules")
+    if source is None and (per_sentence is not None or max_targets is None):
+        raise SettingsError("--source is missing: give the text to filter for, or only --max-targets")
+    if max_targets is not None and max_targets < 1:
+        raise SettingsError(f"--max-targets is {max_targets}, but must be at least 1")
+    index = None if source is None else index_text(read_lines(source))
+    reader = _Reader(table, index, per_sentence is not None, advance)
+    lines: Iterator[tuple[bytes, np.ndarray]] = reader.lines()
+    if max_targets is not None:
+        lines = _best_targets(lines, max_targets, table)
+    num_sentences = 0 if index is None else len(index.start) - 1
+    shared: list[bytes] = []
+    rows = [array("i") for _ in range(num_sentences)]
+    kept = 0
+    with contextlib.ExitStack() as stack:
+        stream = None if output is None else stack.enter_context(atomic_output(output, binary=True))
+        for line, sentences in lines:
+            if stream is not None:
+                if kept == 0:  # The signature is known once a line has been read.
+                    stream.write(_header(reader.signature, source, max_targets))
+                stream.write(line)
+            if per_sentence is not None:
+                for sentence in sentences.tolist():
+                    rows[sentence].append(kept)
+                shared.append(line)
+            kept += 1
+        header = _header(reader.signature, source, max_targets)
+        if stream is not None and kept == 0:
+            stream.write(header)
+        if per_sentence is not None:
+            _write_per_sentence(shared, rows, header, Path(per_sentence), source)
+    return FilterReport(reader.read, kept, num_sentences)
+
+
+def index_text(lines: Iterable[str]) -> TextIndex:
+    """The index of a text, given as strings with one sentence each."""
+    vocabulary = Vocabulary()
+    sentences = [vocabulary.add_all(split_words(line)) for line in lines]
+    start = np.zeros(len(sentences) + 1, np.int64)
+    np.cumsum([len(sentence) for sentence in sentences], out=start[1:])
+    text = np.array(list(itertools.chain.from_iterable(sentences)), np.int32)
+    sentence = np.repeat(np.arange(len(sentences), dtype=np.int32), np.diff(start))
+    ends = start[1:][sentence] if len(text) else np.zeros(0, np.int64)
+    lengths = np.minimum(_LONGEST, ends - np.arange(len(text)))
+    row_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    rows = text[np.repeat(np.arange(len(text)) - row_start[:-1], lengths) + np.arange(row_start[-1])]
+    words = pool_of(escape(word).encode("utf-8", "surrogatepass") for word in vocabulary)
+    return TextIndex(words, start, text, lexicographic_order(row_start, rows).astype(np.int32), sentence)
+
+
+class _Reader:
+    """The lines of a table that match an index, with what is learnt on the way."""
+
+    def __init__(
+        self,
+        path: PathLike,
+        index: TextIndex | None,
+        per_sentence: bool,
+        advance: Callable[..., object],
+    ):
+        self.path, self.advance = path, advance
+        self.index = index_text([]) if index is None else index
+        self.everything = index is None
+        self.per_sentence = per_sentence
+        self.signature = b""
+        self.read = 0
+
+    def lines(self) -> Iterator[tuple[bytes, np.ndarray]]:
+        """Each line that matches, with its line end, and the sentences it matches (if they are wanted)."""
+        before = 0
+        for raw in read_blocks(self.path):
+            if before == 0 and raw.startswith(b"# "):
+                self.signature = raw[2 : raw.find(b"\n") % (len(raw) + 1)].strip()
+            block = np.frombuffer(raw, np.uint8)
+            at = 0
+            while at < len(block):
+                status, at, read, extents, pair_start, sentences = _match_lines(
+                    block, at, self.index, self.everything, self.per_sentence
+                )
+                self.read += read
+                self.advance(read)
+                for row, (begin, end) in enumerate(extents.tolist()):
+                    matched = sentences[pair_start[row] : pair_start[row + 1]]
+                    yield raw[begin:end] + b"\n", matched
+                if status == _BAD:
+                    self._explain(raw, at, before)
+            before += raw.count(b"\n")
+
+    def _explain(self, raw: bytes, at: int, before: int) -> None:
+        line = before + raw.count(b"\n", 0, at) + 1
+        text = raw[at : raw.find(b"\n", at) % (len(raw) + 1)].decode("utf-8", "replace")
+        parse_rule(text, self.path, line)
+        raise RuleTableError(self.path, line, "cannot be read as a rule", "Compare it with the other lines")
+
+
+def _header(signature: bytes, source: PathLike | None, max_targets: int | None) -> bytes:
+    settings = ["" if source is None else f"|text:{source}", f"|max-targets:{max_targets}"]
+    more = "".join(settings[: 1 + (max_targets is not None)])
+    return b"# " + (signature or b"filtered") + " ".join(more.split()).encode() + b"\n"
+
+
+def _best_targets(
+    lines: Iterator[tuple[bytes, np.ndarray]], most: int, path: PathLike
+) -> Iterator[tuple[bytes, np.ndarray]]:
+    """The lines with the highest scores of each source side, in their order."""
+    before = b""
+    for key, group in itertools.groupby(lines, key=lambda line: line[0].split(b" ||| ", 2)[1] + b" |||"):
+        if key < before:
+            found = f"source side {key[:-4].decode('utf-8', 'replace')!r} comes after a larger one"
+            raise RuleTableError(path, None, found, "Sort the table with LC_ALL=C sort first")
+        before = key
+        rules = list(group)
+        ranked = sorted(range(len(rules)), key=lambda row: -_score(rules[row][0], path))
+        yield from (rules[row] for row in sorted(ranked[:most]))
+
+
+def _score(line: bytes, path: PathLike) -> float:
+    fields = line.split(b" ||| ")
+    for score, sign in _SCORES if len(fields) > 3 else []:
+        if match := score.search(fields[3]):
+            with contextlib.suppress(ValueError):
+                return sign * float(match[1])
+    found = f"{line.decode('utf-8', 'replace').strip()!r} has no feature LogForward or EgivenFCoherent"
+    raise RuleTableError(path, None, found, "--max-targets ranks by P(target | source)")
+
+
+def _write_per_sentence(
+    lines: list[bytes], rows: list[array], header: bytes, directory: Path, source: Any
+) -> None:
+    """Write the tables of all sentences, given as the rows of `lines`, and the text that names them."""
+    for sentence, own in enumerate(rows):
+        with atomic_output(directory / f"grammar.{sentence}.gz", binary=True) as stream:
+            stream.write(header)
+            stream.writelines(lines[row] for row in own)
+    with atomic_output(directory / "input.sgm") as stream:
+        for sentence, line in enumerate(read_lines(source)):
+            words = " ".join(map(escape, split_words(line)))
+            name = directory / f"grammar.{sentence}.gz"
+            stream.write(f'<seg grammar="{name}" id="{sentence}"> {words} </seg>\n')
+
+
+_DONE, _BAD = 0, 1
+_RETURN, _HASH, _BAR, _OPEN, _CLOSE, _X = 13, 35, 124, 91, 93, 88
+_NONTERMINAL, _UNKNOWN = -1, -2
+_MOST_SYMBOLS = 1024
+
+
+@kernel
+def _match_lines(block, at, index, everything, per_sentence):
+    """The lines from `at` on that match.
+
+    Stops at a bad line, or early when there are many pairs of lines and sentences. Returns the status, where
+    to go on, the number of rules read, begin and end of each line that matches, and as ragged rows the
+    sentences that it matches (without per_sentence: none).
+    """
+    num_sentences = len(index.start) - 1
+    extents = np.empty((1024, 2), np.int64)
+    pair_start = np.zeros(1025, np.int64)
+    sentences = np.empty(max(1 << 16, 2 * num_sentences), np.int32)
+    matched = np.empty(num_sentences, np.int32)
+    seen = np.full(num_sentences, -1, np.int64)
+    symbols = np.empty(_MOST_SYMBOLS, np.int32)
+    num_read, num_kept, num_pairs, num_matched = 0, 0, 0, 0
+    last_begin, last_end = 0, -1
+    status = _DONE
+    while at < len(block) and num_pairs + num_sentences <= len(sentences):
+        end = end_of_line(block, at)
+        stop = end - 1 if end > at and block[end - 1] == _RETURN else end
+        if block[at] == _HASH or next_token(block, at, stop)[0] == stop:
+            at = end + 1
+            continue
+        begin, source_end, num_symbols = _read_source(block, at, stop, index.words, symbols)
+        if num_symbols <= 0:
+            status = _BAD
+            break
+        if not _same_bytes(block, begin, source_end, last_begin, last_end):
+            if everything:
+                num_matched = 1
+            else:
+                num_matched = _match(symbols, num_symbols, index, per_sentence, matched, seen, num_read)
+            last_begin, last_end = begin, source_end
+        if num_matched > 0:
+            if _num_bars(block, source_end, stop) < 2:
+                status = _BAD
+                break
+            if num_kept == len(extents):
+                extents, pair_start = _doubled(extents, pair_start)
+            extents[num_kept, 0], extents[num_kept, 1] = at, stop
+            if per_sentence:
+                for k in range(num_matched):
+                    sentences[num_pairs + k] = matched[k]
+                num_pairs += num_matched
+            num_kept += 1
+            pair_start[num_kept] = num_pairs
+        num_read += 1
+        at = end + 1
+    return status, at, num_read, extents[:num_kept], pair_start[: num_kept + 1], sentences[:num_pairs]
+
+
+@compiled
+def _doubled(extents, pair_start):
+    more = np.empty((2 * len(extents), 2), extents.dtype)
+    more_start = np.empty(2 * len(extents) + 1, pair_start.dtype)
+    for row in range(len(extents)):
+        more[row, 0], more[row, 1] = extents[row, 0], extents[row, 1]
+        more_start[row + 1] = pair_start[row + 1]
+    more_start[0] = pair_start[0]
+    return more, more_start
+
+
+@compiled
+def _read_source(block, at, end, words, symbols):
+    """Begin and end of the source side, and its number of symbols, which are put into `symbols`.
+
+    Symbols are word ids, _NONTERMINAL or _UNKNOWN. The number is 0 if the line is no rule.
+    """
+    begin, stop = next_token(block, at, end)
+    if stop - begin != 3 or block[begin] != _OPEN or block[begin + 1] != _X or block[begin + 2] != _CLOSE:
+        return at, at, 0
+    begin, stop = next_token(block, stop, end)
+    if not _is_bar(block, begin, stop):
+        return at, at, 0
+    first, number = stop, 0
+    while True:
+        begin, stop = next_token(block, stop, end)
+        if begin == stop or number == _MOST_SYMBOLS:
+            return at, at, 0
+        if _is_bar(block, begin, stop):
+            return first, begin, number
+        if stop - begin > 2 and block[begin] == _OPEN and block[stop - 1] == _CLOSE:
+            symbols[number] = _NONTERMINAL
+        else:
+            word = find_word(words, block, begin, stop)
+            symbols[number] = word if word >= 0 else _UNKNOWN
+        number += 1
+
+
+@compiled
+def _is_bar(block, begin, end):
+    return end - begin == 3 and block[begin] == _BAR and block[begin + 1] == _BAR and block[begin + 2] == _BAR
+
+
+@compiled
+def _num_bars(block, begin, end):
+    number = 0
+    while begin < end:
+        first, begin = next_token(block, begin, end)
+        number += _is_bar(block, first, begin)
+    return number
+
+
+@compiled
+def _same_bytes(block, begin, end, other_begin, other_end):
+    if end - begin != other_end - other_begin:
+        return False
+    for k in range(end - begin):  # noqa: SIM110 (all() over a generator does not compile)
+        if block[begin + k] != block[other_begin + k]:
+            return False
+    return True
+
+
+@compiled
+def _match(symbols, num_symbols, index, every, matched, seen, stamp):
+    """How many sentences match (with `every`; else 1 if any does); they are put into `matched`."""
+    rarest_low, rarest_high = 0, -1
+    k = 0
+    while k < num_symbols:
+        if symbols[k] == _UNKNOWN:
+            return 0
+        if symbols[k] == _NONTERMINAL:
+            k += 1
+            continue
+        end = k
+        while end < num_symbols and symbols[end] >= 0:
+            end += 1
+        length = min(end - k, _LONGEST)
+        low = _bound(symbols, k, length, index, False)
+        high = _bound(symbols, k, length, index, True)
+        if low == high:
+            return 0
+        if rarest_high < 0 or high - low < rarest_high - rarest_low:
+            rarest_low, rarest_high = low, high
+        k = end
+    number = 0
+    if rarest_high < 0:  # Nonterminals only.
+        for sentence in range(len(index.start) - 1):
+            if index.start[sentence + 1] - index.start[sentence] >= num_symbols:
+                matched[number] = sentence
+                number += 1
+                if not every:
+                    break
+        return number
+    for k in range(rarest_low, rarest_high):
+        sentence = index.sentence[index.suffixes[k]]
+        if seen[sentence] != stamp:
+            seen[sentence] = stamp
+            begin, end = index.start[sentence], index.start[sentence + 1]
+            if _matches_sentence(symbols, num_symbols, index.text, begin, end):
+                matched[number] = sentence
+                number += 1
+                if not every:
+                    break
+    return number
+
+
+@compiled
+def _bound(symbols, begin, length, index, above):
+    """The first of the suffixes that is not below those beginning with the run, or the first above them."""
+    low, high = 0, len(index.suffixes)
+    while low < high:
+        middle = (low + high) // 2
+        at = index.suffixes[middle]
+        end = index.start[index.sentence[at] + 1]
+        order = 0  # of the suffix to the run
+        for k in range(length):
+            if at + k == end:
+                order = -1
+                break
+            if index.text[at + k] != symbols[begin + k]:
+                order = -1 if index.text[at + k] < symbols[begin + k] else 1
+                break
+        if order < 0 or (above and order == 0):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _matches_sentence(symbols, num_symbols, text, at, end):
+    """Whether the source side can match somewhere in text[at:end]."""
+    k = 0
+    while k < num_symbols:
+        if symbols[k] == _NONTERMINAL:
+            at += 1
+            k += 1
+            continue
+        length = 1
+        while k + length < num_symbols and symbols[k + length] >= 0:
+            length += 1
+        while at + length <= end:
+            same = 0
+            while same < length and text[at + same] == symbols[k + same]:
+                same += 1
+            if same == length:
+                break
+            at += 1
+        if at + length > end:
+            return False
+        at += length
+        k += length
+    return at <= end

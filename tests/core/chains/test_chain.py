@@ -1,0 +1,343 @@
+"""The driver of chains and its sinks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from scfg_sampler.core.chains.chain import (
+    Checkpointer,
+    LogJointMismatch,
+    SampleCollector,
+    TraceWriter,
+    read_trace,
+    run_chain,
+)
+from scfg_sampler.core.chains.checkpoint import load_checkpoint
+from scfg_sampler.core.chains.kernel import Kernel, copy_state
+from scfg_sampler.errors import CheckpointMismatch, InputError
+from tests.core.chains.toy_chain import TOY, ToyState, as_bytes, toy_state
+
+COLUMNS = [
+    ("log_joint", lambda sweep: sweep.info.log_joint),
+    ("moved", lambda sweep: sweep.info.moved),
+]
+
+
+def loop(chain, act):
+    """A caller's loop over a chain."""
+    for sweep in chain:
+        act(sweep)
+
+
+def test_chain_is_the_iteration_of_its_kernel():
+    rng = np.random.default_rng(2)
+    state, expected = toy_state(), []
+    for _ in range(4):
+        state, info = TOY.step(rng, state)
+        expected.append((info, as_bytes(state)))
+    found = [
+        (sweep.info, as_bytes(sweep.state))
+        for sweep in run_chain(TOY, toy_state(), np.random.default_rng(2), sweeps=4, check=True)
+    ]
+    assert found == expected
+
+
+def test_sweeps_count_the_whole_chain(rng):
+    assert [sweep.index for sweep in run_chain(TOY, toy_state(), rng, sweeps=5, first=3)] == [3, 4]
+    assert list(run_chain(TOY, toy_state(), rng, sweeps=5, first=5)) == []
+
+
+def test_caller_sees_a_sweep_after_all_sinks(rng):
+    seen = []
+    sinks = [lambda sweep: seen.append("a"), lambda sweep: seen.append("b")]
+    for _ in run_chain(TOY, toy_state(), rng, sweeps=2, sinks=sinks):
+        seen.append("caller")
+    assert seen == ["a", "b", "caller"] * 2
+
+
+def test_check_notices_a_wrong_log_joint(rng):
+    def step(rng, state):
+        state, info = TOY.step(rng, state)
+        return state, info._replace(log_joint=info.log_joint * (1 + 1e-9))
+
+    kernel = Kernel(TOY.init, step, TOY.log_joint)
+    assert len(list(run_chain(kernel, toy_state(), rng, sweeps=2))) == 2
+    with pytest.raises(LogJointMismatch, match=r"after sweep 0 .* reports log joint -.* a recount gives -"):
+        list(run_chain(kernel, toy_state(), rng, sweeps=2, check=True))
+
+
+def test_check_tolerates_rounding_and_notices_nan(rng):
+    for factor, fails in ((1 + 1e-12, False), (np.nan, True)):
+
+        def step(rng, state, factor=factor):
+            state, info = TOY.step(rng, state)
+            return state, info._replace(log_joint=info.log_joint * factor)
+
+        chain = run_chain(Kernel(TOY.init, step, TOY.log_joint), toy_state(), rng, sweeps=2, check=True)
+        with pytest.raises(LogJointMismatch) if fails else contextlib.nullcontext():
+            list(chain)
+
+
+def test_samples_do_not_change_with_the_state(rng):
+    collector = SampleCollector(keep=lambda index: index % 2 == 1)
+    seen = [as_bytes(sweep.state) for sweep in run_chain(TOY, toy_state(), rng, sweeps=6, sinks=[collector])]
+    assert [index for index, _ in collector.samples] == [1, 3, 5]
+    assert [as_bytes(sample) for _, sample in collector.samples] == seen[1::2]
+
+
+def test_trace_reads_back_exactly(tmp_path, rng):
+    path = tmp_path / "run" / "trace.tsv"
+    infos = [
+        sweep.info for sweep in run_chain(TOY, toy_state(), rng, sweeps=5, sinks=[TraceWriter(path, COLUMNS)])
+    ]
+    trace = read_trace(path)
+    assert list(trace) == ["sweep", "log_joint", "moved"]
+    assert trace["sweep"].tolist() == [0, 1, 2, 3, 4]
+    assert trace["log_joint"].tolist() == [info.log_joint for info in infos]
+    assert trace["moved"].tolist() == [info.moved for info in infos]
+
+
+def test_every_row_of_a_trace_is_on_disk_at_once(tmp_path, rng):
+    path = tmp_path / "trace.tsv"
+    for sweep in run_chain(TOY, toy_state(), rng, sweeps=3, sinks=[TraceWriter(path, COLUMNS)]):
+        assert read_trace(path)["sweep"].tolist() == list(range(sweep.index + 1))
+
+
+def test_resumed_trace_equals_one_written_through(tmp_path):
+    def trace(path, state, rng, sweeps, first=0):
+        sink = TraceWriter(path, COLUMNS, first=first)
+        *_, last = run_chain(TOY, state, rng, sweeps=sweeps, first=first, sinks=[sink])
+        return last.state
+
+    trace(tmp_path / "through.tsv", toy_state(), np.random.default_rng(9), 8)
+    # The chain got to sweep 5 and a half, the checkpoint is from before sweep 3.
+    path = tmp_path / "trace.tsv"
+    rng = np.random.default_rng(9)
+    state = trace(path, toy_state(), rng, 3)
+    saved = rng.bit_generator.state
+    trace(path, copy_state(state), rng, 6, first=3)
+    with open(path, "a") as stream:
+        stream.write("6\t-1.2")
+    rng.bit_generator.state = saved
+    trace(path, state, rng, 8, first=3)
+    assert path.read_bytes() == (tmp_path / "through.tsv").read_bytes()
+
+
+def test_unfinished_row_of_a_trace_is_not_read(tmp_path):
+    path = tmp_path / "trace.tsv"
+    path.write_text("sweep\tlog_joint\n0\t-123.5\n1\t-12")
+    assert read_trace(path)["log_joint"].tolist() == [-123.5]
+
+
+def test_new_chain_replaces_an_old_trace(tmp_path, rng):
+    path = tmp_path / "trace.tsv"
+    path.write_text("sweep\tother\n0\t1\n")
+    list(run_chain(TOY, toy_state(), rng, sweeps=1, sinks=[TraceWriter(path, COLUMNS)]))
+    assert list(read_trace(path)) == ["sweep", "log_joint", "moved"]
+
+
+def test_resuming_a_trace_with_other_columns_is_refused(tmp_path):
+    path = tmp_path / "trace.tsv"
+    path.write_text("sweep\tother\n0\t1\n")
+    with pytest.raises(
+        CheckpointMismatch, match="has the columns sweep, other; this chain writes sweep, log"
+    ):
+        TraceWriter(path, COLUMNS, first=1)
+    assert path.read_text() == "sweep\tother\n0\t1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"trace\.tsv:1: no column 'sweep'"),
+        ("a\tb\n", r"trace\.tsv:1: no column 'sweep'"),
+        ("sweep\tx\n0\t1\n1\n", r"trace\.tsv:3: 1 columns instead of 2"),
+        ("sweep\tx\n0\tmany\n", r"trace\.tsv:2: 'many' in column x is not a number"),
+    ],
+)
+def test_bad_trace_is_an_input_error(tmp_path, text, message):
+    path = tmp_path / "trace.tsv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_trace(path)
+
+
+def test_checkpoints_come_every_few_sweeps_and_at_the_end(tmp_path, rng):
+    path = tmp_path / "c.npz"
+    sink = Checkpointer(path, rng, every=3, settings={}, corpus={})
+    done = []
+    for _ in run_chain(TOY, toy_state(), rng, sweeps=7, sinks=[sink]):
+        done.append(load_checkpoint(path, ToyState).sweep if path.exists() else 0)
+    assert done == [0, 0, 3, 3, 3, 6, 6]
+    assert load_checkpoint(path, ToyState).sweep == 7
+
+
+def test_checkpoint_when_the_caller_stops_early(tmp_path, rng):
+    path = tmp_path / "c.npz"
+    chain = run_chain(
+        TOY, toy_state(), rng, sweeps=9, sinks=[Checkpointer(path, rng, every=0, settings={}, corpus={})]
+    )
+    next(chain)
+    sweep = next(chain)
+    chain.close()
+    loaded = load_checkpoint(path, ToyState)
+    assert loaded.sweep == 2
+    assert as_bytes(loaded.state) == as_bytes(sweep.state)
+
+
+@pytest.mark.parametrize("culprit", ["step", "sink before", "sink behind"])
+def test_failure_within_a_sweep_leaves_the_last_good_checkpoint(tmp_path, rng, culprit):
+    def fail_at(moment, sweep):
+        if moment == culprit and sweep == 4:
+            raise ZeroDivisionError
+
+    def step(rng, state):
+        state, info = TOY.step(rng, state)
+        fail_at("step", state.sweep - 1)
+        return state, info
+
+    path = tmp_path / "c.npz"
+    sinks = [
+        lambda sweep: fail_at("sink before", sweep.index),
+        Checkpointer(path, rng, every=2, settings={}, corpus={}),
+        lambda sweep: fail_at("sink behind", sweep.index),
+    ]
+    kernel = Kernel(TOY.init, step, TOY.log_joint)
+    rng_at = []
+    chain = run_chain(kernel, toy_state(), rng, sweeps=9, sinks=sinks)
+    with pytest.raises(ZeroDivisionError):
+        loop(chain, lambda sweep: rng_at.append(rng.bit_generator.state))
+    loaded = load_checkpoint(path, ToyState)
+    assert loaded.sweep == loaded.state.sweep == 4
+    assert loaded.rng.bit_generator.state == rng_at[3]
+
+
+def test_all_sinks_are_closed_even_if_one_fails(rng):
+    closed = []
+
+    class Sink:
+        def __init__(self, name, fails=False):
+            self.name, self.fails = name, fails
+
+        def __call__(self, sweep):
+            pass
+
+        def close(self, consistent):
+            closed.append((self.name, consistent))
+            if self.fails:
+                raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        list(run_chain(TOY, toy_state(), rng, sweeps=1, sinks=[Sink("a", fails=True), Sink("b")]))
+    assert closed == [("a", True), ("b", True)]
+
+
+def test_interrupt_within_a_sweep_waits_for_its_end(tmp_path, rng):
+    def step(rng, state):
+        if state.sweep == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        return TOY.step(rng, state)
+
+    path = tmp_path / "c.npz"
+    trace = TraceWriter(tmp_path / "t.tsv", COLUMNS)
+    checkpoints = Checkpointer(path, rng, every=0, settings={}, corpus={})
+    kernel = Kernel(TOY.init, step, TOY.log_joint)
+    seen = []
+    chain = run_chain(kernel, toy_state(), rng, sweeps=9, sinks=[trace, checkpoints])
+    with pytest.raises(KeyboardInterrupt):
+        loop(chain, lambda sweep: seen.append(sweep.index))
+    assert seen == [0, 1, 2]
+    assert load_checkpoint(path, ToyState).sweep == 3
+    assert read_trace(tmp_path / "t.tsv")["sweep"].tolist() == [0, 1, 2]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_interrupt_between_sweeps_is_not_lost(tmp_path, rng):
+    path = tmp_path / "c.npz"
+    sink = Checkpointer(path, rng, every=0, settings={}, corpus={})
+    chain = run_chain(TOY, toy_state(), rng, sweeps=9, sinks=[sink])
+    with pytest.raises(KeyboardInterrupt):
+        loop(chain, lambda sweep: os.kill(os.getpid(), signal.SIGINT) if sweep.index == 1 else None)
+    assert load_checkpoint(path, ToyState).sweep == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_chain_outside_the_main_thread_leaves_signals_alone(rng):
+    done = []
+
+    def work():
+        for sweep in run_chain(TOY, toy_state(), rng, sweeps=2):
+            done.append((sweep.index, signal.getsignal(signal.SIGINT)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [(0, signal.default_int_handler), (1, signal.default_int_handler)]
+
+
+COMMAND = """
+import hashlib, sys
+import numpy as np
+from scfg_sampler.core.chain import Checkpointer, run_chain
+from scfg_sampler.core.console import run
+from scfg_sampler.core.kernel import Kernel
+from tests.core.toy_chain import TOY, toy_state
+
+path, rounds = sys.argv[1], int(sys.argv[2])
+
+def step(rng, state):
+    print("sweep", flush=True)
+    # Like a compiled kernel: one call without the interpreter lock, during which no handler runs.
+    hashlib.pbkdf2_hmac("sha256", b"", b"", rounds)
+    return TOY.step(rng, state)
+
+def command(arguments):
+    rng = np.random.default_rng(1)
+    sink = Checkpointer(path, rng, every=0, settings={}, corpus={})
+    for _ in run_chain(Kernel(TOY.init, step, TOY.log_joint), toy_state(), rng, sweeps=9, sinks=[sink]):
+        pass
+
+sys.exit(run("prog", command))
+"""
+
+
+def start_command(root, path, rounds):
+    """A process in the middle of its first sweep, which Ctrl-C has been pressed in once."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, path, str(rounds)],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout.readline() == "sweep\n"
+    child.send_signal(signal.SIGINT)
+    assert child.stderr.readline() == "finishing this sweep; Ctrl-C again stops at once\n"
+    return child
+
+
+def test_interrupted_command_checkpoints_and_exits_with_130(root, tmp_path):
+    path = tmp_path / "c.npz"
+    child = start_command(root, path, 1_000_000)
+    stdout, stderr = child.communicate(timeout=60)
+    assert (child.returncode, stdout, stderr) == (130, "", "prog: interrupted\n")
+    assert load_checkpoint(path, ToyState).sweep == 1
+
+
+def test_second_interrupt_ends_a_command_within_its_sweep(root, tmp_path):
+    # The sweep takes minutes; waiting for its end would run into the time-out.
+    child = start_command(root, tmp_path / "c.npz", 1_000_000_000)
+    child.send_signal(signal.SIGINT)
+    stdout, stderr = child.communicate(timeout=20)
+    assert (child.returncode, stdout, stderr) == (130, "", "")
+    assert list(tmp_path.iterdir()) == []

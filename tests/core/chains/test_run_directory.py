@@ -1,0 +1,70 @@
+"""What run directories share: records that are read back, and checks."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from scfg_sampler.core.chains import run_directory
+from scfg_sampler.errors import InputError, SettingsError
+
+
+class Run(NamedTuple):
+    iterations: int = 10
+    burn_in: int = 2
+
+
+def restored(record):
+    record["run"] = Run(**record["run"])
+    return record
+
+
+def test_records_are_read_back(tmp_path):
+    record = {**run_directory.origin("1.2"), "run": Run()._asdict()}
+    run_directory.write_json(record, tmp_path / run_directory.RECORD)
+    again = run_directory.read_record(tmp_path, "x sample", restored)
+    assert again["run"] == Run()
+    assert again["versions"]["scfg-sampler"] == "1.2"
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"run": {}, "sweeps"', '{"run": {"iterations": 1, "no": 2}}', "{}"]
+)
+def test_damaged_records_are_refused(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(InputError, match=r"run\.json: is damaged, or not that of 'x sample'"):
+        run_directory.read_record(tmp_path, "x sample", restored)
+
+
+def test_other_directories_are_refused(tmp_path):
+    with pytest.raises(InputError, match=r"is not a run directory .*: run\.json"):
+        run_directory.read_record(tmp_path, "x sample", restored)
+
+
+def test_runs_are_not_overwritten_unasked(tmp_path):
+    run_directory.refuse_occupied(tmp_path, False, "x resume")
+    (tmp_path / "run.json").write_text(json.dumps({}))
+    run_directory.refuse_occupied(tmp_path, True, "x resume")
+    with pytest.raises(InputError, match=r"holds a run already.*'x resume'.*--overwrite"):
+        run_directory.refuse_occupied(tmp_path, False, "x resume")
+
+
+def test_numbers_that_are_none_are_not_written(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        run_directory.write_json({"value": float("nan")}, tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_below_their_least_values_are_refused():
+    run_directory.require_at_least(Run(), iterations=1, burn_in=0)
+    with pytest.raises(SettingsError, match="--burn-in is -1; it must be at least 0"):
+        run_directory.require_at_least(Run(burn_in=-1), burn_in=0)
+    run_directory.require_burn_in(0, 1)
+    for burn_in in (-1, 1):
+        with pytest.raises(SettingsError, match="below --iterations"):
+            run_directory.require_burn_in(burn_in, 1)
+    run_directory.refuse_finished("run", 3, 4)
+    with pytest.raises(SettingsError, match="run has 4 sweeps already"):
+        run_directory.refuse_finished("run", 4, 4)

@@ -1,0 +1,132 @@
+"""Evaluation is sacrebleu's."""
+
+import itertools
+import math
+import os
+
+import numpy as np
+import pytest
+import sacrebleu
+
+from decoder.scoring.evaluate import compare, compare_tunings, evaluate, read_references
+from scfg_sampler.errors import InputError, SettingsError
+
+HYPOTHESES = ["the cat sat on the mat .", "a dog", "it is it is", ""]
+REFERENCES = ["the cat sat on a mat .", "a big dog barks", "it is what it is", "nothing at all"]
+OTHERS = ["the cat sat on a mat .", "a big dog", "it is what", "nothing"]
+
+
+def test_scores_and_signatures_are_those_of_sacrebleu():
+    found = evaluate(HYPOTHESES, [REFERENCES])
+    bleu = sacrebleu.metrics.BLEU(tokenize="none", force=True)
+    assert found["bleu"]["score"] == pytest.approx(
+        bleu.corpus_score(HYPOTHESES, [REFERENCES]).score, abs=0.05
+    )
+    assert "tok:none" in found["bleu"]["signature"]
+    assert found["bleu"]["name"] == "BLEU"
+    assert found["chrf"]["score"] == pytest.approx(
+        sacrebleu.corpus_chrf(HYPOTHESES, [REFERENCES]).score, abs=0.05
+    )
+    assert found["ter"]["score"] == pytest.approx(
+        sacrebleu.corpus_ter(HYPOTHESES, [REFERENCES]).score, abs=0.05
+    )
+
+
+def test_tokenizer_can_be_chosen_and_is_in_the_signature():
+    found = evaluate(HYPOTHESES, [REFERENCES], tokenize="13a", metrics=["bleu"])
+    assert list(found) == ["bleu"]
+    assert "tok:13a" in found["bleu"]["signature"]
+
+
+def test_empty_lines_of_later_references_are_no_references(tmp_path):
+    for name, lines in {"0": ["", "a b"], "1": ["", "a c"], "2": ["a", ""]}.items():
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines))
+    found = read_references([tmp_path / name for name in "012"], 2, "h")
+    assert found == [["", "a b"], [None, "a c"], ["a", None]]
+    assert "nrefs:2" in evaluate(["a", "a c"], found, metrics=["bleu"])["bleu"]["signature"]
+
+
+def test_better_translations_have_a_positive_difference():
+    found = compare(OTHERS * 30, HYPOTHESES * 30, [REFERENCES * 30], metrics=["bleu", "ter"], samples=100)
+    assert found["bleu"].difference > 0
+    assert found["ter"].difference < 0
+    assert found["bleu"].p_value < 0.05
+
+
+def test_bootstrap_depends_on_its_seed_alone():
+    arguments = (HYPOTHESES * 3 + OTHERS, OTHERS + HYPOTHESES * 3, [REFERENCES[::-1] + REFERENCES * 3])
+    one, again, other = (compare(*arguments, metrics=["bleu"], samples=50, seed=s) for s in (1, 1, 2))
+    assert one == again
+    assert one["bleu"].difference == other["bleu"].difference
+    assert one["bleu"].p_value != other["bleu"].p_value
+    assert "SACREBLEU_SEED" not in os.environ
+
+
+def mean_bleu(texts, times):
+    """Mean BLEU of texts whose sentences are repeated so often."""
+    references = [line for line, n in zip(REFERENCES, times, strict=True) for _ in range(n)]
+    metric = sacrebleu.metrics.BLEU(tokenize="none", force=True)
+    repeated = [[line for line, n in zip(text, times, strict=True) for _ in range(n)] for text in texts]
+    return np.mean([metric.corpus_score(text, [references]).score for text in repeated])
+
+
+def test_p_of_tunings_is_that_of_all_samples_there_are():
+    """Four sentences have 35 multisets of four, and two outputs four ordered samples of two."""
+    ours, theirs = [OTHERS, HYPOTHESES], [HYPOTHESES[::-1], HYPOTHESES]
+    difference = mean_bleu(ours, [1] * 4) - mean_bleu(theirs, [1] * 4)
+    share = 0.0
+    for sample in itertools.product(range(4), repeat=4):
+        times = [sample.count(k) for k in range(4)]
+        for one in itertools.product(ours, repeat=2):
+            for other in itertools.product(theirs, repeat=2):
+                drawn = mean_bleu(one, times) - mean_bleu(other, times)
+                share += (abs(drawn - difference) >= abs(difference) - 1e-9) / 4**4 / 4 / 4
+    found = compare_tunings(ours, theirs, [REFERENCES], metrics=["bleu"], samples=4000)["bleu"]
+    assert found.difference == pytest.approx(difference)
+    assert 0.05 < share < 0.95
+    assert found.p_value == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 4000))
+
+
+def test_systems_are_compared_on_the_same_sentences():
+    """Four of forty sentences differ: what the others lose or gain in a sample, both systems do."""
+    ours, references = OTHERS * 10, [REFERENCES * 10]
+    theirs = (["a dog", *OTHERS[1:]]) * 4 + OTHERS * 6
+    found = compare_tunings([ours], [theirs], references, metrics=["bleu"], samples=400)["bleu"]
+    assert found.p_value < 0.06
+    assert compare_tunings([ours], [HYPOTHESES * 10], references, metrics=["bleu"], samples=400)[
+        "bleu"
+    ].p_value == pytest.approx(1 / 401)
+
+
+def test_tunings_that_differ_weaken_the_evidence():
+    better, worse = OTHERS * 5 + HYPOTHESES * 10, HYPOTHESES * 15
+    references = [REFERENCES * 15]
+    options = {"metrics": ["bleu", "ter"], "samples": 400}
+    alike = compare_tunings([better] * 2, [worse] * 2, references, **options)
+    mixed = compare_tunings([OTHERS * 10 + HYPOTHESES * 5, worse], [worse] * 2, references, **options)
+    assert alike["bleu"].p_value < mixed["bleu"].p_value
+    assert alike["ter"].difference < 0 < alike["bleu"].difference
+    assert compare_tunings([worse], [worse], references, **options)["bleu"] == (0.0, 1.0)
+
+
+def test_texts_of_different_lengths_are_refused(tmp_path):
+    (tmp_path / "ref").write_text("a\nb\n")
+    with pytest.raises(InputError, match="ref: has 2 lines, but hyp has 3"):
+        read_references([tmp_path / "ref"], 3, "hyp")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [(([], [[]]), {}), ((["a"], [["a"]]), {"tokenize": "x"}), ((["a"], [["a"]]), {"metrics": ["x"]})],
+)
+def test_impossible_settings_are_refused(arguments, options):
+    with pytest.raises(SettingsError):
+        evaluate(*arguments, **options)
+
+
+@pytest.mark.parametrize("options", [{"samples": 1}, {"seed": -1}, {"seed": 2**32}])
+def test_impossible_bootstraps_are_refused(options):
+    with pytest.raises(SettingsError, match=f"--{next(iter(options))} is"):
+        compare(OTHERS, HYPOTHESES, [REFERENCES], **options)
+    with pytest.raises(SettingsError, match=f"--{next(iter(options))} is"):
+        compare_tunings([OTHERS], [HYPOTHESES], [REFERENCES], **options)

@@ -1,0 +1,218 @@
+"""Tuning: pairwise ranking optimisation and batch MIRA."""
+
+import json
+
+import numpy as np
+import pytest
+
+from decoder.lm.model import LmVocabulary, build_lm
+from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
+from decoder.translation.decoder import Decoder
+from decoder.tuning import tune as tuning
+from decoder.tuning.mira import mira
+from decoder.tuning.tune import TuneSettings, best_round, optimise, tune
+from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
+from tests.decoder import small_grammars as small
+from tests.decoder.lm.test_model import random_model
+
+# The good translations have a high second feature, but the first is what the weights begin with.
+RULES = [
+    ("u", "a", [0, 1]),
+    ("u", "b", [1, 0]),
+    ("v", "b", [0, 1]),
+    ("v", "c", [1, 0]),
+    ("w", "c a", [0, 1]),
+    ("w", "a c", [1, 0]),
+]
+SOURCES = [list(words) for words in ("uvwuv", "wwvu", "", "vuvuw", "xvuw")]
+GOOD = {"u": "a", "v": "b", "w": "c a", "x": "x"}
+REFERENCES = [[" ".join(GOOD[word] for word in words).split()] for words in SOURCES]
+INITIAL = {"First": 1.0, "Second": 0.0, "LanguageModel": 0.1, "Glue": 0.0, "PassThrough": 0.0}
+
+
+def decoder() -> Decoder:
+    model = random_model(5, 2)
+    return Decoder(small.grammar_of(RULES, 5), build_lm(model), LmVocabulary(model.words), INITIAL)
+
+
+def run(settings=None, **options):
+    settings = settings or TuneSettings(rounds=4, nbest=20)
+    return list(tune(decoder(), SOURCES, REFERENCES, settings, **options))
+
+
+def test_separable_translations_are_learnt():
+    rounds = run()
+    assert rounds[0].bleu < 60
+    best = best_round(rounds)
+    assert best.bleu == pytest.approx(100)
+    found = decoder().with_weights(best.weights)
+    for words, (reference,) in zip(SOURCES, REFERENCES, strict=True):
+        assert found.translate(words).words == reference
+
+
+def test_equal_seeds_give_equal_weights_and_others_do_not():
+    one, again = run(), run(threads=3)
+    np.testing.assert_array_equal(one[-1].weights, again[-1].weights)
+    other = run(TuneSettings(rounds=4, nbest=20, candidates=30, seed=2))
+    assert not np.array_equal(
+        run(TuneSettings(rounds=4, nbest=20, candidates=30))[1].weights, other[1].weights
+    )
+
+
+def test_resumed_tuning_equals_tuning_in_one_go(tmp_path, monkeypatch):
+    expected = run()
+    assert len(expected) > 2
+    partial = run(TuneSettings(rounds=1, nbest=20), state=tmp_path / "state")
+    assert len(partial) == 2
+    decoded: list[int] = []
+    decode = tuning._decode
+
+    def counted(*args):
+        decoded.append(1)
+        return decode(*args)
+
+    monkeypatch.setattr(tuning, "_decode", counted)
+    resumed = run(state=tmp_path / "state")
+    assert len(decoded) == len(expected) - 2
+    for one, other in zip(expected, resumed, strict=True):
+        np.testing.assert_array_equal(one.weights, other.weights)
+        assert one[2:] == other[2:]
+
+
+def test_state_of_other_settings_or_data_is_refused(tmp_path):
+    run(TuneSettings(rounds=1, nbest=20), state=tmp_path, identity={"lm": "abc"})
+    with pytest.raises(CheckpointMismatch, match="other lm, seed"):
+        run(TuneSettings(rounds=1, nbest=20, seed=2), state=tmp_path, identity={"lm": "abd"})
+
+
+def test_damaged_state_is_refused(tmp_path):
+    (tmp_path / "round-000.npz").write_bytes(b"PK\x03\x04 half a file")
+    with pytest.raises(InputError, match=r"round-000\.npz: not a saved round"):
+        run(state=tmp_path)
+
+
+def test_weights_minimise_the_logistic_loss(rng):
+    truth = np.array([1.0, -2.0, 0.5])
+    differences = rng.normal(size=(300, 3))
+    differences *= np.where(rng.random(300) < 1 / (1 + np.exp(-differences @ truth)), 1, -1)[:, None]
+    found = optimise(differences, 0.3, np.zeros(3))
+    margins = differences @ found
+    gradient = -(1 / (1 + np.exp(margins))) @ differences + 0.3 * found
+    assert np.abs(gradient).max() < 1e-3
+    assert found @ truth / np.linalg.norm(found) / np.linalg.norm(truth) > 0.95
+
+
+def test_pairs_are_the_widest_of_those_drawn_and_never_below_the_threshold():
+    start = np.array([0, 4, 5, 8], np.int64)
+    scores = np.array([0.1, 0.5, 0.52, 0.9, 0.3, 0.2, 0.21, 0.22])
+    features = scores[:, None] * [[1.0, -1.0]]
+    pairs = tuning._sample_pairs(np.random.default_rng(1), start, features, scores, 2000, 150, 0.05)
+    # All of the last sentence's differences are below the threshold, and the second has one translation.
+    assert len(pairs) == 150
+    np.testing.assert_allclose(pairs, np.repeat([[0.8, -0.8]], 150, axis=0))
+    few = tuning._sample_pairs(np.random.default_rng(1), start, features, scores, 40, 300, 0.05)
+    gaps = few[:, 0]
+    assert (np.diff(gaps) <= 1e-12).all()
+    assert gaps.min() >= 0.05
+    assert set(np.round(gaps, 6)) <= {0.8, 0.4, 0.42, 0.38}
+
+
+def test_smooth_brevity_counts_references_as_a_word_longer():
+    statistics = bleu_statistics(
+        np.array([0, 3], np.int64),
+        np.array([1, 2, 3], np.int32),
+        np.array([0, 3], np.int64),
+        np.array([1, 2, 3], np.int32),
+    )
+    assert bleu_plus_one(statistics)[0] == pytest.approx(1.0)
+    assert bleu_plus_one(statistics, 1)[0] == pytest.approx(np.exp(1 - 4 / 3))
+
+
+@pytest.mark.parametrize("random_starts", [0, 2])
+@pytest.mark.parametrize("method", ["pro", "mira"])
+def test_both_methods_learn_from_any_start(method, random_starts):
+    settings = TuneSettings(rounds=4, nbest=20, method=method, random_starts=random_starts, interpolation=0.8)
+    one, again = run(settings), run(settings, threads=2)
+    assert one[0].bleu < 60
+    assert best_round(one).bleu == pytest.approx(100)
+    np.testing.assert_array_equal(one[-1].weights, again[-1].weights)
+
+
+def naive_mira(order, start, features, statistics, weights, largest_step):
+    """As the paper's algorithm 2 has it, with a list of all weights."""
+    document, seen, averages = np.ones(10), [], []
+
+    def bleu(total):
+        precisions = np.log(total[2:6] / total[6:10]).mean()
+        return np.exp(precisions + min(0.0, 1 - total[1] / total[0])) * total[1]
+
+    for visits in order:
+        for s in visits:
+            rows = range(start[s], start[s + 1])
+            if not rows:
+                continue
+            gain = {row: bleu(document + statistics[row]) for row in rows}
+            hope = max(rows, key=lambda row: features[row] @ weights + gain[row])
+            fear = max(rows, key=lambda row: features[row] @ weights - gain[row])
+            delta = features[hope] - features[fear]
+            loss = gain[hope] - gain[fear] - delta @ weights
+            if loss > 0 and delta @ delta > 0:
+                weights = weights + min(largest_step, loss / (delta @ delta)) * delta
+            document = 0.999 * (document + statistics[hope])
+            seen.append(weights)
+        averages.append(np.mean(seen, axis=0))
+    return np.array(averages)
+
+
+def test_mira_is_the_published_algorithm(rng):
+    start = np.array([0, 4, 4, 9, 12], np.int64)
+    features = rng.normal(size=(12, 3))
+    statistics = np.zeros((12, 10), np.int64)
+    for row in statistics:
+        row[0], row[1] = rng.integers(5, 9), 7
+        row[6:] = row[0] - np.arange(4)
+        row[2:6] = np.minimum(row[6:], np.sort(rng.integers(0, 6, size=4))[::-1])
+    order = rng.permuted(np.tile(np.arange(4), (3, 1)), axis=1)
+    found = mira(order, start, features, statistics, np.ones(3), 0.3)
+    np.testing.assert_allclose(
+        found, naive_mira(order, start, features, statistics, np.ones(3), 0.3), atol=1e-10
+    )
+
+
+def test_bleu_of_lists_is_that_of_the_translations_put_first():
+    statistics = np.array([[4, 4, 4, 3, 2, 1, 4, 3, 2, 1], [4, 4, 0, 0, 0, 0, 4, 3, 2, 1]], np.int64)
+    lists = tuning._Lists(np.array([0, 2, 2]), np.array([[1.0], [-1.0]]), np.zeros(2), statistics)
+    assert tuning.list_bleu(lists, np.ones(1)) == pytest.approx(100)
+    assert tuning.list_bleu(lists, -np.ones(1)) == 0
+
+
+def test_several_references_make_room_for_other_translations():
+    references = [[["no", "such", "words", "here", "at", "all"], *row] for row in REFERENCES]
+    best = best_round(list(tune(decoder(), SOURCES, references, TuneSettings(rounds=4, nbest=20))))
+    assert best.bleu == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ({"rounds": -1}, "--rounds is -1"),
+        ({"nbest": 1}, "--nbest is 1"),
+        ({"interpolation": 0.0}, "--interpolation is 0.0"),
+        ({"l2": float("nan")}, "--l2 is nan"),
+        ({"threshold": -0.1}, "--threshold is -0.1"),
+        ({"kept": 0}, "--kept is 0"),
+        ({"method": "mert"}, "--method is mert; choose from pro, mira"),
+        ({"random_starts": -1}, "--random-starts is -1"),
+        ({"passes": 0}, "--passes is 0"),
+        ({"largest_step": 0.0}, "--largest-step is 0.0"),
+    ],
+)
+def test_settings_out_of_range_are_refused(setting, complaint):
+    with pytest.raises(SettingsError, match=complaint):
+        run(TuneSettings(**setting))
+
+
+def test_header_of_the_state_is_json(tmp_path):
+    run(TuneSettings(rounds=0, nbest=5), state=tmp_path, identity={"lm": "abc"})
+    with np.load(tmp_path / "round-000.npz") as saved:
+        assert json.loads(str(saved["header"]))["lm"] == "abc"

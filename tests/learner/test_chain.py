@@ -1,0 +1,297 @@
+"""The learner's chain: twins, recounts, schedules, resuming, and what it collects."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from scfg_sampler.core.chains.kernel import copy_state
+from scfg_sampler.core.fragments import restaurant
+from scfg_sampler.core.fragments.shards import merged
+from scfg_sampler.core.jit import kernel
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.learner.chain import Learner, LearnerSettings
+from scfg_sampler.learner.collecting import collected_rules
+from scfg_sampler.learner.derivations import derivation
+from scfg_sampler.learner.hyperparameters import LEARNABLE
+from tests.forest.test_explicit import random_sentence
+from tests.learner.corpora import all_trees, corpus_of
+from tests.oracles import phrase_forest as oracle
+from tests.oracles.phrase_forest import Sentence
+
+SETTINGS = {
+    "estimated": {},
+    "exact": {"tables": "exact"},
+    "lexical": {"tables": "exact", "base": "lexical"},
+    "dirichlet": {"model": "dirichlet", "strength": 100.0},
+    "stratified": {"schedule": "stratified", "sweeps_per_level": 1},
+    "no limit, breadth first": {"max_cut_span": 0, "order": "breadth-first"},
+    "rejection": {"operator": "rejection", "tables": "exact"},
+    "type moves": {"type_moves": 1, "tables": "exact"},
+    "type moves, d = 0": {"type_moves": 1, "discount": 0.0},
+    "divided by trees": {"divide_by_trees": True, "max_cut_span": 4},
+    "annealed": {"anneal_start": 3.0, "anneal_sweeps": 3, "tables": "exact", "type_moves": 2},
+    "learned": {"learned": LEARNABLE, "tables": "exact", "base": "lexical"},
+    "learned, estimated": {"learned": LEARNABLE},
+    "two threads": {"threads": 2},
+    "three threads, exact": {"threads": 3, "tables": "exact"},
+}
+
+
+def some_pairs(number: int = 40, seed: int = 5) -> list[Sentence]:
+    """Random many-to-many sentences over few words, so that rules recur; some twice."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for _ in range(number):
+        pair = random_sentence(rng)
+        words = [tuple(f"{word[0]}{rng.integers(3)}" for word in side) for side in pair[:2]]
+        pairs.append(Sentence(words[0], words[1], pair.links))
+    return pairs + pairs[:5]
+
+
+def chain_of(sweeps: int, **settings) -> tuple[Learner, list]:
+    learner = Learner(corpus_of(some_pairs()), LearnerSettings(**settings))
+    rng = np.random.default_rng(7)
+    state = learner.initialise(rng)
+    infos = []
+    for _ in range(sweeps):
+        state, info = learner.step(rng, state)
+        infos.append(info)
+    return learner, [state, infos]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_restaurants_hold_the_rules_of_the_derivations(name):
+    learner, (state, infos) = chain_of(5, **SETTINGS[name])
+    assert_allclose(learner.log_joint(state), infos[-1].log_joint, rtol=1e-10)
+
+
+def test_recount_notices_a_customer_too_many(rng):
+    learner, (state, _) = chain_of(1)
+    slot = np.flatnonzero(state.restaurants.entries[:, 1])[0]
+    restaurant.seat(rng, state.restaurants, slot, False)
+    with pytest.raises(AssertionError, match="rules of the derivations"):
+        learner.log_joint(state)
+
+
+_TWIN = """
+import json, sys
+import numpy as np
+from tests.learner.test_sampler import SETTINGS, chain_of
+found = {}
+for name, settings in SETTINGS.items():
+    _, (state, infos) = chain_of(2, **settings)
+    found[name] = [state.trees.tolist(), [i.log_joint for i in infos]]
+json.dump(found, sys.stdout)
+"""
+
+
+def test_interpreted_chain_makes_the_same_choices(root):
+    child = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _TWIN],
+        cwd=root,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name, (trees, log_joints) in json.loads(child.stdout).items():
+        _, (state, infos) = chain_of(2, **SETTINGS[name])
+        assert state.trees.tolist() == trees, name
+        assert_allclose([info.log_joint for info in infos], log_joints, rtol=1e-10)
+
+
+@pytest.mark.parametrize("settings", [{}, {"threads": 3, "tables": "exact"}], ids=["one thread", "three"])
+def test_same_seed_gives_the_same_chain(settings):
+    assert np.array_equal(chain_of(3, **settings)[1][0].trees, chain_of(3, **settings)[1][0].trees)
+
+
+def test_adding_up_the_changes_of_one_shard_changes_nothing(rng):
+    _, (state, _) = chain_of(2, tables="exact")
+    before = copy_state(state.restaurants)
+    after = merged(rng, before, [copy_state(state.restaurants)])
+    assert all(np.array_equal(a, b) for a, b in zip(after, state.restaurants, strict=True))
+
+
+def test_changes_of_shards_are_those_of_the_sentences_they_sweep(rng):
+    """Moving half of the corpus in each copy, then adding up, equals moving both halves in one."""
+    learner, (state, _) = chain_of(2)
+    _, (moved, _) = chain_of(4)
+    half = int(learner.tree_start[20])
+    mixed = [np.r_[state.trees[:half], moved.trees[half:]], np.r_[moved.trees[:half], state.trees[half:]]]
+    before, after, *shards = [
+        learner.seat(np.random.default_rng(0), trees).restaurants
+        for trees in (state.trees, moved.trees, *mixed)
+    ]
+    assert np.array_equal(live_dishes(merged(rng, before, shards)), live_dishes(after))
+
+
+def live_dishes(restaurants):
+    live = restaurants.entries[restaurants.entries[:, 1] > 0]
+    return live[np.argsort(live[:, 0])]
+
+
+def test_temperature_falls_to_its_end():
+    _, (_, infos) = chain_of(5, anneal_start=3.0, anneal_end=1.0, anneal_sweeps=4)
+    assert [info.temperature for info in infos] == [3.0, 2.5, 2.0, 1.5, 1.0]
+
+
+def test_cold_chains_are_more_probable():
+    chains = [chain_of(30, anneal_start=t, anneal_end=t, anneal_sweeps=1)[1][1] for t in (0.3, 1.0, 3.0)]
+    means = [np.mean([info.log_joint for info in infos[10:]]) for infos in chains]
+    assert means[0] > means[1] > means[2]
+
+
+def test_rejection_reports_its_acceptance():
+    _, (_, infos) = chain_of(5, operator="rejection")
+    assert all(0.0 < info.acceptance < 1.0 for info in infos)
+    assert chain_of(2)[1][1][0].acceptance == 1.0
+
+
+def test_stratified_schedule_raises_the_level():
+    _, (_, infos) = chain_of(4, schedule="stratified", sweeps_per_level=2)
+    assert [info.level for info in infos] == [1, 1, 2, 2]
+    _, (_, full_infos) = chain_of(4)
+    assert [info.level for info in full_infos] == [0] * 4
+    assert infos[0].evaluations < full_infos[0].evaluations
+
+
+@kernel
+def _unseat_all(rng, restaurants):
+    for slot in range(restaurants.entries.shape[0]):
+        while restaurants.entries[slot, 1] & 0xFFFFFFFF:
+            restaurant.unseat(rng, restaurants, slot)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_unseating_everything_leaves_empty_restaurants(name, rng):
+    _, (state, _) = chain_of(3, **SETTINGS[name])
+    restaurants = state.restaurants
+    _unseat_all(rng, restaurants)
+    assert not restaurants.stratum_customers.any()
+    assert not restaurants.stratum_tables.any()
+    assert not restaurants.entries[:, 1].any()
+    assert (restaurants.party == -1).all()
+    assert restaurants.totals[restaurant.LIVE] == 0
+    assert restaurant.grown(restaurants, 1).totals[restaurant.USED] == 0
+
+
+def test_growing_changes_nothing_but_room():
+    learner, (state, _) = chain_of(3, tables="exact")
+    bigger = state._replace(restaurants=restaurant.grown(state.restaurants, 100_000))
+    assert bigger.restaurants.entries.shape > state.restaurants.entries.shape
+    assert_allclose(learner.log_joint(bigger), learner.log_joint(state), rtol=1e-12)
+    runs = [learner.step(np.random.default_rng(3), copy_state(s))[0].trees for s in (state, bigger)]
+    assert np.array_equal(*runs)
+
+
+def spelled(rules, corpus) -> dict[tuple[str, str], float]:
+    found = {}
+    for r in range(rules.num_rules):
+        sides = []
+        for start, symbols, vocabulary in (
+            (rules.source_start, rules.source, corpus.source_vocabulary),
+            (rules.target_start, rules.target, corpus.target_vocabulary),
+        ):
+            ids = symbols[start[r] : start[r + 1]].tolist()
+            sides.append(" ".join(vocabulary.words[s] if s >= 0 else f"[X,{-s}]" for s in ids))
+        found[sides[0], sides[1]] = float(rules.count[r])
+    return found
+
+
+def test_rules_of_every_derivation_are_those_the_oracle_spells(rng):
+    # Also proves the fingerprints: one dish per distinct rule, with as many customers.
+    checked = 0
+    while checked < 25:
+        pair = random_sentence(rng)
+        words = [tuple(word[0] + str(rng.integers(2)) for word in side) for side in pair[:2]]
+        pair = Sentence(words[0], words[1], pair.links)
+        corpus = corpus_of([pair])
+        learner = Learner(corpus, LearnerSettings(max_cut_span=0))
+        derivations = list(oracle.derivations(pair))
+        if len(derivations) > 300:
+            continue
+        checked += 1
+        for codes, tree in zip(all_trees(learner, [pair]), derivations, strict=True):
+            state = learner.seat(rng, np.array(codes, np.uint16))
+            expected = Counter(oracle.rules(pair, tree))
+            assert spelled(collected_rules(learner.collect(state)), corpus) == expected
+            live = state.restaurants.entries[:, 1]
+            assert sorted(live[live > 0].tolist()) == sorted(expected.values())
+            strata = Counter(oracle.rule_length(rule) for rule in expected.elements())
+            customers = state.restaurants.stratum_customers
+            assert {k: int(customers[k]) for k in np.flatnonzero(customers)} == strata
+
+
+def test_derivation_tree_has_the_rules_in_their_places():
+    pair = oracle.sentence("x b a y", "A B", "1-1 2-0")
+    corpus = corpus_of([pair])
+    learner = Learner(corpus, LearnerSettings())
+    state = learner.initialise(np.random.default_rng(0))
+    found = derivation(corpus, learner, state, 0)
+    assert found.rule == "x [X,1] [X,2] y ||| [X,2] [X,1]"
+    assert [(part.source, part.target, part.rule) for part in found.parts] == [
+        ((1, 2), (1, 2), "b ||| B"),
+        ((2, 3), (0, 1), "a ||| A"),
+    ]
+
+
+def test_alignment_of_a_rule_is_its_most_frequent_one():
+    pairs = [oracle.sentence("a b", "A B", links) for links in ("0-0 0-1 1-0", "0-0 0-1 1-1", "0-0 0-1 1-1")]
+    corpus = corpus_of(pairs)
+    learner = Learner(corpus, LearnerSettings())
+    rules = collected_rules(learner.collect(learner.initialise(np.random.default_rng(0))))
+    assert spelled(rules, corpus) == {("a b", "A B"): 3.0}
+    assert rules.alignment.tolist() == [[0, 0], [0, 1], [1, 1]]
+
+
+def test_expected_counts_are_the_mean_over_sweeps():
+    learner = Learner(corpus_of(some_pairs()), LearnerSettings())
+    rng = np.random.default_rng(7)
+    state = learner.initialise(rng)
+    learner.collector = learner.new_collector()
+    total: Counter = Counter()
+    for _ in range(3):
+        state, _ = learner.step(rng, state)
+        total.update(spelled(collected_rules(learner.collect(state)), corpus_of(some_pairs())))
+    found = spelled(collected_rules(learner.collector), corpus_of(some_pairs()))
+    assert found.keys() == total.keys()
+    assert_allclose([found[rule] for rule in total], [count / 3 for count in total.values()])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"discount": 1.0}, "--discount"),
+        ({"strength": -1.0}, "--strength"),
+        ({"mean_length": 0.0}, "--mean-length"),
+        ({"schedule": "random"}, "stratified, full"),
+        ({"max_cut_span": -1}, "--max-cut-span"),
+        ({"model": "hiero"}, "pitman-yor, dirichlet"),
+        ({"base": "none"}, "poisson, lexical"),
+    ],
+)
+def test_settings_out_of_range_are_named(settings, message):
+    def start():
+        Learner(corpus_of(some_pairs()), LearnerSettings(**settings)).initialise(np.random.default_rng(0))
+
+    with pytest.raises(SettingsError, match=message):
+        start()
+
+
+def test_sentences_too_long_are_skipped_with_a_reason():
+    long = Sentence(("a",) * 300, ("A",), frozenset({(0, 0)}))
+    pairs = [Sentence(("a",), ("A",), frozenset()), *some_pairs(3), long]
+    learner = Learner(corpus_of(pairs), LearnerSettings())
+    assert learner.skipped == {0: "no links", len(pairs) - 1: "300 words, more than 250"}
+    rng = np.random.default_rng(0)
+    state, info = learner.step(rng, learner.initialise(rng))
+    assert_allclose(learner.log_joint(state), info.log_joint, rtol=1e-10)
+    assert Learner(corpus_of(pairs), LearnerSettings(max_length=300)).skipped == {0: "no links"}

@@ -1,0 +1,197 @@
+"""The objects for notebooks say what the commands say, and show themselves."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import scfg_sampler
+from scfg_sampler.cli import main
+from scfg_sampler.errors import AlignmentError, InputError, SettingsError
+from scfg_sampler.rules.table import read_rule_table
+
+PAIRS = [
+    ("ne mange pas", "not eat", "0-0 1-1 2-0"),
+    ("ne dort pas", "not sleep", "0-0 1-1 2-0"),
+    ('<b> & "x"', "[X,1] \u2028", "0-0 1-1"),
+    ("sans liens", "without links", ""),
+]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return scfg_sampler.make_corpus(PAIRS)
+
+
+@pytest.fixture(scope="module")
+def run(corpus, tmp_path_factory):
+    return scfg_sampler.sample(corpus, tmp_path_factory.mktemp("notebook") / "run", iterations=5)
+
+
+def test_importing_the_package_loads_nothing():
+    script = (
+        "import sys, scfg_sampler\nassert 'sample' in dir(scfg_sampler)\n"
+        "heavy = {'numba', 'numpy', 'scipy', 'rich'} & set(sys.modules)\nassert not heavy, heavy\n"
+        "scfg_sampler.Corpus\nassert 'numba' in sys.modules"
+    )
+    child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert child.returncode == 0, child.stderr
+
+
+def test_all_names_are_offered_and_no_others():
+    for name in scfg_sampler.__all__:
+        assert getattr(scfg_sampler, name).__name__ == name
+    assert set(scfg_sampler.__all__) <= set(dir(scfg_sampler))
+    with pytest.raises(AttributeError, match="no attribute 'smaple'"):
+        scfg_sampler.smaple  # noqa: B018
+
+
+def test_a_corpus_is_a_sequence_of_pairs(corpus):
+    assert len(corpus) == len(list(corpus)) == 4
+    assert corpus[0].source == ("ne", "mange", "pas")
+    assert corpus[0].links == ((0, 0), (1, 1), (2, 0))
+    assert corpus[-1].number == 3
+    assert [pair.target for pair in corpus[1:3]] == [corpus[1].target, corpus[2].target]
+    with pytest.raises(IndexError):
+        corpus[4]
+
+
+def test_a_corpus_comes_back_from_its_files(corpus, tmp_path):
+    again = scfg_sampler.read_corpus(*corpus[::-1].write(tmp_path))
+    assert [pair[:3] for pair in again] == [pair[:3] for pair in corpus[::-1]]
+
+
+def test_pairs_that_cannot_be_are_named():
+    with pytest.raises(AlignmentError, match="alignment:1: link 1-0 points past"):
+        scfg_sampler.make_corpus([("a", "b", "1-0")])
+    with pytest.raises(InputError, match=r"pair:2: .* is more than one line"):
+        scfg_sampler.make_corpus([("a", "b", "0-0"), ("a\nb", "b", "0-0")])
+
+
+def test_forests_know_their_trees(corpus):
+    forest = corpus[0].forest()
+    assert (forest.num_trees, len(forest.phrases)) == (1, 2)
+    assert forest.rules == ["mange ||| eat", "ne [X,1] pas ||| not [X,1]"]
+    head, tails, rule = list(forest.edges())[1]
+    assert head.source == (0, 3)
+    assert tails == [forest.phrases[0]]
+    assert rule == forest.rules[1]
+    assert corpus[3].forest() is None
+
+
+def test_everything_is_shown_as_well_formed_html(corpus, run):
+    shown = [corpus, *corpus, *(pair.forest() for pair in corpus[:3])]
+    shown += [run.derivation(k) for k in range(3)] + [run.grammar(), run.grammar()[:0]]
+    for each in shown:
+        ElementTree.fromstring(each._repr_html_())
+
+
+def test_large_forests_are_drawn_only_when_asked():
+    words = 24
+    text = " ".join("a" * words)
+    forest = scfg_sampler.make_corpus([(text, text, " ".join(f"{i}-{i}" for i in range(words)))])[0].forest()
+    assert "too large to be shown unasked" in forest._repr_html_()
+    ElementTree.fromstring(forest.svg())
+
+
+def test_runs_are_those_of_the_command_line(corpus, run, tmp_path):
+    files = [
+        f"--{name}={path}"
+        for name, path in zip(("source", "target", "alignment"), corpus.write(tmp_path), strict=True)
+    ]
+    assert main(["sample", *files, "--iterations", "5", "--output", f"{tmp_path}/run", "--quiet"]) == 0
+    assert main(["grammar", f"{tmp_path}/run", "--output", f"{tmp_path}/table", "--quiet"]) == 0
+    other = scfg_sampler.open_run(tmp_path / "run")
+    assert np.array_equal(other.trace["log_joint"], run.trace["log_joint"])
+    assert list(scfg_sampler.read_rules(tmp_path / "table")) == list(run.grammar(tmp_path / "mine"))
+    assert read_rule_table(tmp_path / "mine").num_rules == len(run.grammar())
+    assert "Run of 5 sweeps" in repr(run)
+
+
+def test_pairs_are_numbered_on_under_a_second_alignment(corpus, tmp_path):
+    source, target, alignment = corpus.write(tmp_path / "one")
+    second = tmp_path / "second"
+    second.write_text("".join("0-0\n" if pair.links else "\n" for pair in corpus))
+    both = scfg_sampler.read_corpus(source, target, alignment, second)
+    assert len(both) == 2 * len(corpus)
+    assert both[4].links == ((0, 0),)
+    run = scfg_sampler.sample(both, tmp_path / "run", iterations=2)
+    assert len(run.corpus) == len(both)
+    assert run.derivation(4).pair.links == ((0, 0),)
+    with pytest.raises(TypeError):
+        scfg_sampler.read_corpus(source, target)
+
+
+def test_derivations_use_rules_of_the_last_state(run):
+    tree = run.derivation(2)
+    last = list(run.grammar(origin="last", rule_filter="none"))
+    spelled = {rule.source for rule in last}
+    assert len(tree.rules) == len(tree._repr_html_().split("<rect")) - 1
+    assert str(tree).count("\n") == len(tree.rules) - 1
+    assert spelled
+    assert run.derivation(3) is None
+    with pytest.raises(IndexError, match="0 to 3"):
+        run.derivation(4)
+
+
+def test_several_chains_and_other_models_can_be_asked_for(corpus, tmp_path):
+    run = scfg_sampler.sample(corpus, tmp_path / "run", iterations=3, chains=2, model="dirichlet")
+    assert run.record["chains"] == 2
+    assert run.record["settings"]["strength"] == 100.0
+    assert run.derivation(0).rules
+    with pytest.raises(InputError, match="holds a run already"):
+        scfg_sampler.sample(corpus, tmp_path / "run")
+    with pytest.raises(SettingsError, match="no setting 'iteration'; there are anneal_end, "):
+        scfg_sampler.sample(corpus, tmp_path / "other", iteration=3)
+
+
+def test_rules_are_found_ranked_and_written(corpus, tmp_path):
+    rules = scfg_sampler.extract_rules(corpus)
+    negations = rules.find(source="pas ne", target="not")
+    assert {rule.source for rule in negations} == {
+        ("ne", -1, "pas"),
+        ("ne", "mange", "pas"),
+        ("ne", "dort", "pas"),
+    }
+    assert negations.best(1)[0].source == ("ne", -1, "pas")
+    assert len(rules.find(source="unknown")) == 0
+    with pytest.raises(SettingsError, match="by is 'Count', but the rules have the features LogForward"):
+        rules.best(by="Count")
+    with pytest.raises(SettingsError, match="no setting 'max_span'"):
+        scfg_sampler.extract_rules(corpus, max_span=3)
+    for file_format in ("native", "cdec", "moses", "joshua", "travatar"):
+        rules.write(tmp_path / file_format, file_format)
+        again = scfg_sampler.read_rules(tmp_path / file_format, file_format)
+        assert sorted(rule[:2] for rule in map(_strings, again)) == sorted(
+            rule[:2] for rule in map(_strings, rules)
+        )
+
+
+def _strings(rule):
+    return [" ".join(map(repr, side)) for side in rule[:2]]
+
+
+def test_what_a_format_cannot_hold_is_warned_of(corpus, tmp_path):
+    (tmp_path / "table").write_text("[X] ||| a ||| b ||| F=1\n[S] ||| a ||| b ||| F=1\n")
+    with pytest.warns(UserWarning, match="left out 1 rules with nonterminals other than X"):
+        rules = scfg_sampler.read_rules(tmp_path / "table", "cdec")
+    with pytest.warns(UserWarning, match="1 rules without LogBackward"):
+        rules.write(tmp_path / "moses", "moses")
+
+
+def test_the_page_about_notebooks_is_what_happens(root, tmp_path, monkeypatch):
+    text = (root / "docs" / "notebook.md").read_text(encoding="utf-8")
+    examples = "\n".join(re.findall(r"^```pycon\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    assert examples.count(">>>") > 20
+    (tmp_path / "data").symlink_to(root / "data")
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestParser().get_doctest(examples, {}, "docs/notebook.md", "docs/notebook.md", 0)
+    said: list[str] = []
+    doctest.DocTestRunner().run(test, out=said.append)
+    assert not said, "".join(said)

@@ -1,0 +1,249 @@
+"""Filtering keeps exactly the rules that can match, and leaves their lines alone."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scfg_sampler.cli import main
+from scfg_sampler.core.arrays.blocks import read_blocks
+from scfg_sampler.errors import InputError, RuleTableError, SettingsError
+from scfg_sampler.rules import text_filter
+from scfg_sampler.rules.table import read_rule_table, rule
+from scfg_sampler.rules.text import Rule, format_rule
+from scfg_sampler.rules.text_filter import filter_table
+
+WORDS = st.sampled_from(["a", "b", "c", "[", "|||", "a\u00a0b", "new"])
+SENTENCES = st.lists(st.lists(WORDS, max_size=9), max_size=6)
+
+
+@st.composite
+def sources(draw) -> tuple[str | int, ...]:
+    """A source side; its nonterminals are numbered from the left."""
+    symbols = draw(st.lists(st.one_of(WORDS, st.none()), min_size=1, max_size=6))
+    before = [symbols[:k].count(None) for k in range(len(symbols))]
+    return tuple(-1 - n if x is None else x for x, n in zip(symbols, before, strict=True))
+
+
+def matches(source: tuple[str | int, ...], sentence: list[str]) -> bool:
+    """Whether the source side spells a part of the sentence, by trying all sizes of its nonterminals."""
+
+    def fits(k: int, at: int) -> bool:
+        if k == len(source):
+            return True
+        if isinstance(source[k], int):
+            return any(fits(k + 1, to) for to in range(at + 1, len(sentence) + 1))
+        return at < len(sentence) and sentence[at] == source[k] and fits(k + 1, at + 1)
+
+    return any(fits(0, at) for at in range(len(sentence) + 1))
+
+
+def lines_of(sides: list[tuple[str | int, ...]]) -> list[tuple[str, tuple]]:
+    """A line for each source side, sorted as tables are, and the source side."""
+    pairs = []
+    for number, side in enumerate(sides):
+        target = (*(x for x in side if isinstance(x, int)), f"t{number}")
+        pairs.append((format_rule(Rule(side, target, {"LogForward": -1.0})), side))
+    return sorted(pairs, key=lambda pair: [part.encode() + b" |||" for part in pair[0].split(" ||| ")])
+
+
+def write(path, lines) -> None:
+    path.write_text("".join(f"{line}\n" for line in ("# made by hand", *lines)))
+
+
+def written(path) -> list[str]:
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode().split("\n")[1:-1]
+
+
+@given(st.lists(sources(), max_size=12), SENTENCES)
+def test_rules_kept_are_those_that_trying_everything_finds(tmp_path_factory, sides, sentences):
+    folder = tmp_path_factory.mktemp("filter")
+    (folder / "text").write_text("".join(" ".join(words) + "\n" for words in sentences))
+    pairs = lines_of(sides)
+    write(folder / "table", [line for line, _ in pairs])
+    report = filter_table(
+        folder / "table", source=folder / "text", output=folder / "out.gz", per_sentence=folder / "each"
+    )
+    per_sentence = [[line for line, side in pairs if matches(side, sentence)] for sentence in sentences]
+    kept = [line for line, _ in pairs if any(line in lines for lines in per_sentence)]
+    assert written(folder / "out.gz") == kept
+    assert report == (len(pairs), len(kept), len(sentences))
+    for number, lines in enumerate(per_sentence):
+        assert written(folder / "each" / f"grammar.{number}.gz") == lines
+
+
+@given(st.lists(sources(), max_size=12), SENTENCES)
+def test_the_union_alone_is_the_same_as_beside_the_parts(tmp_path_factory, sides, sentences):
+    folder = tmp_path_factory.mktemp("filter")
+    (folder / "text").write_text("".join(" ".join(words) + "\n" for words in sentences))
+    write(folder / "table", [line for line, _ in lines_of(sides)])
+    filter_table(folder / "table", source=folder / "text", output=folder / "one")
+    filter_table(
+        folder / "table", source=folder / "text", output=folder / "two", per_sentence=folder / "each"
+    )
+    assert (folder / "one").read_bytes() == (folder / "two").read_bytes()
+
+
+def test_long_runs_are_compared_to_their_end(tmp_path):
+    words = [f"w{k}" for k in range(30)]
+    (tmp_path / "text").write_text(" ".join(words) + "\n")
+    sides = [tuple(words[:20]), (*words[:19], "w20"), (*words[10:25], -1, words[28]), tuple(words[15:])]
+    pairs = lines_of(sides)
+    write(tmp_path / "table", [line for line, _ in pairs])
+    filter_table(tmp_path / "table", source=tmp_path / "text", output=tmp_path / "out")
+    assert written(tmp_path / "out") == [line for line, side in pairs if side != sides[1]]
+
+
+def test_blocks_do_not_show(tmp_path, monkeypatch):
+    (tmp_path / "text").write_text("a b c\nb c a\n")
+    sides = [("a",), ("b", -1), ("b", "c"), ("c", "a"), ("c", "b"), (-1, "c", -2), (-1,)]
+    write(tmp_path / "table", [line for line, _ in lines_of(sides)])
+    filter_table(tmp_path / "table", source=tmp_path / "text", output=tmp_path / "whole")
+    monkeypatch.setattr(text_filter, "read_blocks", lambda path: read_blocks(path, 40))
+    filter_table(tmp_path / "table", source=tmp_path / "text", output=tmp_path / "pieces")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "pieces").read_bytes()
+
+
+def test_many_rules_and_sentences_are_handed_over_in_parts(tmp_path):
+    # 3,000 rules, each in 50 sentences: more pairs than one call returns.
+    (tmp_path / "text").write_text("a b\n" * 50)
+    write(tmp_path / "table", [f"[X] ||| a ||| t{k:04} ||| LogForward=-1" for k in range(3000)])
+    report = filter_table(tmp_path / "table", source=tmp_path / "text", per_sentence=tmp_path / "each")
+    assert report == (3000, 3000, 50)
+    assert [len(written(tmp_path / "each" / f"grammar.{k}.gz")) for k in range(50)] == [3000] * 50
+
+
+def test_cdec_gets_its_input_with_the_words_as_the_tables_spell_them(tmp_path):
+    (tmp_path / "text").write_text("a [b]\n\n")
+    write(tmp_path / "table", ["[X] ||| &#91;b&#93; ||| B ||| LogForward=-1"])
+    filter_table(tmp_path / "table", source=tmp_path / "text", per_sentence=tmp_path / "each")
+    each = tmp_path / "each"
+    assert (each / "input.sgm").read_text().splitlines() == [
+        f'<seg grammar="{each}/grammar.0.gz" id="0"> a &#91;b&#93; </seg>',
+        f'<seg grammar="{each}/grammar.1.gz" id="1">  </seg>',
+    ]
+    assert written(each / "grammar.0.gz") == ["[X] ||| &#91;b&#93; ||| B ||| LogForward=-1"]
+    assert written(each / "grammar.1.gz") == []
+
+
+def test_best_targets_are_kept_in_their_order(tmp_path):
+    scores = {"t1": -3.0, "t2": -1.0, "t3": -2.0, "t4": -1.0}
+    lines = [f"[X] ||| a ||| {target} ||| F=0 LogForward={score} G=1" for target, score in scores.items()]
+    lines.append("[X] ||| b ||| t ||| LogForward=-9")
+    write(tmp_path / "table", lines)
+    report = filter_table(tmp_path / "table", output=tmp_path / "out", max_targets=2)
+    assert written(tmp_path / "out") == [lines[1], lines[3], lines[4]]
+    assert report == (5, 3, 0)
+    assert (tmp_path / "out").read_text().startswith("# made by hand|max-targets:2\n")
+
+
+def test_best_targets_of_cdecs_tables_have_the_smallest_negated_logarithm(tmp_path):
+    lines = [f"[X] ||| a ||| t{k} ||| CountEF=1 EgivenFCoherent={score}" for k, score in enumerate((3, 1, 2))]
+    write(tmp_path / "table", lines)
+    filter_table(tmp_path / "table", output=tmp_path / "out", max_targets=2)
+    assert written(tmp_path / "out") == lines[1:]
+
+
+def test_memory_is_that_of_what_is_kept(tmp_path, monkeypatch):
+    """A table of 24 MB of which one rule is kept, in blocks of a quarter of a megabyte."""
+    monkeypatch.setattr(text_filter, "read_blocks", lambda path: read_blocks(path, 1 << 18))
+    lines = [f"[X] ||| a{k} ||| {'long ' * 40} ||| LogForward=-1\n" for k in range(100_000)]
+    (tmp_path / "table").write_text("".join(lines))
+    (tmp_path / "text").write_text("a7\n")
+    del lines
+    tracemalloc.start()
+    report = filter_table(tmp_path / "table", source=tmp_path / "text", per_sentence=tmp_path / "each")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.kept == 1
+    assert peak < (tmp_path / "table").stat().st_size / 4
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("a [X] ||| b [X] ||| 1 ||| 0-0", "Moses"),
+        ("[X] ||| a ||| b ||| 1 2", "Joshua"),
+        ('"a" @ X ||| "b" @ X ||| p=1', "Travatar"),
+    ],
+)
+def test_tables_of_other_decoders_are_to_be_converted_after_filtering(tmp_path, capsys, line, name):
+    write(tmp_path / "table", [line])
+    (tmp_path / "text").write_text("a\n")
+    options = [f"--source={tmp_path / 'text'}", f"--output={tmp_path / 'out'}"]
+    assert main(["filter", str(tmp_path / "table"), *options]) == 2
+    assert f"is a table for {name}. Filter the native table, and convert" in capsys.readouterr().err
+
+
+def test_the_commands_extract_and_filter_work_together(tmp_path, capsys):
+    (tmp_path / "f").write_text("ne mange pas\nmange\nne dort pas\n")
+    (tmp_path / "e").write_text("not eat\neat\nnot sleep\n")
+    (tmp_path / "a").write_text("0-0 1-1 2-0\n0-0\n0-0 1-1 2-0\n")
+    names = {"--source": "f", "--target": "e", "--alignment": "a", "--output": "t.gz", "--lexical": "lex"}
+    options = [f"{option}={tmp_path / name}" for option, name in names.items()]
+    assert main(["extract", *options]) == 0
+    assert "5 rules written to" in capsys.readouterr().err
+    assert (tmp_path / "lex.f2e").read_text().count("\n") == 4
+    (tmp_path / "test").write_text("ne boit pas\n")
+    options = [f"--source={tmp_path / 'test'}", f"--output={tmp_path / 'small.gz'}"]
+    assert main(["filter", str(tmp_path / "t.gz"), *options]) == 0
+    assert "1 of 5 rules written to" in capsys.readouterr().err
+    small = read_rule_table(tmp_path / "small.gz")
+    assert rule(small, 0)[:2] == (("ne", -1, "pas"), ("not", -1))
+    assert rule(small, 0).features["LogForward"] == pytest.approx(math.log(2 / 2.5), rel=1e-6)
+    assert small.signature.endswith(f"|text:{tmp_path / 'test'}")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[X] ||| a", "table:3: has 2 fields"),
+        ("[X] ||| a ||| b", "table:3: has 3 fields"),
+        ("[S] ||| a ||| b ||| F=1", "table:3: left-hand side"),
+        ("[X] ||| ||| b ||| F=1", "table:3: the source side is empty"),
+        ("a ||| b", "table:3: "),
+    ],
+)
+def test_lines_that_are_no_rules_are_named(tmp_path, line, message):
+    (tmp_path / "text").write_text("a\n")
+    write(tmp_path / "table", ["[X] ||| a ||| b ||| F=1", line])
+    with pytest.raises(RuleTableError, match=message):
+        filter_table(tmp_path / "table", source=tmp_path / "text", output=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_only_sorted_tables_with_scores_have_best_targets(tmp_path):
+    write(tmp_path / "table", ["[X] ||| b ||| B ||| LogForward=-1", "[X] ||| a ||| A ||| LogForward=-1"])
+    with pytest.raises(RuleTableError, match=r"source side 'a' comes after a larger one\. Sort the table"):
+        filter_table(tmp_path / "table", output=tmp_path / "out", max_targets=1)
+    write(tmp_path / "table", ["[X] ||| b ||| B ||| F=-1"])
+    with pytest.raises(RuleTableError, match="has no feature LogForward or EgivenFCoherent"):
+        filter_table(tmp_path / "table", output=tmp_path / "out", max_targets=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"source": "text"}, "neither --output nor --per-sentence"),
+        ({"output": "out"}, "--source is missing"),
+        ({"per_sentence": "each", "max_targets": 3}, "--source is missing"),
+        ({"source": "text", "output": "out", "max_targets": 0}, "--max-targets is 0"),
+    ],
+)
+def test_options_that_say_nothing_are_refused(options, message):
+    with pytest.raises(SettingsError, match=message):
+        filter_table("table", **options)
+
+
+def test_files_that_are_missing_are_named(tmp_path):
+    (tmp_path / "text").write_text("a\n")
+    with pytest.raises(InputError, match="none: cannot be read"):
+        filter_table(tmp_path / "none", source=tmp_path / "text", output=tmp_path / "out")
+    with pytest.raises(InputError, match="none: cannot be read"):
+        filter_table(tmp_path / "text", source=tmp_path / "none", output=tmp_path / "out")
