@@ -1,14 +1,17 @@
 """All Hiero rules of a word-aligned corpus: the heuristic baseline of Chiang (2007), section 3.2.
 
-An *initial phrase pair* is a source span [i, j) of at most `max_initial` words and the target span its links
-reach, provided no link leaves the box and both ends of both spans are linked (the pair is tight). Every
-initial phrase pair yields rules: itself as a whole, and itself with one or two smaller tight phrase pairs
-inside taken out as nonterminals. A rule is kept if its source side has at most `max_symbols` symbols, its
-nonterminals are not adjacent on the source side and at least one linked word pair remains.
+An *initial phrase pair* is a source span [i, j) and a target span [k, l), of at most `max_initial` and
+`max_initial_target` words, with at least one link between them and no link that leaves the box. It is *tight*
+if both ends of both spans are linked; so a source span has at most one tight phrase pair. Chiang allows only
+these. With `loose`, unaligned words may stand at the ends of the source span, of the target span, or of both,
+as Moses and cdec allow. Every initial phrase pair yields rules: itself as a whole, and itself with one or two
+smaller phrase pairs (loose ones too) inside taken out as nonterminals. A rule is kept if its source side has
+at most `max_symbols` symbols, its nonterminals are not adjacent on the source side and at least one linked
+word pair remains.
 
-The fact a newcomer would get wrong: the limit of ten words bounds the *source* span of the initial phrase,
-not the rule, and not the target, which may be of any length; unaligned words inside a phrase stay in the
-rule. Two tight phrase pairs with disjoint source spans always have disjoint target spans.
+The facts a newcomer would get wrong: the limits of ten words bound the initial phrase, not the rule, whose
+unaligned words inside stay. Two tight phrase pairs with disjoint source spans have disjoint target spans; two
+loose ones may claim the same unaligned word, and are then not taken out together.
 
 Counts: `occurrences` adds 1 for each way in which a phrase pair yields the rule, as cdec and Moses count;
 `fractional` shares a weight of 1 for each initial phrase pair equally among the rules it yields (Chiang
@@ -28,9 +31,10 @@ from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.pool import END, LINK_BASE, add_record, drain, new_pool
 
-__all__ = ["COUNTING", "HieroSettings", "Share", "extract", "leading_keys"]
+__all__ = ["COUNTING", "LOOSE", "HieroSettings", "Share", "extract", "leading_keys"]
 
 COUNTING = ("occurrences", "fractional")
+LOOSE = ("no", "source", "target", "both")
 _SENTENCES_PER_CALL = 1000
 
 
@@ -38,11 +42,13 @@ class HieroSettings(NamedTuple):
     """Which rules are extracted, and how they are counted.
 
     max_initial : source words of an initial phrase pair, at least 1
+    max_initial_target : its target words, at least 1
     max_symbols : symbols of a rule's source side, at least 1
     max_nonterminals : 0, 1 or 2
     counting : `occurrences` or `fractional`
     no_singletons : leave out rules that occur once in the corpus and have more than one word on the source
         side (Chung et al. 2014, section 5.4.1), before anything is normalised
+    loose : where phrase pairs may begin and end with unaligned words: `no`, `source`, `target`, `both`
     """
 
     max_initial: int = 10
@@ -50,16 +56,22 @@ class HieroSettings(NamedTuple):
     max_nonterminals: int = 2
     counting: str = "occurrences"
     no_singletons: bool = False
+    max_initial_target: int = 10
+    loose: str = "no"
 
     def check(self) -> None:
         """Raise SettingsError if a limit is outside its range."""
-        for name, value in (("max-initial", self.max_initial), ("max-symbols", self.max_symbols)):
+        for name in ("max_initial", "max_initial_target", "max_symbols"):
+            value = getattr(self, name)
             if not 1 <= value <= 1000:
-                raise SettingsError(f"--{name} is {value}, but must be between 1 and 1000")
+                option = name.replace("_", "-")
+                raise SettingsError(f"--{option} is {value}, but must be between 1 and 1000")
         if not 0 <= self.max_nonterminals <= 2:
             raise SettingsError(f"--max-nonterminals is {self.max_nonterminals}, but must be 0, 1 or 2")
         if self.counting not in COUNTING:
             raise SettingsError(f"--counting is {self.counting!r}, but must be one of {', '.join(COUNTING)}")
+        if self.loose not in LOOSE:
+            raise SettingsError(f"--loose is {self.loose!r}, but must be one of {', '.join(LOOSE)}")
 
 
 class Share(NamedTuple):
@@ -118,15 +130,25 @@ def leading_keys(corpus: ParallelCorpus, settings: HieroSettings, rank: np.ndarr
 
 
 def _limits(settings: HieroSettings) -> _Limits:
-    fractional = settings.counting == "fractional"
-    return _Limits(settings.max_initial, settings.max_symbols, settings.max_nonterminals, fractional)
+    return _Limits(
+        settings.max_initial,
+        settings.max_initial_target,
+        settings.max_symbols,
+        settings.max_nonterminals,
+        settings.counting == "fractional",
+        settings.loose in ("source", "both"),
+        settings.loose in ("target", "both"),
+    )
 
 
 class _Limits(NamedTuple):
     max_initial: int
+    max_initial_target: int
     max_symbols: int
     max_nonterminals: int
     fractional: bool
+    loose_source: bool
+    loose_target: bool
 
 
 class _Bitext(NamedTuple):
@@ -141,7 +163,7 @@ class _Bitext(NamedTuple):
 
 
 class _Sentence(NamedTuple):
-    """One sentence pair and its tight phrases."""
+    """One sentence pair and its phrase pairs: for each source span the smallest, and how far others reach."""
 
     source: np.ndarray
     """int32 (I,): word ids."""
@@ -152,33 +174,38 @@ class _Sentence(NamedTuple):
     linked_before: np.ndarray
     """int64 (I + 1,): number of links of the first i source words."""
     target_begin: np.ndarray
-    """int32 (I, max_initial + 1): where the phrase over source [i, i + length) begins, or −1 if not tight."""
+    """int32 (I, max_initial + 1): where the smallest target span of source [i, i + length) begins, or −1."""
     target_end: np.ndarray
     """int32, same shape: where it ends."""
+    free_before: np.ndarray
+    """int32 (J + 1,): how many target words before a position a phrase pair beginning there may take in."""
+    free_after: np.ndarray
+    """int32 (J + 1,): how many words from a position on one ending there may take in."""
 
 
 @kernel
 def _extract_sentences(pool, bitext, limits, share, begin, end):
     """The pool with the share's rules of sentences begin … end − 1."""
     record = np.empty(1024, np.int32)
-    holes = np.empty((64, 4), np.int32)
+    holes = np.empty((64, 8), np.int32)
     for s in range(begin, end):
-        source = bitext.source[bitext.source_start[s] : bitext.source_start[s + 1]]
-        target = bitext.target[bitext.target_start[s] : bitext.target_start[s + 1]]
-        links = bitext.links[bitext.link_start[s] : bitext.link_start[s + 1]]
-        longest = 2 + len(source) + len(target) + len(links)
+        sentence = _phrases(bitext, s, limits)
+        longest = 2 + len(sentence.source) + len(sentence.target) + len(sentence.links)
         if longest > len(record):
             record = np.empty(2 * longest, np.int32)
-        sentence = _tight_phrases(source, target, links, limits.max_initial)
-        for i in range(len(source)):
-            for j in range(i + 1, min(i + limits.max_initial, len(source)) + 1):
-                if sentence.target_begin[i, j - i] >= 0:
-                    number, holes = _find_holes(sentence, limits, i, j, holes)
-                    weight = 1.0 / max(1, number) if limits.fractional else 1.0
-                    for k in range(number):
-                        if share.low <= _leading_key(source, i, j, holes[k], share.rank) < share.high:
-                            length = _spell_rule(sentence, record, i, j, holes[k])
-                            pool = add_record(pool, record, length, weight)
+        for i in range(len(sentence.source)):
+            for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
+                first, last, least, most = _target_spans(sentence, limits, i, j)
+                for k in range(first, last + 1):
+                    for l in range(least, min(most, k + limits.max_initial_target) + 1):
+                        whole = (i, j, k, l)
+                        number, holes = _find_holes(sentence, limits, whole, holes)
+                        weight = 1.0 / max(1, number) if limits.fractional else 1.0
+                        for row in range(number):
+                            key = _leading_key(sentence.source, i, j, holes[row], share.rank)
+                            if share.low <= key < share.high:
+                                length = _spell_rule(sentence, record, whole, holes[row])
+                                pool = add_record(pool, record, length, weight)
     return pool
 
 
@@ -186,25 +213,36 @@ def _extract_sentences(pool, bitext, limits, share, begin, end):
 def _leading_keys(bitext, limits, rank, step):
     keys = np.empty(1 << 12, np.int64)
     total = 0
-    holes = np.empty((64, 4), np.int32)
+    holes = np.empty((64, 8), np.int32)
     for s in range(0, len(bitext.source_start) - 1, step):
-        source = bitext.source[bitext.source_start[s] : bitext.source_start[s + 1]]
-        target = bitext.target[bitext.target_start[s] : bitext.target_start[s + 1]]
-        links = bitext.links[bitext.link_start[s] : bitext.link_start[s + 1]]
-        sentence = _tight_phrases(source, target, links, limits.max_initial)
-        for i in range(len(source)):
-            for j in range(i + 1, min(i + limits.max_initial, len(source)) + 1):
-                if sentence.target_begin[i, j - i] >= 0:
-                    number, holes = _find_holes(sentence, limits, i, j, holes)
-                    if total + number > len(keys):
-                        longer = np.empty(2 * (total + number), np.int64)
-                        for k in range(total):
-                            longer[k] = keys[k]
-                        keys = longer
-                    for k in range(number):
-                        keys[total] = _leading_key(source, i, j, holes[k], rank)
-                        total += 1
+        sentence = _phrases(bitext, s, limits)
+        for i in range(len(sentence.source)):
+            for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
+                first, last, least, most = _target_spans(sentence, limits, i, j)
+                for k in range(first, last + 1):
+                    for l in range(least, min(most, k + limits.max_initial_target) + 1):
+                        number, holes = _find_holes(sentence, limits, (i, j, k, l), holes)
+                        if total + number > len(keys):
+                            longer = np.empty(2 * (total + number), np.int64)
+                            for row in range(total):
+                                longer[row] = keys[row]
+                            keys = longer
+                        for row in range(number):
+                            keys[total] = _leading_key(sentence.source, i, j, holes[row], rank)
+                            total += 1
     return keys[:total].copy()
+
+
+@compiled
+def _target_spans(sentence, limits, i, j):
+    """Where target spans of phrase pairs over source [i, j) begin, first and last, and where they end.
+
+    None if there are no such phrase pairs: the last beginning is then before the first.
+    """
+    low, high = sentence.target_begin[i, j - i], sentence.target_end[i, j - i]
+    if low < 0 or high - low > limits.max_initial_target:
+        return 0, -1, 0, 0
+    return low - sentence.free_before[low], low, high, high + sentence.free_after[high]
 
 
 @compiled
@@ -228,8 +266,11 @@ def _leading_key(words, i, j, holes, rank):
 
 
 @compiled
-def _tight_phrases(source, target, links, max_initial):
-    """The sentence with the target spans of its tight phrases."""
+def _phrases(bitext, s, limits):
+    """Sentence pair s with its phrase pairs."""
+    source = bitext.source[bitext.source_start[s] : bitext.source_start[s + 1]]
+    target = bitext.target[bitext.target_start[s] : bitext.target_start[s + 1]]
+    links = bitext.links[bitext.link_start[s] : bitext.link_start[s + 1]]
     num_source, num_target = len(source), len(target)
     linked_before = np.zeros(num_source + 1, np.int64)
     first = np.full(num_source, num_target, np.int32)  # first and last target word of each source word
@@ -243,18 +284,21 @@ def _tight_phrases(source, target, links, max_initial):
         leftmost[j], rightmost[j] = min(leftmost[j], i), max(rightmost[j], i)
     for i in range(num_source):
         linked_before[i + 1] += linked_before[i]
-    target_begin = np.full((num_source, max_initial + 1), -1, np.int32)
-    target_end = np.full((num_source, max_initial + 1), -1, np.int32)
+    free_before, free_after = _free(rightmost, limits.loose_target)
+    target_begin = np.full((num_source, limits.max_initial + 1), -1, np.int32)
+    target_end = np.full((num_source, limits.max_initial + 1), -1, np.int32)
     for i in range(num_source):
-        if last[i] < 0:
+        if last[i] < 0 and not limits.loose_source:
             continue
         low, high = num_target, -1  # target words reached from source [i, j]
         left, right = num_source, -1  # source words reached from target [low, high]
         seen_low, seen_high = 0, 0  # target words already looked at, half-open
-        for j in range(i, min(i + max_initial, num_source)):
-            if last[j] < 0:
+        for j in range(i, min(i + limits.max_initial, num_source)):
+            if last[j] < 0 and not limits.loose_source:
                 continue
             low, high = min(low, first[j]), max(high, last[j])
+            if high < 0:
+                continue  # Unaligned words alone are no phrase pair.
             if seen_high == 0:
                 seen_low, seen_high = low, low
             while seen_low > low:
@@ -268,20 +312,38 @@ def _tight_phrases(source, target, links, max_initial):
             if right <= j:
                 target_begin[i, j + 1 - i] = low
                 target_end[i, j + 1 - i] = high + 1
-    return _Sentence(source, target, links, linked_before, target_begin, target_end)
+    return _Sentence(source, target, links, linked_before, target_begin, target_end, free_before, free_after)
 
 
 @compiled
-def _find_holes(sentence, limits, i, j, holes):
-    """The rules that the initial phrase over source [i, j) yields, as the parts to be taken out.
+def _free(rightmost, loose):
+    """How many unaligned words are before and after every position, none of them if phrases are tight."""
+    size = len(rightmost)
+    before, after = np.zeros(size + 1, np.int32), np.zeros(size + 1, np.int32)
+    if loose:
+        for k in range(size):
+            if rightmost[k] < 0:
+                before[k + 1] = before[k] + 1
+        for k in range(size - 1, -1, -1):
+            if rightmost[k] < 0:
+                after[k] = after[k + 1] + 1
+    return before, after
 
-    Returns their number and, in that many rows, the source spans a, b, c, d of the parts [a, b) and [c, d);
-    a part that is not there is [j, j). The array is the given one or a longer one.
+
+@compiled
+def _find_holes(sentence, limits, whole, holes):
+    """The rules that an initial phrase pair yields, as the parts to be taken out.
+
+    Returns their number and, in that many rows, the source spans a, b, c, d of the parts [a, b) and [c, d)
+    and their target spans; a part that is not there is empty, at the ends of the whole. The array is the
+    given one or a longer one.
     """
+    i, j = whole[0], whole[1]
     number = 0
     num_linked = sentence.linked_before[j] - sentence.linked_before[i]
+    none = (j, j)
     if j - i <= limits.max_symbols:
-        number, holes = _with_row(holes, number, j, j, j, j)
+        number, holes = _with_parts(sentence, whole, none, none, number, holes)
     if limits.max_nonterminals == 0:
         return number, holes
     for a in range(i, j):
@@ -294,7 +356,7 @@ def _find_holes(sentence, limits, i, j, holes):
             if num_left == 0:
                 continue
             if (a - i) + (j - b) + 1 <= limits.max_symbols:
-                number, holes = _with_row(holes, number, a, b, j, j)
+                number, holes = _with_parts(sentence, whole, (a, b), none, number, holes)
             if limits.max_nonterminals == 1:
                 continue
             for c in range(b + 1, j):
@@ -306,34 +368,59 @@ def _find_holes(sentence, limits, i, j, holes):
                     if sentence.linked_before[d] - sentence.linked_before[c] == num_left:
                         continue
                     if (a - i) + (c - b) + (j - d) + 2 <= limits.max_symbols:
-                        number, holes = _with_row(holes, number, a, b, c, d)
+                        number, holes = _with_parts(sentence, whole, (a, b), (c, d), number, holes)
     return number, holes
 
 
 @compiled
-def _with_row(holes, number, a, b, c, d):
+def _with_parts(sentence, whole, first, second, number, holes):
+    """Rows for two parts, given by their source spans, with all target spans that they have together."""
+    e_low, e_high, f_low, f_high = _spans_within(sentence, whole, first)
+    g_low, g_high, h_low, h_high = _spans_within(sentence, whole, second)
+    for e in range(e_low, e_high + 1):
+        for f in range(f_low, f_high + 1):
+            for g in range(g_low, g_high + 1):
+                for h in range(h_low, h_high + 1):
+                    if f <= g or h <= e:
+                        number, holes = _with_row(holes, number, first, second, (e, f, g, h))
+    return number, holes
+
+
+@compiled
+def _spans_within(sentence, whole, part):
+    """First and last beginning, and first and last end, of the target spans of a part inside the whole."""
+    a, b = part
+    if a == b:
+        return whole[3], whole[3], whole[3], whole[3]
+    low, high = sentence.target_begin[a, b - a], sentence.target_end[a, b - a]
+    from_low = max(whole[2], low - sentence.free_before[low])
+    to_high = min(whole[3], high + sentence.free_after[high])
+    return from_low, low, high, to_high
+
+
+@compiled
+def _with_row(holes, number, first, second, targets):
     if number == len(holes):
-        longer = np.empty((2 * number, 4), holes.dtype)
+        longer = np.empty((2 * number, 8), holes.dtype)
         for row in range(number):
-            for k in range(4):
+            for k in range(8):
                 longer[row, k] = holes[row, k]
         holes = longer
-    holes[number, 0], holes[number, 1], holes[number, 2], holes[number, 3] = a, b, c, d
+    holes[number, 0], holes[number, 1] = first
+    holes[number, 2], holes[number, 3] = second
+    for k in range(4):
+        holes[number, 4 + k] = targets[k]
     return number + 1, holes
 
 
 @compiled
-def _spell_rule(sentence, record, i, j, holes):
-    """Write the phrase over source [i, j) without its parts into the record; returns the record's length."""
+def _spell_rule(sentence, record, whole, holes):
+    """Write a phrase pair without its parts into the record; returns the record's length."""
+    i, j, target_from, target_to = whole
     a, b, c, d = holes[0], holes[1], holes[2], holes[3]
-    target_from, target_to = sentence.target_begin[i, j - i], sentence.target_end[i, j - i]
-    e, f, g, h = target_to, target_to, target_to, target_to  # the parts' target spans
-    if a < b:
-        e, f = sentence.target_begin[a, b - a], sentence.target_end[a, b - a]
-    if c < d:
-        g, h = sentence.target_begin[c, d - c], sentence.target_end[c, d - c]
-    length = _spell_side(record, 0, sentence.source, i, j, a, b, c, d)
-    length = _spell_side(record, length, sentence.target, target_from, target_to, e, f, g, h)
+    e, f, g, h = holes[4], holes[5], holes[6], holes[7]
+    length = _spell_side(record, 0, sentence.source, (i, j), (a, b), (c, d))
+    length = _spell_side(record, length, sentence.target, (target_from, target_to), (e, f), (g, h))
     for k in range(sentence.linked_before[i], sentence.linked_before[j]):
         at, to = sentence.links[k, 0], sentence.links[k, 1]
         if a <= at < b or c <= at < d:
@@ -346,16 +433,16 @@ def _spell_rule(sentence, record, i, j, holes):
 
 
 @compiled
-def _spell_side(record, length, words, begin, end, a, b, c, d):
-    """Append words[begin:end] with [a, b) as nonterminal 0 and [c, d) as nonterminal 1, and an END."""
-    at = begin
-    while at < end:
-        if at == a:
+def _spell_side(record, length, words, span, first, second):
+    """Append the words of a span with its first and second part as nonterminals 0 and 1, and an END."""
+    at = span[0]
+    while at < span[1]:
+        if at == first[0]:
             record[length] = -1
-            at = b
-        elif at == c:
+            at = first[1]
+        elif at == second[0]:
             record[length] = -2
-            at = d
+            at = second[1]
         else:
             record[length] = words[at]
             at += 1

@@ -21,7 +21,24 @@ def add_parser(subparsers) -> None:
     )
     add_corpus(parser)
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
-    parser.add_argument("--max-initial", metavar="N", type=int, default=10, help="source words of a phrase")
+    parser.add_argument(
+        "--max-initial", metavar="N", type=int, default=10, help="source words of a phrase (default: 10)"
+    )
+    parser.add_argument(
+        "--max-initial-target",
+        metavar="N",
+        type=int,
+        default=10,
+        help="target words of a phrase (default: 10)",
+    )
+    parser.add_argument(
+        "--loose",
+        nargs="?",
+        choices=("no", "source", "target", "both"),
+        const="both",
+        default="no",
+        help="phrases may begin and end with unaligned words, on one side or (without a value) on both",
+    )
     parser.add_argument("--max-symbols", metavar="N", type=int, default=5, help="source symbols of a rule")
     parser.add_argument("--max-nonterminals", metavar="N", type=int, default=2, help="0, 1 or 2")
     parser.add_argument(

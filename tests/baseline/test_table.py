@@ -23,7 +23,7 @@ NARROW = 1 << 14  # Far less than any corpus needs.
     "settings", [HieroSettings(), HieroSettings(counting="fractional", no_singletons=True)]
 )
 def test_many_shares_make_the_same_table(rng, tmp_path, settings, threads):
-    corpus = corpus_of([random_sentence(rng) for _ in range(60)])
+    corpus = corpus_of([random_sentence(rng) for _ in range(120)])
     tables = lexical.estimate(corpus)
     narrow = Resources(NARROW, threads)
     assert len(choose_shares(corpus, settings, narrow)) >= 3

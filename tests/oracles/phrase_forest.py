@@ -29,8 +29,11 @@ Phrase = tuple[int, int, int, int]
 
 
 @cache
-def phrases(pair: Sentence) -> tuple[Phrase, ...]:
-    """All consistent pairs of spans with a link at each of the four ends, the goal's own first."""
+def phrases(pair: Sentence, loose: str = "no") -> tuple[Phrase, ...]:
+    """All consistent pairs of spans, with a link at each of the four ends, the goal's own first.
+
+    `loose` names the side, or `both`, whose ends need no link.
+    """
     source = range(len(pair.source))
     target = range(len(pair.target))
     found = []
@@ -38,13 +41,9 @@ def phrases(pair: Sentence) -> tuple[Phrase, ...]:
         for j1, j2 in itertools.product(range(i1 + 1, len(source) + 1), range(i2 + 1, len(target) + 1)):
             inside = [i1 <= s < j1 and i2 <= t < j2 for s, t in pair.links]
             leaving = [(i1 <= s < j1) != (i2 <= t < j2) for s, t in pair.links]
-            ends_linked = (
-                any(s == i1 for s, _ in pair.links)
-                and any(s == j1 - 1 for s, _ in pair.links)
-                and any(t == i2 for _, t in pair.links)
-                and any(t == j2 - 1 for _, t in pair.links)
-            )
-            if any(inside) and not any(leaving) and ends_linked:
+            source_ends = {i1, j1 - 1} <= {s for s, _ in pair.links} or loose in ("source", "both")
+            target_ends = {i2, j2 - 1} <= {t for _, t in pair.links} or loose in ("target", "both")
+            if any(inside) and not any(leaving) and source_ends and target_ends:
                 found.append((i1, j1, i2, j2))
     return tuple(found)
 

@@ -14,10 +14,10 @@ Rule = tuple[tuple, tuple, tuple[tuple[int, int], ...]]
 
 
 def rules_of_phrase(
-    pair: Sentence, whole: Phrase, *, max_symbols: int = 5, max_nonterminals: int = 2
+    pair: Sentence, whole: Phrase, *, max_symbols: int = 5, max_nonterminals: int = 2, loose: str = "no"
 ) -> list[Rule]:
     """One entry for every way in which an initial phrase pair yields a rule."""
-    inside = [part for part in phrases(pair) if part != whole and _contains(whole, part)]
+    inside = [part for part in phrases(pair, loose) if part != whole and _contains(whole, part)]
     found = []
     for number in range(max_nonterminals + 1):
         for holes in itertools.combinations(sorted(inside), number):
@@ -36,19 +36,22 @@ def extract(
     corpus: list[Sentence],
     *,
     max_initial: int = 10,
+    max_initial_target: int = 10,
     max_symbols: int = 5,
     max_nonterminals: int = 2,
     fractional: bool = False,
     no_singletons: bool = False,
+    loose: str = "no",
 ) -> dict[tuple[tuple, tuple], tuple[tuple[tuple[int, int], ...], float]]:
     """Each rule's sides, its heaviest alignment (the first of equals) and its count."""
     weights: dict[tuple, Counter] = defaultdict(Counter)
     seen: Counter = Counter()
     for pair in corpus:
-        for whole in phrases(pair):
-            if whole[1] - whole[0] > max_initial:
+        for whole in phrases(pair, loose):
+            if whole[1] - whole[0] > max_initial or whole[3] - whole[2] > max_initial_target:
                 continue
-            found = rules_of_phrase(pair, whole, max_symbols=max_symbols, max_nonterminals=max_nonterminals)
+            limits = {"max_symbols": max_symbols, "max_nonterminals": max_nonterminals}
+            found = rules_of_phrase(pair, whole, **limits, loose=loose)
             for source, target, links in found:
                 weights[source, target][links] += 1 / len(found) if fractional else 1.0
                 seen[source, target] += 1
