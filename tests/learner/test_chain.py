@@ -84,7 +84,7 @@ def test_recount_notices_a_customer_too_many(rng):
 _TWIN = """
 import json, sys
 import numpy as np
-from tests.learner.test_sampler import SETTINGS, chain_of
+from tests.learner.test_chain import SETTINGS, chain_of
 found = {}
 for name, settings in SETTINGS.items():
     _, (state, infos) = chain_of(2, **settings)

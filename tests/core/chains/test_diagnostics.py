@@ -63,9 +63,9 @@ def test_correlated_draws_count_in_part(rng):
 
 def test_burn_in_is_left_out(rng):
     chains = rng.normal(size=(2, 200))
-    chains[0, :40] += 20.0
+    chains[0, :80] += 20.0
     assert diagnose(chains).rhat > 1.1
-    assert diagnose(chains, burn_in=40) == diagnose(chains[:, 40:])
+    assert diagnose(chains, burn_in=80) == diagnose(chains[:, 80:])
 
 
 def test_longer_chains_are_cut(rng):

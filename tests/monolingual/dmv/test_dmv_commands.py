@@ -270,5 +270,5 @@ def test_second_run_of_every_command_compiles_nothing(root, tmp_path):
         result, compiled, cached = run(statement + "\n    print()", root, cwd=tmp_path / attempt)
         assert set(result) == {0}, result
     assert compiled == []
-    for kernel in ("dmv.chart._expected_counts", "dmv.decode._best_trees", "normal_copies.improve"):
+    for kernel in ("dmv.chart._expected_counts", "dmv.decode._best_trees", "priors.e_step.improve"):
         assert f"monolingual.{kernel}" in cached

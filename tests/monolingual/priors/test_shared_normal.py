@@ -97,7 +97,7 @@ def test_learnt_prior_of_unshared_experts_is_that_of_the_plain_logistic_normal(r
             state, _ = kernel.step(None, state)
         states.append(state)
     for ours, theirs in zip(*states, strict=True):
-        assert_allclose(ours, theirs, rtol=1e-8)
+        assert_allclose(ours, theirs, rtol=1e-8, atol=1e-15)  # Zeros are zeros but for cancellation.
 
 
 def test_gradients_agree_with_finite_differences(rng):
@@ -157,11 +157,13 @@ def three_derivations(weights):
 
 @pytest.mark.parametrize("groups", [[], [[0, 1]]])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 4.0])
-def test_bound_is_below_the_likelihood_by_quadrature(groups, scale, rng):
+def test_bound_is_below_the_likelihood_by_quadrature(groups, scale):
     """A binary softmax depends on the difference of its arguments: one normal for every expert.
 
-    Gauss–Hermite with 90 nodes for each; 60 nodes give the same to 1e-4, and the bound is further away.
+    Gauss–Hermite with 90 nodes for each; 60 nodes give the same to 1e-4, and the bound is further away. How
+    far depends on the covariances, so they are drawn from a seed of their own.
     """
+    rng = np.random.default_rng(1)
     families = families_of_sizes([2, 2])
     units = independent_units(families, [three_derivations])
     experts = experts_of_groups(families, groups)
