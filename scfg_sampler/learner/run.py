@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import resource
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -35,6 +36,7 @@ from scfg_sampler.core.chains.run_directory import (
     refuse_occupied,
     require_at_least,
     require_burn_in,
+    require_same_files,
     write_json,
 )
 from scfg_sampler.core.files import PathLike, file_digest
@@ -48,7 +50,16 @@ from scfg_sampler.rules.lexical import estimate, write_lexical
 from scfg_sampler.rules.table import RuleTable, write_rule_table
 from scfg_sampler.rules.text import signature
 
-__all__ = ["RunSettings", "read_run", "resume_run", "signature_fields", "start_run"]
+__all__ = [
+    "RunSettings",
+    "check_run_settings",
+    "clear_run",
+    "new_record",
+    "read_run",
+    "resume_run",
+    "signature_fields",
+    "start_run",
+]
 
 CHECKPOINT = "checkpoint.npz"
 
@@ -112,17 +123,45 @@ def start_run(
     SettingsError
         A setting is out of range.
     """
-    directory = Path(output)
-    _check_run_settings(run)
+    check_run_settings(run)
     refuse_occupied(output, overwrite, "scfg-sampler resume")
-    chain = _Chain(directory, files, settings, run)
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / CHECKPOINT).unlink(missing_ok=True)
-    rng = np.random.default_rng(np.random.SeedSequence(run.seed).spawn(stream + 1)[stream])
-    state = chain.learner.initialise(rng)
-    chain.start_collecting()
-    chain.average_if_due(0, state)
-    return chain.sample(rng, state, 0, check, advance)
+    chain = _Chain(Path(output), files, settings, run, stream)
+    clear_run(output)
+    return chain.begin(check, advance)
+
+
+def new_record(files: CorpusFiles, settings: LearnerSettings, run: RunSettings, stream: int = 0) -> dict:
+    """What `run.json` says of a run that is about to begin: no sweeps. `resume_run` begins it.
+
+    Parameters
+    ----------
+    files, settings, run, stream
+        As in `start_run`.
+
+    Raises
+    ------
+    InputError, SettingsError
+        As in `start_run`.
+    """
+    check_run_settings(run)
+    return _Chain(Path(), files, settings, run, stream).record(0, finished=False)
+
+
+def clear_run(output: PathLike) -> None:
+    """Remove an older run from a directory, its chains included.
+
+    Its record goes first: whenever the process ends, no directory says more than it holds.
+
+    Parameters
+    ----------
+    output : path
+        Need not exist.
+    """
+    directory = Path(output)
+    for name in (RECORD, CHECKPOINT, "marginals.json"):
+        (directory / name).unlink(missing_ok=True)
+    for chain in directory.glob("chain-*"):
+        shutil.rmtree(chain)
 
 
 def resume_run(
@@ -133,6 +172,8 @@ def resume_run(
     advance: Callable[[int, str], Any] = lambda steps, note: None,
 ) -> dict:
     """Continue the run in a directory up to `iterations` sweeps in all; what `run.json` says in the end.
+
+    A run that was stopped before its first checkpoint has done nothing yet, and begins.
 
     Parameters
     ----------
@@ -146,7 +187,7 @@ def resume_run(
     Raises
     ------
     InputError
-        There is no run, or its corpus is gone.
+        There is no run, or its corpus or checkpoint is gone.
     CheckpointMismatch
         The corpus has changed.
     SettingsError
@@ -157,13 +198,22 @@ def resume_run(
     run = RunSettings(**record["run"])
     if iterations is not None:
         run = run._replace(iterations=iterations)
+        check_run_settings(run)
     settings = LearnerSettings(**record["settings"])
     settings = settings._replace(learned=tuple(settings.learned))
-    chain = _Chain(directory, CorpusFiles.from_names(record["corpus"]["files"]), settings, run)
+    files = CorpusFiles.from_names(record["corpus"]["files"])
+    chain = _Chain(directory, files, settings, run, record.get("stream", 0))
+    if not (directory / CHECKPOINT).exists():
+        if record["sweeps"] > 0:
+            found = f"has no {CHECKPOINT}, though {record['sweeps']} sweeps were done"
+            hint = "Restore the file, or begin again with 'scfg-sampler sample --overwrite'"
+            raise InputError(output, None, found, hint)
+        require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
+        return chain.begin(check, advance)
     checkpoint = load_checkpoint(
         directory / CHECKPOINT, _RunState, settings=chain.checked_settings(), corpus=chain.digests
     )
-    if record["finished"]:
+    if record["finished"] or checkpoint.sweep > run.iterations:
         refuse_finished(output, checkpoint.sweep, run.iterations)
     chain.restore(checkpoint.state)
     return chain.sample(checkpoint.rng, checkpoint.state.learner, checkpoint.sweep, check, advance)
@@ -233,8 +283,11 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
 class _Chain:
     """One run: the learner, its collectors and the files it writes."""
 
-    def __init__(self, directory: Path, files: CorpusFiles, settings: LearnerSettings, run: RunSettings):
+    def __init__(
+        self, directory: Path, files: CorpusFiles, settings: LearnerSettings, run: RunSettings, stream: int
+    ):
         self.directory, self.paths, self.settings, self.run = directory, files.by_name(), settings, run
+        self._stream = stream
         self.corpus: ParallelCorpus = read_corpus(files.source, files.target, *files.alignments)
         self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         self.learner = Learner(self.corpus, settings)
@@ -244,6 +297,7 @@ class _Chain:
         self.average = self.learner.new_collector()
         self._marginal = self.learner.new_collector()
         self._seconds = 0.0
+        self._record: dict = {}
         self._sweeping = 0.0  # processor seconds spent on sweeps
         self._cpu = time.process_time()
 
@@ -253,9 +307,20 @@ class _Chain:
         settings = {**self.settings._asdict(), "learned": list(self.settings.learned)}
         return {**settings, **{name: run[name] for name in ("burn_in", "seed", "marginals")}}
 
-    def start_collecting(self) -> None:
+    def begin(self, check: bool, advance: Callable[[int, str], Any]) -> dict:
+        """All sweeps from the first one on, and the directory."""
+        self._write_record(0, finished=False)  # What a process killed before the first checkpoint leaves.
+        seeds = np.random.SeedSequence(self.run.seed).spawn(self._stream + 1)
+        rng = np.random.default_rng(seeds[self._stream])
+        state = self.learner.initialise(rng)
         if self.run.marginals:
             self.learner.marginals = self.learner.new_marginals()
+        self.average_if_due(0, state)
+        save_checkpoint(
+            self.directory / CHECKPOINT,
+            Checkpoint(self._packed(state), rng, 0, self.checked_settings(), self.digests),
+        )
+        return self.sample(rng, state, 0, check, advance)
 
     def restore(self, state: _RunState) -> None:
         self.average, self._marginal, self._seconds = state.average, state.marginal, state.seconds
@@ -290,11 +355,6 @@ class _Chain:
         )
         kernel = Kernel(lambda rng, _: state, self._step, self.learner.log_joint)
         sinks: list[Callable[[Sweep], Any]] = [trace, self._average, checkpoints]
-        if first == 0:
-            save_checkpoint(
-                self.directory / CHECKPOINT,
-                Checkpoint(self._packed(state), rng, 0, self.checked_settings(), self.digests),
-            )
         chain = run_chain(
             kernel, state, rng, sweeps=self.run.iterations, first=first, sinks=sinks, check=check
         )
@@ -396,12 +456,19 @@ class _Chain:
         if seldom and now - getattr(self, "_recorded", 0.0) < 10.0:
             return self._record
         self._recorded = now
+        self._record = self.record(sweeps, finished=finished)
+        write_json(self._record, self.directory / RECORD)
+        return self._record
+
+    def record(self, sweeps: int, *, finished: bool) -> dict:
+        """What `run.json` is to say after so many sweeps."""
         skipped = [{"sentence": s, "reason": reason} for s, reason in self.learner.skipped.items()]
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        self._record: dict = {
+        return {
             **origin(__version__),
             "settings": self.settings._asdict(),
             "run": self.run._asdict(),
+            "stream": self._stream,
             "sweeps": sweeps,
             "finished": finished,
             "corpus": {
@@ -416,10 +483,9 @@ class _Chain:
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
             "peak_memory_mb": round(memory / (1024 if sys.platform != "darwin" else 1024**2), 1),
         }
-        write_json(self._record, self.directory / RECORD)
-        return self._record
 
 
-def _check_run_settings(run: RunSettings) -> None:
+def check_run_settings(run: RunSettings) -> None:
+    """Raise SettingsError if a setting is out of range."""
     require_at_least(run, iterations=1, average_every=0, average_until=0, checkpoint_every=0, seed=0)
     require_burn_in(run.burn_in, run.iterations)

@@ -29,11 +29,6 @@ def write_corpus(directory, pairs: list[Sentence]) -> list[str]:
     return [part for option, name in names.items() for part in (option, str(directory / name))]
 
 
-@pytest.fixture
-def corpus_options(tmp_path) -> list[str]:
-    return write_corpus(tmp_path, some_pairs())
-
-
 def sample(options: list[str], output, *more: str) -> int:
     return main(["sample", *options, "--output", str(output), "--quiet", *more])
 
@@ -222,7 +217,6 @@ def test_chains_are_runs_of_their_own_and_pooled(corpus_options, tmp_path, capsy
     assert main(["grammar", str(run), "--output", str(tmp_path / "table.gz"), "--quiet"]) == 0
     assert main(["resume", str(run), "--quiet"]) == 2
     assert "has 20 sweeps already" in capsys.readouterr().err
-    (run / "run.json").unlink()  # As if it had been stopped before the chains were pooled.
     assert main(["resume", str(run), "--iterations", "24", "--quiet"]) == 0
     assert json.loads((run / "run.json").read_text())["chains"] == 3
     assert len(read_trace(chains[2] / "trace.tsv")["sweep"]) == 24

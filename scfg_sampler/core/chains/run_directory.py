@@ -17,8 +17,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.core.files import PathLike, atomic_output, file_digest
+from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = [
     "RECORD",
@@ -28,6 +28,7 @@ __all__ = [
     "refuse_occupied",
     "require_at_least",
     "require_burn_in",
+    "require_same_files",
     "write_json",
 ]
 
@@ -120,3 +121,21 @@ def require_burn_in(burn_in: int, iterations: int) -> None:
         raise SettingsError(
             f"--burn-in is {burn_in}; it must be at least 0 and below --iterations ({iterations})"
         )
+
+
+def require_same_files(
+    directory: PathLike, files: Mapping[str, PathLike], digests: Mapping[str, str]
+) -> None:
+    """Raise CheckpointMismatch if files are not what they were when a run began; InputError if one is gone.
+
+    Parameters
+    ----------
+    directory : path
+        The run directory, for the message.
+    files, digests : mapping
+        By the name of the input.
+    """
+    changed = [name for name, path in files.items() if file_digest(path) != digests.get(name)]
+    if changed:
+        differences = "; ".join(f"corpus file {name} is not the same" for name in changed)
+        raise CheckpointMismatch(f"{directory} belongs to another run: {differences}")

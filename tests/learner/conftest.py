@@ -1,0 +1,14 @@
+"""What the tests of the learner share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.learner.test_commands import write_corpus
+from tests.learner.test_sampler import some_pairs
+
+
+@pytest.fixture
+def corpus_options(tmp_path) -> list[str]:
+    """The options that name a small corpus, which lies in `tmp_path`."""
+    return write_corpus(tmp_path, some_pairs())
