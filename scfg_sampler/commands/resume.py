@@ -22,6 +22,12 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--iterations", metavar="N", type=int, help="sweeps in all, those done included (default: as started)"
     )
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=int,
+        help="chains at a time, of a run that has several (default: as started)",
+    )
     parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -29,11 +35,17 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Resume, and say what came of it."""
-    from scfg_sampler.learner.chains import chain_directories, resume_chains
+    from scfg_sampler.learner.chains import resume_chains
     from scfg_sampler.learner.run import read_run
 
-    chains = chain_directories(options.directory)
-    total = (options.iterations or read_run(chains[0])["run"]["iterations"]) * len(chains)
+    record = read_run(options.directory)
+    total = (options.iterations or record["run"]["iterations"]) * record.get("chains", 1)
     with console.progress("sampling", total) as advance:
-        record = resume_chains(options.directory, options.iterations, check=options.check, advance=advance)
+        record = resume_chains(
+            options.directory,
+            options.iterations,
+            threads=options.threads,
+            check=options.check,
+            advance=advance,
+        )
     report(record, options.directory)

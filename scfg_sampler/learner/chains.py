@@ -14,16 +14,30 @@ import json
 import shutil
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from scfg_sampler.core.chains.run_directory import RECORD, refuse_occupied, write_json
+from scfg_sampler.core.chains.run_directory import (
+    RECORD,
+    refuse_finished,
+    refuse_occupied,
+    require_same_files,
+    write_json,
+)
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.learner.run import RunSettings, read_run, resume_run, start_run
-from scfg_sampler.learner.settings import LearnerSettings
+from scfg_sampler.learner.run import (
+    RunSettings,
+    check_run_settings,
+    clear_run,
+    new_record,
+    read_run,
+    resume_run,
+    start_run,
+)
+from scfg_sampler.learner.settings import LearnerSettings, check_settings
 from scfg_sampler.rules.mixing import mix_tables
 from scfg_sampler.rules.table import read_rule_table, write_rule_table
 
@@ -33,14 +47,19 @@ Advance = Callable[[int, str], Any]
 
 
 def chain_directories(directory: PathLike) -> list[Path]:
-    """The run directories of single chains: those inside, or the directory itself.
+    """The run directories of single chains: those inside that have begun, or the directory itself.
 
     Parameters
     ----------
     directory : path
     """
-    inside = sorted(Path(directory).glob("chain-*/run.json"), key=lambda path: (len(str(path)), path))
-    return [path.parent for path in inside] or [Path(directory)]
+    return _begun(Path(directory)) or [Path(directory)]
+
+
+def _begun(directory: Path) -> list[Path]:
+    """The chains inside a run directory that have begun, in their order."""
+    inside = sorted(directory.glob(f"chain-*/{RECORD}"), key=lambda path: (len(str(path)), path))
+    return [path.parent for path in inside]
 
 
 def start_chains(
@@ -77,64 +96,97 @@ def start_chains(
     """
     if chains < 1:
         raise SettingsError(f"--chains is {chains}; it must be at least 1")
-    options: dict[str, Any] = {"overwrite": overwrite, "check": check}
-    directory = Path(output)
-    refuse_occupied(output, overwrite, "scfg-sampler resume")
-    if overwrite:
-        for old in directory.glob("chain-*"):
-            shutil.rmtree(old)
     if chains == 1:
-        return start_run(files, output, settings, run, advance=advance, **options)
-    single = settings._replace(threads=1)
-
-    def job(chain: int) -> Callable[[Advance], dict]:
-        place = directory / f"chain-{chain + 1}"
-        return lambda advance: start_run(files, place, single, run, stream=chain, advance=advance, **options)
-
-    _side_by_side([job(chain) for chain in range(chains)], settings.threads, advance)
-    return _pool(directory)
+        return start_run(files, output, settings, run, overwrite=overwrite, check=check, advance=advance)
+    check_settings(settings)
+    refuse_occupied(output, overwrite, "scfg-sampler resume")
+    record = new_record(files, settings._replace(threads=1), run)
+    clear_run(output)
+    record |= {"chains": chains, "threads": settings.threads}
+    return _run_chains(Path(output), record, check, advance)
 
 
 def resume_chains(
     output: PathLike,
     iterations: int | None = None,
     *,
+    threads: int | None = None,
     check: bool = False,
     advance: Advance = lambda steps, note: None,
 ) -> dict:
-    """Continue all chains of a run; what `run.json` says in the end.
+    """Continue all chains of a run, begin those not begun; what `run.json` says in the end.
 
     Parameters
     ----------
     output : path
     iterations : int, optional
         As in `run.resume_run`.
+    threads : int, optional
+        How many chains run at a time; by default as many as when the run was started.
     check : bool
     advance : callable
+
+    Raises
+    ------
+    InputError, CheckpointMismatch
+        As in `run.resume_run`.
+    SettingsError
+        A chain has more sweeps already, or all have as many; or `threads` makes no sense.
     """
-    directories = chain_directories(output)
-    if directories == [Path(output)]:
+    record = read_run(output)
+    if "chains" not in record:
+        if threads is not None:
+            raise SettingsError(f"--threads is for runs of several chains; {output} has one")
         return resume_run(output, iterations, check=check, advance=advance)
+    if threads is not None:
+        if threads < 1:
+            raise SettingsError(f"--threads is {threads}; it must be at least 1")
+        record["threads"] = threads
+    if iterations is not None:
+        record["run"]["iterations"] = iterations
+        check_run_settings(RunSettings(**record["run"]))
+    require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
+    longest = max((read_run(chain)["sweeps"] for chain in _begun(Path(output))), default=0)
+    if record["finished"] or longest > record["run"]["iterations"]:
+        refuse_finished(output, longest, record["run"]["iterations"])
+    return _run_chains(Path(output), record, check, advance)
+
+
+def _run_chains(directory: Path, record: dict, check: bool, advance: Advance) -> dict:
+    """Run all sweeps that are left of all chains and pool them; what `run.json` says in the end.
+
+    Before any chain begins or goes on, `run.json` says how many there are and how long they are to be: the
+    directories that a killed process leaves do not.
+    """
+    record["finished"] = False
+    write_json(record, directory / RECORD)
+    iterations = record["run"]["iterations"]
     unfinished = []
-    for directory in directories:
-        record = read_run(directory)
-        if not record["finished"] or record["sweeps"] < (iterations or record["run"]["iterations"]):
-            unfinished.append(directory)
-    if not unfinished:
-        sweeps = read_run(directories[0])["sweeps"]
-        raise SettingsError(
-            f"{output} has {sweeps} sweeps already; give --iterations more than that to go on"
-        )
+    for stream in range(record["chains"]):
+        place = directory / f"chain-{stream + 1}"
+        if (place / RECORD).exists():
+            chain = read_run(place)
+            if chain["finished"] and chain["sweeps"] >= iterations:
+                continue
+        unfinished.append((place, stream))
 
-    def job(directory: Path) -> Callable[[Advance], dict]:
-        return lambda advance: resume_run(directory, iterations, check=check, advance=advance)
+    def job(place: Path, stream: int) -> Callable[[Advance], dict]:
+        def run(advance: Advance) -> dict:
+            if not (place / RECORD).exists():
+                single = {name: value for name, value in record.items() if name not in ("chains", "threads")}
+                write_json({**single, "stream": stream}, place / RECORD)
+            return resume_run(place, iterations, check=check, advance=advance)
 
-    _side_by_side([job(each) for each in unfinished], 1, advance)
-    return _pool(Path(output))
+        return run
+
+    _side_by_side([job(*each) for each in unfinished], record.get("threads", 1), advance)
+    return _pool(directory, record)
 
 
 def _side_by_side(jobs: Sequence[Callable[[Advance], dict]], threads: int, advance: Advance) -> None:
-    """Run the jobs, so many at a time; an interrupt stops all of them at their next sweep."""
+    """Run the jobs, so many at a time; an interrupt or an error stops all of them at their next sweep."""
+    if not jobs:
+        return
     stop = threading.Event()
 
     def advance_or_stop(steps: int, note: str) -> None:
@@ -145,7 +197,7 @@ def _side_by_side(jobs: Sequence[Callable[[Advance], dict]], threads: int, advan
     with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
         futures = [pool.submit(job, advance_or_stop) for job in jobs]
         try:
-            for future in futures:
+            for future in as_completed(futures):
                 future.result()
         except BaseException:
             stop.set()
@@ -154,9 +206,9 @@ def _side_by_side(jobs: Sequence[Callable[[Advance], dict]], threads: int, advan
             raise
 
 
-def _pool(directory: Path) -> dict:
+def _pool(directory: Path, record: dict) -> dict:
     """Write what the chains say together; the record."""
-    chains = chain_directories(directory)
+    chains = [directory / f"chain-{chain + 1}" for chain in range(record["chains"])]
     records = [read_run(chain) for chain in chains]
     for counts in sorted((chains[0] / "counts").glob("*.gz")):
         tables = [read_rule_table(chain / "counts" / counts.name) for chain in chains]
@@ -167,16 +219,16 @@ def _pool(directory: Path) -> dict:
         shutil.copyfile(chains[0] / name, directory / name)
     if (chains[0] / "marginals.json").exists():
         _pool_marginals([chain / "marginals.json" for chain in chains], directory / "marginals.json")
-    record = {
+    pooled_record = {
         **records[0],
-        "chains": len(chains),
-        "finished": all(each["finished"] for each in records),
+        "chains": record["chains"],
+        "threads": record.get("threads", 1),
         "seconds": round(max(each["seconds"] for each in records), 3),
         "cpu_seconds": round(max(each["cpu_seconds"] for each in records), 3),
         "peak_memory_mb": max(each["peak_memory_mb"] for each in records),
     }
-    write_json(record, directory / RECORD)
-    return record
+    write_json(pooled_record, directory / RECORD)
+    return pooled_record
 
 
 def _pool_marginals(paths: list[Path], output: Path) -> None:

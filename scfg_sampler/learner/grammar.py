@@ -72,6 +72,8 @@ def write_grammar(
     if not record["finished"]:
         hint = "Finish it with 'scfg-sampler resume'"
         found = f"stopped after {record['sweeps']} of {record['run']['iterations']} sweeps"
+        if "chains" in record:
+            found = f"stopped before all of its {record['chains']} chains were done"
         raise InputError(directory, None, found, hint)
     if not path.exists():
         raise InputError(directory, None, f"has no counts '{origin}'", "Choose another --from")

@@ -1,0 +1,188 @@
+"""Runs of several chains that were killed, also those begun over older ones, lose and hide nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from scfg_sampler.learner import chains
+from scfg_sampler.learner import run
+from scfg_sampler.cli import main
+from tests.learner.test_commands import sample
+from tests.learner.test_stopped_runs import MORE, Killed, record, results
+
+
+@pytest.fixture
+def whole(corpus_options, tmp_path):
+    """Four chains that nobody disturbed."""
+    assert sample(corpus_options, tmp_path / "whole", *MORE, "--chains", "4", "--threads", "2") == 0
+    return results(tmp_path / "whole")
+
+
+def wait_for(condition, seconds=120.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+SLOWLY = """
+import sys, time
+from scfg_sampler.learner import chain as sampler
+from scfg_sampler.cli import main
+step = sampler.Learner.step
+def slowly(self, rng, state):
+    time.sleep(0.1)
+    return step(self, rng, state)
+sampler.Learner.step = slowly
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("more", [[], ["--threads", "3"]])
+def test_chains_killed_while_the_first_run_go_on_to_the_same_end(
+    corpus_options,
+    tmp_path,
+    capsys,
+    whole,
+    more,
+):
+    directory = tmp_path / "run"
+    options = [
+        "sample",
+        *corpus_options,
+        "--output",
+        str(directory),
+        *MORE,
+        "--chains",
+        "4",
+        "--threads",
+        "2",
+    ]
+    child = subprocess.Popen([sys.executable, "-c", SLOWLY, *options], stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: all((directory / f"chain-{k}" / "checkpoint.npz").exists() for k in (1, 2)))
+        trace = directory / "chain-1" / "trace.tsv"
+        wait_for(lambda: trace.exists() and trace.read_text().count("\n") > 3)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert not (directory / "chain-3").exists()
+    assert record(directory)["chains"] == 4
+    assert record(directory)["threads"] == 2
+    table = ["--output", str(tmp_path / "table.gz")]
+    assert main(["grammar", str(directory), *table]) == 2
+    said = capsys.readouterr().err
+    assert "stopped before all of its 4 chains were done. Finish it with 'scfg-sampler resume'" in said
+    assert said.count("\n") == 1
+    assert main(["resume", str(directory), "--quiet", *more]) == 0
+    assert record(directory)["chains"] == 4
+    assert record(directory)["finished"]
+    assert results(directory) == whole
+    assert main(["grammar", str(directory), "--quiet", *table]) == 0
+    assert main(["grammar", str(tmp_path / "whole"), "--quiet", "--output", str(tmp_path / "other.gz")]) == 0
+    assert (tmp_path / "table.gz").read_bytes() == (tmp_path / "other.gz").read_bytes()
+
+
+def test_chains_all_done_but_not_pooled_are_pooled(corpus_options, tmp_path, capsys, monkeypatch, whole):
+    def killed(*arguments):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chains, "_pool", killed)
+        with pytest.raises(Killed):
+            sample(corpus_options, tmp_path / "run", *MORE, "--chains", "4")
+    assert main(["grammar", str(tmp_path / "run"), "--output", str(tmp_path / "t")]) == 2
+    assert "Finish it with 'scfg-sampler resume'" in capsys.readouterr().err
+    assert main(["resume", str(tmp_path / "run"), "--quiet"]) == 0
+    assert results(tmp_path / "run") == whole
+
+
+@pytest.mark.parametrize("old", [["--chains", "2"], []])
+@pytest.mark.parametrize("new", [["--chains", "3"], []])
+def test_overwriting_a_run_never_leaves_the_old_one(
+    corpus_options,
+    tmp_path,
+    capsys,
+    monkeypatch,
+    old,
+    new,
+):
+    """Killed at each place where something is removed or written, the first times."""
+    assert sample(corpus_options, tmp_path / "old", "--iterations", "3", *old) == 0
+    for moment in range(6):
+        directory = tmp_path / f"run{moment}"
+        shutil.copytree(tmp_path / "old", directory)
+        calls = []
+
+        def counted(function, calls=calls, moment=moment):
+            def call(*arguments, **more):
+                calls.append(1)
+                if len(calls) > 1:
+                    raise Killed
+                return function(*arguments, **more)
+
+            return call
+
+        with monkeypatch.context() as patch:
+            patch.setattr(run.shutil, "rmtree", counted(shutil.rmtree))
+            patch.setattr(os, "replace", counted(os.replace))
+            with pytest.raises(Killed):
+                sample(corpus_options, directory, "--iterations", "5", "--overwrite", *new)
+        status = main(["grammar", str(directory), "--output", str(tmp_path / "t")])
+        said = capsys.readouterr().err
+        assert (status, said.count("\n")) == (2, 1)
+        assert "is not a run directory" in said or "'scfg-sampler resume'" in said
+
+
+@pytest.mark.parametrize("number", [["--chains", "2"], []])
+def test_overwriting_with_an_unusable_corpus_keeps_the_old_run(corpus_options, tmp_path, number):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "3", *number) == 0
+    before = results(tmp_path / "run"), (tmp_path / "run" / "run.json").read_bytes()
+    (tmp_path / "train.a").write_text("0-9\n")
+    for new in (["--chains", "3"], []):
+        assert sample(corpus_options, tmp_path / "run", "--iterations", "3", "--overwrite", *new) == 2
+    if number:
+        assert main(["resume", str(tmp_path / "run"), "--iterations", "5", "--quiet"]) == 2
+    assert (results(tmp_path / "run"), (tmp_path / "run" / "run.json").read_bytes()) == before
+    assert main(["grammar", str(tmp_path / "run"), "--output", str(tmp_path / "t"), "--quiet"]) == 0
+
+
+def test_a_longer_run_of_chains_that_was_killed_stays_longer(corpus_options, tmp_path, monkeypatch):
+    """`resume` without --iterations goes on to what the last one was told."""
+    for name in ("run", "whole"):
+        assert sample(corpus_options, tmp_path / name, "--iterations", "4", "--chains", "2") == 0
+    assert main(["resume", str(tmp_path / "whole"), "--iterations", "8", "--quiet"]) == 0
+
+    def killed(*arguments, **more):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chains, "resume_run", killed)
+        with pytest.raises(Killed):
+            main(["resume", str(tmp_path / "run"), "--iterations", "8", "--quiet"])
+    assert main(["resume", str(tmp_path / "run"), "--quiet"]) == 0
+    assert results(tmp_path / "run") == results(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("number", "options", "message"),
+    [
+        (["--chains", "2"], ["--threads", "0", "--iterations", "9"], "--threads is 0; it must be at least 1"),
+        ([], ["--threads", "2", "--iterations", "9"], "--threads is for runs of several chains"),
+        (["--chains", "2"], ["--iterations", "4"], "has 6 sweeps already; give --iterations more"),
+        ([], ["--iterations", "4"], "has 6 sweeps already; give --iterations more"),
+        (["--chains", "2"], ["--iterations", "1"], "--burn-in is 1; it must be at least 0 and below"),
+    ],
+)
+def test_resume_refuses_what_makes_no_sense(corpus_options, tmp_path, capsys, number, options, message):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "6", *number) == 0
+    assert main(["resume", str(tmp_path / "run"), *options, "--quiet"]) == 2
+    assert message in capsys.readouterr().err
+    assert record(tmp_path / "run")["finished"]
