@@ -231,6 +231,26 @@ step() {
     echo "$wanted" >"$done"
 }
 
+# resume_or_begin RUN RESUME… -- BEGIN…: the command RESUME goes on with the run directory that the same step has begun,
+# and its failure is the step's: a run that cannot be resumed now is not thrown away. Where there is nothing to go on
+# with, the command BEGIN.
+resume_or_begin() {
+    local run=$1 resume=()
+    shift
+    while [ "$1" != -- ]; do
+        resume+=("$1")
+        shift
+    done
+    shift
+    if [ "$RESUMING" = 1 ] && [ -f "$run/run.json" ]; then
+        # A step may be stopped when its run has just finished.
+        grep -q '"finished": true' "$run/run.json" || "${resume[@]}"
+        return
+    fi
+    rm -f "$run/run.json" # Of other settings; should BEGIN be stopped at once, it is nothing to go on with.
+    "$@"
+}
+
 seconds() { # NAME: the time the step took
     cat "$OUT/logs/$1.seconds"
 }

@@ -31,11 +31,8 @@ ot() { "$PYTHON" -m monolingual ot "$@"; }
 
 # The posterior of tableaux; goes on where it was if it was stopped.
 sample() { # NAME
-    if [ "$RESUMING" = 1 ] && [ -f "$OUT/$1/run.json" ]; then
-        ot resume "$OUT/$1"
-    else
+    resume_or_begin "$OUT/$1" ot resume "$OUT/$1" -- \
         ot sample "$OUT/$1.tsv" --output "$OUT/$1" --overwrite --iterations "$ITERATIONS" --seed "$SEED"
-    fi
 }
 
 # All grammars of tableaux that vary.

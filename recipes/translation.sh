@@ -125,11 +125,7 @@ compile_the_rest() { # DIRECTORY
 sample_or_resume() { # RUN OPTION…
     local run=$1
     shift
-    # A run that was stopped after its last sweep cannot be resumed and begins again.
-    if [ "$RESUMING" = 1 ] && [ -f "$run/checkpoint.npz" ] && sampler resume "$run"; then
-        return
-    fi
-    sampler sample --output "$run" --overwrite "$@"
+    resume_or_begin "$run" sampler resume "$run" -- sampler sample --output "$run" --overwrite "$@"
 }
 
 tune() { # GRAMMAR WEIGHTS OPTION…: an interrupted step goes on with the rounds it has done

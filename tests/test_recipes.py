@@ -267,20 +267,65 @@ def test_stopped_recipe_goes_on_where_it_was(stand_in):
     assert not set(done) & set(calls(stand_in))
 
 
-@pytest.mark.parametrize(
-    ("change", "resumes"), [((), True), (("--sweeps", "90"), False), (("--force",), False)]
-)
-def test_stopped_sampling_is_resumed_if_it_is_the_same(stand_in, change, resumes):
-    data = small_data(stand_in / "data")
+def stop_sampling(stand_in, data, left: str | None) -> None:
+    """Run the recipe up to a sampler that is stopped, with such a `run.json`, or none, in its directory."""
     (stand_in / "broken").write_text("sample")
     assert bleu_recipe(stand_in, data).returncode == 2
     (stand_in / "broken").unlink()
-    (stand_in / "run dir" / "sample").mkdir()
-    (stand_in / "run dir" / "sample" / "checkpoint.npz").touch()
+    (stand_in / "run dir" / "sample").mkdir(exist_ok=True)
+    if left is not None:
+        (stand_in / "run dir" / "sample" / "run.json").write_text(left)
     calls(stand_in)
-    bleu_recipe(stand_in, data, *change)
-    learning = [line.split()[1] for line in calls(stand_in) if line.split()[1] in ("sample", "resume")]
-    assert learning == ["resume" if resumes else "sample"]
+
+
+def learning(stand_in) -> list[str]:
+    """Which of `sample` and `resume` were called."""
+    return [line.split()[1] for line in calls(stand_in) if line.split()[1] in ("sample", "resume")]
+
+
+UNFINISHED, FINISHED = (f'{{\n "seconds": 3,\n "finished": {value}\n}}\n' for value in ("false", "true"))
+
+
+@pytest.mark.parametrize(
+    ("change", "left", "called"),
+    [
+        ((), UNFINISHED, ["resume"]),
+        ((), FINISHED, []),
+        ((), None, ["sample"]),
+        (("--sweeps", "90"), UNFINISHED, ["sample"]),
+        (("--sweeps", "90"), FINISHED, ["sample"]),
+        (("--force",), UNFINISHED, ["sample"]),
+        (("--force",), FINISHED, ["sample"]),
+    ],
+    ids=["stopped", "just-finished", "not-begun", "other", "other-finished", "forced", "forced-finished"],
+)
+def test_stopped_sampling_is_resumed_if_it_is_the_same(stand_in, change, left, called):
+    data = small_data(stand_in / "data")
+    stop_sampling(stand_in, data, left)
+    assert bleu_recipe(stand_in, data, *change).returncode == 0
+    assert learning(stand_in) == called
+
+
+def test_sampling_that_cannot_be_resumed_is_kept(stand_in):
+    data = small_data(stand_in / "data")
+    stop_sampling(stand_in, data, UNFINISHED)
+    (stand_in / "broken").write_text("resume")
+    outcome = bleu_recipe(stand_in, data)
+    assert outcome.returncode == 2
+    assert "it broke on line 7" in outcome.stderr
+    assert learning(stand_in) == []
+    assert (stand_in / "run dir" / "sample" / "run.json").read_text() == UNFINISHED
+
+
+def test_a_run_with_other_settings_is_not_taken_for_one_that_was_stopped_at_once(stand_in):
+    """The old run is there, the new one was begun and stopped before it wrote anything."""
+    data = small_data(stand_in / "data")
+    stop_sampling(stand_in, data, FINISHED)
+    (stand_in / "broken").write_text("sample")
+    assert bleu_recipe(stand_in, data, "--sweeps", "90").returncode == 2
+    (stand_in / "broken").unlink()
+    assert bleu_recipe(stand_in, data, "--sweeps", "90").returncode == 0
+    assert learning(stand_in) == ["sample"]
 
 
 def test_all_references_are_used_up_to_the_first_missing(stand_in):
