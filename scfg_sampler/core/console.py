@@ -43,9 +43,15 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}. Try '{self.prog} --help'.\n")
 
 
+def _screen_size(name: str) -> int | None:
+    """The size that the environment gives as COLUMNS or LINES; None where that is no positive number."""
+    text = os.environ.get(name, "")
+    return int(text) or None if text.isascii() and text.isdecimal() else None
+
+
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str):
-        super().__init__(prog, max_help_position=30, width=min(100, int(os.environ.get("COLUMNS", 100))))
+        super().__init__(prog, max_help_position=30, width=min(100, _screen_size("COLUMNS") or 100))
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
@@ -101,6 +107,9 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     Catches `ScfgError` and prints it as one line. Anything else is a bug and keeps its traceback, which
     Python turns into status 1.
     """
+    for name in ("COLUMNS", "LINES"):
+        if _screen_size(name) is None:
+            os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
     try:
         return command(arguments) or 0
     except ScfgError as error:

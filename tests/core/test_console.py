@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -101,6 +102,36 @@ def test_help_shows_defaults_and_keeps_examples(capsys):
     assert "size of the beam (default: 200)" in text
     assert "say nothing\n" in text
     assert "example:\n  prog --beam 3\n  prog\n" in text
+
+
+@pytest.mark.parametrize("columns", ["", "abc", "0", "-5", "²", "1", " 80", "99999999999999999999"])
+def test_width_of_the_screen_may_be_nonsense(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+    def build_parser():
+        parser = console.Parser(prog="prog")
+        parser.add_argument("--beam", type=int, default=200, help="size of the beam")
+        parser.set_defaults(run=work)
+        return parser
+
+    def work(options):
+        with console.progress("counting", 2) as advance:
+            advance(2, "nearly")
+
+    assert console.run_parser("prog", build_parser, []) == 0
+    with pytest.raises(SystemExit) as end:
+        console.run_parser("prog", build_parser, ["--help"])
+    assert end.value.code == 0
+    assert "size" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("program", ["scfg_sampler", "decoder", "monolingual"])
+@pytest.mark.parametrize("columns", ["", "abc", "0", "-5"])
+def test_programs_help_whatever_the_width_of_the_screen(root, program, columns):
+    command = [sys.executable, "-m", program, "--help"]
+    child = subprocess.run(command, cwd=root, env={**os.environ, "COLUMNS": columns}, capture_output=True)
+    assert (child.returncode, child.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize(
