@@ -45,7 +45,7 @@ class Comparison(NamedTuple):
     difference : score of the system minus score of the other, in percent
     p_value : of that difference. That of `compare` is by sacrebleu's paired bootstrap resampling: of the
         resampled differences, taken without sign and less their mean, the share above it; close to a
-        one-sided test
+        one-sided test. 1 if no sample tells the two apart
     """
 
     difference: float
@@ -131,10 +131,14 @@ def compare(
         test = PairedTest(systems, _metrics(metrics, tokenize), texts, "bs", n_samples=samples)
         _, scores = test()
     columns: list[Any] = [column for name, column in scores.items() if name != "System"]
-    return {
-        name: Comparison(system.score - other.score, system.p_value)
-        for name, (other, system) in zip(metrics, columns, strict=True)
-    }
+    found = {}
+    for name, (other, system) in zip(metrics, columns, strict=True):
+        difference, p_value = system.score - other.score, system.p_value
+        # sacrebleu counts samples that are above their mean. None is where all are 0, as of equal outputs.
+        if difference == 0.0 and p_value * (samples + 1) < 1.5:
+            p_value = 1.0
+        found[name] = Comparison(difference, p_value)
+    return found
 
 
 def compare_tunings(
@@ -182,6 +186,8 @@ def compare_tunings(
         ours = np.arange(len(statistics)) < len(hypotheses)
         actual = scores(statistics.sum(axis=1))
         difference = actual[ours].mean() - actual[~ours].mean()
+        if abs(difference) < 1e-9:  # Rounded means of equal scores; no sample may be compared with that.
+            difference = 0.0
         rng = np.random.default_rng(seed)
         extreme = 0
         for _ in range(samples):

@@ -109,6 +109,40 @@ def test_tunings_that_differ_weaken_the_evidence():
     assert compare_tunings([worse], [worse], references, **options)["bleu"] == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (OTHERS, OTHERS),
+        (HYPOTHESES, HYPOTHESES),
+        # Other words, none of them right.
+        (["x x", "y", "z z z", "w"], ["u u", "v", "u u u", "v"]),
+        # BLEU is 0 in every sample, though lengths differ.
+        (["x x x x x x x x", "y", "z z z", "w"], ["u u u u u", "v v", "u", "v v v v v v"]),
+    ],
+)
+def test_outputs_that_no_sample_tells_apart_have_p_1(ours, theirs):
+    texts = {"bleu": (ours, theirs), "ter": (OTHERS, OTHERS), "chrf": (OTHERS, OTHERS)}
+    for name, (one, other) in texts.items():
+        assert compare(one, other, [REFERENCES], metrics=[name], samples=50)[name] == (0.0, 1.0)
+
+
+def test_equal_scores_that_samples_tell_apart_have_another_p():
+    """Each is better on one sentence, by as much."""
+    references = [["a b c d e", "f g h i j"] * 10]
+    ours, theirs = ["a b c d e", "f g h i x"] * 10, ["a b c d x", "f g h i j"] * 10
+    found = compare(ours, theirs, references, metrics=["bleu"], samples=400)["bleu"]
+    assert found.difference == 0.0
+    assert 0.05 < found.p_value < 0.95
+
+
+@pytest.mark.parametrize(("number", "others"), [(1, 3), (3, 1), (3, 2), (2, 7)])
+def test_equal_tunings_have_p_1(number, others):
+    """Means of so many equal scores differ in their last digits."""
+    for text in (OTHERS, HYPOTHESES, HYPOTHESES[::-1]):
+        found = compare_tunings([text] * number, [text] * others, [REFERENCES], samples=50)
+        assert set(found.values()) == {(0.0, 1.0)}
+
+
 def test_texts_of_different_lengths_are_refused(tmp_path):
     (tmp_path / "ref").write_text("a\nb\n")
     with pytest.raises(InputError, match="ref: has 2 lines, but hyp has 3"):
