@@ -104,14 +104,16 @@ def run_parser(
 def run(program: str, command: Callable[[Sequence[str] | None], int | None], arguments=None) -> int:
     """The exit status of a command: 0 done, 2 the user can mend it, 130 on Ctrl-C.
 
-    Catches `ScfgError` and prints it as one line. Anything else is a bug and keeps its traceback, which
-    Python turns into status 1.
+    Catches `ScfgError`, and OSError (a full disk, a directory that cannot be made), and prints one line.
+    Anything else is a bug and keeps its traceback, which Python turns into status 1.
     """
     for name in ("COLUMNS", "LINES"):
         if _screen_size(name) is None:
             os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
     try:
-        return command(arguments) or 0
+        status = command(arguments) or 0
+        sys.stdout.flush()
+        return status
     except ScfgError as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -120,8 +122,31 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
         return 130
     except BrokenPipeError:
         # The reader of our output has gone (`… | head`): nothing to say, and nothing to flush into.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()
         return 0
+    except OSError as error:
+        print(f"{program}: {_described(error)}", file=sys.stderr)
+        return 2
+
+
+def _described(error: OSError) -> str:
+    """An OSError that nobody has turned into an InputError, in one line."""
+    reason = error.strerror or str(error)
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: cannot be used ({reason})"
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _abandon_output()
+    if error.errno is None:
+        return reason
+    # Whatever else is written has a name.
+    return f"standard output, or a temporary file, cannot be written ({reason})"
+
+
+def _abandon_output() -> None:
+    """Let what standard output cannot take go nowhere; Python would try it again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def set_quiet(quiet: bool) -> None:

@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import io
 import os
+import stat
 import sys
 import tempfile
 import zlib
@@ -20,7 +21,7 @@ from typing import IO, Any
 
 from scfg_sampler.errors import InputError
 
-__all__ = ["atomic_output", "atomic_path", "file_digest", "read_lines", "require_file"]
+__all__ = ["atomic_output", "atomic_path", "file_digest", "naming", "read_lines", "require_file"]
 
 PathLike = str | os.PathLike[str]
 
@@ -58,8 +59,9 @@ def require_file(path: PathLike) -> None:
 def atomic_output(path: PathLike, *, binary: bool = False) -> Iterator[IO]:
     """A stream that becomes the file when the block ends without an exception.
 
-    Until then an older file of that name stays as it is. Text is UTF-8 with line feeds; names ending
-    in `.gz` are compressed, without a time stamp, so equal content gives equal bytes.
+    Until then an older file of that name stays as it is; a device or a pipe is written to at once. Text is
+    UTF-8 with line feeds; names ending in `.gz` are compressed, without a time stamp, so that equal content
+    gives equal bytes.
     """
     if str(path) == "-":
         yield sys.stdout.buffer if binary else sys.stdout
@@ -78,24 +80,56 @@ def atomic_output(path: PathLike, *, binary: bool = False) -> Iterator[IO]:
 
 @contextlib.contextmanager
 def atomic_path(path: PathLike) -> Iterator[Path]:
-    """A temporary path beside `path` that is renamed to it when the block ends without an exception."""
-    target = Path(path)
-    try:
+    """A temporary path beside `path` that is renamed to it when the block ends without an exception.
+
+    A symbolic link stays one. Devices and pipes cannot be replaced: they are yielded themselves.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written: also for an OSError in the block that names no other file.
+    """
+    if _is_device(path):
+        with naming(path, path):
+            yield Path(path)
+        return
+    target = Path(os.path.realpath(path))
+    with naming(path, None):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise InputError(path, None, f"cannot be written ({error.strerror})") from None
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
+        with naming(path, temporary):
+            yield temporary
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def naming(path: PathLike, written: PathLike | None = None) -> Iterator[None]:
+    """Turn an OSError of the block into an InputError: `path` cannot be written.
+
+    Parameters
+    ----------
+    path : path
+        What the user calls the file.
+    written : path, optional
+        What the block calls it. An error that names another file is left alone. Not given: no error is.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if written is not None and error.filename not in (None, str(written)):
+            raise
+        raise InputError(path, None, f"cannot be written ({error.strerror or error})") from None
 
 
 def file_digest(path: PathLike) -> str:
@@ -105,6 +139,15 @@ def file_digest(path: PathLike) -> str:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _is_device(path: PathLike) -> bool:
+    """Whether there is something of that name that is neither a file nor a directory."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _open_file(path: PathLike) -> io.FileIO:
@@ -122,9 +165,16 @@ def _open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
         found = "is standard input, which has been read already"
         raise InputError(path, None, found, "Write it to a file first")
     raw: Any = sys.stdin.buffer if str(path) == "-" else io.BufferedReader(_open_file(path), 1 << 18)
-    with raw:
-        if raw.peek(2)[:2] == b"\x1f\x8b":
-            with gzip.GzipFile(fileobj=raw) as unzipped:
-                yield io.BufferedReader(unzipped, 1 << 18)
-        else:
-            yield raw
+    try:
+        with raw:
+            if raw.peek(2)[:2] == b"\x1f\x8b":
+                with gzip.GzipFile(fileobj=raw) as unzipped:
+                    yield io.BufferedReader(unzipped, 1 << 18)
+            else:
+                yield raw
+    except gzip.BadGzipFile:
+        raise
+    except OSError as error:
+        raise InputError(
+            path, None, f"cannot be read ({error.strerror or error})", "Check the disk"
+        ) from None

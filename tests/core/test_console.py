@@ -36,6 +36,8 @@ def raising(error):
         (raising(InputError("f", 2, "bad\n  thing", "Mend it")), 2, "prog: f:2: bad thing. Mend it\n"),
         (raising(SettingsError("--k is 0")), 2, "prog: --k is 0\n"),
         (raising(ChainTooShort("short", 1.5)), 2, "prog: short\n"),
+        (raising(PermissionError(13, "Denied", "x/y")), 2, "prog: x/y: cannot be used (Denied)\n"),
+        (raising(OSError("7 requested and 3 written")), 2, "prog: 7 requested and 3 written\n"),
         (raising(KeyboardInterrupt()), 130, "prog: interrupted\n"),
     ],
 )
@@ -61,6 +63,24 @@ def test_reader_that_goes_away_is_no_error():
     assert child.wait(timeout=30) == 0
     assert child.stderr.read() == b""
     child.stderr.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("lines", [1, 100_000])
+def test_standard_output_that_is_full_is_one_line(lines):
+    script = (
+        "import sys; from scfg_sampler.core.console import run\n"
+        f"def command(arguments):\n    for _ in range({lines}): print('line')\n"
+        "sys.exit(run('prog', command))"
+    )
+    for unbuffered in ("", "1"):
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        with open("/dev/full", "w") as full:
+            command = [sys.executable, "-c", script]
+            child = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=30, env=environment)
+        reason = b"cannot be written (No space left on device)"
+        message = b"prog: standard output, or a temporary file, " + reason + b"\n"
+        assert (child.returncode, child.stderr) == (2, message)
 
 
 def test_quiet_silences_all_but_warnings(capsys):

@@ -6,11 +6,16 @@ import gzip
 import io
 import os
 import stat
+import threading
 
+import numpy as np
 import pytest
 
+from scfg_sampler.core.chain import TraceWriter, read_trace, run_chain
+from scfg_sampler.core.external import Workspace
 from scfg_sampler.core.files import atomic_output, atomic_path, file_digest, read_lines, require_file
 from scfg_sampler.errors import InputError
+from tests.core.toy_chain import TOY, toy_state
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -128,6 +133,111 @@ def test_output_that_cannot_be_written_is_an_input_error(tmp_path):
         atomic_path(tmp_path / "file/out"),
     ):
         pass
+
+
+@pytest.fixture
+def full(tmp_path):
+    """A name for a device that is full; a link, so that no mistake can replace the device itself."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    for name in ("full", "full.gz"):
+        (tmp_path / name).symlink_to("/dev/full")
+    return tmp_path / "full"
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_full_device_is_an_input_error_and_stays(full, suffix, binary, size):
+    path = f"{full}{suffix}"
+    text = os.urandom(size) if binary else os.urandom(size).hex()
+    with pytest.raises(InputError, match=r"full(\.gz)?: cannot be written \(No space left on device\)"):
+        write(path, text, binary)
+    assert os.path.islink(path)
+    assert stat.S_ISCHR(os.stat(path).st_mode)
+
+
+def write(path, text, binary=False):
+    with atomic_output(path, binary=binary) as stream:
+        stream.write(text)
+
+
+@pytest.fixture
+def short_of_disk():
+    """Files may not grow beyond 1,000 bytes, as if the disk were full."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_full_disk_names_the_file_and_keeps_the_old_one(tmp_path, short_of_disk):
+    write(tmp_path / "file", "old\n")
+    with pytest.raises(InputError, match=r"file: cannot be written \(File too large\)"):
+        write(tmp_path / "file", "new\n" * 10_000)
+    assert os.listdir(tmp_path) == ["file"]
+    assert (tmp_path / "file").read_text() == "old\n"
+
+
+def test_full_disk_names_the_trace(tmp_path, rng, short_of_disk):
+    trace = TraceWriter(tmp_path / "trace.tsv", [("log_joint", lambda sweep: sweep.info.log_joint)])
+    with pytest.raises(InputError, match=r"trace.tsv: cannot be written \(File too large\)"):
+        list(run_chain(TOY, toy_state(), rng, sweeps=1000, sinks=[trace]))
+    assert len(read_trace(tmp_path / "trace.tsv")["sweep"]) > 30
+
+
+def test_full_disk_names_the_place_of_temporary_files(tmp_path, short_of_disk):
+    with Workspace(directory=str(tmp_path)) as workspace:
+        table = workspace.table(np.int64)
+        with pytest.raises(InputError, match=rf"{tmp_path}/scfg-\w+: cannot be written \("):
+            table.append(np.arange(1000))
+
+
+def test_pipe_is_written_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    found = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    write(tmp_path / "pipe", "text\n")
+    reader.join(timeout=10)
+    assert found == [b"text\n"]
+
+
+def test_link_stays_a_link(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk/file")
+    for text in ("first\n", "second\n"):
+        write(tmp_path / "link", text)
+        assert os.readlink(tmp_path / "link") == "disk/file"
+        assert (tmp_path / "disk" / "file").read_text() == text
+    assert os.listdir(tmp_path / "disk") == ["file"]
+
+
+def test_errors_of_other_files_are_not_those_of_the_output(tmp_path):
+    def copy():
+        with atomic_output(tmp_path / "out") as stream:
+            stream.write((tmp_path / "none").read_text())
+
+    with pytest.raises(FileNotFoundError, match="none"):
+        copy()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_output_in_the_place_of_a_directory_is_an_input_error(tmp_path):
+    (tmp_path / "place").mkdir()
+    with pytest.raises(InputError, match=r"place: cannot be written \(Is a directory\)"):
+        write(tmp_path / "place", "")
+    assert os.listdir(tmp_path) == ["place"]
+
+
+def test_input_that_breaks_while_it_is_read_is_an_input_error():
+    """The memory of a process has nothing at its beginning."""
+    if not os.path.exists("/proc/self/mem"):
+        pytest.skip("needs /proc")
+    for use in (file_digest, lambda name: list(read_lines(name))):
+        with pytest.raises(InputError, match=r"/proc/self/mem: cannot be read \(Input/output error\)"):
+            use("/proc/self/mem")
 
 
 def test_digest_is_that_of_the_text(tmp_path):

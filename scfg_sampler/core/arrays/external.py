@@ -20,6 +20,7 @@ from types import TracebackType
 
 import numpy as np
 
+from scfg_sampler.core.files import naming
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["Sorter", "Table", "Workspace", "gather", "scatter", "tally"]
@@ -91,8 +92,8 @@ class Table:
         return self._length
 
     def append(self, rows: np.ndarray) -> None:
-        """Add rows, cast to the table's dtype."""
-        with open(self._path, "ab") as file:
+        """Add rows, cast to the table's dtype; an InputError where there is no room for them on the disk."""
+        with naming(self._path.parent), open(self._path, "ab") as file:
             np.ascontiguousarray(rows, self.dtype.base).tofile(file)
         self._length += len(rows)
 

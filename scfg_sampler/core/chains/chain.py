@@ -32,7 +32,7 @@ import numpy as np
 from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
 from scfg_sampler.core.console import say
-from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
 __all__ = [
@@ -151,6 +151,7 @@ class TraceWriter:
     def __init__(
         self, path: PathLike, columns: Sequence[tuple[str, Callable[[Sweep], float]]], *, first: int = 0
     ):
+        self._path = path
         self._functions = [function for _, function in columns]
         header = "\t".join(["sweep", *(name for name, _ in columns)])
         rows = _kept_rows(path, header, first) if first > 0 and os.path.exists(path) else []
@@ -160,12 +161,14 @@ class TraceWriter:
 
     def __call__(self, sweep: Sweep) -> None:
         cells = [str(sweep.index), *(_cell(function(sweep)) for function in self._functions)]
-        self._stream.write("\t".join(cells) + "\n")
-        self._stream.flush()
+        with naming(self._path):
+            self._stream.write("\t".join(cells) + "\n")
+            self._stream.flush()
 
     def close(self, consistent: bool = True) -> None:
         """Close the file; called by `run_chain`."""
-        self._stream.close()
+        with naming(self._path):
+            self._stream.close()
 
 
 class Checkpointer:

@@ -1,0 +1,90 @@
+"""Outputs that cannot be written: one line that names them, status 2, and nothing lost."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+
+import decoder.cli
+import monolingual.cli
+import scfg_sampler.cli
+
+TEXTS = {
+    "train.f": "a b\nb a\n",
+    "train.e": "A B\nB A\n",
+    "train.a": "0-0 1-1\n0-0 1-1\n",
+    "table": "[X] ||| a ||| A ||| LogForward=-1 LogCount=0\n",
+    "trees": "(S (A a) (B b))\n(S (A a) (B c))\n",
+    "tableaux.tsv": "input\toutput\tfrequency\tA\tB\nx\ta\t3\t0\t1\nx\tb\t2\t1\t0\n",
+    "grammar": "S -> S S | 'a'\n",
+    "sentences": "a a a\n",
+}
+CORPUS = "--source train.f --target train.e --alignment train.a"
+TO_FILES = {
+    "extract": (scfg_sampler.cli.main, f"extract {CORPUS} --quiet --output"),
+    "convert": (scfg_sampler.cli.main, "convert table --to moses --quiet --output"),
+    "filter": (scfg_sampler.cli.main, "filter table --source train.f --quiet --output"),
+    "train-lm": (decoder.cli.main, "train-lm train.e --order 2 --quiet --output"),
+    "compile-grammar": (decoder.cli.main, "compile-grammar table --quiet --output"),
+}
+TO_DIRECTORIES = {
+    "sample": (scfg_sampler.cli.main, f"sample {CORPUS} --iterations 3 --quiet --output"),
+    "chains": (scfg_sampler.cli.main, f"sample {CORPUS} --iterations 3 --chains 2 --quiet --output"),
+    "tsg": (monolingual.cli.main, "tsg train trees --iterations 3 --burn-in 1 --quiet --output"),
+    "ot": (monolingual.cli.main, "ot sample tableaux.tsv --iterations 8 --burn-in 2 --quiet --output"),
+    "maxent": (monolingual.cli.main, "ot maxent tableaux.tsv --quiet --output"),
+    "pcfg": (
+        monolingual.cli.main,
+        "pcfg sample grammar --sentences sentences --approach sink --prior 1 --iterations 8 --quiet --output",
+    ),
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    for name, text in TEXTS.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "file").write_text("kept\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refused(main, options, output, capsys) -> None:
+    assert main([*options.split(), output]) == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("warning: ")]
+    assert len(said) == 1
+    assert output.split("/")[0] in said[0]
+
+
+@pytest.mark.parametrize("place", ["file/out", "file/deep/out"])
+@pytest.mark.parametrize(
+    ("main", "options"),
+    [*TO_FILES.values(), *TO_DIRECTORIES.values()],
+    ids=[*TO_FILES, *TO_DIRECTORIES],
+)
+def test_place_below_a_file_is_one_line(here, capsys, main, options, place):
+    refused(main, options, place, capsys)
+    assert (here / "file").read_text() == "kept\n"
+
+
+@pytest.mark.parametrize(("main", "options"), TO_DIRECTORIES.values(), ids=TO_DIRECTORIES)
+def test_file_instead_of_a_run_directory_is_one_line(here, capsys, main, options):
+    refused(main, options, "file", capsys)
+    assert (here / "file").read_text() == "kept\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(("main", "options"), TO_FILES.values(), ids=TO_FILES)
+def test_full_device_is_one_line_and_stays(here, capsys, main, options):
+    (here / "full").symlink_to("/dev/full")
+    refused(main, options, "full", capsys)
+    assert stat.S_ISCHR(os.stat(here / "full").st_mode)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(("main", "options"), TO_DIRECTORIES.values(), ids=TO_DIRECTORIES)
+def test_full_device_instead_of_a_run_directory_is_one_line(here, capsys, main, options):
+    (here / "full").symlink_to("/dev/full")
+    refused(main, options, "full", capsys)
