@@ -30,7 +30,7 @@ def build_parser() -> console.Parser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status (0 done, 2 the user can mend it, 130 on Ctrl-C).
+    """Run a command; the exit status (0 done, 2 the user can mend it, 130 on Ctrl-C, 143 on SIGTERM).
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ from scfg_sampler.errors import ScfgError, SettingsError
 
 __all__ = [
     "Parser",
+    "Terminated",
     "add_commands",
     "memory_size",
     "progress",
@@ -29,6 +30,14 @@ __all__ = [
 ]
 
 _quiet = False
+
+
+class Terminated(SystemExit):
+    """SIGTERM, where it was awaited. Caught by nobody, it ends the process with status 143."""
+
+    def __init__(self) -> None:
+        super().__init__(128 + 15)
+        self.code: int
 
 
 class Parser(argparse.ArgumentParser):
@@ -102,7 +111,7 @@ def run_parser(
 
 
 def run(program: str, command: Callable[[Sequence[str] | None], int | None], arguments=None) -> int:
-    """The exit status of a command: 0 done, 2 the user can mend it, 130 on Ctrl-C.
+    """The exit status of a command: 0 done, 2 the user can mend it, 130 on Ctrl-C, 143 on SIGTERM.
 
     Catches `ScfgError`, and OSError (a full disk, a directory that cannot be made), and prints one line.
     Anything else is a bug and keeps its traceback, which Python turns into status 1.
@@ -120,6 +129,9 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     except KeyboardInterrupt:
         print(f"{program}: interrupted", file=sys.stderr)
         return 130
+    except Terminated as error:
+        print(f"{program}: terminated", file=sys.stderr)
+        return error.code
     except BrokenPipeError:
         # The reader of our output has gone (`… | head`): nothing to say, and nothing to flush into.
         _abandon_output()

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from scfg_sampler.core.chains.chain import terminable
 from scfg_sampler.core.chains.run_directory import (
     RECORD,
     refuse_finished,
@@ -194,7 +195,7 @@ def _side_by_side(jobs: Sequence[Callable[[Advance], dict]], threads: int, advan
             raise KeyboardInterrupt
         advance(steps, note)
 
-    with ThreadPoolExecutor(min(threads, len(jobs))) as pool:
+    with terminable(), ThreadPoolExecutor(min(threads, len(jobs))) as pool:
         futures = [pool.submit(job, advance_or_stop) for job in jobs]
         try:
             for future in as_completed(futures):

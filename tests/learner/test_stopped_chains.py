@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from scfg_sampler.learner import chains
@@ -88,6 +90,28 @@ def test_chains_killed_while_the_first_run_go_on_to_the_same_end(
     assert main(["grammar", str(directory), "--quiet", *table]) == 0
     assert main(["grammar", str(tmp_path / "whole"), "--quiet", "--output", str(tmp_path / "other.gz")]) == 0
     assert (tmp_path / "table.gz").read_bytes() == (tmp_path / "other.gz").read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_chains_that_are_told_to_stop_save_their_sweeps(corpus_options, tmp_path, whole, number):
+    directory = tmp_path / "run"
+    options = ["sample", *corpus_options, "--output", str(directory), *MORE, "--checkpoint-every", "0"]
+    options += ["--chains", "4", "--threads", "2"]
+    child = subprocess.Popen([sys.executable, "-c", SLOWLY, *options], stderr=subprocess.PIPE)
+    traces = [directory / f"chain-{k}" / "trace.tsv" for k in (1, 2)]
+    try:
+        wait_for(lambda: all(path.exists() and path.read_text().count("\n") > 3 for path in traces))
+    finally:
+        child.send_signal(number)
+        child.send_signal(number if number == signal.SIGTERM else 0)  # As timeout does.
+        _, said = child.communicate(timeout=60)
+    expected = {signal.SIGTERM: (143, b"terminated"), signal.SIGINT: (130, b"interrupted")}[number]
+    assert (child.returncode, said) == (expected[0], b"scfg-sampler: " + expected[1] + b"\n")
+    for trace in traces:
+        with np.load(trace.with_name("checkpoint.npz")) as archive:
+            assert json.loads(archive["header"].item())["sweep"] == trace.read_text().count("\n") - 1
+    assert main(["resume", str(directory), "--quiet"]) == 0
+    assert results(directory) == whole
 
 
 def test_chains_all_done_but_not_pooled_are_pooled(corpus_options, tmp_path, capsys, monkeypatch, whole):

@@ -13,7 +13,8 @@ changed or ahead of what the sink has seen.
 The fact a newcomer would get wrong: a sweep is not interrupted by Ctrl-C. The signal is noted, the sweep is
 finished and handed to sinks and caller, sinks are closed (which writes a checkpoint), and only then is
 KeyboardInterrupt raised. A second Ctrl-C ends the process at once, with status 130 and without a checkpoint,
-even from within compiled code.
+even from within compiled code. SIGTERM is noted likewise and raises Terminated; more of them change nothing,
+since `timeout` and others send several: whoever cannot wait has SIGKILL.
 """
 
 from __future__ import annotations
@@ -24,14 +25,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
-from scfg_sampler.core.chains.kernel import Kernel, copy_state
-from scfg_sampler.core.console import say
+from scfg_sampler.core.console import Terminated, say
 from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
@@ -43,6 +43,7 @@ __all__ = [
     "TraceWriter",
     "read_trace",
     "run_chain",
+    "terminable",
 ]
 
 
@@ -101,9 +102,11 @@ def run_chain(
         With `check`, when the two differ by more than 1e-10, relatively.
     KeyboardInterrupt
         After Ctrl-C, once the sweep is finished and the sinks are closed.
+    Terminated
+        Likewise after SIGTERM.
     """
     consistent = True
-    with _DeferredInterrupt() as interrupt, contextlib.ExitStack() as closing:
+    with _DeferredSignals() as signals, contextlib.ExitStack() as closing:
         for sink in reversed(sinks):
             if close := getattr(sink, "close", None):
                 closing.callback(lambda close: close(consistent), close)
@@ -117,7 +120,7 @@ def run_chain(
                 sink(sweep)
             consistent = True
             yield sweep
-            if interrupt.requested:
+            if signals.requested:
                 break
 
 
@@ -309,53 +312,87 @@ def _cell(value: float) -> str:
     return repr(float(value))
 
 
-class _DeferredInterrupt:
-    """Within the block Ctrl-C is noted in `requested` and raised when the block ends; a second one kills.
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Within the block SIGTERM raises Terminated, once, as Ctrl-C raises KeyboardInterrupt.
 
-    The second one must work in compiled code, during which Python runs no signal handlers. So a thread
-    listens at the descriptor that the C level handler writes each signal's number to.
+    For whoever waits for chains that run in other threads. Does nothing outside the main thread, or where
+    somebody else already handles the signal.
+    """
+    if not _unhandled(signal.SIGTERM):
+        yield
+        return
 
-    Does nothing outside the main thread, or where somebody else already handles the signal.
+    def terminate(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+_RAISED: dict[int, type[BaseException]] = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+_DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+
+
+def _unhandled(number: int) -> bool:
+    """Whether a signal may be handled here and is not yet."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    return in_main_thread and signal.getsignal(number) is _DEFAULTS[number]
+
+
+class _DeferredSignals:
+    """Within the block Ctrl-C and SIGTERM are noted in `requested` and raised when the block ends.
+
+    A second Ctrl-C kills. It must work in compiled code, during which Python runs no signal handlers. So a
+    thread listens at the descriptor that the C level handler writes each signal's number to.
+
+    Does nothing outside the main thread, or with a signal that somebody else already handles.
     """
 
     def __init__(self) -> None:
-        self.requested = False
+        self.requested: type[BaseException] | None = None
 
-    def __enter__(self) -> _DeferredInterrupt:
-        self._active = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if self._active:
+    def __enter__(self) -> _DeferredSignals:
+        self._handled = [number for number in _RAISED if _unhandled(number)]
+        if self._handled:
             reader, self._writer = os.pipe()
             os.set_blocking(self._writer, False)
-            threading.Thread(target=_listen, args=(reader,), daemon=True).start()
+            threading.Thread(target=_listen, args=(reader, self._handled), daemon=True).start()
             self._old_descriptor = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-            signal.signal(signal.SIGINT, self._note)
+            for number in self._handled:
+                signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: Any) -> None:
-        self.requested = True
+        self.requested = self.requested or _RAISED[number]
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        if self._active:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._handled:
+            for number in self._handled:
+                signal.signal(number, _DEFAULTS[number])
             signal.set_wakeup_fd(self._old_descriptor)
             os.close(self._writer)  # Ends the thread.
-            if self.requested and (kind is None or kind is GeneratorExit):
-                raise KeyboardInterrupt
+            if self.requested is not None and (kind is None or kind is GeneratorExit):
+                raise self.requested
 
 
-def _listen(reader: int) -> None:
-    """Say what the first Ctrl-C does, and end the process at the second."""
-    pressed = 0
+def _listen(reader: int, handled: Sequence[int]) -> None:
+    """Say what the first signal does, and end the process at the second Ctrl-C."""
+    received: list[int] = []
     with open(reader, "rb", buffering=0) as stream:
         while numbers := stream.read(1):
-            pressed += numbers[0] == signal.SIGINT
-            if pressed == 1:
-                say("finishing this sweep; Ctrl-C again stops at once")
-            elif pressed == 2:
+            if numbers[0] not in handled:
+                continue
+            received.append(numbers[0])
+            if received.count(signal.SIGINT) == 2:
                 if sys.stderr.isatty():
                     sys.stderr.write("\x1b[?25h")  # A progress bar may have hidden the cursor.
                     sys.stderr.flush()
                 os._exit(130)
+            if received.count(numbers[0]) == 1:
+                more = "; Ctrl-C again stops at once" if numbers[0] == signal.SIGINT else ""
+                say(f"finishing this sweep{more}")

@@ -23,6 +23,7 @@ from scfg_sampler.core.chains.chain import (
 )
 from scfg_sampler.core.chains.checkpoint import load_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
+from scfg_sampler.core.console import Terminated
 from scfg_sampler.errors import CheckpointMismatch, InputError
 from tests.core.chains.toy_chain import TOY, ToyState, as_bytes, toy_state
 
@@ -241,10 +242,21 @@ def test_all_sinks_are_closed_even_if_one_fails(rng):
     assert closed == [("a", True), ("b", True)]
 
 
-def test_interrupt_within_a_sweep_waits_for_its_end(tmp_path, rng):
+SIGNALS = pytest.mark.parametrize(
+    ("number", "error", "before"),
+    [
+        (signal.SIGINT, KeyboardInterrupt, signal.default_int_handler),
+        (signal.SIGTERM, Terminated, signal.SIG_DFL),
+    ],
+    ids=["SIGINT", "SIGTERM"],
+)
+
+
+@SIGNALS
+def test_interrupt_within_a_sweep_waits_for_its_end(tmp_path, rng, number, error, before):
     def step(rng, state):
         if state.sweep == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
             time.sleep(0.05)
         return TOY.step(rng, state)
 
@@ -254,22 +266,34 @@ def test_interrupt_within_a_sweep_waits_for_its_end(tmp_path, rng):
     kernel = Kernel(TOY.init, step, TOY.log_joint)
     seen = []
     chain = run_chain(kernel, toy_state(), rng, sweeps=9, sinks=[trace, checkpoints])
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         loop(chain, lambda sweep: seen.append(sweep.index))
     assert seen == [0, 1, 2]
     assert load_checkpoint(path, ToyState).sweep == 3
     assert read_trace(tmp_path / "t.tsv")["sweep"].tolist() == [0, 1, 2]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(number) is before
 
 
-def test_interrupt_between_sweeps_is_not_lost(tmp_path, rng):
+@SIGNALS
+def test_interrupt_between_sweeps_is_not_lost(tmp_path, rng, number, error, before):
     path = tmp_path / "c.npz"
     sink = Checkpointer(path, rng, every=0, settings={}, corpus={})
     chain = run_chain(TOY, toy_state(), rng, sweeps=9, sinks=[sink])
-    with pytest.raises(KeyboardInterrupt):
-        loop(chain, lambda sweep: os.kill(os.getpid(), signal.SIGINT) if sweep.index == 1 else None)
+    with pytest.raises(error):
+        loop(chain, lambda sweep: os.kill(os.getpid(), number) if sweep.index == 1 else None)
     assert load_checkpoint(path, ToyState).sweep == 2
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(number) is before
+
+
+def test_signals_that_somebody_handles_are_left_alone(rng, monkeypatch):
+    noted = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: noted.append(number))
+    try:
+        chain = run_chain(TOY, toy_state(), rng, sweeps=3)
+        loop(chain, lambda sweep: os.kill(os.getpid(), signal.SIGTERM))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert noted == [signal.SIGTERM] * 3
 
 
 def test_chain_outside_the_main_thread_leaves_signals_alone(rng):
@@ -288,9 +312,9 @@ def test_chain_outside_the_main_thread_leaves_signals_alone(rng):
 COMMAND = """
 import hashlib, sys
 import numpy as np
-from scfg_sampler.core.chain import Checkpointer, run_chain
+from scfg_sampler.core.chains.chain import Checkpointer, run_chain
 from scfg_sampler.core.console import run
-from scfg_sampler.core.kernel import Kernel
+from scfg_sampler.core.chains.kernel import Kernel
 from tests.core.toy_chain import TOY, toy_state
 
 path, rounds = sys.argv[1], int(sys.argv[2])
@@ -311,8 +335,14 @@ sys.exit(run("prog", command))
 """
 
 
-def start_command(root, path, rounds):
-    """A process in the middle of its first sweep, which Ctrl-C has been pressed in once."""
+SAID = {
+    signal.SIGINT: "finishing this sweep; Ctrl-C again stops at once\n",
+    signal.SIGTERM: "finishing this sweep\n",
+}
+
+
+def start_command(root, path, rounds, number=signal.SIGINT):
+    """A process in the middle of its first sweep, which has received one signal."""
     child = subprocess.Popen(
         [sys.executable, "-c", COMMAND, path, str(rounds)],
         cwd=root,
@@ -321,22 +351,57 @@ def start_command(root, path, rounds):
         text=True,
     )
     assert child.stdout.readline() == "sweep\n"
-    child.send_signal(signal.SIGINT)
-    assert child.stderr.readline() == "finishing this sweep; Ctrl-C again stops at once\n"
+    child.send_signal(number)
+    assert child.stderr.readline() == SAID[number]
     return child
 
 
-def test_interrupted_command_checkpoints_and_exits_with_130(root, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "status", "message"),
+    [(signal.SIGINT, 130, "prog: interrupted\n"), (signal.SIGTERM, 143, "prog: terminated\n")],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_interrupted_command_checkpoints_and_exits_with_its_status(root, tmp_path, number, status, message):
     path = tmp_path / "c.npz"
-    child = start_command(root, path, 1_000_000)
+    child = start_command(root, path, 1_000_000, number)
     stdout, stderr = child.communicate(timeout=60)
-    assert (child.returncode, stdout, stderr) == (130, "", "prog: interrupted\n")
+    assert (child.returncode, stdout, stderr) == (status, "", message)
     assert load_checkpoint(path, ToyState).sweep == 1
 
 
-def test_second_interrupt_ends_a_command_within_its_sweep(root, tmp_path):
+def test_more_terminations_change_nothing(root, tmp_path):
+    """`timeout` sends its signal to the process and to the group that it is in."""
+    path = tmp_path / "c.npz"
+    child = start_command(root, path, 1_000_000, signal.SIGTERM)
+    for _ in range(3):
+        child.send_signal(signal.SIGTERM)
+        time.sleep(0.02)
+    stdout, stderr = child.communicate(timeout=60)
+    assert (child.returncode, stdout, stderr) == (143, "", "prog: terminated\n")
+    assert load_checkpoint(path, ToyState).sweep == 1
+
+
+def test_termination_is_heard_where_interrupts_are_ignored(root, tmp_path):
+    """As in a job in the background of a script."""
+    path = tmp_path / "c.npz"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        child = start_command(root, path, 1_000_000, signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    assert child.returncode == 143
+    assert load_checkpoint(path, ToyState).sweep == 1
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+def test_second_interrupt_ends_a_command_within_its_sweep(root, tmp_path, first):
     # The sweep takes minutes; waiting for its end would run into the time-out.
-    child = start_command(root, tmp_path / "c.npz", 1_000_000_000)
+    child = start_command(root, tmp_path / "c.npz", 1_000_000_000, first)
+    if first == signal.SIGTERM:
+        child.send_signal(signal.SIGINT)
+        assert child.stderr.readline() == SAID[signal.SIGINT]
     child.send_signal(signal.SIGINT)
     stdout, stderr = child.communicate(timeout=20)
     assert (child.returncode, stdout, stderr) == (130, "", "")
