@@ -221,6 +221,7 @@ _MAX_POSITION = 2**31 - 1
 _LINK = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 _LINE = re.compile(r"[ \t]*(?:[0-9]{1,18}-[0-9]{1,18}(?:[ \t]+|\r?\Z))*\r?")
 _COUNTED = "Alignments are source-target pairs counted from 0; were the two languages swapped?"
+_FROM_ONE = "Alignments are counted from 0, and no link of the file has a 0: subtract 1 from every number"
 
 
 def _link_numbers(text: str, path: object, line: int | None) -> Iterator[int]:
@@ -275,4 +276,4 @@ def _require_fitting(
             f"link {links[at, 0]}-{links[at, 1]} points past the end of a {lengths[at, side]}-word "
             f"{('source', 'target')[side]} sentence"
         )
-        raise AlignmentError(path, int(sentence[at]) + 1, found, _COUNTED)
+        raise AlignmentError(path, int(sentence[at]) + 1, found, _COUNTED if links.min() == 0 else _FROM_ONE)

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scfg_sampler.corpus.parallel_text import CorpusFiles, parse_links, read_alignment, read_corpus, read_text
+from scfg_sampler.corpus.parallel_text import (
+    CorpusFiles,
+    parse_corpus,
+    parse_links,
+    read_alignment,
+    read_corpus,
+    read_text,
+)
 from scfg_sampler.errors import AlignmentError, InputError
 
 
@@ -157,3 +164,21 @@ def test_any_links_come_back_sorted_and_unique(tmp_path_factory, lines):
     assert start.tolist() == np.cumsum([0] + [len(set(line)) for line in lines]).tolist()
     for line, begin, end in zip(lines, start[:-1], start[1:], strict=True):
         assert list(map(tuple, links[begin:end].tolist())) == sorted(set(line))
+
+
+@pytest.mark.parametrize(
+    ("lines", "hint"),
+    [
+        (
+            ["1-1 2-2", "1-1 2-2 3-3"],
+            "counted from 0, and no link of the file has a 0: subtract 1 from every",
+        ),
+        (["0-0 1-1", "1-1 2-2 3-3"], "were the two languages swapped?"),
+        (["", "1-1 3-0"], "were the two languages swapped?"),
+    ],
+)
+def test_links_past_the_end_are_explained(lines, hint):
+    texts = ["a b", "a b c"]
+    with pytest.raises(AlignmentError, match="points past the end of a") as error:
+        parse_corpus(texts, texts, lines)
+    assert hint in str(error.value)
