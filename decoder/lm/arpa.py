@@ -22,6 +22,7 @@ import numpy as np
 
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import ArpaError
 
 __all__ = [
@@ -43,8 +44,8 @@ _MISSING = {"<unk>": -100.0, "<s>": -99.0, "</s>": -100.0}
 _ZERO = -99.0  # What SRILM writes for log 0.
 _BLOCK = 50_000  # Lines parsed or written at a time.
 _CUT = "It was cut; copy or train it again"
-_COUNT = re.compile(r"\s*ngram\s+(\d+)\s*=\s*(\d+)\s*")
-_SECTION = re.compile(r"\\(\d+)-grams:\s*")
+_COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*([0-9]+)\s*")
+_SECTION = re.compile(r"\\([0-9]+)-grams:\s*")
 
 
 class Rows(Protocol):
@@ -236,8 +237,8 @@ class _Reader:
             # Rare: repeated separators, or an error to report.
             fields = [field for i, line in enumerate(lines) for field in self._fields(n, line, first + i)]
         try:
-            log_probs = np.fromiter(map(float, fields[0::width]), np.float64, len(lines))
-            backoffs = np.fromiter(map(float, fields[n + 1 :: width]), np.float64, len(lines))
+            log_probs = _numbers(fields[0::width])
+            backoffs = _numbers(fields[n + 1 :: width])
             if n == 1:
                 self._add_words(fields[1::width], first)
             columns = [list(map(self.ids.__getitem__, fields[j::width])) for j in range(1, n + 1)]
@@ -265,7 +266,7 @@ class _Reader:
             line = first + i // (n + 2)
             for field in (fields[i], fields[i + n + 1]):
                 try:
-                    float(field)
+                    real_number(field)
                 except ValueError:
                     return self._error(f"{_shown(field)} where a number should be", "", line)
             for word in fields[i + 1 : i + n + 1]:
@@ -283,6 +284,14 @@ class _Reader:
                 raise self._error(f"{name} {values[row]:g}", hint, first + row)
             values[values == -np.inf] = _ZERO
         np.minimum(log_probs, 0.0, out=log_probs)
+
+
+def _numbers(fields: list[str]) -> np.ndarray:
+    """The numbers that texts are, all at once; ValueError if one is none."""
+    joined = "".join(fields)
+    if "_" in joined or not joined.isascii():
+        raise ValueError
+    return np.fromiter(map(float, fields), np.float64, len(fields))
 
 
 def _with_reserved_words(path, words, ngrams, log_probs, backoffs) -> ArpaModel:

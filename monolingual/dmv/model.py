@@ -31,6 +31,7 @@ from monolingual.dmv.layout import (
 )
 from monolingual.priors.multinomials import normalise, repeat_per_choice
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -149,7 +150,7 @@ def read_model(path: PathLike) -> DmvModel:
             hint = "Write 'root TAG P', 'stop TAG left adjacent P' or 'child TAG left TAG P'"
             raise InputError(path, number, f"{line.strip()!r} is no parameter of a dependency model", hint)
         try:
-            value = float(fields[-1])
+            value = real_number(fields[-1])
         except ValueError:
             value = np.nan
         if not 0.0 <= value <= 1.0:

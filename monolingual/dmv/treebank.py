@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.numerals import whole_number
 from scfg_sampler.errors import InputError, TreeError
 
 __all__ = ["Sentence", "read_treebank", "write_treebank"]
@@ -115,7 +116,7 @@ def _read_columns(path: PathLike, number: int, line: str) -> Sentence:
     if len(columns) == 1:
         return Sentence(tags, (), (line,), tuple(range(len(tags))))
     try:
-        heads = tuple(map(int, columns[1].split()))
+        heads = tuple(map(whole_number, columns[1].split()))
     except ValueError:
         raise TreeError(
             path, number, f"heads {columns[1]!r} are not numbers", "Count from 1; 0: root"
@@ -138,7 +139,7 @@ def _words(path: PathLike, first: int, block: list[str]) -> Iterator[tuple[int, 
         if len(columns) < 8:
             found = f"{len(columns)} columns"
             raise TreeError(path, number, found, "CoNLL-U and CoNLL-X have ten, separated by tabs")
-        if not re.fullmatch(r"\d+[-.]\d+", columns[0]):
+        if not re.fullmatch(r"[0-9]+[-.][0-9]+", columns[0]):
             yield number, columns
 
 
@@ -160,7 +161,7 @@ def _read_block(
         heads.append(columns[6])
     if all(head == "_" for head in heads):
         return Sentence(tuple(tags[at] for at in kept), (), tuple(block), tuple(kept))
-    if not all(re.fullmatch(r"\d+", head) for head in heads):
+    if not all(re.fullmatch(r"[0-9]+", head) for head in heads):
         raise TreeError(path, first, "a head of the sentence is not a number", "Count from 1; 0: root")
     numbers = tuple(map(int, heads))
     _check_tree(path, first, numbers)
@@ -211,7 +212,7 @@ def _with_heads(sentence: Sentence, heads: Sequence[int]) -> Iterator[str]:
     at = -1
     for line in sentence.lines:
         columns = line.split("\t")
-        if not line.startswith("#") and re.fullmatch(r"\d+", columns[0]):
+        if not line.startswith("#") and re.fullmatch(r"[0-9]+", columns[0]):
             at += 1
             if places.get(at):
                 columns[6:8] = [str(sentence.kept[places[at] - 1] + 1), "dep"]

@@ -23,6 +23,7 @@ import numpy as np
 
 from monolingual.ot.tableaux import Row, Tableaux, build_tableaux
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError
 
 __all__ = ["FORMATS", "PraatGrammar", "read_grammar", "read_tableaux", "write_pairs", "write_tableaux"]
@@ -66,8 +67,6 @@ def read_tableaux(path: PathLike, pairs: PathLike | None = None) -> Tableaux:
         The file cannot be read or understood; names the line.
     """
     lines = [line.removesuffix("\r") for line in read_lines(path)]
-    if lines:
-        lines[0] = lines[0].removeprefix("\ufeff")
     if _is_praat(lines):
         tableaux = _parse_grammar(path, lines).tableaux
     else:
@@ -154,7 +153,7 @@ def _violation(path: PathLike, line: int, cell: str) -> int:
     if not text:
         return 0
     try:
-        number = float(text)
+        number = real_number(text)
         value = int(number)
     except (ValueError, OverflowError):
         value, number = -1, 0.0
@@ -166,7 +165,7 @@ def _violation(path: PathLike, line: int, cell: str) -> int:
 def _frequency(path: PathLike, line: int, cell: str) -> float:
     text = cell.strip()
     try:
-        value = float(text) if text else 0.0
+        value = real_number(text) if text else 0.0
     except ValueError:
         value = -1.0
     if not 0.0 <= value < math.inf:
@@ -214,7 +213,7 @@ class _Tokens:
 
     def count(self, what: str) -> int:
         value = self.number(what)
-        if value != int(value) or value < 0:
+        if not (0 <= value < math.inf and value == int(value)):
             raise InputError(self._path, self.line, f"{value:g} is not {what}")
         return int(value)
 
@@ -238,7 +237,7 @@ class _Tokens:
 def _as_number(word: str) -> float | None:
     """The number a word is; None for words such as `[1]:` and `pairs`."""
     try:
-        return float(word) if word[0] in "+-.0123456789" else None
+        return real_number(word) if word[0] in "+-.0123456789" else None
     except ValueError:
         return None
 
@@ -261,11 +260,10 @@ def _tokens_of(path: PathLike, lines: Sequence[str], kind: str) -> tuple[_Tokens
 
 def _parse_grammar(path: PathLike, lines: Sequence[str]) -> PraatGrammar:
     tokens, name = _tokens_of(path, lines, "OTGrammar")
-    version = int(name.split()[1]) if name.split()[1:] else 0
-    if version > 2:
-        raise InputError(
-            path, tokens.line, f"has version {version} of OTGrammar", "Versions up to 2 are known"
-        )
+    word = next(iter(name.split()[1:]), "0")
+    if word not in ("0", "1", "2"):
+        raise InputError(path, tokens.line, f"has version {word} of OTGrammar", "Versions up to 2 are known")
+    version = int(word)
     if version >= 1:
         tokens.flag()
     if version == 2:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from monolingual.pcfg.grammar import Grammar, build_grammar
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.numerals import whole_number
 from scfg_sampler.errors import InputError
 
 __all__ = ["CONSTITUENTS", "TaggedSentence", "dependency_grammar", "format_brackets", "read_tagged"]
@@ -82,7 +83,7 @@ def read_tagged(path: PathLike, *, max_length: int = 10) -> Iterator[TaggedSente
             raise InputError(path, number, "one column", "Separate tags, heads and words by tabs")
         tags = tuple(columns[0].split())
         try:
-            heads = tuple(map(int, columns[1].split()))
+            heads = tuple(map(whole_number, columns[1].split()))
         except ValueError:
             raise InputError(
                 path, number, f"heads {columns[1]!r} are not numbers", "Count from 1; 0: root"

@@ -40,6 +40,7 @@ from monolingual.pcfg.grammar import (
 )
 from monolingual.priors.multinomials import normalise
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["FORMATS", "format_rules", "probabilities", "read_grammar", "write_grammar"]
@@ -258,7 +259,7 @@ def _refuse_empty(path: PathLike, number: int, parent: str, children: list) -> N
 
 def _number(path: PathLike, number: int, text: str, name: str) -> float:
     try:
-        value = float(text)
+        value = real_number(text)
     except ValueError:
         raise InputError(path, number, f"the {name} {text!r} is not a number", "Write it as 0.4") from None
     if not (math.isfinite(value) and (value > 0.0 or (value == 0.0 and name == "weight"))):

@@ -22,6 +22,7 @@ from monolingual.tsg.trees import Tree, format_tree
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants
 from scfg_sampler.core.fragments.tree import Workspace
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import TreeError
 
 __all__ = [
@@ -177,7 +178,7 @@ def read_fragments(path: PathLike) -> list[CountedFragment]:
     for number, line in enumerate(read_lines(path), start=1):
         count, _, text = line.partition("\t")
         try:
-            value = float(count)
+            value = real_number(count)
             if not 0.0 < value < float("inf"):
                 raise ValueError(f"the count is {count}")
             found.append(CountedFragment(parse_fragment(text), value))

@@ -58,6 +58,7 @@ from scfg_sampler.core.chains.run_directory import (
     write_json,
 )
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["LearntGrammar", "RunSettings", "read_grammar", "read_record", "resume_run", "start_run"]
@@ -268,7 +269,7 @@ def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
     concentration, stop = {}, {}
     for line in list(read_lines(place / _PARAMETERS))[1:]:
         label, alpha, stopping = line.split("\t")
-        concentration[label], stop[label] = float(alpha), float(stopping)
+        concentration[label], stop[label] = real_number(alpha), real_number(stopping)
     productions = read_fragments(place / _PCFG)
     return LearntGrammar(
         fragments,

@@ -6,6 +6,7 @@ import argparse
 
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
+from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run"]
@@ -199,7 +200,7 @@ def _temperatures(text: str | None) -> tuple[float, float, int]:
         return 1.0, 1.0, 0
     try:
         start, end, sweeps = text.split(":")
-        return float(start), float(end), int(sweeps)
+        return real_number(start), real_number(end), whole_number(sweeps)
     except ValueError:
         raise SettingsError(f"--anneal is {text}; it must be START:END:SWEEPS, as in 3:1:50") from None
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import ScfgError, SettingsError
 
 __all__ = [
@@ -47,6 +48,8 @@ class Parser(argparse.ArgumentParser):
         kwargs.setdefault("formatter_class", _HelpFormatter)
         kwargs.setdefault("allow_abbrev", False)
         super().__init__(*args, **kwargs)
+        self.register("type", int, whole_number)
+        self.register("type", float, real_number)
 
     def error(self, message: str):
         self.exit(2, f"{self.prog}: {message}. Try '{self.prog} --help'.\n")
@@ -222,7 +225,7 @@ def memory_size(text: str, option: str = "--memory") -> int:
     >>> memory_size("3M")
     3145728
     """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)B?", text.strip().upper())
     size = int(float(match[1]) * 1024 ** " KMGT".index(match[2] or " ")) if match else 0
     if size < 1 << 20:
         raise SettingsError(f"{option} {text} is not a size of at least a megabyte, such as 500M or 4G")

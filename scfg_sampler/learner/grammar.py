@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.learner.run import read_run, signature_fields
 from scfg_sampler.rules.counts import RuleCounts, select_rules
@@ -163,7 +164,7 @@ def _weighted(text: str) -> tuple[str, float]:
     """The parts of TABLE:W; a name that holds a colon and no number behind it is a name."""
     name, _, number = text.rpartition(":")
     try:
-        weight = float(number)
+        weight = real_number(number)
     except ValueError:
         return text, 1.0
     if not name:

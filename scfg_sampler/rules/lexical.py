@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.errors import InputError
 from scfg_sampler.rules.counts import RuleCounts
@@ -149,7 +150,7 @@ def read_lexical(
 def _lexical_line(text: str, path: str, line: int) -> tuple[str, str, float]:
     fields = split_words(text)
     try:
-        first, second, prob = fields[0], fields[1], float(fields[2])
+        first, second, prob = fields[0], fields[1], real_number(fields[2])
         if len(fields) == 3 and 0.0 <= prob <= 1.0:
             return first, second, prob
     except (ValueError, IndexError):

@@ -33,6 +33,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.ragged import group_rows, mix
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
+from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.counts import RuleCounts
 
@@ -78,7 +79,7 @@ def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCoun
     """
     name, _, text = method.partition(":")
     try:
-        number = float(text) if text else math.nan
+        number = real_number(text) if text else math.nan
     except ValueError:
         number = math.nan
         name = ""
@@ -118,8 +119,8 @@ def keep_best(worth: np.ndarray, text: str) -> np.ndarray:
         It is neither.
     """
     try:
-        share = float(text[:-1]) / 100.0 if text.endswith("%") else math.nan
-        number = len(worth) * share if text.endswith("%") else int(text)
+        share = real_number(text[:-1]) / 100.0 if text.endswith("%") else math.nan
+        number = len(worth) * share if text.endswith("%") else whole_number(text)
         if not number >= 0 or share > 1.0:
             raise ValueError
     except ValueError:

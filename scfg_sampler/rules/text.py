@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from scfg_sampler.core.arrays.vocabulary import split_words
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import RuleTableError
 
 __all__ = [
@@ -184,7 +185,7 @@ def parse_alignment(tokens: list[str], source: tuple, target: tuple) -> tuple[tu
 def parse_number(text: str) -> float:
     """A decimal number; nan if it is none."""
     try:
-        return float(text) if text.isascii() and "_" not in text else math.nan
+        return real_number(text)
     except ValueError:
         return math.nan
 

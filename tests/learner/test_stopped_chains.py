@@ -13,9 +13,8 @@ import time
 import numpy as np
 import pytest
 
-from scfg_sampler.learner import chains
-from scfg_sampler.learner import run
 from scfg_sampler.cli import main
+from scfg_sampler.learner import chains, run
 from tests.learner.test_commands import sample
 from tests.learner.test_stopped_runs import MORE, Killed, record, results
 

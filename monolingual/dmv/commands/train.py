@@ -6,6 +6,7 @@ import argparse
 
 from monolingual.dmv.commands import add_treebank_options, read
 from scfg_sampler.core import console
+from scfg_sampler.core.numerals import real_number, whole_number
 
 __all__ = ["add_parser", "run"]
 
@@ -204,7 +205,7 @@ def check(options: argparse.Namespace) -> list[float]:
         raise SettingsError("--unambiguity and --anneal are for --e-step soft")
     text = options.prior or PRIORS.get(options.method, "1")
     try:
-        priors = [float(value) for value in text.split(",")]
+        priors = [real_number(value) for value in text.split(",")]
     except ValueError:
         raise SettingsError(f"--prior is {text!r}; give numbers, separated by commas") from None
     if options.prior and options.method in ("em", "vb-em-logistic-normal"):
@@ -224,7 +225,7 @@ def annealing(text: str | None) -> tuple[float, int] | None:
         return None
     first, _, duration = text.partition(":")
     try:
-        return float(first), int(duration)
+        return real_number(first), whole_number(duration)
     except ValueError:
         raise SettingsError(f"--anneal is {text!r}; give a number and how many rounds, as in 1:50") from None
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from monolingual.ot.commands import add_tableaux, load_tableaux, print_table, save_grammar
 from scfg_sampler.core import console
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _scatter(tableaux: Tableaux, probs: np.ndarray) -> list[dict[str, Any]]:
 def _ends(option: str, text: str) -> tuple[float, float]:
     """What FIRST:LAST, or one number for both, says."""
     try:
-        parts = [float(part) for part in text.split(":")]
+        parts = [real_number(part) for part in text.split(":")]
     except ValueError:
         parts = []
     if len(parts) not in (1, 2):

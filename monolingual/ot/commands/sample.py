@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from monolingual.ot.commands import add_tableaux, index_of, load_tableaux, print_table
 from scfg_sampler.core import console
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _priors(options: list[str], tableaux: Tableaux) -> dict[int, tuple[float, fl
         name, _, numbers = option.rpartition("=")
         parts = numbers.split(":")
         try:
-            mean, deviation = (float(part) for part in parts)
+            mean, deviation = (real_number(part) for part in parts)
         except ValueError:
             found = f"--prior {option!r} is not of the form NAME=MEAN:DEVIATION, e.g. 'DEP-IO=-3:2'"
             raise SettingsError(found) from None

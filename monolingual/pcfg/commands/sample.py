@@ -6,6 +6,7 @@ import argparse
 
 from monolingual.pcfg.commands import add_grammar_options, read_model_grammar
 from scfg_sampler.core import console
+from scfg_sampler.core.numerals import real_number
 
 __all__ = ["add_data_options", "add_parser", "read_data", "report", "run"]
 
@@ -155,7 +156,7 @@ def read_prior(text: str | None, grammar, pseudo_counts):
     for part in (text or "1").split(","):
         name, _, number = part.rpartition("=")
         try:
-            value = float(number)
+            value = real_number(number)
         except ValueError:
             value = -1.0
         if not 0.0 < value < float("inf"):

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from scfg_sampler.core import console
+from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "report", "run"]
@@ -196,7 +197,7 @@ def _learn_or_number(option: str, text: str) -> float | None:
     if text == "learn":
         return None
     try:
-        return float(text)
+        return real_number(text)
     except ValueError:
         raise SettingsError(f"{option} is {text!r}; give a number, or 'learn'") from None
 
@@ -204,6 +205,6 @@ def _learn_or_number(option: str, text: str) -> float | None:
 def _anneal(text: str) -> tuple[float, float, int]:
     try:
         first, last, sweeps = text.split(":")
-        return float(first), float(last), int(sweeps)
+        return real_number(first), real_number(last), whole_number(sweeps)
     except ValueError:
         raise SettingsError(f"--anneal is {text!r}; give FROM:TO:SWEEPS, e.g. 5:1:4000") from None

@@ -31,8 +31,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
+from scfg_sampler.core.chains.kernel import Kernel, copy_state
 from scfg_sampler.core.console import Terminated, say
 from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
 __all__ = [
@@ -274,7 +276,7 @@ def read_trace(path: PathLike) -> dict[str, np.ndarray]:
             raise InputError(path, line + 2, f"{len(cells)} columns instead of {len(names)}")
         for column, cell in enumerate(cells):
             try:
-                table[line, column] = float(cell)
+                table[line, column] = real_number(cell)
             except ValueError:
                 found = f"{cell!r} in column {names[column]} is not a number"
                 raise InputError(path, line + 2, found) from None

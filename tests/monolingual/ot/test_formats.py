@@ -161,6 +161,8 @@ def test_grammar_keeps_ranking_values(tmp_path):
         (GRAMMAR.replace("leak = 0", "leak"), "instead of"),
         (GRAMMAR[:-3], "the file ends where a number of violations should be"),
         (GRAMMAR.replace("OTGrammar 2", "OTGrammar 3"), "has version 3 of OTGrammar"),
+        (GRAMMAR.replace("OTGrammar 2", "OTGrammar 2b"), "has version 2b of OTGrammar"),
+        (GRAMMAR.replace("2 tableaus", "1e999 tableaus"), "inf is not a number of"),
         (GRAMMAR.replace("OTGrammar 2", "Sound"), "is a Sound, not a file of class OTGrammar"),
         (GRAMMAR.replace("<OptimalityTheory>", ""), "no decision strategy"),
     ],
