@@ -1,11 +1,13 @@
 """Reading and writing text so that errors name the line and nothing is ever half written.
 
-Lines end with a line feed and nothing else: U+2028 or a carriage return inside a line is text. Gzip is
+Lines end with a line feed and nothing else: U+2028 or a carriage return inside a line is text. A byte order
+mark at the beginning, which some editors write, is dropped. Gzip is
 recognised by content on reading and by the suffix `.gz` on writing. "-" is standard input or output.
 """
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import hashlib
@@ -38,8 +40,9 @@ def read_lines(path: PathLike) -> Iterator[str]:
     line = 0
     with _open_bytes(path) as stream:
         try:
-            for line, raw in enumerate(stream, start=1):  # noqa: B007
-                yield raw.decode("utf-8").removesuffix("\n")
+            for line, raw in enumerate(stream, start=1):
+                text = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
+                yield text.decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
             found = f"byte {error.object[error.start]:#04x} at column {error.start + 1} is not UTF-8"
             raise InputError(path, line, found, "Convert the file to UTF-8") from None

@@ -43,7 +43,7 @@ _NAMED = {
     "[": "&#91;",
     "]": "&#93;",
 }
-_escape, _unescape = escapes("", _NAMED)
+_escape, _unescape = escapes("\ufeff", _NAMED)  # A byte order mark, where a line begins with a word.
 _guard, _unguard = guards()
 
 

@@ -13,8 +13,8 @@ over its source words, and likewise the other way. The fact a newcomer would get
 holds w(e | f), and its lines begin with the *target* word; `lex.e2f` holds w(f | e), source word first.
 
 Words are written as they are but for what would break a line or be taken for no word: white space, control
-characters and the N of the word NULL as `&#N;`, N the code point. So words that Moses' tokeniser has escaped
-stay what Moses expects.
+characters, byte order marks and the N of the word NULL as `&#N;`, N the code point. So words that Moses'
+tokeniser has escaped stay what Moses expects.
 """
 
 from __future__ import annotations

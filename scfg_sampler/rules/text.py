@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 _BREAKING = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]"
+_GUARDED = rf"(?:{_BREAKING}|\ufeff)"  # A byte order mark where it begins a file.
 _SPECIAL = re.compile(rf"{_BREAKING}|[\[\]|]|&(?=#[0-9]{{0,7}};)|\A<(?=/?s>\Z)|\A\Z")
 _ESCAPE = re.compile(r"&#([0-9]{0,7});")
 _LABEL = re.compile(r"\[X,([1-9][0-9]{0,2})\]")
@@ -74,15 +75,16 @@ def unescape(text: str) -> str:
 def guards(taken: str = "") -> tuple[Callable[[str], str], Callable[[str], str]]:
     """A function that writes only what would break a line of words as `&#N;`, and its inverse.
 
-    For text that is to stay as it is: white space, control characters and the empty word are written so, the
-    first letter of the word `taken`, and the `&` of what looks like one of these codes, but of no other.
+    For text that is to stay as it is: white space, control characters, byte order marks and the empty word
+    are written so, the first letter of the word `taken`, and the `&` of what looks like one of these codes,
+    but of no other.
 
     >>> escape_little, unescape_little = guards("NULL")
     >>> escape_little("&#91;a\u00a0b"), escape_little("NULL"), escape_little("&#160;")
     ('&#91;a&#160;b', '&#78;ULL', '&#38;#160;')
     """
     first = rf"\A{re.escape(taken[0])}(?={re.escape(taken[1:])}\Z)" if taken else r"(?!)"
-    special = re.compile(rf"{_BREAKING}|\A\Z|{first}|&(?=#([0-9]{{0,7}});)")
+    special = re.compile(rf"{_GUARDED}|\A\Z|{first}|&(?=#([0-9]{{0,7}});)")
 
     def meaning(digits: str) -> str | None:
         """The character of a code if it is one of those written so."""
@@ -91,7 +93,7 @@ def guards(taken: str = "") -> tuple[Callable[[str], str], Callable[[str], str]]
         if str(int(digits)) != digits or int(digits) > 0x10FFFF:
             return None
         character = chr(int(digits))
-        return character if character in ("&", taken[:1]) or re.fullmatch(_BREAKING, character) else None
+        return character if character in ("&", taken[:1]) or re.fullmatch(_GUARDED, character) else None
 
     def spell(match: re.Match[str]) -> str:
         stays = match[0] == "&" and meaning(match[1]) is None

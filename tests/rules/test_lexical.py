@@ -161,6 +161,7 @@ def test_moses_files_come_back(tmp_path, rng):
 
 @given(st.lists(st.tuples(WORDS.filter(bool), WORDS.filter(bool)), min_size=1, max_size=5))
 @settings(max_examples=50)
+@example([("\ufeff", "\ufeffx"), ("\ufeff&#65279;", "&#65279;")])
 @example([("NULL", "&#78;ULL"), ("&#78;ULL", "NULL"), ("&#38;#78;ULL", "N&#160;"), ("&#078;ULL", "&#91;")])
 def test_any_words_come_back_from_moses_files(tmp_path_factory, words):
     pairs = [Sentence((f, "alone"), (e,), frozenset([(0, 0)])) for f, e in words]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Iterator
@@ -20,10 +21,10 @@ def read_blocks(path: PathLike, size: int = 1 << 23) -> Iterator[bytes]:
     InputError
         The file is missing, is a directory, or is a truncated or damaged gzip file (the line is named).
     """
-    rest = b""
     lines = 0
     with _open_bytes(path) as stream:
         try:
+            rest = stream.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
             while block := stream.read(size):
                 cut = block.rfind(b"\n") + 1
                 if cut == 0:
