@@ -10,12 +10,12 @@ import threading
 
 import numpy as np
 import pytest
-from scfg_sampler.core.chain import TraceWriter, read_trace, run_chain
-from scfg_sampler.core.external import Workspace
 
+from scfg_sampler.core.arrays.external import Workspace
+from scfg_sampler.core.chains.chain import TraceWriter, read_trace, run_chain
 from scfg_sampler.core.files import atomic_output, atomic_path, file_digest, read_lines, require_file
 from scfg_sampler.errors import InputError
-from tests.core.toy_chain import TOY, toy_state
+from tests.core.chains.toy_chain import TOY, toy_state
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])

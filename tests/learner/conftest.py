@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.learner.test_chain import some_pairs
 from tests.learner.test_commands import write_corpus
-from tests.learner.test_sampler import some_pairs
 
 
 @pytest.fixture

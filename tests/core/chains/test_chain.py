@@ -315,7 +315,7 @@ import numpy as np
 from scfg_sampler.core.chains.chain import Checkpointer, run_chain
 from scfg_sampler.core.console import run
 from scfg_sampler.core.chains.kernel import Kernel
-from tests.core.toy_chain import TOY, toy_state
+from tests.core.chains.toy_chain import TOY, toy_state
 
 path, rounds = sys.argv[1], int(sys.argv[2])
 
