@@ -474,6 +474,7 @@ def grown(restaurants: Restaurants, more: int) -> Restaurants:
         log_base=np.zeros(capacity),
         party=np.full(capacity, -1, np.int32),
         parties=rows,
+        totals=restaurants.totals.copy(),
     )
     bigger.totals[USED] = 0
     _rehash(restaurants, bigger)
