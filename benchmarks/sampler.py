@@ -18,9 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus, read_corpus
-from scfg_sampler.learner.chain import Learner, LearnerSettings, LearnerState
+from scfg_sampler.learner.chain import LearnerState, learner_kernel
+from scfg_sampler.learner.forest_bank import forest_bank
 from scfg_sampler.learner.passes import build_forests
+from scfg_sampler.learner.settings import LearnerSettings
 
 
 def main() -> None:
@@ -42,10 +45,11 @@ def main() -> None:
         _run(corpus, warm_up, 1)
 
     before = _memory()
-    learner = Learner(corpus, LearnerSettings())
-    seconds = _seconds(lambda: build_forests(*learner.scratch), repeats=5)
+    bank = forest_bank(corpus, LearnerSettings().max_length)
+    seconds = _seconds(lambda: build_forests(bank.walk), repeats=5)
     print(f"forests per second            {corpus.num_sentences / seconds:12,.0f}")
-    state, times, evaluations = _chain(learner, args.sweeps)
+    kernel = _kernel(corpus, LearnerSettings())
+    state, times, evaluations = _chain(kernel, args.sweeps)
     print(f"peak memory beyond the corpus {_memory() - before:12,.0f} MB")
     print(f"{args.sweeps} full sweeps               {sum(times):12.1f} s")
     settled = slice(min(10, args.sweeps // 2), None)
@@ -56,43 +60,47 @@ def main() -> None:
     print(f"{args.sweeps} stratified iterations     {stratified:12.1f} s")
 
     few = max(3, args.sweeps // 10)
-    exact = Learner(corpus, LearnerSettings(tables="exact"))
+    exact = _kernel(corpus, LearnerSettings(tables="exact"))
     exact_state, _, _ = _chain(exact, few)
-    state, estimated_seconds = _next_sweeps(learner, state, few)
+    state, estimated_seconds = _next_sweeps(kernel, state, few)
     exact_state, exact_seconds = _next_sweeps(exact, exact_state, few)
     print(f"exact over estimated tables   {exact_seconds / estimated_seconds:12.2f}")
 
-    shared = Learner(corpus, LearnerSettings(threads=2))
+    shared = _kernel(corpus, LearnerSettings(threads=2))
     shared_state, _, _ = _chain(shared, few)
     began = time.perf_counter()
-    _next_sweeps(learner, state, few)
+    _next_sweeps(kernel, state, few)
     middle = time.perf_counter()
     _next_sweeps(shared, shared_state, few)
     print(f"two threads over one          {(middle - began) / (time.perf_counter() - middle):12.2f}")
 
 
-def _chain(learner: Learner, sweeps: int) -> tuple[LearnerState, list[float], list[int]]:
+def _kernel(corpus: ParallelCorpus, settings: LearnerSettings) -> Kernel:
+    return learner_kernel(forest_bank(corpus, settings.max_length), settings)
+
+
+def _chain(kernel: Kernel, sweeps: int) -> tuple[LearnerState, list[float], list[int]]:
     """The state after some sweeps, and each sweep's processor seconds and evaluations."""
     rng = np.random.default_rng(1)
-    state = learner.initialise(rng)
+    state = kernel.init(rng, None)
     times, evaluations = [], []
     for _ in range(sweeps):
         began = time.process_time()
-        state, info = learner.step(rng, state)
+        state, info = kernel.step(rng, state)
         times.append(time.process_time() - began)
         evaluations.append(info.evaluations)
     return state, times, evaluations
 
 
 def _run(corpus: ParallelCorpus, settings: LearnerSettings, sweeps: int) -> float:
-    return sum(_chain(Learner(corpus, settings), sweeps)[1])
+    return sum(_chain(_kernel(corpus, settings), sweeps)[1])
 
 
-def _next_sweeps(learner: Learner, state: LearnerState, sweeps: int) -> tuple[LearnerState, float]:
+def _next_sweeps(kernel: Kernel, state: LearnerState, sweeps: int) -> tuple[LearnerState, float]:
     rng = np.random.default_rng(2)
     began = time.process_time()
     for _ in range(sweeps):
-        state, _ = learner.step(rng, state)
+        state, _ = kernel.step(rng, state)
     return state, time.process_time() - began
 
 

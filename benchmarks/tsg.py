@@ -20,7 +20,7 @@ from monolingual.tsg.fragments import count_fragments, production_fragments
 from monolingual.tsg.grammar import flatten, fragment_weights
 from monolingual.tsg.parser import Parser
 from monolingual.tsg.preparation import Preparation
-from monolingual.tsg.sampler import TsgLearner, TsgState
+from monolingual.tsg.sampler import TsgStart, TsgState, tsg_kernel
 from monolingual.tsg.settings import TsgSettings
 from monolingual.tsg.treebank import Treebank, build_treebank
 from monolingual.tsg.trees import leaves
@@ -59,14 +59,14 @@ def measure(
     start: TsgState | None = None,
 ) -> TsgState:
     """Print the node updates per second of some sweeps; the state after them."""
-    learner = TsgLearner(treebank, settings)
-    state = learner.initialise(rng) if start is None else learner.seat(rng, start.trees.copy(), start.expand)
-    state, _ = learner.step(rng, state)
+    kernel = tsg_kernel(treebank, settings)
+    state = kernel.init(rng, None if start is None else TsgStart(start.trees.copy(), start.expand))
+    state, _ = kernel.step(rng, state)
     for _ in range(sweeps if start is None else 0):
-        state, _ = learner.step(rng, state)
+        state, _ = kernel.step(rng, state)
     began = time.process_time()
     for _ in range(sweeps):
-        state, _ = learner.step(rng, state)
+        state, _ = kernel.step(rng, state)
     seconds = (time.process_time() - began) / sweeps
     rate = len(treebank.label) / seconds / 1e6
     print(f"{name:22}{seconds:8.3f} s a sweep, {rate:6.2f} million nodes a second")
@@ -81,8 +81,7 @@ def measure_parsing(
     args: argparse.Namespace,
 ) -> None:
     """Print the sentences parsed per second."""
-    learner = TsgLearner(treebank, TsgSettings())
-    found = count_fragments(treebank, learner.forest, learner.work, state.restaurants, state.trees)
+    found = count_fragments(treebank, state.restaurants, state.trees)
     labels = treebank.productions.labels
     concentration = dict(zip(labels, state.restaurants.strength.tolist(), strict=True))
     stop = dict(zip(labels, (1.0 - state.expand).tolist(), strict=True))

@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.tsg.forest import TreeForest
+from monolingual.tsg.forest import new_tree_forest, new_tree_workspace
 from monolingual.tsg.sweep import list_fragments
 from monolingual.tsg.treebank import Treebank, production_counts
 from monolingual.tsg.trees import Tree, format_tree
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants
-from scfg_sampler.core.fragments.tree import Workspace
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import TreeError
 
@@ -53,21 +52,20 @@ class CountedFragment(NamedTuple):
     count: float  # type: ignore[assignment]
 
 
-def count_fragments(
-    treebank: Treebank, forest: TreeForest, work: Workspace, restaurants: Restaurants, trees: np.ndarray
-) -> list[CountedFragment]:
+def count_fragments(treebank: Treebank, restaurants: Restaurants, trees: np.ndarray) -> list[CountedFragment]:
     """The elementary trees of all derivations with their counts, in order of first use.
 
     Parameters
     ----------
     treebank : Treebank
-    forest : TreeForest
-    work : Workspace
     restaurants : Restaurants
         Seating these derivations.
     trees : uint16 (N,)
         As in `TsgState`.
     """
+    # Nobody asks this forest for probabilities.
+    forest = new_tree_forest(treebank, np.zeros(len(treebank.productions.lhs)))
+    work = new_tree_workspace(treebank)
     room = int(restaurants.totals[LIVE])
     counts = np.zeros(room, np.int64)
     start = np.zeros(room + 1, np.int64)

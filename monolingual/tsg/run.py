@@ -38,8 +38,9 @@ from monolingual.tsg.fragments import (
     read_fragments,
     write_fragments,
 )
+from monolingual.tsg.marginals import NodeCounts
 from monolingual.tsg.preparation import Preparation
-from monolingual.tsg.sampler import SweepInfo, TsgLearner, TsgState
+from monolingual.tsg.sampler import SweepInfo, TsgState, tsg_kernel
 from monolingual.tsg.settings import TsgSettings, check_settings
 from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
@@ -47,7 +48,6 @@ from scfg_sampler import __version__
 from scfg_sampler.core.chains import run_directory
 from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
 from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.chains.run_directory import (
     RECORD,
     origin,
@@ -304,7 +304,8 @@ class _Run:
     ):
         self.directory, self.corpus, self.treebank = directory, corpus, treebank
         self.settings, self.preparation, self.run = settings, preparation, run
-        self.learner = TsgLearner(treebank, settings)
+        self.kernel = tsg_kernel(treebank, settings)
+        self.nodes = NodeCounts(treebank, run.burn_in) if run.marginals else None
         self._digests = corpus_digests(directory)
 
     def sample(self, check: bool, advance: Callable[[int, str], Any]) -> dict[str, Any]:
@@ -316,16 +317,17 @@ class _Run:
             checkpoint = load_checkpoint(path, _RunState, settings=settings, corpus=self._digests)
         else:
             rng = np.random.default_rng(run.seed)
-            counted = np.zeros((len(self.treebank.label) if run.marginals else 0, 2), np.int64)
-            first_state = _RunState(self.learner.initialise(rng), counted)
+            first_state = self._packed(self.kernel.init(rng, None))
             checkpoint = Checkpoint(first_state, rng, 0, settings, self._digests)
             save_checkpoint(path, checkpoint)
-        self._marginals = checkpoint.state.marginals
+        if self.nodes is not None:
+            self.nodes.counts = checkpoint.state.marginals
         rng, first = checkpoint.rng, checkpoint.sweep
         self._write_record(sweeps=first)
         advance(first, "")
         sinks: list[Callable[[Sweep], Any]] = [
             TraceWriter(self.directory / "trace.tsv", _columns(), first=first),
+            *([self.nodes] if self.nodes is not None else []),
             self._keep_sample,
             Checkpointer(
                 path,
@@ -333,12 +335,11 @@ class _Run:
                 every=run.checkpoint_every,
                 settings=settings,
                 corpus=self._digests,
-                pack=lambda state: _RunState(state, self._marginals),
+                pack=self._packed,
             ),
         ]
-        chain = self.learner.kernel()
         sweeps = run_chain(
-            Kernel(chain.init, self._step, chain.log_joint),
+            self.kernel,
             checkpoint.state.chain,
             rng,
             sweeps=run.iterations,
@@ -354,10 +355,9 @@ class _Run:
         self._write_results(state)
         return self._write_record(sweeps=run.iterations)
 
-    def _step(self, rng: np.random.Generator, state: TsgState) -> tuple[TsgState, SweepInfo]:
-        counts_now = self.run.marginals and state.sweep >= self.run.burn_in
-        self.learner.marginals = self._marginals if counts_now else None
-        return self.learner.step(rng, state)
+    def _packed(self, state: TsgState) -> _RunState:
+        counts = np.zeros((0, 2), np.int64) if self.nodes is None else self.nodes.counts
+        return _RunState(state, counts)
 
     def _keep_sample(self, sweep: Sweep) -> None:
         left = self.run.iterations - 1 - sweep.index
@@ -367,8 +367,7 @@ class _Run:
             write_fragments(place / f"sweep-{sweep.index + 1:07d}.tsg.gz", self._fragments(sweep.state))
 
     def _fragments(self, state: TsgState) -> list[CountedFragment]:
-        learner = self.learner
-        return count_fragments(self.treebank, learner.forest, learner.work, state.restaurants, state.trees)
+        return count_fragments(self.treebank, state.restaurants, state.trees)
 
     def _write_results(self, state: TsgState) -> None:
         labels = self.treebank.productions.labels
@@ -381,13 +380,13 @@ class _Run:
                 for tree in chosen_trees(self.corpus, self.treebank, state.trees, self.preparation):
                     stream.write(format_tree(tree) + "\n")
         write_fragments(self.directory / _GRAMMAR, self._fragments(state))
-        if self.run.marginals:
-            write_json(self._marginals_record(), self.directory / "marginals.json")
+        if self.nodes is not None:
+            write_json(self._marginals_record(self.nodes.counts), self.directory / "marginals.json")
 
-    def _marginals_record(self) -> dict[str, Any]:
+    def _marginals_record(self, counts: np.ndarray) -> dict[str, Any]:
         treebank, names = self.treebank, self.treebank.productions.labels
-        shares = self._marginals[:, 1] / np.maximum(1, self._marginals[:, 0])
-        present = self._marginals[:, 0] / (self.run.iterations - self.run.burn_in)
+        shares = counts[:, 1] / np.maximum(1, counts[:, 0])
+        present = counts[:, 0] / (self.run.iterations - self.run.burn_in)
         trees = []
         for first, stop in itertools.pairwise(treebank.node_start):
             nodes = [

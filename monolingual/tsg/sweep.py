@@ -2,7 +2,7 @@
 
 All of them are `core`'s, on treebank trees; only what they iterate over is decided here. Passes that add
 fragments stop before a sentence for which the restaurants might be too small and return its place; their
-callers make room and go on from there (`sampler.TsgLearner`).
+callers make room and go on from there (`sampler`).
 """
 
 from __future__ import annotations

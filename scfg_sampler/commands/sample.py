@@ -132,8 +132,7 @@ def run(options: argparse.Namespace) -> None:
     """Sample, and say what came of it."""
     from scfg_sampler.learner.chains import start_chains
     from scfg_sampler.learner.hyperparameters import LEARNABLE
-    from scfg_sampler.learner.run import RunSettings
-    from scfg_sampler.learner.settings import LearnerSettings
+    from scfg_sampler.learner.settings import LearnerSettings, RunSettings
 
     dirichlet = options.model == "dirichlet"
     defaults = {"discount": 0.5, "strength": 100.0 if dirichlet else 5.0, "mean_length": 2.0}

@@ -22,8 +22,8 @@ from scfg_sampler.forest.implicit import fill_forest
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
-from scfg_sampler.learner.chain import Learner, LearnerState
 from scfg_sampler.learner.collecting import SEPARATOR, Collector, spell
+from scfg_sampler.learner.forest_bank import ForestBank, collector_for
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import escape
 
@@ -42,43 +42,42 @@ class Derivation(NamedTuple):
     parts: list
 
 
-def write_derivations(path: PathLike, corpus: ParallelCorpus, learner: Learner, state: LearnerState) -> None:
-    """Write the derivations of all sentences in a state.
+def write_derivations(path: PathLike, bank: ForestBank, trees: np.ndarray) -> None:
+    """Write the derivations of all sentences.
 
     Parameters
     ----------
     path : path
-    corpus : ParallelCorpus
-    learner : Learner
-    state : LearnerState
+    bank : ForestBank
+    trees : uint16
+        As in `LearnerState`.
     """
-    collector, words = learner.new_collector(), _escaped(corpus)
+    scratch, words = collector_for(bank), _escaped(bank.corpus)
     with atomic_output(path) as stream:
-        for sentence in range(corpus.num_sentences):
-            found = derivation(corpus, learner, state, sentence, collector, words)
+        for sentence in range(bank.corpus.num_sentences):
+            found = derivation(bank, trees, sentence, scratch, words)
             line = {
                 "sentence": sentence,
-                "skipped": learner.skipped.get(sentence),
+                "skipped": bank.skipped.get(sentence),
                 "derivation": None if found is None else _plain(found),
             }
             stream.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 def derivation(
-    corpus: ParallelCorpus,
-    learner: Learner,
-    state: LearnerState,
+    bank: ForestBank,
+    trees: np.ndarray,
     sentence: int,
     scratch: Collector | None = None,
     words: Words | None = None,
 ) -> Derivation | None:
-    """The derivation of a sentence in a state; None if the sentence is skipped.
+    """The derivation of a sentence; None if the sentence is skipped.
 
     Parameters
     ----------
-    corpus : ParallelCorpus
-    learner : Learner
-    state : LearnerState
+    bank : ForestBank
+    trees : uint16
+        As in `LearnerState`.
     sentence : int
         From 0.
     scratch : Collector, optional
@@ -86,25 +85,25 @@ def derivation(
     words : pair of lists of str, optional
         The words of both vocabularies as rules spell them, for the same callers.
     """
-    size = int(learner.tree_start[sentence + 1] - learner.tree_start[sentence])
+    size = int(bank.tree_start[sentence + 1] - bank.tree_start[sentence])
     if size == 0:
         return None
-    collector, words = scratch or learner.new_collector(), words or _escaped(corpus)
-    start = int(learner.tree_start[sentence])
-    tops = np.empty(size, np.int32)
-    spans = np.empty((size, 4), np.int32)
-    symbols_start = np.empty(size + 1, np.int64)
-    symbols = np.empty(size * len(collector.symbols), np.int32)
-    num_rules = _spell_rules(
-        *learner.scratch, sentence, state.trees, start, collector, tops, spans, symbols_start, symbols
+    collector, words = scratch or collector_for(bank), words or _escaped(bank.corpus)
+    spelled = _Spelled(
+        np.empty(size, np.int32),
+        np.empty((size, 4), np.int32),
+        np.empty(size + 1, np.int64),
+        np.empty(size * len(collector.symbols), np.int32),
     )
+    num_rules = _spell_rules(bank.walk, trees, sentence, collector, spelled)
+    start = spelled.symbols_start
     nodes: list[Derivation] = []
     for k in range(num_rules):
-        text = _rule_text(words, symbols[symbols_start[k] : symbols_start[k + 1]])
-        i1, j1, i2, j2 = spans[k].tolist()
+        text = _rule_text(words, spelled.symbols[start[k] : start[k + 1]])
+        i1, j1, i2, j2 = spelled.spans[k].tolist()
         nodes.append(Derivation((i1, j1), (i2, j2), text, []))
-        if tops[k] >= 0:
-            nodes[tops[k]].parts.append(nodes[k])
+        if spelled.above[k] >= 0:
+            nodes[spelled.above[k]].parts.append(nodes[k])
     for node in nodes:
         node.parts.sort(key=lambda part: part.source)
     return nodes[0]
@@ -130,13 +129,26 @@ def _rule_text(words: Words, symbols: np.ndarray) -> str:
     )
 
 
+class _Spelled(NamedTuple):
+    """The R rules of a derivation in preorder."""
+
+    above: np.ndarray
+    """int32 (R,): the rule that each hangs below, −1 for the first."""
+    spans: np.ndarray
+    """int32 (R, 4): source and target span."""
+    symbols_start: np.ndarray
+    """int64 (R + 1,)."""
+    symbols: np.ndarray
+    """int32: as a collector spells them."""
+
+
 @kernel
-def _spell_rules(
-    forest, work, corpus, sentence, trees, start, collector, tops, spans, symbols_start, symbols
-):
-    """Spell the rules of a derivation in preorder; which rule each hangs below; how many."""
+def _spell_rules(walk, trees, sentence, collector, spelled):
+    """Spell the rules of a derivation; how many."""
+    forest, work, corpus = walk.forest, walk.work, walk.corpus
+    above, spans, symbols_start, symbols = spelled
     fill_forest(forest, work, corpus, sentence)
-    size = decode(forest, work, trees, start, 0)
+    size = decode(forest, work, trees, walk.tree_start[sentence], 0)
     # Spelling uses the other lists, but not this one.
     listed = work.lists[BELOW, :size].copy()
     number = np.full(forest.spans.shape[0], -1, np.int32)
@@ -148,7 +160,7 @@ def _spell_rules(
             number[node] = number[work.nodes[node, PARENT]]
             continue
         parent = work.nodes[node, PARENT]
-        tops[num_rules] = number[parent] if parent >= 0 else -1
+        above[num_rules] = number[parent] if parent >= 0 else -1
         number[node] = num_rules
         for side in range(4):
             spans[num_rules, side] = forest.spans[node, side]
@@ -162,32 +174,33 @@ def _spell_rules(
 
 
 def write_marginals(
-    path: PathLike, corpus: ParallelCorpus, learner: Learner, sweeps: int, rules: RuleTable
+    path: PathLike, bank: ForestBank, node_counts: np.ndarray, sweeps: int, rules: RuleTable
 ) -> None:
     """Write how often each node was in the tree, and cut, and the mean count of each rule.
 
     Parameters
     ----------
     path : path
-    corpus : ParallelCorpus
-    learner : Learner
-        With its `marginals` counted over `sweeps` sweeps.
+    bank : ForestBank
+    node_counts : int64 (M, 2)
+        As `forest_bank.collect` counts them, over `sweeps` sweeps.
     sweeps : int
     rules : RuleTable
         Mean counts over the same sweeps.
     """
-    builder = ForestBuilder(corpus)
+    builder = ForestBuilder(bank.corpus)
     sentences = []
-    for sentence in range(corpus.num_sentences):
+    for sentence in range(bank.corpus.num_sentences):
         forest = builder.build(sentence)
         nodes = []
         if forest is not None:
-            shares = learner.sentence_marginals(sentence)[forest.sampler_ids] / max(1, sweeps)
+            seen = node_counts[bank.node_start[sentence] : bank.node_start[sentence + 1]]
+            shares = seen[forest.sampler_ids] / max(1, sweeps)
             for span, (in_tree, cut) in zip(forest.spans.tolist(), shares.tolist(), strict=True):
                 nodes.append({"source": span[:2], "target": span[2:], "in_tree": in_tree, "cut": cut})
         sentences.append({"nodes": nodes})
     counts = []
-    words = _escaped(corpus)
+    words = _escaped(bank.corpus)
     for r in range(rules.num_rules):
         source = rules.source[rules.source_start[r] : rules.source_start[r + 1]]
         target = rules.target[rules.target_start[r] : rules.target_start[r + 1]]

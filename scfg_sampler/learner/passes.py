@@ -1,11 +1,14 @@
 """Passes of the learner over a corpus, compiled: count, draw, seat, sweep, collect.
 
-Every pass takes the forest, the workspace and the corpus first and builds each sentence's forest anew. Passes
-that add rules stop before a sentence for which an array might be too small and return its number; their
-callers make room and go on from there (`sampler.Learner`).
+Every pass takes a `Walk` and builds each sentence's forest anew. Passes that add rules stop before a sentence
+for which an array might be too small and return its number; their callers make room and go on from there.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
 
 from scfg_sampler.core import draws
 from scfg_sampler.core.fragments.rejection import resample_tree
@@ -20,6 +23,7 @@ from scfg_sampler.core.fragments.tree import (
     PENDING,
     STAMP,
     TAIL_START,
+    Workspace,
     decode,
     encode,
     log_internal_trees,
@@ -29,14 +33,15 @@ from scfg_sampler.core.fragments.tree import (
     set_tails,
 )
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
-from scfg_sampler.forest.implicit import fill_forest
+from scfg_sampler.forest.implicit import CorpusArrays, fill_forest
 
 # What kernels dispatch to must be below them: see `core.jit`.
-from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
+from scfg_sampler.forest.trees import SentenceForest
 from scfg_sampler.learner.collecting import collect_tree, collector_has_room
 from scfg_sampler.learner.model import RuleModel  # noqa: F401
 
 __all__ = [
+    "Walk",
     "build_forests",
     "collect_sentences",
     "collector_fits",
@@ -49,6 +54,18 @@ __all__ = [
     "sum_internal_trees",
     "sweep_sentences",
 ]
+
+
+class Walk(NamedTuple):
+    """What walking a corpus takes: where its derivations lie, and room for one sentence at a time."""
+
+    forest: SentenceForest
+    """Of the sentence last visited."""
+    work: Workspace
+    """Its tree."""
+    corpus: CorpusArrays
+    tree_start: np.ndarray
+    """int64 (S + 1,): where each sentence's derivation begins, and with it ends the one before."""
 
 
 @kernel
@@ -71,9 +88,10 @@ def most_insertions(num_nodes):
 
 
 @kernel
-def count_nodes(forest, work, corpus, tree_start):
+def count_nodes(walk):
     """Fill in where each sentence's derivation begins."""
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    tree_start = walk.tree_start
     for sentence in range(tree_start.shape[0] - 1):
         size = 0
         if fill_forest(forest, work, corpus, sentence):
@@ -93,9 +111,9 @@ def count_nodes(forest, work, corpus, tree_start):
 
 
 @kernel
-def build_forests(forest, work, corpus):
+def build_forests(walk):
     """Build the forest of every sentence in turn; how many have one."""
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     number = 0
     for sentence in range(corpus.source_start.shape[0] - 1):
         if fill_forest(forest, work, corpus, sentence):
@@ -104,9 +122,10 @@ def build_forests(forest, work, corpus):
 
 
 @kernel
-def draw_trees(rng, forest, work, corpus, tree_start, trees):
+def draw_trees(rng, walk, trees):
     """Edges uniform, every node cut."""
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    tree_start = walk.tree_start
     for sentence in range(tree_start.shape[0] - 1):
         if not fill_forest(forest, work, corpus, sentence):
             continue
@@ -128,9 +147,10 @@ def draw_trees(rng, forest, work, corpus, tree_start, trees):
 
 
 @kernel
-def seat_trees(rng, forest, model, restaurants, work, corpus, tree_start, trees, first):
+def seat_trees(rng, walk, model, restaurants, trees, first):
     """Seat the rules of the sentences from `first` on; the first sentence there was no room for."""
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    tree_start = walk.tree_start
     model, restaurants = by_reference(model), by_reference(restaurants)
     _forget_stamps(work)
     for sentence in range(first, tree_start.shape[0] - 1):
@@ -143,22 +163,11 @@ def seat_trees(rng, forest, model, restaurants, work, corpus, tree_start, trees,
 
 
 @kernel
-def sweep_sentences(
-    rng,
-    forest,
-    model,
-    restaurants,
-    work,
-    corpus,
-    tree_start,
-    trees,
-    first,
-    stop,
-    max_level,
-    breadth_first,
-):
-    """Resample the sentences first … stop − 1; the first sentence there was no room for."""
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+def sweep_sentences(rng, walk, model, restaurants, trees, sentences, max_level, breadth_first):
+    """Resample the sentences from the first of two on, up to the second; the first there was no room for."""
+    first, stop = sentences
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    tree_start = walk.tree_start
     model, restaurants = by_reference(model), by_reference(restaurants)
     _forget_stamps(work)
     for sentence in range(first, stop):
@@ -176,9 +185,11 @@ def sweep_sentences(
 
 
 @kernel
-def propose_sentences(rng, forest, model, restaurants, work, corpus, tree_start, trees, first, stop):
+def propose_sentences(rng, walk, model, restaurants, trees, sentences):
     """As `sweep_sentences`, each tree proposed as a whole and accepted or not."""
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    first, stop = sentences
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    tree_start = walk.tree_start
     model, restaurants = by_reference(model), by_reference(restaurants)
     _forget_stamps(work)
     for sentence in range(first, stop):
@@ -195,9 +206,10 @@ def propose_sentences(rng, forest, model, restaurants, work, corpus, tree_start,
 
 
 @kernel
-def sum_internal_trees(forest, work, corpus, tree_start, trees):
+def sum_internal_trees(walk, trees):
     """Σ ln of the numbers of internal trees of all rules."""
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    tree_start = walk.tree_start
     total = 0.0
     for sentence in range(tree_start.shape[0] - 1):
         if tree_start[sentence + 1] == tree_start[sentence]:
@@ -212,32 +224,30 @@ def sum_internal_trees(forest, work, corpus, tree_start, trees):
 
 
 @kernel
-def collect_sentences(
-    forest, work, corpus, tree_start, trees, first, collector, counting_rules, marginals, node_start
-):
+def collect_sentences(walk, trees, first, collector, node_counts, node_start):
     """Count the rules of the sentences from `first` on; the first sentence there was no room for.
 
-    And count in `marginals`, if it has rows, which nodes are in the tree, and which are cut.
+    And count in `node_counts`, if it has rows, which nodes are in the tree, and which are cut.
     """
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    tree_start = walk.tree_start
     collector = by_reference(collector)
     _forget_stamps(work)
     for sentence in range(first, tree_start.shape[0] - 1):
         if tree_start[sentence + 1] == tree_start[sentence]:
             continue
         words, links = sentence_size(corpus, sentence)
-        if counting_rules and not collector_has_room(collector, words, links):
+        if not collector_has_room(collector, words, links):
             return sentence
         fill_forest(forest, work, corpus, sentence)
         size = decode(forest, work, trees, tree_start[sentence], 0)
-        if counting_rules:
-            collect_tree(collector, forest, work, corpus, sentence, size)
-        if marginals.shape[0] > 0:
+        collect_tree(collector, forest, work, corpus, sentence, size)
+        if node_counts.shape[0] > 0:
             start = node_start[sentence]
             for k in range(size):
                 node = work.lists[BELOW, k]
-                marginals[start + node, 0] += 1
-                marginals[start + node, 1] += work.nodes[node, CUT]
+                node_counts[start + node, 0] += 1
+                node_counts[start + node, 1] += work.nodes[node, CUT]
     return tree_start.shape[0] - 1
 
 

@@ -27,7 +27,6 @@ import numpy as np
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
 from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.chains.run_directory import (
     RECORD,
     origin,
@@ -42,16 +41,17 @@ from scfg_sampler.core.chains.run_directory import (
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.errors import InputError
-from scfg_sampler.learner.chain import Learner, LearnerState, SweepInfo
+from scfg_sampler.learner.chain import LearnerState, SweepInfo, learner_kernel, log_posterior
 from scfg_sampler.learner.collecting import Collector, collected_rules
+from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
-from scfg_sampler.learner.settings import LearnerSettings
+from scfg_sampler.learner.forest_bank import collect, forest_bank
+from scfg_sampler.learner.settings import LearnerSettings, RunSettings, check_settings
 from scfg_sampler.rules.lexical import estimate, write_lexical
 from scfg_sampler.rules.table import RuleTable, write_rule_table
 from scfg_sampler.rules.text import signature
 
 __all__ = [
-    "RunSettings",
     "check_run_settings",
     "clear_run",
     "new_record",
@@ -62,18 +62,6 @@ __all__ = [
 ]
 
 CHECKPOINT = "checkpoint.npz"
-
-
-class RunSettings(NamedTuple):
-    """What a run does besides the chain itself."""
-
-    iterations: int = 100
-    burn_in: int = 20
-    average_every: int = 10
-    average_until: int = 70
-    marginals: bool = False
-    checkpoint_every: int = 25
-    seed: int = 1
 
 
 class _RunState(NamedTuple):
@@ -290,12 +278,13 @@ class _Chain:
         self._stream = stream
         self.corpus: ParallelCorpus = read_corpus(files.source, files.target, *files.alignments)
         self.digests = {name: file_digest(path) for name, path in self.paths.items()}
-        self.learner = Learner(self.corpus, settings)
-        if len(self.learner.skipped) == self.corpus.num_sentences:
+        check_settings(settings)
+        self.bank = forest_bank(self.corpus, settings.max_length)
+        self.kernel = learner_kernel(self.bank, settings)
+        if len(self.bank.skipped) == self.corpus.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)
-        self.average = self.learner.new_collector()
-        self._marginal = self.learner.new_collector()
+        self.kept = Collection(self.bank, run)
         self._seconds = 0.0
         self._record: dict = {}
         self._sweeping = 0.0  # processor seconds spent on sweeps
@@ -312,10 +301,8 @@ class _Chain:
         self._write_record(0, finished=False)  # What a process killed before the first checkpoint leaves.
         seeds = np.random.SeedSequence(self.run.seed).spawn(self._stream + 1)
         rng = np.random.default_rng(seeds[self._stream])
-        state = self.learner.initialise(rng)
-        if self.run.marginals:
-            self.learner.marginals = self.learner.new_marginals()
-        self.average_if_due(0, state)
+        state = self.kernel.init(rng, None)
+        self.kept.add_to_average(state)
         save_checkpoint(
             self.directory / CHECKPOINT,
             Checkpoint(self._packed(state), rng, 0, self.checked_settings(), self.digests),
@@ -323,16 +310,12 @@ class _Chain:
         return self.sample(rng, state, 0, check, advance)
 
     def restore(self, state: _RunState) -> None:
-        self.average, self._marginal, self._seconds = state.average, state.marginal, state.seconds
-        self._sweeping = state.cpu_seconds
-        if self.run.marginals:
-            self.learner.marginals = state.marginals
-
-    def average_if_due(self, sweeps_done: int, state: LearnerState) -> None:
-        """Add the state before sweep number `sweeps_done` to the average, where the paper does."""
-        every, until = self.run.average_every, self.run.average_until
-        if every > 0 and sweeps_done % every == 0 and sweeps_done <= until:
-            self.average = self.learner.collect(state, self.average)
+        self.kept.average, self.kept.marginal, self.kept.nodes = (
+            state.average,
+            state.marginal,
+            state.marginals,
+        )
+        self._seconds, self._sweeping = state.seconds, state.cpu_seconds
 
     def sample(
         self,
@@ -353,8 +336,8 @@ class _Chain:
             corpus=self.digests,
             pack=self._packed,
         )
-        kernel = Kernel(lambda rng, _: state, self._step, self.learner.log_joint)
-        sinks: list[Callable[[Sweep], Any]] = [trace, self._average, checkpoints]
+        kernel = self.kernel._replace(step=self._step)
+        sinks: list[Callable[[Sweep], Any]] = [self._collect, trace, checkpoints]
         chain = run_chain(
             kernel, state, rng, sweeps=self.run.iterations, first=first, sinks=sinks, check=check
         )
@@ -368,24 +351,17 @@ class _Chain:
         self._write_results(state)
         return self._write_record(self.run.iterations, finished=True)
 
-    def _average(self, sweep: Sweep) -> None:
-        self.average_if_due(sweep.index + 1, sweep.state)
-
     def _step(self, rng: np.random.Generator, state: LearnerState) -> tuple[LearnerState, SweepInfo]:
-        collecting = state.sweep >= self.run.burn_in
-        self.learner.collector = self._marginal if collecting else None
-        marginals = self.learner.marginals
-        if not collecting:
-            self.learner.marginals = None
         began = time.process_time()
-        state, info = self.learner.step(rng, state)
+        moved = self.kernel.step(rng, state)
+        self._sweeping += time.process_time() - began
+        return moved
+
+    def _collect(self, sweep: Sweep) -> None:
+        began = time.process_time()
+        self.kept(sweep)
         self._sweeping += time.process_time() - began
         self._seconds = time.perf_counter() - self._began
-        if collecting:
-            assert self.learner.collector is not None
-            self._marginal = self.learner.collector
-        self.learner.marginals = marginals
-        return state, info
 
     def _columns(self) -> list[tuple[str, Callable[[Sweep], float]]]:
         names = [
@@ -407,13 +383,13 @@ class _Chain:
         return columns + [(name, operator.attrgetter(f"info.{name}")) for name in more]
 
     def _packed(self, state: LearnerState) -> _RunState:
-        marginals = self.learner.marginals
-        if marginals is None:
-            marginals = np.zeros((0, 2), np.int64)
-        return _RunState(state, self._marginal, self.average, marginals, self._seconds, self._sweeping)
+        kept = self.kept
+        return _RunState(state, kept.marginal, kept.average, kept.nodes, self._seconds, self._sweeping)
 
     def _write_results(self, state: LearnerState) -> None:
-        collected = {"last": self.learner.collect(state), "average": self.average, "marginal": self._marginal}
+        kept = self.kept
+        last = collect(self.bank, state.trees)
+        collected = {"last": last, "average": kept.average, "marginal": kept.marginal}
         for name, collector in collected.items():
             path = self.directory / "counts" / f"{name}.gz"
             if collector.states[0] == 0:
@@ -421,27 +397,19 @@ class _Chain:
                 continue
             states = int(collector.states[0])
             made = signature([*signature_fields(self._record), ("counts", name), ("states", states)])
-            write_rule_table(self._counts_table(collector, made), path)
-        write_lexical(
-            estimate(self.corpus),
-            self.corpus.source_vocabulary,
-            self.corpus.target_vocabulary,
-            self.directory / "lex",
-        )
-        write_derivations(self.directory / "derivations.jsonl.gz", self.corpus, self.learner, state)
-        if self.learner.marginals is not None:
-            rules = self._counts_table(self._marginal, "")
-            write_marginals(
-                self.directory / "marginals.json",
-                self.corpus,
-                self.learner,
-                int(self._marginal.states[0]),
-                rules,
-            )
+            write_rule_table(self._counts_table(collector, state, made), path)
+        vocabularies = self.corpus.source_vocabulary, self.corpus.target_vocabulary
+        write_lexical(estimate(self.corpus), *vocabularies, self.directory / "lex")
+        write_derivations(self.directory / "derivations.jsonl.gz", self.bank, state.trees)
+        if self.run.marginals:
+            rules = self._counts_table(kept.marginal, state, "")
+            path = self.directory / "marginals.json"
+            write_marginals(path, self.bank, kept.nodes, int(kept.marginal.states[0]), rules)
 
-    def _counts_table(self, collector: Collector, made: str) -> RuleTable:
+    def _counts_table(self, collector: Collector, state: LearnerState, made: str) -> RuleTable:
         rules = collected_rules(collector)
-        features = np.stack([np.log(rules.count), self.learner.log_posterior(rules)], axis=1)
+        posterior = log_posterior(self.bank, self.settings, state, rules)
+        features = np.stack([np.log(rules.count), posterior], axis=1)
         return RuleTable(
             self.corpus.source_vocabulary,
             self.corpus.target_vocabulary,
@@ -462,7 +430,7 @@ class _Chain:
 
     def record(self, sweeps: int, *, finished: bool) -> dict:
         """What `run.json` is to say after so many sweeps."""
-        skipped = [{"sentence": s, "reason": reason} for s, reason in self.learner.skipped.items()]
+        skipped = [{"sentence": s, "reason": reason} for s, reason in self.bank.skipped.items()]
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return {
             **origin(__version__),

@@ -9,7 +9,7 @@ from scfg_sampler.core.fragments.fingerprint import LONGEST_STRING
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.hyperparameters import LEARNABLE
 
-__all__ = ["LearnerSettings", "check_settings", "level", "temperature"]
+__all__ = ["LearnerSettings", "RunSettings", "check_settings", "level", "temperature"]
 
 
 class LearnerSettings(NamedTuple):
@@ -44,6 +44,21 @@ class LearnerSettings(NamedTuple):
     anneal_sweeps: int = 0
     threads: int = 1
     """Shards that are swept side by side, against stale counts of each other."""
+
+
+class RunSettings(NamedTuple):
+    """What a run does besides the chain itself."""
+
+    iterations: int = 100
+    """Sweeps, those of the burn-in included."""
+    burn_in: int = 20
+    """Sweeps before the first that is counted."""
+    average_every: int = 10
+    average_until: int = 70
+    marginals: bool = False
+    checkpoint_every: int = 25
+    """Sweeps; 0: at the end."""
+    seed: int = 1
 
 
 def check_settings(settings: LearnerSettings) -> None:

@@ -1,4 +1,4 @@
-"""Type-based moves of the learner, compiled: `core.fragment_types` on sentence pairs."""
+"""Type-based moves of the learner, compiled: `core.fragments.type_moves` on sentence pairs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from scfg_sampler.core.fragments.restaurant import Restaurants
-from scfg_sampler.core.fragments.tree import Workspace
 from scfg_sampler.core.fragments.type_moves import (
     TypeSites,
     resample_all_classes,
@@ -15,39 +14,48 @@ from scfg_sampler.core.fragments.type_moves import (
     scan_sites,
 )
 from scfg_sampler.core.jit import by_reference, kernel
-from scfg_sampler.forest.implicit import CorpusArrays
 
 # What kernels dispatch to must be below them: see `core.jit`.
-from scfg_sampler.forest.trees import SentenceForest
+from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
 from scfg_sampler.learner.model import RuleModel
+from scfg_sampler.learner.passes import Walk
 
 __all__ = ["resample_types"]
 
 
 @kernel
-def _list_sites(forest, work, corpus, tree_start, trees, sites):
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
-    return scan_sites(forest, work, corpus, tree_start, trees, sites)
+def _list_sites(walk, trees, sites):
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    return scan_sites(forest, work, corpus, walk.tree_start, trees, sites)
 
 
 @kernel
-def _resample(rng, forest, model, restaurants, work, corpus, tree_start, trees, sites, order, first, scratch):
-    forest, work, corpus = by_reference(forest), by_reference(work), by_reference(corpus)
-    model, restaurants, sites = by_reference(model), by_reference(restaurants), by_reference(sites)
-    scratch = by_reference(scratch)
+def _resample(rng, walk, model, restaurants, trees, classes):
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    model, restaurants = by_reference(model), by_reference(restaurants)
+    all_sites, order, first, all_scratch = classes
+    sites, scratch = by_reference(all_sites), by_reference(all_scratch)
     return resample_classes(
-        rng, forest, model, restaurants, work, corpus, tree_start, trees, sites, order, first, scratch
+        rng,
+        forest,
+        model,
+        restaurants,
+        work,
+        corpus,
+        walk.tree_start,
+        trees,
+        sites,
+        order,
+        first,
+        scratch,
     )
 
 
 def resample_types(
     rng: np.random.Generator,
-    forest: SentenceForest,
+    walk: Walk,
     model: RuleModel,
     restaurants: Restaurants,
-    work: Workspace,
-    corpus: CorpusArrays,
-    tree_start: np.ndarray,
     trees: np.ndarray,
     with_room: Callable[[Restaurants, int], Restaurants],
 ) -> Restaurants:
@@ -56,24 +64,20 @@ def resample_types(
     Parameters
     ----------
     rng : numpy.random.Generator
-    forest : SentenceForest
+    walk : Walk
     model : RuleModel
     restaurants : Restaurants
         Changed, or replaced by larger ones.
-    work : Workspace
-    corpus : CorpusArrays
-    tree_start : int64 (S + 1,)
     trees : uint16
         Changed.
     with_room : callable
         Given restaurants and a number of rules to come, restaurants that have room for them.
     """
-    corpus_and_trees = corpus, tree_start, trees
 
     def scan(sites: TypeSites) -> int:
-        return _list_sites(forest, work, *corpus_and_trees, sites)
+        return _list_sites(walk, trees, sites)
 
     def resample(restaurants: Restaurants, *classes) -> int:
-        return _resample(rng, forest, model, restaurants, work, *corpus_and_trees, *classes)
+        return _resample(rng, walk, model, restaurants, trees, classes)
 
     return resample_all_classes(scan, resample, restaurants, with_room)

@@ -16,8 +16,8 @@ from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.learner.chains import chain_directories, start_chains
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.grammar import write_grammar
-from scfg_sampler.learner.run import RunSettings, read_run
-from scfg_sampler.learner.settings import LearnerSettings
+from scfg_sampler.learner.run import read_run
+from scfg_sampler.learner.settings import LearnerSettings, RunSettings
 from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
 from scfg_sampler.notebook.rules import Rules
 from scfg_sampler.notebook.shown import check_names

@@ -14,8 +14,18 @@ from scfg_sampler.core.fragments import rules as fragment_rules
 from scfg_sampler.core.fragments import sampler as fragment_sampler
 from scfg_sampler.core.fragments import tree as fragment_tree
 from scfg_sampler.core.fragments import type_moves as fragment_types
-from scfg_sampler.learner.chain import Learner, LearnerSettings
-from tests.learner.corpora import all_states, corpus_of, log_same_rules, state_from, state_key
+from scfg_sampler.learner.chain import type_kernel
+from scfg_sampler.learner.forest_bank import new_walk
+from scfg_sampler.learner.passes import sum_internal_trees
+from tests.learner.corpora import (
+    Chain,
+    all_states,
+    chain_on,
+    log_same_rules,
+    seated,
+    state_from,
+    state_key,
+)
 from tests.oracles.choices import GENERATOR, distribution, transition_matrix
 from tests.oracles.phrase_forest import sentence
 
@@ -40,20 +50,16 @@ MODELS = {
 }
 
 
-def learner_of(pairs, **settings) -> Learner:
-    return Learner(corpus_of(pairs), LearnerSettings(**settings))
-
-
-def departure(learner: Learner, pairs, move=Learner.step) -> float:
-    """The largest entry of |πT − π| for one sweep, or another move."""
-    posterior = all_states(learner, pairs)
+def departure(chain: Chain, pairs) -> float:
+    """The largest entry of |πT − π| for one step."""
+    posterior = all_states(chain, pairs)
     states = list(posterior)
 
     def move_from(key):
-        start = state_from(learner, key)
+        start = state_from(chain, key)
 
         def step():
-            state, _ = move(learner, GENERATOR, copy_state(start))
+            state, _ = chain.kernel.step(GENERATOR, copy_state(start))
             return state_key(state)
 
         return step
@@ -71,20 +77,20 @@ def _cases():
 
 @pytest.mark.parametrize(("pairs", "model"), list(_cases()))
 def test_sweep_leaves_posterior_invariant(pairs, model):
-    learner = learner_of(CORPORA[pairs], max_cut_span=0, **MODELS[model])
-    assert departure(learner, CORPORA[pairs]) < 1e-12
+    chain = chain_on(CORPORA[pairs], max_cut_span=0, **MODELS[model])
+    assert departure(chain, CORPORA[pairs]) < 1e-12
 
 
 @pytest.mark.parametrize(("case", "model"), list(itertools.product(UNEVEN, MODELS)))
 def test_sweep_with_a_cut_span_limit_leaves_posterior_invariant(case, model):
     pairs, limit = UNEVEN[case]
-    assert departure(learner_of(pairs, max_cut_span=limit, **MODELS[model]), pairs) < 1e-12
+    assert departure(chain_on(pairs, max_cut_span=limit, **MODELS[model]), pairs) < 1e-12
 
 
 def test_breadth_first_sweep_leaves_posterior_invariant():
     pairs = CORPORA["two trees"]
-    learner = learner_of(pairs, max_cut_span=0, order="breadth-first", **MODELS["pitman-yor, exact"])
-    assert departure(learner, pairs) < 1e-12
+    chain = chain_on(pairs, max_cut_span=0, order="breadth-first", **MODELS["pitman-yor, exact"])
+    assert departure(chain, pairs) < 1e-12
 
 
 # Blocks of two source words under a limit of one: no node may be internal, and only edges are chosen, among
@@ -93,12 +99,12 @@ FIVE_TREES = [sentence("a b c d e f g h", "A B C D", "0-0 1-0 2-1 3-1 4-2 5-2 6-
 
 
 def test_sweep_of_five_trees_leaves_posterior_invariant():
-    assert departure(learner_of(FIVE_TREES, discount=0.0, max_cut_span=1), FIVE_TREES) < 1e-12
+    assert departure(chain_on(FIVE_TREES, discount=0.0, max_cut_span=1), FIVE_TREES) < 1e-12
 
 
 def test_missing_density_factor_is_noticed():
-    learner = learner_of(FIVE_TREES, discount=0.0, max_cut_span=1, density_factor=False)
-    assert departure(learner, FIVE_TREES) > 1e-2
+    chain = chain_on(FIVE_TREES, discount=0.0, max_cut_span=1, density_factor=False)
+    assert departure(chain, FIVE_TREES) > 1e-2
 
 
 def test_missing_cut_degrees_are_noticed_under_a_cut_span_limit(monkeypatch):
@@ -108,7 +114,7 @@ def test_missing_cut_degrees_are_noticed_under_a_cut_span_limit(monkeypatch):
 
     monkeypatch.setattr(fragment_sampler, "_log_density", edges_only)
     pairs, limit = UNEVEN["unequal forced cuts"]
-    assert departure(learner_of(pairs, max_cut_span=limit, tables="exact"), pairs) > 1e-3
+    assert departure(chain_on(pairs, max_cut_span=limit, tables="exact"), pairs) > 1e-3
 
 
 def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
@@ -120,14 +126,14 @@ def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
 
     monkeypatch.setattr(fragment_sampler, "option_weight", independent)
     pairs = CORPORA["upper and lower rule alike"]
-    assert departure(learner_of(pairs, max_cut_span=0, discount=0.0), pairs) > 1e-4
+    assert departure(chain_on(pairs, max_cut_span=0, discount=0.0), pairs) > 1e-4
 
 
 @pytest.mark.slow
 def test_overlooking_tables_opened_in_thought_is_noticed(monkeypatch):
     monkeypatch.setattr(fragment_rules, "_is_awaited", lambda work, k, end: False)
     pairs = CORPORA["upper and lower rule alike"]
-    assert departure(learner_of(pairs, max_cut_span=0, tables="exact"), pairs) > 1e-6
+    assert departure(chain_on(pairs, max_cut_span=0, tables="exact"), pairs) > 1e-6
 
 
 # --- rules divided by their internal trees ----------------------------------------------------------------
@@ -136,8 +142,8 @@ def test_overlooking_tables_opened_in_thought_is_noticed(monkeypatch):
 @pytest.mark.parametrize("name", ["two trees", "inverted with unaligned words"])
 @pytest.mark.parametrize("settings", [{"discount": 0.0}, {"tables": "exact"}], ids=["d = 0", "exact"])
 def test_sweep_with_rules_divided_by_their_trees_leaves_posterior_invariant(name, settings):
-    learner = learner_of(CORPORA[name], max_cut_span=0, divide_by_trees=True, **settings)
-    assert departure(learner, CORPORA[name]) < 1e-12
+    chain = chain_on(CORPORA[name], max_cut_span=0, divide_by_trees=True, **settings)
+    assert departure(chain, CORPORA[name]) < 1e-12
 
 
 # Blocks of one to three source words, of which two may be internal together: two trees of the root's rule
@@ -145,10 +151,11 @@ def test_sweep_with_rules_divided_by_their_trees_leaves_posterior_invariant(name
 def test_internal_trees_are_counted_under_a_cut_span_limit():
     pairs = [sentence("a b c d e f", "A B C D", "0-0 1-1 2-2 3-2 4-3 5-3")]
     for limit in (0, 2, 3, 4):
-        learner = learner_of(pairs, max_cut_span=limit, divide_by_trees=True)
-        for trees, expected in log_same_rules(learner, pairs).items():
-            state = learner.seat(np.random.default_rng(0), np.array(trees, np.uint16))
-            assert learner.log_internal_trees(state) == pytest.approx(expected, abs=1e-12)
+        chain = chain_on(pairs, max_cut_span=limit, divide_by_trees=True)
+        for trees, expected in log_same_rules(chain, pairs).items():
+            walk = new_walk(chain.bank, limit, None)
+            found = sum_internal_trees(walk, np.array(trees, np.uint16))
+            assert found == pytest.approx(expected, abs=1e-12)
 
 
 # --- whole trees proposed ---------------------------------------------------------------------------------
@@ -156,15 +163,15 @@ def test_internal_trees_are_counted_under_a_cut_span_limit():
 
 @pytest.mark.parametrize(("pairs", "model"), list(_cases()))
 def test_rejection_leaves_posterior_invariant(pairs, model):
-    learner = learner_of(CORPORA[pairs], max_cut_span=0, operator="rejection", **MODELS[model])
-    assert departure(learner, CORPORA[pairs]) < 1e-12
+    chain = chain_on(CORPORA[pairs], max_cut_span=0, operator="rejection", **MODELS[model])
+    assert departure(chain, CORPORA[pairs]) < 1e-12
 
 
 @pytest.mark.parametrize(("case", "model"), list(itertools.product(UNEVEN, MODELS)))
 def test_rejection_with_a_cut_span_limit_leaves_posterior_invariant(case, model):
     pairs, limit = UNEVEN[case]
-    learner = learner_of(pairs, max_cut_span=limit, operator="rejection", **MODELS[model])
-    assert departure(learner, pairs) < 1e-12
+    chain = chain_on(pairs, max_cut_span=limit, operator="rejection", **MODELS[model])
+    assert departure(chain, pairs) < 1e-12
 
 
 def test_forgotten_proposal_ratio_is_noticed(monkeypatch):
@@ -176,7 +183,7 @@ def test_forgotten_proposal_ratio_is_noticed(monkeypatch):
 
     monkeypatch.setattr(fragment_rejection, "_propose", forgetful)
     pairs = CORPORA["two trees"]
-    assert departure(learner_of(pairs, max_cut_span=0, discount=0.0, operator="rejection"), pairs) > 1e-3
+    assert departure(chain_on(pairs, max_cut_span=0, discount=0.0, operator="rejection"), pairs) > 1e-3
 
 
 # --- sites of a type moved together -----------------------------------------------------------------------
@@ -188,9 +195,9 @@ TYPES = {
 }
 
 
-def move_types(learner: Learner, rng, state):
-    restaurants = learner.resample_types(rng, state.restaurants, state.trees)
-    return state._replace(restaurants=restaurants), None
+def with_type_moves(chain: Chain) -> Chain:
+    """The chain whose steps are type moves alone."""
+    return chain._replace(kernel=type_kernel(chain.bank, chain.settings))
 
 
 def _type_cases():
@@ -201,36 +208,36 @@ def _type_cases():
 
 @pytest.mark.parametrize(("name", "model"), list(_type_cases()))
 def test_type_moves_leave_posterior_invariant(name, model):
-    learner = learner_of(TYPES[name], max_cut_span=0, **MODELS[model])
-    assert departure(learner, TYPES[name], move_types) < 1e-12
+    chain = chain_on(TYPES[name], max_cut_span=0, **MODELS[model])
+    assert departure(with_type_moves(chain), TYPES[name]) < 1e-12
 
 
 def test_type_moves_with_rules_divided_by_their_trees_leave_posterior_invariant():
     pairs = [MONOTONE, sentence("a b", "A B", "0-0 1-1")]
-    learner = learner_of(pairs, max_cut_span=0, divide_by_trees=True, discount=0.0)
-    assert departure(learner, pairs, move_types) < 1e-12
+    chain = chain_on(pairs, max_cut_span=0, divide_by_trees=True, discount=0.0)
+    assert departure(with_type_moves(chain), pairs) < 1e-12
 
 
 def test_type_moves_without_the_number_of_ways_are_noticed(monkeypatch):
     monkeypatch.setattr(fragment_types, "_log_ways", lambda num_sites, num_cut: 0.0)
     pairs = TYPES["three identical sentences"]
-    learner = learner_of(pairs, max_cut_span=0, discount=0.0)
-    assert departure(learner, pairs, move_types) > 1e-3
+    chain = chain_on(pairs, max_cut_span=0, discount=0.0)
+    assert departure(with_type_moves(chain), pairs) > 1e-3
 
 
 def test_type_moves_cross_what_single_sites_cannot():
     """Three identical sentences under strong reuse: rules shared by all are likely, mixtures are not."""
     pairs = TYPES["three identical sentences"]
-    learner = learner_of(pairs, max_cut_span=0, discount=0.0, strength=1e-2)
+    chain = chain_on(pairs, max_cut_span=0, discount=0.0, strength=1e-2)
     # Codes are edge label × 2 + cut bit, of the root and the two words.
     whole, apart = (3, 0, 0), (3, 1, 0)
-    start = learner.seat(np.random.default_rng(0), np.array(whole * 3, np.uint16))
+    start = seated(chain, whole * 3)
 
-    def crossing(move):
+    def crossing(kernel):
         def step():
-            state, _ = move(learner, GENERATOR, copy_state(start))
+            state, _ = kernel.step(GENERATOR, copy_state(start))
             return tuple(state.trees.tolist())
 
         return distribution(step).get(apart * 3, 0.0)
 
-    assert crossing(move_types) > 5.0 * crossing(Learner.step)
+    assert crossing(with_type_moves(chain).kernel) > 5.0 * crossing(chain.kernel)

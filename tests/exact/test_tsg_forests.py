@@ -10,7 +10,7 @@ from scfg_sampler.core.fragments import sampler as fragment_sampler
 from tests.monolingual.tsg.forests import (
     FORESTS,
     codes_of,
-    forest_learner,
+    forest_chain,
     forest_posterior,
     start_forest,
 )
@@ -27,8 +27,8 @@ def _cases():
 
 def departure(name: str, base: str, **settings) -> float:
     """The largest entry of |πT − π| for one sweep."""
-    learner = forest_learner(name, base=base, **settings)
-    return sweep_departure(forest_posterior(name, base), learner, start_forest, codes_of)
+    chain = forest_chain(name, base=base, **settings)
+    return sweep_departure(forest_posterior(name, base), chain, start_forest, codes_of)
 
 
 @pytest.mark.parametrize(("name", "base"), list(_cases()))

@@ -15,7 +15,8 @@ from scipy import stats
 
 from monolingual.tsg import hyperparameters
 from monolingual.tsg.hyperparameters import resample_concentrations
-from tests.monolingual.tsg.treebanks import TREEBANKS, learner_of, posterior_of, start_at, tree_of
+from monolingual.tsg.sampler import hyperparameter_kernel
+from tests.monolingual.tsg.treebanks import TREEBANKS, chain_of, posterior_of, start_at, tree_of
 from tests.oracles.choices import GENERATOR, distribution
 from tests.oracles.elementary_trees import bases, elementary_trees, log_joint
 
@@ -40,13 +41,13 @@ def naive(name, base, cuts, concentration, stop):
     return log_joint(fragments, bases(trees, base), concentration, stop)
 
 
-def acceptance(learner, cuts, label, start, noise, proposal):
+def acceptance(chain, cuts, label, start, noise, proposal):
     """The chance that the concentration of a label moves, by bisection of the number it is compared with."""
     # The other proposal gets a number that leads below 0, where nothing is accepted.
     normals = [-1e9, noise] if proposal == "log-normal" else [noise, -1e9]
 
     def moves(uniform):
-        restaurants = start_at(learner, cuts, GENERATOR).restaurants
+        restaurants = start_at(chain, cuts, GENERATOR).restaurants
         restaurants.strength[label] = start
         resample_concentrations(Scripted(normals, [uniform, uniform]), restaurants)
         return restaurants.strength[label] != start
@@ -76,8 +77,8 @@ def test_a_forgotten_prior_of_the_concentration_is_noticed(rng, monkeypatch):
 
 def flows_differ(name, base, proposal, rng):
     """The largest |ln| of the ratio of the flows from one concentration to another and back."""
-    learner = learner_of(name, base=base, concentration=None)
-    names, states = learner.treebank.productions.labels, list(posterior_of(name, base))
+    chain = chain_of(name, base=base, concentration=None)
+    names, states = chain.treebank.productions.labels, list(posterior_of(name, base))
     label, worst = names.index("A"), 0.0
     for _ in range(6):
         cuts = states[rng.integers(len(states))]
@@ -94,7 +95,7 @@ def flows_differ(name, base, proposal, rng):
                 noise = math.log(end / start)
                 log_flow -= math.log(end)
             log_flow += stats.norm.logpdf(noise)
-            logs.append(log_flow + math.log(acceptance(learner, cuts, label, start, noise, proposal)))
+            logs.append(log_flow + math.log(acceptance(chain, cuts, label, start, noise, proposal)))
         worst = max(worst, abs(logs[0] - logs[1]))
     return worst
 
@@ -127,18 +128,17 @@ def test_counting_every_type_once_is_noticed(monkeypatch):
 
 def spread(name, base):
     """How far ln (posterior × chance of the tables / density drawn from) varies with β."""
-    learner = learner_of(name, base=base, stop=None)
-    names, worst = learner.treebank.productions.labels, 0.0
+    chain = chain_of(name, base=base, stop=None)
+    kernel = hyperparameter_kernel(chain.treebank, chain.settings)
+    names, worst = chain.treebank.productions.labels, 0.0
     for cuts in itertools.islice(posterior_of(name, base), 0, None, 3):
         logs = {}
         for expand in (0.2, 0.45, 0.9):
             betas = np.full(len(names), expand)
 
             def step(cuts=cuts, betas=betas):
-                learner.forest.log_expand[:], learner.forest.log_stop[:] = np.log(betas), np.log1p(-betas)
-                state = start_at(learner, cuts, GENERATOR)
                 rng = Recorded()
-                learner.resample_hyperparameters(rng, state.restaurants, state.trees, betas.copy())
+                kernel.step(rng, start_at(chain, cuts, GENERATOR, betas))
                 return rng.asked
 
             given = dict.fromkeys(names, 2.0), dict.fromkeys(names, 1.0 - expand)

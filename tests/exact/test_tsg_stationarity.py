@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from monolingual.tsg import blocks
+from monolingual.tsg.forest import TsgModel, new_tree_forest, new_tree_workspace
+from monolingual.tsg.model import log_production_probs
 from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.fragments import sampler as fragment_sampler
 from scfg_sampler.core.fragments import tree as fragment_tree
 from tests.monolingual.tsg.stationarity import sweep_departure
-from tests.monolingual.tsg.treebanks import TREEBANKS, cuts_of, learner_of, posterior_of, start_at
+from tests.monolingual.tsg.treebanks import TREEBANKS, chain_of, cuts_of, expand_of, posterior_of, start_at
 from tests.oracles.choices import GENERATOR, distribution
 
 BASES = ("uniform", "pcfg")
@@ -21,8 +23,8 @@ BASES = ("uniform", "pcfg")
 
 def departure(name: str, base: str, **settings) -> float:
     """The largest entry of |πT − π| for one sweep."""
-    learner = learner_of(name, base=base, **settings)
-    return sweep_departure(posterior_of(name, base), learner, start_at, cuts_of)
+    chain = chain_of(name, base=base, **settings)
+    return sweep_departure(posterior_of(name, base), chain, start_at, cuts_of)
 
 
 def _cases():
@@ -55,8 +57,8 @@ def test_block_moves_leave_posterior_invariant(name, base):
 def test_block_moves_leave_the_tempered_posterior_invariant():
     """At temperature 2, proposals and posterior are both tempered."""
     tempered = {cuts: math.sqrt(prob) for cuts, prob in posterior_of("recursive", "pcfg").items()}
-    learner = learner_of("recursive", base="pcfg", order="top-down", moves=("block",), anneal=(2.0, 2.0, 0))
-    assert sweep_departure(tempered, learner, start_at, cuts_of) < 1e-12
+    chain = chain_of("recursive", base="pcfg", order="top-down", moves=("block",), anneal=(2.0, 2.0, 0))
+    assert sweep_departure(tempered, chain, start_at, cuts_of) < 1e-12
 
 
 def test_block_moves_that_are_always_accepted_are_noticed(monkeypatch):
@@ -68,16 +70,16 @@ def test_block_moves_that_are_always_accepted_are_noticed(monkeypatch):
 
 def test_block_moves_propose_what_the_other_trees_make_likely():
     """Two equal trees: one proposed from the other's counts is taken as it is nearly always."""
-    learner = learner_of("two trees alike", order="top-down", moves=("block",))
-    start = start_at(learner, ((0, 0), (0, 0)), GENERATOR)
+    chain = chain_of("two trees alike", order="top-down", moves=("block",))
+    start = start_at(chain, ((0, 0), (0, 0)), GENERATOR)
     posterior = posterior_of("two trees alike", "pcfg")
     given = {cuts[1]: prob for cuts, prob in posterior.items() if cuts[0] == (0, 0)}
     total = sum(given.values())
     state = copy_state(start)
 
     def step():
-        moved, _ = learner.step(GENERATOR, copy_state(state))
-        return cuts_of(learner, moved)
+        moved, _ = chain.kernel.step(GENERATOR, copy_state(state))
+        return cuts_of(chain, moved)
 
     # The first tree moves before the second: what is left for the second, given that the first has stayed.
     found = {cuts: prob for cuts, prob in distribution(step).items() if cuts[0] == (0, 0)}
@@ -106,16 +108,20 @@ def test_forgetting_that_parts_may_share_a_root_is_noticed(monkeypatch):
 
 
 def test_the_maximal_and_the_minimal_start_are_what_they_say():
-    learner = learner_of("shared parts")
-    assert not any(map(any, cuts_of(learner, learner.initialise(GENERATOR))))
-    learner = learner_of("shared parts", start="minimal")
-    assert all(map(all, cuts_of(learner, learner.initialise(GENERATOR))))
+    chain = chain_of("shared parts")
+    assert not any(map(any, cuts_of(chain, chain.kernel.init(GENERATOR, None))))
+    chain = chain_of("shared parts", start="minimal")
+    assert all(map(all, cuts_of(chain, chain.kernel.init(GENERATOR, None))))
 
 
 @pytest.mark.parametrize(("name", "base"), list(itertools.product(TREEBANKS, BASES)))
 def test_chance_of_a_cut_is_the_ratio_of_joint_probabilities(name, base, rng):
     """Equation 4, in random states, by way of the exact posterior."""
-    learner, posterior = learner_of(name, base=base), posterior_of(name, base)
+    chain, posterior = chain_of(name, base=base), posterior_of(name, base)
+    forest = new_tree_forest(chain.treebank, log_production_probs(chain.treebank, base))
+    forest.log_expand[:], forest.log_stop[:] = np.log(expand_of(chain)), np.log1p(-expand_of(chain))
+    model = TsgModel(np.array([len(chain.treebank.productions.labels)]))
+    work, start = new_tree_workspace(chain.treebank), chain.treebank.node_start
     states = list(posterior)
     for _ in range(10):
         cuts = states[rng.integers(len(states))]
@@ -123,14 +129,11 @@ def test_chance_of_a_cut_is_the_ratio_of_joint_probabilities(name, base, rng):
         place = int(rng.integers(len(cuts[sentence])))
 
         def step(cuts=cuts, sentence=sentence, place=place):
-            state = start_at(learner, cuts, GENERATOR)
-            work, forest, start = learner.work, learner.forest, learner.treebank.node_start
+            state = start_at(chain, cuts, GENERATOR)
             fragment_tree.open_sentence(forest, work, start, sentence)
             size = fragment_tree.decode(forest, work, state.trees, start[sentence], 0)
-            fragment_sampler.find_rules(forest, learner.model, state.restaurants, work, size)
-            fragment_sampler.resample_cut(
-                GENERATOR, forest, learner.model, state.restaurants, work, place + 1
-            )
+            fragment_sampler.find_rules(forest, model, state.restaurants, work, size)
+            fragment_sampler.resample_cut(GENERATOR, forest, model, state.restaurants, work, place + 1)
             return int(work.nodes[place + 1, fragment_tree.CUT])
 
         def with_cut(bit, cuts=cuts, sentence=sentence, place=place):

@@ -7,14 +7,18 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.fragments import restaurant
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
-from scfg_sampler.learner.chain import Learner, LearnerState
+from scfg_sampler.learner.chain import LearnerState, learner_kernel, rule_model
+from scfg_sampler.learner.forest_bank import ForestBank, forest_bank
 from scfg_sampler.learner.model import rules_log_joint
+from scfg_sampler.learner.settings import LearnerSettings
 from tests.oracles import phrase_forest
 from tests.oracles.phrase_forest import Sentence
 
@@ -41,10 +45,30 @@ def corpus_of(pairs: list[Sentence]) -> ParallelCorpus:
     )
 
 
-def all_trees(learner: Learner, pairs: list[Sentence]) -> Iterator[tuple[int, ...]]:
+class Chain(NamedTuple):
+    """A chain on a corpus, and what it was made of."""
+
+    bank: ForestBank
+    settings: LearnerSettings
+    kernel: Kernel
+
+
+def chain_on(pairs: list[Sentence], **settings) -> Chain:
+    """The learner's chain on a corpus in memory."""
+    given = LearnerSettings(**settings)
+    bank = forest_bank(corpus_of(pairs), given.max_length)
+    return Chain(bank, given, learner_kernel(bank, given))
+
+
+def seated(chain: Chain, trees) -> LearnerState:
+    """The state with these derivations."""
+    return chain.kernel.init(np.random.default_rng(0), np.array(trees, np.uint16))
+
+
+def all_trees(chain: Chain, pairs: list[Sentence]) -> Iterator[tuple[int, ...]]:
     """The codes of all derivations of all sentences together, from the oracle's derivations."""
     per_sentence = [
-        [_codes(pair, d) for d in phrase_forest.derivations(pair, learner.settings.max_cut_span)]
+        [_codes(pair, d) for d in phrase_forest.derivations(pair, chain.settings.max_cut_span)]
         for pair in pairs
     ]
     for combination in itertools.product(*per_sentence):
@@ -82,17 +106,18 @@ def partitions(number: int, largest: int | None = None) -> Iterator[tuple[int, .
             yield (*rest, first)
 
 
-def all_states(learner: Learner, pairs: list[Sentence]) -> dict[tuple, float]:
+def all_states(chain: Chain, pairs: list[Sentence]) -> dict[tuple, float]:
     """Every state of a chain as (trees, seating), with its exact posterior probability."""
     log_probs: dict[tuple, float] = {}
-    for trees in all_trees(learner, pairs):
-        seated = learner.seat(np.random.default_rng(0), np.array(trees, np.uint16))
-        customers = {dish: sum(sizes) for dish, sizes in _sizes(seated.restaurants)}
-        tracked = seated.restaurants.totals[restaurant.TRACKED] == 1
+    model = rule_model(chain.bank, chain.settings, chain.settings.mean_length)
+    for trees in all_trees(chain, pairs):
+        restaurants = seated(chain, trees).restaurants
+        customers = {dish: sum(sizes) for dish, sizes in _sizes(restaurants)}
+        tracked = restaurants.totals[restaurant.TRACKED] == 1
         choices = [list(partitions(number)) if tracked else [(number,)] for number in customers.values()]
         for combination in itertools.product(*choices):
             seating = tuple(sorted(zip(customers, combination, strict=True)))
-            state = state_from(learner, (trees, seating))
+            state = state_from(chain, (trees, seating))
             ways = 0.0
             if tracked:
                 # The joint is that of one seating of named customers; so many have these table sizes.
@@ -100,9 +125,9 @@ def all_states(learner: Learner, pairs: list[Sentence]) -> dict[tuple, float]:
                     ways += math.lgamma(sum(sizes) + 1)
                     ways -= sum(math.lgamma(size + 1) for size in sizes)
                     ways -= sum(math.lgamma(m + 1) for m in Counter(sizes).values())
-            log_prob = rules_log_joint(learner.model, state.restaurants) + ways
-            if learner.settings.divide_by_trees:
-                log_prob -= log_same_rules(learner, pairs)[trees]
+            log_prob = rules_log_joint(model, state.restaurants) + ways
+            if chain.settings.divide_by_trees:
+                log_prob -= log_same_rules(chain, pairs)[trees]
             log_probs[trees, seating] = log_prob
     top = max(log_probs.values())
     total = sum(math.exp(value - top) for value in log_probs.values())
@@ -130,16 +155,16 @@ def _cut_nodes(derivation: tuple) -> frozenset:
     return frozenset([node] if cut else []).union(*(_cut_nodes(part) for part in parts))
 
 
-def log_same_rules(learner: Learner, pairs: list[Sentence]) -> dict[tuple[int, ...], float]:
+def log_same_rules(chain: Chain, pairs: list[Sentence]) -> dict[tuple[int, ...], float]:
     """ln of the number of derivations that use the same rules at the same places, by codes."""
-    numbers = _same_rules(tuple(pairs), learner.settings.max_cut_span)
+    numbers = _same_rules(tuple(pairs), chain.settings.max_cut_span)
     return {trees: math.log(number) for trees, number in numbers.items()}
 
 
-def state_from(learner: Learner, state: tuple[tuple[int, ...], Seating]) -> LearnerState:
+def state_from(chain: Chain, state: tuple[tuple[int, ...], Seating]) -> LearnerState:
     """The learner's own form of a state."""
     trees, seating = state
-    result = learner.seat(np.random.default_rng(0), np.array(trees, np.uint16))
+    result = seated(chain, trees)
     restaurants = result.restaurants
     if restaurants.totals[restaurant.TRACKED] == 1:
         restaurants.stratum_tables[:] = 0

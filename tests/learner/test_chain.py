@@ -12,17 +12,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.fragments import restaurant
 from scfg_sampler.core.fragments.shards import merged
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.learner.chain import Learner, LearnerSettings
 from scfg_sampler.learner.collecting import collected_rules
+from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import derivation
+from scfg_sampler.learner.forest_bank import collect
 from scfg_sampler.learner.hyperparameters import LEARNABLE
+from scfg_sampler.learner.settings import RunSettings
 from tests.forest.test_explicit import random_sentence
-from tests.learner.corpora import all_trees, corpus_of
+from tests.learner.corpora import Chain, all_trees, chain_on, seated
 from tests.oracles import phrase_forest as oracle
 from tests.oracles.phrase_forest import Sentence
 
@@ -56,29 +59,29 @@ def some_pairs(number: int = 40, seed: int = 5) -> list[Sentence]:
     return pairs + pairs[:5]
 
 
-def chain_of(sweeps: int, **settings) -> tuple[Learner, list]:
-    learner = Learner(corpus_of(some_pairs()), LearnerSettings(**settings))
+def chain_of(sweeps: int, **settings) -> tuple[Chain, list]:
+    chain = chain_on(some_pairs(), **settings)
     rng = np.random.default_rng(7)
-    state = learner.initialise(rng)
+    state = chain.kernel.init(rng, None)
     infos = []
     for _ in range(sweeps):
-        state, info = learner.step(rng, state)
+        state, info = chain.kernel.step(rng, state)
         infos.append(info)
-    return learner, [state, infos]
+    return chain, [state, infos]
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_restaurants_hold_the_rules_of_the_derivations(name):
-    learner, (state, infos) = chain_of(5, **SETTINGS[name])
-    assert_allclose(learner.log_joint(state), infos[-1].log_joint, rtol=1e-10)
+    chain, (state, infos) = chain_of(5, **SETTINGS[name])
+    assert_allclose(chain.kernel.log_joint(state), infos[-1].log_joint, rtol=1e-10)
 
 
 def test_recount_notices_a_customer_too_many(rng):
-    learner, (state, _) = chain_of(1)
+    chain, (state, _) = chain_of(1)
     slot = np.flatnonzero(state.restaurants.entries[:, 1])[0]
     restaurant.seat(rng, state.restaurants, slot, False)
-    with pytest.raises(AssertionError, match="rules of the derivations"):
-        learner.log_joint(state)
+    with pytest.raises(AssertionError, match="not those of the derivations: entries"):
+        chain.kernel.log_joint(state)
 
 
 _TWIN = """
@@ -122,13 +125,12 @@ def test_adding_up_the_changes_of_one_shard_changes_nothing(rng):
 
 def test_changes_of_shards_are_those_of_the_sentences_they_sweep(rng):
     """Moving half of the corpus in each copy, then adding up, equals moving both halves in one."""
-    learner, (state, _) = chain_of(2)
+    chain, (state, _) = chain_of(2)
     _, (moved, _) = chain_of(4)
-    half = int(learner.tree_start[20])
+    half = int(chain.bank.tree_start[20])
     mixed = [np.r_[state.trees[:half], moved.trees[half:]], np.r_[moved.trees[:half], state.trees[half:]]]
     before, after, *shards = [
-        learner.seat(np.random.default_rng(0), trees).restaurants
-        for trees in (state.trees, moved.trees, *mixed)
+        seated(chain, trees).restaurants for trees in (state.trees, moved.trees, *mixed)
     ]
     assert np.array_equal(live_dishes(merged(rng, before, shards)), live_dishes(after))
 
@@ -184,11 +186,11 @@ def test_unseating_everything_leaves_empty_restaurants(name, rng):
 
 
 def test_growing_changes_nothing_but_room():
-    learner, (state, _) = chain_of(3, tables="exact")
+    chain, (state, _) = chain_of(3, tables="exact")
     bigger = state._replace(restaurants=restaurant.grown(state.restaurants, 100_000))
     assert bigger.restaurants.entries.shape > state.restaurants.entries.shape
-    assert_allclose(learner.log_joint(bigger), learner.log_joint(state), rtol=1e-12)
-    runs = [learner.step(np.random.default_rng(3), copy_state(s))[0].trees for s in (state, bigger)]
+    assert_allclose(chain.kernel.log_joint(bigger), chain.kernel.log_joint(state), rtol=1e-12)
+    runs = [chain.kernel.step(np.random.default_rng(3), copy_state(s))[0].trees for s in (state, bigger)]
     assert np.array_equal(*runs)
 
 
@@ -213,16 +215,15 @@ def test_rules_of_every_derivation_are_those_the_oracle_spells(rng):
         pair = random_sentence(rng)
         words = [tuple(word[0] + str(rng.integers(2)) for word in side) for side in pair[:2]]
         pair = Sentence(words[0], words[1], pair.links)
-        corpus = corpus_of([pair])
-        learner = Learner(corpus, LearnerSettings(max_cut_span=0))
+        chain = chain_on([pair], max_cut_span=0)
         derivations = list(oracle.derivations(pair))
         if len(derivations) > 300:
             continue
         checked += 1
-        for codes, tree in zip(all_trees(learner, [pair]), derivations, strict=True):
-            state = learner.seat(rng, np.array(codes, np.uint16))
+        for codes, tree in zip(all_trees(chain, [pair]), derivations, strict=True):
+            state = seated(chain, codes)
             expected = Counter(oracle.rules(pair, tree))
-            assert spelled(collected_rules(learner.collect(state)), corpus) == expected
+            assert spelled(collected_rules(collect(chain.bank, state.trees)), chain.bank.corpus) == expected
             live = state.restaurants.entries[:, 1]
             assert sorted(live[live > 0].tolist()) == sorted(expected.values())
             strata = Counter(oracle.rule_length(rule) for rule in expected.elements())
@@ -232,10 +233,9 @@ def test_rules_of_every_derivation_are_those_the_oracle_spells(rng):
 
 def test_derivation_tree_has_the_rules_in_their_places():
     pair = oracle.sentence("x b a y", "A B", "1-1 2-0")
-    corpus = corpus_of([pair])
-    learner = Learner(corpus, LearnerSettings())
-    state = learner.initialise(np.random.default_rng(0))
-    found = derivation(corpus, learner, state, 0)
+    chain = chain_on([pair])
+    state = chain.kernel.init(np.random.default_rng(0), None)
+    found = derivation(chain.bank, state.trees, 0)
     assert found.rule == "x [X,1] [X,2] y ||| [X,2] [X,1]"
     assert [(part.source, part.target, part.rule) for part in found.parts] == [
         ((1, 2), (1, 2), "b ||| B"),
@@ -245,25 +245,61 @@ def test_derivation_tree_has_the_rules_in_their_places():
 
 def test_alignment_of_a_rule_is_its_most_frequent_one():
     pairs = [oracle.sentence("a b", "A B", links) for links in ("0-0 0-1 1-0", "0-0 0-1 1-1", "0-0 0-1 1-1")]
-    corpus = corpus_of(pairs)
-    learner = Learner(corpus, LearnerSettings())
-    rules = collected_rules(learner.collect(learner.initialise(np.random.default_rng(0))))
-    assert spelled(rules, corpus) == {("a b", "A B"): 3.0}
+    chain = chain_on(pairs)
+    rules = collected_rules(collect(chain.bank, chain.kernel.init(np.random.default_rng(0), None).trees))
+    assert spelled(rules, chain.bank.corpus) == {("a b", "A B"): 3.0}
     assert rules.alignment.tolist() == [[0, 0], [0, 1], [1, 1]]
 
 
-def test_expected_counts_are_the_mean_over_sweeps():
-    learner = Learner(corpus_of(some_pairs()), LearnerSettings())
-    rng = np.random.default_rng(7)
-    state = learner.initialise(rng)
-    learner.collector = learner.new_collector()
-    total: Counter = Counter()
-    for _ in range(3):
-        state, _ = learner.step(rng, state)
-        total.update(spelled(collected_rules(learner.collect(state)), corpus_of(some_pairs())))
-    found = spelled(collected_rules(learner.collector), corpus_of(some_pairs()))
+def collection_of(sweeps: int, **run) -> tuple[Chain, Collection, list[Counter]]:
+    """What a run has counted after some sweeps, and the rules of each state, the first before any sweep."""
+    chain, rng = chain_on(some_pairs()), np.random.default_rng(7)
+    state = chain.kernel.init(rng, None)
+    kept = Collection(chain.bank, RunSettings(iterations=sweeps, **run))
+    kept.add_to_average(state)
+    seen = [rules_of(chain, state)]
+    for index in range(sweeps):
+        state, info = chain.kernel.step(rng, state)
+        kept(Sweep(index, state, info))
+        seen.append(rules_of(chain, state))
+    return chain, kept, seen
+
+
+def rules_of(chain: Chain, state) -> Counter:
+    return Counter(spelled(collected_rules(collect(chain.bank, state.trees)), chain.bank.corpus))
+
+
+def assert_mean(collector, chain: Chain, states: list[Counter]) -> None:
+    """That a collector holds the mean counts of these states."""
+    found, total = spelled(collected_rules(collector), chain.bank.corpus), sum(states, Counter())
     assert found.keys() == total.keys()
-    assert_allclose([found[rule] for rule in total], [count / 3 for count in total.values()])
+    assert_allclose([found[rule] for rule in total], [count / len(states) for count in total.values()])
+
+
+def test_expected_counts_are_the_mean_over_sweeps_from_the_burn_in_on():
+    chain, kept, seen = collection_of(5, burn_in=2)
+    assert kept.marginal.states[0] == 3
+    assert_mean(kept.marginal, chain, seen[3:])
+
+
+def test_average_is_that_of_the_states_before_every_so_many_sweeps():
+    chain, kept, seen = collection_of(6, burn_in=0, average_every=2, average_until=4)
+    assert kept.average.states[0] == 3
+    assert_mean(kept.average, chain, [seen[0], seen[2], seen[4]])
+
+
+def test_collecting_changes_nothing_of_the_chain():
+    _, (state, infos) = chain_of(4)
+    chain = chain_on(some_pairs())
+    rng, kept = np.random.default_rng(7), Collection(chain.bank, RunSettings(burn_in=0, marginals=True))
+    other = chain.kernel.init(rng, None)
+    for index in range(4):
+        other, info = chain.kernel.step(rng, other)
+        kept(Sweep(index, other, info))
+        assert info == infos[index]
+    assert np.array_equal(state.trees, other.trees)
+    assert kept.nodes[:, 0].sum() == 4 * len(other.trees)
+    assert kept.nodes[:, 1].sum() == sum(info.rules for info in infos)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +316,7 @@ def test_expected_counts_are_the_mean_over_sweeps():
 )
 def test_settings_out_of_range_are_named(settings, message):
     def start():
-        Learner(corpus_of(some_pairs()), LearnerSettings(**settings)).initialise(np.random.default_rng(0))
+        chain_on(some_pairs(), **settings).kernel.init(np.random.default_rng(0), None)
 
     with pytest.raises(SettingsError, match=message):
         start()
@@ -289,9 +325,9 @@ def test_settings_out_of_range_are_named(settings, message):
 def test_sentences_too_long_are_skipped_with_a_reason():
     long = Sentence(("a",) * 300, ("A",), frozenset({(0, 0)}))
     pairs = [Sentence(("a",), ("A",), frozenset()), *some_pairs(3), long]
-    learner = Learner(corpus_of(pairs), LearnerSettings())
-    assert learner.skipped == {0: "no links", len(pairs) - 1: "300 words, more than 250"}
+    chain = chain_on(pairs)
+    assert chain.bank.skipped == {0: "no links", len(pairs) - 1: "300 words, more than 250"}
     rng = np.random.default_rng(0)
-    state, info = learner.step(rng, learner.initialise(rng))
-    assert_allclose(learner.log_joint(state), info.log_joint, rtol=1e-10)
-    assert Learner(corpus_of(pairs), LearnerSettings(max_length=300)).skipped == {0: "no links"}
+    state, info = chain.kernel.step(rng, chain.kernel.init(rng, None))
+    assert_allclose(chain.kernel.log_joint(state), info.log_joint, rtol=1e-10)
+    assert chain_on(pairs, max_length=300).bank.skipped == {0: "no links"}

@@ -11,9 +11,8 @@ import pytest
 
 from scfg_sampler.cli import COMMANDS, main
 from scfg_sampler.core.chains.chain import read_trace
-from scfg_sampler.learner.chain import Learner, LearnerSettings
 from scfg_sampler.rules.table import read_rule_table
-from tests.learner.corpora import all_states, all_trees, corpus_of
+from tests.learner.corpora import all_states, all_trees, chain_on
 from tests.learner.test_chain import some_pairs
 from tests.oracles import phrase_forest as oracle
 from tests.oracles.phrase_forest import Sentence
@@ -336,13 +335,13 @@ def test_marginals_agree_with_the_enumerated_posterior(tmp_path):
     pairs = [oracle.sentence("a b c", "A B C", "0-0 1-1 2-2"), oracle.sentence("a b", "A B", "0-0 1-1")]
     options = write_corpus(tmp_path, pairs)
     settings = {"discount": 0.5, "strength": 5.0, "tables": "exact", "max_cut_span": 0}
-    learner = Learner(corpus_of(pairs), LearnerSettings(**settings))
+    chain = chain_on(pairs, **settings)
     expected: dict[tuple[int, tuple], list[float]] = {}
-    trees = list(all_trees(learner, pairs))
+    trees = list(all_trees(chain, pairs))
     derivations = [list(oracle.derivations(pair)) for pair in pairs]
     both = [(a, b) for a in derivations[0] for b in derivations[1]]
     prob_of = dict.fromkeys(trees, 0.0)
-    for (codes, _), prob in all_states(learner, pairs).items():
+    for (codes, _), prob in all_states(chain, pairs).items():
         prob_of[codes] += prob
     for codes, combination in zip(trees, both, strict=True):
         for sentence, tree in enumerate(combination):

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core.chains.kernel import copy_state
-from scfg_sampler.learner.chain import Learner, LearnerSettings
 from scfg_sampler.learner.hyperparameters import log_prior
-from tests.learner.corpora import all_states, corpus_of, state_from, state_key
+from tests.learner.corpora import Chain, all_states, chain_on, state_from, state_key
 from tests.oracles.phrase_forest import sentence
 from tests.statistics import FALSE_ALARM, chi_square_tail
 
@@ -42,9 +41,9 @@ MODELS = {
 }
 
 
-def tail_after_sweeps(learner: Learner, pairs: list, *, chains: int = 4000, sweeps: int = 3) -> float:
+def tail_after_sweeps(chain: Chain, pairs: list, *, chains: int = 4000, sweeps: int = 3) -> float:
     """How unlikely the states after some sweeps from exact draws are."""
-    posterior = all_states(learner, pairs)
+    posterior = all_states(chain, pairs)
     states = list(posterior)
     probs = np.array(list(posterior.values()))
     rng = np.random.default_rng(11)
@@ -53,10 +52,10 @@ def tail_after_sweeps(learner: Learner, pairs: list, *, chains: int = 4000, swee
     starts: dict[int, object] = {}
     for drawn in rng.choice(len(states), chains, p=probs / probs.sum()).tolist():
         if drawn not in starts:
-            starts[drawn] = state_from(learner, states[drawn])
+            starts[drawn] = state_from(chain, states[drawn])
         state = copy_state(starts[drawn])
         for _ in range(sweeps):
-            state, _ = learner.step(rng, state)
+            state, _ = chain.kernel.step(rng, state)
         observed[number[state_key(state)]] += 1
     return chi_square_tail(observed, probs / probs.sum() * chains)
 
@@ -65,16 +64,15 @@ def tail_after_sweeps(learner: Learner, pairs: list, *, chains: int = 4000, swee
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_exact_draws_stay_exact_draws(variant, model):
     settings = {"max_cut_span": 0, **MODELS[model], **VARIANTS[variant]}
-    learner = Learner(corpus_of(PAIRS), LearnerSettings(**settings))
-    assert tail_after_sweeps(learner, PAIRS) > FALSE_ALARM
+    assert tail_after_sweeps(chain_on(PAIRS, **settings), PAIRS) > FALSE_ALARM
 
 
 def test_missing_density_factor_is_noticed():
     # Blocks of two words under a limit of one: five trees, where the factor matters.
     pairs = [sentence("a b c d e f g h", "A B C D", "0-0 1-0 2-1 3-1 4-2 5-2 6-3 7-3")]
-    settings = LearnerSettings(discount=0.0, max_cut_span=1)
-    assert tail_after_sweeps(Learner(corpus_of(pairs), settings), pairs, chains=20_000) > FALSE_ALARM
-    biased = Learner(corpus_of(pairs), settings._replace(density_factor=False))
+    settings = {"discount": 0.0, "max_cut_span": 1}
+    assert tail_after_sweeps(chain_on(pairs, **settings), pairs, chains=20_000) > FALSE_ALARM
+    biased = chain_on(pairs, **settings, density_factor=False)
     assert tail_after_sweeps(biased, pairs, chains=20_000) < FALSE_ALARM
 
 
@@ -90,19 +88,19 @@ def test_missing_density_factor_is_noticed():
 )
 def test_learned_hyperparameter_has_its_posterior(name, model):
     """Against Σ over all states on a grid, by cells that are equally likely."""
-    settings = LearnerSettings(max_cut_span=0, **MODELS[model], learned=(name,))
-    learner = Learner(corpus_of(PAIRS[1:]), settings)
+    settings = {"max_cut_span": 0, **MODELS[model]}
+    chain = chain_on(PAIRS[1:], **settings, learned=(name,))
     scales = {"strength": (-9.0, 7.0), "mean_length": (-1.0, 3.0), "discount": (-9.0, 9.0)}
     grid = np.linspace(*scales[name], 161)
     log_density = np.array([_log_density(settings, name, x) for x in grid])
     mass = np.exp(log_density - log_density.max())
     cumulative = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
     rng = np.random.default_rng(3)
-    state = learner.initialise(rng)
+    state = chain.kernel.init(rng, None)
     cells = np.zeros(8)
     thin, draws = 20, 4000
     for step in range(thin * (draws + 20)):
-        state, info = learner.step(rng, state)
+        state, info = chain.kernel.step(rng, state)
         if step % thin == 0 and step >= 20 * thin:
             value = getattr(info, name)
             x = math.log(value / (1.0 - value)) if name == "discount" else math.log(value)
@@ -110,13 +108,13 @@ def test_learned_hyperparameter_has_its_posterior(name, model):
     assert chi_square_tail(cells, np.full(8, draws / 8)) > FALSE_ALARM
 
 
-def _log_density(settings: LearnerSettings, name: str, x: float) -> float:
+def _log_density(settings: dict, name: str, x: float) -> float:
     """ln of the posterior density, up to a constant, of the parameter on its scale without borders."""
     value = 1.0 / (1.0 + math.exp(-x)) if name == "discount" else math.exp(x)
-    learner = Learner(corpus_of(PAIRS[1:]), settings._replace(**{name: value}, learned=()))
+    chain = chain_on(PAIRS[1:], **{**settings, name: value})
     log_probs = []
-    for trees, seating in all_states(learner, PAIRS[1:]):
-        log_probs.append(_log_weight(learner, trees, seating))
+    for trees, seating in all_states(chain, PAIRS[1:]):
+        log_probs.append(_log_weight(chain, trees, seating))
     top = max(log_probs)
     total = top + math.log(math.fsum(math.exp(each - top) for each in log_probs))
     parameters = {"discount": 0.5, "strength": 1.0, "mean_length": 1.0, name: value}
@@ -124,10 +122,10 @@ def _log_density(settings: LearnerSettings, name: str, x: float) -> float:
     return total + log_prior((name,), **parameters) + log_jacobian
 
 
-def _log_weight(learner: Learner, trees, seating) -> float:
+def _log_weight(chain: Chain, trees, seating) -> float:
     """ln of the joint probability of a state, all ways to name its customers together."""
-    total = learner.log_joint(state_from(learner, (trees, seating)))
-    if learner.settings.tables == "exact" and learner.settings.discount > 0.0:
+    total = chain.kernel.log_joint(state_from(chain, (trees, seating)))
+    if chain.settings.tables == "exact" and chain.settings.discount > 0.0:
         for _, sizes in seating:
             total += math.lgamma(sum(sizes) + 1) - sum(math.lgamma(size + 1) for size in sizes)
             total -= sum(math.lgamma(number + 1) for number in Counter(sizes).values())

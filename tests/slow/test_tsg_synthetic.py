@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from monolingual.tsg.fragments import count_fragments, format_fragment, parse_fragment
-from monolingual.tsg.sampler import TsgLearner
+from monolingual.tsg.sampler import tsg_kernel
 from monolingual.tsg.settings import TsgSettings
 from monolingual.tsg.treebank import build_treebank
 from monolingual.tsg.trees import Tree
@@ -62,11 +62,11 @@ def drawn_trees(rng, number):
 def finds_the_grammar(seed, **settings):
     rng = np.random.default_rng(seed)
     treebank = build_treebank(drawn_trees(rng, 50))
-    learner = TsgLearner(treebank, TsgSettings(anneal=(3.0, 1.0, 100), type_every=1, **settings))
-    state = learner.initialise(rng)
+    kernel = tsg_kernel(treebank, TsgSettings(anneal=(3.0, 1.0, 100), type_every=1, **settings))
+    state = kernel.init(rng, None)
     for _ in range(100):
-        state, _ = learner.step(rng, state)
-    found = count_fragments(treebank, learner.forest, learner.work, state.restaurants, state.trees)
+        state, _ = kernel.step(rng, state)
+    found = count_fragments(treebank, state.restaurants, state.trees)
     found.sort(key=lambda fragment: -fragment.count)
     return {format_fragment(tree) for tree, _ in found[:10]} == WANTED
 
@@ -81,10 +81,10 @@ def test_too_few_sweeps_at_a_high_temperature_are_noticed():
     """Planted fault: a chain that is never cooled finds the grammar next to never."""
     rng = np.random.default_rng(0)
     treebank = build_treebank(drawn_trees(rng, 50))
-    learner = TsgLearner(treebank, TsgSettings(anneal=(5.0, 5.0, 0)))
-    state = learner.initialise(rng)
+    kernel = tsg_kernel(treebank, TsgSettings(anneal=(5.0, 5.0, 0)))
+    state = kernel.init(rng, None)
     for _ in range(20):
-        state, _ = learner.step(rng, state)
-    found = count_fragments(treebank, learner.forest, learner.work, state.restaurants, state.trees)
+        state, _ = kernel.step(rng, state)
+    found = count_fragments(treebank, state.restaurants, state.trees)
     found.sort(key=lambda fragment: -fragment.count)
     assert {format_fragment(tree) for tree, _ in found[:10]} != WANTED

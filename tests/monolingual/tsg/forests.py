@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from monolingual.tsg.packed import PackedForest, binarise_forest, fill_brackets, pack_trees
-from monolingual.tsg.sampler import TsgLearner, TsgState
-from monolingual.tsg.settings import TsgSettings
+from monolingual.tsg.sampler import TsgStart, TsgState
 from monolingual.tsg.treebank import build_treebank
 from monolingual.tsg.trees import Tree
-from tests.monolingual.tsg.treebanks import tree_of
+from tests.monolingual.tsg.treebanks import Chain, chain_on, expand_of, tree_of
 from tests.oracles.elementary_trees import elementary_trees, log_joint, nodes_below_root
 
-__all__ = ["FORESTS", "codes_of", "forest_learner", "forest_posterior", "start_forest", "trees_of"]
+__all__ = ["FORESTS", "codes_of", "forest_chain", "forest_posterior", "start_forest", "trees_of"]
 
 
 def _packed(*texts: str, by: str = "trees") -> PackedForest:
@@ -106,24 +105,23 @@ def forest_posterior(name: str, base: str, concentration: float = 2.0, stop: flo
     return {codes: math.exp(value - top) / total for codes, value in logs.items()}
 
 
-def forest_learner(name: str, **settings) -> TsgLearner:
+def forest_chain(name: str, **settings) -> Chain:
     """A chain on one of the corpora."""
-    settings = {"concentration": 2.0, "stop": 0.3, "moves": ("single",), "type_every": 1, **settings}
-    return TsgLearner(build_treebank([], FORESTS[name]), TsgSettings(**settings))
+    return chain_on(build_treebank([], FORESTS[name]), **settings)
 
 
-def start_forest(learner: TsgLearner, codes: tuple[tuple[int, ...], ...], rng) -> TsgState:
+def start_forest(chain: Chain, codes: tuple[tuple[int, ...], ...], rng) -> TsgState:
     """The state with these codes."""
-    stored = np.zeros(learner.treebank.node_start[-1], np.uint16)
-    for start, given in zip(learner.treebank.node_start[:-1], codes, strict=True):
+    stored = np.zeros(chain.treebank.node_start[-1], np.uint16)
+    for start, given in zip(chain.treebank.node_start[:-1], codes, strict=True):
         stored[start : start + len(given)] = given
-    return learner.seat(rng, stored, np.exp(learner.forest.log_expand))
+    return chain.kernel.init(rng, TsgStart(stored, expand_of(chain)))
 
 
-def codes_of(learner: TsgLearner, state: TsgState) -> tuple[tuple[int, ...], ...]:
+def codes_of(chain: Chain, state: TsgState) -> tuple[tuple[int, ...], ...]:
     """The codes of a state, as far as they are in use."""
     found = []
-    bank = learner.treebank
+    bank = chain.treebank
     for first in bank.node_start[:-1].tolist():
         pending, codes = [0], []
         while pending:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from monolingual.tsg.sampler import TsgLearner, TsgState
+from monolingual.tsg.sampler import TsgState
 from scfg_sampler.core.chains.kernel import copy_state
+from tests.monolingual.tsg.treebanks import Chain
 from tests.oracles.choices import GENERATOR, transition_matrix
 
 __all__ = ["sweep_departure"]
@@ -16,21 +17,21 @@ __all__ = ["sweep_departure"]
 
 def sweep_departure(
     target: Mapping[Any, float],
-    learner: TsgLearner,
-    start_at: Callable[[TsgLearner, Any, Any], TsgState],
-    read: Callable[[TsgLearner, TsgState], Hashable],
+    chain: Chain,
+    start_at: Callable[[Chain, Any, Any], TsgState],
+    read: Callable[[Chain, TsgState], Hashable],
 ) -> float:
     """The largest entry of |πT − π| for one sweep, π being `target`, which need not sum to 1.
 
-    `start_at(learner, key, rng)` is the state that a key of `target` names, `read(learner, state)` its key.
+    `start_at(chain, key, rng)` is the state that a key of `target` names, `read(chain, state)` its key.
     """
 
     def move_from(key):
-        start = start_at(learner, key, GENERATOR)
+        start = start_at(chain, key, GENERATOR)
 
         def step():
-            state, _ = learner.step(GENERATOR, copy_state(start))
-            return read(learner, state)
+            state, _ = chain.kernel.step(GENERATOR, copy_state(start))
+            return read(chain, state)
 
         return step
 

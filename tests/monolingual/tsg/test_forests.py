@@ -23,7 +23,7 @@ from scfg_sampler.errors import TreeError
 from tests.monolingual.tsg.forests import (
     FORESTS,
     codes_of,
-    forest_learner,
+    forest_chain,
     forest_posterior,
     trees_of,
 )
@@ -128,11 +128,11 @@ def test_counts_of_productions_are_means_over_the_trees(name):
 def test_sampled_trees_and_cuts_have_their_posterior(name, moves, rng):
     """Compiled. Shares of 4,000 sweeps, with standard errors of 0.01 at the most: 0.06 is beyond five."""
     exact = forest_posterior(name, "pcfg")
-    learner = forest_learner(name, moves=(moves,))
-    state, counts = learner.initialise(rng), dict.fromkeys(exact, 0)
+    chain = forest_chain(name, moves=(moves,))
+    state, counts = chain.kernel.init(rng, None), dict.fromkeys(exact, 0)
     for _ in range(4_000):
-        state, _ = learner.step(rng, state)
-        counts[codes_of(learner, state)] += 1
+        state, _ = chain.kernel.step(rng, state)
+        counts[codes_of(chain, state)] += 1
     assert max(abs(counts[codes] / 4_000 - prob) for codes, prob in exact.items()) < 0.06
 
 

@@ -14,8 +14,11 @@ from scipy import stats
 from monolingual.cli import main
 from monolingual.tsg.fragments import count_fragments, format_fragment, read_fragments
 from monolingual.tsg.hyperparameters import draw_tables, log_seats
+from monolingual.tsg.marginals import NodeCounts
+from scfg_sampler.core.chains.chain import Sweep
+from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.fragments.density import log_joint as restaurants_log_joint
-from tests.monolingual.tsg.treebanks import TREEBANKS, cuts_of, learner_of, posterior_of, tree_of
+from tests.monolingual.tsg.treebanks import TREEBANKS, chain_of, cuts_of, posterior_of, start_at, tree_of
 from tests.oracles.elementary_trees import bases, elementary_trees, log_joint
 
 
@@ -27,17 +30,28 @@ def naive_log_joint(name, base, cuts, concentration, stop):
 
 @pytest.mark.parametrize(("name", "base"), list(itertools.product(TREEBANKS, ("uniform", "pcfg"))))
 def test_log_joint_is_that_of_the_naive_model(name, base, rng):
-    learner = learner_of(name, base=base)
-    labels = learner.treebank.productions.labels
-    state = learner.initialise(rng)
+    chain = chain_of(name, base=base, concentration=None, stop=None)
+    labels = chain.treebank.productions.labels
+    state = chain.kernel.init(rng, None)
     for _ in range(5):
         strength, expand = rng.gamma(1.0, size=len(labels)), rng.beta(2, 2, size=len(labels))
-        state, _ = learner.step(rng, state)
-        state = learner.seat(rng, state.trees, expand)
+        state, _ = chain.kernel.step(rng, state)
+        state = start_at(chain, cuts_of(chain, state), rng, expand)
         state.restaurants.strength[:] = strength
         given = dict(zip(labels, strength, strict=True)), dict(zip(labels, 1 - expand, strict=True))
-        naive = naive_log_joint(name, base, cuts_of(learner, state), *given)
-        assert learner.log_joint(state) == pytest.approx(naive, abs=1e-9)
+        naive = naive_log_joint(name, base, cuts_of(chain, state), *given)
+        # Γ(0.001, scale 1000) of every concentration, up to a constant; β is uniform.
+        prior = float(np.sum(-0.999 * np.log(strength) - strength / 1000.0))
+        assert chain.kernel.log_joint(state) == pytest.approx(naive + prior, abs=1e-9)
+
+
+def cut_shares(chain, state, rng, sweeps):
+    """Of the sweeps in which a node was in the tree, the share in which it was cut."""
+    nodes = NodeCounts(chain.treebank)
+    for index in range(sweeps):
+        state, info = chain.kernel.step(rng, state)
+        nodes(Sweep(index, state, info))
+    return nodes.counts[:, 1] / nodes.counts[:, 0]
 
 
 @pytest.mark.slow
@@ -53,14 +67,11 @@ def test_type_moves_find_the_exact_marginals_where_single_sites_stick(rng):
     assert ((exact > 0.2) & (exact < 0.8)).any()
     departures = {}
     for moves in (("single",), ("single", "type")):
-        learner = learner_of(name, moves=moves, **given)
-        state = learner.initialise(rng)
-        learner.marginals = np.zeros((len(learner.treebank.label), 2), np.int64)
-        for _ in range(3000):
-            state, _ = learner.step(rng, state)
-        below = np.setdiff1d(np.arange(len(learner.marginals)), learner.treebank.node_start)
-        shares = learner.marginals[below, 1] / learner.marginals[below, 0]
-        departures[moves] = np.abs(shares - exact).max()
+        chain = chain_of(name, moves=moves, **given)
+        state = chain.kernel.init(rng, None)
+        shares = cut_shares(chain, state, rng, 3000)
+        below = np.setdiff1d(np.arange(len(shares)), chain.treebank.node_start)
+        departures[moves] = np.abs(shares[below] - exact).max()
     assert departures["single", "type"] < 0.15
     assert departures["single",] > 0.15
 
@@ -70,28 +81,23 @@ def test_block_moves_agree_with_single_ones_under_a_discount(rng):
     """Where seats are a part of the state. Shares of 20,000 sweeps: 0.03 is beyond five standard errors."""
     shares = []
     for moves in (("single",), ("block",)):
-        learner = learner_of("shared parts", moves=moves, discount=0.5)
-        state = learner.initialise(rng)
-        learner.marginals = np.zeros((len(learner.treebank.label), 2), np.int64)
-        for _ in range(20_000):
-            state, _ = learner.step(rng, state)
-        shares.append(learner.marginals[:, 1] / learner.marginals[:, 0])
+        chain = chain_of("shared parts", moves=moves, discount=0.5)
+        state = chain.kernel.init(rng, None)
+        shares.append(cut_shares(chain, state, rng, 20_000))
     assert np.abs(shares[0] - shares[1]).max() < 0.03
 
 
 def test_elementary_trees_are_those_of_the_derivations(rng):
     for name in TREEBANKS:
-        learner = learner_of(name)
-        state = learner.initialise(rng)
+        chain = chain_of(name)
+        state = chain.kernel.init(rng, None)
         for _ in range(10):
-            state, _ = learner.step(rng, state)
-            found = count_fragments(
-                learner.treebank, learner.forest, learner.work, state.restaurants, state.trees
-            )
+            state, _ = chain.kernel.step(rng, state)
+            found = count_fragments(chain.treebank, state.restaurants, state.trees)
             trees = [tree_of(text) for text in TREEBANKS[name]]
             expected = Counter(
                 e
-                for tree, bits in zip(trees, cuts_of(learner, state), strict=True)
+                for tree, bits in zip(trees, cuts_of(chain, state), strict=True)
                 for e in elementary_trees(tree, bits)
             )
             assert {as_tuple(fragment): count for fragment, count in found} == expected
@@ -101,13 +107,37 @@ def as_tuple(part):
     return part if isinstance(part, str) else (part.label, *map(as_tuple, part.children))
 
 
+@pytest.mark.parametrize("discount", [0.0, 0.4])
+@pytest.mark.parametrize("name", ["entries", "log_base", "stratum_customers", "stratum_tables", "strength"])
+def test_a_recount_finds_what_is_wrong_with_the_restaurants(name, discount, rng):
+    """And does not mend it: the state is as it was."""
+    chain = chain_of("shared parts", discount=discount)
+    state, info = chain.kernel.step(rng, chain.kernel.init(rng, None))
+    assert chain.kernel.log_joint(state) == pytest.approx(info.log_joint, abs=1e-9)
+    array = getattr(state.restaurants, name)
+    at = int(np.flatnonzero(state.restaurants.entries[:, 1])[0]) if name in ("entries", "log_base") else 0
+    array[(at, 1) if name == "entries" else at] += 1
+    damaged = copy_state(state)
+    with pytest.raises(AssertionError, match=f"not those of the derivations: {name}"):
+        chain.kernel.log_joint(state)
+    assert all(np.array_equal(a, b) for a, b in zip(damaged.restaurants, state.restaurants, strict=True))
+
+
+def test_a_recount_finds_a_stop_probability_that_is_not_the_one_set(rng):
+    chain = chain_of("shared parts")
+    state = chain.kernel.init(rng, None)
+    state.expand[0] = 0.5
+    with pytest.raises(AssertionError, match=r"expand is not 1 - 0\.3 as set"):
+        chain.kernel.log_joint(state)
+
+
 # --- hyperparameters --------------------------------------------------------------------------------------
 
 
 def test_seats_have_the_probability_of_the_restaurants(rng):
     for discount in (0.0, 0.4):
-        learner = learner_of("recursive", discount=discount)
-        restaurants = learner.initialise(rng).restaurants
+        chain = chain_of("recursive", discount=discount)
+        restaurants = chain.kernel.init(rng, None).restaurants
         differences = []
         for strength in (0.5, 7.0):
             restaurants.strength[:] = strength
@@ -119,8 +149,8 @@ def test_seats_have_the_probability_of_the_restaurants(rng):
 
 def test_tables_are_drawn_from_their_posterior(rng):
     """A dish with three customers: P(t | n) ∝ (α P₀)^t × Stirling numbers 2, 3, 1; chi-square at 1e-6."""
-    learner = learner_of("recursive")
-    restaurants = learner.initialise(rng).restaurants
+    chain = chain_of("recursive")
+    restaurants = chain.kernel.init(rng, None).restaurants
     slot = int(np.flatnonzero(restaurants.entries[:, 1])[0])
     restaurants.entries[:, 1] = 0
     restaurants.entries[slot, 1] = 3
@@ -147,11 +177,11 @@ def test_learnt_hyperparameters_have_the_exact_posterior(rng):
         log_weights.append(np.logaddexp.reduce(joints))
     weights = np.exp(log_weights - np.max(log_weights))
     exact = float(weights @ grid / weights.sum())
-    learner = learner_of(name, base="pcfg", stop=None)
-    state, drawn = learner.initialise(rng), []
-    label = learner.treebank.productions.labels.index("A")
+    chain = chain_of(name, base="pcfg", stop=None)
+    state, drawn = chain.kernel.init(rng, None), []
+    label = chain.treebank.productions.labels.index("A")
     for _ in range(20_000):
-        state, _ = learner.step(rng, state)
+        state, _ = chain.kernel.step(rng, state)
         drawn.append(1.0 - state.expand[label])
     blocks = np.mean(np.reshape(drawn, (100, -1)), axis=1)
     assert abs(blocks.mean() - exact) < 5 * blocks.std() / 10
@@ -161,7 +191,7 @@ def test_learnt_hyperparameters_have_the_exact_posterior(rng):
 def test_learnt_concentration_has_the_exact_posterior(rng):
     """The mean of ln (1 + α) of A, summed over derivations and integrated; five standard errors."""
     name, logs = "recursive", np.linspace(-14.0, 10.0, 400)
-    learner = learner_of(name, base="pcfg", concentration=None)
+    chain = chain_of(name, base="pcfg", concentration=None)
     log_weights = []
     for log_alpha in logs:
         alpha = math.exp(log_alpha)
@@ -171,10 +201,10 @@ def test_learnt_concentration_has_the_exact_posterior(rng):
         log_weights.append(np.logaddexp.reduce(joints) + 0.001 * log_alpha - alpha / 1000.0)
     weights = np.exp(log_weights - np.max(log_weights))
     exact = float(weights @ np.log1p(np.exp(logs)) / weights.sum())
-    state, drawn = learner.initialise(rng), []
-    label = learner.treebank.productions.labels.index("A")
+    state, drawn = chain.kernel.init(rng, None), []
+    label = chain.treebank.productions.labels.index("A")
     for _ in range(40_000):
-        state, _ = learner.step(rng, state)
+        state, _ = chain.kernel.step(rng, state)
         drawn.append(math.log1p(state.restaurants.strength[label]))
     blocks = np.mean(np.reshape(drawn, (40, -1)), axis=1)
     assert abs(blocks.mean() - exact) < 5 * blocks.std() / math.sqrt(40)

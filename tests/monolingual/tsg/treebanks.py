@@ -5,16 +5,36 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
+from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.tsg.sampler import TsgLearner, TsgState
+from monolingual.tsg.sampler import TsgStart, TsgState, tsg_kernel
 from monolingual.tsg.settings import TsgSettings
-from monolingual.tsg.treebank import build_treebank
+from monolingual.tsg.treebank import Treebank, build_treebank
 from monolingual.tsg.trees import Tree
+from scfg_sampler.core.chains.kernel import Kernel
 from tests.oracles.elementary_trees import cut_posterior
 
-__all__ = ["TREEBANKS", "cuts_of", "learner_of", "posterior_of", "start_at", "tree_of"]
+__all__ = [
+    "TREEBANKS",
+    "Chain",
+    "chain_of",
+    "chain_on",
+    "cuts_of",
+    "expand_of",
+    "posterior_of",
+    "start_at",
+    "tree_of",
+]
+
+
+class Chain(NamedTuple):
+    """A chain on a treebank, and what it was made of."""
+
+    treebank: Treebank
+    settings: TsgSettings
+    kernel: Kernel
 
 
 def tree_of(text: str) -> Tree:
@@ -41,10 +61,22 @@ TREEBANKS = {
 }
 
 
-def learner_of(name: str, **settings) -> TsgLearner:
-    """A chain on one of the treebanks."""
+def chain_on(treebank: Treebank, **settings) -> Chain:
+    """A chain on a treebank, with the settings of most tests."""
     settings = {"concentration": 2.0, "stop": 0.3, "moves": ("single",), "type_every": 1, **settings}
-    return TsgLearner(build_treebank(map(tree_of, TREEBANKS[name])), TsgSettings(**settings))
+    given = TsgSettings(**settings)
+    return Chain(treebank, given, tsg_kernel(treebank, given))
+
+
+def chain_of(name: str, **settings) -> Chain:
+    """A chain on one of the treebanks."""
+    return chain_on(build_treebank(map(tree_of, TREEBANKS[name])), **settings)
+
+
+def expand_of(chain: Chain) -> np.ndarray:
+    """β as fixed by the settings, or where it begins."""
+    stop = 0.5 if chain.settings.stop is None else chain.settings.stop
+    return np.full(len(chain.treebank.productions.labels), 1.0 - stop)
 
 
 def posterior_of(name: str, base: str, concentration: float = 2.0, stop: float = 0.3) -> dict:
@@ -53,15 +85,15 @@ def posterior_of(name: str, base: str, concentration: float = 2.0, stop: float =
     return cut_posterior(trees, base, defaultdict(lambda: concentration), defaultdict(lambda: stop))
 
 
-def start_at(learner: TsgLearner, cuts: tuple[tuple[int, ...], ...], rng) -> TsgState:
-    """The state with these cut bits."""
+def start_at(chain: Chain, cuts: tuple[tuple[int, ...], ...], rng, expand=None) -> TsgState:
+    """The state with these cut bits, and β if given."""
     codes = np.array([bit for bits in cuts for bit in (1, *bits)], np.uint16)
-    return learner.seat(rng, codes, np.exp(learner.forest.log_expand))
+    return chain.kernel.init(rng, TsgStart(codes, expand_of(chain) if expand is None else expand))
 
 
-def cuts_of(learner: TsgLearner, state: TsgState) -> tuple[tuple[int, ...], ...]:
+def cuts_of(chain: Chain, state: TsgState) -> tuple[tuple[int, ...], ...]:
     """The cut bits of a state."""
-    starts = learner.treebank.node_start
+    starts = chain.treebank.node_start
     return tuple(
         tuple(int(code) & 1 for code in state.trees[first + 1 : stop])
         for first, stop in itertools.pairwise(starts)

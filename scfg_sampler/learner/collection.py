@@ -1,0 +1,59 @@
+"""What a run counts of the states of its chain: a sink.
+
+`marginal` counts the rules of the states after every sweep from the burn-in on, `average` those of the states
+*before* sweeps 0, 10, 20, … as the paper does, the initial state among them. `nodes` counts over the same
+sweeps as `marginal` how often each node of a forest is in the tree, and how often it is cut.
+
+The fact a newcomer would get wrong: collecting is no part of a step. A chain moves in the same way whatever
+is counted of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scfg_sampler.core.chains.chain import Sweep
+from scfg_sampler.learner.chain import LearnerState
+from scfg_sampler.learner.collecting import Collector
+from scfg_sampler.learner.forest_bank import ForestBank, collect, collector_for, node_counts
+from scfg_sampler.learner.settings import RunSettings
+
+__all__ = ["Collection"]
+
+
+class Collection:
+    """A sink that counts rules and nodes.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    run : RunSettings
+
+    Attributes
+    ----------
+    marginal, average : Collector
+    nodes : int64 (M, 2)
+        As in `forest_bank.collect`; without rows if the run does not ask for marginals.
+    """
+
+    def __init__(self, bank: ForestBank, run: RunSettings):
+        self._bank, self._run = bank, run
+        self.marginal: Collector = collector_for(bank)
+        self.average: Collector = collector_for(bank)
+        self.nodes = node_counts(bank) if run.marginals else np.zeros((0, 2), np.int64)
+
+    def __call__(self, sweep: Sweep) -> None:
+        if sweep.index >= self._run.burn_in:
+            self.marginal = collect(self._bank, sweep.state.trees, self.marginal, self.nodes)
+        self.add_to_average(sweep.state)
+
+    def add_to_average(self, state: LearnerState) -> None:
+        """Add the state before sweep number `state.sweep` to the average, where the paper does.
+
+        Parameters
+        ----------
+        state : LearnerState
+        """
+        every, until = self._run.average_every, self._run.average_until
+        if every > 0 and state.sweep % every == 0 and state.sweep <= until:
+            self.average = collect(self._bank, state.trees, self.average)

@@ -1,0 +1,146 @@
+"""A parallel corpus as chains walk it: what a treebank is to a sampler of trees.
+
+Forests are built anew from the alignment for each visit, which costs less than keeping them would. So a bank
+holds what does not change between visits: which sentences have a forest, where each sentence's derivation
+lies in the flat array of a state, and room for one sentence at a time.
+
+The fact a newcomer would get wrong: the number of nodes in a derivation is the same for all derivations of
+a sentence (Lemma 3 of Chung et al. 2014), so every sentence keeps its place in that array.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.fragments.tree import new_workspace
+from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.forest.implicit import CorpusArrays, new_sentence_forest, plain_corpus_arrays
+from scfg_sampler.learner.collecting import Collector, new_collector, roomier
+from scfg_sampler.learner.passes import Walk, collect_sentences, collector_fits, count_nodes, sentence_size
+
+__all__ = ["ForestBank", "collect", "collector_for", "forest_bank", "new_walk", "node_counts"]
+
+
+class ForestBank(NamedTuple):
+    """The forests of a parallel corpus of S sentence pairs."""
+
+    corpus: ParallelCorpus
+    walk: Walk
+    """For passes that only read derivations, by one thread at a time."""
+    node_start: np.ndarray
+    """int64 (S + 1,): where each sentence's nodes begin in `node_counts`."""
+    skipped: dict[int, str]
+    """Sentences without a derivation, and why."""
+    longest: tuple[int, int]
+    """Words of the longest source and target sentence that are not skipped."""
+    most_links: int
+    max_length: int
+    """Pairs with more words on a side are skipped."""
+
+    @property
+    def tree_start(self) -> np.ndarray:
+        """int64 (S + 1,): where each sentence's derivation begins in `LearnerState.trees`."""
+        return self.walk.tree_start
+
+
+def forest_bank(corpus: ParallelCorpus, max_length: int) -> ForestBank:
+    """The forests of a corpus.
+
+    Parameters
+    ----------
+    corpus : ParallelCorpus
+    max_length : int
+        As in `LearnerSettings`.
+    """
+    lengths = np.diff(corpus.source_start), np.diff(corpus.target_start)
+    longer = np.maximum(*lengths)
+    fits = longer <= max_length
+    longest = (int(lengths[0].max(initial=0, where=fits)), int(lengths[1].max(initial=0, where=fits)))
+    tree_start = np.zeros(corpus.num_sentences + 1, np.int64)
+    walk = _walk(plain_corpus_arrays(corpus), tree_start, longest, 0)
+    count_nodes(walk)
+    skipped = {
+        int(s): "no links" if fits[s] else f"{longer[s]} words, more than {max_length}"
+        for s in np.flatnonzero(np.diff(tree_start) == 0)
+    }
+    node_start = np.zeros(corpus.num_sentences + 1, np.int64)
+    np.cumsum((lengths[0] + 1) ** 2, out=node_start[1:])
+    most_links = int(np.diff(corpus.link_start).max(initial=0))
+    return ForestBank(corpus, walk, node_start, skipped, longest, most_links, max_length)
+
+
+def new_walk(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray, np.ndarray] | None) -> Walk:
+    """Room for one thread to walk the forests of a bank.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    max_cut_span : int
+        As in `LearnerSettings`.
+    weights : pair of float64 arrays, or None
+        ln of the weights of source and target words, by word id; None for zeros.
+    """
+    arrays = bank.walk.corpus
+    if weights is not None:
+        arrays = arrays._replace(source_weights=weights[0], target_weights=weights[1])
+    return _walk(arrays, bank.tree_start, bank.longest, max_cut_span)
+
+
+def _walk(arrays: CorpusArrays, tree_start: np.ndarray, longest: tuple[int, int], max_cut_span: int) -> Walk:
+    num_nodes = (max(longest) + 1) ** 2
+    work = new_workspace(num_nodes, 3 * num_nodes + 16, num_nodes + 16)
+    return Walk(new_sentence_forest(*longest, max_cut_span), work, arrays, tree_start)
+
+
+def collector_for(bank: ForestBank) -> Collector:
+    """An empty collector of rules, for this corpus.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    """
+    return new_collector(*bank.longest, bank.most_links)
+
+
+def node_counts(bank: ForestBank) -> np.ndarray:
+    """Zeros to count nodes in, int64 (M, 2); sentence s has (source length + 1)² rows, by node id.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    """
+    return np.zeros((int(bank.node_start[-1]), 2), np.int64)
+
+
+def collect(
+    bank: ForestBank, trees: np.ndarray, collector: Collector | None = None, nodes: np.ndarray | None = None
+) -> Collector:
+    """A collector with the rules of all derivations added.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    trees : uint16
+        As in `LearnerState`; not changed.
+    collector : Collector, optional
+        Added to; a new one by default.
+    nodes : int64 (M, 2), optional
+        Added to: how often each node is in the tree, and how often it is cut. See `node_counts`.
+    """
+    if collector is None:
+        collector = collector_for(bank)
+    if nodes is None:
+        nodes = _NO_NODES
+    collector.states[0] += 1
+    sentence = 0
+    while sentence < bank.corpus.num_sentences:
+        words, links = sentence_size(bank.walk.corpus, sentence)
+        if not collector_fits(collector, words, links):
+            collector = roomier(collector, words, links)
+        sentence = collect_sentences(bank.walk, trees, sentence, collector, nodes, bank.node_start)
+    return collector
+
+
+_NO_NODES = np.zeros((0, 2), np.int64)
