@@ -37,11 +37,11 @@ SLOWLY = """
 import sys, time
 from scfg_sampler.learner import chain as sampler
 from scfg_sampler.cli import main
-step = sampler.Learner.step
-def slowly(self, rng, state):
+step = sampler._step
+def slowly(*arguments):
     time.sleep(0.1)
-    return step(self, rng, state)
-sampler.Learner.step = slowly
+    return step(*arguments)
+sampler._step = slowly
 sys.exit(main(sys.argv[1:]))
 """
 
