@@ -10,6 +10,8 @@ from scfg_sampler.core import console
 __all__ = ["COMMANDS", "build_parser", "main"]
 
 COMMANDS = (
+    "prepare",
+    "segment",
     "align",
     "symmetrise",
     "forest",

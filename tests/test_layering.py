@@ -26,7 +26,7 @@ scfg_sampler.core
 scfg_sampler.core.arrays scfg_sampler.core.forests
 scfg_sampler.core.chains scfg_sampler.core.fragments
 scfg_sampler.corpus
-scfg_sampler.rules
+scfg_sampler.rules scfg_sampler.preparation
 scfg_sampler.forest scfg_sampler.baseline scfg_sampler.formats
 scfg_sampler.learner
 scfg_sampler.notebook
@@ -82,6 +82,8 @@ OUTSIDE = {
     "llvmlite": ("scfg_sampler.core.jit",),
     "rich": ("scfg_sampler.core.console",),
     "arviz_stats": ("scfg_sampler.core.chains.diagnostics",),
+    "sacremoses": ("scfg_sampler.preparation.words",),
+    "sentencepiece": ("scfg_sampler.preparation.subwords",),
     "sacrebleu": ("decoder.scoring.evaluate",),
     "matplotlib": (
         "scfg_sampler.learner.curves",

@@ -23,7 +23,15 @@ from typing import IO, Any
 
 from scfg_sampler.errors import InputError
 
-__all__ = ["atomic_output", "atomic_path", "file_digest", "naming", "read_lines", "require_file"]
+__all__ = [
+    "atomic_output",
+    "atomic_path",
+    "file_digest",
+    "naming",
+    "open_bytes",
+    "read_lines",
+    "require_file",
+]
 
 PathLike = str | os.PathLike[str]
 
@@ -38,7 +46,7 @@ def read_lines(path: PathLike) -> Iterator[str]:
         last two name the line.
     """
     line = 0
-    with _open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         try:
             for line, raw in enumerate(stream, start=1):
                 text = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
@@ -138,7 +146,7 @@ def naming(path: PathLike, written: PathLike | None = None) -> Iterator[None]:
 def file_digest(path: PathLike) -> str:
     """SHA-256 of a file's uncompressed text, so that a corpus and its gzipped copy agree."""
     digest = hashlib.sha256()
-    with _open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         while block := stream.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
@@ -163,7 +171,8 @@ def _open_file(path: PathLike) -> io.FileIO:
 
 
 @contextlib.contextmanager
-def _open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
+def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
+    """A stream of a file's bytes, unzipped if need be; reading a damaged file raises what gzip raises."""
     if str(path) == "-" and sys.stdin.buffer.closed:
         found = "is standard input, which has been read already"
         raise InputError(path, None, found, "Write it to a file first")

@@ -7,7 +7,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 
-from scfg_sampler.core.files import PathLike, _open_bytes
+from scfg_sampler.core.files import PathLike, open_bytes
 from scfg_sampler.errors import InputError
 
 __all__ = ["read_blocks"]
@@ -22,7 +22,7 @@ def read_blocks(path: PathLike, size: int = 1 << 23) -> Iterator[bytes]:
         The file is missing, is a directory, or is a truncated or damaged gzip file (the line is named).
     """
     lines = 0
-    with _open_bytes(path) as stream:
+    with open_bytes(path) as stream:
         try:
             rest = stream.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
             while block := stream.read(size):

@@ -1,0 +1,254 @@
+"""From raw pairs to a data directory as the recipes take it.
+
+    train.xx  train.yy              segmented training text, line by line dev.xx  dev.yy  test.xx  test.yy
+    the same for the sets; with several references dev.yy.ref0, dev.yy.ref1, … raw/dev.xx  raw/test.yy …
+    the sets as they were, normalised only, to score translations of raw text with monolingual.yy
+    more text of the target language, if given preparation.json, models        see `preparation`
+
+The fact a newcomer would get wrong: training pairs may be left out after segmentation too, because they have
+too many words; pairs of the sets never are, so that line k of a given test set stays line k.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scfg_sampler.core import console
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.corpus.parallel_text import require_equal_lines
+from scfg_sampler.errors import InputError
+from scfg_sampler.preparation.cleaning import REASONS, Cleaned, Limits, clean, leave_out, same_sentence
+from scfg_sampler.preparation.learning import SegmentationSettings, learn_preparation
+from scfg_sampler.preparation.normalise import normalise
+from scfg_sampler.preparation.preparation import (
+    FILE,
+    LanguagePreparation,
+    Preparation,
+    write_preparation,
+)
+from scfg_sampler.preparation.readers import Pair
+from scfg_sampler.preparation.splitting import HeldOut, split
+
+__all__ = ["GivenSets", "Report", "SplitSettings", "prepare", "read_set"]
+
+_SHARE, _MOST = 10, 500  # Of the sentences, at most so many, are a set whose size is not given.
+
+
+class SplitSettings(NamedTuple):
+    """How the sets are drawn: their sizes in source sentences, None for a tenth of all but at most 500."""
+
+    dev: int | None = None
+    test: int | None = None
+    seed: int = 1
+
+
+class GivenSets(NamedTuple):
+    """Sets that are not drawn, but given; and more text of the target language."""
+
+    dev: HeldOut | None = None
+    test: HeldOut | None = None
+    monolingual: tuple[PathLike, ...] = ()
+
+
+class Report(NamedTuple):
+    """What came of preparing.
+
+    read : number of pairs
+    cleaned : what was left out
+    sizes : name of a file → number of lines
+    preparation : Preparation
+    """
+
+    read: int
+    cleaned: Cleaned
+    sizes: dict[str, int]
+    preparation: Preparation
+
+
+def read_set(source: PathLike, references: Sequence[PathLike]) -> HeldOut:
+    """A set from files, every line of it; an empty line in a second or later reference is no reference.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or they differ in their number of lines.
+    """
+    sources = [normalise(line) for line in read_lines(source)]
+    if not sources:
+        raise InputError(source, None, "has no lines", "Give at least one sentence pair")
+    lists: list[list[str]] = [[] for _ in sources]
+    for path in references:
+        lines = [normalise(line) for line in read_lines(path)]
+        require_equal_lines(source, len(sources), path, len(lines))
+        for found, line in zip(lists, lines, strict=True):
+            if line or path == references[0]:
+                found.append(line)
+    return HeldOut(sources, lists)
+
+
+def prepare(
+    pairs: Iterable[Pair],
+    output: PathLike,
+    settings: SegmentationSettings,
+    limits: Limits,
+    splitting: SplitSettings,
+    given: GivenSets,
+    origin: dict[str, Any],
+) -> Report:
+    """Write a data directory; what came of it.
+
+    Parameters
+    ----------
+    pairs : raw
+    output : the directory
+    settings, limits, splitting, given
+        What is done.
+    origin : what `preparation.json` is to say of where the text comes from
+
+    Raises
+    ------
+    InputError, SettingsError
+        The text or the settings cannot be used; then no file has been changed.
+    """
+    raw = list(pairs)
+    cleaned = clean(raw, limits)
+    train, dev, test = _divided(cleaned, splitting, given)
+    if not train:
+        raise InputError(origin.get("source"), None, "no training pair is left", _left_out(cleaned.counts))
+    with console.progress("learning the segmentation", None):
+        preparation = learn_preparation(
+            [pair.source for pair in train], [pair.target for pair in train], settings
+        )
+    texts = _segmented_training(train, preparation, limits, cleaned)
+    if not texts["train." + preparation.source.language]:
+        raise InputError(origin.get("source"), None, "no training pair is left", _left_out(cleaned.counts))
+    texts |= _set_texts("dev", dev, preparation) | _set_texts("test", test, preparation)
+    if given.monolingual:
+        known = {same_sentence(line) for held in (dev, test) for found in held.references for line in found}
+        lines = list(_monolingual(given.monolingual, preparation.target, limits, known))
+        texts[f"monolingual.{preparation.target.language}"] = lines
+    sizes = {name: len(lines) for name, lines in texts.items()}
+    preparation.record.update(
+        origin=origin,
+        settings={
+            "segment": [f"{kind}:{size}" if size else kind for kind, size in settings.segment],
+            "joint": settings.joint,
+            "subword_model": settings.subword_model,
+            "case": settings.case,
+            "rules": dict(settings.rules),
+            **limits._asdict(),
+            **splitting._asdict(),
+        },
+        pairs={"read": len(raw), "left_out": cleaned.counts},
+        files=sizes,
+    )
+    _write(Path(output), texts, preparation)
+    return Report(len(raw), cleaned, sizes, preparation)
+
+
+def _left_out(counts: dict[str, int]) -> str:
+    """What was left out, for a message."""
+    found = [f"{number} because {REASONS[reason]}" for reason, number in counts.items() if number]
+    return "Left out: " + ", ".join(found) if found else "Use smaller sets, or give more text"
+
+
+def _divided(
+    cleaned: Cleaned, splitting: SplitSettings, given: GivenSets
+) -> tuple[list[Pair], HeldOut, HeldOut]:
+    """The training pairs and both sets; pairs that share a sentence with a given set are left out."""
+    sets = [held for held in (given.dev, given.test) if held is not None]
+    sources = {same_sentence(line) for held in sets for line in held.sources}
+    targets = {same_sentence(line) for held in sets for found in held.references for line in found}
+    kept = []
+    for pair in cleaned.pairs:
+        if same_sentence(pair.source) in sources or same_sentence(pair.target) in targets:
+            leave_out(cleaned, "held out", pair)
+        else:
+            kept.append(pair)
+    default = min(_MOST, len({pair.source for pair in kept}) // _SHARE)
+    dev_size, test_size = (
+        0 if held is not None else default if size is None else size
+        for held, size in ((given.dev, splitting.dev), (given.test, splitting.test))
+    )
+    train, dev, test = split(kept, dev_size, test_size, splitting.seed)
+    return train, given.dev or dev, given.test or test
+
+
+def _segmented_training(
+    train: Sequence[Pair], preparation: Preparation, limits: Limits, cleaned: Cleaned
+) -> dict[str, list[str]]:
+    """The training text of both languages; pairs with too many words are left out."""
+    sides = (preparation.source, preparation.target)
+    texts: dict[str, list[str]] = {f"train.{side.language}": [] for side in sides}
+    with console.progress("segmenting", len(train)) as advance:
+        for pair in train:
+            both = [
+                side.segmenter.segment(side.cased(text)).words
+                for side, text in zip(sides, pair[:2], strict=True)
+            ]
+            if limits.max_words and max(map(len, both)) > limits.max_words:
+                leave_out(cleaned, "words", pair)
+            else:
+                for side, words in zip(sides, both, strict=True):
+                    texts[f"train.{side.language}"].append(" ".join(words))
+            advance(1, "")
+    return texts
+
+
+def _set_texts(name: str, held: HeldOut, preparation: Preparation) -> dict[str, list[str]]:
+    """The files of a set, without and with segmentation; none if it is empty."""
+    if not held.sources:
+        return {}
+    source, target = preparation.source, preparation.target
+    raw = {f"{name}.{source.language}": held.sources}
+    most = max(map(len, held.references))
+    for number in range(most):
+        suffix = f".ref{number}" if most > 1 else ""
+        lines = [found[number] if number < len(found) else "" for found in held.references]
+        raw[f"{name}.{target.language}{suffix}"] = lines
+    texts = {f"raw/{file}": lines for file, lines in raw.items()}
+    for file, lines in raw.items():
+        side = source if file == f"{name}.{source.language}" else target
+        texts[file] = [" ".join(side.segment(line)) for line in lines]
+    return texts
+
+
+def _monolingual(
+    paths: Iterable[PathLike], side: LanguagePreparation, limits: Limits, known: set[str]
+) -> Iterable[str]:
+    """The segmented lines of texts that are not too long, new, and in no set."""
+    seen: set[str] = set()
+    for path in paths:
+        for line in read_lines(path):
+            text = normalise(line)
+            too_long = limits.max_characters and len(text) > limits.max_characters
+            if not text or too_long or text in seen or same_sentence(text) in known:
+                continue
+            if not limits.keep_doubled:
+                seen.add(text)
+            yield " ".join(side.segmenter.segment(side.cased(text)).words)
+
+
+def _write(output: Path, texts: dict[str, list[str]], preparation: Preparation) -> None:
+    """Write the texts, then the preparation; files that an older preparation left there go."""
+    for name in _older_files(output / FILE):
+        if name not in texts:
+            (output / name).unlink(missing_ok=True)
+    (output / FILE).unlink(missing_ok=True)
+    for name, lines in texts.items():
+        with atomic_output(output / name) as stream:
+            stream.writelines(line + "\n" for line in lines)
+    write_preparation(preparation, output)
+
+
+def _older_files(path: Path) -> list[str]:
+    """The files that an older preparation says it has."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        names = [*record["files"], *record["models"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in names if isinstance(name, str) and ".." not in name and not name.startswith("/")]

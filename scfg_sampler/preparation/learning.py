@@ -1,0 +1,136 @@
+"""From training text to a `Preparation`: how words, spaces and capitals are learnt.
+
+A segmentation is said as text: `words`, `subwords:N` (`subwords:N,M` for N pieces of the source and M of the
+target language) or `none`. Languages whose script has no spaces between words cannot be told apart into
+words by sacremoses; for them `words` means 8,000 subwords.
+
+The fact a newcomer would get wrong: only the training part is learnt from. What were learnt from the test set
+too would know its words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from scfg_sampler.core.console import warn
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.preparation.case import CASES, learn_case
+from scfg_sampler.preparation.preparation import LanguagePreparation, Preparation
+from scfg_sampler.preparation.segments import Plain, Segmenter
+from scfg_sampler.preparation.subwords import SubwordSegmenter, train_subwords, uses_spaces
+from scfg_sampler.preparation.words import WordSegmenter
+
+__all__ = ["Segmentation", "SegmentationSettings", "learn_preparation", "parse_segmentation"]
+
+_INSTEAD_OF_WORDS = 8000
+_MOST_LINES = 200_000  # To learn from where words join.
+
+
+class Segmentation(NamedTuple):
+    """How one language is cut: kind is `words`, `subwords` or `none`; size, of subwords, their number."""
+
+    kind: str
+    size: int = 0
+
+
+class SegmentationSettings(NamedTuple):
+    """How both languages are prepared.
+
+    languages : their names, the source's first
+    segment : of both
+    joint : one sentencepiece model for both, of the source's size
+    subword_model : one of `subwords.MODELS`
+    case : one of `case.CASES`
+    rules : language → the language whose rules sacremoses uses, where it is another
+    """
+
+    languages: tuple[str, str]
+    segment: tuple[Segmentation, Segmentation]
+    joint: bool = False
+    subword_model: str = "unigram"
+    case: str = "true"
+    rules: Mapping[str, str] = {}
+
+
+def parse_segmentation(text: str) -> tuple[Segmentation, Segmentation]:
+    """What --segment says of the two languages.
+
+    >>> parse_segmentation("subwords:2000,4000")
+    (Segmentation(kind='subwords', size=2000), Segmentation(kind='subwords', size=4000))
+
+    Raises
+    ------
+    SettingsError
+        It says nothing of the kind.
+    """
+    if text in ("words", "none"):
+        return Segmentation(text), Segmentation(text)
+    sizes = re.fullmatch(r"subwords:(\d{1,7})(?:,(\d{1,7}))?", text)
+    if sizes is None or min(int(size) for size in sizes.groups() if size) < 2:
+        raise SettingsError(
+            f"--segment is {text!r}, but must be words, none, subwords:N or subwords:N,M, such as "
+            "subwords:8000"
+        )
+    source = int(sizes[1])
+    return Segmentation("subwords", source), Segmentation("subwords", int(sizes[2] or source))
+
+
+def learn_preparation(
+    source: Sequence[str], target: Sequence[str], settings: SegmentationSettings
+) -> Preparation:
+    """How the text of both languages is prepared, learnt from normalised training text.
+
+    Raises
+    ------
+    SettingsError
+        A language is unknown to sacremoses, a number of subwords is too small for the text, or settings
+        contradict each other.
+    """
+    if settings.case not in CASES:
+        raise SettingsError(f"--case is {settings.case!r}, but must be one of {', '.join(CASES)}")
+    if settings.joint and any(part.kind != "subwords" for part in settings.segment):
+        raise SettingsError("--joint is for --segment subwords:N")
+    texts = (source, target)
+    plain = []
+    for language, text in zip(settings.languages, texts, strict=True):
+        model = None if settings.case == "keep" else learn_case(text)
+        plain.append(LanguagePreparation(language, Plain(), settings.case, model))
+    cased = [
+        text if side.case_model is None else list(map(side.cased, text))
+        for side, text in zip(plain, texts, strict=True)
+    ]
+    if settings.joint:
+        size = settings.segment[0].size
+        what = f"the text in {' and '.join(settings.languages)}"
+        model_bytes = train_subwords([*cased[0], *cased[1]], size, settings.subword_model, what)
+        segmenters: list[Segmenter] = [
+            SubwordSegmenter(model_bytes, spaced=uses_spaces(text)) for text in cased
+        ]
+    else:
+        segmenters = [_segmenter(side, text, settings) for side, text in enumerate(cased)]
+    sides = [
+        LanguagePreparation(side.language, segmenter, side.case, side.case_model)
+        for side, segmenter in zip(plain, segmenters, strict=True)
+    ]
+    return Preparation(sides[0], sides[1], {})
+
+
+def _segmenter(side: int, text: Sequence[str], settings: SegmentationSettings) -> Segmenter:
+    """The segmenter of one side, learnt from its cased text."""
+    kind, size = settings.segment[side]
+    language = settings.languages[side]
+    spaced = uses_spaces(text)
+    if kind == "words" and not spaced:
+        kind, size = "subwords", _INSTEAD_OF_WORDS
+    if kind == "words":
+        rules = settings.rules.get(language, re.split("[-_]", language.lower())[0])
+        return WordSegmenter.learn(text[:: 1 + len(text) // _MOST_LINES], rules)
+    if kind == "none":
+        return Plain()
+    model = train_subwords(text, size, settings.subword_model, f"the text in {language}")
+    segmenter = SubwordSegmenter(model, spaced=spaced)
+    if settings.segment[side].kind == "subwords" and segmenter.num_pieces < size:
+        warn(f"the text in {language} has {segmenter.num_pieces} subwords, fewer than {size}")
+    return segmenter

@@ -1,0 +1,208 @@
+"""Parallel text as people have it: two files, a table with tabs, a translation memory; any of them gzipped.
+
+Each reader yields `Pair`s in the order of the file, raw: nothing is normalised here. Lines end with a line
+feed; the carriage return of a Windows line end is taken off when text is normalised.
+
+The fact a newcomer would get wrong: one line too many on one side shifts all pairs below it, and no length
+tells where. `place_apart` guesses the line from what translations have in common: length, digits, emptiness.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import math
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from scfg_sampler.core.files import PathLike, open_bytes, read_lines
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = ["Pair", "check_columns", "place_apart", "read_pairs", "read_tmx", "read_tsv"]
+
+_CLEAR = 3.0  # By how much the worst guess of a place must cost more than the best one.
+_EXPORT = "Export the memory again, or copy the file again"
+_NESTED_CODES = ("bpt", "ept", "it", "ph", "ut")  # What they hold is formatting, not text.
+
+
+class Pair(NamedTuple):
+    """A sentence and its translation, raw, and the line (of a TMX, the unit) they come from, from 1."""
+
+    source: str
+    target: str
+    line: int
+
+
+def read_pairs(source: PathLike, target: PathLike) -> list[Pair]:
+    """The pairs of two files whose lines belong together.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read or is not UTF-8; or one has more lines, with a guess where they go apart.
+    """
+    sides = [list(read_lines(path)) for path in (source, target)]
+    lengths = [len(side) for side in sides]
+    if lengths[0] != lengths[1]:
+        short = int(lengths[1] < lengths[0])
+        paths = (source, target)
+        found = f"has {lengths[short]} lines, but {paths[1 - short]} has {lengths[1 - short]}"
+        line = place_apart(*sides)
+        hint = f"They seem to go apart near line {line}" if line else "Line k of both must belong together"
+        raise InputError(paths[short], None, found, hint)
+    both = zip(sides[0], sides[1], strict=True)
+    return [Pair(one, other, line) for line, (one, other) in enumerate(both, start=1)]
+
+
+def place_apart(source: Sequence[str], target: Sequence[str]) -> int | None:
+    """The line, from 1, near which two texts of unequal length stop belonging together; None if unclear.
+
+    With d more lines in the longer one, it is taken that d lines in a row are in excess. Every place of
+    theirs is tried: before it pairs are (k, k), behind it (k, k + d). The one with the lowest cost is the
+    guess.
+    """
+    swap = len(source) > len(target)
+    short, long = (target, source) if swap else (source, target)
+    more = len(long) - len(short)
+    if not short or not more:
+        return None
+    scale = (1 + sum(map(len, short))) / (1 + sum(map(len, long)))
+    before = [_cost(one, other, scale) for one, other in zip(short, long, strict=False)]
+    behind = [_cost(one, other, scale) for one, other in zip(short, long[more:], strict=True)]
+    steps = (one - other for one, other in zip(before, behind, strict=True))
+    costs = list(itertools.accumulate(steps, initial=sum(behind)))
+    best = min(range(len(costs)), key=costs.__getitem__)
+    return best + 1 if max(costs) > costs[best] + _CLEAR else None
+
+
+def _cost(one: str, other: str, scale: float) -> float:
+    """How badly two lines fit as translations of each other."""
+    a, b = len(one.strip()), scale * len(other.strip())
+    cost = min(abs(math.log((a + 5) / (b + 5))), 2.0)
+    if (a == 0) != (b == 0):
+        cost += 2
+    return cost + 2 * (re.findall(r"\d+", one) != re.findall(r"\d+", other))
+
+
+def read_tsv(path: PathLike, columns: tuple[int, int]) -> Iterator[Pair]:
+    """The pairs in two columns, counted from 1, of a file whose columns stand between tabs.
+
+    Raises
+    ------
+    InputError
+        A line has too few columns; or as for `read_lines`.
+    """
+    needed = max(columns)
+    for line, text in enumerate(read_lines(path), start=1):
+        if not text.strip():
+            yield Pair("", "", line)
+            continue
+        fields = text.split("\t")
+        if len(fields) < needed:
+            found = f"has {len(fields)} {'column' if len(fields) == 1 else 'columns'}"
+            raise InputError(
+                path, line, f"{found}, but --columns names column {needed}", "Columns stand between tabs"
+            )
+        yield Pair(fields[columns[0] - 1], fields[columns[1] - 1], line)
+
+
+def read_tmx(path: PathLike, languages: tuple[str, str]) -> Iterator[Pair]:
+    """The pairs of a translation memory; a side that a unit lacks is "".
+
+    Parameters
+    ----------
+    path : TMX, read as a stream
+    languages : their codes; `en` also takes `en-US`, of several variants the first
+
+    Raises
+    ------
+    InputError
+        The file is not well-formed, with the line; it has no units; or no unit has a language, and which it
+        has.
+    """
+    seen: dict[str, int] = {}
+    found = [0, 0]
+    units = 0
+    parents: list[ElementTree.Element] = []
+    with open_bytes(path) as stream:
+        try:
+            for event, element in ElementTree.iterparse(stream, events=("start", "end")):
+                if event == "start":
+                    parents.append(element)
+                    continue
+                parents.pop()
+                if _name(element) != "tu":
+                    continue
+                units += 1
+                sides = _variants(element, languages, seen)
+                found = [n + (side is not None) for n, side in zip(found, sides, strict=True)]
+                yield Pair(sides[0] or "", sides[1] or "", units)
+                if parents:
+                    parents[-1].clear()  # What has been read is not needed again.
+        except ElementTree.ParseError as error:
+            raise InputError(path, error.position[0], f"not well-formed XML ({error})", _EXPORT) from None
+        except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, LookupError) as error:
+            raise InputError(path, None, f"cannot be read as XML ({error})", _EXPORT) from None
+    if not units:
+        raise InputError(path, None, "has no translation units", "Expected a TMX file with <tu> elements")
+    for language, number in zip(languages, found, strict=True):
+        if not number:
+            hint = f"It has {', '.join(sorted(seen))}; name two of them with --languages"
+            raise InputError(path, None, f"has no unit in the language {language!r}", hint)
+
+
+def _variants(
+    unit: ElementTree.Element, languages: tuple[str, str], seen: dict[str, int]
+) -> list[str | None]:
+    """The text of a unit in both languages."""
+    sides: list[str | None] = [None, None]
+    for variant in unit:
+        if _name(variant) != "tuv":
+            continue
+        attributes = {key.rpartition("}")[2]: value for key, value in variant.attrib.items()}
+        language = attributes.get("lang", "")
+        seen[language] = seen.get(language, 0) + 1
+        for side, wanted in enumerate(languages):
+            if sides[side] is None and _is_variant(language, wanted):
+                segment = next((child for child in variant if _name(child) == "seg"), None)
+                sides[side] = "" if segment is None else _text(segment)
+    return sides
+
+
+def _is_variant(language: str, wanted: str) -> bool:
+    """Whether a language is the wanted one, or a variant of it: en-US is one of en."""
+    parts, short = (re.split("[-_]", code.lower()) for code in (language, wanted))
+    return parts[: len(short)] == short
+
+
+def _text(element: ElementTree.Element) -> str:
+    """The text of a segment without the codes in it."""
+    parts = [element.text or ""]
+    for child in element:
+        if _name(child) not in _NESTED_CODES:
+            parts.append(_text(child))
+        parts.append(child.tail or "")
+    return "".join(parts)
+
+
+def _name(element: ElementTree.Element) -> str:
+    """The element's name without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def check_columns(text: str) -> tuple[int, int]:
+    """The two numbers in --columns I,J.
+
+    Raises
+    ------
+    SettingsError
+        They are not two different whole numbers from 1.
+    """
+    match = re.fullmatch(r"(\d{1,6}),(\d{1,6})", text)
+    numbers = tuple(map(int, match.groups())) if match else (0, 0)
+    if min(numbers) < 1 or numbers[0] == numbers[1]:
+        raise SettingsError(f"--columns is {text!r}, but must be two column numbers, such as 1,2")
+    return numbers[0], numbers[1]

@@ -1,0 +1,113 @@
+"""Development and test sets that share no sentence with the training set.
+
+Pairs that have a source or a target sentence in common, but for its case, are one group (a connected
+component), and a group lies on one side of the split. Groups are drawn in the order of a digest of the seed
+and of their first source sentence in the order of code points. So the split does not depend on the order of
+the pairs, and pairs that are added later leave most of it as it was.
+
+The fact a newcomer would get wrong: a set is counted in distinct source sentences. Several translations of
+one are its references, not lines of their own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.preparation.cleaning import same_sentence
+from scfg_sampler.preparation.readers import Pair
+
+__all__ = ["HeldOut", "Split", "groups", "held_out", "split"]
+
+_MOST_REFERENCES = 4
+_LARGEST_GROUP = 8
+
+
+class HeldOut(NamedTuple):
+    """A set to tune on or to test with.
+
+    sources : distinct sentences
+    references : for each, its translations in the order of the text, at least one, at most four
+    """
+
+    sources: list[str]
+    references: list[list[str]]
+
+
+class Split(NamedTuple):
+    """Training pairs, in their order, and two sets."""
+
+    train: list[Pair]
+    dev: HeldOut
+    test: HeldOut
+
+
+def split(pairs: Sequence[Pair], dev: int, test: int, seed: int) -> Split:
+    """Pairs divided into training pairs and sets of `dev` and `test` source sentences.
+
+    A set may have a few sentences more, because groups are not divided. Groups of more than eight pairs are
+    for training.
+
+    Raises
+    ------
+    SettingsError
+        There is too little text for sets of these sizes.
+    """
+    small = [group for group in groups(pairs) if len(group) <= _LARGEST_GROUP]
+    small.sort(key=lambda group: _priority(min(pairs[at].source for at in group), seed))
+    sets: list[HeldOut] = []
+    drawn: set[int] = set()
+    waiting = iter(small)
+    for size in (test, dev):
+        chosen: list[int] = []
+        sources: set[str] = set()
+        while len(sources) < size:
+            group = next(waiting, None)
+            if group is None:
+                raise SettingsError(
+                    f"--dev {dev} and --test {test} are too many for {len(pairs)} pairs in {len(small)} "
+                    "groups that share no sentence"
+                )
+            chosen += group
+            sources.update(pairs[at].source for at in group)
+        drawn.update(chosen)
+        sets.append(held_out([pairs[at] for at in sorted(chosen)]))
+    train = [pair for at, pair in enumerate(pairs) if at not in drawn]
+    return Split(train, sets[1], sets[0])
+
+
+def groups(pairs: Sequence[Pair]) -> list[list[int]]:
+    """Pairs, as indices, connected by equal sentences on either side; in the order of their first."""
+    parent = list(range(len(pairs)))
+
+    def root(at: int) -> int:
+        while parent[at] != at:
+            parent[at] = parent[parent[at]]
+            at = parent[at]
+        return at
+
+    for sentences in ([pair.source for pair in pairs], [pair.target for pair in pairs]):
+        first: dict[str, int] = {}
+        for at, sentence in enumerate(sentences):
+            one, other = root(at), root(first.setdefault(same_sentence(sentence), at))
+            parent[max(one, other)] = min(one, other)
+    found: dict[int, list[int]] = {}
+    for at in range(len(pairs)):
+        found.setdefault(root(at), []).append(at)
+    return list(found.values())
+
+
+def held_out(pairs: Sequence[Pair]) -> HeldOut:
+    """The distinct source sentences of pairs and their translations."""
+    references: dict[str, list[str]] = {}
+    for pair in pairs:
+        known = references.setdefault(pair.source, [])
+        if pair.target not in known and len(known) < _MOST_REFERENCES:
+            known.append(pair.target)
+    return HeldOut(list(references), list(references.values()))
+
+
+def _priority(sentence: str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed}\t{sentence}".encode()).digest()

@@ -1,0 +1,213 @@
+"""Words as a reader counts them: sacremoses tells them apart, and marks say what it forgets.
+
+Where two words met in the text, either a space stood between them or none. Which is usual is learnt from the
+training text: a full stop joins the word before it, an opening bracket the one after. Only where a text does
+otherwise, a mark is put to the word: `￭` joins, `␣` parts. So `( see 3 / 4 )` needs no marks but at the
+slash, `3 ￭/￭ 4`; translations, which are made of the words of training text, come out joined as that text
+is; and every text is restored exactly.
+
+The fact a newcomer would get wrong: sacremoses's own way back is not used. It guesses from rules, and forgets
+which quotation mark opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.preparation.protected import protected_spans
+from scfg_sampler.preparation.segments import JOIN, SPACE, Joined, Segmented, escape, unescape
+
+__all__ = ["WordSegmenter", "known_languages", "sacremoses_version"]
+
+_RUN = re.compile(r"[^\W_]+|[^\s]")
+_USUAL = 2 / 3  # The share of its places at which a word must join for that to be expected,
+_FEWEST = 3  # … and their number.
+
+
+class WordSegmenter:
+    """Segmentation into words by sacremoses's rules for a language.
+
+    Parameters
+    ----------
+    rules : the language, as sacremoses calls it
+    joins_left, joins_right : words that usually have no space before, or after, them
+    """
+
+    def __init__(self, rules: str, joins_left: Iterable[str] = (), joins_right: Iterable[str] = ()):
+        self.rules = rules
+        self.joins_left = frozenset(joins_left)
+        self.joins_right = frozenset(joins_right)
+        self._tokenizer: Any = None
+
+    @classmethod
+    def learn(cls, lines: Iterable[str], rules: str) -> WordSegmenter:
+        """The segmenter that expects words to join as they do in a text.
+
+        Raises
+        ------
+        SettingsError
+            sacremoses is not installed, or has no rules for the language.
+        """
+        segmenter = cls(rules)
+        segmenter._load()
+        seen: Counter[tuple[str, str, bool]] = Counter()
+        for line in lines:
+            words, places = segmenter._cut(line)
+            seen.update(
+                (words[at - 1], words[at], places[at - 1][1] == places[at][0]) for at in range(1, len(words))
+            )
+        # Which way a straight quotation mark joins is never the usual way.
+        left = _usual(
+            (after, joined, n)
+            for (_, after, joined), n in seen.items()
+            if not after[0].isalnum() and after[0] != '"'
+        )
+        right = _usual(
+            (before, joined, n)
+            for (before, after, joined), n in seen.items()
+            if not before[-1].isalnum() and before[-1] not in '."' and after not in left
+        )
+        return cls(rules, left, right)
+
+    def segment(self, text: str) -> Segmented:
+        """The words of a text, with marks where they join in an unusual way."""
+        cut, places = self._cut(text)
+        words = list(map(escape, cut))
+        for at in range(1, len(cut)):
+            joined = places[at - 1][1] == places[at][0]
+            if joined == self._expected(cut[at - 1], cut[at]):
+                continue
+            if joined:
+                on_right = not cut[at][0].isalnum() or cut[at - 1][-1].isalnum()
+            else:
+                on_right = cut[at] in self.joins_left
+            if on_right:
+                words[at] = (JOIN if joined else SPACE) + words[at]
+            else:
+                words[at - 1] += JOIN if joined else SPACE
+        return Segmented(words, places)
+
+    def join(self, words: list[str]) -> Joined:
+        """The text of words; a mark at the beginning or the end of the text says nothing."""
+        parts: list[str] = []
+        places: list[tuple[int, int]] = []
+        at, before, mark_before = 0, "", ""
+        for word in words:
+            mark = word[0] if word[0] in (JOIN, SPACE) else ""
+            core = word[len(mark) :]
+            mark_after = core[-1] if core.endswith((JOIN, SPACE)) else ""
+            core = unescape(core.removesuffix(mark_after))
+            if not core:  # A mark that search has left without its word.
+                mark_before = mark
+                places.append((at, at))
+                continue
+            if before:
+                decided = mark or mark_before
+                joined = decided == JOIN if decided else self._expected(before, core)
+                if not joined:
+                    parts.append(" ")
+                    at += 1
+            parts.append(core)
+            places.append((at, at + len(core)))
+            at += len(core)
+            before, mark_before = core, mark_after
+        return Joined("".join(parts), places)
+
+    def word(self, text: str, *, joined: bool) -> str:
+        """A part of a text as one word."""
+        return JOIN * (joined and text not in self.joins_left) + escape(text)
+
+    def record(self) -> dict[str, Any]:
+        """What `WordSegmenter` is made of."""
+        return {
+            "kind": "words",
+            "rules": self.rules,
+            "joins_left": sorted(self.joins_left),
+            "joins_right": sorted(self.joins_right),
+        }
+
+    def _expected(self, before: str, after: str) -> bool:
+        """Whether two words are taken to have no space between them."""
+        return after in self.joins_left or before in self.joins_right
+
+    def _cut(self, text: str) -> tuple[list[str], list[tuple[int, int]]]:
+        """Words without marks, and their places.
+
+        Protected parts are hidden from sacremoses behind as many letters, or digits, so that it can neither
+        cut them nor move anything. Should it change a character all the same, letters and digits in a row
+        are taken for words instead.
+        """
+        masked, borders = text, set()
+        for begin, end, is_number in protected_spans(text):
+            masked = masked[:begin] + ("0" if is_number else "x") * (end - begin) + masked[end:]
+            if not is_number:
+                borders |= {begin, end}
+        if self._tokenizer is None:
+            self._load()
+        words = self._tokenizer.tokenize(masked, escape=False)
+        if "".join(words) != masked.replace(" ", ""):
+            words = _RUN.findall(masked)
+        places: list[tuple[int, int]] = []
+        at = 0
+        for word in words:
+            begin = masked.index(word[0], at)
+            at = begin + len(word)
+            inside = sorted(border for border in borders if begin < border < at) if borders else []
+            places += zip([begin, *inside], [*inside, at], strict=True)
+        return [text[begin:end] for begin, end in places], places
+
+    def _load(self) -> None:
+        """Make sacremoses ready."""
+        if self.rules not in known_languages():
+            known = " ".join(known_languages())
+            raise SettingsError(
+                f"sacremoses has no rules for the language {self.rules!r}: use --segment subwords:8000, or "
+                f"name rules that will do, as in --rules {self.rules}=en. It knows {known}"
+            )
+        from sacremoses import MosesTokenizer
+
+        self._tokenizer = MosesTokenizer(self.rules)
+
+
+def known_languages() -> list[str]:
+    """The languages sacremoses has rules for, by their codes, sorted.
+
+    Raises
+    ------
+    SettingsError
+        sacremoses is not installed.
+    """
+    try:
+        from sacremoses.corpus import NonbreakingPrefixes
+    except ImportError:
+        raise SettingsError(
+            "--segment words needs sacremoses, which is not installed: pip install "
+            "'scfg-sampler[tokenize]', or use --segment subwords:8000"
+        ) from None
+    return sorted(set(NonbreakingPrefixes().available_langs.values()))
+
+
+def sacremoses_version() -> str:
+    """The version that is installed, "" if none is."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("sacremoses")
+    except PackageNotFoundError:
+        return ""
+
+
+def _usual(places: Iterable[tuple[str, bool, int]]) -> set[str]:
+    """The words that join at most of their places; a place is a word, whether it joins, and how often."""
+    seen: dict[str, list[int]] = {}
+    for word, joined, number in places:
+        seen.setdefault(word, [0, 0])[joined] += number
+    return {
+        word
+        for word, (parted, joined) in seen.items()
+        if joined >= _FEWEST and joined > _USUAL * (parted + joined)
+    }

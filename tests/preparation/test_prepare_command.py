@@ -1,0 +1,222 @@
+"""`prepare` makes a data directory from what people have, and `segment` does the same to new text."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+
+import pytest
+
+from scfg_sampler.cli import main
+
+pytest.importorskip("sacremoses")
+
+GERMAN = [f"Der Hund {n} sieht, dass der {'Mann ' * (1 + n % 3)}läuft." for n in range(60)]
+ENGLISH = [f"The dog {n} sees that the {'man ' * (1 + n % 3)}runs." for n in range(60)]
+
+
+def write(path, lines):
+    path.write_bytes("".join(line + "\n" for line in lines).encode())
+    return path
+
+
+@pytest.fixture
+def raw(tmp_path):
+    """Raw text with something of everything."""
+    dirty = [
+        ("", ""),
+        ("Ja.", ""),
+        ("OK", "ok"),
+        ("w" * 700, "x" * 700),
+        (GERMAN[0], ENGLISH[0]),
+        ("a " * 101, "b " * 101),
+    ]
+    german, english = GERMAN + [pair[0] for pair in dirty], ENGLISH + [pair[1] for pair in dirty]
+    (tmp_path / "raw.de").write_bytes("\r\n".join(["\ufeff" + german[0], *german[1:]]).encode() + b"\r\n")
+    (tmp_path / "raw.en.gz").write_bytes(gzip.compress("".join(line + "\n" for line in english).encode()))
+    return tmp_path
+
+
+def prepare(raw, *more, output="data"):
+    source, target = f"{raw}/raw.de", f"{raw}/raw.en.gz"
+    return main(["prepare", "--source", source, "--target", target, "--output", f"{raw}/{output}", *more])
+
+
+def lines(path):
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_a_data_directory_is_made(raw, capsys):
+    assert prepare(raw, "--dev", "5", "--test", "7", "--verbose") == 0
+    data = raw / "data"
+    assert sorted(path.name for path in data.iterdir()) == [
+        *["case.de.json", "case.en.json", "dev.de", "dev.en", "preparation.json", "raw"],
+        *["test.de", "test.en", "train.de", "train.en"],
+    ]
+    assert [len(lines(data / f"{name}.de")) for name in ("train", "dev", "test")] == [48, 5, 7]
+    assert [len(lines(data / f"{name}.en")) for name in ("train", "dev", "test")] == [48, 5, 7]
+    for de, en in zip(lines(data / "raw" / "test.de"), lines(data / "raw" / "test.en"), strict=True):
+        assert ENGLISH[GERMAN.index(de)] == en
+    assert set(lines(data / "raw" / "dev.de")) < set(GERMAN)
+    assert lines(data / "train.de")[1].startswith("der Hund ")
+    assert lines(data / "train.de")[1].endswith(" läuft .")
+    said = capsys.readouterr().err
+    for number, reason in [
+        (2, "a side is empty"),
+        (1, "a side is too long"),
+        (1, "both sides are the same"),
+        (1, "the pair was there before"),
+        (1, "a side has too many words"),
+    ]:
+        assert f"{-number:9,d}  {reason}\n" in said
+    assert "line 63: OK ||| ok" in said
+    assert "       66  pairs read\n" in said
+    record = json.loads((data / "preparation.json").read_text())
+    assert record["settings"]["seed"] == 1
+    assert record["pairs"]["read"] == 66
+    assert record["origin"]["source"].endswith("raw.de")
+
+
+def test_no_sentence_of_the_sets_is_in_training(raw):
+    prepare(raw, "--quiet")
+    data = raw / "data"
+    for language in ("de", "en"):
+        sets = [set(lines(data / f"{name}.{language}")) for name in ("train", "dev", "test")]
+        assert not sets[0] & sets[1]
+        assert not sets[0] & sets[2]
+        assert not sets[1] & sets[2]
+        assert len(sets[1]) == len(sets[2]) == 6  # A tenth of the sentences.
+
+
+def test_the_same_seed_gives_the_same_bytes(raw):
+    for output, seed in (("one", "3"), ("two", "3"), ("three", "4")):
+        prepare(raw, "--segment", "subwords:60", "--seed", seed, "--quiet", output=output)
+    names = sorted(path.relative_to(raw / "one") for path in (raw / "one").rglob("*.*"))
+    contents = [[(raw / output / name).read_bytes() for name in names] for output in ("one", "two", "three")]
+    assert contents[0] == contents[1]
+    assert contents[0] != contents[2]
+
+
+def test_segmentation_is_learnt_from_training_text_alone(raw):
+    """The same training text, another test set: the same models."""
+    test = [
+        write(raw / f"test.{name}", [f"{name} unheard-of Qqqq {n}" for n in range(3)]) for name in ("a", "b")
+    ]
+    given = ("--dev", "0", "--segment", "subwords:60", "--quiet")
+    prepare(raw, *given, "--test", "0", output="without")
+    prepare(raw, *given, "--test-source", str(test[0]), "--test-target", str(test[1]), output="with")
+    for name in ("subwords.de.model", "subwords.en.model", "case.en.json", "train.de"):
+        assert (raw / "without" / name).read_bytes() == (raw / "with" / name).read_bytes()
+
+
+def test_given_sets_are_kept_line_by_line_and_out_of_training(raw):
+    source = write(raw / "my.de", [GERMAN[3], "", "Neu."])
+    references = [write(raw / "my.en1", [ENGLISH[3], "", "New."]), write(raw / "my.en2", ["", "", "Novel."])]
+    given = ["--dev", "0", "--test-source", str(source), "--test-target", *map(str, references)]
+    assert prepare(raw, *given) == 0
+    data = raw / "data"
+    assert lines(data / "raw" / "test.de") == [GERMAN[3], "", "Neu."]
+    assert lines(data / "raw" / "test.en.ref0") == [ENGLISH[3], "", "New."]
+    assert lines(data / "raw" / "test.en.ref1") == ["", "", "Novel."]
+    assert lines(data / "test.de")[1] == ""
+    assert len(lines(data / "train.de")) == 59
+    assert not (data / "dev.de").exists()
+
+
+def test_more_text_of_the_target_language_is_prepared(raw):
+    more = write(
+        raw / "more.txt", ["A new sentence runs.", "", "A new sentence runs.", ENGLISH[5], "x" * 700]
+    )
+    assert prepare(raw, "--dev", "0", "--test", "58", "--monolingual", str(more), "--quiet") == 0
+    found = lines(raw / "data" / "monolingual.en")
+    tested = ENGLISH[5] in lines(raw / "data" / "raw" / "test.en")
+    assert len(found) == 2 - tested
+    assert found[0].endswith("sentence runs .")
+
+
+def test_files_of_an_older_preparation_go(raw):
+    prepare(raw, "--segment", "subwords:60", "--quiet")
+    write(raw / "data" / "train.de-en.gdfa", ["0-0"])
+    prepare(raw, "--dev", "0", "--test", "0", "--quiet")
+    left = {path.name for path in (raw / "data").iterdir()}
+    assert left == {
+        "train.de",
+        "train.en",
+        "case.de.json",
+        "case.en.json",
+        "preparation.json",
+        "raw",
+        "train.de-en.gdfa",
+    }
+    assert not list((raw / "data" / "raw").iterdir())
+
+
+def test_tables_and_memories_are_read(raw, tmp_path):
+    rows = [f"{n}\t{en}\t{de}" for n, (de, en) in enumerate(zip(GERMAN, ENGLISH, strict=True))]
+    tsv = write(tmp_path / "a.tsv", rows)
+    unit = '<tu><tuv xml:lang="de"><seg>%s</seg></tuv><tuv xml:lang="en"><seg>%s</seg></tuv></tu>'
+    tmx = write(
+        tmp_path / "a.tmx",
+        ["<tmx><body>", *(unit % pair for pair in zip(GERMAN, ENGLISH, strict=True)), "</body></tmx>"],
+    )
+    languages = ["--languages", "de,en", "--quiet", "--keep-doubled", "--output"]
+    assert main(["prepare", "--tsv", str(tsv), "--columns", "3,2", *languages, f"{tmp_path}/tsv"]) == 0
+    assert main(["prepare", "--tmx", str(tmx), *languages, f"{tmp_path}/tmx"]) == 0
+    for name in ("train.de", "test.en"):
+        assert (tmp_path / "tsv" / name).read_bytes() == (tmp_path / "tmx" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--segment", "word"], "--segment is 'word'"),
+        (["--source-language", "en"], "the languages are not clear"),
+        (["--languages", "de"], "--languages names two languages"),
+        (["--languages", "d/e,en"], "a language is called 'd/e'"),
+        (["--languages", "xx,en"], "sacremoses has no rules for the language 'xx'"),
+        (["--rules", "xx"], "--rules is 'xx'"),
+        (["--tsv", "x"], "give --source and --target, or --tsv, or --tmx"),
+        (["--dev", "-1"], "--dev is -1"),
+        (["--dev", "40", "--test", "40"], "--dev 40 and --test 40 are too many"),
+        (["--test-source", "x"], "--test-source and --test-target are given together"),
+        (["--max-ratio", "0.5"], "--max-ratio is 0.5"),
+        (["--monolingual", "no-such-file"], "no-such-file: cannot be read"),
+        (["--max-characters", "5"], "no training pair is left. Left out: "),
+        (["--segment", "subwords:5"], "--segment subwords:5 is too few for the text in de"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(raw, capsys, options, complaint):
+    assert prepare(raw, *options) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.count("\n") == 1
+    assert not (raw / "data").exists()
+
+
+def test_languages_are_the_suffixes_unless_they_say_nothing(tmp_path, capsys):
+    for name in ("a.txt", "b.txt"):
+        write(tmp_path / name, ["x"])
+    given = ["--source", f"{tmp_path}/a.txt", "--target", f"{tmp_path}/b.txt", "--output", f"{tmp_path}/o"]
+    assert main(["prepare", *given]) == 2
+    assert "name them, as in --languages fr,en" in capsys.readouterr().err
+
+
+def run_segment(monkeypatch, capsysbinary, text, *arguments):
+    stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(text.encode())), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert main(["segment", *map(str, arguments)]) == 0
+    return capsysbinary.readouterr().out.decode()
+
+
+def test_new_text_is_segmented_and_restored(raw, monkeypatch, capsysbinary):
+    prepare(raw, "--quiet")
+    words = run_segment(monkeypatch, capsysbinary, "Der Hund läuft.\n\nAnna, Anna!\r\n", raw / "data")
+    assert words == "der Hund läuft .\n\nAnna , Anna ￭!\n"
+    english = "the dog , 3 ￭/￭ 4 .\n\nAnna runs .\n"
+    text = run_segment(monkeypatch, capsysbinary, english, raw / "data", "--undo")
+    assert text.splitlines()[1:] == ["", "Anna runs."]
+    assert text.startswith("The dog")
+    back = run_segment(monkeypatch, capsysbinary, words, raw / "data", "--undo", "--language", "de")
+    assert back == "Der Hund läuft.\n\nAnna, Anna!\n"

@@ -1,0 +1,48 @@
+"""Addresses and numbers are found whole, and end where they end."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from scfg_sampler.preparation.protected import is_protected, protected_spans
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", []),
+        ("Nothing to see; no.", []),
+        ("http://a.org/b?c=d&e=%20#f.", ["http://a.org/b?c=d&e=%20#f"]),
+        ("(see https://en.wikipedia.org/wiki/Set_(music)).", ["https://en.wikipedia.org/wiki/Set_(music)"]),
+        ("(www.a.com/x), FTP ftp://b.net!", ["www.a.com/x", "ftp://b.net"]),
+        ("访问http://a.cn/b。好", ["http://a.cn/b"]),
+        ("http://de.wikipedia.org/wiki/Köln, schön", ["http://de.wikipedia.org/wiki/Köln"]),
+        ("Mail ann.b+c@mail-host.co.uk.", ["ann.b+c@mail-host.co.uk"]),
+        ("发邮件给ann@b.org吧", ["ann@b.org"]),
+        ("go to example.com, or sub.example.org/a/b.", ["example.com", "sub.example.org/a/b"]),
+        ("Ende.Anfang und casa.de", []),
+        ("@ann_1 likes #cats_2, R&D #", ["@ann_1", "#cats_2"]),
+        ("3 1,234.5 12:30 3/4", ["3", "1,234.5", "12:30", "3/4"]),
+        ("2014-01-05 1.000.000, 5.", ["2014-01-05", "1.000.000", "5"]),
+        ("B2B १२३ 10-year", ["2", "१२३", "10"]),
+        ("http:// and www. alone", []),
+    ],
+)  # fmt: skip
+def test_parts(text, parts):
+    assert [text[begin:end] for begin, end, _ in protected_spans(text)] == parts
+
+
+def test_numbers_are_told_from_addresses():
+    assert [number for _, _, number in protected_spans("5 http://a.org/7 @b")] == [True, False, False]
+    assert is_protected("1,5")
+    assert not is_protected("1,5 ")
+
+
+@pytest.mark.parametrize("unit", [".a(", "((", "a.", "1.", "a@", "@", "http://", "-", "a-", "1:"])
+def test_long_lines_take_no_long_time(unit):
+    began = time.perf_counter()
+    list(protected_spans("www." + unit * 5000))
+    list(protected_spans(unit * 5000))
+    assert time.perf_counter() - began < 2  # some milliseconds, but for machines that do much else
