@@ -92,7 +92,6 @@ OUTSIDE = {
         "monolingual.dmv.plots",
         "monolingual.pcfg.comparison",
     ),
-    "eflomal": ("scfg_sampler.corpus.word_alignment",),
 }
 AT_THE_TOP = ("numpy", "scipy", "numba", "llvmlite")
 

@@ -6,12 +6,15 @@ seed from the system, so two runs on the same text differ in some links; keep th
 what is to be compared.
 
 eflomal splits lines at any white space, U+00A0 and U+2028 among it, and so would number other words than we
-do. So it is given a number for every word, never the words themselves.
+do. So it is given a number for every word, never the words themselves. It is run as the program
+`eflomal-align`, and no part of it is imported, so its licence (GPL) is not that of what imports us.
 """
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,12 +72,7 @@ def align_texts(
     """
     if method not in METHODS:
         raise SettingsError(f"--symmetrise is {method!r}, but must be one of {', '.join(METHODS)}")
-    try:
-        from eflomal import Aligner
-    except ImportError:
-        raise SettingsError(
-            "align needs the word aligner eflomal, which is not installed: pip install 'scfg-sampler[align]'"
-        ) from None
+    program = _find_program()
     texts = [read_text(path) for path in (source, target)]
     sentences = len(texts[0][1]) - 1
     require_equal_lines(source, sentences, target, len(texts[1][1]) - 1)
@@ -82,14 +80,13 @@ def align_texts(
         raise InputError(source, None, "has no words", "Give tokenised text, one sentence a line")
     longest = np.maximum(*(np.diff(start) for _, start, _ in texts))
     with tempfile.TemporaryDirectory() as folder:
-        made = [str(Path(folder) / direction) for direction in ("fwd", "rev")]
-        try:
-            Aligner().align(
-                *(_numbered(*text) for text in texts), links_filename_fwd=made[0], links_filename_rev=made[1]
-            )
-        except (subprocess.CalledProcessError, OSError) as error:
-            hint = "Is there enough memory and space for temporary files?"
-            raise InputError(source, None, f"eflomal failed on it ({error})", hint) from None
+        numbered, made = (
+            [str(Path(folder) / name) for name in names] for names in (("f", "e"), ("fwd", "rev"))
+        )
+        for text, path in zip(texts, numbered, strict=True):
+            _write(_numbered(*text), path)
+        options = zip(("-s", "-t", "-f", "-r"), (*numbered, *made), strict=True)
+        _run([program, *(word for option in options for word in option)], source)
         both = list(symmetrise_files(made[0], made[1], method))
         if len(both) != sentences:
             found = f"eflomal aligned {len(both)} of {sentences} sentence pairs"
@@ -101,12 +98,35 @@ def align_texts(
     return AlignmentReport(sentences, links, int(np.sum(longest > _LONGEST)))
 
 
+def _find_program() -> str:
+    """Where eflomal's program is: on the path, or where this Python keeps its programs."""
+    beside = str(Path(sys.executable).parent)
+    program = shutil.which("eflomal-align") or shutil.which("eflomal-align", path=beside)
+    if program is None:
+        raise SettingsError(
+            "align needs the word aligner eflomal, which is not installed: pip install 'scfg-sampler[align]'"
+        )
+    return program
+
+
+def _run(command: list[str], source: PathLike) -> None:
+    """Run eflomal; what it says is shown only if it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise SettingsError(f"{command[0]} cannot be run ({error.strerror}): install eflomal again") from None
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}").splitlines()[-1]
+        hint = "Is there enough memory and space for temporary files?"
+        raise InputError(source, None, f"eflomal failed on it ({said})", hint)
+
+
 def _numbered(vocabulary: Vocabulary, start: np.ndarray, words: np.ndarray) -> Iterator[str]:
     """The lines of a text with a number for each word, the same whatever its case."""
     folded = Vocabulary()
     numbers = folded.add_all(word.lower() for word in vocabulary.words)
     for begin, end in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
-        yield " ".join(str(numbers[word]) for word in words[begin:end].tolist()) + "\n"
+        yield " ".join(str(numbers[word]) for word in words[begin:end].tolist())
 
 
 def _write(lines: Iterator[str], path: str) -> None:

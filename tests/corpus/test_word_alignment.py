@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import subprocess
+import shutil
 import sys
-import types
 from pathlib import Path
 
 import pytest
@@ -17,29 +16,34 @@ from scfg_sampler.corpus.symmetrise import METHODS
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "novish-en"
 
 
-class Diagonal:
-    """Stands in for eflomal's aligner: links words of equal places, in reverse also the next ones."""
+# Stands in for eflomal's program: links words of equal places, in reverse also the next ones.
+DIAGONAL = """#!{python}
+import sys
+from pathlib import Path
 
-    seen: tuple[list[str], list[str]]
-
-    def align(self, source, target, links_filename_fwd, links_filename_rev):
-        Diagonal.seen = list(source), list(target)
-        forward, reverse = [], []
-        for one, other in zip(*Diagonal.seen, strict=True):
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+texts = [Path(given[side]).read_text() for side in ("-s", "-t")]
+Path("{seen}").write_text("|".join(texts))
+for side, path in (("forward", given["-f"]), ("reverse", given["-r"])):
+    with open(path, "w") as out:
+        for one, other in zip(*(text.splitlines() for text in texts), strict=True):
             size = min(len(one.split()), len(other.split()))
-            forward.append(" ".join(f"{i}-{i}" for i in range(size)))
-            reverse.append(" ".join(f"{i}-{i} {i}-{i + 1}" for i in range(size - 1)))
-        for path, lines in ((links_filename_fwd, forward), (links_filename_rev, reverse)):
-            Path(path).write_text("".join(line + "\n" for line in lines))
+            if side == "forward":
+                print(*(f"{{i}}-{{i}}" for i in range(size)), file=out)
+            else:
+                print(*(f"{{i}}-{{i}} {{i}}-{{i + 1}}" for i in range(size - 1)), file=out)
+"""
 
 
 @pytest.fixture
-def aligner(monkeypatch):
-    """Our own class in place of eflomal's."""
-    module = types.ModuleType("eflomal")
-    module.Aligner = Diagonal
-    monkeypatch.setitem(sys.modules, "eflomal", module)
-    return module
+def aligner(monkeypatch, tmp_path):
+    """Our own program in place of eflomal's; the path of it."""
+    program = tmp_path / "bin" / "eflomal-align"
+    program.parent.mkdir()
+    program.write_text(DIAGONAL.format(python=sys.executable, seen=tmp_path / "seen"))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    return program
 
 
 @pytest.fixture
@@ -65,7 +69,7 @@ def test_both_directions_and_their_symmetrisation_are_written(aligner, texts, ca
 
 def test_words_are_numbers_to_eflomal_whatever_they_hold(aligner, texts):
     align(texts, "--quiet")
-    assert Diagonal.seen == (["0 1 0\n", "\n", "2 3 4\n"], ["0 1 2\n", "\n", "3 4\n"])
+    assert (texts / "seen").read_text() == "0 1 0\n\n2 3 4\n|0 1 2\n\n3 4\n"
 
 
 @pytest.mark.parametrize("method", METHODS[:-1])
@@ -85,19 +89,47 @@ def test_long_pairs_are_warned_of(aligner, texts, capsys):
 
 
 def test_a_missing_eflomal_is_named_with_how_to_get_it(monkeypatch, texts, capsys):
-    monkeypatch.setitem(sys.modules, "eflomal", None)
+    monkeypatch.setenv("PATH", str(texts))
+    monkeypatch.setattr(sys, "executable", str(texts / "python"))
     assert align(texts) == 2
     assert "eflomal, which is not installed: pip install 'scfg-sampler[align]'" in capsys.readouterr().err
 
 
-def test_an_eflomal_that_fails_leaves_no_files(aligner, texts, capsys, monkeypatch):
-    def fail(self, *_, **__):
-        raise subprocess.CalledProcessError(1, "eflomal")
+def test_eflomal_is_found_beside_python(aligner, texts, monkeypatch):
+    monkeypatch.setenv("PATH", str(texts))
+    monkeypatch.setattr(sys, "executable", str(aligner.parent / "python"))
+    assert align(texts, "--quiet") == 0
 
-    monkeypatch.setattr(Diagonal, "align", fail)
+
+def test_eflomal_is_never_imported(aligner, texts, monkeypatch):
+    monkeypatch.setitem(sys.modules, "eflomal", None)
+    assert align(texts, "--quiet") == 0
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            "echo loading >&2; echo 'no space left' >&2; exit 1",
+            "eflomal failed on it (no space left). Is there",
+        ),
+        ("exit 3", "eflomal failed on it (status 3)"),
+    ],
+)
+def test_an_eflomal_that_fails_leaves_no_files(aligner, texts, capsys, program, message):
+    aligner.write_text(f"#!/bin/sh\n{program}\n")
     assert align(texts) == 2
-    assert "eflomal failed on it" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (texts / "out").exists()
+
+
+def test_an_eflomal_that_cannot_be_run_is_named(aligner, texts, capsys):
+    aligner.write_text("#!/no/such/python\n")
+    assert align(texts) == 2
+    assert (
+        "eflomal-align cannot be run (No such file or directory): install eflomal again"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +162,8 @@ def test_error_rate_by_hand():
 @pytest.mark.slow
 def test_the_bundled_corpus_is_aligned_well(tmp_path):
     """By eflomal itself, without a seed: its error rate was 0.053 and 0.048 in two runs."""
-    pytest.importorskip("eflomal", reason="needs eflomal: pip install 'scfg-sampler[align]'")
+    if not shutil.which("eflomal-align"):
+        pytest.skip("needs eflomal: pip install 'scfg-sampler[align]'")
     for name, side in (("f", "novish"), ("e", "en")):
         (tmp_path / name).write_bytes(gzip.decompress((CORPUS / f"train.{side}.gz").read_bytes()))
     assert align(tmp_path, "--quiet") == 0
