@@ -7,7 +7,8 @@ smaller than heads; the last cell is S over the whole sentence.
 
 Source sides are matched as in Chappelier and Rajman's CYK+ (1998), from the trie, for any number of
 nonterminals in any place. For the starts i from right to left and the ends j from left to right, partial
-matches ("dotted rules") that begin at i are extended by the word before j or by a cell X over [k, j).
+matches ("dotted rules") that begin at i are extended by the word before j or by a cell X over [k, j); those
+whose source side is complete make the cell X over [i, j).
 
     S → X        over [0, j)
     S → S X      the feature Glue counts these
@@ -26,7 +27,7 @@ import numpy as np
 
 from decoder.grammar.trie import NONTERMINAL, Trie, child
 from scfg_sampler.core.arrays.growth import grown
-from scfg_sampler.core.jit import kernel
+from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
 __all__ = ["COPY", "GLUE", "START", "Chart", "parse"]
 
@@ -53,6 +54,48 @@ class Chart(NamedTuple):
     tails: np.ndarray
 
 
+class _Cells(NamedTuple):
+    """Cells, the first of which are set.
+
+    begin, end : int32, the span of each cell
+    cube_start : int32, cubes cube_start[c] … cube_start[c + 1] − 1 are those of cell c
+    at : int32 (n, max_span + 1), the cell of X by start and length of its span, −1 where nothing matches
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    cube_start: np.ndarray
+    at: np.ndarray
+
+
+class _Cubes(NamedTuple):
+    """Cubes, the first of which are set; the fields are those of `Chart`."""
+
+    group: np.ndarray
+    tail_start: np.ndarray
+    tails: np.ndarray
+
+
+class _Dots(NamedTuple):
+    """Dotted rules of one start i: source sides matched from there up to a dot. Number 0 has matched nothing.
+
+    node : int32, the node of the trie reached
+    by_x : int32, the node a nonterminal would lead to, or −1
+    before : int32, the dotted rule with the dot one symbol before
+    cell : int32, the cell of that symbol, −1 for a word
+    start : int64 (max_span + 2,), the dotted rules that end at i + s are start[s] … start[s + 1] − 1
+    """
+
+    node: np.ndarray
+    by_x: np.ndarray
+    before: np.ndarray
+    cell: np.ndarray
+    start: np.ndarray
+
+
+_CELLS, _CUBES = 0, 1  # What a chart holds so far.
+
+
 @kernel
 def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int) -> Chart:
     """The chart of a sentence of at least one word.
@@ -66,118 +109,194 @@ def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int) -> Chart
     """
     length = len(words)
     max_span = min(max_span, length)
-    cell_at = np.full((length, max_span + 1), -1, np.int32)  # By start and length of the span.
-    begin, end = np.empty(64, np.int32), np.empty(64, np.int32)
-    cube_start = np.zeros(64, np.int32)
-    group_of, tail_start, tails = np.empty(256, np.int32), np.zeros(256, np.int32), np.empty(256, np.int32)
-    num_cells, num_cubes, num_tails = 0, 0, 0
-
-    # Dotted rules of one start: the trie node reached, the node a nonterminal would lead to, the dotted
-    # rule before it, and the cell added last (−1 if it was a word). Those that end at i + s are
-    # dot_start[s] … dot_start[s + 1] − 1.
+    most_cells = length * (max_span + 1)  # X over spans up to the limit, S over the beginnings.
+    begin, end = np.empty(most_cells, np.int32), np.empty(most_cells, np.int32)
+    at = np.full((length, max_span + 1), -1, np.int32)
+    cells = _Cells(begin, end, np.zeros(most_cells + 1, np.int32), at)
+    cubes = _Cubes(np.empty(256, np.int32), np.zeros(256, np.int32), np.empty(256, np.int32))
     node, by_x = np.empty(256, np.int32), np.empty(256, np.int32)
     before, cell = np.empty(256, np.int32), np.empty(256, np.int32)
-    dot_start = np.zeros(max_span + 2, np.int64)
-    stack = np.empty(max_arity + 1, np.int32)
+    dots = _Dots(node, by_x, before, cell, np.zeros(max_span + 2, np.int64))
+    count = np.zeros(2, np.int64)
+
+    trie, cells_at = by_reference(trie), by_reference(cells)
     for i in range(length - 1, -1, -1):
-        node[0], by_x[0], before[0], cell[0] = 0, child(trie, 0, NONTERMINAL), -1, -1
-        dot_start[0], dot_start[1] = 0, 1
+        dots.start[0], dots.start[1] = 0, 1
+        _set_dot(trie, by_reference(dots), 0, 0, -1, -1)
         for span in range(1, min(max_span, length - i) + 1):
-            j = i + span
-            dots = dot_start[span]
-            for dot in range(dot_start[span - 1], dot_start[span]):
-                to = child(trie, node[dot], words[j - 1]) if words[j - 1] >= 0 else -1
-                if to >= 0:
-                    node, by_x = grown(node, dots + 1), grown(by_x, dots + 1)
-                    before, cell = grown(before, dots + 1), grown(cell, dots + 1)
-                    node[dots], by_x[dots] = to, child(trie, to, NONTERMINAL)
-                    before[dots], cell[dots] = dot, -1
-                    dots += 1
-            for inner in range(1, span):
-                x_cell = cell_at[i + inner, span - inner]
-                if x_cell < 0:
-                    continue
-                for dot in range(dot_start[inner], dot_start[inner + 1]):
-                    if by_x[dot] >= 0:
-                        to = by_x[dot]
-                        node, by_x = grown(node, dots + 1), grown(by_x, dots + 1)
-                        before, cell = grown(before, dots + 1), grown(cell, dots + 1)
-                        node[dots], by_x[dots] = to, child(trie, to, NONTERMINAL)
-                        before[dots], cell[dots] = dot, x_cell
-                        dots += 1
+            # A dotted rule gets at most one successor by a word, one by a cell; and X itself comes last.
+            dots = _larger_dots(dots, 3 * dots.start[span] + 1)
+            dots_at = by_reference(dots)
+            last = _extend_by_word(trie, words, dots_at, i, span)
+            last = _extend_by_cells(trie, cells_at, dots_at, i, span, last)
+            cubes = _larger_cubes(cubes, count[_CUBES], _num_matches(trie, dots_at, span, last), max_arity)
+            _add_matches(trie, dots_at, by_reference(cubes), count, span, last)
+            last = _add_x_cell(trie, cells_at, dots_at, by_reference(cubes), count, i, span, last)
+            dots.start[span + 1] = last
 
-            first_cube = num_cubes
-            for dot in range(dot_start[span], dots):
-                group = trie.first_group[node[dot]]
-                while group >= 0:
-                    if span <= trie.group_span[group]:
-                        group_of = grown(group_of, num_cubes + 1)
-                        tail_start = grown(tail_start, num_cubes + 2)
-                        tails = grown(tails, num_tails + max_arity)
-                        group_of[num_cubes] = group
-                        arity = 0
-                        at = dot
-                        while at > 0:
-                            if cell[at] >= 0:
-                                stack[arity] = cell[at]
-                                arity += 1
-                            at = before[at]
-                        for k in range(arity - 1, -1, -1):
-                            tails[num_tails] = stack[k]
-                            num_tails += 1
-                        num_cubes += 1
-                        tail_start[num_cubes] = num_tails
-                    group = trie.next_group[group]
-            if span == 1 and num_cubes == first_cube:
-                group_of, tail_start = grown(group_of, num_cubes + 1), grown(tail_start, num_cubes + 2)
-                group_of[num_cubes] = COPY
-                num_cubes += 1
-                tail_start[num_cubes] = num_tails
-            if num_cubes > first_cube:
-                begin, end = grown(begin, num_cells + 1), grown(end, num_cells + 1)
-                cube_start = grown(cube_start, num_cells + 2)
-                begin[num_cells], end[num_cells] = i, j
-                cell_at[i, span] = num_cells
-                num_cells += 1
-                cube_start[num_cells] = num_cubes
-                if by_x[0] >= 0:
-                    # Only now, so that no rule consists of this cell alone.
-                    node, by_x = grown(node, dots + 1), grown(by_x, dots + 1)
-                    before, cell = grown(before, dots + 1), grown(cell, dots + 1)
-                    node[dots], by_x[dots] = by_x[0], child(trie, by_x[0], NONTERMINAL)
-                    before[dots], cell[dots] = 0, num_cells - 1
-                    dots += 1
-            dot_start[span + 1] = dots
-
-    num_x_cells = num_cells
+    num_x_cells = count[_CELLS]
     s_cell = np.full(length + 1, -1, np.int32)
     for j in range(1, length + 1):
-        begin, end = grown(begin, num_cells + 1), grown(end, num_cells + 1)
-        cube_start = grown(cube_start, num_cells + 2)
-        group_of = grown(group_of, num_cubes + max_span + 1)
-        tail_start = grown(tail_start, num_cubes + max_span + 2)
-        tails = grown(tails, num_tails + 2 * max_span + 2)
-        for k in range(max(0, j - max_span), j):
-            x_cell = cell_at[k, j - k]
-            if x_cell >= 0 and (k == 0 or s_cell[k] >= 0):
-                group_of[num_cubes] = START if k == 0 else GLUE
-                if k > 0:
-                    tails[num_tails] = s_cell[k]
-                    num_tails += 1
-                tails[num_tails] = x_cell
-                num_tails += 1
-                num_cubes += 1
-                tail_start[num_cubes] = num_tails
-        begin[num_cells], end[num_cells] = 0, j
-        s_cell[j] = num_cells
-        num_cells += 1
-        cube_start[num_cells] = num_cubes
+        cubes = _larger_cubes(cubes, count[_CUBES], max_span, 2)
+        s_cell[j] = count[_CELLS]
+        _add_s_cell(cells_at, by_reference(cubes), count, s_cell, j)
+    num_cells, num_cubes = count[_CELLS], count[_CUBES]
     return Chart(
-        begin[:num_cells].copy(),
-        end[:num_cells].copy(),
+        cells.begin[:num_cells].copy(),
+        cells.end[:num_cells].copy(),
         num_x_cells,
-        cube_start[: num_cells + 1].copy(),
-        group_of[:num_cubes].copy(),
-        tail_start[: num_cubes + 1].copy(),
-        tails[:num_tails].copy(),
+        cells.cube_start[: num_cells + 1].copy(),
+        cubes.group[:num_cubes].copy(),
+        cubes.tail_start[: num_cubes + 1].copy(),
+        cubes.tails[: cubes.tail_start[num_cubes]].copy(),
+    )
+
+
+# ---- Dotted rules ---------------------------------------------------------------------------------
+
+
+@borrowing
+def _set_dot(trie, dots, dot, node, before, cell):
+    dots.node[dot], dots.by_x[dot] = node, child(trie, node, NONTERMINAL)
+    dots.before[dot], dots.cell[dot] = before, cell
+
+
+@borrowing
+def _extend_by_word(trie, words, dots, i, span):
+    """Move dots over the word before i + span; returns the new number of dotted rules."""
+    last = dots.start[span]
+    word = words[i + span - 1]
+    if word < 0:
+        return last
+    for dot in range(dots.start[span - 1], dots.start[span]):
+        node = child(trie, dots.node[dot], word)
+        if node >= 0:
+            _set_dot(trie, dots, last, node, dot, -1)
+            last += 1
+    return last
+
+
+@borrowing
+def _extend_by_cells(trie, cells, dots, i, span, last):
+    """Move dots over the cells of X that end at i + span; returns the new number of dotted rules."""
+    for inner in range(1, span):
+        cell = cells.at[i + inner, span - inner]
+        if cell < 0:
+            continue
+        for dot in range(dots.start[inner], dots.start[inner + 1]):
+            if dots.by_x[dot] >= 0:
+                _set_dot(trie, dots, last, dots.by_x[dot], dot, cell)
+                last += 1
+    return last
+
+
+@compiled
+def _larger_dots(dots, size):
+    return _Dots(
+        grown(dots.node, size),
+        grown(dots.by_x, size),
+        grown(dots.before, size),
+        grown(dots.cell, size),
+        dots.start,
+    )
+
+
+# ---- Cubes and cells ------------------------------------------------------------------------------
+
+
+@borrowing
+def _num_matches(trie, dots, span, last):
+    """How many groups the dotted rules from `start[span]` to `last` have matched as a whole."""
+    number = 0
+    for dot in range(dots.start[span], last):
+        group = trie.first_group[dots.node[dot]]
+        while group >= 0:
+            number += span <= trie.group_span[group]
+            group = trie.next_group[group]
+    return number
+
+
+@borrowing
+def _add_matches(trie, dots, cubes, count, span, last):
+    """Add a cube for each of these groups, its tails in source order."""
+    for dot in range(dots.start[span], last):
+        group = trie.first_group[dots.node[dot]]
+        while group >= 0:
+            if span <= trie.group_span[group]:
+                first_tail = cubes.tail_start[count[_CUBES]]
+                arity = 0
+                at = dot
+                while at > 0:
+                    arity += dots.cell[at] >= 0
+                    at = dots.before[at]
+                _add_cube(cubes, count, group, arity)
+                at = dot
+                while at > 0:
+                    if dots.cell[at] >= 0:
+                        arity -= 1
+                        cubes.tails[first_tail + arity] = dots.cell[at]
+                    at = dots.before[at]
+            group = trie.next_group[group]
+
+
+@borrowing
+def _add_x_cell(trie, cells, dots, cubes, count, i, span, last):
+    """Make the cubes added last a cell of X, if there are any; returns the new number of dotted rules."""
+    if span == 1 and count[_CUBES] == cells.cube_start[count[_CELLS]]:
+        _add_cube(cubes, count, COPY, 0)
+    if count[_CUBES] == cells.cube_start[count[_CELLS]]:
+        return last
+    cell = count[_CELLS]
+    cells.at[i, span] = cell
+    _add_cell(cells, count, i, i + span)
+    if dots.by_x[0] < 0:
+        return last
+    # Only now, so that no rule consists of this cell alone.
+    _set_dot(trie, dots, last, dots.by_x[0], 0, cell)
+    return last + 1
+
+
+@borrowing
+def _add_s_cell(cells, cubes, count, s_cell, j):
+    """Add the cell of S over [0, j) with its cubes, START from X and GLUE from a shorter S and X."""
+    max_span = cells.at.shape[1] - 1
+    for k in range(max(0, j - max_span), j):
+        x_cell = cells.at[k, j - k]
+        if x_cell < 0 or (k > 0 and s_cell[k] < 0):
+            continue
+        first_tail = cubes.tail_start[count[_CUBES]]
+        if k == 0:
+            _add_cube(cubes, count, START, 1)
+            cubes.tails[first_tail] = x_cell
+        else:
+            _add_cube(cubes, count, GLUE, 2)
+            cubes.tails[first_tail], cubes.tails[first_tail + 1] = s_cell[k], x_cell
+    _add_cell(cells, count, 0, j)
+
+
+@borrowing
+def _add_cell(cells, count, begin, end):
+    """Make the cubes that no cell has yet a cell over [begin, end)."""
+    cell = count[_CELLS]
+    count[_CELLS] += 1
+    cells.begin[cell], cells.end[cell] = begin, end
+    cells.cube_start[cell + 1] = count[_CUBES]
+
+
+@borrowing
+def _add_cube(cubes, count, group, arity):
+    """Add a cube, whose tails are yet to be written."""
+    cube = count[_CUBES]
+    count[_CUBES] += 1
+    cubes.group[cube] = group
+    cubes.tail_start[cube + 1] = cubes.tail_start[cube] + arity
+
+
+@compiled
+def _larger_cubes(cubes, num_cubes, more, arity):
+    """With room for so many more cubes of at most that arity, and one of `COPY`."""
+    return _Cubes(
+        grown(cubes.group, num_cubes + more + 1),
+        grown(cubes.tail_start, num_cubes + more + 2),
+        grown(cubes.tails, cubes.tail_start[num_cubes] + more * arity),
     )
