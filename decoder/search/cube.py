@@ -7,7 +7,7 @@ become edges of one item. A cell stops after `beam` pops; with beam 0 it goes th
 search is exact. Most of what is lost is lost in long spans, so pops are shared out by length (`widen`).
 
 Every point other than the first has one predecessor, the point with its last non-zero coordinate one lower
-(after Gesmundo and Henderson 2010), so none is pushed twice.
+(after Gesmundo and Henderson 2010, "faster cube pruning"), so none is pushed twice.
 
 The fact a newcomer would get wrong: an item's score includes its first words scored without their left
 context. `add_state` returns the correction when the context comes, which is why edges may carry a positive
@@ -39,6 +39,11 @@ from decoder.search.workspace import (
     POPS,
     QUERIES,
     WAITING,
+    Edges,
+    Items,
+    Points,
+    Scratch,
+    Slots,
     copy_row,
     larger_edges,
     larger_items,
@@ -50,7 +55,7 @@ from decoder.search.workspace import (
     slot_of,
 )
 from scfg_sampler.core.arrays.growth import sort_descending
-from scfg_sampler.core.jit import borrowing, by_reference, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
 __all__ = ["FINISH", "Forest", "SearchSettings", "search"]
 
@@ -97,6 +102,33 @@ class Forest(NamedTuple):
     num_queries: int
 
 
+class _Task(NamedTuple):
+    """What the search of a sentence reads; the first three are references.
+
+    copied : int32 (n,), the language model's ids of the source words, should they be copied
+    """
+
+    rules: RankedRules
+    lm: LanguageModel
+    chart: Chart
+    settings: SearchSettings
+    copied: np.ndarray
+
+
+class _Work(NamedTuple):
+    """What it writes, all of it references but the last.
+
+    first_item : int64 (C + 1,); the items of cell c are first_item[c] … first_item[c + 1] − 1
+    """
+
+    items: Items
+    edges: Edges
+    points: Points
+    slots: Slots
+    scratch: Scratch
+    first_item: np.ndarray
+
+
 @kernel
 def search(
     rules: RankedRules,
@@ -121,55 +153,37 @@ def search(
         count[LONGEST] = max(count[LONGEST], chart.end[cell] - chart.begin[cell])
 
     # The arrays that grow are read again further down, which keeps them: see `by_reference`.
-    rules, lm, chart_at = by_reference(rules), by_reference(lm), by_reference(chart)
+    task = by_reference(_Task(by_reference(rules), by_reference(lm), by_reference(chart), settings, copied))
     for cell in range(num_cells):
-        points = larger_points(points, chart.cube_start[cell + 1] - chart.cube_start[cell])
-        _open(
-            rules,
-            lm,
-            chart_at,
-            settings,
-            cell,
-            first_item,
-            copied,
-            by_reference(items),
-            by_reference(points),
-            by_reference(scratch),
-        )
-        while not _explore(
-            rules,
-            lm,
-            chart_at,
-            settings,
-            cell,
-            first_item,
-            copied,
-            by_reference(items),
-            by_reference(edges),
-            by_reference(points),
-            by_reference(slots),
-            by_reference(scratch),
-        ):
+        num_cubes = chart.cube_start[cell + 1] - chart.cube_start[cell]
+        count[POINTS], count[WAITING], count[POPS] = 0, 0, 0
+        is_done = False
+        while not is_done:
             items = larger_items(items, count[ITEMS] + 2)
             edges = larger_edges(edges, count[EDGES] + 1)
-            points = larger_points(points, count[POINTS] + 1 + arity)
+            points = larger_points(points, count[POINTS] + max(num_cubes, 1 + arity))
             if 2 * (count[ITEMS] - first_item[cell]) >= len(slots.item):
                 slots = rehashed(slots, items.state, first_item[cell], count[ITEMS], cell)
+            found = by_reference(items), by_reference(edges)
+            cube = by_reference(points), by_reference(slots), by_reference(scratch)
+            work = by_reference(_Work(*found, *cube, first_item))
+            if count[POINTS] == 0:
+                _open(task, work, cell)
+            is_done = _explore(task, work, cell)
         first_item[cell + 1] = count[ITEMS]
         for item in range(first_item[cell], first_item[cell + 1]):
             items.ranked[item] = item
         sort_descending(items.ranked, items.score, first_item[cell], first_item[cell + 1])
 
-    edges = larger_edges(edges, count[EDGES] + count[ITEMS] - first_item[num_cells - 1])
-    _finish(
-        lm,
-        settings,
-        first_item[num_cells - 1],
-        by_reference(items),
-        by_reference(edges),
-        by_reference(scratch),
-    )
-    num_items, num_edges = scratch.counter[ITEMS], scratch.counter[EDGES]
+    first = first_item[num_cells - 1]
+    edges = larger_edges(edges, count[EDGES] + count[ITEMS] - first)
+    _finish(lm, settings, first, by_reference(items), by_reference(edges), by_reference(scratch))
+    return _forest(items, edges, scratch.counter)
+
+
+@compiled
+def _forest(items, edges, count):
+    num_items, num_edges = count[ITEMS], count[EDGES]
     return Forest(
         items.cell[:num_items].copy(),
         items.score[:num_items].copy(),
@@ -179,122 +193,114 @@ def search(
         edges.log_prob[:num_edges].copy(),
         edges.weight[:num_edges].copy(),
         edges.tails[:num_edges].copy(),
-        scratch.counter[QUERIES],
+        count[QUERIES],
     )
 
 
+# ---- A cell: Chiang (2007), section 5.3 -----------------------------------------------------------
+
+
 @borrowing
-def _open(rules, lm, chart, settings, cell, first_item, copied, items, points, scratch):
+def _open(task, work, cell):
     """Begin a cell with the best point of each of its cubes."""
-    count = scratch.counter
-    count[POINTS], count[WAITING], count[POPS] = 0, 0, 0
+    chart, points, count = task.chart, work.points, work.scratch.counter
     for cube in range(chart.cube_start[cell], chart.cube_start[cell + 1]):
         point = count[POINTS]
         points.cube[point], points.raised[point] = cube, 0
         for axis in range(points.place.shape[1]):
             points.place[point, axis] = 0
-        _propose(rules, lm, chart, settings, cell, first_item, copied, items, points, scratch)
+        _propose(task, work, cell)
 
 
 @borrowing
-def _explore(rules, lm, chart, settings, cell, first_item, copied, items, edges, points, slots, scratch):
+def _explore(task, work, cell):
     """Pop points of a cell until the beam is used up or no point is left; False if an array is too short."""
-    count, state, members = scratch.counter, scratch.state, scratch.members
-    width, arity = len(state), len(members)
-    limit = settings.beam
-    if settings.widen > 0:
-        length = min(chart.end[cell] - chart.begin[cell], scratch.counter[LONGEST])
-        limit = max(1, int(limit * length / settings.widen))
-    while count[WAITING] > 0 and (settings.beam == 0 or count[POPS] < limit):
-        if (
-            count[ITEMS] + 2 > len(items.score)
-            or count[EDGES] + 1 > len(edges.head)
-            or count[POINTS] + 1 + arity > len(points.cube)
-            or 2 * (count[ITEMS] - first_item[cell]) >= len(slots.item)
-        ):
+    points, count = work.points, work.scratch.counter
+    limit = _most_pops(task, cell, count[LONGEST])
+    while count[WAITING] > 0 and (limit == 0 or count[POPS] < limit):
+        if not _has_room(work, cell):
             return False
         point, key = points.waiting[0], points.key[0]
         pop(points, count)
         count[POPS] += 1
-        group, num_tails = _locate(chart, first_item, items, points, point, members)
-        cube = points.cube[point]
-
-        # The edge, and its item.
-        for i in range(width):
-            state[i] = points.state[point, i]
-        slot = slot_of(slots, items.state, state, cell)
-        if slots.cell[slot] != cell:
-            item = count[ITEMS]
-            count[ITEMS] += 1
-            slots.item[slot], slots.cell[slot] = item, cell
-            items.cell[item], items.score[item] = cell, -np.inf
-            for i in range(width):
-                items.state[item, i] = state[i]
-        item = slots.item[slot]
-        edge = count[EDGES]
-        count[EDGES] += 1
-        edges.head[edge], edges.rule[edge] = item, group
-        if group >= 0:
-            edges.rule[edge] = rules.rule[rules.start[group] + points.place[point, 0]]
-        edges.log_prob[edge], edges.weight[edge] = points.log_prob[point], points.weight[point]
-        for k in range(arity):
-            edges.tails[edge, k] = members[k] if k < num_tails else -1
-        if key > items.score[item]:
-            items.score[item], items.best_edge[item] = key, edge
-
-        # The points after it.
-        for axis in range(points.raised[point], num_tails + 1):
-            raised_to = points.place[point, axis] + 1
-            if axis == 0:
-                extent = rules.start[group + 1] - rules.start[group] if group >= 0 else 1
-            else:
-                tail = chart.tails[chart.tail_start[cube] + axis - 1]
-                extent = first_item[tail + 1] - first_item[tail]
-            if raised_to < extent:
-                new = count[POINTS]
-                points.cube[new], points.raised[new] = cube, axis
-                for k in range(num_tails + 1):
-                    points.place[new, k] = points.place[point, k]
-                points.place[new, axis] = raised_to
-                _propose(rules, lm, chart, settings, cell, first_item, copied, items, points, scratch)
+        group, num_tails = _locate(task, work, point)
+        _add_edge(task, work, cell, point, key, group, num_tails)
+        _push_neighbours(task, work, cell, point, group, num_tails)
     return True
 
 
 @borrowing
-def _propose(rules, lm, chart, settings, cell, first_item, copied, items, points, scratch):
-    """Score the point that was written last and put it on the heap."""
-    count, members, state = scratch.counter, scratch.members, scratch.state
-    point = count[POINTS]
-    count[POINTS] += 1
-    group, num_tails = _locate(chart, first_item, items, points, point, members)
-    place = np.int64(0)
-    if group >= 0:
-        place = rules.start[group] + points.place[point, 0]
-        weight = rules.score[place]
-    elif group == GLUE:
-        weight = settings.glue_weight
-    else:
-        weight = settings.copy_weight if group == COPY else 0.0
-    log_prob = _compose(rules, lm, group, place, copied[chart.begin[cell]], items.state, scratch)
-    weight += settings.lm_weight * log_prob
-    key = weight
-    for k in range(num_tails):
-        key += items.score[members[k]]
-    points.log_prob[point], points.weight[point] = log_prob, weight
-    for i in range(len(state)):
-        points.state[point, i] = state[i]
-    push(points, count, key, point)
+def _most_pops(task, cell, longest):
+    """The pops the cell may make, 0 for no limit."""
+    beam, widen = task.settings.beam, task.settings.widen
+    if beam == 0 or widen <= 0:
+        return beam
+    length = min(task.chart.end[cell] - task.chart.begin[cell], longest)
+    return max(1, int(beam * length / widen))
 
 
 @borrowing
-def _locate(chart, first_item, items, points, point, members):
-    """The group of a point and the number of its tails; `members` becomes its items."""
+def _has_room(work, cell):
+    """Whether an item of the cell, the goal, an edge, and all the neighbours of a point can be added."""
+    count = work.scratch.counter
+    return (
+        count[ITEMS] + 2 <= len(work.items.score)
+        and count[EDGES] + 1 <= len(work.edges.head)
+        and count[POINTS] + 1 + len(work.scratch.members) <= len(work.points.cube)
+        and 2 * (count[ITEMS] - work.first_item[cell]) < len(work.slots.item)
+    )
+
+
+@borrowing
+def _add_edge(task, work, cell, point, key, group, num_tails):
+    """Make a point an edge of the item with its state, which may be new; `scratch.members` are its tails."""
+    rules, items, edges, points, slots = task.rules, work.items, work.edges, work.points, work.slots
+    state, members, count = work.scratch.state, work.scratch.members, work.scratch.counter
+    copy_row(points.state, point, state)
+    slot = slot_of(slots, items.state, state, cell)
+    if slots.cell[slot] != cell:
+        item = count[ITEMS]
+        count[ITEMS] += 1
+        slots.item[slot], slots.cell[slot] = item, cell
+        items.cell[item], items.score[item] = cell, -np.inf
+        for i in range(len(state)):
+            items.state[item, i] = state[i]
+    item = slots.item[slot]
+    edge = count[EDGES]
+    count[EDGES] += 1
+    edges.head[edge], edges.rule[edge] = item, group
+    if group >= 0:
+        edges.rule[edge] = rules.rule[rules.start[group] + points.place[point, 0]]
+    edges.log_prob[edge], edges.weight[edge] = points.log_prob[point], points.weight[point]
+    for k in range(len(members)):
+        edges.tails[edge, k] = members[k] if k < num_tails else -1
+    if key > items.score[item]:
+        items.score[item], items.best_edge[item] = key, edge
+
+
+@borrowing
+def _push_neighbours(task, work, cell, point, group, num_tails):
+    """Put on the heap the points whose one predecessor is this one, with a coordinate raised by one.
+
+    Only coordinates from the one raised last on are raised, so no point is made twice.
+    """
+    rules, chart, points, first_item = task.rules, task.chart, work.points, work.first_item
+    count = work.scratch.counter
     cube = points.cube[point]
-    first_tail = chart.tail_start[cube]
-    num_tails = chart.tail_start[cube + 1] - first_tail
-    for k in range(num_tails):
-        members[k] = items.ranked[first_item[chart.tails[first_tail + k]] + points.place[point, 1 + k]]
-    return chart.group[cube], num_tails
+    for axis in range(points.raised[point], num_tails + 1):
+        raised_to = points.place[point, axis] + 1
+        if axis == 0:
+            extent = rules.start[group + 1] - rules.start[group] if group >= 0 else 1
+        else:
+            tail = chart.tails[chart.tail_start[cube] + axis - 1]
+            extent = first_item[tail + 1] - first_item[tail]
+        if raised_to < extent:
+            new = count[POINTS]
+            points.cube[new], points.raised[new] = cube, axis
+            for k in range(num_tails + 1):
+                points.place[new, k] = points.place[point, k]
+            points.place[new, axis] = raised_to
+            _propose(task, work, cell)
 
 
 @borrowing
@@ -322,10 +328,51 @@ def _finish(lm, settings, first, items, edges, scratch):
 
 
 @borrowing
-def _compose(rules, lm, group, place, copied, states, scratch):
+def _propose(task, work, cell):
+    """Score the point that was written last and put it on the heap."""
+    rules, settings, items, points = task.rules, task.settings, work.items, work.points
+    count, members, state = work.scratch.counter, work.scratch.members, work.scratch.state
+    point = count[POINTS]
+    count[POINTS] += 1
+    group, num_tails = _locate(task, work, point)
+    place = np.int64(0)
+    if group >= 0:
+        place = rules.start[group] + points.place[point, 0]
+        weight = rules.score[place]
+    elif group == GLUE:
+        weight = settings.glue_weight
+    else:
+        weight = settings.copy_weight if group == COPY else 0.0
+    log_prob = _compose(task, work, cell, group, place)
+    weight += settings.lm_weight * log_prob
+    key = weight
+    for k in range(num_tails):
+        key += items.score[members[k]]
+    points.log_prob[point], points.weight[point] = log_prob, weight
+    for i in range(len(state)):
+        points.state[point, i] = state[i]
+    push(points, count, key, point)
+
+
+@borrowing
+def _locate(task, work, point):
+    """The group of a point and the number of its tails; `scratch.members` become its items."""
+    chart, items, points, members = task.chart, work.items, work.points, work.scratch.members
+    cube = points.cube[point]
+    first_tail = chart.tail_start[cube]
+    num_tails = chart.tail_start[cube + 1] - first_tail
+    for k in range(num_tails):
+        first = work.first_item[chart.tails[first_tail + k]]
+        members[k] = items.ranked[first + points.place[point, 1 + k]]
+    return chart.group[cube], num_tails
+
+
+@borrowing
+def _compose(task, work, cell, group, place):
     """Log probability that a point adds to that of its items; `scratch.state` becomes that of its words."""
-    state, other, members = scratch.state, scratch.other, scratch.members
-    count = scratch.counter
+    rules, lm, states = task.rules, task.lm, work.items.state
+    state, other, members = work.scratch.state, work.scratch.other, work.scratch.members
+    count = work.scratch.counter
     if group == START:
         begin_sentence(lm, state)
         copy_row(states, members[0], other)
@@ -339,7 +386,7 @@ def _compose(rules, lm, group, place, copied, states, scratch):
     if group == COPY:
         begin(lm, state)
         count[QUERIES] += 1
-        return add_word(lm, state, copied)
+        return add_word(lm, state, task.copied[task.chart.begin[cell]])
     total = rules.prefix_log_prob[place]
     copy_row(rules.prefix_state, place, state)
     for i in range(rules.target_start[place] + rules.prefix_length[place], rules.target_start[place + 1]):

@@ -25,7 +25,7 @@ import numpy as np
 from scfg_sampler.core.arrays.growth import grown, grown_rows
 from scfg_sampler.core.arrays.ragged import mix
 from scfg_sampler.core.forests.hypergraph import Hypergraph, largest_arity
-from scfg_sampler.core.jit import borrowing, compiled, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["KBest", "k_best"]
@@ -91,14 +91,17 @@ class _Graph(NamedTuple):
 class _Found(NamedTuple):
     """Derivations: those of nodes, of which number v is the best of node v, and candidates.
 
-    edge, node, score
-    raised : the tail whose rank was raised last
-    tails : two dimensions, the derivations of the tails
-    spelling : two dimensions: length, two residues of the hash, and the powers of the base for the length
-    left, right : the skew heap a candidate is in
-    popped : what the node's heap gave after this derivation, maybe hidden; _UNKNOWN, or _NONE at the end
-    following : the next of the node that is not hidden; _UNKNOWN, or _NONE at the end
-    is_hidden : whether a better derivation of the node spells the same
+    edge, node : int32
+    score : float64
+    raised : int32, the tail whose rank was raised last
+    tails : int32, two dimensions, the derivations of the tails
+    spelling : int64, two dimensions: length, two residues of the hash, and the powers of the base for the
+        length
+    left, right : int32, the skew heap a candidate is in
+    popped : int32, what the node's heap gave after this derivation, maybe hidden; _UNKNOWN, or _NONE at the
+        end
+    following : int32, the next of the node that is not hidden; _UNKNOWN, or _NONE at the end
+    is_hidden : bool, whether a better derivation of the node spells the same
     """
 
     edge: np.ndarray
@@ -114,104 +117,122 @@ class _Found(NamedTuple):
     is_hidden: np.ndarray
 
 
+class _Nodes(NamedTuple):
+    """What is known of nodes.
+
+    candidates : int32, the root of each node's heap, −1 while it is empty
+    is_open : bool, whether the candidates that `_open` makes have been made
+    count : int64 (3,), derivations, strings, and asked ones
+    """
+
+    candidates: np.ndarray
+    is_open: np.ndarray
+    count: np.ndarray
+
+
+_DERIVATIONS, _STRINGS, _ASKED = range(3)
+
+
 @kernel
 def _k_best(graph, k, unique, max_arity):
     num_nodes = len(graph.edge_start) - 1
-    found = _larger(
-        _Found(
-            np.empty(0, np.int32),
-            np.empty(0, np.int32),
-            np.empty(0),
-            np.empty(0, np.int32),
-            np.empty((0, max_arity), np.int32),
-            np.empty((0, 5), np.int64),
-            np.empty(0, np.int32),
-            np.empty(0, np.int32),
-            np.empty(0, np.int32),
-            np.empty(0, np.int32),
-            np.empty(0, np.bool_),
-        ),
-        2 * num_nodes,
-    )
-    heap, is_open = np.full(num_nodes, -1, np.int32), np.zeros(num_nodes, np.bool_)
-    slots, num_strings = np.full(1024, -1, np.int32), 0
-    num_found = num_nodes
+    graph = by_reference(graph)
+    found = _larger(_no_derivations(max_arity), 2 * num_nodes)
     for node in range(num_nodes):
-        _first(graph, found, node)
+        _first(graph, by_reference(found), node)
+    candidates, is_open = np.full(num_nodes, -1, np.int32), np.zeros(num_nodes, np.bool_)
+    count = np.array([num_nodes, 0, 0])
+    nodes = _Nodes(candidates, is_open, count)
+    slots, asked = np.full(1024, -1, np.int32), np.empty(64, np.int32)
 
-    score = np.empty(16, np.float64)
-    edge_start, edges = np.zeros(17, np.int64), np.empty(1024, np.int32)
-    word_start, words = np.zeros(17, np.int64), np.empty(1024, np.int32)
-    stack, places = np.empty(64, np.int32), np.empty(64, np.int64)
-    num_out = 0
+    best, num_best = np.empty(16, np.int32), 0
     current = num_nodes - 1 if found.edge[num_nodes - 1] >= 0 else _NONE
     while current >= 0:
-        score = grown(score, num_out + 1)
-        edge_start, word_start = grown(edge_start, num_out + 2), grown(word_start, num_out + 2)
-        score[num_out] = found.score[current]
-        edges, edge_start[num_out + 1], stack = _list_edges(
-            graph, found, current, edges, edge_start[num_out], stack
-        )
-        words, word_start[num_out + 1], stack, places = _spell(
-            graph, found, current, words, word_start[num_out], stack, places
-        )
-        num_out += 1
-        if num_out == k:
+        best = grown(best, num_best + 1)
+        best[num_best] = current
+        num_best += 1
+        if num_best == k:
             break
-
-        # Find the next one, and for that the next ones of its tails, and so on down.
-        stack[0] = current
-        depth = 1
-        while depth > 0:
-            stack = grown(stack, depth + 1)
-            one = stack[depth - 1]
-            node = found.node[one]
-            if found.popped[one] == _UNKNOWN:
-                waiting = _tail_to_ask(graph, found, one)
-                if waiting >= 0:
-                    stack[depth] = waiting
-                    depth += 1
-                    continue
-                room = num_found + max_arity
-                if not is_open[node]:
-                    room += graph.edge_start[node + 1] - graph.edge_start[node]
-                found = _larger(found, room)
-                first_new = num_found
-                if not is_open[node]:
-                    is_open[node] = True
-                    num_found = _open(graph, found, node, num_found)
-                    if unique:
-                        slots, num_strings, _ = _seen(found, slots, num_strings, node)
-                num_found = _followers(graph, found, one, num_found)
-                for new in range(first_new, num_found):
-                    heap[node] = _melt(found.left, found.right, found.score, heap[node], new)
-                top = np.int64(heap[node])
-                found.popped[one] = top if top >= 0 else _NONE
-                if top >= 0:
-                    heap[node] = _melt(
-                        found.left, found.right, found.score, found.left[top], found.right[top]
-                    )
-                    if unique:
-                        slots, num_strings, found.is_hidden[top] = _seen(found, slots, num_strings, top)
-            top = found.popped[one]
-            if top == _NONE or not found.is_hidden[top]:
-                found.following[one] = top
-            elif found.following[top] == _UNKNOWN:
-                stack[depth] = top
-                depth += 1
-                continue
-            else:
-                found.following[one] = found.following[top]
-            depth -= 1
+        asked[0], count[_ASKED] = current, 1
+        while count[_ASKED] > 0:
+            node = found.node[asked[count[_ASKED] - 1]]
+            num_edges = graph.edge_start[node + 1] - graph.edge_start[node]
+            asked = grown(asked, count[_ASKED] + 1)
+            found = _larger(found, count[_DERIVATIONS] + num_edges + max_arity)
+            if 2 * (count[_STRINGS] + 2) > len(slots):
+                slots = _rehashed(found, slots)
+            # Made here, so that what they refer to is held until the loop ends.
+            _advance(graph, by_reference(found), by_reference(nodes), slots, asked, unique)
         current = found.following[current]
 
-    return (
-        score[:num_out].copy(),
-        edge_start[: num_out + 1].copy(),
-        edges[: edge_start[num_out]].copy(),
-        word_start[: num_out + 1].copy(),
-        words[: word_start[num_out]].copy(),
-    )
+    score = np.empty(num_best)
+    for i in range(num_best):
+        score[i] = found.score[best[i]]
+    edge_start, edges = _list_edges(graph, found, best[:num_best])
+    word_start, words = _spell(graph, found, best[:num_best])
+    return score, edge_start, edges, word_start, words
+
+
+# ---- Algorithm 3 ----------------------------------------------------------------------------------
+
+
+@borrowing
+def _advance(graph, found, nodes, slots, asked, unique):
+    """Tell what follows the derivation asked for last, or ask for what must be known before that.
+
+    LazyKthBest of the paper, with `asked` in place of its recursion.
+    """
+    count = nodes.count
+    one = asked[count[_ASKED] - 1]
+    if found.popped[one] == _UNKNOWN:
+        waiting = _tail_to_ask(graph, found, one)
+        if waiting >= 0:
+            asked[count[_ASKED]] = waiting
+            count[_ASKED] += 1
+            return
+        _pop_next(graph, found, nodes, slots, one, unique)
+    top = found.popped[one]
+    if top == _NONE or not found.is_hidden[top]:
+        found.following[one] = top
+    elif found.following[top] == _UNKNOWN:
+        asked[count[_ASKED]] = top
+        count[_ASKED] += 1
+        return
+    else:
+        found.following[one] = found.following[top]
+    count[_ASKED] -= 1
+
+
+@borrowing
+def _pop_next(graph, found, nodes, slots, one, unique):
+    """Add what may follow a derivation to the candidates of its node, and take the best of them."""
+    count, candidates = nodes.count, nodes.candidates
+    node = found.node[one]
+    first_new = count[_DERIVATIONS]
+    if not nodes.is_open[node]:
+        nodes.is_open[node] = True
+        _open(graph, found, count, node)  # GetCandidates
+        if unique:
+            _is_seen(found, slots, count, node)
+    _followers(graph, found, count, one)  # LazyNext
+    for new in range(first_new, count[_DERIVATIONS]):
+        candidates[node] = _melt(found, candidates[node], new)
+    top = np.int64(candidates[node])
+    found.popped[one] = top if top >= 0 else _NONE
+    if top >= 0:
+        candidates[node] = _melt(found, found.left[top], found.right[top])
+        if unique:
+            found.is_hidden[top] = _is_seen(found, slots, count, top)
+
+
+@borrowing
+def _tail_to_ask(graph, found, one):
+    """A tail's derivation whose next one must be known before the followers of `one` are; −1 if none."""
+    edge = found.edge[one]
+    for axis in range(found.raised[one], graph.tail_start[edge + 1] - graph.tail_start[edge]):
+        if found.following[found.tails[one, axis]] == _UNKNOWN:
+            return found.tails[one, axis]
+    return -1
 
 
 # ---- Derivations ----------------------------------------------------------------------------------
@@ -236,8 +257,9 @@ def _first(graph, found, node):
 
 
 @borrowing
-def _open(graph, found, node, num_found):
-    """Make candidates of the node's edges but the best; returns the new number of derivations."""
+def _open(graph, found, count, node):
+    """Make candidates of the node's edges but the best."""
+    num_found = count[_DERIVATIONS]
     for edge in range(graph.edge_start[node], graph.edge_start[node + 1]):
         first_tail = graph.tail_start[edge]
         value = graph.weights[edge]
@@ -249,16 +271,16 @@ def _open(graph, found, node, num_found):
             found.edge[num_found], found.score[num_found], found.raised[num_found] = edge, value, 0
             _hash(graph, found, num_found)
             num_found += 1
-    return num_found
+    count[_DERIVATIONS] = num_found
 
 
 @borrowing
-def _followers(graph, found, one, num_found):
-    """Make candidates of what may follow a derivation; returns the new number of derivations.
+def _followers(graph, found, count, one):
+    """Make candidates of what may follow a derivation.
 
     Only tails from the one raised last on are raised, so every candidate is made once.
     """
-    edge = found.edge[one]
+    num_found, edge = count[_DERIVATIONS], found.edge[one]
     arity = graph.tail_start[edge + 1] - graph.tail_start[edge]
     for axis in range(found.raised[one], arity):
         successor = found.following[found.tails[one, axis]]
@@ -272,17 +294,7 @@ def _followers(graph, found, one, num_found):
         found.edge[num_found], found.score[num_found], found.raised[num_found] = edge, value, axis
         _hash(graph, found, num_found)
         num_found += 1
-    return num_found
-
-
-@borrowing
-def _tail_to_ask(graph, found, one):
-    """A tail's derivation whose next one must be known before the followers of `one` are; −1 if none."""
-    edge = found.edge[one]
-    for axis in range(found.raised[one], graph.tail_start[edge + 1] - graph.tail_start[edge]):
-        if found.following[found.tails[one, axis]] == _UNKNOWN:
-            return found.tails[one, axis]
-    return -1
+    count[_DERIVATIONS] = num_found
 
 
 @borrowing
@@ -290,6 +302,24 @@ def _clear(found, one, node):
     found.node[one], found.raised[one], found.is_hidden[one] = node, 0, False
     found.left[one], found.right[one] = -1, -1
     found.popped[one], found.following[one] = _UNKNOWN, _UNKNOWN
+
+
+@compiled
+def _no_derivations(max_arity):
+    no_ints = np.empty(0, np.int32)
+    return _Found(
+        no_ints,
+        no_ints,
+        np.empty(0),
+        no_ints,
+        np.empty((0, max_arity), np.int32),
+        np.empty((0, 5), np.int64),
+        no_ints,
+        no_ints,
+        no_ints,
+        no_ints,
+        np.empty(0, np.bool_),
+    )
 
 
 @compiled
@@ -310,8 +340,9 @@ def _larger(found, size):
 
 
 @borrowing
-def _melt(left, right, score, one, other):
+def _melt(found, one, other):
     """The root of the union of two skew heaps; −1 is the empty heap. Ties: the older derivation first."""
+    left, right, score = found.left, found.right, found.score
     root, above = -1, -1
     while True:
         if one < 0 or (other >= 0 and _is_better(score, other, one)):
@@ -336,47 +367,57 @@ def _is_better(score, one, other):
 
 
 @compiled
-def _list_edges(graph, found, one, edges, end, stack):
-    """Append the edges of a derivation in preorder; returns the array, its new end, and the stack."""
-    stack[0] = one
-    depth = 1
-    while depth > 0:
-        depth -= 1
-        one = stack[depth]
-        edge = found.edge[one]
-        edges = grown(edges, end + 1)
-        edges[end] = edge
-        end += 1
-        arity = graph.tail_start[edge + 1] - graph.tail_start[edge]
-        stack = grown(stack, depth + arity + 1)
-        for axis in range(arity - 1, -1, -1):
-            stack[depth] = found.tails[one, axis]
-            depth += 1
-    return edges, end, stack
+def _list_edges(graph, found, derivations):
+    """The edges of derivations, in preorder: offsets, and edges."""
+    start, edges = np.zeros(len(derivations) + 1, np.int64), np.empty(1024, np.int32)
+    stack = np.empty(64, np.int32)
+    end = 0
+    for row in range(len(derivations)):
+        stack[0] = derivations[row]
+        depth = 1
+        while depth > 0:
+            depth -= 1
+            one = stack[depth]
+            edge = found.edge[one]
+            edges = grown(edges, end + 1)
+            edges[end] = edge
+            end += 1
+            arity = graph.tail_start[edge + 1] - graph.tail_start[edge]
+            stack = grown(stack, depth + arity + 1)
+            for axis in range(arity - 1, -1, -1):
+                stack[depth] = found.tails[one, axis]
+                depth += 1
+        start[row + 1] = end
+    return start, edges[:end].copy()
 
 
 @compiled
-def _spell(graph, found, one, words, end, stack, places):
-    """Append the string of a derivation; returns the array, its new end, the stack and the places."""
-    stack[0], places[0] = one, graph.template_start[found.edge[one]]
-    depth = 1
-    while depth > 0:
-        one, place = stack[depth - 1], places[depth - 1]
-        if place == graph.template_start[found.edge[one] + 1]:
-            depth -= 1
-            continue
-        places[depth - 1] += 1
-        symbol = graph.template[place]
-        if symbol >= 0:
-            words = grown(words, end + 1)
-            words[end] = symbol
-            end += 1
-        else:
-            stack, places = grown(stack, depth + 1), grown(places, depth + 1)
-            stack[depth] = found.tails[one, -1 - symbol]
-            places[depth] = graph.template_start[found.edge[stack[depth]]]
-            depth += 1
-    return words, end, stack, places
+def _spell(graph, found, derivations):
+    """The strings of derivations: offsets, and words."""
+    start, words = np.zeros(len(derivations) + 1, np.int64), np.empty(1024, np.int32)
+    stack, places = np.empty(64, np.int32), np.empty(64, np.int64)
+    end = 0
+    for row in range(len(derivations)):
+        stack[0], places[0] = derivations[row], graph.template_start[found.edge[derivations[row]]]
+        depth = 1
+        while depth > 0:
+            one, place = stack[depth - 1], places[depth - 1]
+            if place == graph.template_start[found.edge[one] + 1]:
+                depth -= 1
+                continue
+            places[depth - 1] += 1
+            symbol = graph.template[place]
+            if symbol >= 0:
+                words = grown(words, end + 1)
+                words[end] = symbol
+                end += 1
+            else:
+                stack, places = grown(stack, depth + 1), grown(places, depth + 1)
+                stack[depth] = found.tails[one, -1 - symbol]
+                places[depth] = graph.template_start[found.edge[stack[depth]]]
+                depth += 1
+        start[row + 1] = end
+    return start, words[:end].copy()
 
 
 @borrowing
@@ -399,19 +440,24 @@ def _hash(graph, found, one):
 
 
 @compiled
-def _seen(found, slots, num_strings, one):
-    """Note that the node of a derivation has its string; the table, its size, whether it had it before."""
-    if 2 * (num_strings + 1) > len(slots):
-        old = slots
-        slots = np.full(2 * len(old), -1, np.int32)
-        for i in range(len(old)):
-            if old[i] >= 0:
-                slots[_slot(found, slots, old[i])] = old[i]
+def _rehashed(found, slots):
+    """A table of strings twice as large."""
+    larger = np.full(2 * len(slots), -1, np.int32)
+    for i in range(len(slots)):
+        if slots[i] >= 0:
+            larger[_slot(found, larger, slots[i])] = slots[i]
+    return larger
+
+
+@borrowing
+def _is_seen(found, slots, count, one):
+    """Whether the node of a derivation has had its string before; it is noted that it has it now."""
     slot = _slot(found, slots, one)
     if slots[slot] >= 0:
-        return slots, num_strings, True
+        return True
     slots[slot] = one
-    return slots, num_strings + 1, False
+    count[_STRINGS] += 1
+    return False
 
 
 @borrowing
