@@ -311,92 +311,92 @@ def rank_rules(
     """
     scores = grammar.features @ weights.astype(np.float64)
     limit = max_targets if max_targets > 0 else 2**31 - 1
-    width = state_width(lm.order)
-    return _rank(
-        grammar.rule_start,
-        grammar.rules,
-        grammar.target_start,
-        grammar.target,
-        scores,
-        lm,
-        lm_ids,
-        lm_weight,
-        limit,
-        width,
+    targets = _Targets(
+        grammar.rule_start, grammar.rules, grammar.target_start, grammar.target, lm_ids, scores
     )
+    return _rank(targets, lm, lm_weight, limit, state_width(lm.order))
+
+
+class _Targets(NamedTuple):
+    """The target sides of a grammar and their scores; the fields are those of `Grammar`, and
+
+    lm_ids : int32 (V,), the language model's id of every word
+    scores : float64 (R,), w·f of every rule
+    """
+
+    rule_start: np.ndarray
+    rules: np.ndarray
+    target_start: np.ndarray
+    target: np.ndarray
+    lm_ids: np.ndarray
+    scores: np.ndarray
 
 
 @kernel
-def _rank(rule_start, rules, target_start, target, scores, lm, lm_ids, lm_weight, limit, width):
-    num_groups = len(rule_start) - 1
+def _rank(targets, lm, lm_weight, limit, width):
+    num_groups = len(targets.rule_start) - 1
     start = np.zeros(num_groups + 1, np.int64)
     largest = 1
     for group in range(num_groups):
-        size = rule_start[group + 1] - rule_start[group]
+        size = targets.rule_start[group + 1] - targets.rule_start[group]
         largest = max(largest, size)
         start[group + 1] = start[group] + min(size, limit)
     num_kept = start[num_groups]
-    rule = np.empty(num_kept, np.int32)
-    score = np.empty(num_kept, np.float64)
+    rule, score = np.empty(num_kept, np.int32), np.empty(num_kept, np.float64)
+    keys, order = np.empty(largest, np.float64), np.empty(largest, np.int64)
     state = np.zeros(width, np.int32)
-    keys = np.empty(largest, np.float64)
-    order = np.empty(largest, np.int64)
-    num_symbols = 0
     for group in range(num_groups):
-        size = rule_start[group + 1] - rule_start[group]
+        first, size = targets.rule_start[group], targets.rule_start[group + 1] - targets.rule_start[group]
         for i in range(size):
-            row = rules[rule_start[group] + i]
-            keys[i] = scores[row] + lm_weight * _own_log_prob(lm, lm_ids, target_start, target, row, state)
+            row = targets.rules[first + i]
+            keys[i] = targets.scores[row] + lm_weight * _own_log_prob(lm, targets, row, state)
             order[i] = i
         sort_descending(order, keys, 0, size)
         for i in range(start[group + 1] - start[group]):
             place = start[group] + i
-            rule[place] = rules[rule_start[group] + order[i]]
-            score[place] = scores[rule[place]]
-            num_symbols += target_start[rule[place] + 1] - target_start[rule[place]]
-    new_target_start = np.zeros(num_kept + 1, np.int64)
-    new_target = np.empty(num_symbols, np.int32)
-    prefix_length = np.zeros(num_kept, np.int32)
-    prefix_log_prob = np.zeros(num_kept, np.float64)
-    prefix_state = np.zeros((num_kept, width), np.int32)
+            rule[place] = targets.rules[first + order[i]]
+            score[place] = targets.scores[rule[place]]
+    return RankedRules(start, rule, score, *_with_prefixes(targets, lm, rule, state))
+
+
+@compiled
+def _with_prefixes(targets, lm, rule, state):
+    """The last five arrays of the `RankedRules` of some rules; `state` is overwritten."""
+    num_kept, num_symbols = len(rule), 0
+    for place in range(num_kept):
+        num_symbols += targets.target_start[rule[place] + 1] - targets.target_start[rule[place]]
+    target_start, target = np.zeros(num_kept + 1, np.int64), np.empty(num_symbols, np.int32)
+    prefix_length, prefix_log_prob = np.zeros(num_kept, np.int32), np.zeros(num_kept, np.float64)
+    prefix_state = np.zeros((num_kept, len(state)), np.int32)
     at = 0
     for place in range(num_kept):
         begin(lm, state)
         in_prefix = True
-        for i in range(target_start[rule[place]], target_start[rule[place] + 1]):
-            symbol = target[i]
+        for i in range(targets.target_start[rule[place]], targets.target_start[rule[place] + 1]):
+            symbol = targets.target[i]
             if symbol >= 0:
-                symbol = lm_ids[symbol]
+                symbol = targets.lm_ids[symbol]
             else:
                 in_prefix = False
             if in_prefix:
                 prefix_length[place] += 1
                 prefix_log_prob[place] += add_word(lm, state, symbol)
-            new_target[at] = symbol
+            target[at] = symbol
             at += 1
-        for i in range(width):
+        for i in range(len(state)):
             prefix_state[place, i] = state[i]
-        new_target_start[place + 1] = at
-    return RankedRules(
-        start,
-        rule,
-        score,
-        new_target_start,
-        new_target,
-        prefix_length,
-        prefix_log_prob,
-        prefix_state,
-    )
+        target_start[place + 1] = at
+    return target_start, target, prefix_length, prefix_log_prob, prefix_state
 
 
 @compiled
-def _own_log_prob(lm, lm_ids, target_start, target, rule, state):
+def _own_log_prob(lm, targets, rule, state):
     """Log probability of a rule's words, each stretch between nonterminals without context."""
     total = 0.0
     begin(lm, state)
-    for i in range(target_start[rule], target_start[rule + 1]):
-        if target[i] < 0:
+    for i in range(targets.target_start[rule], targets.target_start[rule + 1]):
+        if targets.target[i] < 0:
             begin(lm, state)
         else:
-            total += add_word(lm, state, lm_ids[target[i]])
+            total += add_word(lm, state, targets.lm_ids[targets.target[i]])
     return total

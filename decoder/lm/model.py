@@ -247,17 +247,22 @@ def add_state(lm: LanguageModel, state: np.ndarray, other: np.ndarray) -> float:
             score += np.float64(_number(state[right_backoffs + j]))
         is_closed = 1
         usable = 0
-    # The right side: that of `other`, and behind it the words that still matter if it is open.
+    _append_right(state, other, room, other_right, usable)
+    state[0] = _header(num_left, other_right + usable, is_closed)
+    return score
+
+
+@borrowing
+def _append_right(state, other, room, other_right, usable):
+    """Make the right side that of `other`, with the words of `state` behind it that matter if it is open."""
+    right_words, right_backoffs = 1 + 2 * room, 1 + 3 * room
     for j in range(usable - 1, -1, -1):
         state[right_words + other_right + j] = state[right_words + j]
         state[right_backoffs + other_right + j] = _bits(_number(state[right_backoffs + j]))
     for j in range(other_right):
         state[right_words + j] = other[right_words + j]
         state[right_backoffs + j] = other[right_backoffs + j]
-    new_right = other_right + usable
-    _clear(state, room, new_right, room)
-    state[0] = _header(num_left, new_right, is_closed)
-    return score
+    _clear(state, room, other_right + usable, room)
 
 
 @borrowing

@@ -18,7 +18,7 @@ from decoder.search.chart import COPY, GLUE
 from decoder.search.cube import Forest
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.forests.hypergraph import Hypergraph
-from scfg_sampler.core.jit import kernel
+from scfg_sampler.core.jit import compiled, kernel
 
 __all__ = ["OWN_FEATURES", "ForestGraph", "best_derivation", "derivation_features", "edge_features", "export"]
 
@@ -51,15 +51,50 @@ def export(
     copied_words : int32 (n,), what each source word is if it is copied
     begin : int32 (C,), of the `Chart`
     """
-    edge_start, tail_start, tails, *rest = _export(forest, target_start, target, copied_words, begin)
+    edge_start, tail_start, tails, *rest = _export(
+        forest, _Strings(target_start, target, copied_words, begin)
+    )
     return ForestGraph(Hypergraph(edge_start, tail_start, tails), *rest)
 
 
+class _Strings(NamedTuple):
+    """What rules and copied words spell; the fields are the parameters of `export`."""
+
+    target_start: np.ndarray
+    target: np.ndarray
+    copied_words: np.ndarray
+    begin: np.ndarray
+
+
 @kernel
-def _export(forest, target_start, target, copied_words, begin):
+def _export(forest, strings):
+    first, by_head = _edges_by_head(forest)
+    number = _numbers_of_reachable(forest, first, by_head)
+    num_kept = 0
+    for item in range(len(number)):
+        num_kept += number[item] >= 0
+    items = np.empty(num_kept, np.int32)
+    edge_start = np.zeros(num_kept + 1, np.int32)
+    for item in range(len(number)):
+        node = number[item]
+        if node >= 0:
+            items[node] = item
+            edge_start[node + 1] = edge_start[node] + first[item + 1] - first[item]
+    edges = np.empty(edge_start[num_kept], np.int32)
+    new = 0
+    for node in range(num_kept):
+        for i in range(first[items[node]], first[items[node] + 1]):
+            edges[new] = by_head[i]
+            new += 1
+    tail_start, tails = _tails(forest, number, edges)
+    template_start, template = _templates(forest, strings, edges)
+    return edge_start, tail_start, tails, items, edges, template_start, template
+
+
+@compiled
+def _edges_by_head(forest):
+    """Offsets for each item, and edges: those of each head, in their order."""
     num_items, num_edges = len(forest.cell), len(forest.head)
-    max_arity = forest.tails.shape[1]
-    # Edges by head.
     first = np.zeros(num_items + 1, np.int32)
     for edge in range(num_edges):
         first[forest.head[edge] + 1] += 1
@@ -70,67 +105,75 @@ def _export(forest, target_start, target, copied_words, begin):
     for edge in range(num_edges):
         by_head[filled[forest.head[edge]]] = edge
         filled[forest.head[edge]] += 1
+    return first, by_head
 
+
+@compiled
+def _numbers_of_reachable(forest, first, by_head):
+    """The new number of each item that the goal can be derived from, −1 for the others; in their order."""
+    num_items = len(forest.cell)
     number = np.full(num_items, -1, np.int32)
     number[num_items - 1] = 0
-    num_kept = 0
+    # Tails have smaller numbers than heads, so one pass down suffices.
     for item in range(num_items - 1, -1, -1):
         if number[item] < 0:
             continue
-        num_kept += 1
         for i in range(first[item], first[item + 1]):
-            for k in range(max_arity):
+            for k in range(forest.tails.shape[1]):
                 if forest.tails[by_head[i], k] >= 0:
                     number[forest.tails[by_head[i], k]] = 0
-    items = np.empty(num_kept, np.int32)
-    edge_start = np.zeros(num_kept + 1, np.int32)
     node = 0
     for item in range(num_items):
         if number[item] >= 0:
-            number[item], items[node] = node, item
-            edge_start[node + 1] = edge_start[node] + first[item + 1] - first[item]
+            number[item] = node
             node += 1
-    edges = np.empty(edge_start[num_kept], np.int32)
-    tail_start = np.zeros(len(edges) + 1, np.int32)
+    return number
+
+
+@compiled
+def _tails(forest, number, edges):
+    """Offsets for each edge, and the new numbers of its tails."""
+    max_arity = forest.tails.shape[1]
+    start = np.zeros(len(edges) + 1, np.int32)
     tails = np.empty(max_arity * len(edges), np.int32)
-    template_start = np.zeros(len(edges) + 1, np.int64)
+    end = 0
+    for new in range(len(edges)):
+        for k in range(max_arity):
+            tail = forest.tails[edges[new], k]
+            if tail >= 0:
+                tails[end] = number[tail]
+                end += 1
+        start[new + 1] = end
+    return start, tails[:end].copy()
+
+
+@compiled
+def _templates(forest, strings, edges):
+    """Offsets for each edge, and what it spells."""
+    start = np.zeros(len(edges) + 1, np.int64)
     template = np.empty(4 * len(edges), np.int32)
-    num_tails, num_symbols, new = 0, 0, 0
-    for node in range(num_kept):
-        for i in range(first[items[node]], first[items[node] + 1]):
-            edge = by_head[i]
-            arity = 0
-            while arity < max_arity and forest.tails[edge, arity] >= 0:
-                tails[num_tails] = number[forest.tails[edge, arity]]
-                num_tails += 1
-                arity += 1
-            rule = forest.rule[edge]
-            if rule >= 0:
-                template = grown(template, num_symbols + target_start[rule + 1] - target_start[rule])
-                for at in range(target_start[rule], target_start[rule + 1]):
-                    template[num_symbols] = target[at]
-                    num_symbols += 1
-            elif rule == COPY:
-                template = grown(template, num_symbols + 1)
-                template[num_symbols] = copied_words[begin[forest.cell[forest.head[edge]]]]
-                num_symbols += 1
-            else:
-                template = grown(template, num_symbols + arity)
-                for k in range(arity):
-                    template[num_symbols] = -1 - k
-                    num_symbols += 1
-            edges[new] = edge
-            new += 1
-            tail_start[new], template_start[new] = num_tails, num_symbols
-    return (
-        edge_start,
-        tail_start,
-        tails[:num_tails].copy(),
-        items,
-        edges,
-        template_start,
-        template[:num_symbols].copy(),
-    )
+    end = 0
+    for new in range(len(edges)):
+        edge = edges[new]
+        rule = forest.rule[edge]
+        if rule >= 0:
+            first, last = strings.target_start[rule], strings.target_start[rule + 1]
+            template = grown(template, end + last - first)
+            for at in range(first, last):
+                template[end] = strings.target[at]
+                end += 1
+        elif rule == COPY:
+            template = grown(template, end + 1)
+            template[end] = strings.copied_words[strings.begin[forest.cell[forest.head[edge]]]]
+            end += 1
+        else:
+            template = grown(template, end + forest.tails.shape[1])
+            for k in range(forest.tails.shape[1]):
+                if forest.tails[edge, k] >= 0:
+                    template[end] = -1 - k
+                    end += 1
+        start[new + 1] = end
+    return start, template[:end].copy()
 
 
 @kernel
