@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import json
+from typing import TYPE_CHECKING
 
 from decoder.commands import add_search_options, default_threads, load_models
+
+if TYPE_CHECKING:
+    from decoder.translation.decoder import Decoder
 
 __all__ = ["add_parser", "run"]
 
@@ -57,15 +63,12 @@ def add_parser(subparsers) -> None:
 def run(args: argparse.Namespace) -> None:
     """Translate the input and print the results in order."""
     import contextlib
-    import json
     import sys
     import time
 
     from decoder.search.mbr import check_scale
-    from decoder.translation.decoder import Decoder, in_order, nbest_lines
-    from decoder.translation.derivations import derivation_record
+    from decoder.translation.decoder import Decoder, in_order
     from decoder.translation.weights import read_weights
-    from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import atomic_output, read_lines, require_file
     from scfg_sampler.errors import SettingsError
@@ -86,31 +89,6 @@ def run(args: argparse.Namespace) -> None:
         widen=args.widen,
         weights_path=args.weights,
     )
-
-    def translate(numbered: tuple[int, str]) -> tuple[str, str]:
-        """The output and the derivation of a line, each with its line ends."""
-        number, line = numbered
-        words = split_words(line)
-        result = decoder.search(words) if words else None
-        if args.nbest is None:
-            if result and args.mbr is not None:
-                best = decoder.minimum_risk(result, args.mbr, args.mbr_scale)
-            else:
-                best = decoder.best(result) if result else decoder.translate(words)
-            text = best.text + "\n"
-        else:
-            found = (
-                decoder.translations(result, args.nbest, unique=not args.not_unique)
-                if result
-                else [decoder.translate(words)]
-            )
-            best = found[0]
-            text = "".join(row + "\n" for row in nbest_lines(number, found, decoder.feature_names))
-        if args.derivations is None:
-            return text, ""
-        record = derivation_record(decoder, result, best, number)
-        return text, json.dumps(record, ensure_ascii=False) + "\n"
-
     threads = default_threads() if args.threads is None else args.threads
     began = time.perf_counter()
     lines = 0
@@ -119,6 +97,7 @@ def run(args: argparse.Namespace) -> None:
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         out = stack.enter_context(atomic_output(args.output))
         trees = stack.enter_context(atomic_output(args.derivations)) if args.derivations else None
+        translate = functools.partial(_translate, decoder, args)
         for text, tree in in_order(translate, enumerate(read_lines(args.input)), threads):
             out.write(text)
             out.flush()
@@ -127,3 +106,32 @@ def run(args: argparse.Namespace) -> None:
             lines += 1
     seconds = time.perf_counter() - began
     say(f"{lines} lines translated in {seconds:.1f} s, {lines / max(seconds, 1e-9):.1f} a second")
+
+
+def _translate(decoder: Decoder, args: argparse.Namespace, numbered: tuple[int, str]) -> tuple[str, str]:
+    """The output and the derivation of a line with its number, each with its line ends."""
+    from decoder.translation.decoder import nbest_lines
+    from decoder.translation.derivations import derivation_record
+    from scfg_sampler.core.arrays.vocabulary import split_words
+
+    number, line = numbered
+    words = split_words(line)
+    result = decoder.search(words) if words else None
+    if args.nbest is None:
+        if result and args.mbr is not None:
+            best = decoder.minimum_risk(result, args.mbr, args.mbr_scale)
+        else:
+            best = decoder.best(result) if result else decoder.translate(words)
+        text = best.text + "\n"
+    else:
+        found = (
+            decoder.translations(result, args.nbest, unique=not args.not_unique)
+            if result
+            else [decoder.translate(words)]
+        )
+        best = found[0]
+        text = "".join(row + "\n" for row in nbest_lines(number, found, decoder.feature_names))
+    if args.derivations is None:
+        return text, ""
+    record = derivation_record(decoder, result, best, number)
+    return text, json.dumps(record, ensure_ascii=False) + "\n"

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from decoder.commands import add_search_options, default_threads, load_models
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from decoder.tuning.tune import Round, TuneSettings
 
 __all__ = ["add_parser", "run"]
 
@@ -35,6 +42,14 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--output", required=True, metavar="W.json", help="where the weights go")
     parser.add_argument("--initial", metavar="W.json", help="weights to begin with")
+    _add_settings(parser)
+    parser.add_argument("--restart", action="store_true", help="forget the rounds an earlier run has saved")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add the options that become `TuneSettings`."""
     parser.add_argument("--method", choices=("pro", "mira"), default="pro", help="how weights are optimised")
     parser.add_argument("--rounds", type=int, default=10, help="how often weights are optimised")
     parser.add_argument("--nbest", type=int, default=100, help="translations of a sentence a round adds")
@@ -70,9 +85,6 @@ def add_parser(subparsers) -> None:
         "references as one word longer",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the pairs that are drawn")
-    parser.add_argument("--restart", action="store_true", help="forget the rounds an earlier run has saved")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -83,10 +95,10 @@ def run(args: argparse.Namespace) -> None:
     from decoder.scoring.evaluate import read_references
     from decoder.translation.decoder import Decoder, feature_names
     from decoder.translation.weights import initial_weights, read_weights, write_weights
-    from decoder.tuning.tune import TuneSettings, best_round, tune
+    from decoder.tuning.tune import best_round, tune
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.console import progress, say
-    from scfg_sampler.core.files import file_digest, read_lines
+    from scfg_sampler.core.files import read_lines
     from scfg_sampler.errors import InputError
 
     sources = [split_words(line) for line in read_lines(args.source)]
@@ -94,18 +106,7 @@ def run(args: argparse.Namespace) -> None:
         raise InputError(args.source, None, "has no lines", "Tuning needs a development set")
     texts = read_references(args.references, len(sources), args.source)
     references = [[split_words(text) for text in row if text is not None] for row in zip(*texts, strict=True)]
-    identity = {
-        "grammar": [
-            [file_digest(option.path), *option[1:3], *filter(None, option[3:])] for option in args.grammar
-        ],
-        "lm": file_digest(args.lm),
-        "source": file_digest(args.source),
-        "references": [file_digest(path) for path in args.references],
-        "beam": args.beam,
-        "max-targets": args.max_targets,
-        "max-span": args.max_span,
-        "widen": args.widen,
-    }
+    identity = _identity(args)
     state = Path(f"{args.output}.state")
     if args.restart and state.is_dir():
         shutil.rmtree(state)
@@ -122,22 +123,6 @@ def run(args: argparse.Namespace) -> None:
         widen=args.widen,
         weights_path=args.initial,
     )
-    settings = TuneSettings(
-        args.rounds,
-        args.nbest,
-        args.candidates,
-        args.kept,
-        args.threshold,
-        (1.0 if args.method == "mira" else 0.5) if args.interpolation is None else args.interpolation,
-        args.l2,
-        args.seed,
-        not args.plain_brevity,
-        args.method,
-        args.random_starts,
-        args.passes,
-        args.largest_step,
-    )
-    threads = default_threads() if args.threads is None else args.threads
     rounds = []
     say("round   BLEU  length     new  weights that changed most")
     before = decoder.weights
@@ -146,19 +131,65 @@ def run(args: argparse.Namespace) -> None:
             decoder,
             sources,
             references,
-            settings,
-            threads=threads,
+            _settings(args),
+            threads=default_threads() if args.threads is None else args.threads,
             state=state,
             identity=identity,
             advance=lambda: advance(1, ""),
         ):
             rounds.append(found)
-            changes = abs(found.weights - before)
-            most = [i for i in (-changes).argsort(kind="stable")[:4] if changes[i] > 0]
-            changed = " ".join(f"{names[i]} {found.weights[i]:+.3f}" for i in most)
-            row = f"{found.number:5d}  {found.bleu:5.2f}  {found.length_ratio:6.3f}  {found.num_new:6d}"
-            say(f"{row}  {changed}".rstrip())
+            say(_row(found, before, names))
             before = found.weights
     best = best_round(rounds)
     write_weights(dict(zip(names, best.weights.tolist(), strict=True)), args.output)
     say(f"{args.output}: the weights of round {best.number}, BLEU {best.bleu:.2f} (tokenize none)")
+
+
+def _identity(args: argparse.Namespace) -> dict:
+    """What a saved round must have been made with to go on from it."""
+    from scfg_sampler.core.files import file_digest
+
+    return {
+        "grammar": [
+            [file_digest(option.path), *option[1:3], *filter(None, option[3:])] for option in args.grammar
+        ],
+        "lm": file_digest(args.lm),
+        "source": file_digest(args.source),
+        "references": [file_digest(path) for path in args.references],
+        "beam": args.beam,
+        "max-targets": args.max_targets,
+        "max-span": args.max_span,
+        "widen": args.widen,
+    }
+
+
+def _settings(args: argparse.Namespace) -> TuneSettings:
+    from decoder.tuning.tune import TuneSettings
+
+    interpolation = args.interpolation
+    if interpolation is None:
+        interpolation = 1.0 if args.method == "mira" else 0.5
+    return TuneSettings(
+        rounds=args.rounds,
+        nbest=args.nbest,
+        candidates=args.candidates,
+        kept=args.kept,
+        threshold=args.threshold,
+        interpolation=interpolation,
+        l2=args.l2,
+        seed=args.seed,
+        smooth_brevity=not args.plain_brevity,
+        method=args.method,
+        random_starts=args.random_starts,
+        passes=args.passes,
+        largest_step=args.largest_step,
+    )
+
+
+def _row(found: Round, before: np.ndarray, names: Sequence[str]) -> str:
+    """What is printed of a round; `before` are the weights of the round before it."""
+    changes = abs(found.weights - before)
+    most = [i for i in (-changes).argsort(kind="stable")[:4] if changes[i] > 0]
+    changed = " ".join(f"{names[i]} {found.weights[i]:+.3f}" for i in most)
+    row = f"{found.number:5d}  {found.bleu:5.2f}  {found.length_ratio:6.3f}  {found.num_new:6d}"
+    return f"{row}  {changed}".rstrip()

@@ -122,12 +122,12 @@ class _Nodes(NamedTuple):
 
     candidates : int32, the root of each node's heap, −1 while it is empty
     is_open : bool, whether the candidates that `_open` makes have been made
-    count : int64 (3,), derivations, strings, and asked ones
+    counter : int64 (3,), derivations, strings, and asked ones
     """
 
     candidates: np.ndarray
     is_open: np.ndarray
-    count: np.ndarray
+    counter: np.ndarray
 
 
 _DERIVATIONS, _STRINGS, _ASKED = range(3)
@@ -182,7 +182,7 @@ def _advance(graph, found, nodes, slots, asked, unique):
 
     LazyKthBest of the paper, with `asked` in place of its recursion.
     """
-    count = nodes.count
+    count = nodes.counter
     one = asked[count[_ASKED] - 1]
     if found.popped[one] == _UNKNOWN:
         waiting = _tail_to_ask(graph, found, one)
@@ -206,7 +206,7 @@ def _advance(graph, found, nodes, slots, asked, unique):
 @borrowing
 def _pop_next(graph, found, nodes, slots, one, unique):
     """Add what may follow a derivation to the candidates of its node, and take the best of them."""
-    count, candidates = nodes.count, nodes.candidates
+    count, candidates = nodes.counter, nodes.candidates
     node = found.node[one]
     first_new = count[_DERIVATIONS]
     if not nodes.is_open[node]:
