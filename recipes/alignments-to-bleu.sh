@@ -20,7 +20,9 @@
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --from WHICH      which rule counts: marginal, average or last; default: marginal, the expected counts
-#   --no-baseline     without the Hiero baseline
+#   --baseline WHICH  of Hiero: tight (Chiang 2007), loose (phrases may begin and end with unaligned words on the target
+#                     side), both or none; default: both
+#   --no-baseline     the same as --baseline none
 #   --order N         order of the language model; default: 3
 #   --method METHOD   of tuning, pro or mira; default: pro
 #   --rounds N        rounds of tuning; default: 10
@@ -39,13 +41,21 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-ALIGNMENT="" MORE_ALIGNMENTS="" TEST="" DEV=dev SWEEPS=60 BURN_IN="" SAMPLING="" FROM=marginal NO_BASELINE=0
+ALIGNMENT="" MORE_ALIGNMENTS="" TEST="" DEV=dev SWEEPS=60 BURN_IN="" SAMPLING="" FROM=marginal BASELINE=both NO_BASELINE=0
 ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
 parse_options --force --no-baseline --out= --alignment= --more-alignments= --test= --dev= --sweeps= --burn-in= \
-    --sampling= --from= --order= --method= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
+    --sampling= --from= --baseline= --order= --method= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
 check_tuning "$METHOD" "$ROUNDS"
+[ "$NO_BASELINE" = 0 ] || BASELINE=none
+case $BASELINE in
+    tight) baselines=(hiero) ;;
+    loose) baselines=(hiero-loose) ;;
+    both) baselines=(hiero hiero-loose) ;;
+    none) baselines=() ;;
+    *) die "--baseline is tight, loose, both or none, not '$BASELINE'" ;;
+esac
 need_number --sweeps "$SWEEPS"
 : "${BURN_IN:=$((SWEEPS / 3))}"
 need_number --burn-in "$BURN_IN"
@@ -87,10 +97,15 @@ step sample "${corpus[@]}" -- \
 step grammar-sampled sample -- \
     sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from "$FROM"
 
-grammars=(sampled)
-[ "$NO_BASELINE" = 1 ] || grammars=(hiero sampled)
-[ "$NO_BASELINE" = 1 ] || step grammar-hiero "${corpus[@]}" -- \
-    sampler extract "${corpus_options[@]}" --output "$OUT/hiero.gz"
+extract_baseline() { # GRAMMAR
+    local loose=no
+    [ "$1" = hiero ] || loose=target
+    sampler extract "${corpus_options[@]}" --loose "$loose" --output "$OUT/$1.gz"
+}
+for grammar in ${baselines[@]+"${baselines[@]}"}; do
+    step "grammar-$grammar" "${corpus[@]}" -- extract_baseline "$grammar"
+done
+grammars=(${baselines[@]+"${baselines[@]}"} sampled)
 
 text "$DEV_SOURCE" "$TEST_SOURCE" >"$OUT/input.$SOURCE"
 
@@ -109,9 +124,11 @@ for grammar in "${grammars[@]}"; do
     step "evaluate-$grammar-$TEST" "translate-$grammar-$TEST" "${TEST_REFERENCES[@]}" -- \
         score "$OUT/$grammar.$TEST.json" --hypothesis "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}"
 done
-[ "$NO_BASELINE" = 1 ] || step compare "translate-hiero-$TEST" "translate-sampled-$TEST" "${TEST_REFERENCES[@]}" -- \
-    score "$OUT/compare.json" --hypothesis "$OUT/sampled.$TEST.txt" --against "$OUT/hiero.$TEST.txt" \
-    --references "${TEST_REFERENCES[@]}" --seed "$SEED"
+for grammar in ${baselines[@]+"${baselines[@]}"}; do
+    step "compare-$grammar" "translate-$grammar-$TEST" "translate-sampled-$TEST" "${TEST_REFERENCES[@]}" -- \
+        score "$OUT/compare-$grammar.json" --hypothesis "$OUT/sampled.$TEST.txt" \
+        --against "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}" --seed "$SEED"
+done
 
 # ------------------------------------------------------------------ the table
 
@@ -132,12 +149,16 @@ row() { # GRAMMAR LEARNING-SECONDS: one line of the table
 {
     {
         printf 'grammar\trules\tlearning s\tdecoding sent/s\t%s BLEU\t%s BLEU\n' "$DEV" "$TEST"
-        [ "$NO_BASELINE" = 1 ] || row hiero "$(seconds grammar-hiero)"
+        for grammar in ${baselines[@]+"${baselines[@]}"}; do
+            row "$grammar" "$(seconds "grammar-$grammar")"
+        done
         row sampled "$(sampling_seconds | awk -v more="$(seconds grammar-sampled)" '{ print $1 + more }')"
     } | table
     echo
-    [ "$NO_BASELINE" = 1 ] || printf 'sampled − hiero: %+.2f BLEU, p = %.4f (paired bootstrap)\n' \
-        "$(json "$OUT/compare.json" difference)" "$(json "$OUT/compare.json" p_value)"
+    for grammar in ${baselines[@]+"${baselines[@]}"}; do
+        printf 'sampled − %s: %+.2f BLEU, p = %.4f (paired bootstrap)\n' "$grammar" \
+            "$(json "$OUT/compare-$grammar.json" difference)" "$(json "$OUT/compare-$grammar.json" p_value)"
+    done
     printf 'BLEU: %s\n' "$(json "$OUT/sampled.$TEST.json" bleu signature)"
     for grammar in "${grammars[@]}"; do
         printf '%s: %s\n' "$grammar" "$(table_signature "$OUT/$grammar.gz")"

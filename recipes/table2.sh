@@ -5,6 +5,8 @@
 #
 # DATA_DIR as for recipes/alignments-to-bleu.sh. The rows:
 #   hiero             the baseline, all rules of Hiero
+#   hiero-loose-target  … whose phrases may begin and end with unaligned words on the target side
+#   hiero-loose       … on both sides
 #   no-singletons     without rules that occur once and have several source words
 #   initial           the sampler's initial state
 #   last              the paper's 100 stratified sweeps, the last state
@@ -18,6 +20,7 @@
 #   ours-tenth        … of these the most frequent, a tenth as many as the baseline has
 # and with --more-alignments, every pair counting once under each alignment:
 #   union-hiero       all rules of Hiero
+#   union-hiero-loose-target  … with unaligned words at the ends of target phrases
 #   union             expected counts over 100 of 120 full sweeps with discount 0.8
 #   union-redundancy  … without redundant rules
 #   union-tenth       … of these the most frequent, a tenth as many as the baseline has
@@ -60,8 +63,8 @@ set -euo pipefail
 ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
-ROWS_OF_ONE=no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth
-ROWS_OF_SEVERAL=union-hiero,union,union-redundancy,union-tenth
+ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth
+ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth
 parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
@@ -81,6 +84,8 @@ tenth() { # of the rules of the baseline
 origin() { # ROW
     case $1 in
         hiero | union-hiero) echo - ;;
+        hiero-loose-target | union-hiero-loose-target) echo - --loose target ;;
+        hiero-loose) echo - --loose ;;
         no-singletons) echo - --no-singletons ;;
         initial) echo initial --from average ;;
         last) echo paper --from last ;;

@@ -193,9 +193,11 @@ def test_recipe_prints_one_table_and_the_run_directory(stand_in):
     ), outcome.stdout
     assert set(table[1]) == {"-", " "}
     assert re.match(r"hiero +1 +\d+\.\d +33\.5 +61\.25 +61\.25$", table[2])
-    assert re.match(r"sampled +1 +2000\.\d +33\.5 +61\.25 +61\.25$", table[3])
-    assert len({len(line) for line in table[:4]}) == 1
+    assert re.match(r"hiero-loose +1 +\d+\.\d +33\.5 +61\.25 +61\.25$", table[3])
+    assert re.match(r"sampled +1 +2000\.\d +33\.5 +61\.25 +61\.25$", table[4])
+    assert len({len(line) for line in table[:5]}) == 1
     assert "sampled − hiero: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
+    assert "sampled − hiero-loose: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
     assert "BLEU: tok" in table
     assert table[-1] == f"run directory: {stand_in / 'run dir'}"
     assert (stand_in / "run dir" / "table.txt").read_text() == outcome.stdout
@@ -212,10 +214,13 @@ def test_recipe_calls_every_command_once_per_grammar(stand_in):
         *2 * ["decoder evaluate"],
     ]
     assert sorted(commands) == sorted(
-        ["decoder train-lm", "scfg_sampler sample", "scfg_sampler grammar", "scfg_sampler extract"]
-        + 2 * per_grammar
-        + ["decoder evaluate"]
+        ["decoder train-lm", "scfg_sampler sample", "scfg_sampler grammar", *2 * ["scfg_sampler extract"]]
+        + 3 * per_grammar
+        + 2 * ["decoder evaluate"]
     )
+    extracted = [line for line in noted if line.startswith("scfg_sampler extract")]
+    loose = [re.search(r"--loose (\w+)", line)[1] for line in extracted]
+    assert loose == ["no", "target"]
     sample = next(line for line in noted if line.startswith("scfg_sampler sample"))
     assert "--iterations 90 --burn-in 30 --seed 5" in sample
     assert any(line.startswith("decoder train-lm") and "--order 4" in line for line in noted)
@@ -246,11 +251,28 @@ def test_changed_input_repeats_exactly_the_steps_that_depend_on_it(stand_in):
     calls(stand_in)
     (data / "test.en").write_text("another reference\n")
     bleu_recipe(stand_in, data)
-    assert [line.split()[:2] for line in calls(stand_in)] == 3 * [["decoder", "evaluate"]]
+    assert [line.split()[:2] for line in calls(stand_in)] == 5 * [["decoder", "evaluate"]]
     bleu_recipe(stand_in, data, "--sweeps", "90")
     noted = calls(stand_in)
-    assert not any("hiero.gz" in line or "train-lm" in line for line in noted)
+    assert not any(re.search(r"hiero(-loose)?\.gz|train-lm", line) for line in noted)
     assert sum("sampled" in line for line in noted) == len(noted) - 1  # All but `sample` itself.
+
+
+@pytest.mark.parametrize(
+    ("which", "rows"),
+    [("tight", ["hiero"]), ("loose", ["hiero-loose"]), ("both", ["hiero", "hiero-loose"]), ("none", [])],
+)
+def test_recipe_compares_with_the_baselines_that_were_asked_for(stand_in, which, rows):
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data"), "--baseline", which)
+    table = outcome.stdout.split("\n\n")[0].splitlines()[2:]
+    assert [line.split()[0] for line in table] == [*rows, "sampled"]
+    assert outcome.stdout.count("sampled − ") == len(rows)
+
+
+def test_unknown_baseline_is_refused(stand_in):
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data"), "--baseline", "slack")
+    assert outcome.returncode == 2
+    assert "--baseline is tight, loose, both or none, not 'slack'" in outcome.stderr
 
 
 def test_stopped_recipe_goes_on_where_it_was(stand_in):
@@ -334,7 +356,7 @@ def test_all_references_are_used_up_to_the_first_missing(stand_in):
     outcome = bleu_recipe(stand_in, data)
     assert outcome.returncode == 0, outcome.stderr
     scored = [line for line in calls(stand_in) if line.startswith("decoder evaluate") and "test.en" in line]
-    assert len(scored) == 3
+    assert len(scored) == 5
     for line in scored:
         assert re.findall(r"test\.en\.ref\d", line) == ["test.en.ref0", "test.en.ref1"]
 
@@ -367,7 +389,7 @@ def test_further_alignments_and_the_way_of_tuning_can_be_named(stand_in):
     for line in noted:
         if line.startswith(("scfg_sampler sample", "scfg_sampler extract")):
             assert re.search(r"--alignment \S+/train\.xx-en\.gold \S+/train\.xx-en\.my( |$)", line), line
-    assert sum("--method mira" in line for line in noted) == 2
+    assert sum("--method mira" in line for line in noted) == 3
 
 
 def test_first_test_set_is_the_default_and_another_can_be_chosen(stand_in):
@@ -448,11 +470,11 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     assert outcome.returncode == 0, outcome.stderr
     first, second, _ = outcome.stdout.split("\n\n")
     last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-4:]]
-    assert last == ["union-hiero", "union", "union-redundancy", "union-tenth"]
+    assert last == ["union-hiero-loose-target", "union", "union-redundancy", "union-tenth"]
     assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
     done = calls(stand_in)
     noted = [line for line in done if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))]
-    assert len(noted) == 8  # As many runs as without, the union's, and three extractions.
+    assert len(noted) == 11  # As many runs as without, the union's, and six extractions.
     for line in noted:
         found = [re.search("xx-en.([a-z]+)", word)[1] for word in line.split() if "xx-en" in word]
         assert found == (["gold", "hand", "my"] if "union" in line else ["gold"]), line
