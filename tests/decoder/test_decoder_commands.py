@@ -80,6 +80,24 @@ def test_minimum_risk_gives_a_line_for_every_line(models):
     assert len(found) == 3
 
 
+@pytest.mark.parametrize("scale", ["1e6", "1", "1e-9"])
+@pytest.mark.parametrize("text", ["u u", "v v v", "u w"])
+def test_minimum_risk_is_over_probabilities_of_the_given_scale(models, text, scale):
+    """p ∝ exp(scale · score), against the scores that the list of translations prints, and sacrebleu."""
+    from sacrebleu.metrics import BLEU
+
+    metric = BLEU(tokenize="none", smooth_method="add-k", smooth_value=1, effective_order=False, force=True)
+    rows = [line.split(" ||| ") for line in translate(models, text, "--nbest", "20")]
+    texts, scores = [row[1] for row in rows], np.array([float(row[3]) for row in rows])
+    probs = np.exp(float(scale) * (scores - scores.max()))
+    expected = [
+        sum(p * metric.sentence_score(one, [other]).score for p, other in zip(probs, texts, strict=True))
+        for one in texts
+    ]
+    (found,) = translate(models, text, "--mbr", "20", "--mbr-scale", scale)
+    assert expected[texts.index(found)] == pytest.approx(max(expected), rel=1e-6)
+
+
 def test_derivations_are_trees_whose_scores_add_up(models, capsys):
     translate(models, "u v x\n\n", "--derivations", f"{models}/trees.jsonl")
     records = [json.loads(line) for line in (models / "trees.jsonl").read_text().splitlines()]
@@ -135,6 +153,20 @@ def test_tuned_weights_translate_the_development_set(models, capsys):
     assert main(["tune", *arguments]) == 2
     assert "tuning was begun with other weights" in capsys.readouterr().err
     assert main(["tune", *arguments, "--restart"]) == 0
+
+
+def test_weights_that_are_written_are_those_of_the_best_round(models, monkeypatch, capsys):
+    from decoder.tuning import tune as tuning
+
+    def rounds(decoder, *rest, **options):
+        for number, bleu in enumerate([30.0, 50.0, 40.0]):
+            yield tuning.Round(number, np.arange(5.0) + number, bleu, 1.0, 1)
+
+    monkeypatch.setattr(tuning, "tune", rounds)
+    arguments = ["--initial", f"{models}/w.json", "--source", f"{models}/source", "--references"]
+    arguments += [f"{models}/reference", "--output", f"{models}/best.json"]
+    assert main(["tune", *options(models, *arguments)]) == 0
+    assert sorted(json.loads((models / "best.json").read_text()).values()) == [1, 2, 3, 4, 5]
 
 
 def test_scores_are_printed_as_one_json_object(models, capsys):

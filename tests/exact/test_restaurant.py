@@ -20,6 +20,7 @@ from scfg_sampler.core.fragments.restaurant import (
     new_restaurants,
     new_table_prob,
     seat,
+    set_customers,
     unseat,
 )
 from tests.oracles.choices import GENERATOR, distribution
@@ -163,6 +164,25 @@ def test_without_discount_seatings_do_not_matter():
             ways = math.factorial(4) // math.prod(map(math.factorial, counts))
             assert math.exp(log_prob) == pytest.approx(expected, rel=1e-10)
             assert prob == pytest.approx(ways * expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("customers", [4094, 4095, 4096, 5000])
+def test_tables_of_a_dish_with_very_many_customers_are_estimated_all_the_same(customers):
+    """n^d, beyond the 4,096 counts that a table of powers holds."""
+    restaurants = empty(0.4, exact=False)
+    slot = find_or_insert(restaurants, KEYS[0], 0, math.log(BASE_PROBS[0]))
+    set_customers(restaurants, slot, 0, customers)
+    for number in (customers, customers + 1, customers):
+        tables = dish_tables(restaurants, slot, 0, number)
+        assert tables / 2**32 == pytest.approx(number**0.4, abs=2**-32)
+        assert int(restaurants.stratum_tables[0]) == tables
+        mass = dish_mass(restaurants, 0, BASE_PROBS[0], number, tables, 0)
+        expected = number - 0.4 * number**0.4 + 0.7 * (1.5 + 0.4 * number**0.4)
+        assert mass == pytest.approx(expected, rel=1e-12)
+        if number == customers == dish_customers(restaurants, slot):
+            seat(GENERATOR, restaurants, slot, False)
+        else:
+            unseat(GENERATOR, restaurants, slot)
 
 
 def test_emptied_restaurants_are_as_new():

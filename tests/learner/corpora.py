@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -15,11 +15,10 @@ from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.fragments import restaurant
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
-from scfg_sampler.learner.chain import LearnerState, learner_kernel, rule_model
+from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.forest_bank import ForestBank, forest_bank
-from scfg_sampler.learner.model import rules_log_joint
 from scfg_sampler.learner.settings import LearnerSettings
-from tests.oracles import phrase_forest
+from tests.oracles import phrase_forest, rule_model
 from tests.oracles.phrase_forest import Sentence
 
 
@@ -67,12 +66,24 @@ def seated(chain: Chain, trees) -> LearnerState:
 
 def all_trees(chain: Chain, pairs: list[Sentence]) -> Iterator[tuple[int, ...]]:
     """The codes of all derivations of all sentences together, from the oracle's derivations."""
+    for codes, _ in all_derivations(chain, pairs):
+        yield codes
+
+
+def all_derivations(
+    chain: Chain, pairs: list[Sentence]
+) -> Iterator[tuple[tuple[int, ...], Counter[tuple[str, str]]]]:
+    """The codes of all derivations of all sentences together, each with the rules it uses."""
     per_sentence = [
-        [_codes(pair, d) for d in phrase_forest.derivations(pair, chain.settings.max_cut_span)]
+        [
+            (_codes(pair, d), phrase_forest.rules(pair, d))
+            for d in phrase_forest.derivations(pair, chain.settings.max_cut_span)
+        ]
         for pair in pairs
     ]
     for combination in itertools.product(*per_sentence):
-        yield tuple(itertools.chain.from_iterable(combination))
+        codes = tuple(itertools.chain.from_iterable(codes for codes, _ in combination))
+        yield codes, Counter(itertools.chain.from_iterable(rules for _, rules in combination))
 
 
 def _codes(pair: Sentence, derivation: tuple) -> tuple[int, ...]:
@@ -106,29 +117,61 @@ def partitions(number: int, largest: int | None = None) -> Iterator[tuple[int, .
             yield (*rest, first)
 
 
-def all_states(chain: Chain, pairs: list[Sentence]) -> dict[tuple, float]:
-    """Every state of a chain as (trees, seating), with its exact posterior probability."""
-    log_probs: dict[tuple, float] = {}
-    model = rule_model(chain.bank, chain.settings, chain.settings.mean_length)
+def spelled_dishes(chain: Chain, pairs: list[Sentence]) -> dict[int, tuple[str, str]]:
+    """The rule that each fingerprint stands for.
+
+    A rule's fingerprint is the one that is seated in the same derivations equally often. Rules that no
+    derivation tells apart may change places: then they have equal probabilities.
+    """
+    uses: dict[tuple[str, str], list] = defaultdict(list)
+    customers: dict[int, list] = defaultdict(list)
+    for number, (codes, rules) in enumerate(all_derivations(chain, pairs)):
+        for rule, count in rules.items():
+            uses[rule].append((number, count))
+        for dish, sizes in _sizes(seated(chain, codes).restaurants):
+            customers[dish].append((number, sum(sizes)))
+    alike: dict[tuple, list[tuple[str, str]]] = defaultdict(list)
+    for rule, where in uses.items():
+        alike[tuple(where)].append(rule)
+    model = rule_model.model_of(chain.settings, pairs)
+    for rules in alike.values():
+        kinds = {(phrase_forest.rule_length(r), round(rule_model.base_prob(model, r), 12)) for r in rules}
+        assert len(kinds) == 1, f"no derivation tells {rules} apart"
+    assert len(customers) == len(uses)
+    return {dish: alike[tuple(where)].pop() for dish, where in customers.items()}
+
+
+def log_weights(chain: Chain, pairs: list[Sentence]) -> dict[tuple, float]:
+    """ln of the joint probability of every state of a chain, (trees, seating), by the oracle's mathematics.
+
+    A state stands for all seatings of named customers with these table sizes.
+    """
+    found: dict[tuple, float] = {}
+    model = rule_model.model_of(chain.settings, pairs)
+    spelled = spelled_dishes(chain, pairs)
     for trees in all_trees(chain, pairs):
-        restaurants = seated(chain, trees).restaurants
-        customers = {dish: sum(sizes) for dish, sizes in _sizes(restaurants)}
-        tracked = restaurants.totals[restaurant.TRACKED] == 1
+        customers = {dish: sum(sizes) for dish, sizes in _sizes(seated(chain, trees).restaurants)}
+        tracked = model.exact and model.discount > 0.0
         choices = [list(partitions(number)) if tracked else [(number,)] for number in customers.values()]
         for combination in itertools.product(*choices):
-            seating = tuple(sorted(zip(customers, combination, strict=True)))
-            state = state_from(chain, (trees, seating))
-            ways = 0.0
+            log_weight = rule_model.log_joint(
+                model, {spelled[dish]: sizes for dish, sizes in zip(customers, combination, strict=True)}
+            )
             if tracked:
                 # The joint is that of one seating of named customers; so many have these table sizes.
                 for sizes in combination:
-                    ways += math.lgamma(sum(sizes) + 1)
-                    ways -= sum(math.lgamma(size + 1) for size in sizes)
-                    ways -= sum(math.lgamma(m + 1) for m in Counter(sizes).values())
-            log_prob = rules_log_joint(model, state.restaurants) + ways
+                    log_weight += math.lgamma(sum(sizes) + 1)
+                    log_weight -= sum(math.lgamma(size + 1) for size in sizes)
+                    log_weight -= sum(math.lgamma(m + 1) for m in Counter(sizes).values())
             if chain.settings.divide_by_trees:
-                log_prob -= log_same_rules(chain, pairs)[trees]
-            log_probs[trees, seating] = log_prob
+                log_weight -= log_same_rules(chain, pairs)[trees]
+            found[trees, tuple(sorted(zip(customers, combination, strict=True)))] = log_weight
+    return found
+
+
+def all_states(chain: Chain, pairs: list[Sentence]) -> dict[tuple, float]:
+    """Every state of a chain as (trees, seating), with its exact posterior probability."""
+    log_probs = log_weights(chain, pairs)
     top = max(log_probs.values())
     total = sum(math.exp(value - top) for value in log_probs.values())
     return {state: math.exp(value - top) / total for state, value in log_probs.items()}

@@ -11,7 +11,7 @@ from scipy import stats
 
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.counts import RuleCounts, merge_rules
-from scfg_sampler.rules.pruning import LOG_PROB_WITHOUT, best_compositions, keep_best, log_tails, prune_rules
+from scfg_sampler.rules.pruning import best_compositions, keep_best, log_tails, prune_rules
 
 Plain = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
 
@@ -118,7 +118,8 @@ def test_entropy_weighs_the_loss_by_the_count():
         (((-1, 1), (-1, 6), ((1, 1),)), 2.0),
     ])  # fmt: skip
     log_forward = np.log([0.5, 0.6, 0.5])
-    losses = [4 * (np.log(0.5) - LOG_PROB_WITHOUT), 3 * np.log(2.4), 2 * (np.log(0.5) - LOG_PROB_WITHOUT)]
+    # Zens, Stanton and Xu (2012): a rule that nothing composes would cost ten nats.
+    losses = [4 * (np.log(0.5) + 10), 3 * np.log(2.4), 2 * (np.log(0.5) + 10)]
     pruned = prune_rules(rules, log_forward, rules, f"entropy:{3 * np.log(2.4) + 1e-9}")
     np.testing.assert_allclose(pruned.worth, losses)
     assert pruned.kept.tolist() == [True, False, True]

@@ -102,6 +102,7 @@ BAD_LINES = [
     ("[X] ||| a ||| [X] ||| F=1", r"'\[X\]' is not a nonterminal"),
     ("[X] ||| [X,1] a [X,1] ||| [X,1] ||| F=1", r"\[X,1\] occurs twice on the source side"),
     ("[X] ||| [X,1] a ||| b [X,1] [1] ||| F=1", r"\[1\] occurs twice on the target side"),
+    ("[X] ||| [X,1] a [X,2] ||| b [X,1] [X,1] ||| F=1", r"\[X,1\] occurs twice on the target side"),
     ("[X] ||| [X,1] a ||| b [X,2] ||| F=1", r"\[X,2\] is on the target side but not on the source side"),
     ("[X] ||| [X,1] a ||| b ||| F=1", r"\[X,1\] is on the source side but not on the target side"),
     ("[X] ||| a ||| b ||| F", "feature 'F' has no name"),

@@ -7,15 +7,14 @@ must still be distributed as it says. Tests fail by chance with a probability be
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
 
 from scfg_sampler.core.chains.kernel import copy_state
-from scfg_sampler.learner.hyperparameters import log_prior
-from tests.learner.corpora import Chain, all_states, chain_on, state_from, state_key
+from tests.learner.corpora import Chain, all_states, chain_on, log_weights, state_from, state_key
 from tests.oracles.phrase_forest import sentence
+from tests.oracles.rule_model import log_jacobian, log_prior, model_of
 from tests.statistics import FALSE_ALARM, chi_square_tail
 
 pytestmark = pytest.mark.slow
@@ -112,21 +111,8 @@ def _log_density(settings: dict, name: str, x: float) -> float:
     """ln of the posterior density, up to a constant, of the parameter on its scale without borders."""
     value = 1.0 / (1.0 + math.exp(-x)) if name == "discount" else math.exp(x)
     chain = chain_on(PAIRS[1:], **{**settings, name: value})
-    log_probs = []
-    for trees, seating in all_states(chain, PAIRS[1:]):
-        log_probs.append(_log_weight(chain, trees, seating))
+    log_probs = log_weights(chain, PAIRS[1:]).values()
     top = max(log_probs)
     total = top + math.log(math.fsum(math.exp(each - top) for each in log_probs))
-    parameters = {"discount": 0.5, "strength": 1.0, "mean_length": 1.0, name: value}
-    log_jacobian = math.log(value) + (math.log1p(-value) if name == "discount" else 0.0)
-    return total + log_prior((name,), **parameters) + log_jacobian
-
-
-def _log_weight(chain: Chain, trees, seating) -> float:
-    """ln of the joint probability of a state, all ways to name its customers together."""
-    total = chain.kernel.log_joint(state_from(chain, (trees, seating)))
-    if chain.settings.tables == "exact" and chain.settings.discount > 0.0:
-        for _, sizes in seating:
-            total += math.lgamma(sum(sizes) + 1) - sum(math.lgamma(size + 1) for size in sizes)
-            total -= sum(math.lgamma(number + 1) for number in Counter(sizes).values())
-    return total
+    prior = log_prior((name,), model_of(chain.settings, PAIRS[1:]))
+    return total + prior + log_jacobian(name, value)

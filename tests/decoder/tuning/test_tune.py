@@ -1,5 +1,6 @@
 """Tuning: pairwise ranking optimisation and batch MIRA."""
 
+import itertools
 import json
 
 import numpy as np
@@ -10,7 +11,7 @@ from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
 from decoder.translation.decoder import Decoder
 from decoder.tuning import tune as tuning
 from decoder.tuning.mira import mira
-from decoder.tuning.tune import TuneSettings, best_round, optimise, tune
+from decoder.tuning.tune import Round, TuneSettings, best_round, optimise, tune
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 from tests.decoder import small_grammars as small
 from tests.decoder.lm.test_model import random_model
@@ -48,6 +49,27 @@ def test_separable_translations_are_learnt():
     found = decoder().with_weights(best.weights)
     for words, (reference,) in zip(SOURCES, REFERENCES, strict=True):
         assert found.translate(words).words == reference
+
+
+def test_best_round_is_the_first_of_the_highest_bleu():
+    rounds = [Round(number, np.zeros(2), bleu, 1.0, 5) for number, bleu in enumerate([30, 50, 41, 50, 49])]
+    assert best_round(rounds).number == 1
+
+
+def test_translations_are_counted_and_kept_once():
+    """No list is cut off, so that the first round finds all there are, and the second nothing new."""
+    settings = TuneSettings(rounds=5, nbest=10_000)
+    first, second = run(settings)
+    assert (first.num_new, second.num_new) == (sum(map(num_translations, SOURCES)), 0)
+    few = run(settings._replace(nbest=5))
+    assert len(few) > 2
+    assert sum(found.num_new for found in few) <= first.num_new
+
+
+def num_translations(words) -> int:
+    """How many strings a sentence can become; u, v and w have two translations each."""
+    options = {"u": ("a", "b"), "v": ("b", "c"), "w": ("c a", "a c"), "x": ("x",)}
+    return len({" ".join(each) for each in itertools.product(*(options[word] for word in words))})
 
 
 def test_equal_seeds_give_equal_weights_and_others_do_not():
@@ -164,19 +186,20 @@ def naive_mira(order, start, features, statistics, weights, largest_step):
     return np.array(averages)
 
 
-def test_mira_is_the_published_algorithm(rng):
+@pytest.mark.parametrize("largest_step", [0.3, 3.0, 1000.0])
+def test_mira_is_the_published_algorithm(rng, largest_step):
+    """With small steps, with some at their limit, and with none."""
     start = np.array([0, 4, 4, 9, 12], np.int64)
     features = rng.normal(size=(12, 3))
     statistics = np.zeros((12, 10), np.int64)
     for row in statistics:
-        row[0], row[1] = rng.integers(5, 9), 7
+        row[0], row[1] = rng.integers(5, 9), rng.integers(5, 9)
         row[6:] = row[0] - np.arange(4)
         row[2:6] = np.minimum(row[6:], np.sort(rng.integers(0, 6, size=4))[::-1])
-    order = rng.permuted(np.tile(np.arange(4), (3, 1)), axis=1)
-    found = mira(order, start, features, statistics, np.ones(3), 0.3)
-    np.testing.assert_allclose(
-        found, naive_mira(order, start, features, statistics, np.ones(3), 0.3), atol=1e-10
-    )
+    order = rng.permuted(np.tile(np.arange(4), (6, 1)), axis=1)
+    found = mira(order, start, features, statistics, np.ones(3), largest_step)
+    expected = naive_mira(order, start, features, statistics, np.ones(3), largest_step)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_bleu_of_lists_is_that_of_the_translations_put_first():

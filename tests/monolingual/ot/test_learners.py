@@ -145,6 +145,22 @@ def test_rules_promote_and_demote_as_they_say():
             pytest.fail("no error in twenty seeds")
 
 
+def test_error_driven_demotion_is_of_those_above_the_best_promotable_and_calibration_of_as_many():
+    """Promotion is p · demoted / (1 + promotable) (Magri 2012): here k / 3 of p for k = 1 or 2 demoted."""
+    example = tableaux("A B C D", ("x", "a", 1, "0011"), ("x", "b", 0, "1100"))
+    for rule, share in (("edcd", 0.0), ("calibrated", 1 / 3)):
+        seen = set()
+        for seed in range(60):
+            settings = GlaSettings(rule, trials=1, stages=1, plasticity=(1.0, 1.0))
+            moved = (learn(example, settings, seed=seed) - 100)[0]
+            if moved.any():
+                demoted = int(np.sum(moved == -1.0))
+                assert_allclose(moved[:2], share * demoted, atol=1e-12)
+                assert sorted(moved[2:].tolist()) in ([-1.0, -1.0], [-1.0, 0.0])
+                seen.add(demoted)
+        assert seen == {1, 2}
+
+
 def test_symmetric_rule_keeps_the_sum_of_balanced_constraints():
     values = learn(two_constraints(3, 1), GlaSettings(trials=1000))
     assert_allclose(values.sum(), 200.0, atol=1e-9)

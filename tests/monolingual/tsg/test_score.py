@@ -46,10 +46,20 @@ def test_each_bracket_of_gold_matches_once():
     assert counts("(S (NP (NP (NN a))) (B b))", "(S (NP (NP (NN a))) (B b))") == (3, 3, 3, 0)
 
 
-def test_crossing_brackets_and_tags():
-    score = score_sentence(tree_of("(S (X (A a) (B b)) (C c))"), tree_of("(S (A a) (X (B b) (D c)))"))
-    assert (score.matched, score.crossing, score.words, score.tags) == (1, 1, 3, 2)
-    assert not score.is_exact
+def test_brackets_cross_to_the_left_and_to_the_right():
+    left, right = "(S (X (A a) (B b)) (C c))", "(S (A a) (X (B b) (D c)))"
+    for gold, test in ((left, right), (right, left)):
+        score = score_sentence(tree_of(gold), tree_of(test))
+        assert (score.matched, score.crossing, score.words, score.tags) == (1, 1, 3, 2)
+        assert not score.is_exact
+
+
+def test_brackets_that_share_an_end_or_lie_within_do_not_cross():
+    gold = "(S (X (A a) (B b)) (Y (C c) (D d)))"
+    for test in ("(S (Z (A a) (B b) (C c)) (D d))", "(S (A a) (Z (B b) (C c) (D d)))"):
+        assert counts(gold, test) == (1, 3, 2, 1)
+    for test in ("(S (Z (A a)) (B b) (Z (C c)) (Z (D d)))", "(S (Z (A a) (B b)) (C c) (D d))"):
+        assert counts(gold, test)[3] == 0
 
 
 def test_empty_elements_are_deleted_and_do_not_count_for_the_length():
