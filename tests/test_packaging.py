@@ -1,0 +1,50 @@
+"""What is installed: annotations for type checkers, hooks that fetch nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+WHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"][
+    "targets"
+]["wheel"]
+
+
+@pytest.mark.parametrize("package", ["scfg_sampler", "decoder", "monolingual"])
+def test_every_package_of_the_wheel_is_marked_as_typed(package):
+    assert package in WHEEL["packages"]
+    assert (ROOT / package / "py.typed").is_file()
+
+
+def test_the_wheel_leaves_no_file_of_its_packages_out():
+    assert set(WHEEL) == {"packages"}, "exclude, include and only-include may lose py.typed"
+    patterns = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    assert not [pattern for pattern in patterns if Path("py.typed").match(pattern.strip("/"))]
+
+
+def test_a_wheel_holds_the_marks_of_all_packages(tmp_path):
+    hatchling = pytest.importorskip(
+        "hatchling.build", reason="hatchling is not installed; .ci/run builds a wheel"
+    )
+    import zipfile
+
+    script = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
+    assert hatchling
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        names = wheel.namelist()
+    assert {f"{package}/py.typed" for package in WHEEL["packages"]} <= set(names)
+
+
+def test_the_hooks_for_commits_fetch_nothing():
+    text = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\s*- repo: (.*)$", text, re.MULTILINE)) == {"local"}
+    assert set(re.findall(r"^\s*language: (.*)$", text, re.MULTILINE)) == {"system"}
+    tools = {entry.split()[0] for entry in re.findall(r"^\s*entry: (.*)$", text, re.MULTILINE)}
+    assert tools == {"ruff", "mypy"}
