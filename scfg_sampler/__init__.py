@@ -4,6 +4,20 @@ For notebooks there are objects that show themselves, from `read_corpus` to `sam
 they are first asked for. See `scfg_sampler.notebook` and docs/notebook.md.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scfg_sampler.notebook.pairs import (
+        Corpus,
+        Forest,
+        SentencePair,
+        Tree,
+        make_corpus,
+        read_corpus,
+    )
+    from scfg_sampler.notebook.rules import Rules, extract_rules, read_rules
+    from scfg_sampler.notebook.runs import Run, open_run, sample
+
 __version__ = "0.1.0"
 
 _HOME = {
@@ -21,7 +35,20 @@ _HOME = {
     "sample": "runs",
 }
 
-__all__ = [*_HOME]
+__all__ = [
+    "Corpus",
+    "Forest",
+    "Rules",
+    "Run",
+    "SentencePair",
+    "Tree",
+    "extract_rules",
+    "make_corpus",
+    "open_run",
+    "read_corpus",
+    "read_rules",
+    "sample",
+]
 
 
 def __getattr__(name: str):

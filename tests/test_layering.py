@@ -108,6 +108,7 @@ class Import(NamedTuple):
     module: str
     imported: str
     is_at_top: bool
+    is_for_types: bool
 
     def complain(self, reason: str) -> str:
         return f"{self.path}:{self.line}: {self.text.strip()}\n    {reason}"
@@ -132,10 +133,13 @@ def imports_of(module: str, path: Path, known: dict[str, Path]) -> Iterator[Impo
     lines = source.splitlines()
     tree = ast.parse(source)
     top = {id(node) for node in tree.body}
+    typing_only: set[int] = set()
     for statement in tree.body:  # What stands under `if` and `try` is run as well, but not for type checkers.
         for_types = isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
         if isinstance(statement, (ast.If, ast.Try)) and not for_types:
             top.update(id(node) for node in ast.walk(statement))
+        if for_types:
+            typing_only.update(id(node) for node in ast.walk(statement))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -151,7 +155,8 @@ def imports_of(module: str, path: Path, known: dict[str, Path]) -> Iterator[Impo
         else:
             continue
         for name in names:
-            yield Import(path, node.lineno, lines[node.lineno - 1], module, name, id(node) in top)
+            at_top, for_types = id(node) in top, id(node) in typing_only
+            yield Import(path, node.lineno, lines[node.lineno - 1], module, name, at_top, for_types)
 
 
 def parse_rooms(text: str) -> dict[str, int]:
@@ -211,6 +216,8 @@ def check_inside(entry: Import, house: House) -> Iterator[str]:
         yield entry.complain(f"there is no module {entry.imported}")
     elif own is None or other is None or house.same_room(entry.module, entry.imported):
         return  # Rooms that are on no floor are told of once.
+    elif entry.is_for_types and entry.imported.startswith(entry.module + "."):
+        return  # A package may tell type checkers what is inside that it loads when it is asked for.
     elif other >= own and not entry.module.startswith(entry.imported + "."):
         room = room_of(entry.imported, house.known, house.floors)
         yield entry.complain(f"{room} is not on a floor below {entry.module}")
@@ -444,6 +451,7 @@ def test_room_that_does_not_exist_is_reported(tmp_path):
         ),
         ("decoder/commands/query.py", "import decoder.search.chart\nfrom decoder.commands import x"),
         ("decoder/commands/query.py", "if TYPE_CHECKING:\n    import numpy"),
+        ("decoder/__init__.py", "if TYPE_CHECKING:\n    from decoder.search.chart import x"),
     ],
 )
 def test_right_imports_pass(tmp_path, module, source):

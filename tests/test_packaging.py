@@ -1,7 +1,8 @@
-"""What is installed: annotations for type checkers, hooks that fetch nothing."""
+"""What is installed: annotations for type checkers, hooks that fetch nothing, names that editors can see."""
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -48,3 +49,22 @@ def test_the_hooks_for_commits_fetch_nothing():
     assert set(re.findall(r"^\s*language: (.*)$", text, re.MULTILINE)) == {"system"}
     tools = {entry.split()[0] for entry in re.findall(r"^\s*entry: (.*)$", text, re.MULTILINE)}
     assert tools == {"ruff", "mypy"}
+
+
+def test_editors_see_what_the_package_loads_lazily():
+    import scfg_sampler
+
+    tree = ast.parse((ROOT / "scfg_sampler" / "__init__.py").read_text(encoding="utf-8"))
+    guarded = [
+        node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    seen = {
+        (name.name, node.module)
+        for block in guarded
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+    home = {(name, f"scfg_sampler.notebook.{module}") for name, module in scfg_sampler._HOME.items()}
+    assert seen == home
+    assert {name for name, _ in home} == set(scfg_sampler.__all__)

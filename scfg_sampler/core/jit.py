@@ -74,6 +74,7 @@ _IMPORT = re.compile(
     r"|import\s+((?:scfg_sampler|decoder|monolingual)[\w.]*))",
     re.MULTILINE,
 )
+_FOR_TYPE_CHECKERS = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+.*\n|\n)*", re.MULTILINE)
 
 
 def kernel(function: Callable) -> Any:
@@ -333,7 +334,8 @@ def _collect(module: str, seen: dict[str, Path]) -> None:
     if path is None or module in seen:
         return
     seen[module] = path
-    for origin, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
+    run = _FOR_TYPE_CHECKERS.sub("", path.read_text(encoding="utf-8"))
+    for origin, names, plain in _IMPORT.findall(run):
         base = origin or plain
         _collect(base, seen)
         for name in re.findall(r"\w+", names):
