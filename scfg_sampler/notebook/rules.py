@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from scfg_sampler.formats.conversion import PLAIN, Spelling, read_table, write_t
 from scfg_sampler.formats.tables import iterate_rules
 from scfg_sampler.learner.drawing import readable
 from scfg_sampler.notebook.pairs import Corpus
+from scfg_sampler.notebook.settings import BaselineSettings
 from scfg_sampler.notebook.shown import SHOWN, check_names, html_table
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import estimate
@@ -118,7 +119,7 @@ def read_rules(path: PathLike, file_format: str | None = None, spelling: Spellin
     return Rules(table)
 
 
-def extract_rules(corpus: Corpus, **settings: Any) -> Rules:
+def extract_rules(corpus: Corpus, **settings: Unpack[BaselineSettings]) -> Rules:
     """The Hiero baseline's rules of a corpus, with features; `settings` are those of `HieroSettings`."""
     check_names(settings, HieroSettings._fields)
     chosen = HieroSettings(**settings)

@@ -6,7 +6,7 @@ import functools
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import LearnerSettings, RunSettings
 from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
 from scfg_sampler.notebook.rules import Rules
+from scfg_sampler.notebook.settings import GrammarOptions, SampleSettings
 from scfg_sampler.notebook.shown import check_names
 from scfg_sampler.rules.table import read_rule_table
 
@@ -59,7 +60,7 @@ class Run:
                 return None if found is None else Tree(self.corpus[number], _derivation(found))
         raise IndexError(f"the run has sentence pairs 0 to {self.record['corpus']['sentences'] - 1}")
 
-    def grammar(self, output: PathLike | None = None, **options: Any) -> Rules:
+    def grammar(self, output: PathLike | None = None, **options: Unpack[GrammarOptions]) -> Rules:
         """The rules of the run with their features, written to a file too if one is named.
 
         Parameters
@@ -105,7 +106,7 @@ def sample(
     seed: int = 1,
     chains: int = 1,
     overwrite: bool = False,
-    **settings: Any,
+    **settings: Unpack[SampleSettings],
 ) -> Run:
     """Learn rules from a corpus, into a run directory.
 
@@ -135,12 +136,13 @@ def sample(
         There is no such setting, or it is out of range.
     """
     check_names(settings, (*LearnerSettings._fields, *RunSettings._fields))
-    if settings.get("model") == "dirichlet":
-        settings = {"strength": 100.0, **settings}
-    learner = LearnerSettings(**{k: v for k, v in settings.items() if k in LearnerSettings._fields})
+    given: dict[str, Any] = {**settings}
+    if given.get("model") == "dirichlet":
+        given = {"strength": 100.0, **given}
+    learner = LearnerSettings(**{k: v for k, v in given.items() if k in LearnerSettings._fields})
     if burn_in is None:
         burn_in = max(iterations // 5, learner.anneal_sweeps)
-    kept = {k: v for k, v in settings.items() if k in RunSettings._fields}
+    kept = {k: v for k, v in given.items() if k in RunSettings._fields}
     run = RunSettings(**{"iterations": iterations, "burn_in": burn_in, "seed": seed, **kept})
     files = corpus.files
     if files is None:

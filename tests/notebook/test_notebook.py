@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import subprocess
 import sys
+from typing import get_type_hints
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import scfg_sampler
+from scfg_sampler.baseline.extraction import HieroSettings
 from scfg_sampler.cli import main
 from scfg_sampler.errors import AlignmentError, InputError, SettingsError
+from scfg_sampler.learner.grammar import write_grammar
+from scfg_sampler.learner.settings import LearnerSettings, RunSettings
+from scfg_sampler.notebook.settings import BaselineSettings, GrammarOptions, SampleSettings
 from scfg_sampler.rules.table import read_rule_table
 
 PAIRS = [
@@ -195,3 +201,28 @@ def test_the_page_about_notebooks_is_what_happens(root, tmp_path, monkeypatch):
     said: list[str] = []
     doctest.DocTestRunner().run(test, out=said.append)
     assert not said, "".join(said)
+
+
+def test_editors_know_every_setting_that_is_taken_by_name():
+    hints = get_type_hints(LearnerSettings) | get_type_hints(RunSettings)
+    named = inspect.signature(scfg_sampler.sample).parameters.keys()
+    assert get_type_hints(SampleSettings) == {name: hints[name] for name in hints if name not in named}
+    assert get_type_hints(BaselineSettings) == get_type_hints(HieroSettings)
+    keywords = {
+        name
+        for name, parameter in inspect.signature(write_grammar).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    hints = get_type_hints(write_grammar)
+    assert get_type_hints(GrammarOptions) == {name: hints[name] for name in keywords}
+
+
+def test_nothing_for_notebooks_takes_settings_of_any_kind():
+    for name in scfg_sampler.__all__:
+        offered = getattr(scfg_sampler, name)
+        methods = vars(offered).values() if inspect.isclass(offered) else [offered]
+        for function in filter(inspect.isfunction, methods):
+            if function.__module__.startswith("scfg_sampler"):
+                for parameter in inspect.signature(function).parameters.values():
+                    is_open = parameter.kind is inspect.Parameter.VAR_KEYWORD
+                    assert not is_open or str(parameter.annotation).startswith("Unpack["), function
