@@ -43,10 +43,8 @@ _GLUE = {
 [GOAL] ||| [GOAL,1] [X,2] ||| [GOAL,1] [X,2] ||| -1
 [GOAL] ||| [GOAL,1] </s> ||| [GOAL,1] </s> ||| 0
 """,
-    "travatar": """\
-x0:X @ S ||| x0:X @ S |||
-x0:X x1:S @ S ||| x0:X x1:S @ S ||| glue=1
-""",
+    # Its columns are parted by a bar with a space on both sides, also before one that is empty.
+    "travatar": "x0:X @ S ||| x0:X @ S ||| \nx0:X x1:S @ S ||| x0:X x1:S @ S ||| glue=1\n",
 }
 
 

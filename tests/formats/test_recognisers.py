@@ -1,0 +1,156 @@
+"""Other decoders' readers, as `tests.recognisers` has them, take every table that is written for them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from scfg_sampler.cli import main
+from scfg_sampler.formats.conversion import write_glue, write_table
+from scfg_sampler.rules.table import RuleTable, read_rule_table, rule
+from scfg_sampler.rules.text import Rule
+from tests.recognisers import Refused, travatar
+from tests.rules.test_table import table_of
+from tests.rules.test_text import rules
+
+CORPUS = Path(__file__).resolve().parents[2] / "data" / "novish-en"
+PAIRS, SENTENCES = 200, 12
+READERS = {"travatar": travatar}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Tables of the first pairs of the bundled corpus, `hiero` and `sampled`, and a text."""
+    folder = tmp_path_factory.mktemp("recognisers")
+    for name, lines in (("train.novish", PAIRS), ("train.en", PAIRS), ("train.novish-en.gold", PAIRS)):
+        cut(name, lines, folder)
+    cut("test.novish", SENTENCES, folder)
+    corpus = [f"--source={folder / 'train.novish'}", f"--target={folder / 'train.en'}"]
+    corpus += [f"--alignment={folder / 'train.novish-en.gold'}", "--quiet"]
+    assert main(["extract", *corpus, f"--output={folder / 'hiero'}"]) == 0
+    short = ["--iterations=6", "--burn-in=2"]
+    assert main(["sample", *corpus, *short, f"--output={folder / 'run'}"]) == 0
+    assert main(["grammar", str(folder / "run"), f"--output={folder / 'sampled'}", "--quiet"]) == 0
+    return folder
+
+
+def cut(name: str, lines: int, folder: Path) -> None:
+    """The beginning of a file of the bundled corpus."""
+    text = gzip.decompress((CORPUS / f"{name}.gz").read_bytes()).decode()
+    (folder / name).write_text("".join(text.splitlines(keepends=True)[:lines]))
+
+
+def as_bytes(side: tuple) -> tuple:
+    return tuple(x.encode() if isinstance(x, str) else x for x in side)
+
+
+def first_links(file_format: str, entry: Rule) -> tuple:
+    """The links of a rule as the format counts positions: Travatar leaves nonterminals out."""
+    if file_format != "travatar":
+        return entry.alignment
+    words = [[sum(isinstance(x, str) for x in side[:k]) for k in range(len(side))] for side in entry[:2]]
+    return tuple((words[0][i], words[1][j]) for i, j in entry.alignment)
+
+
+MEANINGS = {  # From our four logarithms, phrases first, forward first, to what the decoder is to find.
+    "travatar": (("egfp", "fgep", "egfl", "fgel"), float),
+}
+OURS = ("LogForward", "LogBackward", "LexForward", "LexBackward")
+
+
+@pytest.mark.parametrize("file_format", READERS)
+@pytest.mark.parametrize("name", ["hiero", "sampled"])
+def test_decoders_read_the_rules_of_the_bundled_corpus(folder, file_format, name):
+    table = read_rule_table(folder / name)
+    assert table.num_rules > 1000
+    assert any("'" in word for word in table.target_vocabulary)
+    out = folder / f"{name}.{file_format}"
+    assert not write_table(table, out, file_format)
+    found_rules = READERS[file_format].read_table(out.read_bytes())
+    assert len(found_rules) == table.num_rules
+    read = {(found.source, found.target): found for found in found_rules}
+    names, there = MEANINGS[file_format]
+    for row in range(table.num_rules):
+        entry = rule(table, row)
+        found = read[as_bytes(entry.source), as_bytes(entry.target)]
+        assert sorted(found.links) == sorted(first_links(file_format, entry))
+        for ours, theirs in zip(OURS, names, strict=True):
+            assert found.features[theirs] == pytest.approx(there(entry.features[ours]), rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("file_format", READERS)
+def test_decoders_read_glue_rules(tmp_path, file_format):
+    write_glue(tmp_path / "glue", file_format)
+    glue = READERS[file_format].read_table((tmp_path / "glue").read_bytes())
+    assert all(found.label != b"X" for found in glue)
+    assert {len(found.source) for found in glue} == {1, 2}
+
+
+@pytest.mark.parametrize("file_format", READERS)
+@given(entry=rules())
+def test_decoders_read_a_rule_of_any_words(tmp_path_factory, file_format, entry):
+    found = written(tmp_path_factory, file_format, table_of([entry]))
+    for ours, theirs in zip(entry[:2], (found.source, found.target), strict=True):
+        assert [x if isinstance(x, int) else 0 for x in ours] == [
+            x if isinstance(x, int) else 0 for x in theirs
+        ]
+    assert sorted(found.links) == sorted(first_links(file_format, entry))
+
+
+def written(tmp_path_factory, file_format: str, table: RuleTable):
+    """What the decoder reads of a table of one rule."""
+    out = tmp_path_factory.getbasetemp() / f"one.{file_format}"
+    write_table(table, out, file_format)
+    (found,) = READERS[file_format].read_table(out.read_bytes())
+    return found
+
+
+FAULTS = {
+    "travatar": (
+        '"das" x0:X @ X ||| x0:X "the" @ X ||| p=1 w=1 ||| 1 2 3 ||| 0-0',
+        [
+            ('# made by hand\n"a" @ X ||| "b" @ X ||| p=1', "1 columns instead of three"),
+            ("x0:X @ S ||| x0:X @ S |||", "2 columns instead of three"),
+            ('"a" @ X |||"b" @ X ||| p=1', "2 columns instead of three"),
+            ('"a" @ X ||| "b" @ X ||| p=1 ||| 1 1 1 ||| 0-0 ||| ', "6 columns"),
+            ('a @ X ||| "b" @ X ||| p=1', "illegal label"),
+            ('"a b" @ X ||| "b" @ X ||| p=1', "illegal label"),
+            ('"" @ X ||| "b" @ X ||| p=1', "illegal label"),
+            ('"a" ||| "b" @ X ||| p=1', "without a label"),
+            ('"a" @ X X ||| "b" @ X ||| p=1', "one label"),
+            ('x1:X "a" @ X ||| x1:X "b" @ X ||| p=1', "not in order"),
+            ('x1:X x0:X "a" @ X ||| x0:X x1:X "b" @ X ||| p=1', "not in order"),
+            ('x0:X "a" @ X ||| "b" @ X ||| p=1', "as many nonterminals"),
+            ('x0:X @ X ||| x0:S "b" @ X ||| p=1', "labels differ"),
+            ('"a" @ X ||| "b" @ X ||| p', "has no name"),
+            ('"a" @ X ||| "b" @ X ||| p=one', "no number"),
+            ('"a" @ X ||| "b" @ X ||| p=1 ||| 1 1 1 ||| 0-1', "past the words"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("file_format", FAULTS)
+def test_a_rule_without_fault_is_taken(file_format):
+    line, _ = FAULTS[file_format]
+    (found,) = READERS[file_format].read_table(f"{line}\n".encode())
+    assert found.source == (b"das", -1)
+    assert found.target == (-1, b"the")
+
+
+@pytest.mark.parametrize(
+    ("file_format", "line", "reason"),
+    [(file_format, *fault) for file_format, (_, faults) in FAULTS.items() for fault in faults],
+)
+def test_faults_are_refused(file_format, line, reason):
+    with pytest.raises(Refused, match=reason):
+        READERS[file_format].read_table(f"{line}\n".encode())
+
+
+def test_lines_that_do_not_end_are_refused():
+    for file_format, (line, _) in FAULTS.items():
+        with pytest.raises(Refused, match="line 1: does not end"):
+            READERS[file_format].read_table(line.encode())

@@ -1,0 +1,55 @@
+"""What other decoders make of a rule table or a sentence, as their readers' sources have it.
+
+Each module says for one decoder what its reader accepts, and what it takes each line for: `read_table` gives
+the rules as the decoder would hold them, `read_input` the words of a sentence. What would end the program, be
+dropped, or be taken for something else is `Refused`. They work on bytes, as the decoders do, and share
+nothing with the code that writes tables. Facts are from the sources named in each module.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+NEWLINE = b"\n"
+
+
+class Refused(Exception):
+    """What a decoder could not make sense of: `line NUMBER: what is wrong`."""
+
+
+class Rule(NamedTuple):
+    """A rule as a decoder holds it; symbols are words or, for the nonterminal paired as number n ≥ 1, −n.
+
+    features : named values; those without a name are called "0", "1", …
+    links : pairs of positions, counted as the format counts them
+    """
+
+    label: bytes
+    source: tuple[bytes | int, ...]
+    target: tuple[bytes | int, ...]
+    features: dict[str, float]
+    links: tuple[tuple[int, int], ...]
+
+
+def require(condition: object, reason: str) -> None:
+    """Refuse a line unless the condition holds."""
+    if not condition:
+        raise Refused(reason)
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines of a file; each must end, for some readers drop what comes after the last line end."""
+    if data and not data.endswith(NEWLINE):
+        raise Refused(f"line {data.count(NEWLINE) + 1}: does not end")
+    return data.split(NEWLINE)[:-1]
+
+
+def each_line(data: bytes, read_line) -> list[Rule]:
+    """The rules of all lines; a line that is refused is named."""
+    rules = []
+    for number, line in enumerate(lines_of(data), start=1):
+        try:
+            rules.append(read_line(line))
+        except Refused as refused:
+            raise Refused(f"line {number}: {refused}: {line!r}") from None
+    return rules
