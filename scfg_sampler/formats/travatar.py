@@ -6,7 +6,9 @@ natural logarithms: `egfp`, `fgep` the phrase probabilities, `egfl`, `fgel` the 
 forward), `lfreq` the log count, `w` the number of target words, `p` 1 for every rule. Others keep name and
 value. `Abstract` is not written, as it is known from the rule.
 
-In words, `"` and `\\` have a backslash before them; white space and control characters are written `&#N;`.
+In words, white space and control characters are written `&#N;`. The fact a newcomer would get wrong: Travatar
+unescapes nothing. Between the first and the last quotation mark of a token stands the word as it is, further
+quotation marks and backslashes with it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import re
 
 import numpy as np
 
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
 from scfg_sampler.rules.table import RuleTable, text_order
@@ -31,8 +34,7 @@ _OURS = {
 }
 _THEIRS = {ours: theirs for theirs, ours in _OURS.items()} | {"TargetWords": "w"}
 _COUNTED = ("p", "w", "Abstract")
-_escape, _unescape = escapes("", {'"': '\\"', "\\": "\\\\"})
-_WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_escape, _unescape = escapes("")
 _NONTERMINAL = re.compile(r"x([0-9]{1,3}):(\S+)")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _HINT = 'Expected "word" x0:X @ X ||| x0:X "word" @ X ||| name=value … ||| counts ||| alignment'
@@ -63,7 +65,8 @@ def format_rule(rule: Rule) -> str:
 
 def parse_rule(line: str) -> Rule | str:
     """The rule of a line, or the reason why it is left out; raises RuleProblem."""
-    fields = [field.strip(" \t\r") for field in line.split("|||")] if '"' not in line else _fields(line)
+    # Words hold no spaces: a bar with spaces around it stands between fields. The last may lack its space.
+    fields = [field.strip(" \t\r") for field in f"{line} ".split(" ||| ")]
     require(len(fields) >= 3, f"has {len(fields)} fields instead of at least 3", _HINT)
     sides = [_side(field, name) for field, name in zip(fields[:2], ("source", "target"), strict=True)]
     if any(label != "X" for _, labels in sides for label in labels):
@@ -83,33 +86,23 @@ def parse_rule(line: str) -> Rule | str:
     return Rule(source, target, features, _alignment(fields[4] if len(fields) > 4 else "", source, target))
 
 
-def _fields(line: str) -> list[str]:
-    """The fields of a line; `|||` within quotes does not separate."""
-    fields = [""]
-    for part in re.split(r'("(?:[^"\\]|\\.)*"|\|\|\|)', line):
-        if part == "|||":
-            fields.append("")
-        else:
-            fields[-1] += part
-    return [field.strip(" \t\r") for field in fields]
-
-
 def _side(text: str, name: str) -> tuple[tuple[str | int, ...], list[str]]:
     """The symbols of a side, nonterminals as their numbers, and all labels."""
     symbols: list[str | int] = []
     labels = []
-    tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[^ \t"]+', text)
+    tokens = split_words(text)
     require(len(tokens) >= 2 and tokens[-2] == "@", f"the {name} side has no label", _HINT)
     require(len(tokens) > 2, f"the {name} side is empty", _HINT)
     labels.append(tokens[-1])
     for token in tokens[:-2]:
-        word, nonterminal = _WORD.fullmatch(token), _NONTERMINAL.fullmatch(token)
-        require(word or nonterminal, f"{token!r} is neither a quoted word nor a nonterminal", _HINT)
-        if word:
-            symbols.append(_unescape(word[1]))
+        quoted = len(token) > 2 and token[0] == token[-1] == '"'
+        nonterminal = None if quoted else _NONTERMINAL.fullmatch(token)
+        require(quoted or nonterminal, f"{token!r} is neither a quoted word nor a nonterminal", _HINT)
+        if nonterminal:
+            symbols.append(int(nonterminal[1]))
+            labels.append(nonterminal[2])
         else:
-            symbols.append(int(nonterminal[1]))  # type: ignore[index]
-            labels.append(nonterminal[2])  # type: ignore[index]
+            symbols.append(_unescape(token[1:-1]))
     return tuple(symbols), labels
 
 

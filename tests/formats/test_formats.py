@@ -200,7 +200,7 @@ EXAMPLE = Rule(
         (
             "travatar",
             PLAIN,
-            '"das" x0:X "\'[x]\'" x1:X @ X ||| x1:X "the" x0:X "\\"|\\"" @ X ||| p=1 egfp=-1.386294 '
+            '"das" x0:X "\'[x]\'" x1:X @ X ||| x1:X "the" x0:X ""|"" @ X ||| p=1 egfp=-1.386294 '
             "fgep=-0.6931472 egfl=-2.302585 fgel=-1.609438 lfreq=1.098612 w=2 LogPosterior=-1.5 ||| "
             "3 5.5 11.5 ||| 0-0 1-1",
         ),

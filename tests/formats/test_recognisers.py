@@ -108,6 +108,13 @@ def written(tmp_path_factory, file_format: str, table: RuleTable):
     return found
 
 
+@pytest.mark.parametrize("word", ['"', "\\", '\\"', '"a"', 'a"b', "|||", "@", "x0:X", "=", "|COL|"])
+def test_travatar_finds_the_words_of_text_in_quotes(tmp_path_factory, word):
+    found = written(tmp_path_factory, "travatar", table_of([Rule((word, -1), (-1, word), {})]))
+    assert found.source[:1] == found.target[1:] == (word.encode(),)
+    assert travatar.read_input(word.encode()) == [word.encode()]
+
+
 FAULTS = {
     "travatar": (
         '"das" x0:X @ X ||| x0:X "the" @ X ||| p=1 w=1 ||| 1 2 3 ||| 0-0',
