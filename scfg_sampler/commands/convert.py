@@ -22,7 +22,13 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("table", metavar="TABLE", help="a rule table in any of the formats; .gz is read too")
     parser.add_argument("--to", choices=_FORMATS, required=True, help="the format to write")
-    parser.add_argument("--output", metavar="OUT", required=True, help="where to; compressed if .gz")
+    parser.add_argument(
+        "--output",
+        metavar="OUT",
+        required=True,
+        help="where to; compressed if .gz. What the table was made with goes to OUT.json, as only native "
+        "tables have comments",
+    )
     parser.add_argument(
         "--from", dest="origin", choices=_FORMATS, help="the table's format (default: looked up in its rules)"
     )

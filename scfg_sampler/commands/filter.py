@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
     """Write the filtered tables, and say how many rules were kept."""
     from scfg_sampler.rules.text_filter import filter_table
 
-    _require_known_spelling(options.table)
+    file_format = _known_format(options.table)
     with console.progress("reading rules", None) as advance:
         report = filter_table(
             options.table,
@@ -45,23 +45,25 @@ def run(options: argparse.Namespace) -> None:
             output=options.output,
             per_sentence=options.per_sentence,
             max_targets=options.max_targets,
+            file_format=file_format,
             advance=advance,
         )
     places = [place for place in (options.output, options.per_sentence) if place is not None]
     console.say(f"{report.kept} of {report.read} rules written to {' and '.join(places)}")
 
 
-def _require_known_spelling(table: str) -> None:
-    """Raise an InputError if the table spells words, or rules, as Moses, Joshua or Travatar do."""
+def _known_format(table: str) -> str | None:
+    """native or cdec, or None if features do not tell; an InputError for Moses', Joshua's or Travatar's."""
     from scfg_sampler.errors import InputError, RuleTableError
     from scfg_sampler.formats.conversion import detect_format
 
     if table == "-":
-        return
+        return None
     try:
-        file_format = detect_format(table, "native")
+        file_format = detect_format(table, "either")
     except RuleTableError:
-        return  # The filter says what is wrong.
-    if file_format not in ("native", "cdec"):
+        return None  # The filter says what is wrong.
+    if file_format not in ("native", "cdec", "either"):
         hint = "Filter the native table, and convert what is left; 'convert --to native' makes one"
         raise InputError(table, None, f"is a table for {file_format.capitalize()}", hint)
+    return None if file_format == "either" else file_format

@@ -19,6 +19,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import bracketed, moses, travatar
 from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
+from scfg_sampler.rules.record import read_signature, require_record_place, write_record
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table
 from scfg_sampler.rules.text import Rule, RuleProblem
 
@@ -85,6 +86,8 @@ def read_table(
     ------
     RuleTableError
         A line is not a rule of the format; file and line are named.
+    InputError
+        What lies beside the table to say what it was made with is not JSON.
     """
     file_format = file_format or detect_format(path)
     _check(file_format)
@@ -93,7 +96,7 @@ def read_table(
         return read_rule_table(path), losses
     parse = _parser(file_format, spelling)
     builder = TableBuilder()
-    signature = ""
+    signature = None
     for line, text in enumerate(_counted(read_lines(path), advance), start=1):
         if text.startswith("#") and not (file_format == "moses" and _is_moses(text)):
             signature = text[1:].strip() if line == 1 else signature
@@ -106,7 +109,7 @@ def read_table(
                 losses[rule] += 1
             else:
                 builder.add(rule)
-    return builder.table(signature), losses
+    return builder.table(read_signature(path) if signature is None else signature), losses
 
 
 def write_table(
@@ -119,6 +122,8 @@ def write_table(
 ) -> Counter:
     """Write the table in a format, sorted as its decoder expects; what was lost, by reason.
 
+    Only native tables begin with a comment line; what others were made with is written to `PATH.json`.
+
     advance : callable, told of every so many rules that have been written
     """
     _check(file_format)
@@ -127,9 +132,11 @@ def write_table(
         write_rule_table(table, path)
         return losses
     order, spell = _writer(table, file_format, spelling, losses)
-    header = f"# {table.signature}" if file_format == "cdec" and table.signature else None
-    rules = _counted(iterate_rules(table, order(table)), advance)
-    write_lines(path, header, map(spell, rules))
+    require_record_place(path)
+    write_lines(path, map(spell, _counted(iterate_rules(table, order(table)), advance)))
+    write_record(path, table.signature, file_format)
+    if str(path) == "-" and table.signature:
+        losses["signature is not written, as nothing can lie beside standard output"] += 1
     return losses
 
 
@@ -152,8 +159,8 @@ def write_glue(path: PathLike, file_format: str) -> None:
 def detect_format(path: PathLike, own_features: str = "cdec") -> str:
     """The format of a file by its first rule; a RuleTableError if it looks like none of them.
 
-    own_features : what a table in cdec's form is taken for if all its features have names and none of them
-        is cdec's or ours: cdec's or the native format, which differ in names and units alone
+    own_features : what is said of a table in cdec's form if all its features have names and none of them
+        is cdec's or ours: cdec or native, which differ in names and units alone, or anything else
     """
     if str(path) == "-":
         raise SettingsError("the format of standard input cannot be looked up; give --from")

@@ -135,11 +135,9 @@ def iterate_rules(table: RuleTable, rows: np.ndarray | None = None) -> Iterator[
             yield Rule(source, target, named, alignment)
 
 
-def write_lines(path: PathLike, header: str | None, lines: Iterable[str]) -> None:
-    """Write lines, the header first if there is one."""
+def write_lines(path: PathLike, lines: Iterable[str]) -> None:
+    """Write lines in order."""
     with atomic_output(path) as stream:
-        if header is not None:
-            stream.write(header + "\n")
         # Lines come sorted by their sides; where nonterminals have no numbers, several may have the same.
         for _, group in itertools.groupby(lines, key=lambda line: line.split(" ||| ", 2)[:2]):
             stream.writelines(line + "\n" for line in sorted(group))

@@ -28,6 +28,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rules import parser as rule_parser
+from scfg_sampler.rules.record import read_signature
 from scfg_sampler.rules.text import Rule, escape, parse_rule, unescape
 from scfg_sampler.rules.writer import format_rules
 
@@ -165,7 +166,7 @@ def read_rule_table(path: PathLike) -> RuleTable:
     """The table of a file in the native format; "-" is standard input.
 
     Rules keep the order of the file. `count` is exp(LogCount), or 1 if the table has no such feature. A
-    feature missing on a line is 0.
+    feature missing on a line is 0. Without a comment line, `PATH.json` is asked for the signature.
 
     Raises
     ------
@@ -178,7 +179,7 @@ def read_rule_table(path: PathLike) -> RuleTable:
     pools = [new_word_pool(), new_word_pool()]
     parts: list[rule_parser.ParsedRules] = []
     lines = 0
-    signature = ""
+    signature = None
     for raw in read_blocks(path):
         block = np.frombuffer(raw, np.uint8)
         if lines == 0 and raw.startswith(b"# "):
@@ -198,7 +199,7 @@ def read_rule_table(path: PathLike) -> RuleTable:
                 out = rule_parser.with_columns(out, len(names))
         lines += raw.count(b"\n")
         parts.append(_trimmed(out))
-    return _joined(parts, pools, names, signature, path)
+    return _joined(parts, pools, names, read_signature(path) if signature is None else signature, path)
 
 
 def text_order(

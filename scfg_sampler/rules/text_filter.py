@@ -28,6 +28,7 @@ from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, find_word,
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import RuleTableError, SettingsError
+from scfg_sampler.rules.record import read_signature, require_record_place, write_record
 from scfg_sampler.rules.text import escape, parse_rule
 
 __all__ = ["FilterReport", "TextIndex", "filter_table", "index_text"]
@@ -71,9 +72,12 @@ def filter_table(
     output: PathLike | None = None,
     per_sentence: PathLike | None = None,
     max_targets: int | None = None,
+    file_format: str | None = None,
     advance: Callable[..., object] = lambda rules: None,
 ) -> FilterReport:
     """Write the rules of a table that can match a text, or a sentence.
+
+    A table without comment line gets a file beside it, which says what it was made with.
 
     Parameters
     ----------
@@ -83,12 +87,15 @@ def filter_table(
     output : path, optional
         Where to write the rules that match any sentence.
     per_sentence : path of a directory, optional
-        Where to write one table per sentence, `grammar.0.gz`, …, and `input.sgm`, the text with a
-        reference to its grammar on every sentence, as cdec reads it.
+        Where to write one table per sentence, `grammar.0.gz`, …, for cdec, hence without comment lines,
+        and `input.sgm`, the text with a reference to its grammar on every sentence, as cdec reads it.
     max_targets : int, optional
         Keep no more rules of one source side: those with the highest P(target | source), by LogForward or
         cdec's EgivenFCoherent, the first of equals. The table must be sorted by source side, as native
         tables are.
+    file_format : str, optional
+        What `output` is to be: "native", with a comment line, or "cdec", without. By default it has one if
+        `table` has.
     advance : callable, optional
         Told of every so many rules that have been read.
 
@@ -112,27 +119,33 @@ def filter_table(
     lines: Iterator[tuple[bytes, np.ndarray]] = reader.lines()
     if max_targets is not None:
         lines = _best_targets(lines, max_targets, table)
+    first = list(itertools.islice(lines, 1))  # Now the table's comment line has been read, too.
+    signature = _signature(reader.comment, table, source, max_targets)
+    with_comment = reader.comment is not None if file_format is None else file_format == "native"
+    recorded = [output] if output is not None and not with_comment else []
+    recorded += [] if per_sentence is None else [Path(per_sentence) / "grammar"]
+    for place in recorded:
+        require_record_place(place)
     num_sentences = 0 if index is None else len(index.start) - 1
     shared: list[bytes] = []
     rows = [array("i") for _ in range(num_sentences)]
     kept = 0
     with contextlib.ExitStack() as stack:
         stream = None if output is None else stack.enter_context(atomic_output(output, binary=True))
-        for line, sentences in lines:
+        if stream is not None and with_comment:
+            stream.write(f"# {signature}\n".encode())
+        for line, sentences in itertools.chain(first, lines):
             if stream is not None:
-                if kept == 0:  # The signature is known once a line has been read.
-                    stream.write(_header(reader.signature, source, max_targets))
                 stream.write(line)
             if per_sentence is not None:
                 for sentence in sentences.tolist():
                     rows[sentence].append(kept)
                 shared.append(line)
             kept += 1
-        header = _header(reader.signature, source, max_targets)
-        if stream is not None and kept == 0:
-            stream.write(header)
         if per_sentence is not None:
-            _write_per_sentence(shared, rows, header, Path(per_sentence), source)
+            _write_per_sentence(shared, rows, Path(per_sentence), source)
+    for place in recorded:
+        write_record(place, signature, "cdec")
     return FilterReport(reader.read, kept, num_sentences)
 
 
@@ -166,7 +179,7 @@ class _Reader:
         self.index = index_text([]) if index is None else index
         self.everything = index is None
         self.per_sentence = per_sentence
-        self.signature = b""
+        self.comment: str | None = None  # that the table begins with; known once a line has been read
         self.read = 0
 
     def lines(self) -> Iterator[tuple[bytes, np.ndarray]]:
@@ -174,7 +187,8 @@ class _Reader:
         before = 0
         for raw in read_blocks(self.path):
             if before == 0 and raw.startswith(b"# "):
-                self.signature = raw[2 : raw.find(b"\n") % (len(raw) + 1)].strip()
+                comment = raw[2 : raw.find(b"\n") % (len(raw) + 1)]
+                self.comment = comment.decode("utf-8", "replace").strip()
             block = np.frombuffer(raw, np.uint8)
             at = 0
             while at < len(block):
@@ -197,10 +211,12 @@ class _Reader:
         raise RuleTableError(self.path, line, "cannot be read as a rule", "Compare it with the other lines")
 
 
-def _header(signature: bytes, source: PathLike | None, max_targets: int | None) -> bytes:
+def _signature(comment: str | None, table: PathLike, source: PathLike | None, max_targets: int | None) -> str:
+    """What the filtered table is made with: its table, as the comment or the file beside it says, and how."""
     settings = ["" if source is None else f"|text:{source}", f"|max-targets:{max_targets}"]
     more = "".join(settings[: 1 + (max_targets is not None)])
-    return b"# " + (signature or b"filtered") + " ".join(more.split()).encode() + b"\n"
+    before = read_signature(table) if comment is None else comment
+    return (before or "filtered") + " ".join(more.split())
 
 
 def _best_targets(
@@ -228,13 +244,10 @@ def _score(line: bytes, path: PathLike) -> float:
     raise RuleTableError(path, None, found, "--max-targets ranks by P(target | source)")
 
 
-def _write_per_sentence(
-    lines: list[bytes], rows: list[array], header: bytes, directory: Path, source: Any
-) -> None:
+def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, source: Any) -> None:
     """Write the tables of all sentences, given as the rows of `lines`, and the text that names them."""
     for sentence, own in enumerate(rows):
         with atomic_output(directory / f"grammar.{sentence}.gz", binary=True) as stream:
-            stream.write(header)
             stream.writelines(lines[row] for row in own)
     with atomic_output(directory / "input.sgm") as stream:
         for sentence, line in enumerate(read_lines(source)):

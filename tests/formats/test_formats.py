@@ -78,8 +78,7 @@ def test_any_rules_come_back_the_same(folder, file_format, entries, values):
     write_rule_table(back, folder / "after")
     assert not losses
     if entries:
-        before, after = ((folder / name).read_text().split("\n")[1:] for name in ("before", "after"))
-        assert after == before
+        assert (folder / "after").read_text() == (folder / "before").read_text()
 
 
 @pytest.mark.parametrize(
@@ -109,8 +108,7 @@ def test_any_rules_come_back_from_other_spellings_of_a_format(folder, file_forma
     write_rule_table(back, folder / "after")
     assert not losses
     if entries:
-        before, after = ((folder / name).read_text().split("\n")[1:] for name in ("before", "after"))
-        assert after == before
+        assert (folder / "after").read_text() == (folder / "before").read_text()
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
@@ -133,8 +131,7 @@ def test_every_format_converts_into_every_other(folder, data):
         table, losses = read_table(folder / f"in.{file_format}", file_format)
         assert not losses
     write_rule_table(table, folder / "end")
-    before, after = ((folder / name).read_text().split("\n")[1:] for name in ("start", "end"))
-    assert after == before
+    assert (folder / "end").read_text() == (folder / "start").read_text()
 
 
 @given(WORDS)
@@ -210,8 +207,7 @@ def test_a_rule_looks_as_its_decoder_expects(tmp_path, file_format, spelling, li
     table = table_of([EXAMPLE], tuple(EXAMPLE.features), "made by hand")
     assert not write_table(table, tmp_path / "t", file_format, spelling)
     lines = (tmp_path / "t").read_text().splitlines()
-    assert [_rounded(text) for text in lines if text[0] != "#"] == [_rounded(line)]
-    assert lines[0].startswith("#") == (file_format == "cdec")
+    assert [_rounded(text) for text in lines] == [_rounded(line)]
 
 
 def _rounded(line: str) -> str:
@@ -229,14 +225,12 @@ def _rounded(line: str) -> str:
 def test_the_examples_of_the_documentation_are_what_is_written(tmp_path, root):
     text = (root / "docs" / "formats.md").read_text(encoding="utf-8")
     examples = [line[4:] for line in text.splitlines() if line.startswith("    ")]
-    assert len(examples) == 7
+    assert len(examples) == 6
     (tmp_path / "native").write_text("\n".join(examples[:2]) + "\n", encoding="utf-8")
     table, _ = read_table(tmp_path / "native")
-    for file_format, lines in zip(
-        FORMATS[1:], (examples[2:4], *([line] for line in examples[4:])), strict=True
-    ):
+    for file_format, line in zip(FORMATS[1:], examples[2:], strict=True):
         write_table(table, tmp_path / file_format, file_format)
-        assert (tmp_path / file_format).read_text(encoding="utf-8").splitlines() == lines
+        assert (tmp_path / file_format).read_text(encoding="utf-8").splitlines() == [line]
 
 
 def test_a_line_of_cdec_is_read(tmp_path):

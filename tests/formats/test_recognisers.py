@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import gzip
+import math
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from scfg_sampler.cli import main
 from scfg_sampler.formats.conversion import write_glue, write_table
-from scfg_sampler.rules.table import RuleTable, read_rule_table, rule
+from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, write_rule_table
 from scfg_sampler.rules.text import Rule
-from tests.recognisers import Refused, travatar
+from scfg_sampler.rules.text_filter import filter_table
+from tests.recognisers import Refused, cdec, travatar
 from tests.rules.test_table import table_of
-from tests.rules.test_text import rules
+from tests.rules.test_text import WORDS, rules
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "novish-en"
 PAIRS, SENTENCES = 200, 12
-READERS = {"travatar": travatar}
+READERS = {"cdec": cdec, "travatar": travatar}
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +59,10 @@ def first_links(file_format: str, entry: Rule) -> tuple:
 
 
 MEANINGS = {  # From our four logarithms, phrases first, forward first, to what the decoder is to find.
+    "cdec": (
+        ("EgivenFCoherent", "FgivenECoherent", "LexEgivenF", "LexFgivenE"),
+        lambda value: -math.log10(math.exp(value)),
+    ),
     "travatar": (("egfp", "fgep", "egfl", "fgel"), float),
 }
 OURS = ("LogForward", "LogBackward", "LexForward", "LexBackward")
@@ -81,7 +88,42 @@ def test_decoders_read_the_rules_of_the_bundled_corpus(folder, file_format, name
             assert found.features[theirs] == pytest.approx(there(entry.features[ours]), rel=1e-5, abs=1e-7)
 
 
-@pytest.mark.parametrize("file_format", READERS)
+@pytest.mark.parametrize("name", ["hiero", "sampled"])
+def test_cdec_reads_the_grammar_of_each_sentence(folder, tmp_path, name):
+    """Of native and of cdec's tables, in the directory and by the names that the input gives."""
+    write_table(read_rule_table(folder / name), tmp_path / "cdec", "cdec")
+    sentences = (folder / "test.novish").read_bytes().splitlines()
+    for table in (folder / name, tmp_path / "cdec"):
+        each = tmp_path / f"{table.name}.each"
+        options = [f"--source={folder / 'test.novish'}", f"--per-sentence={each}", "--quiet"]
+        assert main(["filter", str(table), *options]) == 0
+        segments = (each / "input.sgm").read_bytes().splitlines()
+        assert len(segments) == len(sentences) == SENTENCES
+        for number, (segment, sentence) in enumerate(zip(segments, sentences, strict=True)):
+            attributes, words = cdec.read_segment(segment)
+            assert attributes == {"grammar": f"{each}/grammar.{number}.gz", "id": str(number)}
+            assert words == sentence.split()
+            found_rules = cdec.read_table(gzip.decompress(Path(attributes["grammar"]).read_bytes()))
+            assert found_rules
+
+
+@given(words=st.lists(WORDS.filter(bool), min_size=1, max_size=4))
+def test_cdec_finds_any_words_of_a_text_in_its_grammar(tmp_path_factory, words):
+    folder = tmp_path_factory.getbasetemp() / "any"
+    folder.mkdir(exist_ok=True)
+    words = [word for word in words if not set(word) & set(" \t\r\n")]
+    if not words:
+        return
+    (folder / "text").write_text(" ".join(words) + "\n", encoding="utf-8")
+    write_rule_table(table_of([Rule(tuple(words), tuple(reversed(words)), {})]), folder / "table")
+    filter_table(folder / "table", source=folder / "text", per_sentence=folder / "each")
+    segment = (folder / "each" / "input.sgm").read_bytes().removesuffix(b"\n")
+    (found,) = cdec.read_table(gzip.decompress((folder / "each" / "grammar.0.gz").read_bytes()))
+    assert list(found.source) == list(reversed(found.target)) == cdec.read_segment(segment)[1]
+    assert len(set(found.source)) == len(set(words))
+
+
+@pytest.mark.parametrize("file_format", ["travatar"])
 def test_decoders_read_glue_rules(tmp_path, file_format):
     write_glue(tmp_path / "glue", file_format)
     glue = READERS[file_format].read_table((tmp_path / "glue").read_bytes())
@@ -116,6 +158,33 @@ def test_travatar_finds_the_words_of_text_in_quotes(tmp_path_factory, word):
 
 
 FAULTS = {
+    "cdec": (
+        "[X] ||| das [X,1] ||| [X,1] the ||| F=1 G=-2.5e-07 ||| 0-1",
+        [
+            ("# made by hand\n[X] ||| a ||| b ||| F=1", "line 1: unexpected input in the left-hand side"),
+            ("[X] ||| a ||| b ||| F=1\n\n[X] ||| b ||| b ||| F=1", "line 2: unexpected input"),
+            (" [X] ||| a ||| b ||| F=1", "unexpected input in the left-hand side"),
+            ("a [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "unexpected input in the left-hand side"),
+            ("[X,1] ||| a ||| b ||| F=1", "unexpected input in the left-hand side"),
+            ("[X] ||| a ||| b ||| F=1\r", "a character"),
+            ("[X] ||| a", "a target side"),
+            ("[X] ||| a ||| b ||| F=1 ||| 0-0 ||| ", "an alignment"),
+            ("[X] ||| ||| b ||| F=1", "no symbols"),
+            ("[X] ||| [X,2] a [X,1] ||| [1] b [2] ||| F=1", "in order"),
+            ("[X] ||| [X,1] a ||| [X,2] b ||| F=1", "exceeds the arity"),
+            ("[X] ||| [X,1] a ||| b ||| F=1", "differ in arity"),
+            ("[X] ||| [X,1] a ||| [1] [1] b ||| F=1", "used twice"),
+            ("[X] ||| [X,1] a ||| [S,1] b ||| F=1", "different labels"),
+            ("[X] ||| [x] a ||| [x] b ||| F=1", "differ in arity"),
+            ("[X] ||| a ||| b ||| F=x", "in a feature value"),
+            ("[X] ||| a ||| b ||| F=.5", "in a feature value"),
+            ("[X] ||| a ||| b ||| F=inf", "in a feature value"),
+            ("[X] ||| a ||| b ||| F", "in a feature value"),
+            ("[X] ||| a ||| b ||| F=G=1", "unexpected input in features"),
+            ("[X] ||| a ||| b ||| F=1 ||| 0:0", "unexpected input in the alignment"),
+            ("[X] ||| a ||| b ||| F=1 ||| 0-1", "past the end"),
+        ],
+    ),
     "travatar": (
         '"das" x0:X @ X ||| x0:X "the" @ X ||| p=1 w=1 ||| 1 2 3 ||| 0-0',
         [
@@ -155,6 +224,20 @@ def test_a_rule_without_fault_is_taken(file_format):
 def test_faults_are_refused(file_format, line, reason):
     with pytest.raises(Refused, match=reason):
         READERS[file_format].read_table(f"{line}\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("reader", "line", "reason"),
+    [
+        (cdec, "a [b] c", "taken for a nonterminal"),
+        (cdec, '<seg grammar="g" id="0"> a [X,1] </seg>', "taken for a nonterminal"),
+        (cdec, '<seg grammar="g" id="0"> a', "ends with </seg>"),
+        (cdec, "a ||| b", "taken for a reference"),
+    ],
+)
+def test_faults_in_input_are_refused(reader, line, reason):
+    with pytest.raises(Refused, match=reason):
+        reader.read_input(line.encode())
 
 
 def test_lines_that_do_not_end_are_refused():

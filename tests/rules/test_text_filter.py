@@ -14,6 +14,7 @@ from scfg_sampler.cli import main
 from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.errors import InputError, RuleTableError, SettingsError
 from scfg_sampler.rules import text_filter
+from scfg_sampler.rules.record import write_record
 from scfg_sampler.rules.table import read_rule_table, rule
 from scfg_sampler.rules.text import Rule, format_rule
 from scfg_sampler.rules.text_filter import filter_table
@@ -56,9 +57,16 @@ def write(path, lines) -> None:
     path.write_text("".join(f"{line}\n" for line in ("# made by hand", *lines)))
 
 
-def written(path) -> list[str]:
+def lines_in(path) -> list[str]:
     content = path.read_bytes()
-    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode().split("\n")[1:-1]
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode().split("\n")[:-1]
+
+
+def written(path) -> list[str]:
+    """The rules below the comment line."""
+    comment, *lines = lines_in(path)
+    assert comment.startswith("# made by hand|")
+    return lines
 
 
 @given(st.lists(sources(), max_size=12), SENTENCES)
@@ -75,7 +83,7 @@ def test_rules_kept_are_those_that_trying_everything_finds(tmp_path_factory, sid
     assert written(folder / "out.gz") == kept
     assert report == (len(pairs), len(kept), len(sentences))
     for number, lines in enumerate(per_sentence):
-        assert written(folder / "each" / f"grammar.{number}.gz") == lines
+        assert lines_in(folder / "each" / f"grammar.{number}.gz") == lines
 
 
 @given(st.lists(sources(), max_size=12), SENTENCES)
@@ -116,7 +124,7 @@ def test_many_rules_and_sentences_are_handed_over_in_parts(tmp_path):
     write(tmp_path / "table", [f"[X] ||| a ||| t{k:04} ||| LogForward=-1" for k in range(3000)])
     report = filter_table(tmp_path / "table", source=tmp_path / "text", per_sentence=tmp_path / "each")
     assert report == (3000, 3000, 50)
-    assert [len(written(tmp_path / "each" / f"grammar.{k}.gz")) for k in range(50)] == [3000] * 50
+    assert [len(lines_in(tmp_path / "each" / f"grammar.{k}.gz")) for k in range(50)] == [3000] * 50
 
 
 def test_cdec_gets_its_input_with_the_words_as_the_tables_spell_them(tmp_path):
@@ -128,8 +136,45 @@ def test_cdec_gets_its_input_with_the_words_as_the_tables_spell_them(tmp_path):
         f'<seg grammar="{each}/grammar.0.gz" id="0"> a &#91;b&#93; </seg>',
         f'<seg grammar="{each}/grammar.1.gz" id="1">  </seg>',
     ]
-    assert written(each / "grammar.0.gz") == ["[X] ||| &#91;b&#93; ||| B ||| LogForward=-1"]
-    assert written(each / "grammar.1.gz") == []
+    assert lines_in(each / "grammar.0.gz") == ["[X] ||| &#91;b&#93; ||| B ||| LogForward=-1"]
+    assert lines_in(each / "grammar.1.gz") == []
+
+
+def test_tables_for_cdec_have_no_comment_but_a_file_beside_them(tmp_path):
+    """For a sentence always, for a text where the table is cdec's."""
+    (tmp_path / "text").write_text("a\n")
+    line = "[X] ||| a ||| b ||| EgivenFCoherent=1"
+    options = [f"--source={tmp_path / 'text'}", f"--per-sentence={tmp_path / 'each'}"]
+    for table, comment in (("old", ["# made|by:hand"]), ("cdec", [])):
+        (tmp_path / table).write_text("".join(f"{text}\n" for text in [*comment, line]))
+    write_record(tmp_path / "cdec", "made|by:hand", "cdec")
+    for table in ("old", "cdec"):
+        assert main(["filter", str(tmp_path / table), *options, f"--output={tmp_path / 'out.gz'}"]) == 0
+        for path in (tmp_path / "out.gz", tmp_path / "each" / "grammar.0.gz"):
+            assert lines_in(path) == [line]
+            assert read_rule_table(path).signature == f"made|by:hand|text:{tmp_path / 'text'}"
+
+
+@pytest.mark.parametrize(
+    ("table", "begins"),
+    [
+        ("# s\n[X] ||| a ||| b ||| LogForward=-1\n", "# s|text:"),
+        ("# s\n[X] ||| a ||| b ||| F=-1\n", "# s|text:"),
+        ("[X] ||| a ||| b ||| LogForward=-1\n", "# filtered|text:"),
+        ("[X] ||| a ||| b ||| F=-1\n", "[X] ||| "),
+        ("[X] ||| a ||| b ||| CountEF=1\n", "[X] ||| "),
+        ("# s\n[X] ||| a ||| b ||| CountEF=1\n", "[X] ||| "),
+    ],
+)
+def test_a_filtered_table_begins_as_its_format_does(tmp_path, table, begins):
+    (tmp_path / "table").write_text(table)
+    (tmp_path / "text").write_text("a\n")
+    options = [f"--source={tmp_path / 'text'}", f"--output={tmp_path / 'out'}"]
+    assert main(["filter", str(tmp_path / "table"), *options]) == 0
+    assert (tmp_path / "out").read_text().startswith(begins)
+    made = table.removeprefix("# ").partition("\n")[0] if table.startswith("#") else "filtered"
+    assert read_rule_table(tmp_path / "out").signature == f"{made}|text:{tmp_path / 'text'}"
+    assert (tmp_path / "out.json").exists() == (not begins.startswith("#"))
 
 
 def test_best_targets_are_kept_in_their_order(tmp_path):
