@@ -11,7 +11,7 @@ _ALWAYS = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]|\A\Z"
 
 
 def escapes(
-    special: str, names: Mapping[str, str] | None = None
+    special: str, names: Mapping[str, str] | None = None, understood: Mapping[str, str] | None = None
 ) -> tuple[Callable[[str], str], Callable[[str], str]]:
     """A function that escapes words and its inverse.
 
@@ -21,16 +21,18 @@ def escapes(
 
     special : regular expression for single characters
     names : character to name
+    understood : character to a name that is read, too, but not written
 
     >>> escape, unescape = escapes("x", {"<": "&lt;"})
     >>> escape("<x&#120;"), unescape(escape("<x&#120;"))
     ('&lt;&#120;&#38;#120;', '<x&#120;')
     """
-    names = names or {}
-    characters = {name: character for character, name in names.items()}
+    names, understood = names or {}, understood or {}
+    characters = {name: character for each in (names, understood) for character, name in each.items()}
     named = "|".join(map(re.escape, characters))
     written = re.compile(f"{named}|&#[0-9]{{0,7}};" if named else "&#[0-9]{0,7};")
-    parts = [_ALWAYS, r"&(?=#[0-9]{0,7};)", special, *map(re.escape, names)]
+    guarded = [f"{re.escape(name[0])}(?={re.escape(name[1:])})" for name in understood.values()]
+    parts = [_ALWAYS, r"&(?=#[0-9]{0,7};)", special, *map(re.escape, names), *guarded]
     pattern = re.compile("|".join(part for part in parts if part))
 
     def spell(match: re.Match[str]) -> str:

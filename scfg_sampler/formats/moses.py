@@ -7,9 +7,12 @@ LogForward and LexForward; the counts are those of the target side, the source s
 `TargetWords` and `Abstract` are not written, as they are known from the rule; all other features go to the
 sparse field with name and value unchanged.
 
-In words, `| [ ] < > & ' "` are escaped as Moses' own tokeniser does it, and white space and control
-characters as `&#N;`. The fact a newcomer would get wrong: text that went through that tokeniser is escaped
-already, and must not be escaped again; say so with `escaped`.
+Moses unescapes nothing: a word has to be spelled the same way in the table, in the input and in the language
+model, so every escape too many is a word unknown to one of them. Only what Moses would take for something
+else is written `&#N;`: `|`, which parts factors, the `[` of a word that ends with `]`, the `<` of `<s>` and
+`</s>`, white space and control characters, and the `&` of what looks like an escape. Those of Moses' own
+tokeniser, such as `&apos;`, are read as well. Text that went through that tokeniser is escaped already, and
+must not be escaped again; say so with `escaped`.
 """
 
 from __future__ import annotations
@@ -43,7 +46,11 @@ _NAMED = {
     "[": "&#91;",
     "]": "&#93;",
 }
-_escape, _unescape = escapes("\ufeff", _NAMED)  # A byte order mark, where a line begins with a word.
+# A byte order mark, where a line begins with a word, would be dropped on reading.
+_escape, _unescape = escapes(
+    r"\||\A\ufeff|\A\[(?=[\s\S]*\]\Z)|\A<(?=/?s>\Z)",
+    understood={character: name for character, name in _NAMED.items() if name[1] != "#"},
+)
 _guard, _unguard = guards()
 
 

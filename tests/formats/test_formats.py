@@ -172,7 +172,7 @@ EXAMPLE = Rule(
         (
             "moses",
             PLAIN,
-            "das [X][X] &apos;&#91;x&#93;&apos; [X][X] [X] ||| [X][X] the [X][X] &quot;&#124;&quot; [X] ||| "
+            "das [X][X] '[x]' [X][X] [X] ||| [X][X] the [X][X] \"&#124;\" [X] ||| "
             "0.5 0.2 0.25 0.1 ||| 0-1 1-2 2-3 3-0 ||| 5.5 11.5 3 ||| LogPosterior -1.5 |||",
         ),
         (

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from scfg_sampler.cli import main
@@ -15,13 +16,13 @@ from scfg_sampler.formats.conversion import write_glue, write_table
 from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, write_rule_table
 from scfg_sampler.rules.text import Rule
 from scfg_sampler.rules.text_filter import filter_table
-from tests.recognisers import Refused, cdec, travatar
+from tests.recognisers import Refused, cdec, moses, travatar
 from tests.rules.test_table import table_of
 from tests.rules.test_text import WORDS, rules
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "novish-en"
 PAIRS, SENTENCES = 200, 12
-READERS = {"cdec": cdec, "travatar": travatar}
+READERS = {"cdec": cdec, "moses": moses, "travatar": travatar}
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,7 @@ MEANINGS = {  # From our four logarithms, phrases first, forward first, to what 
         ("EgivenFCoherent", "FgivenECoherent", "LexEgivenF", "LexFgivenE"),
         lambda value: -math.log10(math.exp(value)),
     ),
+    "moses": (("2", "0", "3", "1"), float),
     "travatar": (("egfp", "fgep", "egfl", "fgel"), float),
 }
 OURS = ("LogForward", "LogBackward", "LexForward", "LexBackward")
@@ -123,17 +125,19 @@ def test_cdec_finds_any_words_of_a_text_in_its_grammar(tmp_path_factory, words):
     assert len(set(found.source)) == len(set(words))
 
 
-@pytest.mark.parametrize("file_format", ["travatar"])
-def test_decoders_read_glue_rules(tmp_path, file_format):
+@pytest.mark.parametrize(("file_format", "label"), [("moses", b"S"), ("travatar", b"S")])
+def test_decoders_read_glue_rules(tmp_path, file_format, label):
     write_glue(tmp_path / "glue", file_format)
-    glue = READERS[file_format].read_table((tmp_path / "glue").read_bytes())
-    assert all(found.label != b"X" for found in glue)
+    glue = READERS[file_format].read_glue((tmp_path / "glue").read_bytes())
+    assert {found.label for found in glue} == {label}
+    assert all(found.source in [found.target, found.target[::-1]] for found in glue)
     assert {len(found.source) for found in glue} == {1, 2}
 
 
 @pytest.mark.parametrize("file_format", READERS)
 @given(entry=rules())
 def test_decoders_read_a_rule_of_any_words(tmp_path_factory, file_format, entry):
+    entry = entry._replace(features={name: -abs(value) / 10 for name, value in entry.features.items()})
     found = written(tmp_path_factory, file_format, table_of([entry]))
     for ours, theirs in zip(entry[:2], (found.source, found.target), strict=True):
         assert [x if isinstance(x, int) else 0 for x in ours] == [
@@ -148,6 +152,41 @@ def written(tmp_path_factory, file_format: str, table: RuleTable):
     write_table(table, out, file_format)
     (found,) = READERS[file_format].read_table(out.read_bytes())
     return found
+
+
+RULES = {  # A word as it is, on both sides of a rule.
+    "moses": "{0} [X] ||| {0} [X] ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||\n",
+    "travatar": '"{0}" @ X ||| "{0}" @ X ||| p=1\n',
+}
+
+
+def takes(file_format: str, word: str) -> bool:
+    """Whether the decoder finds a word that is written as it is, in a table and in input."""
+    reader = READERS[file_format]
+    try:
+        (found,) = reader.read_table(RULES[file_format].format(word).encode())
+        return found.source == found.target == tuple(reader.read_input(word.encode())) == (word.encode(),)
+    except Refused:
+        return False
+
+
+@pytest.mark.parametrize("file_format", RULES)
+@given(word=WORDS)
+@example("'s")
+@example("&")
+@example("<a>")
+@example("[a]")
+@example("[")
+def test_words_that_a_decoder_takes_are_left_as_they_are(tmp_path_factory, file_format, word):
+    """So that they are the same in the table, in input and in the language model.
+
+    Control characters are always escaped, as sorting would be another matter with them, and so is what looks
+    like an escape.
+    """
+    assume(not re.search(r"[\s\x00-\x1f\x7f-\x9f]|&#?\w*;|\A\ufeff", word))
+    found = written(tmp_path_factory, file_format, table_of([Rule((word,), (word,), {})]))
+    assert found.source == found.target
+    assert (found.source == (word.encode(),)) == takes(file_format, word)
 
 
 @pytest.mark.parametrize("word", ['"', "\\", '\\"', '"a"', 'a"b', "|||", "@", "x0:X", "=", "|COL|"])
@@ -183,6 +222,32 @@ FAULTS = {
             ("[X] ||| a ||| b ||| F=G=1", "unexpected input in features"),
             ("[X] ||| a ||| b ||| F=1 ||| 0:0", "unexpected input in the alignment"),
             ("[X] ||| a ||| b ||| F=1 ||| 0-1", "past the end"),
+        ],
+    ),
+    "moses": (
+        "das [X][X] [X] ||| [X][X] the [X] ||| 1 0.5 2.5e-07 1 ||| 0-1 1-0 ||| 1 2 1 ||| F 1 G 2 |||",
+        [
+            ("# made by hand\na [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "line 1: source, target, scores"),
+            ("b [X] ||| b [X] ||| 1 1 1 1 ||| 0-0\na [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "line 2: belongs"),
+            ("a' [X] ||| b [X] ||| 1 1 1 1 ||| \na [X] ||| b [X] ||| 1 1 1 1 ||| ", "line 2: belongs"),
+            ("", "line 1: source, target, scores"),
+            ("a|||b [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "a label in brackets"),
+            ("a|b [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "more factors"),
+            ("a ||| b ||| 1 1 1 1 ||| 0-0", "a label in brackets"),
+            ("[X] ||| b [X] ||| 1 1 1 1 ||| ", "symbols and a label"),
+            ("[b] [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "two labels"),
+            ("[] [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "two labels"),
+            ("a [X] ||| b [X] ||| 1 1 1 ||| 0-0", "as many scores"),
+            ("a [X] ||| b [X] ||| 1 1 1 one ||| 0-0", "a score is no number"),
+            ("a [X] ||| b [X] ||| 1 1 1 0 ||| 0-0", "the logarithm"),
+            ("[X][X] a [X] ||| b [X][X] [X] ||| 1 1 1 1 ||| 1-0", "no alignment for a nonterminal"),
+            ("[X][X] a [X] ||| b [X][X] [X] ||| 1 1 1 1 ||| 0-0 1-1", "a word and a nonterminal"),
+            ("[X][X] a [X] ||| b [X][X] [X] ||| 1 1 1 1 ||| 0-1 0-1", "paired twice"),
+            ("a [X] ||| b [X] ||| 1 1 1 1 ||| 0-1", "past the end"),
+            ("a [X] ||| b [X] ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| F |||", "pairs of a name"),
+            ("a [X] ||| b [X] ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| ||| ", "not even a space"),
+            ("a [X] ||| b [X] ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| ||| |||", "after the properties"),
+            ("<s> [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "the glue grammar's"),
         ],
     ),
     "travatar": (
@@ -233,6 +298,11 @@ def test_faults_are_refused(file_format, line, reason):
         (cdec, '<seg grammar="g" id="0"> a [X,1] </seg>', "taken for a nonterminal"),
         (cdec, '<seg grammar="g" id="0"> a', "ends with </seg>"),
         (cdec, "a ||| b", "taken for a reference"),
+        (moses, "a b|c", "has factors"),
+        (moses, "[b] c", "taken for a nonterminal"),
+        (moses, "<Seg id=1> a", "taken for a segment"),
+        (moses, 'a <dlt type="cbtm"/> b', "holds a command"),
+        (moses, "a </s>", "an end of the sentence"),
     ],
 )
 def test_faults_in_input_are_refused(reader, line, reason):

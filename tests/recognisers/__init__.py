@@ -8,6 +8,7 @@ nothing with the code that writes tables. Facts are from the sources named in ea
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 NEWLINE = b"\n"
@@ -53,3 +54,10 @@ def each_line(data: bytes, read_line) -> list[Rule]:
         except Refused as refused:
             raise Refused(f"line {number}: {refused}: {line!r}") from None
     return rules
+
+
+def require_sorted(data: bytes) -> None:
+    """Refuse lines that `LC_ALL=C sort` would put in another order."""
+    lines = lines_of(data)
+    for number, (one, other) in enumerate(itertools.pairwise(lines), start=2):
+        require(one <= other, f"line {number}: belongs before the line above: {other!r}")

@@ -23,6 +23,9 @@ def read_table(data: bytes) -> list[Rule]:
     return each_line(data, read_line)
 
 
+read_glue = read_table
+
+
 def read_line(line: bytes) -> Rule:
     columns = line.split(b" ||| ")
     require(3 <= len(columns) <= 5, f"{len(columns)} columns instead of three to five")
@@ -89,4 +92,4 @@ def read_input(line: bytes) -> list[bytes]:
     return re.findall(rb"[^ \t\n\x0b\f\r]+", line)
 
 
-__all__ = ["Refused", "read_input", "read_line", "read_table"]
+__all__ = ["Refused", "read_glue", "read_input", "read_line", "read_table"]
