@@ -18,7 +18,8 @@ ours although they take the best translation of a word where we take the mean ov
 PhraseModel_0, PhraseModel_1, … as cdec does.
 
 Words: cdec's are escaped as in the native format; Joshua writes `-lsb-`, `-rsb-` and `-pipe-` for `[`, `]`
-and `|`, and white space and control characters as `&#N;`.
+and `|`, and we the `<` of `<s>` and `</s>`, which are its glue grammar's, and white space and control
+characters of ASCII as `&#N;`.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ CDEC_NAMES = frozenset({meaning.name for meaning in _CDEC.values()} | _ALSO["cde
 _COUNTED = ("TargetWords", "Abstract", "target_word_count", "abstract")  # Known from the rule itself.
 
 _escape_joshua, _unescape_joshua = escapes(
-    r"-(?=(?:lsb|rsb|pipe)[-\[\]|])", {"[": "-lsb-", "]": "-rsb-", "|": "-pipe-"}
+    r"-(?=(?:lsb|rsb|pipe)[-\[\]|])|\A<(?=/?s>\Z)", {"[": "-lsb-", "]": "-rsb-", "|": "-pipe-"}
 )
 _SPELL = {"cdec": (escape, unescape), "joshua": (_escape_joshua, _unescape_joshua)}
 

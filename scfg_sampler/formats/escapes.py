@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 
 __all__ = ["escapes"]
 
-_ALWAYS = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]|\A\Z"
+# No decoder tears a line at anything else: to all of them, U+00A0 and U+3000 are parts of words.
+_ALWAYS = r"[\x00-\x20\x7f\ud800-\udfff]|\A\Z"
 
 
 def escapes(
@@ -15,9 +16,9 @@ def escapes(
 ) -> tuple[Callable[[str], str], Callable[[str], str]]:
     """A function that escapes words and its inverse.
 
-    A character with a name is written as its name; white space, control characters and what `special`
-    matches are written `&#N;`, N the code point, or `&#;` for an empty word; and so is the `&` of text that
-    looks like one of these.
+    A character with a name is written as its name; white space and control characters of ASCII and what
+    `special` matches are written `&#N;`, N the code point, or `&#;` for an empty word; and so is the `&` of
+    text that looks like one of these.
 
     special : regular expression for single characters
     names : character to name

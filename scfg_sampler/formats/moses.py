@@ -10,9 +10,9 @@ sparse field with name and value unchanged.
 Moses unescapes nothing: a word has to be spelled the same way in the table, in the input and in the language
 model, so every escape too many is a word unknown to one of them. Only what Moses would take for something
 else is written `&#N;`: `|`, which parts factors, the `[` of a word that ends with `]`, the `<` of `<s>` and
-`</s>`, white space and control characters, and the `&` of what looks like an escape. Those of Moses' own
-tokeniser, such as `&apos;`, are read as well. Text that went through that tokeniser is escaped already, and
-must not be escaped again; say so with `escaped`.
+`</s>`, white space and control characters of ASCII, and the `&` of what looks like an escape. Those of Moses'
+own tokeniser, such as `&apos;`, are read as well. Text that went through that tokeniser is escaped already,
+and must not be escaped again; say so with `escaped`.
 """
 
 from __future__ import annotations

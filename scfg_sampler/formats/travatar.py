@@ -6,9 +6,9 @@ natural logarithms: `egfp`, `fgep` the phrase probabilities, `egfl`, `fgel` the 
 forward), `lfreq` the log count, `w` the number of target words, `p` 1 for every rule. Others keep name and
 value. `Abstract` is not written, as it is known from the rule.
 
-In words, white space and control characters are written `&#N;`. The fact a newcomer would get wrong: Travatar
-unescapes nothing. Between the first and the last quotation mark of a token stands the word as it is, further
-quotation marks and backslashes with it.
+In words, white space and control characters of ASCII are written `&#N;`. The fact a newcomer would get wrong:
+Travatar unescapes nothing. Between the first and the last quotation mark of a token stands the word as it is,
+further quotation marks and backslashes with it.
 """
 
 from __future__ import annotations

@@ -12,17 +12,17 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from scfg_sampler.cli import main
-from scfg_sampler.formats.conversion import write_glue, write_table
+from scfg_sampler.formats.conversion import Spelling, write_glue, write_table
 from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, write_rule_table
 from scfg_sampler.rules.text import Rule
 from scfg_sampler.rules.text_filter import filter_table
-from tests.recognisers import Refused, cdec, moses, travatar
+from tests.recognisers import Refused, cdec, joshua, moses, travatar
 from tests.rules.test_table import table_of
 from tests.rules.test_text import WORDS, rules
 
 CORPUS = Path(__file__).resolve().parents[2] / "data" / "novish-en"
 PAIRS, SENTENCES = 200, 12
-READERS = {"cdec": cdec, "moses": moses, "travatar": travatar}
+READERS = {"cdec": cdec, "moses": moses, "joshua": joshua, "travatar": travatar}
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,10 @@ MEANINGS = {  # From our four logarithms, phrases first, forward first, to what 
         lambda value: -math.log10(math.exp(value)),
     ),
     "moses": (("2", "0", "3", "1"), float),
+    "joshua": (
+        ("e_given_f_phrase", "f_given_e_phrase", "e_given_f_lex", "f_given_e_lex"),
+        lambda value: -value,
+    ),
     "travatar": (("egfp", "fgep", "egfl", "fgel"), float),
 }
 OURS = ("LogForward", "LogBackward", "LexForward", "LexBackward")
@@ -88,6 +92,20 @@ def test_decoders_read_the_rules_of_the_bundled_corpus(folder, file_format, name
         assert sorted(found.links) == sorted(first_links(file_format, entry))
         for ours, theirs in zip(OURS, names, strict=True):
             assert found.features[theirs] == pytest.approx(there(entry.features[ours]), rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["hiero", "sampled"])
+def test_joshua_numbers_and_negates_features_without_names(folder, tmp_path, name):
+    table = read_rule_table(folder / name)
+    assert not write_table(table, tmp_path / "dense", "joshua", Spelling(dense=True))
+    found_rules = joshua.read_table((tmp_path / "dense").read_bytes(), owner="o")
+    read = {(found.source, found.target): found for found in found_rules}
+    for row in range(0, table.num_rules, 7):
+        entry = rule(table, row)
+        found = read[as_bytes(entry.source), as_bytes(entry.target)].features
+        assert set(found) == {f"tm_o_{k}" for k in range(len(table.feature_names))}
+        values = [found[f"tm_o_{k}"] for k in range(4)]
+        assert values == pytest.approx([entry.features[ours] for ours in OURS], rel=1e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("name", ["hiero", "sampled"])
@@ -125,7 +143,7 @@ def test_cdec_finds_any_words_of_a_text_in_its_grammar(tmp_path_factory, words):
     assert len(set(found.source)) == len(set(words))
 
 
-@pytest.mark.parametrize(("file_format", "label"), [("moses", b"S"), ("travatar", b"S")])
+@pytest.mark.parametrize(("file_format", "label"), [("moses", b"S"), ("joshua", b"GOAL"), ("travatar", b"S")])
 def test_decoders_read_glue_rules(tmp_path, file_format, label):
     write_glue(tmp_path / "glue", file_format)
     glue = READERS[file_format].read_glue((tmp_path / "glue").read_bytes())
@@ -156,6 +174,7 @@ def written(tmp_path_factory, file_format: str, table: RuleTable):
 
 RULES = {  # A word as it is, on both sides of a rule.
     "moses": "{0} [X] ||| {0} [X] ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||\n",
+    "joshua": "[X] ||| {0} ||| {0} ||| f=1\n",
     "travatar": '"{0}" @ X ||| "{0}" @ X ||| p=1\n',
 }
 
@@ -177,13 +196,14 @@ def takes(file_format: str, word: str) -> bool:
 @example("<a>")
 @example("[a]")
 @example("[")
+@example("\u3000")
 def test_words_that_a_decoder_takes_are_left_as_they_are(tmp_path_factory, file_format, word):
     """So that they are the same in the table, in input and in the language model.
 
-    Control characters are always escaped, as sorting would be another matter with them, and so is what looks
-    like an escape.
+    Control characters of ASCII are always escaped, as sorting would be another matter with them, and so is
+    what looks like an escape, and a byte order mark with which a line of Moses' would begin.
     """
-    assume(not re.search(r"[\s\x00-\x1f\x7f-\x9f]|&#?\w*;|\A\ufeff", word))
+    assume(not re.search(r"[\x00-\x20\x7f]|&#?\w*;|-(lsb|rsb|pipe)-|\A\ufeff", word))
     found = written(tmp_path_factory, file_format, table_of([Rule((word,), (word,), {})]))
     assert found.source == found.target
     assert (found.source == (word.encode(),)) == takes(file_format, word)
@@ -250,6 +270,33 @@ FAULTS = {
             ("<s> [X] ||| b [X] ||| 1 1 1 1 ||| 0-0", "the glue grammar's"),
         ],
     ),
+    "joshua": (
+        "[X] ||| das [X,1] ||| [X,1] the ||| F=1 G=-2.5e-07 ||| 0-1",
+        [
+            ("# made by hand\n[X] ||| a ||| b ||| F=1", "line 1: label, source, target"),
+            ("", "line 1: label, source, target"),
+            ("[X] ||| a |||b ||| F=1", "line 1: source and target|label, source, target|input has"),
+            ("[X] ||| a\rb ||| b ||| F=1", "a carriage return"),
+            ("X ||| a ||| b ||| F=1", "the left-hand side"),
+            ("[X] ||| [X,2] a [X,1] ||| [X,1] b [X,2] ||| F=1", "numbered in order"),
+            ("[X] ||| [a] ||| b ||| F=1", "numbered in order"),
+            ("[X] ||| a ||| [b] ||| F=1", "without a number"),
+            ("[X] ||| a [X,1] ||| b ||| F=1", "nonterminals differ"),
+            ("[X] ||| a [X,1] ||| [X,1] [X,1] ||| F=1", "nonterminals differ"),
+            ("[X] ||| a[ ||| b ||| F=1", "input has -lsb-"),
+            ("[X] |||  ||| b ||| F=1", "an empty word"),
+            ("[X] ||| <s> ||| b ||| F=1", "the glue grammar's"),
+            ("[X] ||| a ||| </s> ||| F=1", "the glue grammar's"),
+            ("[X] ||| a ||| b ||| F=one", "no number"),
+            ("[X] ||| a ||| b ||| F", "no number"),
+            ("[X] ||| a ||| b ||| =1", "without a name"),
+            ("[X] ||| a ||| b ||| tm_pt_0=1", "in disguise"),
+            ("[X] ||| a ||| b ||| 1 2\n[X] ||| b ||| b ||| 1", "as many dense features"),
+            ("[X] ||| a ||| b ||| F=1 ||| 0", "pairs of bytes"),
+            ("[X] ||| a ||| b ||| F=1 ||| a-b", "numbers and nothing else"),
+            ("[X] ||| a ||| b ||| F=1 ||| 0-1", "past the end"),
+        ],
+    ),
     "travatar": (
         '"das" x0:X @ X ||| x0:X "the" @ X ||| p=1 w=1 ||| 1 2 3 ||| 0-0',
         [
@@ -298,6 +345,11 @@ def test_faults_are_refused(file_format, line, reason):
         (cdec, '<seg grammar="g" id="0"> a [X,1] </seg>', "taken for a nonterminal"),
         (cdec, '<seg grammar="g" id="0"> a', "ends with </seg>"),
         (cdec, "a ||| b", "taken for a reference"),
+        (joshua, "a[b] c", "with an annotation"),
+        (joshua, "a ||| b", "taken for a reference"),
+        (joshua, '<seg id="1"> a', "taken for a segment"),
+        (joshua, "a\rb", "a carriage return"),
+        (joshua, "<s> a", "an end of the sentence"),
         (moses, "a b|c", "has factors"),
         (moses, "[b] c", "taken for a nonterminal"),
         (moses, "<Seg id=1> a", "taken for a segment"),
