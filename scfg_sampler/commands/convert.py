@@ -18,19 +18,32 @@ def add_parser(subparsers) -> None:
         help="rewrite a rule table for cdec, Moses, Joshua or Travatar, or back",
         description="Rewrite a rule table in the format and with the features that a decoder expects.",
         epilog="example:\n  scfg-sampler convert grammar.gz --to moses --output rule-table.gz "
-        "--glue glue-grammar",
+        "--glue glue-grammar --text test.de test.moses.de",
     )
-    parser.add_argument("table", metavar="TABLE", help="a rule table in any of the formats; .gz is read too")
+    parser.add_argument(
+        "table", metavar="TABLE", nargs="?", help="a rule table in any of the formats; .gz is read too"
+    )
     parser.add_argument("--to", choices=_FORMATS, required=True, help="the format to write")
     parser.add_argument(
         "--output",
         metavar="OUT",
-        required=True,
         help="where to; compressed if .gz. What the table was made with goes to OUT.json, as only native "
         "tables have comments",
     )
     parser.add_argument(
-        "--from", dest="origin", choices=_FORMATS, help="the table's format (default: looked up in its rules)"
+        "--from",
+        dest="origin",
+        choices=_FORMATS,
+        help="the table's format (default: looked up in its rules), and the texts' (default: native)",
+    )
+    parser.add_argument(
+        "--text",
+        metavar=("IN", "OUT"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="also write a text with its words spelled as in the tables of that decoder: input, or what a "
+        "language model is trained on; with --from and --to native, a translation back; may be repeated",
     )
     parser.add_argument(
         "--escaped", action="store_true", help="Moses: words are escaped by its tokeniser already"
@@ -44,12 +57,29 @@ def add_parser(subparsers) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Convert the table, and warn of what was lost."""
-    from scfg_sampler.formats.conversion import Spelling, read_table, write_glue, write_table
+    """Convert the table and the texts, and warn of what was lost or is spelled otherwise."""
+    from scfg_sampler.errors import SettingsError
+    from scfg_sampler.formats.conversion import write_glue
+    from scfg_sampler.formats.words import convert_text
 
-    spelling = Spelling(options.escaped, options.dense)
+    if options.table is None and not options.text:
+        raise SettingsError("neither TABLE nor --text says what to convert")
+    if (options.table is None) != (options.output is None):
+        raise SettingsError("TABLE and --output go together: what to convert, and where to")
     if options.glue:
         write_glue(options.glue, options.to)
+    if options.table is not None:
+        _convert_table(options)
+    for text, output in options.text:
+        convert_text(text, output, options.to, options.origin or "native", escaped=options.escaped)
+        console.say(f"{text} written to {output}")
+
+
+def _convert_table(options: argparse.Namespace) -> None:
+    from scfg_sampler.formats.conversion import Spelling, read_table, write_table
+    from scfg_sampler.formats.words import spelling_note
+
+    spelling = Spelling(options.escaped, options.dense)
     with console.progress("reading lines", None) as advance:
         table, left_out = read_table(options.table, options.origin, spelling, advance=advance)
     with console.progress("writing rules", table.num_rules) as advance:
@@ -58,4 +88,6 @@ def run(options: argparse.Namespace) -> None:
         console.warn(f"left out: {number} {reason}")
     for reason, number in lost.items():
         console.warn(f"{number} {reason}")
+    if note := spelling_note(table, options.to, spelling.escaped):
+        console.warn(note)
     console.say(f"{table.num_rules} rules written to {options.output}")

@@ -16,10 +16,6 @@ Other features keep name and value. cdec's own lexical features, MaxLexEgivenF a
 ours although they take the best translation of a word where we take the mean over its links; Thrax's
 `rarity`, exp(1 − count), is read as the count where `count` is missing. Features without a name are called
 PhraseModel_0, PhraseModel_1, … as cdec does.
-
-Words: cdec's are escaped as in the native format; Joshua writes `-lsb-`, `-rsb-` and `-pipe-` for `[`, `]`
-and `|`, and we the `<` of `<s>` and `</s>`, which are its glue grammar's, and white space and control
-characters of ASCII as `&#N;`.
 """
 
 from __future__ import annotations
@@ -32,20 +28,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, shortest
+from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.features import FEATURE_NAMES
 from scfg_sampler.rules.table import RuleTable, text_order
 from scfg_sampler.rules.text import (
     Rule,
-    escape,
     parse_alignment,
     parse_number,
     parse_source,
     parse_target,
     require,
     split_fields,
-    unescape,
 )
 
 __all__ = ["CDEC_NAMES", "DENSE", "Writer", "parser", "writer"]
@@ -109,11 +103,6 @@ CDEC_NAMES = frozenset({meaning.name for meaning in _CDEC.values()} | _ALSO["cde
 """The features of cdec that have other names and units here."""
 _COUNTED = ("TargetWords", "Abstract", "target_word_count", "abstract")  # Known from the rule itself.
 
-_escape_joshua, _unescape_joshua = escapes(
-    r"-(?=(?:lsb|rsb|pipe)[-\[\]|])|\A<(?=/?s>\Z)", {"[": "-lsb-", "]": "-rsb-", "|": "-pipe-"}
-)
-_SPELL = {"cdec": (escape, unescape), "joshua": (_escape_joshua, _unescape_joshua)}
-
 
 def parser(file_format: str, dense: bool) -> Callable[[str], Rule | str]:
     """A function from a line to its rule, or to the reason why it is left out; raises RuleProblem.
@@ -125,7 +114,7 @@ def parser(file_format: str, dense: bool) -> Callable[[str], Rule | str]:
     if dense:
         order = (_MEANINGS[file_format].get(name, _same(name)) for name in DENSE)
         names.update((f"PhraseModel_{k}", names.get(m.name, (m.name, m.back))) for k, m in enumerate(order))
-    spelled = _SPELL[file_format][1]
+    spelled = speller(file_format).read
 
     def parse(line: str) -> Rule | str:
         fields = split_fields(line)
@@ -176,7 +165,7 @@ class Writer(NamedTuple):
 def writer(file_format: str, feature_names: tuple[str, ...], dense: bool) -> Writer:
     """The writer of a format; `dense` writes features without names, ours first, in the order of DENSE."""
     columns = (*DENSE, *(name for name in feature_names if name not in DENSE)) if dense else ()
-    return Writer(_MEANINGS[file_format], _SPELL[file_format][0], columns)
+    return Writer(_MEANINGS[file_format], speller(file_format).write, columns)
 
 
 @lru_cache(maxsize=1 << 16)

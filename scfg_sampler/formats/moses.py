@@ -6,13 +6,6 @@ probabilities, φ(f|e) lex(f|e) φ(e|f) lex(e|f), that is the exponentials of Lo
 LogForward and LexForward; the counts are those of the target side, the source side and the rule.
 `TargetWords` and `Abstract` are not written, as they are known from the rule; all other features go to the
 sparse field with name and value unchanged.
-
-Moses unescapes nothing: a word has to be spelled the same way in the table, in the input and in the language
-model, so every escape too many is a word unknown to one of them. Only what Moses would take for something
-else is written `&#N;`: `|`, which parts factors, the `[` of a word that ends with `]`, the `<` of `<s>` and
-`</s>`, white space and control characters of ASCII, and the `&` of what looks like an escape. Those of Moses'
-own tokeniser, such as `&apos;`, are read as well. Text that went through that tokeniser is escaped already,
-and must not be escaped again; say so with `escaped`.
 """
 
 from __future__ import annotations
@@ -23,10 +16,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
+from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.table import RuleTable, text_order
-from scfg_sampler.rules.text import Rule, guards, parse_number, require, split_fields
+from scfg_sampler.rules.text import Rule, parse_number, require, split_fields
 
 __all__ = ["Writer", "parser"]
 
@@ -36,34 +29,12 @@ _NONTERMINAL = re.compile(r"\[([^\s\[\]]+)\]\[([^\s\[\]]+)\]")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _OTHER = "rules with nonterminals other than X"
 
-_NAMED = {
-    "&": "&amp;",
-    "|": "&#124;",
-    "<": "&lt;",
-    ">": "&gt;",
-    "'": "&apos;",
-    '"': "&quot;",
-    "[": "&#91;",
-    "]": "&#93;",
-}
-# A byte order mark, where a line begins with a word, would be dropped on reading.
-_escape, _unescape = escapes(
-    r"\||\A\ufeff|\A\[(?=[\s\S]*\]\Z)|\A<(?=/?s>\Z)",
-    understood={character: name for character, name in _NAMED.items() if name[1] != "#"},
-)
-_guard, _unguard = guards()
-
-
-def _escape_little(word: str) -> str:
-    """For text that is escaped already: only what would break the line; brackets and bars as it has them."""
-    return re.sub(r"[\[\]|]", lambda match: _NAMED[match[0]], _guard(word))
-
 
 class Writer:
     """Writes rules in Moses' format and counts what is lost."""
 
     def __init__(self, escaped: bool, losses: Counter):
-        self._spell = _escape_little if escaped else _escape
+        self._spell = speller("moses", escaped).write
         self._losses = losses
 
     def order(self, table: RuleTable) -> np.ndarray:
@@ -92,7 +63,7 @@ class Writer:
 
 def parser(escaped: bool) -> Callable[[str], Rule | str]:
     """A function from a line to its rule, or to the reason why it is left out; raises RuleProblem."""
-    spelled: Callable[[str], str] = _unguard if escaped else _unescape
+    spelled = speller("moses", escaped).read
 
     def parse(line: str) -> Rule | str:
         fields = split_fields(line)

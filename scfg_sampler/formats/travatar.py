@@ -6,9 +6,8 @@ natural logarithms: `egfp`, `fgep` the phrase probabilities, `egfl`, `fgel` the 
 forward), `lfreq` the log count, `w` the number of target words, `p` 1 for every rule. Others keep name and
 value. `Abstract` is not written, as it is known from the rule.
 
-In words, white space and control characters of ASCII are written `&#N;`. The fact a newcomer would get wrong:
-Travatar unescapes nothing. Between the first and the last quotation mark of a token stands the word as it is,
-further quotation marks and backslashes with it.
+The fact a newcomer would get wrong: Travatar unescapes nothing. Between the first and the last quotation mark
+of a token stands the word as it is, further quotation marks and backslashes with it.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ import re
 import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import split_words
-from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
+from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.table import RuleTable, text_order
 from scfg_sampler.rules.text import Rule, parse_number, require
 
@@ -34,7 +33,7 @@ _OURS = {
 }
 _THEIRS = {ours: theirs for theirs, ours in _OURS.items()} | {"TargetWords": "w"}
 _COUNTED = ("p", "w", "Abstract")
-_escape, _unescape = escapes("")
+_SPELLER = speller("travatar")
 _NONTERMINAL = re.compile(r"x([0-9]{1,3}):(\S+)")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _HINT = 'Expected "word" x0:X @ X ||| x0:X "word" @ X ||| name=value … ||| counts ||| alignment'
@@ -42,7 +41,7 @@ _HINT = 'Expected "word" x0:X @ X ||| x0:X "word" @ X ||| name=value … ||| cou
 
 def spell(word: str) -> str:
     """The word, quoted."""
-    return f'"{_escape(word)}"'
+    return f'"{_SPELLER.write(word)}"'
 
 
 def order(table: RuleTable) -> np.ndarray:
@@ -102,7 +101,7 @@ def _side(text: str, name: str) -> tuple[tuple[str | int, ...], list[str]]:
             symbols.append(int(nonterminal[1]))
             labels.append(nonterminal[2])
         else:
-            symbols.append(_unescape(token[1:-1]))
+            symbols.append(_SPELLER.read(token[1:-1]))
     return tuple(symbols), labels
 
 

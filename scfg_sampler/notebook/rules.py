@@ -15,6 +15,7 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.formats.conversion import PLAIN, Spelling, read_table, write_table
 from scfg_sampler.formats.tables import iterate_rules
+from scfg_sampler.formats.words import spelling_note
 from scfg_sampler.learner.drawing import readable
 from scfg_sampler.notebook.pairs import Corpus
 from scfg_sampler.notebook.settings import BaselineSettings
@@ -73,7 +74,7 @@ class Rules(Sequence[Rule]):
         return Rules(select_rows(self.table, np.argsort(-values, kind="stable")[:number]))
 
     def write(self, path: PathLike, file_format: str = "native", spelling: Spelling = PLAIN) -> None:
-        """Write the table in any decoder's format; warns of what the format cannot hold.
+        """Write the table in any decoder's format; warns of what it cannot hold or has to spell otherwise.
 
         Parameters
         ----------
@@ -86,6 +87,8 @@ class Rules(Sequence[Rule]):
         """
         for reason, number in write_table(self.table, path, file_format, spelling).items():
             warnings.warn(f"{path}: {number} {reason}", stacklevel=2)
+        if note := spelling_note(self.table, file_format, spelling.escaped):
+            warnings.warn(f"{path}: {note}", stacklevel=2)
 
     def __repr__(self) -> str:
         return f"{len(self)} rules with {', '.join(self.table.feature_names)}"

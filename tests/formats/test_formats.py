@@ -472,6 +472,71 @@ def test_the_command_writes_glue_rules_for_decoders_without(tmp_path, file_forma
     assert losses == {"rules with nonterminals other than X": rules.count("\n")}
 
 
+SPELLED = Rule(("a|b", "'s", "[", -1), (-1, "[x]", "&apos;", "'", "[x]"), {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "note"),
+    [
+        (
+            ["--to", "moses"],
+            "warning: 1 source and 2 target words are spelled otherwise than in texts, such as 'a|b' as "
+            "'a&#124;b': spell the input, and the text that the language model is trained on, likewise, with "
+            "'convert --to moses --text IN OUT'; if they have the escapes of Moses' tokeniser already, give "
+            "--escaped instead\n",
+        ),
+        (
+            ["--to", "moses", "--escaped"],
+            "warning: 2 source and 1 target words are spelled otherwise than in texts, such as 'a|b' as "
+            "'a&#124;b': spell the input, and the text that the language model is trained on, likewise, with "
+            "'convert --to moses --escaped --text IN OUT'\n",
+        ),
+        (
+            ["--to", "joshua"],
+            "warning: 2 source and 1 target words are spelled otherwise than in texts, such as 'a|b' as "
+            "'a-pipe-b': spell the input, and the text that the language model is trained on, likewise, with "
+            "'convert --to joshua --text IN OUT'\n",
+        ),
+        (["--to", "travatar"], ""),
+        (["--to", "native"], ""),
+    ],
+)
+def test_the_command_says_which_words_are_spelled_otherwise(tmp_path, capsys, arguments, note):
+    features = dict.fromkeys(("LogForward", "LogBackward", "LexForward", "LexBackward"), -1.0)
+    table = table_of([SPELLED._replace(features=features)], tuple(features), "s")
+    for vocabulary in table[:2]:
+        vocabulary.add("|unused|")
+    write_rule_table(table, tmp_path / "t")
+    convert(tmp_path / "t", *arguments, "--output", tmp_path / "out")
+    assert "".join(line for line in capsys.readouterr().err.splitlines(True) if "warning" in line) == note
+
+
+def test_the_command_writes_texts_as_a_decoder_spells_them_and_back(tmp_path):
+    (tmp_path / "f").write_text("a|b 's [x] [\n\n  c  &apos; \n")
+    (tmp_path / "e").write_text("|\n")
+    out = [tmp_path / name for name in ("f.moses", "e.moses", "f.back")]
+    convert("--to", "moses", "--text", tmp_path / "f", out[0], "--text", tmp_path / "e", out[1])
+    assert out[0].read_text() == "a&#124;b 's &#91;x] [\n\nc &#38;apos;\n"
+    assert out[1].read_text() == "&#124;\n"
+    convert("--from", "moses", "--to", "native", "--text", out[0], out[2])
+    assert out[2].read_text() == "a|b 's [x] [\n\nc &apos;\n"
+    convert("--to", "moses", "--escaped", "--text", tmp_path / "f", out[0])
+    assert out[0].read_text() == "a&#124;b 's &#91;x&#93; &#91;\n\nc &apos;\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "neither TABLE nor --text says what to convert"),
+        (["t"], "TABLE and --output go together"),
+        (["--output", "o", "--text", "f", "g"], "TABLE and --output go together"),
+    ],
+)
+def test_commands_without_anything_to_convert_are_refused(arguments, message):
+    with pytest.raises(SettingsError, match=message):
+        convert(*arguments, "--to", "moses")
+
+
 def test_the_command_offers_every_format(capsys):
     with pytest.raises(SystemExit):
         convert("--help")

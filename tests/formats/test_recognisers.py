@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from scfg_sampler.cli import main
 from scfg_sampler.formats.conversion import Spelling, write_glue, write_table
+from scfg_sampler.formats.words import convert_text
 from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, write_rule_table
 from scfg_sampler.rules.text import Rule
 from scfg_sampler.rules.text_filter import filter_table
@@ -207,6 +208,27 @@ def test_words_that_a_decoder_takes_are_left_as_they_are(tmp_path_factory, file_
     found = written(tmp_path_factory, file_format, table_of([Rule((word,), (word,), {})]))
     assert found.source == found.target
     assert (found.source == (word.encode(),)) == takes(file_format, word)
+
+
+@pytest.mark.parametrize("file_format", READERS)
+@given(
+    words=st.lists(WORDS.filter(lambda word: word and not re.search(r"[ \t\r\n]|\A\ufeff", word)), max_size=4)
+)
+def test_texts_are_spelled_as_the_decoder_finds_them_in_its_table(tmp_path_factory, file_format, words):
+    """And come back from that."""
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "text").write_text(" ".join(words) + "\n\n", encoding="utf-8")
+    convert_text(folder / "text", folder / "spelled", file_format)
+    convert_text(folder / "spelled", folder / "back", "native", file_format)
+    line, empty, end = (folder / "spelled").read_bytes().split(b"\n")
+    assert not empty
+    assert not end
+    assert (folder / "back").read_bytes() == (folder / "text").read_bytes()
+    found = READERS[file_format].read_input(line)
+    assert len(found) == len(words)
+    if words:
+        table = table_of([Rule(tuple(words), tuple(words), {})])
+        assert found == list(written(tmp_path_factory, file_format, table).source)
 
 
 @pytest.mark.parametrize("word", ['"', "\\", '\\"', '"a"', 'a"b', "|||", "@", "x0:X", "=", "|COL|"])
