@@ -125,6 +125,13 @@ def write_table(
     Only native tables begin with a comment line; what others were made with is written to `PATH.json`.
 
     advance : callable, told of every so many rules that have been written
+
+    Raises
+    ------
+    RuleTableError
+        The format has a probability or count where the table has a logarithm that is none of one.
+    InputError
+        A file that is no record of a table stands where the table's record is to go.
     """
     _check(file_format)
     losses: Counter = Counter()
@@ -133,7 +140,11 @@ def write_table(
         return losses
     order, spell = _writer(table, file_format, spelling, losses)
     require_record_place(path)
-    write_lines(path, map(spell, _counted(iterate_rules(table, order(table)), advance)))
+    try:
+        write_lines(path, map(spell, _counted(iterate_rules(table, order(table)), advance)))
+    except OverflowError:
+        found = "a logarithm is too large to be written as a probability or count"
+        raise RuleTableError(path, None, found, "Above 709 it is no natural logarithm of one") from None
     write_record(path, table.signature, file_format)
     if str(path) == "-" and table.signature:
         losses["signature is not written, as nothing can lie beside standard output"] += 1

@@ -178,10 +178,12 @@ def log(prob: float) -> float:
 def marginals(features: dict[str, float]) -> tuple[float, float, float]:
     """The count of a rule, of its source side and of its target side, as far as its features tell.
 
-    The half that our phrase probabilities have in their denominators is taken off.
+    The half that our phrase probabilities have in their denominators is taken off. Those of a side whose
+    probability is as good as 0 are exp(690).
     """
     count = features.get("LogCount", 0.0)
-    sides = (max(math.exp(count), math.exp(count - features.get(name, 0.0)) - 0.5) for name in _PHRASE)
+    logs = (min(count - features.get(name, 0.0), -LEAST_LOG) for name in _PHRASE)
+    sides = (max(math.exp(count), math.exp(log_side) - 0.5) for log_side in logs)
     return (math.exp(count), *sides)  # type: ignore[return-value]
 
 

@@ -352,6 +352,20 @@ def test_rules_without_scores_are_counted_by_moses(tmp_path):
     assert (tmp_path / "t").read_text() == "a [X] ||| b [X] ||| 1 1 1 1 |||  ||| 1 1 1 ||| |||\n"
 
 
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_logarithms_of_nothing_are_written_or_named(tmp_path, file_format):
+    """Where they are next to 0 and where they are no logarithm of a probability or count."""
+    names = ("LogForward", "LogBackward", "LexForward", "LexBackward", "LogCount")
+    tiny = Rule(("a",), ("b",), dict.fromkeys(names, -900.0) | {"LogCount": 30.0})
+    assert not write_table(table_of([tiny], names), tmp_path / "tiny", file_format)
+    assert read_table(tmp_path / "tiny", file_format)[0].num_rules == 1
+    huge = Rule(("a",), ("b",), dict.fromkeys(names, 900.0))
+    if file_format != "native":
+        with pytest.raises(RuleTableError, match="huge: a logarithm is too large"):
+            write_table(table_of([huge], names), tmp_path / "huge", file_format)
+        assert not (tmp_path / "huge").exists()
+
+
 @given(st.integers(-600_000_000, 0).map(lambda n: float(np.float32(n / 1e6))))
 def test_probabilities_are_as_short_as_they_may_be(value):
     text = shortest_exp(value)
