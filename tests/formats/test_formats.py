@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scfg_sampler.commands.convert import add_parser
-from scfg_sampler.core.console import Parser
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats.bracketed import DENSE
 from scfg_sampler.formats.conversion import FORMATS, PLAIN, Spelling, detect_format, read_table, write_table
@@ -19,7 +17,7 @@ from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import shortest_exp
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table
 from scfg_sampler.rules.text import Rule
-from tests.rules.test_table import as_rules, key, table_of
+from tests.rules.test_table import as_rules, table_of
 from tests.rules.test_text import WORDS, rules
 
 OURS = (
@@ -440,118 +438,3 @@ def test_files_of_no_known_format_and_unknown_formats_are_refused(tmp_path):
         read_table(tmp_path / "t", "phrases")
     with pytest.raises(SettingsError, match="give --from"):
         read_table("-")
-
-
-def convert(*arguments: str) -> int:
-    """Run the command."""
-    parser = Parser(prog="scfg-sampler")
-    add_parser(parser.add_subparsers())
-    options = parser.parse_args(["convert", *map(str, arguments)])
-    return options.run(options)
-
-
-def test_the_command_converts_there_and_back_and_warns_of_losses(tmp_path, capsys):
-    write_rule_table(table_of([EXAMPLE], tuple(EXAMPLE.features), "s"), tmp_path / "t")
-    convert(tmp_path / "t", "--to", "moses", "--output", tmp_path / "m.gz")
-    rule = gzip.decompress((tmp_path / "m.gz").read_bytes())
-    (tmp_path / "m").write_bytes(rule + b"<s> [X] ||| <s> [S] ||| 1 ||| 0-0 ||| 0 ||| |||\n")
-    convert(tmp_path / "m", "--to", "native", "--output", tmp_path / "n")
-    assert "warning: left out: 1 rules with nonterminals other than X" in capsys.readouterr().err
-    before, after = ((tmp_path / name).read_text().split("\n")[1:] for name in "tn")
-    assert after == before
-    assert key(EXAMPLE).decode() in after[0]
-
-
-@pytest.mark.parametrize("file_format", FORMATS)
-def test_the_command_writes_glue_rules_for_decoders_without(tmp_path, file_format):
-    write_rule_table(table_of([EXAMPLE], tuple(EXAMPLE.features), "s"), tmp_path / "t")
-    arguments = [
-        tmp_path / "t",
-        "--to",
-        file_format,
-        "--output",
-        tmp_path / "out",
-        "--glue",
-        tmp_path / "glue",
-    ]
-    if file_format in ("native", "cdec"):
-        with pytest.raises(SettingsError, match="cdec and our decoder bring their own"):
-            convert(*arguments)
-        return
-    convert(*arguments)
-    rules = (tmp_path / "glue").read_text()
-    (tmp_path / "both").write_text((tmp_path / "out").read_text() + rules)
-    table, losses = read_table(tmp_path / "both", file_format)
-    assert table.num_rules == 1
-    assert losses == {"rules with nonterminals other than X": rules.count("\n")}
-
-
-SPELLED = Rule(("a|b", "'s", "[", -1), (-1, "[x]", "&apos;", "'", "[x]"), {})
-
-
-@pytest.mark.parametrize(
-    ("arguments", "note"),
-    [
-        (
-            ["--to", "moses"],
-            "warning: 1 source and 2 target words are spelled otherwise than in texts, such as 'a|b' as "
-            "'a&#124;b': spell the input, and the text that the language model is trained on, likewise, with "
-            "'convert --to moses --text IN OUT'; if they have the escapes of Moses' tokeniser already, give "
-            "--escaped instead\n",
-        ),
-        (
-            ["--to", "moses", "--escaped"],
-            "warning: 2 source and 1 target words are spelled otherwise than in texts, such as 'a|b' as "
-            "'a&#124;b': spell the input, and the text that the language model is trained on, likewise, with "
-            "'convert --to moses --escaped --text IN OUT'\n",
-        ),
-        (
-            ["--to", "joshua"],
-            "warning: 2 source and 1 target words are spelled otherwise than in texts, such as 'a|b' as "
-            "'a-pipe-b': spell the input, and the text that the language model is trained on, likewise, with "
-            "'convert --to joshua --text IN OUT'\n",
-        ),
-        (["--to", "travatar"], ""),
-        (["--to", "native"], ""),
-    ],
-)
-def test_the_command_says_which_words_are_spelled_otherwise(tmp_path, capsys, arguments, note):
-    features = dict.fromkeys(("LogForward", "LogBackward", "LexForward", "LexBackward"), -1.0)
-    table = table_of([SPELLED._replace(features=features)], tuple(features), "s")
-    for vocabulary in table[:2]:
-        vocabulary.add("|unused|")
-    write_rule_table(table, tmp_path / "t")
-    convert(tmp_path / "t", *arguments, "--output", tmp_path / "out")
-    assert "".join(line for line in capsys.readouterr().err.splitlines(True) if "warning" in line) == note
-
-
-def test_the_command_writes_texts_as_a_decoder_spells_them_and_back(tmp_path):
-    (tmp_path / "f").write_text("a|b 's [x] [\n\n  c  &apos; \n")
-    (tmp_path / "e").write_text("|\n")
-    out = [tmp_path / name for name in ("f.moses", "e.moses", "f.back")]
-    convert("--to", "moses", "--text", tmp_path / "f", out[0], "--text", tmp_path / "e", out[1])
-    assert out[0].read_text() == "a&#124;b 's &#91;x] [\n\nc &#38;apos;\n"
-    assert out[1].read_text() == "&#124;\n"
-    convert("--from", "moses", "--to", "native", "--text", out[0], out[2])
-    assert out[2].read_text() == "a|b 's [x] [\n\nc &apos;\n"
-    convert("--to", "moses", "--escaped", "--text", tmp_path / "f", out[0])
-    assert out[0].read_text() == "a&#124;b 's &#91;x&#93; &#91;\n\nc &apos;\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "neither TABLE nor --text says what to convert"),
-        (["t"], "TABLE and --output go together"),
-        (["--output", "o", "--text", "f", "g"], "TABLE and --output go together"),
-    ],
-)
-def test_commands_without_anything_to_convert_are_refused(arguments, message):
-    with pytest.raises(SettingsError, match=message):
-        convert(*arguments, "--to", "moses")
-
-
-def test_the_command_offers_every_format(capsys):
-    with pytest.raises(SystemExit):
-        convert("--help")
-    assert "{" + ",".join(FORMATS) + "}" in "".join(capsys.readouterr().out.split())
