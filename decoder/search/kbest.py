@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arrays.growth import grown, grown_rows
-from scfg_sampler.core.arrays.ragged import mix
+from scfg_sampler.core.arrays.growth import grown
+from scfg_sampler.core.arrays.hash_table import mix
 from scfg_sampler.core.forests.hypergraph import Hypergraph, largest_arity
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 from scfg_sampler.errors import SettingsError
@@ -329,8 +329,8 @@ def _larger(found, size):
         grown(found.node, size),
         grown(found.score, size),
         grown(found.raised, size),
-        grown_rows(found.tails, size),
-        grown_rows(found.spelling, size),
+        grown(found.tails, size),
+        grown(found.spelling, size),
         grown(found.left, size),
         grown(found.right, size),
         grown(found.popped, size),

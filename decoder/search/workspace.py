@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arrays.growth import grown, grown_rows
-from scfg_sampler.core.arrays.ragged import mix
+from scfg_sampler.core.arrays.growth import grown
+from scfg_sampler.core.arrays.hash_table import mix
 from scfg_sampler.core.jit import borrowing, compiled
 
 __all__ = [
@@ -202,7 +202,7 @@ def larger_items(items, size):
         grown(items.cell, size),
         grown(items.score, size),
         grown(items.best_edge, size),
-        grown_rows(items.state, size),
+        grown(items.state, size),
         grown(items.ranked, size),
     )
 
@@ -214,7 +214,7 @@ def larger_edges(edges, size):
         grown(edges.rule, size),
         grown(edges.log_prob, size),
         grown(edges.weight, size),
-        grown_rows(edges.tails, size),
+        grown(edges.tails, size),
     )
 
 
@@ -222,11 +222,11 @@ def larger_edges(edges, size):
 def larger_points(points, size):
     return Points(
         grown(points.cube, size),
-        grown_rows(points.place, size),
+        grown(points.place, size),
         grown(points.raised, size),
         grown(points.log_prob, size),
         grown(points.weight, size),
-        grown_rows(points.state, size),
+        grown(points.state, size),
         grown(points.key, size),
         grown(points.waiting, size),
     )

@@ -25,11 +25,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.counts import RuleCounts
-from scfg_sampler.rules.pool import END, LINK_BASE, add_record, drain, new_pool
+from scfg_sampler.rules.store import END, LINK_BASE, add_record, new_store, stored_rules
 
 __all__ = ["COUNTING", "LOOSE", "HieroSettings", "Share", "extract", "leading_keys"]
 
@@ -115,13 +116,13 @@ def extract(
     settings.check()
     if share is None:
         share = Share(np.zeros(len(corpus.source_vocabulary) + 3, np.int64), 0, 1)
-    pool = new_pool()
+    store = new_store()
     for begin in range(0, corpus.num_sentences, _SENTENCES_PER_CALL):
         end = min(begin + _SENTENCES_PER_CALL, corpus.num_sentences)
-        pool = _extract_sentences(pool, _Bitext(*corpus[2:]), _limits(settings), share, begin, end)
+        store = _extract_sentences(store, _Bitext(*corpus[2:]), _limits(settings), share, begin, end)
         if advance is not None:
             advance(end - begin)
-    return RuleCounts(*drain(pool, drop_singletons=settings.no_singletons))
+    return stored_rules(store, drop_singletons=settings.no_singletons)
 
 
 def leading_keys(corpus: ParallelCorpus, settings: HieroSettings, rank: np.ndarray, step: int) -> np.ndarray:
@@ -184,15 +185,14 @@ class _Sentence(NamedTuple):
 
 
 @kernel
-def _extract_sentences(pool, bitext, limits, share, begin, end):
-    """The pool with the share's rules of sentences begin … end − 1."""
+def _extract_sentences(store, bitext, limits, share, begin, end):
+    """The store with the share's rules of sentences begin … end − 1."""
     record = np.empty(1024, np.int32)
     holes = np.empty((64, 8), np.int32)
     for s in range(begin, end):
         sentence = _phrases(bitext, s, limits)
         longest = 2 + len(sentence.source) + len(sentence.target) + len(sentence.links)
-        if longest > len(record):
-            record = np.empty(2 * longest, np.int32)
+        record = grown(record, longest)
         for i in range(len(sentence.source)):
             for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
                 first, last, least, most = _target_spans(sentence, limits, i, j)
@@ -205,8 +205,8 @@ def _extract_sentences(pool, bitext, limits, share, begin, end):
                             key = _leading_key(sentence.source, i, j, holes[row], share.rank)
                             if share.low <= key < share.high:
                                 length = _spell_rule(sentence, record, whole, holes[row])
-                                pool = add_record(pool, record, length, weight)
-    return pool
+                                store = add_record(store, record, length, weight)
+    return store
 
 
 @kernel
@@ -222,11 +222,7 @@ def _leading_keys(bitext, limits, rank, step):
                 for k in range(first, last + 1):
                     for l in range(least, min(most, k + limits.max_initial_target) + 1):
                         number, holes = _find_holes(sentence, limits, (i, j, k, l), holes)
-                        if total + number > len(keys):
-                            longer = np.empty(2 * (total + number), np.int64)
-                            for row in range(total):
-                                longer[row] = keys[row]
-                            keys = longer
+                        keys = grown(keys, total + number)
                         for row in range(number):
                             keys[total] = _leading_key(sentence.source, i, j, holes[row], rank)
                             total += 1
@@ -400,12 +396,7 @@ def _spans_within(sentence, whole, part):
 
 @compiled
 def _with_row(holes, number, first, second, targets):
-    if number == len(holes):
-        longer = np.empty((2 * number, 8), holes.dtype)
-        for row in range(number):
-            for k in range(8):
-                longer[row, k] = holes[row, k]
-        holes = longer
+    holes = grown(holes, number + 1)
     holes[number, 0], holes[number, 1] = first
     holes[number, 2], holes[number, 3] = second
     for k in range(4):

@@ -22,7 +22,7 @@ import numpy as np
 
 from scfg_sampler.baseline.extraction import HieroSettings, Share, extract, leading_keys
 from scfg_sampler.core.arrays.external import Sorter, Table, Workspace
-from scfg_sampler.core.arrays.ragged import fingerprint
+from scfg_sampler.core.arrays.hash_table import hash_sequence
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
@@ -202,5 +202,5 @@ def _fingerprints(start: np.ndarray, symbols: np.ndarray) -> np.ndarray:
     """int64, a hash of each row."""
     out = np.empty(len(start) - 1, np.int64)
     for row in range(len(out)):
-        out[row] = np.int64(fingerprint(symbols, start[row], start[row + 1]))
+        out[row] = np.int64(hash_sequence(symbols, start[row], start[row + 1]))
     return out

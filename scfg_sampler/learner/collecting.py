@@ -1,13 +1,8 @@
 """Counts of the rules in derivations, spelled out and kept exactly.
 
-The sampler knows a rule by a fingerprint; what leaves it is spelled. A rule with its inner word alignment
-is a sequence of symbols
-
-    source side, SEPARATOR, target side, SEPARATOR, position pairs of its links
-
-and a collector gives each distinct sequence an id and a count. So expected counts over hundreds of sweeps
-need memory for the rules seen, not for the states, and of a rule's alignments the most frequent can be kept
-in the end (`rule_counts.merge_rules`).
+The sampler knows a rule by a fingerprint; what leaves it is spelled, as a record of a `RuleStore`: source
+side, target side, inner word alignment. So expected counts over hundreds of sweeps need memory for the rules
+seen, not for the states, and of a rule's alignments the most frequent can be kept in the end.
 """
 
 from __future__ import annotations
@@ -16,27 +11,36 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arrays.interner import Interner, enlarged, has_room, intern, new_interner
-from scfg_sampler.core.fragments.fingerprint import fingerprint
 from scfg_sampler.core.fragments.tree import BELOW, CUT, NUM_TAILS, OPTIONS, ORDER, PENDING, TAIL_START
-from scfg_sampler.core.jit import borrowing, kernel
-from scfg_sampler.rules.counts import RuleCounts, merge_rules
+from scfg_sampler.core.jit import borrowing, compiled
+from scfg_sampler.rules.counts import RuleCounts
+from scfg_sampler.rules.store import (
+    END,
+    LINK_BASE,
+    RuleStore,
+    count_record,
+    new_store,
+    packed_store,
+    stored_rules,
+    with_room,
+)
 
-__all__ = ["Collector", "collect_tree", "collected_rules", "collector_has_room", "new_collector", "roomier"]
-
-SEPARATOR = np.int32(-(2**31))
-
-_MIX = np.uint64(0xBF58476D1CE4E5B9)
+__all__ = [
+    "Collector",
+    "collect_tree",
+    "collected_rules",
+    "new_collector",
+    "packed",
+    "spell",
+    "with_room_for",
+]
 
 
 class Collector(NamedTuple):
     """Rules with their alignments, and how often each was seen."""
 
-    interner: Interner
-    """What was seen, by id."""
-    counts: np.ndarray
-    """int64 (D,): by id."""
-    symbols: np.ndarray
+    store: RuleStore
+    record: np.ndarray
     """int32 (M,): scratch for one rule."""
     positions: np.ndarray
     """int32 (2, L): scratch, where each word of the sentence stands in the rule, −1 where it does not."""
@@ -52,40 +56,23 @@ def new_collector(longest_source: int, longest_target: int, most_links: int) -> 
     longest_source, longest_target, most_links : int
         In words, words and links.
     """
-    interner = new_interner()
-    longest = longest_source + longest_target + 2 * most_links + 2
     return Collector(
-        interner,
-        np.zeros(len(interner.key_start), np.int64),
-        np.zeros(longest, np.int32),
+        new_store(),
+        np.zeros(longest_source + longest_target + most_links + 2, np.int32),
         np.zeros((2, max(longest_source, longest_target)), np.int32),
         np.zeros(1, np.int64),
     )
 
 
-@borrowing
-def collector_has_room(collector, sentence_words, sentence_links):
-    """Whether all rules of a sentence's derivation can be added."""
-    longest = 2 * sentence_words + 2 * sentence_links
-    return has_room(collector.interner, sentence_words, longest + 4 * sentence_words)
-
-
-def roomier(collector: Collector, sentence_words: int, sentence_links: int) -> Collector:
-    """The same collector with room for a sentence of this size, and for many like it.
-
-    Parameters
-    ----------
-    collector : Collector
-        Not changed.
-    sentence_words, sentence_links : int
-        Words of both sides together, and links.
-    """
-    interner = enlarged(
-        collector.interner, sentence_words + 1000, 8 * (sentence_words + sentence_links) + 10000
-    )
-    counts = np.zeros(len(interner.key_start), np.int64)
-    counts[: len(collector.counts)] = collector.counts
-    return collector._replace(interner=interner, counts=counts)
+@compiled
+def with_room_for(collector, corpus, sentence):
+    """The same collector with room for all rules of a derivation of a sentence."""
+    words = corpus.source_start[sentence + 1] - corpus.source_start[sentence]
+    words += corpus.target_start[sentence + 1] - corpus.target_start[sentence]
+    links = corpus.link_start[sentence + 1] - corpus.link_start[sentence]
+    # A rule spells words of its own, two ENDs, and names each rule below it twice.
+    store = with_room(collector.store, words, 5 * words + links)
+    return Collector(store, collector.record, collector.positions, collector.states)
 
 
 @borrowing
@@ -94,14 +81,14 @@ def collect_tree(collector, forest, work, corpus, sentence, size):
     for k in range(size):
         node = work.lists[BELOW, k]
         if work.nodes[node, CUT] == 1:
-            length, hashed = spell(collector, forest, work, corpus, sentence, node)
-            collector.counts[intern(collector.interner, hashed, collector.symbols, length)] += 1
+            length = spell(collector, forest, work, corpus, sentence, node)
+            count_record(collector.store, collector.record, length, 1.0)
 
 
 @borrowing
 def spell(collector, forest, work, corpus, sentence, node):
-    """Write the rule headed at a node to `symbols`: its length, and a fingerprint with the alignment."""
-    symbols, spans = collector.symbols, forest.spans
+    """Write the rule headed at a node to `record`: its length."""
+    symbols, spans = collector.record, forest.spans
     source, target = collector.positions[0], collector.positions[1]
     slots, order = work.lists[OPTIONS], work.lists[ORDER]
     num_slots = _frontier(work, node)
@@ -120,7 +107,7 @@ def spell(collector, forest, work, corpus, sentence, node):
             while at < spans[slots[slot], 1]:
                 source[at] = -1
                 at += 1
-    symbols[length] = SEPARATOR
+    symbols[length] = END
     length += 1
     for slot in range(num_slots):
         place = slot
@@ -141,18 +128,14 @@ def spell(collector, forest, work, corpus, sentence, node):
             symbols[length] = -1 - order[rank]
             length += 1
             at = spans[slots[order[rank]], 3]
-    symbols[length] = SEPARATOR
+    symbols[length] = END
     length += 1
-    hashed = np.uint64(fingerprint(work.pieces, node))
     for link in range(corpus.link_start[sentence], corpus.link_start[sentence + 1]):
         s, t = corpus.links[link, 0], corpus.links[link, 1]
         if spans[node, 0] <= s < spans[node, 1] and source[s] >= 0:
-            symbols[length] = source[s]
-            symbols[length + 1] = target[t]
-            length += 2
-            hashed = (hashed ^ np.uint64(source[s] * 65536 + target[t])) * _MIX
-            hashed ^= hashed >> np.uint64(29)
-    return length, np.int64((hashed >> np.uint64(1)) | np.uint64(1))
+            symbols[length] = source[s] * LINK_BASE + target[t]
+            length += 1
+    return length
 
 
 @borrowing
@@ -177,6 +160,11 @@ def _frontier(work, node):
     return size
 
 
+def packed(collector: Collector) -> Collector:
+    """The same collector without what it can do without, for a checkpoint; it shares its arrays."""
+    return collector._replace(store=packed_store(collector.store))
+
+
 def collected_rules(collector: Collector) -> RuleCounts:
     """The rules collected, each once, with its mean count over the states added.
 
@@ -189,31 +177,4 @@ def collected_rules(collector: Collector) -> RuleCounts:
     -------
     RuleCounts, sorted; of a rule's alignments the most frequent.
     """
-    size = int(collector.interner.size[0])
-    start = collector.interner.key_start[: size + 1]
-    keys = collector.interner.keys[: start[-1]]
-    separators = np.flatnonzero(keys == SEPARATOR).reshape(-1, 2)
-    ends = (separators[:, 0], separators[:, 1], start[1:])
-    begins = (start[:-1], separators[:, 0] + 1, separators[:, 1] + 1)
-    sides = [_slices(keys, begin, end) for begin, end in zip(begins, ends, strict=True)]
-    (source_start, source), (target_start, target), (pair_start, pairs) = sides
-    counts = collector.counts[:size] / max(1, int(collector.states[0]))
-    return merge_rules(
-        RuleCounts(source_start, source, target_start, target, pair_start // 2, pairs.reshape(-1, 2), counts)
-    )
-
-
-def _slices(values: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """values[begin[r]:end[r]] for every r, one after the other, with their offsets."""
-    start = np.zeros(len(begin) + 1, np.int64)
-    np.cumsum(end - begin, out=start[1:])
-    out = np.empty(start[-1], values.dtype)
-    _copy_slices(values, begin, start, out)
-    return start, out
-
-
-@kernel
-def _copy_slices(values, begin, start, out):
-    for row in range(begin.shape[0]):
-        for i in range(start[row + 1] - start[row]):
-            out[start[row] + i] = values[begin[row] + i]
+    return stored_rules(collector.store, divisor=float(max(1, collector.states[0])))

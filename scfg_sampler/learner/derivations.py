@@ -22,8 +22,9 @@ from scfg_sampler.forest.implicit import fill_forest
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
-from scfg_sampler.learner.collecting import SEPARATOR, Collector, spell
+from scfg_sampler.learner.collecting import Collector, spell
 from scfg_sampler.learner.forest_bank import ForestBank, collector_for
+from scfg_sampler.rules.store import END
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import escape
 
@@ -93,7 +94,7 @@ def derivation(
         np.empty(size, np.int32),
         np.empty((size, 4), np.int32),
         np.empty(size + 1, np.int64),
-        np.empty(size * len(collector.symbols), np.int32),
+        np.empty(size * len(collector.record), np.int32),
     )
     num_rules = _spell_rules(bank.walk, trees, sentence, collector, spelled)
     start = spelled.symbols_start
@@ -121,8 +122,8 @@ def _escaped(corpus: ParallelCorpus) -> Words:
 
 def _rule_text(words: Words, symbols: np.ndarray) -> str:
     plain = symbols.tolist()
-    end = plain.index(SEPARATOR)
-    sides = plain[:end], plain[end + 1 : plain.index(SEPARATOR, end + 1)]
+    end = plain.index(END)
+    sides = plain[:end], plain[end + 1 : plain.index(END, end + 1)]
     return " ||| ".join(
         " ".join([spelled[s] if s >= 0 else f"[X,{-s}]" for s in side])
         for spelled, side in zip(words, sides, strict=True)
@@ -164,10 +165,10 @@ def _spell_rules(walk, trees, sentence, collector, spelled):
         number[node] = num_rules
         for side in range(4):
             spans[num_rules, side] = forest.spans[node, side]
-        length, _ = spell(collector, forest, work, corpus, sentence, node)
+        length = spell(collector, forest, work, corpus, sentence, node)
         begin = symbols_start[num_rules]
         for i in range(length):
-            symbols[begin + i] = collector.symbols[i]
+            symbols[begin + i] = collector.record[i]
         symbols_start[num_rules + 1] = begin + length
         num_rules += 1
     return num_rules
@@ -204,7 +205,7 @@ def write_marginals(
     for r in range(rules.num_rules):
         source = rules.source[rules.source_start[r] : rules.source_start[r + 1]]
         target = rules.target[rules.target_start[r] : rules.target_start[r + 1]]
-        symbols = np.concatenate([source, [SEPARATOR], target, [SEPARATOR]])
+        symbols = np.concatenate([source, [END], target, [END]])
         counts.append([_rule_text(words, symbols), float(rules.count[r])])
     with atomic_output(path) as stream:
         json.dump({"sweeps": sweeps, "sentences": sentences, "rules": counts}, stream, ensure_ascii=False)

@@ -17,8 +17,8 @@ import numpy as np
 from scfg_sampler.core.fragments.tree import new_workspace
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.forest.implicit import CorpusArrays, new_sentence_forest, plain_corpus_arrays
-from scfg_sampler.learner.collecting import Collector, new_collector, roomier
-from scfg_sampler.learner.passes import Walk, collect_sentences, collector_fits, count_nodes, sentence_size
+from scfg_sampler.learner.collecting import Collector, new_collector
+from scfg_sampler.learner.passes import Walk, collect_sentences, count_nodes
 
 __all__ = ["ForestBank", "collect", "collector_for", "forest_bank", "new_walk", "node_counts"]
 
@@ -134,13 +134,7 @@ def collect(
     if nodes is None:
         nodes = _NO_NODES
     collector.states[0] += 1
-    sentence = 0
-    while sentence < bank.corpus.num_sentences:
-        words, links = sentence_size(bank.walk.corpus, sentence)
-        if not collector_fits(collector, words, links):
-            collector = roomier(collector, words, links)
-        sentence = collect_sentences(bank.walk, trees, sentence, collector, nodes, bank.node_start)
-    return collector
+    return collect_sentences(bank.walk, trees, collector, nodes, bank.node_start)
 
 
 _NO_NODES = np.zeros((0, 2), np.int64)

@@ -1,7 +1,8 @@
 """Passes of the learner over a corpus, compiled: count, draw, seat, sweep, collect.
 
-Every pass takes a `Walk` and builds each sentence's forest anew. Passes that add rules stop before a sentence
-for which an array might be too small and return its number; their callers make room and go on from there.
+Every pass takes a `Walk` and builds each sentence's forest anew. Passes that seat rules stop before a
+sentence for which an array might be too small and return its number; their callers make room and go on from
+there.
 """
 
 from __future__ import annotations
@@ -37,20 +38,18 @@ from scfg_sampler.forest.implicit import CorpusArrays, fill_forest
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest
-from scfg_sampler.learner.collecting import collect_tree, collector_has_room
+from scfg_sampler.learner.collecting import collect_tree, with_room_for
 from scfg_sampler.learner.model import RuleModel  # noqa: F401
 
 __all__ = [
     "Walk",
     "build_forests",
     "collect_sentences",
-    "collector_fits",
     "count_nodes",
     "draw_trees",
     "most_insertions",
     "propose_sentences",
     "seat_trees",
-    "sentence_size",
     "sum_internal_trees",
     "sweep_sentences",
 ]
@@ -66,19 +65,6 @@ class Walk(NamedTuple):
     corpus: CorpusArrays
     tree_start: np.ndarray
     """int64 (S + 1,): where each sentence's derivation begins, and with it ends the one before."""
-
-
-@kernel
-def sentence_size(corpus, sentence):
-    """Words of both sides together, and links."""
-    words = corpus.source_start[sentence + 1] - corpus.source_start[sentence]
-    words += corpus.target_start[sentence + 1] - corpus.target_start[sentence]
-    return words, corpus.link_start[sentence + 1] - corpus.link_start[sentence]
-
-
-@kernel
-def collector_fits(collector, words, links):
-    return collector_has_room(collector, words, links)
 
 
 @kernel
@@ -224,31 +210,28 @@ def sum_internal_trees(walk, trees):
 
 
 @kernel
-def collect_sentences(walk, trees, first, collector, node_counts, node_start):
-    """Count the rules of the sentences from `first` on; the first sentence there was no room for.
+def collect_sentences(walk, trees, collector, node_counts, node_start):
+    """The collector, or a larger one, with the rules of all sentences counted.
 
     And count in `node_counts`, if it has rows, which nodes are in the tree, and which are cut.
     """
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
-    collector = by_reference(collector)
     _forget_stamps(work)
-    for sentence in range(first, tree_start.shape[0] - 1):
+    for sentence in range(tree_start.shape[0] - 1):
         if tree_start[sentence + 1] == tree_start[sentence]:
             continue
-        words, links = sentence_size(corpus, sentence)
-        if not collector_has_room(collector, words, links):
-            return sentence
         fill_forest(forest, work, corpus, sentence)
         size = decode(forest, work, trees, tree_start[sentence], 0)
-        collect_tree(collector, forest, work, corpus, sentence, size)
+        collector = with_room_for(collector, corpus, sentence)
+        collect_tree(by_reference(collector), forest, work, corpus, sentence, size)
         if node_counts.shape[0] > 0:
             start = node_start[sentence]
             for k in range(size):
                 node = work.lists[BELOW, k]
                 node_counts[start + node, 0] += 1
                 node_counts[start + node, 1] += work.nodes[node, CUT]
-    return tree_start.shape[0] - 1
+    return collector
 
 
 @borrowing

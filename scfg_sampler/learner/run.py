@@ -42,7 +42,7 @@ from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.errors import InputError
 from scfg_sampler.learner.chain import LearnerState, SweepInfo, learner_kernel, log_posterior
-from scfg_sampler.learner.collecting import Collector, collected_rules
+from scfg_sampler.learner.collecting import Collector, collected_rules, packed
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
 from scfg_sampler.learner.forest_bank import collect, forest_bank
@@ -384,7 +384,8 @@ class _Chain:
 
     def _packed(self, state: LearnerState) -> _RunState:
         kept = self.kept
-        return _RunState(state, kept.marginal, kept.average, kept.nodes, self._seconds, self._sweeping)
+        collectors = packed(kept.marginal), packed(kept.average)
+        return _RunState(state, *collectors, kept.nodes, self._seconds, self._sweeping)
 
     def _write_results(self, state: LearnerState) -> None:
         kept = self.kept

@@ -1,10 +1,10 @@
-"""Counted rules in flat arrays, and the merging of equal ones.
+"""Counted rules in flat arrays.
 
 A right-hand side is a sequence of symbols: a word id ≥ 0, or −1−k for nonterminal k. Nonterminals are
 numbered 0, 1, … in source order, and the target names them by those numbers, so a rule that swaps is
 (−1, −2) → (−2, −1). The fact a newcomer would get wrong: a rule is its two sides only. Occurrences of one
-rule may differ in their inner word alignment; merging adds their counts and keeps the alignment that
-carries most of them, as the lexical weights of Koehn, Och and Marcu (2003) ask for.
+rule may differ in their inner word alignment; merging (`rules.store`) adds their counts and keeps the
+alignment that carries most of them, as the lexical weights of Koehn, Och and Marcu (2003) ask for.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arrays.ragged import take_rows
-from scfg_sampler.rules import pool as rule_pool
 
-__all__ = ["RuleCounts", "empty_rule_counts", "merge_rules", "select_rules"]
+__all__ = ["RuleCounts", "empty_rule_counts", "select_rules"]
 
 
 class RuleCounts(NamedTuple):
@@ -46,18 +45,6 @@ def empty_rule_counts() -> RuleCounts:
     """No rules."""
     start, symbols = np.zeros(1, np.int64), np.zeros(0, np.int32)
     return RuleCounts(start, symbols, start, symbols, start, np.zeros((0, 2), np.int32), np.zeros(0))
-
-
-def merge_rules(counts: RuleCounts) -> RuleCounts:
-    """Each rule once, its counts added up, in the order of the source symbols, then the target symbols.
-
-    Of a rule's alignments the one with the largest total count is kept, on ties the one that comes first
-    when alignments are compared link by link. Symbols compare as integers, and a side comes before its
-    continuations. Needs memory for the distinct rules beside the input.
-    """
-    pool = rule_pool.new_pool()
-    pool = rule_pool.add_counts(pool, counts)
-    return RuleCounts(*rule_pool.drain(pool))
 
 
 def select_rules(counts: RuleCounts, rows: np.ndarray) -> RuleCounts:

@@ -17,7 +17,8 @@ import numpy as np
 
 from scfg_sampler.core.arrays.ragged import concatenated
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
-from scfg_sampler.rules.counts import RuleCounts, merge_rules
+from scfg_sampler.rules.counts import RuleCounts
+from scfg_sampler.rules.store import merge_rules
 from scfg_sampler.rules.table import RuleTable
 
 __all__ = ["mix_tables"]

@@ -31,7 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arrays.ragged import group_rows, mix
+from scfg_sampler.core.arrays.hash_table import mix
+from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError

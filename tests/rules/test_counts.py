@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from scfg_sampler.rules.counts import RuleCounts, empty_rule_counts, merge_rules, select_rules
+from scfg_sampler.rules.counts import RuleCounts, empty_rule_counts, select_rules
+from scfg_sampler.rules.store import merge_rules
 
 SIDES = st.lists(st.sampled_from([-2, -1, 0, 1, 5]), min_size=1, max_size=3)
 LINKS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=3, unique=True).map(sorted)

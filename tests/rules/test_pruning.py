@@ -10,8 +10,9 @@ from numpy.testing import assert_array_equal
 from scipy import stats
 
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.rules.counts import RuleCounts, merge_rules
+from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.pruning import best_compositions, keep_best, log_tails, prune_rules
+from scfg_sampler.rules.store import merge_rules
 
 Plain = tuple[tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]
 

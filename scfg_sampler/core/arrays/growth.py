@@ -10,31 +10,23 @@ import numpy as np
 
 from scfg_sampler.core.jit import compiled
 
-__all__ = ["grown", "grown_rows", "sort_descending"]
+__all__ = ["grown", "sort_descending"]
 
 _SHORT = 16  # Runs of this length are sorted by insertion.
 
 
 @compiled
 def grown(array: np.ndarray, size: int) -> np.ndarray:
-    """The array itself if it has `size` entries, else a copy at least twice as long; new ones are not set."""
+    """The array if it has `size` entries, or rows, else a copy at least twice as long, its rest not set."""
     if size <= len(array):
         return array
-    bigger = np.empty(max(size, 2 * len(array)), array.dtype)
+    bigger = np.empty((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
     for i in range(len(array)):
-        bigger[i] = array[i]
-    return bigger
-
-
-@compiled
-def grown_rows(array: np.ndarray, size: int) -> np.ndarray:
-    """As `grown`, for an array with rows."""
-    if size <= len(array):
-        return array
-    bigger = np.empty((max(size, 2 * len(array)), array.shape[1]), array.dtype)
-    for i in range(len(array)):
-        for k in range(array.shape[1]):
-            bigger[i, k] = array[i, k]
+        if array.ndim == 1:
+            bigger[i] = array[i]
+        else:
+            for k in range(array.shape[1]):
+                bigger[i, k] = array[i, k]
     return bigger
 
 

@@ -2,7 +2,7 @@
 
 Sorting, grouping and picking such rows without making a Python object of any. Rows are compared as Python
 compares lists of integers: symbol by symbol, and a row comes before its continuations. The fact a newcomer
-would get wrong: grouping is by hashing but never trusts a hash; equal fingerprints are verified symbol by
+would get wrong: grouping is by hashing but never trusts a hash; rows with equal hashes are compared symbol by
 symbol.
 """
 
@@ -13,9 +13,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scfg_sampler.core.arrays.growth import grown
+from scfg_sampler.core.arrays.hash_table import (
+    first_candidate,
+    hash_sequence,
+    new_slots,
+    next_candidate,
+    number_in,
+    put,
+)
 from scfg_sampler.core.jit import compiled, kernel
 
-__all__ = ["concatenated", "fingerprint", "group_rows", "lexicographic_order", "mix", "take_rows"]
+__all__ = ["concatenated", "group_rows", "lexicographic_order", "take_rows"]
 
 
 def concatenated(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -67,23 +76,6 @@ def take_rows(start: np.ndarray, values: np.ndarray, rows: np.ndarray) -> tuple[
     return new_start, taken.reshape(len(taken), *values.shape[1:])
 
 
-@compiled
-def mix(state: np.uint64, symbol: int) -> np.uint64:
-    """A 64-bit hash state after one more symbol (multiply and shift, as in splitmix64)."""
-    state = np.uint64(state) ^ np.uint64(symbol)
-    state = (state ^ (state >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return state ^ (state >> np.uint64(29))
-
-
-@compiled
-def fingerprint(values: np.ndarray, begin: int, end: int) -> np.uint64:
-    """A 64-bit hash of `values[begin:end]`; not a proof of equality."""
-    state = np.uint64(0x9E3779B97F4A7C15) + np.uint64(end - begin)
-    for i in range(begin, end):
-        state = mix(state, values[i])
-    return (state ^ (state >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-
-
 def _packing(values: np.ndarray) -> tuple[int, int, int]:
     """The least symbol, the second least, and the bits one symbol takes in a sorting key.
 
@@ -118,7 +110,7 @@ def _prefix_keys(start, values, lowest, second, bits):
 def _sort_ties(order, keys, start, values):
     """Sort, by whole rows and then by index, every stretch of `order` whose keys are equal."""
     num_rows = len(order)
-    scratch = np.empty(num_rows, order.dtype)
+    scratch = np.empty(0, order.dtype)
     begin = 0
     while begin < num_rows:
         key = keys[order[begin]]
@@ -126,6 +118,7 @@ def _sort_ties(order, keys, start, values):
         while end < num_rows and keys[order[end]] == key:
             end += 1
         if end - begin > 1:
+            scratch = grown(scratch, end - begin)
             _merge_sort(order, scratch, begin, end, start, values)
         begin = end
 
@@ -147,10 +140,10 @@ def _merge_sort(order, scratch, begin, end, start, values):
             middle, right = min(left + width, end), min(left + 2 * width, end)
             if middle >= right or not _comes_before(order[middle], order[middle - 1], start, values):
                 continue
-            for i in range(left, middle):
-                scratch[i] = order[i]
-            i, k, out = left, middle, left
-            while i < middle:
+            for i in range(middle - left):
+                scratch[i] = order[left + i]
+            i, k, out = 0, middle, left
+            while i < middle - left:
                 if k < right and _comes_before(order[k], scratch[i], start, values):
                     order[out] = order[k]
                     k += 1
@@ -187,29 +180,22 @@ def _rows_equal(one, other, start, values):
 @kernel
 def _group_rows(start, values):
     num_rows = len(start) - 1
-    capacity = 16
-    while capacity < 2 * num_rows:
-        capacity *= 2
-    mask = capacity - 1
-    slots = np.full(capacity, -1, np.int32)
-    tags = np.empty(capacity, np.uint32)
+    slots = new_slots(num_rows)
     group = np.empty(num_rows, np.int32)
     first = np.empty(num_rows, np.int64)
     num_groups = 0
     for row in range(num_rows):
-        code = fingerprint(values, start[row], start[row + 1])
-        tag = np.uint32(code >> np.uint64(32))
-        slot = np.int64(code & np.uint64(mask))
-        while slots[slot] >= 0:
-            if tags[slot] == tag and _rows_equal(first[slots[slot]], row, start, values):
-                break
-            slot = (slot + 1) & mask
-        if slots[slot] < 0:
-            slots[slot] = num_groups
-            tags[slot] = tag
+        code = hash_sequence(values, start[row], start[row + 1])
+        slot = first_candidate(slots, code, 0)
+        while number_in(slots, slot) >= 0 and not _rows_equal(
+            first[number_in(slots, slot)], row, start, values
+        ):
+            slot = next_candidate(slots, code, 0, slot)
+        if number_in(slots, slot) < 0:
+            put(slots, slot, code, num_groups)
             first[num_groups] = row
             num_groups += 1
-        group[row] = slots[slot]
+        group[row] = number_in(slots, slot)
     return group, first[:num_groups].copy()
 
 

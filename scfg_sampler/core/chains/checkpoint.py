@@ -29,7 +29,7 @@ from scfg_sampler.errors import CheckpointMismatch, InputError
 
 __all__ = ["FORMAT", "Checkpoint", "load_checkpoint", "save_checkpoint"]
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever a checkpoint of an older version can no longer be resumed."""
 
 _HEADER = "header"

@@ -1,4 +1,4 @@
-"""Kernels that work restaurants and interners hard, for their tests."""
+"""Kernels that work restaurants hard, for their tests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from scfg_sampler.core import draws
-from scfg_sampler.core.arrays.interner import enlarged, has_room, intern, new_interner
 from scfg_sampler.core.fragments.density import log_joint
 from scfg_sampler.core.fragments.restaurant import (
     dish_customers,
@@ -62,27 +61,3 @@ def worked(seed, exact, steps=3000):
         if done < steps:
             restaurants = grown(restaurants, 1)
     return restaurants, log_joint(restaurants), rng.bit_generator.state
-
-
-@kernel
-def intern_all(interner, start, symbols, fingerprints, ids, first):
-    """Intern rows from `first` on; returns the row for which there is no room."""
-    for row in range(first, len(start) - 1):
-        length = start[row + 1] - start[row]
-        if not has_room(interner, 1, length):
-            return row
-        ids[row] = intern(interner, fingerprints[row], symbols[start[row] : start[row + 1]], length)
-    return len(start) - 1
-
-
-def interned(rows, fingerprints):
-    """The ids of rows of symbols, and the interner that gave them."""
-    start = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    symbols = np.array([symbol for row in rows for symbol in row], dtype=np.int32)
-    ids = np.empty(len(rows), np.int64)
-    interner, done = new_interner(1, 1), 0
-    while done < len(rows):
-        done = intern_all(interner, start, symbols, np.array(fingerprints, dtype=np.int64), ids, done)
-        if done < len(rows):
-            interner = enlarged(interner, 1, len(rows[done]))
-    return ids.tolist(), interner
