@@ -9,7 +9,17 @@ from scfg_sampler.core import console
 
 __all__ = ["COMMANDS", "build_parser", "main"]
 
-COMMANDS = ("train-lm", "compile-lm", "query-lm", "compile-grammar", "translate", "tune", "evaluate", "show")
+COMMANDS = (
+    "train-lm",
+    "compile-lm",
+    "query-lm",
+    "compile-grammar",
+    "bundle",
+    "translate",
+    "tune",
+    "evaluate",
+    "show",
+)
 
 
 def build_parser() -> console.Parser:

@@ -39,7 +39,7 @@ decoder.lm decoder.scoring
 decoder.grammar
 decoder.search
 decoder.translation
-decoder.tuning
+decoder.tuning decoder.system
 decoder.commands
 decoder.cli
 decoder.__main__
@@ -64,6 +64,7 @@ MAY_IMPORT = {
         "scfg_sampler.errors",
         "scfg_sampler.rules.table",
         "scfg_sampler.formats.conversion",  # Other decoders' tables are read as they are.
+        "scfg_sampler.preparation.preparation",  # The door to what systems do to raw text, and undo.
     ),
     "monolingual": (
         "monolingual",

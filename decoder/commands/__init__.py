@@ -7,12 +7,22 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from decoder.system.settings import SearchDefaults
+
 if TYPE_CHECKING:
     from decoder.grammar.trie import Grammar
     from decoder.lm.model import LanguageModel, LmVocabulary
     from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["GrammarOption", "add_search_options", "default_threads", "load_models", "read_any_table"]
+__all__ = [
+    "GrammarOption",
+    "add_search_options",
+    "add_search_settings",
+    "default_threads",
+    "load_models",
+    "read_any_table",
+    "search_settings",
+]
 
 _GRAMMAR_SETTINGS = (
     r"prefix=(?P<prefix>\S+?)|max-span=(?P<max_span>\d{1,9})|"
@@ -29,11 +39,11 @@ class GrammarOption(NamedTuple):
     file_format: str | None
 
 
-def add_search_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of every command that translates."""
+def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = False) -> None:
+    """Add the options of every command that translates; with `or_system`, the models may be left out."""
     parser.add_argument(
         "--grammar",
-        required=True,
+        required=not or_system,
         action="append",
         type=_grammar_option,
         metavar="TABLE",
@@ -43,30 +53,46 @@ def add_search_options(parser: argparse.ArgumentParser) -> None:
         "of its own, TABLE,format=F if its format (native, cdec, moses, joshua, travatar) is not recognised",
     )
     parser.add_argument(
-        "--lm", required=True, metavar="LM.arpa", help="an ARPA file, may be gzipped, or one of compile-lm"
+        "--lm",
+        required=not or_system,
+        metavar="LM.arpa",
+        help="an ARPA file, may be gzipped, or one of compile-lm",
     )
-    parser.add_argument(
-        "--beam",
-        type=int,
-        default=200,
-        metavar="N",
-        help="derivations a span of K words may try; 0 for exact search",
-    )
-    parser.add_argument(
-        "--widen",
-        type=float,
-        default=1.5,
-        metavar="K",
-        help="let a span of n words try n/K times as many derivations as --beam says, as long spans lose "
-        "most; 0 for all spans alike",
-    )
-    parser.add_argument(
-        "--max-targets", type=int, default=20, metavar="N", help="targets tried for a source side; 0 for all"
-    )
-    parser.add_argument(
-        "--max-span", type=int, default=20, metavar="N", help="source words a rule may cover, gaps included"
-    )
+    add_search_settings(parser, told_elsewhere=or_system)
     parser.add_argument("--threads", type=int, metavar="N", help="sentences at a time (default: all cores)")
+
+
+def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: bool = False) -> None:
+    """Add the options that say how to search.
+
+    With `told_elsewhere` they are None unless given, for `search_settings`.
+    """
+    helps = {
+        "beam": ("N", "derivations a span of K words may try; 0 for exact search"),
+        "widen": (
+            "K",
+            "let a span of n words try n/K times as many derivations as --beam says, as long spans lose "
+            "most; 0 for all spans alike",
+        ),
+        "max_targets": ("N", "targets tried for a source side; 0 for all"),
+        "max_span": ("N", "source words a rule may cover, gaps included"),
+    }
+    for name, (metavar, text) in helps.items():
+        default = getattr(SearchDefaults(), name)
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=type(default),
+            default=None if told_elsewhere else default,
+            metavar=metavar,
+            help=f"{text} (default: {default})" if told_elsewhere else text,
+        )
+
+
+def search_settings(args: argparse.Namespace, defaults: SearchDefaults | None = None) -> SearchDefaults:
+    """What the options of `add_search_settings` say, and `defaults` where they say nothing."""
+    given = {name: getattr(args, name) for name in SearchDefaults._fields}
+    known = SearchDefaults() if defaults is None else defaults
+    return known._replace(**{name: value for name, value in given.items() if value is not None})
 
 
 def default_threads() -> int:

@@ -45,8 +45,8 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--tokenize",
         default="none",
-        choices=("none", "13a", "intl", "char", "zh"),
-        help="how BLEU tokenises; the texts are taken to be tokenised",
+        choices=("none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"),
+        help="how BLEU tokenises; none is for tokenised text, 13a the standard for raw text",
     )
     parser.add_argument(
         "--metrics",

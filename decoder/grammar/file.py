@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.grammar.trie import Grammar, GrammarSource, Trie, build_grammar
+from decoder.grammar.trie import Grammar, GrammarSource, Trie, build_grammar, require_span
 from scfg_sampler.core.arrays.array_file import has_magic, read_array_file, write_array_file
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike
@@ -103,8 +103,15 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
 
 
 def with_settings(compiled: CompiledGrammar, prefix: str, max_span: int) -> Grammar:
-    """The grammar with a span limit and a prefix of its features, as `build_grammar` would make it."""
+    """The grammar with a span limit and a prefix of its features, as `build_grammar` would make it.
+
+    Raises
+    ------
+    SettingsError
+        The span limit is below 1.
+    """
     source = GrammarSource(compiled.table, prefix, max_span)
+    require_span(source)
     grammar = compiled.grammar
     spans = np.full(len(grammar.trie.group_span), min(max_span, 2**31 - 1), np.int32)
     return grammar._replace(

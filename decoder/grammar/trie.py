@@ -27,7 +27,16 @@ from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["Grammar", "GrammarSource", "RankedRules", "Trie", "build_grammar", "child", "rank_rules"]
+__all__ = [
+    "Grammar",
+    "GrammarSource",
+    "RankedRules",
+    "Trie",
+    "build_grammar",
+    "child",
+    "rank_rules",
+    "require_span",
+]
 
 NONTERMINAL = -1  # The symbol of any nonterminal in the trie.
 _FREE = -1
@@ -120,8 +129,7 @@ def build_grammar(sources: Sequence[GrammarSource]) -> Grammar:
     if not sources:
         raise SettingsError("--grammar: no rule table is given")
     for source in sources:
-        if source.max_span < 1:
-            raise SettingsError(f"--max-span is {source.max_span}; a rule covers at least 1 word")
+        require_span(source)
     tables = [source.table for source in sources]
     source_vocabulary, source_symbols = _joined_words(
         [(table.source_vocabulary, table.source) for table in tables]
@@ -156,6 +164,12 @@ def build_grammar(sources: Sequence[GrammarSource]) -> Grammar:
         int(-source_symbols.min(initial=0)),
         len(group_of_rule) - len(order),
     )
+
+
+def require_span(source: GrammarSource) -> None:
+    """Raise a SettingsError if a table's span limit is below 1."""
+    if source.max_span < 1:
+        raise SettingsError(f"--max-span is {source.max_span}; a rule covers at least 1 word")
 
 
 def _joined_words(parts: list[tuple[Vocabulary, np.ndarray]]) -> tuple[Vocabulary, np.ndarray]:

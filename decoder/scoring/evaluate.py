@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 METRICS = ("bleu", "chrf", "ter")
-TOKENIZERS = ("none", "13a", "intl", "char", "zh")
+TOKENIZERS = ("none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab")
 
 
 class Comparison(NamedTuple):
@@ -235,7 +235,13 @@ def _metrics(names: Sequence[str], tokenize: str) -> dict[str, Any]:
         "chrf": CHRF,
         "ter": TER,
     }
-    return {name: makers[name]() for name in names}
+    try:
+        return {name: makers[name]() for name in names}
+    except (RuntimeError, ImportError):
+        extra = tokenize.partition("-")[0]
+        raise SettingsError(
+            f"--tokenize {tokenize} needs MeCab: pip install 'sacrebleu[{extra}]', or use --tokenize char"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -108,11 +108,13 @@ class ForestPosterior(NamedTuple):
 class SearchResult(NamedTuple):
     """The chart and the forest of a sentence.
 
-    copied_words : int32 (n,), the id each source word has as a target word
+    copies : what each source word becomes if it is copied
+    copied_words : int32 (n,), the id of that as a target word
     extra_words : the words beyond the target vocabulary
     """
 
     source: Sequence[str]
+    copies: Sequence[str]
     chart: Chart
     forest: Forest
     copied_words: np.ndarray
@@ -185,21 +187,25 @@ class Decoder:
         other._rank()
         return other
 
-    def search(self, words: Sequence[str]) -> SearchResult:
-        """The forest of a sentence of at least one word."""
+    def search(self, words: Sequence[str], copies: Sequence[str] | None = None) -> SearchResult:
+        """The forest of a sentence of at least one word.
+
+        copies : what each word becomes if it is copied; by default the same word
+        """
+        copies = words if copies is None else copies
         vocabulary = self.grammar.target_vocabulary
         extra: dict[str, int] = {}
         known = len(vocabulary)
         copied_words = np.empty(len(words), np.int32)
-        for i, word in enumerate(words):
+        for i, word in enumerate(copies):
             target = vocabulary.id(word)
             copied_words[i] = target if target >= 0 else extra.setdefault(word, known + len(extra))
         source = np.fromiter(map(self.grammar.source_vocabulary.id, words), np.int32, len(words))
-        copied = np.fromiter(map(self.lm_vocabulary.id, words), np.int32, len(words))
+        copied = np.fromiter(map(self.lm_vocabulary.id, copies), np.int32, len(words))
         max_arity = self.grammar.max_arity
         chart = parse(self.grammar.trie, source, max_arity, self._max_span)
         forest = search(self._rules, self.lm, chart, copied, max_arity, self._settings)
-        return SearchResult(words, chart, forest, copied_words, list(extra))
+        return SearchResult(words, copies, chart, forest, copied_words, list(extra))
 
     def translate(self, words: Sequence[str]) -> Translation:
         """The best translation found; no words have no words as their translation."""
@@ -300,13 +306,20 @@ class Decoder:
         return [words[i] if i < known else extra_words[i - known] for i in ids.tolist()]
 
 
-def nbest_lines(number: int, translations: Iterable[Translation], names: Sequence[str]) -> Iterator[str]:
+def nbest_lines(
+    number: int,
+    translations: Sequence[Translation],
+    names: Sequence[str],
+    texts: Sequence[str] | None = None,
+) -> Iterator[str]:
     """Lines of a Moses-style list, `number ||| text ||| Feature=value … ||| score`.
 
-    A word that is `|||` itself is written as Moses does, so that the fields stay four.
+    A word that is `|||` itself is written as Moses does, so that the fields stay four. `texts` are what is
+    written instead of the translations' words.
     """
-    for translation in translations:
-        words = ("&#124;&#124;&#124;" if word == "|||" else word for word in translation.words)
+    for at, translation in enumerate(translations):
+        spelled = translation.words if texts is None else texts[at].split(" ")
+        words = ("&#124;&#124;&#124;" if word == "|||" else word for word in spelled)
         values = zip(names, translation.features.tolist(), strict=True)
         features = " ".join(f"{name}={value:.6g}" for name, value in values)
         yield f"{number} ||| {' '.join(words)} ||| {features} ||| {translation.score:.6f}"

@@ -85,7 +85,7 @@ def _rule(decoder: Decoder, result: SearchResult, row: int, begin: int) -> tuple
     if row == GLUE:
         return "S", [1, 2], [1, 2]
     if row == COPY:
-        return "X", [result.source[begin]], [result.source[begin]]
+        return "X", [result.source[begin]], [result.copies[begin]]
     grammar = decoder.grammar
     table = int(np.searchsorted(grammar.table_start, row, side="right")) - 1
     found = rule(grammar.sources[table].table, row - int(grammar.table_start[table]))

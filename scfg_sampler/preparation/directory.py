@@ -185,10 +185,7 @@ def _segmented_training(
     texts: dict[str, list[str]] = {f"train.{side.language}": [] for side in sides}
     with console.progress("segmenting", len(train)) as advance:
         for pair in train:
-            both = [
-                side.segmenter.segment(side.cased(text)).words
-                for side, text in zip(sides, pair[:2], strict=True)
-            ]
+            both = [side.segment_normal(text) for side, text in zip(sides, pair[:2], strict=True)]
             if limits.max_words and max(map(len, both)) > limits.max_words:
                 leave_out(cleaned, "words", pair)
             else:
@@ -229,7 +226,7 @@ def _monolingual(
                 continue
             if not limits.keep_doubled:
                 seen.add(text)
-            yield " ".join(side.segmenter.segment(side.cased(text)).words)
+            yield " ".join(side.segment_normal(text))
 
 
 def _write(output: Path, texts: dict[str, list[str]], preparation: Preparation) -> None:

@@ -109,7 +109,7 @@ def learn_preparation(
             SubwordSegmenter(model_bytes, spaced=uses_spaces(text)) for text in cased
         ]
     else:
-        segmenters = [_segmenter(side, text, settings) for side, text in enumerate(cased)]
+        segmenters = [_segmenter(side, cased[side], texts[side], settings) for side in (0, 1)]
     sides = [
         LanguagePreparation(side.language, segmenter, side.case, side.case_model)
         for side, segmenter in zip(plain, segmenters, strict=True)
@@ -117,8 +117,10 @@ def learn_preparation(
     return Preparation(sides[0], sides[1], {})
 
 
-def _segmenter(side: int, text: Sequence[str], settings: SegmentationSettings) -> Segmenter:
-    """The segmenter of one side, learnt from its cased text."""
+def _segmenter(
+    side: int, text: Sequence[str], own_case: Sequence[str], settings: SegmentationSettings
+) -> Segmenter:
+    """The segmenter of one side, learnt from its cased text, and the same in its own case."""
     kind, size = settings.segment[side]
     language = settings.languages[side]
     spaced = uses_spaces(text)
@@ -126,7 +128,8 @@ def _segmenter(side: int, text: Sequence[str], settings: SegmentationSettings) -
         kind, size = "subwords", _INSTEAD_OF_WORDS
     if kind == "words":
         rules = settings.rules.get(language, re.split("[-_]", language.lower())[0])
-        return WordSegmenter.learn(text[:: 1 + len(text) // _MOST_LINES], rules)
+        step = 1 + len(text) // _MOST_LINES
+        return WordSegmenter.learn(text[::step], rules, own_case[::step])
     if kind == "none":
         return Plain()
     model = train_subwords(text, size, settings.subword_model, f"the text in {language}")

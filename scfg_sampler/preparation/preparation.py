@@ -31,7 +31,15 @@ from scfg_sampler.preparation.segments import Plain, Segmenter, escape
 from scfg_sampler.preparation.subwords import SubwordSegmenter, is_unspaced
 from scfg_sampler.preparation.words import WordSegmenter, sacremoses_version
 
-__all__ = ["FILE", "LanguagePreparation", "Preparation", "Prepared", "load_preparation", "write_preparation"]
+__all__ = [
+    "FILE",
+    "LanguagePreparation",
+    "Preparation",
+    "Prepared",
+    "load_preparation",
+    "model_files",
+    "write_preparation",
+]
 
 FILE = "preparation.json"
 _FORMAT = 1
@@ -80,13 +88,17 @@ class LanguagePreparation:
 
     def segment(self, text: str) -> list[str]:
         """The words of a raw text."""
-        return self.segmenter.segment(self.cased(normalise(text))).words
+        return self.segment_normal(normalise(text))
+
+    def segment_normal(self, text: str) -> list[str]:
+        """The words of a normalised text."""
+        return self.segmenter.segment(self.cased(text), text).words
 
     def prepare(self, text: str) -> Prepared:
         """The words of a raw text, and where they come from."""
         normal, origins = normalise_with_places(text)
         cased = self.cased(normal)
-        words, places = self.segmenter.segment(cased)
+        words, places = self.segmenter.segment(cased, normal)
         raw = [(origins[begin][0], origins[end - 1][1]) for begin, end in places]
         joined = [at > 0 and places[at - 1][1] == places[at][0] for at in range(len(places))]
         cased_parts, parts = ([text[begin:end] for begin, end in places] for text in (cased, normal))
@@ -206,6 +218,11 @@ def write_preparation(preparation: Preparation, directory: PathLike) -> None:
             stream.write(content)
     with atomic_output(folder / FILE) as stream:
         stream.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+
+
+def model_files(preparation: Preparation) -> list[str]:
+    """The names of the files that the record of a preparation on disk lists beside itself."""
+    return list(preparation.record["models"])
 
 
 def _named(models: dict[str, bytes], kind: str, language: str, content: bytes) -> str:

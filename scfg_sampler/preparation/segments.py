@@ -51,19 +51,19 @@ class Joined(NamedTuple):
 
 
 class Segmenter(Protocol):
-    """A way to cut text into words and to join them again; `join(segment(text).words).text == text`.
+    """A way to cut normalised text into words and join them; `join(segment(text).words).text == text`."""
 
-    The text is normalised, and in the case it is to be segmented in.
-    """
-
-    def segment(self, text: str) -> Segmented:
-        """The words of a text."""
+    def segment(self, text: str, own_case: str | None = None) -> Segmented:
+        """The words of a text; `own_case` is the text before its case was changed, which tells more."""
 
     def join(self, words: list[str]) -> Joined:
         """The text of any sequence of words."""
 
     def word(self, text: str, *, joined: bool) -> str:
         """A part of a text as one word, joined to the word before it or not."""
+
+    def respelled(self, word: str) -> str:
+        """The same word joined to its neighbours in another way, should this one be unknown."""
 
     def record(self) -> dict[str, Any]:
         """Kind and settings as JSON can hold them; what is in files of its own is not there."""
@@ -72,7 +72,7 @@ class Segmenter(Protocol):
 class Plain:
     """Segmentation of text that is segmented already: words stand between spaces."""
 
-    def segment(self, text: str) -> Segmented:
+    def segment(self, text: str, own_case: str | None = None) -> Segmented:
         matches = list(re.finditer("[^ ]+", text))
         return Segmented([match[0] for match in matches], [match.span() for match in matches])
 
@@ -85,6 +85,9 @@ class Plain:
 
     def word(self, text: str, *, joined: bool) -> str:
         return text
+
+    def respelled(self, word: str) -> str:
+        return word
 
     def record(self) -> dict[str, Any]:
         return {"kind": "none"}

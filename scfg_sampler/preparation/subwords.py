@@ -26,9 +26,11 @@ _MOST_LINES = 1_000_000  # Training on more takes long and changes little.
 _COVERAGE = 0.9995  # The share of a text's characters that get pieces; the others are copied.
 _UNKNOWN = 0
 _AT_SPACES = re.compile(f"{WORD_BEGIN}?[^{WORD_BEGIN}]+|{WORD_BEGIN}")
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]"
+_SCRIPTS = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
 )
+_UNSPACED = re.compile(f"[{_SCRIPTS}]")
+_MARK_OR_FOREIGN = re.compile(rf"{MARKS.pattern}|[^\W\d_{_SCRIPTS}]+(?:['’.-][^\W\d_{_SCRIPTS}]+)*")
 
 
 class SubwordSegmenter:
@@ -58,12 +60,12 @@ class SubwordSegmenter:
             hint = "Copy it again, or prepare the text again"
             raise InputError(name, None, "not a sentencepiece model", hint) from None
 
-    def segment(self, text: str) -> Segmented:
+    def segment(self, text: str, own_case: str | None = None) -> Segmented:
         """The pieces of a text; one that sentencepiece parts from the space before it takes it along."""
         words: list[str] = []
         places: list[tuple[int, int]] = []
         at = 0
-        for begin, end in _whole_parts(text):
+        for begin, end in _whole_parts(text, self.spaced):
             has_space = text[begin - 1] == " " if begin else self.spaced
             self._add_pieces(text, at, begin - (begin > 0 and has_space), words, places)
             words.append(WORD_BEGIN * has_space + escape(text[begin:end]))
@@ -111,6 +113,10 @@ class SubwordSegmenter:
     def word(self, text: str, *, joined: bool) -> str:
         """A part of a text as one word."""
         return WORD_BEGIN * (not joined) + escape(text)
+
+    def respelled(self, word: str) -> str:
+        """The piece with a space before it if it has none, or without."""
+        return word[1:] if word.startswith(WORD_BEGIN) else WORD_BEGIN + word
 
     def record(self) -> dict[str, Any]:
         """Kind and number of pieces; the model is kept beside it."""
@@ -194,7 +200,7 @@ def _training_lines(lines: Sequence[str], spaced: bool) -> Iterator[str]:
     """The parts that are given to sentencepiece, with spaces before them as in `segment`."""
     for line in lines:
         at = 0
-        for begin, end in _whole_parts(line):
+        for begin, end in _whole_parts(line, spaced):
             yield from _part(line, at, begin, spaced)
             at = end
         yield from _part(line, at, len(line), spaced)
@@ -215,11 +221,16 @@ def _part(line: str, begin: int, end: int, spaced: bool) -> Iterator[str]:
         yield part.rstrip()
 
 
-def _whole_parts(text: str) -> Iterator[tuple[int, int]]:
-    """Begin and end of what is one word each: protected parts, and characters that are marks elsewhere."""
+def _whole_parts(text: str, spaced: bool) -> Iterator[tuple[int, int]]:
+    """Begin and end of what is one word each.
+
+    These are protected parts; characters that are marks elsewhere; and in a text without spaces the words of
+    other scripts, which are names more often than not.
+    """
     at = 0
+    pattern = MARKS if spaced else _MARK_OR_FOREIGN
     for begin, end, _ in protected_spans(text):
-        yield from (match.span() for match in MARKS.finditer(text, at, begin))
+        yield from (match.span() for match in pattern.finditer(text, at, begin))
         yield begin, end
         at = end
-    yield from (match.span() for match in MARKS.finditer(text, at))
+    yield from (match.span() for match in pattern.finditer(text, at))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scfg_sampler.errors import SettingsError
@@ -44,8 +44,8 @@ class WordSegmenter:
         self._tokenizer: Any = None
 
     @classmethod
-    def learn(cls, lines: Iterable[str], rules: str) -> WordSegmenter:
-        """The segmenter that expects words to join as they do in a text.
+    def learn(cls, lines: Sequence[str], rules: str, own_case: Sequence[str] | None = None) -> WordSegmenter:
+        """The segmenter that expects words to join as they do in a text; `own_case` as for `segment`.
 
         Raises
         ------
@@ -55,8 +55,8 @@ class WordSegmenter:
         segmenter = cls(rules)
         segmenter._load()
         seen: Counter[tuple[str, str, bool]] = Counter()
-        for line in lines:
-            words, places = segmenter._cut(line)
+        for line, own in zip(lines, lines if own_case is None else own_case, strict=True):
+            words, places = segmenter._cut(line, own)
             seen.update(
                 (words[at - 1], words[at], places[at - 1][1] == places[at][0]) for at in range(1, len(words))
             )
@@ -73,9 +73,12 @@ class WordSegmenter:
         )
         return cls(rules, left, right)
 
-    def segment(self, text: str) -> Segmented:
-        """The words of a text, with marks where they join in an unusual way."""
-        cut, places = self._cut(text)
+    def segment(self, text: str, own_case: str | None = None) -> Segmented:
+        """The words of a text, with marks where they join in an unusual way.
+
+        Capitals tell the end of a sentence from that of an abbreviation, so sacremoses is given `own_case`.
+        """
+        cut, places = self._cut(text, text if own_case is None else own_case)
         words = list(map(escape, cut))
         for at in range(1, len(cut)):
             joined = places[at - 1][1] == places[at][0]
@@ -121,6 +124,12 @@ class WordSegmenter:
         """A part of a text as one word."""
         return JOIN * (joined and text not in self.joins_left) + escape(text)
 
+    def respelled(self, word: str) -> str:
+        """The word without marks; punctuation keeps those that join, which its translation would lose."""
+        core = word.removeprefix(SPACE).removesuffix(SPACE)
+        bare = core.removeprefix(JOIN).removesuffix(JOIN)
+        return (bare if any(map(str.isalnum, bare)) else core) or word
+
     def record(self) -> dict[str, Any]:
         """What `WordSegmenter` is made of."""
         return {
@@ -134,15 +143,15 @@ class WordSegmenter:
         """Whether two words are taken to have no space between them."""
         return after in self.joins_left or before in self.joins_right
 
-    def _cut(self, text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    def _cut(self, text: str, own_case: str) -> tuple[list[str], list[tuple[int, int]]]:
         """Words without marks, and their places.
 
         Protected parts are hidden from sacremoses behind as many letters, or digits, so that it can neither
         cut them nor move anything. Should it change a character all the same, letters and digits in a row
         are taken for words instead.
         """
-        masked, borders = text, set()
-        for begin, end, is_number in protected_spans(text):
+        masked, borders = own_case, set()
+        for begin, end, is_number in protected_spans(own_case):
             masked = masked[:begin] + ("0" if is_number else "x") * (end - begin) + masked[end:]
             if not is_number:
                 borders |= {begin, end}

@@ -1,1 +1,0 @@
-"""Tests of `scfg_sampler.preparation`."""

@@ -133,6 +133,25 @@ def test_any_sequence_of_words_is_joined(words, given_words, text):
     assert words.join(given_words.split()).text == text
 
 
+def test_case_tells_sentences_from_abbreviations(words):
+    text = "It runs. The dog, approx. five, runs. Mr. Smith too."
+    expected = "it runs . the dog , approx. five , runs . mr. smith too ."
+    assert " ".join(words.segment(text.lower(), text).words) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("￭a", "a"), ("␣a￭", "a"), ("a", "a"), ("￭", "￭"), ("␣?", "?"), ("￭/￭", "￭/￭"), ("␣", "␣")],
+)
+def test_a_word_can_be_spelled_without_marks(words, word, other):
+    assert words.respelled(word) == other
+
+
+def test_a_piece_can_be_spelled_with_or_without_its_space(pieces):
+    assert pieces.respelled("▁a") == "a"
+    assert pieces.respelled("a") == "▁a"
+
+
 def test_addresses_and_numbers_stay_whole(words):
     text = "(See http://a.org/b_c(d), or Ann@b.org; 1,234.5 at 12:30, 3/4 #tag.)"
     found = [word.strip(MARKS) for word in words.segment(text).words]
@@ -168,6 +187,15 @@ def test_protected_parts_are_single_pieces(pieces):
     assert "▁1,234.5" in found
     assert "http://a.org/b" in found
     assert "5" in found
+
+
+def test_foreign_words_in_text_without_spaces_are_single_pieces(chinese):
+    words = chinese.segment("我喜欢Xzqy和Ann-Marie O'Neill。").words
+    assert [word for word in words if word.isascii() or WORD_BEGIN in word] == [
+        "Xzqy",
+        "Ann-Marie",
+        "▁O'Neill",
+    ]
 
 
 def test_no_space_is_a_word_of_its_own(pieces):

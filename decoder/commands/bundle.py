@@ -1,0 +1,63 @@
+"""`scfg-decoder bundle`: everything that translating needs, in one directory."""
+
+from __future__ import annotations
+
+import argparse
+
+from decoder.commands import add_search_settings
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "bundle",
+        help="gather what translating needs in one directory",
+        description=(
+            "Compiles the rule table and the language model and puts them into the directory SYSTEM with\n"
+            "the weights and, to translate raw text, what scfg-sampler prepare has learnt of it. The\n"
+            "directory can be moved; translate --system says so when a part is missing, damaged or of\n"
+            "another version."
+        ),
+        epilog="example:\n  scfg-decoder bundle --grammar grammar.gz --lm en.arpa --weights weights.json "
+        "--preparation data --output system\n  scfg-decoder translate --system system < raw.txt",
+    )
+    parser.add_argument(
+        "--grammar", required=True, metavar="TABLE", help="a rule table, as for translate, or a compiled one"
+    )
+    parser.add_argument("--lm", required=True, metavar="LM.arpa", help="an ARPA file or a compiled model")
+    parser.add_argument("--weights", required=True, metavar="W.json", help="a JSON object, feature to number")
+    parser.add_argument(
+        "--preparation",
+        metavar="DIR",
+        help="the data directory that prepare made; without it, the system takes text whose words stand "
+        "between spaces",
+    )
+    parser.add_argument(
+        "--output", required=True, metavar="SYSTEM", help="the directory; an older system there is replaced"
+    )
+    search = parser.add_argument_group("how the system will search, unless translate is told otherwise")
+    add_search_settings(search)
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Compile the parts and put them together."""
+    from decoder.commands import GrammarOption, read_any_table, search_settings
+    from decoder.grammar.file import is_grammar_file
+    from decoder.system.bundle import write_system
+    from scfg_sampler.core.console import say
+    from scfg_sampler.core.files import require_file
+
+    for path in (args.grammar, args.lm, args.weights):
+        require_file(path)
+    compiled = is_grammar_file(args.grammar)
+    grammar = args.grammar if compiled else read_any_table(GrammarOption(args.grammar, "", None, None))
+    record = write_system(
+        grammar, args.lm, args.weights, args.preparation, args.output, search_settings(args)
+    )
+    size = sum(entry["bytes"] for entry in record["files"].values())
+    takes = "takes raw text" if record["languages"] else "takes text whose words stand between spaces"
+    say(f"{args.output}: {record['grammar']['rules']} rules, {size / 1e6:.1f} MB; {takes}")

@@ -1,0 +1,1 @@
+"""Everything that translating needs, in one directory."""

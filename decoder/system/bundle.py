@@ -1,0 +1,182 @@
+"""A system directory: what translating needs, compiled, with a list of what is there.
+
+    system.json         version, settings, signatures, and the size and digest of every other file
+    grammar.bin         the rule table with its trie (decoder.grammar.file)
+    lm.bin              the language model (decoder.lm.table)
+    weights.json        the weights
+    preparation.json    and the models it names, if the system takes raw text
+
+Nothing in it names a place outside of it, so it may be moved. It is written under another name and renamed.
+
+The fact a newcomer would get wrong: digests are those of the bytes. Large files have checksums of their own,
+which are compared when they are mapped into memory; hashing them too would take longer than translating a
+sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings, write_grammar_file
+from decoder.lm.model import load_lm
+from decoder.lm.table import write_lm_file
+from decoder.system.settings import SearchDefaults
+from decoder.translation.decoder import feature_names
+from decoder.translation.weights import read_weights, weight_vector, write_weights
+from scfg_sampler import __version__
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.errors import InputError
+from scfg_sampler.preparation.preparation import FILE as PREPARATION
+from scfg_sampler.preparation.preparation import load_preparation, model_files
+from scfg_sampler.rules.table import RuleTable
+
+__all__ = ["GRAMMAR", "LM", "SYSTEM", "WEIGHTS", "read_system_record", "write_system"]
+
+SYSTEM, GRAMMAR, LM, WEIGHTS = "system.json", "grammar.bin", "lm.bin", "weights.json"
+_FORMAT = 1
+_HASHED = 1 << 20  # The largest file whose digest is compared whenever the system is loaded.
+_AGAIN = "Copy the whole system again, or bundle it again"
+
+
+def write_system(
+    grammar: RuleTable | PathLike,
+    lm: PathLike,
+    weights: PathLike,
+    preparation: PathLike | None,
+    output: PathLike,
+    settings: SearchDefaults = SearchDefaults(),  # noqa: B008
+) -> dict[str, Any]:
+    """Write a system directory; what its `system.json` says.
+
+    Parameters
+    ----------
+    grammar : a table, or the path of a compiled one
+    lm : an ARPA file or a compiled model
+    weights : a JSON file with a weight for every feature
+    preparation : a directory with a `preparation.json`, if the system is to take raw text
+    output : a new directory, or an older system, which is replaced
+    settings : SearchDefaults
+
+    Raises
+    ------
+    InputError
+        A part cannot be read or does not fit the others, or `output` is something else.
+    """
+    target = Path(output)
+    if target.exists() and not (target / SYSTEM).is_file() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(output, None, "exists and is no system", "Name another directory for the system")
+    models = None if preparation is None else load_preparation(preparation)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise InputError(output, None, f"cannot be written ({error.strerror})") from None
+    try:
+        record: dict[str, Any] = {"format": _FORMAT, "version": __version__, "settings": settings._asdict()}
+        record["grammar"] = _write_grammar(
+            grammar, folder / GRAMMAR, read_weights(weights), weights, settings
+        )
+        model, vocabulary = load_lm(lm)
+        write_lm_file(model, vocabulary.words, folder / LM)
+        record["lm"] = {"order": model.order, "words": model.num_words}
+        write_weights(read_weights(weights), folder / WEIGHTS)
+        record["languages"] = None
+        if models is not None and preparation is not None:
+            record["languages"] = [models.source.language, models.target.language]
+            for name in (PREPARATION, *model_files(models)):
+                shutil.copyfile(Path(preparation) / name, folder / name)
+        record["files"] = {path.name: _entry(path) for path in sorted(folder.iterdir())}
+        with atomic_output(folder / SYSTEM) as stream:
+            stream.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        folder.chmod(0o755)
+        _replace(folder, target)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return record
+
+
+def _write_grammar(
+    grammar: RuleTable | PathLike,
+    path: Path,
+    weights: dict[str, float],
+    weights_path: PathLike,
+    settings: SearchDefaults,
+) -> dict[str, Any]:
+    """Write the compiled grammar, if the weights fit it; what there is to say of it."""
+    if isinstance(grammar, RuleTable):
+        write_grammar_file(grammar, path)
+    else:
+        shutil.copyfile(grammar, path)
+    compiled = read_grammar_file(path)
+    names = feature_names(with_settings(compiled, "", settings.max_span))
+    weight_vector(weights, names, weights_path)
+    return {"signature": compiled.table.signature, "rules": len(compiled.grammar.rules)}
+
+
+def _entry(path: Path) -> dict[str, Any]:
+    """Size and digest of a file."""
+    with open(path, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": digest}
+
+
+def _replace(folder: Path, target: Path) -> None:
+    """Give a directory another's name; the older one goes."""
+    old = None
+    if target.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)) / "old"
+        target.rename(old)
+    folder.rename(target)
+    if old is not None:
+        shutil.rmtree(old.parent, ignore_errors=True)
+
+
+def read_system_record(directory: PathLike) -> dict[str, Any]:
+    """What `system.json` says, once every file it lists is found to be there as it was.
+
+    Raises
+    ------
+    InputError
+        A file is missing, damaged, or of another version.
+    """
+    folder = Path(directory)
+    path = folder / SYSTEM
+    if not path.is_file():
+        raise InputError(
+            directory, None, f"has no {SYSTEM}", "Name a directory that scfg-decoder bundle made"
+        )
+    try:
+        record = json.loads("\n".join(read_lines(path)))
+        if record["format"] != _FORMAT:
+            found = f"is of format {record['format']}, but this version reads {_FORMAT}"
+            raise InputError(
+                path, None, found, f"It was written by version {record.get('version')}; bundle it again"
+            )
+        files = {name: (int(each["bytes"]), str(each["sha256"])) for name, each in record["files"].items()}
+        SearchDefaults(**record["settings"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(path, None, f"is damaged ({type(error).__name__}: {error})", _AGAIN) from None
+    for name in (GRAMMAR, LM, WEIGHTS):
+        if name not in files:
+            raise InputError(path, None, f"does not list {name}", _AGAIN)
+    for name, (size, digest) in files.items():
+        part = folder / name
+        if not part.is_file():
+            raise InputError(part, None, "is missing from the system", _AGAIN)
+        found_size = part.stat().st_size
+        if found_size != size:
+            raise InputError(part, None, f"has {found_size} bytes where {size} should be", _AGAIN)
+        if size <= _HASHED and hashlib.sha256(part.read_bytes()).hexdigest() != digest:
+            raise InputError(part, None, "does not match its digest in system.json", _AGAIN)
+    if not is_grammar_file(folder / GRAMMAR):
+        found = f"is not a compiled grammar as version {__version__} writes it"
+        raise InputError(
+            folder / GRAMMAR, None, found, f"Bundle the system again, or use version {record['version']}"
+        )
+    return record

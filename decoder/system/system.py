@@ -1,0 +1,230 @@
+"""Translation of raw text by a system directory.
+
+    system = load_system("system")
+    for found in system.translate(["Ein Hund läuft."]):
+        print(found.text, found.phrases)
+
+A line is segmented, translated and joined again; words the grammar does not know are copied in their own
+case, spelled as the target language spells spaces. A system without a preparation takes text whose words
+stand between spaces, and gives such text.
+
+The fact a newcomer would get wrong: a line is not a sentence. One of more than a hundred words is cut where
+sentences, or clauses, seem to end, since the time of search grows with the square of a sentence's length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from decoder.grammar.file import read_grammar_file, with_settings
+from decoder.lm.model import load_lm
+from decoder.lm.table import is_lm_file
+from decoder.system.bundle import GRAMMAR, LM, WEIGHTS, read_system_record
+from decoder.system.phrases import phrases_of
+from decoder.system.settings import SearchDefaults
+from decoder.translation.decoder import Decoder, SearchResult, Translation, in_order
+from decoder.translation.weights import read_weights
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError
+from scfg_sampler.preparation.preparation import FILE as PREPARATION
+from scfg_sampler.preparation.preparation import Preparation, Prepared, load_preparation
+
+__all__ = ["Correspondence", "System", "SystemTranslation", "load_system"]
+
+_LONGEST = 100  # Words that are translated together.
+_SENTENCE_ENDS = re.compile(r"[.!?…。！？।]+[\"'”’»)\]」]*")
+_CLAUSE_ENDS = re.compile(r"[,;:،，、；：–—]")
+
+Range = tuple[int, int]
+
+
+class Correspondence(NamedTuple):
+    """Parts of a text and of its translation that belong together.
+
+    source, target : half-open ranges of characters, in order
+    is_copied : whether the grammar did not know the word
+    """
+
+    source: list[Range]
+    target: list[Range]
+    is_copied: bool
+
+
+class SystemTranslation(NamedTuple):
+    """A line and its translation.
+
+    source : the line as it was given
+    text : its translation
+    score : of the derivation, or the sum of those of its parts
+    phrases : of the raw line and of `text`
+    """
+
+    source: str
+    text: str
+    score: float
+    phrases: list[Correspondence]
+
+
+class System:
+    """Translates lines of text; immutable, so threads may share it.
+
+    decoder : Decoder
+    preparation : Preparation, or None if words stand between spaces
+    record : what `system.json` says
+    """
+
+    def __init__(self, decoder: Decoder, preparation: Preparation | None, record: dict[str, Any]):
+        self.decoder, self.preparation, self.record = decoder, preparation, record
+
+    def translate(self, lines: Iterable[str], *, threads: int = 1) -> list[SystemTranslation]:
+        """The translations of lines of raw text, in their order."""
+        return list(self.stream(lines, threads=threads))
+
+    def stream(self, lines: Iterable[str], *, threads: int = 1) -> Iterator[SystemTranslation]:
+        """The same, each as soon as it is found."""
+        return in_order(self.translate_line, lines, threads)
+
+    def translate_line(self, line: str) -> SystemTranslation:
+        """The translation of one line; of one without words "" ."""
+        prepared = self.prepare(line)
+        parts: list[tuple[int, SearchResult, Translation]] = []
+        for begin, end in _cut(prepared.parts):
+            result = self._search(prepared, begin, end)
+            parts.append((begin, result, self.decoder.best(result)))
+        return self._finished(line, prepared, parts)
+
+    def prepare(self, line: str) -> Prepared:
+        """A line as the grammar takes it."""
+        if self.preparation is not None:
+            return self.preparation.source.prepare(line)
+        places = [match.span() for match in re.finditer("[^ \t]+", line.removesuffix("\r"))]
+        words = [line[begin:end] for begin, end in places]
+        return Prepared(words, places, words, words, [False] * len(words), False)
+
+    def search(self, prepared: Prepared) -> SearchResult:
+        """The forest of a prepared line of at least one word, however long."""
+        return self._search(prepared, 0, len(prepared.words))
+
+    def finish(
+        self, line: str, prepared: Prepared, result: SearchResult, translation: Translation
+    ) -> SystemTranslation:
+        """One of the translations in a forest of `search`, as text."""
+        return self._finished(line, prepared, [(0, result, translation)])
+
+    def _search(self, prepared: Prepared, begin: int, end: int) -> SearchResult:
+        words = prepared.words[begin:end]
+        if self.preparation is None:
+            return self.decoder.search(words)
+        known = self.decoder.grammar.source_vocabulary
+        for at, word in enumerate(words):
+            if word not in known and (other := self.preparation.source.segmenter.respelled(word)) in known:
+                words[at] = other
+        return self.decoder.search(words, self.preparation.copied(prepared)[begin:end])
+
+    def _finished(
+        self, line: str, prepared: Prepared, parts: Sequence[tuple[int, SearchResult, Translation]]
+    ) -> SystemTranslation:
+        """The translation of a line from those of its parts, which begin at words of the line."""
+        own = prepared.words
+        if self.preparation is not None:
+            own = self.preparation.copied(prepared, own_case=True)
+        words: list[str] = []
+        phrases = []
+        for begin, result, translation in parts:
+            offset = len(words)
+            words += translation.words
+            for phrase in phrases_of(self.decoder, result, translation):
+                source, target = (
+                    [at + by for at in side] for side, by in zip(phrase[:2], (begin, offset), strict=True)
+                )
+                if phrase.is_copied:
+                    words[target[0]] = own[source[0]]
+                phrases.append((source, target, phrase.is_copied))
+        text, places = self._restored(words, prepared.begins_small)
+        found = [
+            Correspondence(_ranges(prepared.places, source), _ranges(places, target), is_copied)
+            for source, target, is_copied in phrases
+        ]
+        score = sum(translation.score for _, _, translation in parts)
+        return SystemTranslation(line, text, score, found)
+
+    def _restored(self, words: list[str], begins_small: bool) -> tuple[str, list[Range]]:
+        """Words as text, and where in it each is."""
+        if self.preparation is None:
+            text, places = " ".join(words), []
+            at = 0
+            for word in words:
+                places.append((at, at + len(word)))
+                at += len(word) + 1
+            return text, places
+        source, target = self.preparation.source, self.preparation.target
+        # A small first letter says something only where sentences begin with capitals.
+        begins_small &= source.case_model is not None and source.case_model.begins_with_capital
+        return target.restore_with_places(words, begins_small=begins_small)
+
+
+def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> System:
+    """The system in a directory that `write_system` wrote.
+
+    Parameters
+    ----------
+    directory : path
+    settings : how to search, instead of what the system says
+
+    Raises
+    ------
+    InputError
+        A part is missing, damaged or of another version, or the parts do not fit.
+    """
+    record = read_system_record(directory)
+    folder = Path(directory)
+    settings = SearchDefaults(**record["settings"]) if settings is None else settings
+    grammar = with_settings(read_grammar_file(folder / GRAMMAR), "", settings.max_span)
+    if not is_lm_file(folder / LM):
+        found = "is not a compiled language model of this version"
+        raise InputError(folder / LM, None, found, "Bundle the system again")
+    decoder = Decoder(
+        grammar,
+        *load_lm(folder / LM),
+        read_weights(folder / WEIGHTS),
+        beam=settings.beam,
+        max_targets=settings.max_targets,
+        widen=settings.widen,
+        weights_path=folder / WEIGHTS,
+    )
+    preparation = load_preparation(folder) if PREPARATION in record["files"] else None
+    return System(decoder, preparation, record)
+
+
+def _cut(parts: Sequence[str]) -> Iterator[Range]:
+    """Begins and ends of what is translated together: all, unless there are more than `_LONGEST` words.
+
+    A piece ends where the last sentence in reach does, or else the last clause in the second half of it.
+    """
+    begin = 0
+    while len(parts) - begin > _LONGEST:
+        reach = range(begin + _LONGEST, begin + _LONGEST // 2, -1)
+        ends = (
+            *(at for at in range(begin + _LONGEST, begin, -1) if _SENTENCE_ENDS.fullmatch(parts[at - 1])),
+            *(at for at in reach if _CLAUSE_ENDS.fullmatch(parts[at - 1])),
+            begin + _LONGEST,
+        )
+        yield begin, ends[0]
+        begin = ends[0]
+    if begin < len(parts):
+        yield begin, len(parts)
+
+
+def _ranges(places: Sequence[Range], words: Sequence[int]) -> list[Range]:
+    """The ranges of words, those of neighbours as one."""
+    ranges: list[Range] = []
+    for before, at in zip([-2, *words], words, strict=False):
+        begin, end = places[at]
+        if at == before + 1:
+            ranges[-1] = (ranges[-1][0], end)
+        else:
+            ranges.append((begin, end))
+    return ranges
