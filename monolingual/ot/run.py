@@ -11,7 +11,6 @@ random numbers, else R̂ would say nothing about having found everything.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +25,15 @@ from monolingual.ot.orderings import Orderings, derive_orderings
 from monolingual.ot.summaries import summarise
 from monolingual.ot.tableaux import Tableaux, token_counts
 from scfg_sampler import __version__
-from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, read_trace, run_chain
-from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.chains.chain import Sweep, read_trace
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.chains.run_directory import (
+    CHECKPOINT,
     RECORD,
+    TRACE,
+    chain_directory,
+    clear,
     origin,
     read_record,
     refuse_finished,
@@ -110,8 +113,7 @@ def start_run(
     orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
     kernel = ot_kernel(orderings, settings)
     directory.mkdir(parents=True, exist_ok=True)
-    for old in [*directory.glob("chain-*/checkpoint.npz"), *directory.glob("summary.json")]:
-        old.unlink()
+    clear(directory, f"chain-*/{CHECKPOINT}", "summary.json")
     write_tableaux(tableaux, directory / "tableaux.tsv")
     return _Run(directory, tableaux, orderings, settings, run).sample(kernel, check, advance)
 
@@ -188,7 +190,7 @@ def read_draws(directory: PathLike, burn_in: int | None = None) -> Draws:
     skipped = record["run"].burn_in if burn_in is None else burn_in
     draws = Draws([], [], [])
     for chain in range(1, record["run"].chains + 1):
-        path = Path(directory) / f"chain-{chain}" / "trace.tsv"
+        path = chain_directory(directory, chain) / TRACE
         trace = {name: column[skipped:] for name, column in read_trace(path).items()}
         if len(trace["sweep"]) == 0:
             raise InputError(path, None, f"has no sweep after a burn-in of {skipped}", "Continue the run")
@@ -228,29 +230,27 @@ class _Run:
         return summary
 
     def _sample_chain(self, number, seed, kernel, check, advance) -> None:
-        place = self.directory / f"chain-{number}"
+        place = chain_directory(self.directory, number)
         place.mkdir(exist_ok=True)
-        path, settings = place / "checkpoint.npz", self._checked_settings()
-        if path.exists():
-            checkpoint = load_checkpoint(path, OtState, settings=settings, corpus=self._digests)
-        else:
-            rng = np.random.default_rng(seed)
-            checkpoint = Checkpoint(kernel.init(rng, None), rng, 0, settings, self._digests)
-            save_checkpoint(path, checkpoint)
-        rng, first = checkpoint.rng, checkpoint.sweep
-        advance(min(first, self.run.iterations), "")
-        sinks: list[Callable[[Sweep], Any]] = [
-            TraceWriter(place / "trace.tsv", self._columns(), first=first),
-            Checkpointer(path, rng, every=self.run.checkpoint_every, settings=settings, corpus=self._digests),
-        ]
-        sweeps = run_chain(
-            kernel, checkpoint.state, rng, sweeps=self.run.iterations, first=first, sinks=sinks, check=check
+        plan = ChainPlan(
+            kernel,
+            place / CHECKPOINT,
+            OtState,
+            self._checked_settings(),
+            corpus=self._digests,
+            trace=place / TRACE,
+            columns=self._columns(),
+            checkpoint_every=self.run.checkpoint_every,
         )
-        with contextlib.closing(sweeps):
-            for sweep in sweeps:
-                advance(1, f"chain {number}, log joint {sweep.info.log_joint:.0f}")
+        start = begin_or_restore(plan, lambda: np.random.default_rng(seed))
+        advance(min(start.sweep, self.run.iterations), "")
 
-    def _columns(self) -> list[tuple[str, Callable[[Sweep], float]]]:
+        def watch(sweep: Sweep) -> None:
+            advance(1, f"chain {number}, log joint {sweep.info.log_joint:.0f}")
+
+        drive(plan, start, sweeps=self.run.iterations, check=check, watch=watch)
+
+    def _columns(self) -> Columns:
         columns: list[tuple[str, Callable[[Sweep], float]]] = [
             ("log_joint", lambda sweep: sweep.info.log_joint)
         ]

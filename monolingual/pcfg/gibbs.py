@@ -111,7 +111,7 @@ def gibbs_kernel(
     model : Model
     data : Data
     approach : str
-        One of `posterior.APPROACHES`.
+        One of `settings.APPROACHES`.
     block : int
         Sweeps per step, a multiple of `thin`.
     thin : int

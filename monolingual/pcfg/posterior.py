@@ -25,12 +25,12 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.pcfg.partition import System, is_tight, partition_into
+from monolingual.pcfg.settings import APPROACHES
 from scfg_sampler.core import draws
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
-    "APPROACHES",
     "MAX_TRIES",
     "ONLY_TIGHT",
     "RENORMALISE",
@@ -44,7 +44,6 @@ __all__ = [
     "reweight",
 ]
 
-APPROACHES = ("only-tight", "renormalise", "sink")
 ONLY_TIGHT, RENORMALISE, SINK = range(3)
 
 MAX_TRIES = 100_000

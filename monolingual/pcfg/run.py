@@ -11,9 +11,8 @@ those of the grammar file without useless ones, grouped by nonterminal.
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,22 +25,22 @@ from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.partition import newton_partition
 from monolingual.pcfg.posterior import draw_dirichlets
 from monolingual.pcfg.scores import Brackets, brackets_of, refuse_other_sentences, score
-from monolingual.pcfg.settings import Kept, SampleSettings, check_settings
+from monolingual.pcfg.settings import Handling, SampleSettings, check_settings
 from monolingual.pcfg.summary import summarise
-from monolingual.pcfg.tally import add_block, empty_tally
+from monolingual.pcfg.tally import Kept, add_block, empty_tally
 from monolingual.pcfg.tightness import tight_probs
 from monolingual.pcfg.tree_draws import Trees
 from monolingual.pcfg.trees import format_tree
 from monolingual.priors.multinomials import normalise
 from scfg_sampler import __version__
 from scfg_sampler.core import draws
-from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
-from scfg_sampler.core.chains.checkpoint import load_checkpoint
-from scfg_sampler.core.chains.run_directory import origin, write_json
+from scfg_sampler.core.chains.chain import Sweep
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, begin, drive, restore
+from scfg_sampler.core.chains.run_directory import RECORD, clear, origin, require_at_least, write_json
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["sample"]
+__all__ = ["Task", "sample"]
 
 _BLOCK_WORK = 100_000
 
@@ -60,43 +59,47 @@ def _ignore(steps: float, note: str = "") -> None:
     """Progress that nobody sees."""
 
 
+class Task(NamedTuple):
+    """What a run learns from.
+
+    Attributes
+    ----------
+    model : Model
+    data : Data
+    probs : float64, shape (R,)
+        Where chains start with `start="weights"`.
+    gold : Brackets or None
+        Gold trees of the sentences, to score against.
+    described : dict
+        What else `run.json` is to say: the command's files and their digests. Resuming compares it.
+    """
+
+    model: Model
+    data: Data
+    probs: np.ndarray
+    gold: Brackets | None = None
+    described: Mapping[str, Any] = {}
+
+
 def sample(
-    model: Model,
-    data: Data,
-    probs: np.ndarray,
+    task: Task,
     output: PathLike,
     settings: SampleSettings,
+    handling: Handling,
     *,
-    gold: Brackets | None = None,
-    threads: int = 1,
-    record: dict | None = None,
     resume: bool = False,
-    check: bool = False,
-    checkpoint_every: int = 0,
     advance: Callable[..., Any] = _ignore,
 ) -> dict:
     """Sample, and write a run directory; what `summary.json` says.
 
     Parameters
     ----------
-    model : Model
-    data : Data
-    probs : float64, shape (R,)
-        Where chains start with `start="weights"`.
+    task : Task
     output : path
     settings : SampleSettings
-    gold : Brackets, optional
-        Gold trees of the sentences, to score against.
-    threads : int
-        Changes the time, not the result.
-    record : dict, optional
-        What else `run.json` is to say: the command's files and their digests. Resuming compares it.
+    handling : Handling
     resume : bool
         Go on with the chains in `output`.
-    check : bool
-        Recompute the log joint after every block.
-    checkpoint_every : int
-        Blocks between checkpoints; 0: only when a chain ends or is interrupted.
     advance : callable
         Told how many sweeps are done.
 
@@ -107,88 +110,100 @@ def sample(
     CheckpointMismatch
         On resuming with other settings, another grammar or other data.
     """
-    check_settings(settings, len(model.prior), data)
-    if gold is not None:
-        refuse_other_sentences(np.diff(data.start), gold)
+    model, data = task.model, task.data
+    check_settings(settings, len(model.prior), data.num_trees + len(data.start) - 1)
+    require_at_least(handling, threads=1)
+    if handling.checkpoint_every is not None:
+        require_at_least(handling, checkpoint_every=0)
+    if task.gold is not None:
+        refuse_other_sentences(np.diff(data.start), task.gold)
     directory = Path(output)
-    plan = _Plan(model, data, settings, gold, threads)
+    shared = _Shared(task, settings, handling)
     began = time.time()
-    described = {**settings._asdict(), **(record or {}), "block": plan.block}
-    write_json(_record(described, began, finished=False), directory / "run.json")
+    described = {**settings._asdict(), **task.described, "block": shared.block}
+    if not resume:
+        clear(directory, "checkpoint.*.npz", "trace.*.tsv", "samples.npz", "summary.json", "trees.txt.gz")
+    write_json(_record(described, began, finished=False), directory / RECORD)
     chains: list[Kept] = []
     try:
-        for chain in range(settings.chains):
-            run = _Chain(plan, chain, directory)
+        for number in range(settings.chains):
+            chain = _Chain(shared, number, directory, described)
             try:
-                run.go(probs, described, resume, check, checkpoint_every, advance)
+                chain.go(advance)
             finally:
-                if run.draws:
-                    chains.append(run.packed())
+                if chain.kept_so_far:
+                    chains.append(chain.packed())
     finally:
         summary = _write_results(directory, model, data, settings, chains) if chains else {}
-    write_json(_record(described, began, finished=True), directory / "run.json")
+    write_json(_record(described, began, finished=True), directory / RECORD)
     return summary
 
 
-class _Plan:
+class _Shared:
     """What all chains of a run share."""
 
-    def __init__(
-        self, model: Model, data: Data, settings: SampleSettings, gold: Brackets | None, threads: int
-    ):
-        self.model, self.data, self.settings, self.gold = model, data, settings, gold
-        self.num_sentences = len(data.start) - 1
-        self.block = _block_size(settings, data)
+    def __init__(self, task: Task, settings: SampleSettings, handling: Handling):
+        self.model, self.data, self.probs, self.gold = task.model, task.data, task.probs, task.gold
+        self.settings, self.handling = settings, handling
+        self.num_sentences = len(self.data.start) - 1
+        self.block = _block_size(settings, self.data)
         options: dict = {"block": self.block, "thin": settings.thin, "with_partition": settings.reweight}
         if settings.sampler == "collapsed":
-            self.kernel = collapsed_kernel(model, data, **options)
+            self.kernel = collapsed_kernel(self.model, self.data, **options)
         else:
-            self.kernel = gibbs_kernel(model, data, settings.approach, threads=threads, **options)
+            options["threads"] = handling.threads
+            self.kernel = gibbs_kernel(self.model, self.data, settings.approach, **options)
 
 
 class _Chain:
     """One chain, and what it keeps."""
 
-    def __init__(self, plan: _Plan, chain: int, directory: Path):
-        self._plan, self._chain, self._directory = plan, chain, directory
+    def __init__(self, shared: _Shared, number: int, directory: Path, described: dict):
+        self._shared, self._number = shared, number
         self.draws: list[tuple] = []
         self.scores: list[tuple] = []
         self.tally = empty_tally()
         self.trees = empty_tally().trees
         self.rejections, self.kept_so_far, self.seconds = 0, 0, 0.0
-
-    def go(self, probs, described: dict, resume: bool, check: bool, checkpoint_every: int, advance) -> None:
-        """Sample from the beginning, or from the checkpoint."""
-        plan, settings = self._plan, self._plan.settings
-        rng = np.random.default_rng([settings.seed, self._chain])
-        path = self._directory / f"checkpoint.{self._chain + 1}.npz"
-        blocks, first = settings.iterations // plan.block, 0
-        # A chain may be prolonged; everything else has to be the same.
-        fixed = {name: value for name, value in described.items() if name not in ("iterations", "chains")}
-        if resume and path.exists():
-            kind = _CollapsedCheckpoint if settings.sampler == "collapsed" else _GibbsCheckpoint
-            checkpoint = load_checkpoint(path, kind, settings=fixed)
-            state, rng, first = checkpoint.state.state, checkpoint.rng, checkpoint.sweep
-            self._restore(checkpoint.state.kept)
-            advance(min(first, blocks) * plan.block)
-        else:
-            state = plan.kernel.init(rng, _first_probs(rng, plan.model, settings, probs))
-        trace = TraceWriter(self._directory / f"trace.{self._chain + 1}.tsv", _columns(plan), first=first)
-        checkpoints = Checkpointer(
-            path, rng, every=checkpoint_every, settings=fixed, corpus={}, pack=lambda state: self._pack(state)
+        self._plan = ChainPlan(
+            shared.kernel,
+            directory / f"checkpoint.{number + 1}.npz",
+            _CollapsedCheckpoint if shared.settings.sampler == "collapsed" else _GibbsCheckpoint,
+            # A chain may be prolonged; everything else has to be the same.
+            {name: value for name, value in described.items() if name not in ("iterations", "chains")},
+            trace=directory / f"trace.{number + 1}.tsv",
+            columns=_columns(shared),
+            sinks=[self._keep],
+            pack=self._pack,
+            unpack=self._unpack,
+            checkpoint_every=shared.handling.checkpoint_every,
         )
-        sinks: list[Callable[[Sweep], Any]] = [self._keep, trace, checkpoints]
+
+    def go(self, advance: Callable[..., Any]) -> None:
+        """Sample from the beginning, or from the checkpoint."""
+        shared, plan = self._shared, self._plan
+        blocks = shared.settings.iterations // shared.block
+        place = restore(plan) if plan.checkpoint.exists() else self._begin()
+        advance(min(place.sweep, blocks) * shared.block)
         began = time.process_time()
-        chain = run_chain(plan.kernel, state, rng, sweeps=blocks, first=first, sinks=sinks, check=check)
-        with contextlib.closing(chain) as sweeps:
-            for sweep in sweeps:
-                self.seconds += time.process_time() - began
-                began = time.process_time()
-                advance(plan.block, f"log joint {sweep.info.log_joint:.1f}")
+
+        def watch(sweep: Sweep) -> None:
+            nonlocal began
+            self.seconds += time.process_time() - began
+            began = time.process_time()
+            advance(shared.block, f"log joint {sweep.info.log_joint:.1f}")
+
+        drive(plan, place, sweeps=blocks, check=shared.handling.check, watch=watch)
+
+    def _begin(self) -> Place:
+        shared = self._shared
+        rng = np.random.default_rng([shared.settings.seed, self._number])
+        start = _first_probs(rng, shared.model, shared.settings, shared.probs)
+        return begin(self._plan, rng, self._plan.kernel.init(rng, start))
 
     def packed(self) -> Kept:
         """Everything kept so far."""
-        rules = len(self._plan.model.prior)
+        rules = len(self._shared.model.prior)
         none = np.zeros((0, rules)), np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
         probs, log_z, log_joints, rejections = (
             np.concatenate(parts) for parts in zip(*self.draws or [none], strict=True)
@@ -208,23 +223,24 @@ class _Chain:
         )
 
     def _pack(self, state):
-        kind = _CollapsedCheckpoint if isinstance(state, CollapsedState) else _GibbsCheckpoint
-        return kind(state, self.packed())
+        return self._plan.stored(state, self.packed())
 
-    def _restore(self, kept: Kept) -> None:
+    def _unpack(self, stored):
+        kept: Kept = stored.kept
         self.draws = [(kept.probs, kept.log_z, kept.log_joints, kept.rejections)]
         self.scores = [tuple(row) for row in kept.scores.tolist()]
         self.tally, self.trees = kept.tally, kept.trees
         self.rejections, self.kept_so_far, self.seconds = kept.all_rejections, len(kept.probs), kept.seconds
+        return stored.state
 
     def _keep(self, sweep: Sweep) -> None:
         """Keep what a block leaves, as far as it is after the burn-in."""
-        plan, info = self._plan, sweep.info
-        settings = plan.settings
+        shared, info = self._shared, sweep.info
+        settings = shared.settings
         self.rejections += info.all_rejections
-        done = sweep.index * plan.block + settings.thin * np.arange(1, plan.block // settings.thin + 1)
+        done = sweep.index * shared.block + settings.thin * np.arange(1, shared.block // settings.thin + 1)
         late = np.flatnonzero(done > settings.burn_in)
-        n = plan.num_sentences
+        n = shared.num_sentences
         if n:
             self.trees = _some(info.trees, len(info.trees.start) - 1 - n, len(info.trees.start) - 1)
         if not len(late):
@@ -233,14 +249,14 @@ class _Chain:
         if n:
             trees = _some(info.trees, int(late[0]) * n, len(info.trees.start) - 1)
             log_z = info.log_z[late] if settings.reweight else np.full(len(late), np.nan)
-            num_trees = plan.data.num_trees + n
+            num_trees = shared.data.num_trees + n
             self.tally = add_block(self.tally, trees, n, log_z, num_trees)
-            if plan.gold is not None:
+            if shared.gold is not None:
                 for at in range(len(late)):
                     if (self.kept_so_far + at + 1) % settings.score_every == 0:
                         drawn = _some(trees, at * n, (at + 1) * n)
-                        brackets = brackets_of(plan.model.grammar, drawn, settings.brackets)
-                        self.scores.append(score(brackets, plan.gold))
+                        brackets = brackets_of(shared.model.grammar, drawn, settings.brackets)
+                        self.scores.append(score(brackets, shared.gold))
         self.kept_so_far += len(late)
 
 
@@ -281,13 +297,13 @@ def _block_size(settings: SampleSettings, data: Data) -> int:
     return settings.thin * max(size for size in range(1, most + 1) if rounds % size == 0)
 
 
-def _columns(plan: _Plan) -> list[tuple[str, Callable[[Sweep], float]]]:
+def _columns(shared: _Shared) -> Columns:
     columns: list[tuple[str, Callable[[Sweep], float]]] = [
-        ("sweeps", lambda sweep: (sweep.index + 1) * plan.block),
+        ("sweeps", lambda sweep: (sweep.index + 1) * shared.block),
         ("log_joint", lambda sweep: sweep.info.log_joint),
         ("rejections", lambda sweep: sweep.info.all_rejections),
     ]
-    if plan.settings.reweight or plan.settings.approach == "renormalise":
+    if shared.settings.reweight or shared.settings.approach == "renormalise":
         columns.append(("log_partition", lambda sweep: float(sweep.info.log_z[-1])))
     return columns
 

@@ -1,4 +1,4 @@
-"""What a run of `pcfg sample` is to do, and what a chain of it has kept.
+"""What a run of `pcfg sample` is to do.
 
 The fact a newcomer would get wrong: `iterations` counts the sweeps of the burn-in as well.
 """
@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from monolingual.pcfg.model import Data
-from monolingual.pcfg.posterior import approach_code
-from monolingual.pcfg.tally import Tally
-from monolingual.pcfg.tree_draws import Trees
 from scfg_sampler.core.chains.run_directory import require_at_least
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["SAMPLERS", "Kept", "SampleSettings", "check_settings"]
+__all__ = ["APPROACHES", "SAMPLERS", "STARTS", "Handling", "SampleSettings", "check_settings"]
 
+APPROACHES = ("only-tight", "renormalise", "sink")
+STARTS = ("weights", "prior")
 SAMPLERS = ("gibbs", "collapsed")
 _MOST_NUMBERS = 250_000_000
 
@@ -28,7 +24,7 @@ class SampleSettings(NamedTuple):
     Attributes
     ----------
     approach : str
-        One of `posterior.APPROACHES`.
+        One of `APPROACHES`.
     sampler : str
         One of `SAMPLERS`.
     iterations : int
@@ -65,37 +61,25 @@ class SampleSettings(NamedTuple):
     block: int = 0
 
 
-class Kept(NamedTuple):
-    """What a chain has kept so far. D draws.
+class Handling(NamedTuple):
+    """How a run is done: nothing that changes what it samples.
 
     Attributes
     ----------
-    probs : float64, shape (D, R)
-    log_z, log_joints : float64, shape (D,)
-    rejections : int64, shape (D,)
-    scores : float64, shape (scored sweeps, 3)
-        Precision, recall, F1.
-    tally : Tally
-    trees : Trees
-        Of the last sweep.
-    all_rejections : int
-        Of all sweeps, those of the burn-in included.
-    seconds : float
-        Of processor time.
+    threads : int
+    check : bool
+        Recompute the log joint after every block.
+    checkpoint_every : int or None
+        Blocks of sweeps between checkpoints; 0: only when a chain ends or is interrupted; None: by the clock,
+        about once a minute.
     """
 
-    probs: np.ndarray
-    log_z: np.ndarray
-    log_joints: np.ndarray
-    rejections: np.ndarray
-    scores: np.ndarray
-    tally: Tally
-    trees: Trees
-    all_rejections: int
-    seconds: float
+    threads: int = 1
+    check: bool = False
+    checkpoint_every: int | None = None
 
 
-def check_settings(settings: SampleSettings, rules: int, data: Data) -> None:
+def check_settings(settings: SampleSettings, rules: int, data_size: int) -> None:
     """Raise a SettingsError if a setting is out of range or contradicts another.
 
     Parameters
@@ -103,9 +87,11 @@ def check_settings(settings: SampleSettings, rules: int, data: Data) -> None:
     settings : SampleSettings
     rules : int
         How many rules the grammar has.
-    data : Data
+    data_size : int
+        Of how many trees and sentences something is to be learnt.
     """
-    approach_code(settings.approach)
+    if settings.approach not in APPROACHES:
+        raise SettingsError(f"--approach is {settings.approach!r}; choose one of {', '.join(APPROACHES)}")
     if settings.sampler not in SAMPLERS:
         raise SettingsError(f"--sampler is {settings.sampler!r}; choose one of {', '.join(SAMPLERS)}")
     if settings.sampler == "collapsed" and settings.approach != "sink":
@@ -127,5 +113,5 @@ def check_settings(settings: SampleSettings, rules: int, data: Data) -> None:
             f"{settings.iterations} draws of {rules} probabilities are too many to keep; "
             f"raise --thin above {settings.thin}"
         )
-    if len(data.start) == 1 and data.num_trees == 0:
+    if data_size == 0:
         raise SettingsError("give --trees, --sentences or both")

@@ -1,4 +1,4 @@
-"""How often each tree was drawn, over the sweeps of a chain.
+"""What a chain has kept of its sweeps, and how often each tree was drawn.
 
 A tree's share is the number of its draws over the number of draws of sentences with its words. With sweeps
 cut into blocks of equal length the shares of the blocks give the error of the share, correlations included
@@ -22,7 +22,7 @@ from monolingual.pcfg.tree_draws import Trees
 from monolingual.pcfg.trees import format_tree, yields
 from scfg_sampler.core.arrays.ragged import group_rows, take_rows
 
-__all__ = ["Tally", "TreeShare", "add_block", "empty_tally", "merge_tallies", "tree_shares"]
+__all__ = ["Kept", "Tally", "TreeShare", "add_block", "empty_tally", "merge_tallies", "tree_shares"]
 
 MOST_TREES = 100_000
 """Of so many trees at the most the draws are counted; those that turn up later are not."""
@@ -55,6 +55,36 @@ class Tally(NamedTuple):
     blocks: int
     total_weights: np.ndarray
     log_scale: float
+
+
+class Kept(NamedTuple):
+    """What a chain has kept so far. D draws.
+
+    Attributes
+    ----------
+    probs : float64, shape (D, R)
+    log_z, log_joints : float64, shape (D,)
+    rejections : int64, shape (D,)
+    scores : float64, shape (scored sweeps, 3)
+        Precision, recall, F1.
+    tally : Tally
+    trees : Trees
+        Of the last sweep.
+    all_rejections : int
+        Of all sweeps, those of the burn-in included.
+    seconds : float
+        Of processor time.
+    """
+
+    probs: np.ndarray
+    log_z: np.ndarray
+    log_joints: np.ndarray
+    rejections: np.ndarray
+    scores: np.ndarray
+    tally: Tally
+    trees: Trees
+    all_rejections: int
+    seconds: float
 
 
 class TreeShare(NamedTuple):

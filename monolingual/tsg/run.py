@@ -13,8 +13,8 @@ Means over the last states are made from `samples/`.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
+import operator
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -46,10 +46,13 @@ from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
 from scfg_sampler.core.chains import run_directory
-from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
-from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.chains.chain import Sweep
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive
 from scfg_sampler.core.chains.run_directory import (
+    CHECKPOINT,
     RECORD,
+    TRACE,
+    clear,
     origin,
     refuse_finished,
     refuse_occupied,
@@ -168,9 +171,7 @@ def start_run(
     refuse_occupied(output, overwrite, "tsg resume")
     corpus, preparation = gather(sources, preparation)
     directory.mkdir(parents=True, exist_ok=True)
-    old = ["checkpoint.npz", "marginals.json", _GRAMMAR, "trace.tsv", _CHOSEN]
-    for path in [*(directory / name for name in old), *directory.glob("samples/*.tsg.gz")]:
-        path.unlink(missing_ok=True)
+    clear(directory, CHECKPOINT, TRACE, "marginals.json", _GRAMMAR, _CHOSEN, "samples/*.tsg.gz")
     write_corpus(directory, corpus)
     with atomic_output(directory / _KNOWN) as stream:
         stream.writelines(word + "\n" for word in sorted(preparation.known))
@@ -211,7 +212,8 @@ def resume_run(
     if iterations is not None:
         run = run._replace(iterations=iterations)
         _check(record["settings"], run)
-    refuse_finished(output, record["sweeps"], run.iterations)
+    if record["finished"]:
+        refuse_finished(output, record["sweeps"], run.iterations)
     directory = Path(output)
     corpus = read_corpus(directory)
     chain = _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
@@ -232,7 +234,8 @@ def read_record(directory: PathLike) -> dict[str, Any]:
         tuples = {"moves": tuple(settings["moves"]), "anneal": tuple(settings["anneal"])}
         record["settings"] = TsgSettings(**{**settings, **tuples})
         record["run"] = RunSettings(**record["run"])
-        record["sweeps"]
+        # Directories of earlier versions do not say it.
+        record.setdefault("finished", record["sweeps"] >= record["run"].iterations)
         known = frozenset(read_lines(Path(directory) / _KNOWN))
         record["preparation"] = Preparation(**record["preparation"], known=known)
         return record
@@ -304,60 +307,47 @@ class _Run:
     ):
         self.directory, self.corpus, self.treebank = directory, corpus, treebank
         self.settings, self.preparation, self.run = settings, preparation, run
-        self.kernel = tsg_kernel(treebank, settings)
         self.nodes = NodeCounts(treebank, run.burn_in) if run.marginals else None
         self._digests = corpus_digests(directory)
 
     def sample(self, check: bool, advance: Callable[[int, str], Any]) -> dict[str, Any]:
         """Run the sweeps that are left and write the directory."""
         self._began, self._cpu = time.perf_counter(), time.process_time()
-        run, path = self.run, self.directory / "checkpoint.npz"
-        settings = {**self.settings._asdict(), "seed": run.seed, "burn_in": run.burn_in}
-        if path.exists():
-            checkpoint = load_checkpoint(path, _RunState, settings=settings, corpus=self._digests)
-        else:
-            rng = np.random.default_rng(run.seed)
-            first_state = self._packed(self.kernel.init(rng, None))
-            checkpoint = Checkpoint(first_state, rng, 0, settings, self._digests)
-            save_checkpoint(path, checkpoint)
-        if self.nodes is not None:
-            self.nodes.counts = checkpoint.state.marginals
-        rng, first = checkpoint.rng, checkpoint.sweep
-        self._write_record(sweeps=first)
-        advance(first, "")
-        sinks: list[Callable[[Sweep], Any]] = [
-            TraceWriter(self.directory / "trace.tsv", _columns(), first=first),
-            *([self.nodes] if self.nodes is not None else []),
-            self._keep_sample,
-            Checkpointer(
-                path,
-                rng,
-                every=run.checkpoint_every,
-                settings=settings,
-                corpus=self._digests,
-                pack=self._packed,
-            ),
-        ]
-        sweeps = run_chain(
-            self.kernel,
-            checkpoint.state.chain,
-            rng,
-            sweeps=run.iterations,
-            first=first,
-            sinks=sinks,
-            check=check,
-        )
-        state = checkpoint.state.chain
-        with contextlib.closing(sweeps):
-            for sweep in sweeps:
-                state = sweep.state
-                advance(1, f"log joint {sweep.info.log_joint:.0f}, {sweep.info.types} trees")
+        plan, run = self._plan(), self.run
+        place = begin_or_restore(plan, lambda: np.random.default_rng(run.seed))
+        self._write_record(sweeps=place.sweep, finished=False)
+        advance(place.sweep, "")
+
+        def watch(sweep: Sweep) -> None:
+            advance(1, f"log joint {sweep.info.log_joint:.0f}, {sweep.info.types} trees")
+
+        state = drive(plan, place, sweeps=run.iterations, check=check, watch=watch)
         self._write_results(state)
-        return self._write_record(sweeps=run.iterations)
+        return self._write_record(sweeps=run.iterations, finished=True)
+
+    def _plan(self) -> ChainPlan:
+        return ChainPlan(
+            tsg_kernel(self.treebank, self.settings),
+            self.directory / CHECKPOINT,
+            _RunState,
+            {**self.settings._asdict(), "seed": self.run.seed, "burn_in": self.run.burn_in},
+            corpus=self._digests,
+            trace=self.directory / TRACE,
+            columns=_columns(),
+            sinks=[self._keep_sample] if self.nodes is None else [self.nodes, self._keep_sample],
+            pack=self._packed,
+            unpack=self._unpacked,
+            checkpoint_every=self.run.checkpoint_every,
+        )
 
     def _packed(self, state: TsgState) -> _RunState:
         counts = np.zeros((0, 2), np.int64) if self.nodes is None else self.nodes.counts
         return _RunState(state, counts)
+
+    def _unpacked(self, stored: _RunState) -> TsgState:
+        if self.nodes is not None:
+            self.nodes.counts = stored.marginals
+        return stored.chain
 
     def _keep_sample(self, sweep: Sweep) -> None:
         left = self.run.iterations - 1 - sweep.index
@@ -407,7 +397,7 @@ class _Run:
         counts = np.bincount(roots, minlength=len(self.treebank.productions.labels)).tolist()
         return {name: n for name, n in zip(self.treebank.productions.labels, counts, strict=True) if n}
 
-    def _write_record(self, *, sweeps: int) -> dict[str, Any]:
+    def _write_record(self, *, sweeps: int, finished: bool) -> dict[str, Any]:
         preparation = self.preparation._asdict()
         del preparation["known"]
         record = {
@@ -416,6 +406,7 @@ class _Run:
             "run": self.run._asdict(),
             "preparation": preparation,
             "sweeps": sweeps,
+            "finished": finished,
             "sentences": self.treebank.num_sentences,
             "nodes": len(self.treebank.label),
             "productions": len(self.treebank.productions.lhs),
@@ -428,8 +419,8 @@ class _Run:
         return record
 
 
-def _columns() -> list[tuple[str, Callable[[Sweep], float]]]:
-    return [(name, lambda sweep, name=name: getattr(sweep.info, name)) for name in SweepInfo._fields]  # type: ignore[misc]
+def _columns() -> Columns:
+    return [(name, operator.attrgetter(f"info.{name}")) for name in SweepInfo._fields]
 
 
 def _check(settings: TsgSettings, run: RunSettings) -> None:

@@ -21,6 +21,8 @@ from typing import Any
 from scfg_sampler.core.chains.chain import terminable
 from scfg_sampler.core.chains.run_directory import (
     RECORD,
+    chain_directory,
+    chains_begun,
     refuse_finished,
     refuse_occupied,
     require_same_files,
@@ -53,13 +55,7 @@ def chain_directories(directory: PathLike) -> list[Path]:
     ----------
     directory : path
     """
-    return _begun(Path(directory)) or [Path(directory)]
-
-
-def _begun(directory: Path) -> list[Path]:
-    """The chains inside a run directory that have begun, in their order."""
-    inside = sorted(directory.glob(f"chain-*/{RECORD}"), key=lambda path: (len(str(path)), path))
-    return [path.parent for path in inside]
+    return chains_begun(directory) or [Path(directory)]
 
 
 def start_chains(
@@ -146,7 +142,7 @@ def resume_chains(
         record["run"]["iterations"] = iterations
         check_run_settings(RunSettings(**record["run"]))
     require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
-    longest = max((read_run(chain)["sweeps"] for chain in _begun(Path(output))), default=0)
+    longest = max((read_run(chain)["sweeps"] for chain in chains_begun(output)), default=0)
     if record["finished"] or longest > record["run"]["iterations"]:
         refuse_finished(output, longest, record["run"]["iterations"])
     return _run_chains(Path(output), record, check, advance)
@@ -163,7 +159,7 @@ def _run_chains(directory: Path, record: dict, check: bool, advance: Advance) ->
     iterations = record["run"]["iterations"]
     unfinished = []
     for stream in range(record["chains"]):
-        place = directory / f"chain-{stream + 1}"
+        place = chain_directory(directory, stream + 1)
         if (place / RECORD).exists():
             chain = read_run(place)
             if chain["finished"] and chain["sweeps"] >= iterations:
@@ -208,7 +204,7 @@ def _side_by_side(jobs: Sequence[Callable[[Advance], dict]], threads: int, advan
 
 def _pool(directory: Path, record: dict) -> dict:
     """Write what the chains say together; the record."""
-    chains = [directory / f"chain-{chain + 1}" for chain in range(record["chains"])]
+    chains = [chain_directory(directory, chain + 1) for chain in range(record["chains"])]
     records = [read_run(chain) for chain in chains]
     for counts in sorted((chains[0] / "counts").glob("*.gz")):
         tables = [read_rule_table(chain / "counts" / counts.name) for chain in chains]

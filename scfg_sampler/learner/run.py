@@ -12,10 +12,8 @@ does, the initial state among them; `marginal` counts the states after every swe
 
 from __future__ import annotations
 
-import contextlib
 import operator
 import resource
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -25,10 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler import __version__
-from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
-from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from scfg_sampler.core.chains.chain import Sweep
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, Stopwatch, begin, drive, restore
 from scfg_sampler.core.chains.run_directory import (
+    CHECKPOINT,
     RECORD,
+    TRACE,
+    clear,
     origin,
     read_record,
     refuse_finished,
@@ -41,7 +42,7 @@ from scfg_sampler.core.chains.run_directory import (
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.errors import InputError
-from scfg_sampler.learner.chain import LearnerState, SweepInfo, learner_kernel, log_posterior
+from scfg_sampler.learner.chain import LearnerState, learner_kernel, log_posterior
 from scfg_sampler.learner.collecting import Collector, collected_rules, packed
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
@@ -60,8 +61,6 @@ __all__ = [
     "signature_fields",
     "start_run",
 ]
-
-CHECKPOINT = "checkpoint.npz"
 
 
 class _RunState(NamedTuple):
@@ -145,11 +144,7 @@ def clear_run(output: PathLike) -> None:
     output : path
         Need not exist.
     """
-    directory = Path(output)
-    for name in (RECORD, CHECKPOINT, "marginals.json"):
-        (directory / name).unlink(missing_ok=True)
-    for chain in directory.glob("chain-*"):
-        shutil.rmtree(chain)
+    clear(output, CHECKPOINT, "marginals.json", "chain-*")
 
 
 def resume_run(
@@ -198,13 +193,10 @@ def resume_run(
             raise InputError(output, None, found, hint)
         require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
         return chain.begin(check, advance)
-    checkpoint = load_checkpoint(
-        directory / CHECKPOINT, _RunState, settings=chain.checked_settings(), corpus=chain.digests
-    )
-    if record["finished"] or checkpoint.sweep > run.iterations:
-        refuse_finished(output, checkpoint.sweep, run.iterations)
-    chain.restore(checkpoint.state)
-    return chain.sample(checkpoint.rng, checkpoint.state.learner, checkpoint.sweep, check, advance)
+    place = restore(chain.plan)
+    if record["finished"] or place.sweep > run.iterations:
+        refuse_finished(output, place.sweep, run.iterations)
+    return chain.go_on(place, check, advance)
 
 
 def read_run(directory: PathLike) -> dict:
@@ -269,7 +261,7 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
 
 
 class _Chain:
-    """One run: the learner, its collectors and the files it writes."""
+    """One run: the chain, what is counted of it, and the files it writes."""
 
     def __init__(
         self, directory: Path, files: CorpusFiles, settings: LearnerSettings, run: RunSettings, stream: int
@@ -280,17 +272,29 @@ class _Chain:
         self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         check_settings(settings)
         self.bank = forest_bank(self.corpus, settings.max_length)
-        self.kernel = learner_kernel(self.bank, settings)
         if len(self.bank.skipped) == self.corpus.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)
         self.kept = Collection(self.bank, run)
-        self._seconds = 0.0
+        self.clock = Stopwatch()
+        kernel = learner_kernel(self.bank, settings)
+        self.plan = ChainPlan(
+            kernel._replace(step=self.clock.timed(kernel.step)),
+            directory / CHECKPOINT,
+            _RunState,
+            self._checked_settings(),
+            corpus=self.digests,
+            trace=directory / TRACE,
+            columns=self._columns(),
+            sinks=[self.clock.timed(self.kept)],
+            pack=self._packed,
+            unpack=self._unpacked,
+            checkpoint_every=run.checkpoint_every,
+        )
         self._record: dict = {}
-        self._sweeping = 0.0  # processor seconds spent on sweeps
         self._cpu = time.process_time()
 
-    def checked_settings(self) -> dict:
+    def _checked_settings(self) -> dict:
         """What a resumed run must agree with."""
         run = self.run._asdict()
         settings = {**self.settings._asdict(), "learned": list(self.settings.learned)}
@@ -301,69 +305,26 @@ class _Chain:
         self._write_record(0, finished=False)  # What a process killed before the first checkpoint leaves.
         seeds = np.random.SeedSequence(self.run.seed).spawn(self._stream + 1)
         rng = np.random.default_rng(seeds[self._stream])
-        state = self.kernel.init(rng, None)
+        state = self.plan.kernel.init(rng, None)
         self.kept.add_to_average(state)
-        save_checkpoint(
-            self.directory / CHECKPOINT,
-            Checkpoint(self._packed(state), rng, 0, self.checked_settings(), self.digests),
-        )
-        return self.sample(rng, state, 0, check, advance)
+        return self.go_on(begin(self.plan, rng, state), check, advance)
 
-    def restore(self, state: _RunState) -> None:
-        self.kept.average, self.kept.marginal, self.kept.nodes = (
-            state.average,
-            state.marginal,
-            state.marginals,
-        )
-        self._seconds, self._sweeping = state.seconds, state.cpu_seconds
-
-    def sample(
-        self,
-        rng: np.random.Generator,
-        state: LearnerState,
-        first: int,
-        check: bool,
-        advance: Callable[[int, str], Any],
-    ) -> dict:
+    def go_on(self, place: Place, check: bool, advance: Callable[[int, str], Any]) -> dict:
         """Run the sweeps that are left and write the directory."""
-        self._write_record(first, finished=False)
-        trace = TraceWriter(self.directory / "trace.tsv", self._columns(), first=first)
-        checkpoints = Checkpointer(
-            self.directory / CHECKPOINT,
-            rng,
-            every=self.run.checkpoint_every,
-            settings=self.checked_settings(),
-            corpus=self.digests,
-            pack=self._packed,
-        )
-        kernel = self.kernel._replace(step=self._step)
-        sinks: list[Callable[[Sweep], Any]] = [self._collect, trace, checkpoints]
-        chain = run_chain(
-            kernel, state, rng, sweeps=self.run.iterations, first=first, sinks=sinks, check=check
-        )
-        self._began = time.perf_counter() - self._seconds
-        with contextlib.closing(chain):
-            for sweep in chain:
-                state = sweep.state
-                self._write_record(sweep.index + 1, finished=False, seldom=True)
-                advance(1, f"log joint {sweep.info.log_joint:.0f}")
+        self._write_record(place.sweep, finished=False)
+        self.clock.start()
+
+        def watch(sweep: Sweep) -> None:
+            self._write_record(sweep.index + 1, finished=False, seldom=True)
+            advance(1, f"log joint {sweep.info.log_joint:.0f}")
+
+        state = drive(self.plan, place, sweeps=self.run.iterations, check=check, watch=watch)
+        self.clock.stop()
         self._write_record(self.run.iterations, finished=False)
         self._write_results(state)
         return self._write_record(self.run.iterations, finished=True)
 
-    def _step(self, rng: np.random.Generator, state: LearnerState) -> tuple[LearnerState, SweepInfo]:
-        began = time.process_time()
-        moved = self.kernel.step(rng, state)
-        self._sweeping += time.process_time() - began
-        return moved
-
-    def _collect(self, sweep: Sweep) -> None:
-        began = time.process_time()
-        self.kept(sweep)
-        self._sweeping += time.process_time() - began
-        self._seconds = time.perf_counter() - self._began
-
-    def _columns(self) -> list[tuple[str, Callable[[Sweep], float]]]:
+    def _columns(self) -> Columns:
         names = [
             "level",
             "temperature",
@@ -377,15 +338,21 @@ class _Chain:
         columns: list[tuple[str, Callable[[Sweep], float]]] = [
             (name, operator.attrgetter(f"info.{name}")) for name in names
         ]
-        columns.append(("seconds", lambda sweep: round(self._seconds, 3)))
-        columns.append(("cpu_seconds", lambda sweep: round(self._sweeping, 3)))
+        columns.append(("seconds", lambda sweep: round(self.clock.seconds, 3)))
+        columns.append(("cpu_seconds", lambda sweep: round(self.clock.cpu_seconds, 3)))
         more = ["acceptance", "discount", "strength", "mean_length", "evaluations"]
         return columns + [(name, operator.attrgetter(f"info.{name}")) for name in more]
 
     def _packed(self, state: LearnerState) -> _RunState:
-        kept = self.kept
+        kept, clock = self.kept, self.clock
         collectors = packed(kept.marginal), packed(kept.average)
-        return _RunState(state, *collectors, kept.nodes, self._seconds, self._sweeping)
+        return _RunState(state, *collectors, kept.nodes, clock.seconds, clock.cpu_seconds)
+
+    def _unpacked(self, stored: _RunState) -> LearnerState:
+        kept = self.kept
+        kept.marginal, kept.average, kept.nodes = stored.marginal, stored.average, stored.marginals
+        self.clock.go_back_to(stored.seconds, stored.cpu_seconds)
+        return stored.learner
 
     def _write_results(self, state: LearnerState) -> None:
         kept = self.kept
@@ -448,7 +415,7 @@ class _Chain:
                 "target_words": len(self.corpus.target),
             },
             "skipped": skipped,
-            "seconds": round(self._seconds, 3),
+            "seconds": round(self.clock.seconds, 3),
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
             "peak_memory_mb": round(memory / (1024 if sys.platform != "darwin" else 1024**2), 1),
         }

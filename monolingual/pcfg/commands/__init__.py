@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from monolingual.pcfg.settings import Handling
 from scfg_sampler.core import console
 
-__all__ = ["COMMANDS", "add_grammar_options", "add_parser", "read_model_grammar"]
+__all__ = ["COMMANDS", "add_grammar_options", "add_handling", "add_parser", "read_model_grammar"]
 
 COMMANDS: tuple[str, ...] = (
     "check",
@@ -39,6 +40,21 @@ def add_grammar_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("grammar", metavar="GRAMMAR", help="NLTK's format (S -> S S [0.4]) or Johnson's")
     parser.add_argument("--normalise", action="store_true", help="divide the weights by their sums")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+
+
+def add_handling(parser: argparse.ArgumentParser) -> None:
+    """Add how a run of a sampler is done: what changes nothing of what it samples."""
+    handling = Handling()
+    parser.add_argument(
+        "--threads", metavar="N", type=int, default=handling.threads, help="for 256 sentences and more"
+    )
+    parser.add_argument(
+        "--checkpoint-every",
+        metavar="K",
+        type=int,
+        help="blocks of sweeps; 0: at the end (default: by the clock, about once a minute)",
+    )
+    parser.add_argument("--check", action="store_true", help="recompute the log joint after every block")
 
 
 def read_model_grammar(options: argparse.Namespace):

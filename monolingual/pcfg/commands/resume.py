@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from monolingual.pcfg.commands import add_handling
+
 __all__ = ["add_parser", "run"]
 
 
@@ -20,29 +22,26 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--iterations", metavar="N", type=int, help="sweeps of each chain (default: the same)"
     )
-    parser.add_argument("--threads", metavar="N", type=int, default=1, help="for 256 sentences and more")
+    add_handling(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Continue, and say what came of it."""
-    import json
-    from pathlib import Path
-
     from monolingual.pcfg.commands.sample import execute
-    from scfg_sampler.core.files import read_lines
-    from scfg_sampler.errors import InputError
+    from scfg_sampler.core.chains.run_directory import read_record, refuse_finished
 
-    path = Path(options.output) / "run.json"
-    try:
-        settings = json.loads("\n".join(read_lines(path)))["settings"]
-        given = dict(settings["options"])
-    except (ValueError, KeyError, TypeError):
-        raise InputError(path, None, "is not the record of a run", "Name a run directory") from None
-    given |= {name: settings[name] for name in ("iterations", "chains", "block")}
+    def restored(record: dict) -> dict:
+        record["settings"]["options"], record["finished"]
+        return record
+
+    record = read_record(options.output, "pcfg sample", restored)
+    settings = record["settings"]
+    given = settings["options"] | {name: settings[name] for name in ("iterations", "chains", "block")}
     if options.iterations is not None:
         given["iterations"] = options.iterations
-    given |= {"output": options.output, "threads": options.threads, "checkpoint_every": 0, "check": False}
-    given |= {"overwrite": True, "quiet": options.quiet}
-    execute(given, resume=True)
+    if record["finished"]:
+        refuse_finished(options.output, settings["iterations"], given["iterations"])
+    given |= {name: getattr(options, name) for name in ("output", "threads", "check", "checkpoint_every")}
+    execute({**given, "overwrite": True, "quiet": options.quiet}, resume=True)

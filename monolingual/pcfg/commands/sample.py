@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from monolingual.pcfg.commands import add_grammar_options, read_model_grammar
+from monolingual.pcfg.commands import add_grammar_options, add_handling, read_model_grammar
+from monolingual.pcfg.settings import APPROACHES, SAMPLERS, STARTS, SampleSettings
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number
 
@@ -29,39 +30,40 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
     parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
     chain = parser.add_argument_group("chain")
+    settings = SampleSettings()
     chain.add_argument(
-        "--approach",
-        choices=("only-tight", "renormalise", "sink"),
-        default="sink",
-        help="to non-tight grammars",
+        "--approach", choices=APPROACHES, default=settings.approach, help="to non-tight grammars"
     )
     chain.add_argument(
-        "--sampler", choices=("gibbs", "collapsed"), default="gibbs", help="collapsed: of sentences, for sink"
+        "--sampler", choices=SAMPLERS, default=settings.sampler, help="collapsed: of sentences, for sink"
     )
-    chain.add_argument("--iterations", metavar="N", type=int, default=1000, help="sweeps of each chain")
-    chain.add_argument("--burn-in", metavar="B", type=int, default=0, help="sweeps of these not kept")
-    chain.add_argument("--thin", metavar="K", type=int, default=1, help="keep the last of every K sweeps")
-    chain.add_argument("--chains", metavar="N", type=int, default=1, help="independent chains")
+    for name, metavar, text in (
+        ("iterations", "N", "sweeps of each chain"),
+        ("burn-in", "B", "sweeps of these not kept"),
+        ("thin", "K", "keep the last of every K sweeps"),
+        ("chains", "N", "independent chains"),
+        ("seed", "N", "seed of all randomness"),
+    ):
+        default = getattr(settings, name.replace("-", "_"))
+        chain.add_argument(f"--{name}", metavar=metavar, type=int, default=default, help=text)
     chain.add_argument(
         "--start",
-        choices=("weights", "prior"),
+        choices=STARTS,
         help="of chains: the grammar's weights, or drawn from the prior (default: weights if there are any)",
     )
     chain.add_argument("--reweight", action="store_true", help="let draws of sink answer for all approaches")
-    chain.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
-    chain.add_argument("--threads", metavar="N", type=int, default=1, help="for 256 sentences and more")
-    chain.add_argument(
-        "--checkpoint-every",
-        metavar="K",
-        type=int,
-        default=0,
-        help="blocks of sweeps; 0: at the end",
-    )
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument("--gold", metavar="TREES", help="gold trees of the sentences, for bracket F1")
-    scoring.add_argument("--brackets", metavar="REGEX", default="", help="labels of sampled trees that count")
-    scoring.add_argument("--score-every", metavar="K", type=int, default=10, help="every K-th kept sweep")
-    parser.add_argument("--check", action="store_true", help="recompute the log joint after every block")
+    scoring.add_argument(
+        "--brackets",
+        metavar="REGEX",
+        default=settings.brackets,
+        help="labels of sampled trees that count",
+    )
+    scoring.add_argument(
+        "--score-every", metavar="K", type=int, default=settings.score_every, help="every K-th kept sweep"
+    )
+    add_handling(parser)
     parser.set_defaults(run=run)
 
 
@@ -88,20 +90,17 @@ def run(options: argparse.Namespace) -> None:
 
 def execute(given: dict, *, resume: bool) -> None:
     """Run a chain from the options as a dictionary, which `resume` reads from the run directory."""
-    from pathlib import Path
-
     from monolingual.pcfg.model import build_model
-    from monolingual.pcfg.run import sample
+    from monolingual.pcfg.run import Task, sample
     from monolingual.pcfg.scores import read_brackets
-    from monolingual.pcfg.settings import SampleSettings
+    from monolingual.pcfg.settings import Handling
+    from scfg_sampler.core.chains.run_directory import refuse_occupied
     from scfg_sampler.core.files import file_digest
     from scfg_sampler.errors import SettingsError
 
     options = argparse.Namespace(**given)
-    if not resume and not options.overwrite and (Path(options.output) / "run.json").exists():
-        raise SettingsError(f"{options.output} holds an older run; give --overwrite, or another --output")
-    if options.threads < 1:
-        raise SettingsError(f"--threads is {options.threads}; it must be at least 1")
+    if not resume:
+        refuse_occupied(options.output, options.overwrite, "pcfg resume")
     if options.gold and not options.sentences:
         raise SettingsError("--gold scores trees of --sentences; give them")
     names = ("grammar", "trees", "sentences", "gold")
@@ -116,26 +115,15 @@ def execute(given: dict, *, resume: bool) -> None:
     settings = SampleSettings(**fields)  # type: ignore[arg-type]
     gold = read_brackets(options.gold) if options.gold else None
     unimportant = {"run", "output", "overwrite", "quiet", *_FREE}
-    record = {
+    described = {
         "options": {name: value for name, value in sorted(given.items()) if name not in unimportant},
         "digests": {name: file_digest(path) for name, path in files.items() if path != "-"},
     }
+    handling = Handling(options.threads, options.check, options.checkpoint_every)
     total = settings.iterations * settings.chains
     with console.progress("sampling", total) as advance:
-        summary = sample(
-            model,
-            data,
-            probs,
-            options.output,
-            settings,
-            gold=gold,
-            threads=options.threads,
-            record=record,
-            resume=resume,
-            check=options.check,
-            checkpoint_every=options.checkpoint_every,
-            advance=advance,
-        )
+        task = Task(model, data, probs, gold, described)
+        summary = sample(task, options.output, settings, handling, resume=resume, advance=advance)
     report(summary, options.output)
 
 

@@ -25,6 +25,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
@@ -47,6 +48,10 @@ __all__ = [
     "run_chain",
     "terminable",
 ]
+
+
+_PAUSE = 60.0
+"""Seconds between checkpoints that are written by the clock."""
 
 
 class Sweep(NamedTuple):
@@ -186,8 +191,9 @@ class Checkpointer:
     path : path
     rng : numpy.random.Generator
         The generator of the chain.
-    every : int
-        Write after this many sweeps; 0 writes at the end only.
+    every : int or None
+        Write after this many sweeps; 0 writes at the end only. None goes by the clock: a minute after the
+        last time, or after twenty times as long as that took.
     settings, corpus : mapping
         What a resumed chain must agree with; see `Checkpoint`.
     pack : callable, optional
@@ -199,7 +205,7 @@ class Checkpointer:
         path: PathLike,
         rng: np.random.Generator,
         *,
-        every: int,
+        every: int | None,
         settings: Mapping[str, Any],
         corpus: Mapping[str, str],
         pack: Callable[[Any], Any] = lambda state: state,
@@ -207,10 +213,15 @@ class Checkpointer:
         self._path, self._rng, self._every = path, rng, every
         self._settings, self._corpus, self._pack = settings, corpus, pack
         self._unsaved: Sweep | None = None
+        self._due = time.monotonic() + _PAUSE
 
     def __call__(self, sweep: Sweep) -> None:
         self._unsaved = sweep
-        if self._every > 0 and (sweep.index + 1) % self._every == 0:
+        if self._every is None:
+            is_due = time.monotonic() >= self._due
+        else:
+            is_due = self._every > 0 and (sweep.index + 1) % self._every == 0
+        if is_due:
             self._save()
 
     def close(self, consistent: bool = True) -> None:
@@ -220,10 +231,13 @@ class Checkpointer:
 
     def _save(self) -> None:
         assert self._unsaved is not None
+        began = time.monotonic()
         done = self._unsaved.index + 1
         state = self._pack(self._unsaved.state)
         save_checkpoint(self._path, Checkpoint(state, self._rng, done, self._settings, self._corpus))
         self._unsaved = None
+        ended = time.monotonic()
+        self._due = ended + max(_PAUSE, 20.0 * (ended - began))
 
 
 class SampleCollector:

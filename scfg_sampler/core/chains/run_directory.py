@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from importlib import metadata
@@ -21,7 +22,12 @@ from scfg_sampler.core.files import PathLike, atomic_output, file_digest
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = [
+    "CHECKPOINT",
     "RECORD",
+    "TRACE",
+    "chain_directory",
+    "chains_begun",
+    "clear",
     "origin",
     "read_record",
     "refuse_finished",
@@ -33,6 +39,40 @@ __all__ = [
 ]
 
 RECORD = "run.json"
+TRACE = "trace.tsv"
+CHECKPOINT = "checkpoint.npz"
+
+
+def chain_directory(directory: PathLike, number: int) -> Path:
+    """Where one of several chains of a run keeps its files; counted from 1."""
+    return Path(directory) / f"chain-{number}"
+
+
+def chains_begun(directory: PathLike, name: str = RECORD) -> list[Path]:
+    """The directories of the chains of a run that have a file of that name, in their order."""
+    inside = sorted(Path(directory).glob(f"chain-*/{name}"), key=lambda path: (len(str(path)), path))
+    return [path.parent for path in inside]
+
+
+def clear(directory: PathLike, *patterns: str) -> None:
+    """Remove an older run: its record, and whatever else matches.
+
+    The record goes first: whenever the process ends, no directory says more than it holds.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    patterns : str
+        Names of files and directories within it; * stands for anything.
+    """
+    place = Path(directory)
+    (place / RECORD).unlink(missing_ok=True)
+    for old in [path for pattern in patterns for path in place.glob(pattern)]:
+        if old.is_dir():
+            shutil.rmtree(old)
+        else:
+            old.unlink()
 
 
 def write_json(record: Mapping[str, Any], path: PathLike) -> None:

@@ -156,7 +156,7 @@ def test_resuming_equals_running_through(sampler, place):
     record = json.loads((place / "long" / "run.json").read_text())
     for checkpoint in (place / "long").glob("checkpoint.*"):
         checkpoint.unlink()
-    record["settings"]["iterations"] = 200
+    record["settings"]["iterations"], record["finished"] = 200, False
     (place / "long" / "run.json").write_text(json.dumps(record))
     pcfg("resume", "long", "--quiet")
     first, second = (dict(np.load(place / name / "samples.npz")) for name in ("short", "long"))
@@ -169,9 +169,9 @@ def test_resuming_equals_running_through(sampler, place):
 
 
 def test_interrupted_run_keeps_what_it_has(place, monkeypatch):
-    from monolingual.pcfg import run
+    from scfg_sampler.core.chains import driver
 
-    real = run.run_chain
+    real = driver.run_chain
 
     def interrupted(*arguments, **options):
         chain = real(*arguments, **options)
@@ -183,10 +183,10 @@ def test_interrupted_run_keeps_what_it_has(place, monkeypatch):
 
     options = ("--sentences", "text", "--iterations", 100, "--output")
     pcfg("sample", "ternary", *options, "whole", "--quiet")
-    monkeypatch.setattr(run, "run_chain", interrupted)
+    monkeypatch.setattr(driver, "run_chain", interrupted)
     assert pcfg("sample", "ternary", *options, "run", "--quiet") == 130
     assert len(np.load(place / "run" / "samples.npz")["probabilities"]) == 41
-    monkeypatch.setattr(run, "run_chain", real)
+    monkeypatch.setattr(driver, "run_chain", real)
     assert pcfg("resume", "run", "--quiet") == 0
     first, second = (dict(np.load(place / name / "samples.npz")) for name in ("whole", "run"))
     assert_array_equal(first["probabilities"], second["probabilities"])
@@ -298,7 +298,7 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
         ),
         ("sample ab --sentences text --output r", "text:1: the grammar does not derive this sentence"),
         ("sample endless --sentences text --output r", "no finite tree grows from the start symbol S"),
-        ("resume nothing", "nothing/run.json: cannot be read"),
+        ("resume nothing", "nothing: is not a run directory"),
         ("compare .", "summary.json: cannot be read"),
         ("simulate ternary --samples 0", "--samples is 0"),
         ("train ternary --sentences text --output r --prior 0.5", "--prior is below 1"),
@@ -320,8 +320,10 @@ def test_older_runs_are_not_overwritten(place, capsys):
     options = ("sample", "ternary", "--sentences", "text", "--iterations", 10, "--output", "run", "--quiet")
     assert pcfg(*options) == 0
     assert pcfg(*options) == 2
-    assert "holds an older run; give --overwrite" in capsys.readouterr().err
+    assert "holds a run already" in capsys.readouterr().err
     assert pcfg(*options, "--overwrite") == 0
+    assert pcfg("resume", "run") == 2
+    assert "has 10 sweeps already; give --iterations more than that" in capsys.readouterr().err
     (place / "ternary").write_text("S -> S S S | S S | 'a' | 'b'\n")
     assert pcfg("resume", "run", "--iterations", 20) == 2
     assert "belongs to another run" in capsys.readouterr().err
