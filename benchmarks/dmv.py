@@ -17,12 +17,13 @@ import time
 import numpy as np
 
 from monolingual.dmv.chart import expected_counts
+from monolingual.dmv.estimation import dmv_expectations, estimator
 from monolingual.dmv.initial import harmonic
 from monolingual.dmv.layout import Layout, build_corpus, num_parameters, parameter_families
 from monolingual.dmv.model import DmvModel
 from monolingual.dmv.parsing import number_tags, parse
+from monolingual.dmv.settings import Settings
 from monolingual.dmv.tag_families import expert_covariances, family_experts
-from monolingual.dmv.training import Settings, dmv_expectations, learner
 from monolingual.dmv.treebank import Sentence, read_treebank
 from monolingual.priors.logistic_normal import identity_covariances
 
@@ -59,7 +60,7 @@ def main() -> None:
         ("vb-em-logistic-normal", Settings("vb-em-logistic-normal", covariance=covariance)),
         ("… of shared experts", Settings("vb-em-logistic-normal", covariance=shared, experts=experts)),
     ):
-        kernel, _ = learner(layout, distinct, settings)
+        kernel, _ = estimator(layout, distinct, settings)
         state = kernel.init(None, probs)  # type: ignore[arg-type]
         state, _ = kernel.step(None, state)  # type: ignore[arg-type]
         rounds = []

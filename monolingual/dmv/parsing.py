@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from monolingual.dmv.decode import best_trees
+from monolingual.dmv.estimation import heldout_likelihood
 from monolingual.dmv.layout import Corpus, Layout, build_corpus
 from monolingual.dmv.model import DmvModel, weights_for
-from monolingual.dmv.training import heldout_likelihood
 from monolingual.dmv.treebank import Sentence
 
 __all__ = ["heldout_of", "number_tags", "parse", "unknown_tags"]

@@ -1,19 +1,12 @@
-"""Training of dependency models: all estimators, and when to stop.
+"""Training of dependency models: several starts and priors, legs of rounds, and when to stop.
 
-    em                    maximum likelihood
-    em-map                maximum posterior density under a symmetric Dirichlet, α > 1
-    vb-dirichlet          variational Bayes under a symmetric Dirichlet; its mean
-    vb-em-dirichlet       each sentence draws from a Dirichlet that is learnt; its mean
-    vb-em-logistic-normal each sentence draws from a logistic normal that is learnt; θ at its mean
-    gibbs                 trees and θ in turn, under a symmetric Dirichlet; the mean of θ in the second half
+One start with one prior is a *job*; the job with the best likelihood is kept. A job is one leg of rounds with
+one objective or, if the E-step changes on the way, several. As in Cohen, Gimpel and Smith (2008), section 5,
+a leg ends when the likelihood of held-out sentences under the point estimate falls, and the estimate before
+is kept; without such sentences it ends when the objective rises no more.
 
-As in Cohen, Gimpel and Smith (2008), section 5, training stops when the likelihood of held-out sentences
-under the point estimate falls, and the estimate before is kept. Without such sentences it stops when the
-objective rises no more.
-
-EM's E-step may be sharpened (`e_step` and `unambiguity` in `Settings`): to the best tree alone (Viterbi EM;
-Spitkovsky et al. 2010), or to p(y | x)^(1 / (1 − σ)), with which EM maximises (1 − σ) Σ log Σ_y p(x, y)^(1 /
-(1 − σ)) (unambiguity regularisation; Tu and Honavar 2012). σ = 0 is EM, and Viterbi EM its limit for σ → 1.
+All of that is one chain (`training_kernel`) whose step is a round, so that training leaves checkpoints and
+goes on from them as samplers do.
 
 The fact a newcomer would get wrong: likelihood is not accuracy. What has the best likelihood may parse worse
 than what it started from.
@@ -21,356 +14,367 @@ than what it started from.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from monolingual.dmv.chart import expected_counts, log_totals
-from monolingual.dmv.decode import best_trees, count_trees
-from monolingual.dmv.gibbs import gibbs_kernel
-from monolingual.dmv.layout import Corpus, Layout, num_parameters, own_parameters, parameter_families
-from monolingual.dmv.smoothing import (
-    initial_mixture,
-    mixture_covariances,
-    mixture_families,
-    mixture_prior,
-    smoothed_expectations,
-    smoothed_units,
-)
+from monolingual.dmv.estimation import STATES, Estimator, estimator, first_mixture, heldout_likelihood
+from monolingual.dmv.layout import Corpus, Layout
+from monolingual.dmv.settings import SHARPEST, Settings
 from monolingual.dmv.smoothing import point as smoothed_point
-from monolingual.priors.dirichlet import dirichlet_em_kernel
-from monolingual.priors.estimators import Expectations, Progress, em_kernel, vb_kernel
-from monolingual.priors.logistic_normal import logistic_normal_kernel, point_estimate
-from monolingual.priors.multinomials import normalise
-from monolingual.priors.sentence_units import Units, units_of_copies
-from monolingual.priors.shared_logistic_normal import Experts
+from monolingual.priors.estimators import Progress
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.errors import SettingsError
 
-__all__ = [
-    "METHODS",
-    "Learner",
-    "Outcome",
-    "Settings",
-    "dmv_expectations",
-    "dmv_units",
-    "heldout_likelihood",
-    "learner",
-    "train",
-]
-
-METHODS = ("em", "em-map", "vb-dirichlet", "vb-em-dirichlet", "vb-em-logistic-normal", "gibbs")
-
-SHARPEST = 0.95
-"""The largest σ: beyond, powers of probabilities underflow, and Viterbi EM does the same."""
+__all__ = ["Job", "Outcome", "Task", "Training", "stored_type", "train", "training_kernel"]
 
 
-class Settings(NamedTuple):
-    """How to learn.
+class Task(NamedTuple):
+    """What there is to learn from, and what is to be tried.
 
     Attributes
     ----------
-    method : str
-        One of METHODS.
-    prior : float
-        α of the symmetric Dirichlet; for vb-em-dirichlet the average of all at the start.
-    covariance : float64 or None
-        Σ of all multinomials at the start, row by row, for the logistic normal.
-    experts : Experts or None
-        Which multinomials of the logistic normal share parts of their arguments; the covariances are then
-        those of the experts.
-    level : str
-        "sentence", as published, or "corpus": all sentences share one draw from the logistic normal, whose
-        μ and Σ stay what they are.
-    unused : str
-        See `logistic_normal_kernel`.
-    e_step : str
-        "soft", "viterbi" or "lateen": the E-step of em and em-map.
-    unambiguity : float
-        σ, in [0, SHARPEST], of a soft E-step.
-    anneal : tuple (float, int) or None
-        A σ in [0, 1] to begin with, and over how many rounds it falls to `unambiguity`.
-    rounds : int
-        At the most.
-    tolerance : float
-        Stop when a round raises the objective by no more than this share of its size.
-    smooth : float or None
-        Smooth child distributions with so many pseudo-counts for doing so; see `smoothing`.
+    layout, corpus
+    starts : tuple of callables
+        Each makes the probabilities to start with out of a generator.
+    settings : tuple of Settings
+        All of them are tried from every start; they differ in the prior alone.
+    heldout : callable or None
+        From probabilities to the log likelihood of held-out sentences, by which training stops and jobs are
+        compared; without it they are compared by that of the corpus.
     """
 
-    method: str
-    prior: float = 1.0
-    covariance: np.ndarray | None = None
-    experts: Experts | None = None
-    level: str = "sentence"
-    unused: str = "averaged"
-    e_step: str = "soft"
-    unambiguity: float = 0.0
-    anneal: tuple[float, int] | None = None
-    rounds: int = 200
-    tolerance: float = 1e-5
-    smooth: float | None = None
-
-
-class Learner(NamedTuple):
-    """A kernel, and what it has learnt.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    point : callable
-        From a state to the probabilities of a model.
-    """
-
-    kernel: Kernel
-    point: Callable[[Any], np.ndarray]
+    layout: Layout
+    corpus: Corpus
+    starts: tuple[Callable[[np.random.Generator], np.ndarray], ...]
+    settings: tuple[Settings, ...]
+    heldout: Callable[[np.ndarray], float] | None = None
 
 
 class Outcome(NamedTuple):
-    """What training came to.
+    """What a job came to.
 
     Attributes
     ----------
     probs : float64
         The point estimate.
-    state : object
-        The learner's state that it belongs to.
-    trace : list of float
+    prior : tuple of float64
+        The mean and the covariance of the logistic normal it belongs to; () for other methods.
+    trace : float64
         The objective before each round.
-    heldout : list of float
+    heldout : float64
         The log likelihood of held-out sentences, before the first round and after each.
     best : int
         After how many rounds the estimate was reached.
     """
 
     probs: np.ndarray
-    state: Any
-    trace: list[float]
-    heldout: list[float]
+    prior: tuple[np.ndarray, ...]
+    trace: np.ndarray
+    heldout: np.ndarray
     best: int
 
 
-def dmv_expectations(
-    layout: Layout, corpus: Corpus, *, e_step: str = "soft", unambiguity: float = 0.0
-) -> Expectations:
-    """Expected counts in a corpus as a function of the weights; see `Settings`."""
+class Leg(NamedTuple):
+    """Rounds with one objective."""
 
-    def soft(weights: np.ndarray) -> tuple[np.ndarray, float]:
-        sharp = weights if unambiguity == 0.0 else weights ** (1.0 / (1.0 - unambiguity))
-        counts, totals = expected_counts(layout, corpus, sharp)
-        return counts, float((1.0 - unambiguity) * (totals @ corpus.multiplicity))
-
-    def hard(weights: np.ndarray) -> tuple[np.ndarray, float]:
-        heads, scores = best_trees(layout, corpus, weights, "viterbi")
-        return count_trees(layout, corpus, heads, len(weights)), float(scores @ corpus.multiplicity)
-
-    return hard if e_step == "viterbi" else soft
+    e_step: str
+    unambiguity: float
+    rounds: int
+    is_judged: bool
+    """Whether held-out likelihood ends it."""
 
 
-def dmv_units(layout: Layout, corpus: Corpus) -> Units:
-    """Sentences with parameters of their own."""
-    own, family, unit = own_parameters(layout, corpus)
+class Notes(NamedTuple):
+    """Where training is, but for the estimator.
 
-    def expectations(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return expected_counts(layout, own, weights, multiply=False)
-
-    return units_of_copies(parameter_families(layout), family, unit, corpus.multiplicity, expectations)
-
-
-def _corpus_unit(layout: Layout, corpus: Corpus) -> Units:
-    """The whole corpus as one unit."""
-    families = parameter_families(layout)
-    size = len(families.start) - 1
-
-    def expectations(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        counts, totals = expected_counts(layout, corpus, weights)
-        return counts, np.array([totals @ corpus.multiplicity])
-
-    return units_of_copies(families, np.arange(size), np.zeros(size, np.int64), np.ones(1), expectations)
-
-
-def learner(layout: Layout, corpus: Corpus, settings: Settings, *, e_step: str = "soft") -> Learner:
-    """The learner of a method.
-
-    Raises
-    ------
-    SettingsError
-        The method is unknown, or a setting is out of its range.
+    Attributes
+    ----------
+    job, leg : int
+        Jobs done, and legs done of the one in hand.
+    start : float64
+        The probabilities that the job in hand began with.
+    in_leg : Outcome
+        Of the leg in hand; `best` counts its rounds. Its estimate is the best of the leg so far.
+    before : Outcome
+        Of the legs before it, as the job's outcome were it to end here; `best` counts the job's rounds.
+    accepted : Outcome
+        Of lateen EM: the last soft leg that has gained something.
+    best : Outcome
+        Of the best job so far.
+    best_job : int
+        Which one that is, −1 if there is none.
+    best_score : float
+    is_finished : bool
     """
-    families = parameter_families(layout)
-    prior = np.full(num_parameters(layout), settings.prior)
-    if not (np.isfinite(settings.prior) and settings.prior > 0.0):
-        raise SettingsError(f"--prior is {settings.prior}; it must be positive")
-    if not 0.0 <= settings.unambiguity <= SHARPEST:
-        raise SettingsError(f"--unambiguity is {settings.unambiguity}; it must be in [0, {SHARPEST}]")
-    if settings.smooth is not None:
-        return _smoothed_learner(layout, corpus, settings, e_step)
-    if settings.method in ("em", "em-map", "vb-dirichlet"):
-        expectations = dmv_expectations(layout, corpus, e_step=e_step, unambiguity=settings.unambiguity)
-        return _learner_of_counts(families, expectations, prior, settings.method)
-    if settings.method == "gibbs":
-        burn_in = settings.rounds // 2
-        kernel = gibbs_kernel(layout, corpus, prior, burn_in=burn_in)
-        return Learner(
-            kernel, lambda state: state.sums / (state.done - burn_in) if state.done > burn_in else state.probs
-        )
-    if settings.method in ("vb-em-dirichlet", "vb-em-logistic-normal"):
-        is_whole = settings.level == "corpus" and settings.method == "vb-em-logistic-normal"
-        units = _corpus_unit(layout, corpus) if is_whole else dmv_units(layout, corpus)
-        return _learner_of_units(units, settings, settings.covariance)
-    raise SettingsError(f"--method is {settings.method!r}; choose from {', '.join(METHODS)}")
+
+    job: int
+    leg: int
+    start: np.ndarray
+    in_leg: Outcome
+    before: Outcome
+    accepted: Outcome
+    best: Outcome
+    best_job: int
+    best_score: float
+    is_finished: bool
 
 
-def _learner_of_counts(families, expectations: Expectations, prior: np.ndarray, method: str) -> Learner:
-    """A learner of multinomials that all sentences share."""
-    if method == "vb-dirichlet":
-        kernel = vb_kernel(families, expectations, prior)
-        return Learner(kernel, lambda state: normalise(families, state.values))
-    kernel = em_kernel(families, expectations, np.ones_like(prior) if method == "em" else prior)
-    return Learner(kernel, lambda state: state.values)
+class Training(NamedTuple):
+    """The state of a training."""
+
+    notes: Notes
+    learner: Any
+    """The state of the leg's estimator."""
 
 
-def _learner_of_units(units: Units, settings: Settings, covariance: np.ndarray | None) -> Learner:
-    """A learner of priors from sentences with multinomials of their own."""
-    families = units.families
-    if settings.method == "vb-em-dirichlet":
-        kernel = dirichlet_em_kernel(units, settings.prior)
-        return Learner(kernel, lambda state: normalise(families, state.concentrations))
-    assert covariance is not None
-    if settings.level == "corpus":
-        kernel = logistic_normal_kernel(units, covariance, learn_prior=False)
-        return Learner(kernel, lambda state: point_estimate(families, state.means))
-    experts = settings.experts
-    kernel = logistic_normal_kernel(units, covariance, experts=experts, unused=settings.unused)
-    return Learner(kernel, lambda state: point_estimate(families, state.mean, experts))
+class Job(NamedTuple):
+    """A job that has ended."""
+
+    number: int
+    """From 0: the start × the number of priors + the prior."""
+    outcome: Outcome
+    score: float
 
 
-def _first_mixture(layout: Layout, probs: np.ndarray, settings: Settings) -> np.ndarray:
-    """Where smoothing begins: the pseudo-counts of priors that are learnt are in the first λ alone."""
-    is_learnt = settings.method in ("vb-em-dirichlet", "vb-em-logistic-normal")
-    return initial_mixture(layout, probs, settings.smooth or 0.0 if is_learnt else 0.0)
+class Round(NamedTuple):
+    """What a round reports."""
+
+    log_joint: float
+    """The objective."""
+    progress: Progress
+    heldout: float | None
+    in_leg: int
+    """How many rounds of the leg are done with it."""
+    ended: Job | None
+    """The job that ended with it."""
 
 
-def _smoothed_learner(layout: Layout, corpus: Corpus, settings: Settings, e_step: str) -> Learner:
-    """The learner of a model whose children are smoothed; see `smoothing`."""
-    favour = settings.smooth
-    if favour is None or not (np.isfinite(favour) and favour >= 0.0):
-        raise SettingsError(f"--smooth is {favour}; it must not be negative")
-    if settings.method in ("em", "em-map", "vb-dirichlet"):
-        expectations = dmv_expectations(layout, corpus, e_step=e_step, unambiguity=settings.unambiguity)
-        families = mixture_families(layout)
-        prior = mixture_prior(layout, 1.0 if settings.method == "em" else settings.prior, favour)
-        # Pseudo-counts of em are those of λ alone, which em-map takes as given.
-        method = "em-map" if settings.method == "em" else settings.method
-        found = _learner_of_counts(families, smoothed_expectations(layout, expectations), prior, method)
+def stored_type(method: str) -> Any:
+    """The type of a training's state with the estimator of a method, as a checkpoint needs it."""
+    return NamedTuple("StoredTraining", [("notes", Notes), ("learner", STATES[method])])
+
+
+_NOTHING = Outcome(np.zeros(0), (), np.zeros(0), np.zeros(0), 0)
+_BEFORE_ALL = Notes(
+    job=0,
+    leg=0,
+    start=_NOTHING.probs,
+    in_leg=_NOTHING,
+    before=_NOTHING,
+    accepted=_NOTHING,
+    best=_NOTHING,
+    best_job=-1,
+    best_score=-np.inf,
+    is_finished=False,
+)
+
+
+Estimators = Callable[[int, Leg], Estimator]
+"""From the number of a setting, and a leg, to its estimator."""
+
+
+def training_kernel(task: Task) -> Kernel:
+    """Training as a kernel; `init` ignores what it is given. It is done when `notes.is_finished`.
+
+    Parameters
+    ----------
+    task : Task
+    """
+    # Scratch: the estimator of the leg in hand is made once.
+    estimators = functools.lru_cache(maxsize=1)(functools.partial(_estimator_of, task))
+
+    def init(rng: np.random.Generator, _: object = None) -> Training:
+        return _begin_job(task, estimators, rng, _BEFORE_ALL)
+
+    def log_joint(state: Training) -> float:
+        number, leg = _in_hand(task, state.notes)
+        return estimators(number, leg).kernel.log_joint(state.learner)
+
+    return Kernel(init, functools.partial(_round, task, estimators), log_joint)
+
+
+def _in_hand(task: Task, notes: Notes) -> tuple[int, Leg]:
+    """The number of the settings of the job in hand, and its leg."""
+    number = notes.job % len(task.settings)
+    leg = _leg(task.settings[number], notes.leg, len(notes.before.trace))
+    assert leg is not None
+    return number, leg
+
+
+def _begin_job(task: Task, estimators: Estimators, rng: np.random.Generator, notes: Notes) -> Training:
+    start, which = divmod(notes.job, len(task.settings))
+    probs = task.starts[start](rng) if which == 0 else notes.start
+    before = _NOTHING._replace(probs=probs)
+    return _begin_leg(
+        task, estimators, rng, notes._replace(leg=0, start=probs, before=before, accepted=_NOTHING)
+    )
+
+
+def _begin_leg(task: Task, estimators: Estimators, rng: np.random.Generator, notes: Notes) -> Training:
+    number, leg = _in_hand(task, notes)
+    probs = notes.before.probs
+    learner = estimators(number, leg).kernel.init(rng, probs)
+    if task.settings[number].smooth is not None:
+        probs = smoothed_point(task.layout, first_mixture(task.layout, probs, task.settings[number]))
+    scores = [task.heldout(probs)] if task.heldout and leg.is_judged else []
+    empty = Outcome(probs, _prior_of(learner), np.zeros(0), np.array(scores, np.float64), 0)
+    return Training(notes._replace(in_leg=empty), learner)
+
+
+def _round(
+    task: Task, estimators: Estimators, rng: np.random.Generator, state: Training
+) -> tuple[Training, Round]:
+    number, leg = _in_hand(task, state.notes)
+    settings, found = task.settings[number], estimators(number, leg)
+    learner, progress = found.kernel.step(rng, state.learner)
+    if not np.isfinite(progress.log_joint):
+        raise SettingsError(f"the objective is {progress.log_joint}: a sentence has no tree at the start")
+    probs = found.point(learner)
+    score = task.heldout(probs) if task.heldout and leg.is_judged else None
+    now, ends = _judged(state.notes.in_leg, settings, leg, progress.log_joint, score)
+    if now.best == len(now.trace):
+        now = now._replace(probs=probs, prior=_prior_of(learner))
+    notes, job = state.notes._replace(in_leg=now), None
+    if not ends:
+        state = Training(notes, learner)
     else:
-        flat = None if settings.covariance is None else mixture_covariances(layout, settings.covariance)
-        found = _learner_of_units(smoothed_units(layout, corpus), settings, flat)
+        notes, job = _after_leg(task, settings, leg, notes)
+        if job is None:
+            state = _begin_leg(task, estimators, rng, notes)
+        else:
+            state = _after_job(task, estimators, rng, Training(_with_job(notes, job), learner))
+    return state, Round(progress.log_joint, progress, score, len(now.trace), job)
 
-    def init(rng: np.random.Generator, probs: np.ndarray) -> Any:
-        return found.kernel.init(rng, _first_mixture(layout, probs, settings))
 
-    return Learner(found.kernel._replace(init=init), lambda state: smoothed_point(layout, found.point(state)))
+def _after_job(task: Task, estimators: Estimators, rng: np.random.Generator, state: Training) -> Training:
+    notes = state.notes._replace(job=state.notes.job + 1)
+    if notes.job == len(task.starts) * len(task.settings):
+        return state._replace(notes=notes._replace(is_finished=True))
+    return _begin_job(task, estimators, rng, notes)
+
+
+def _estimator_of(task: Task, number: int, leg: Leg) -> Estimator:
+    settings = task.settings[number]._replace(unambiguity=leg.unambiguity, rounds=leg.rounds)
+    return estimator(task.layout, task.corpus, settings, e_step=leg.e_step)
+
+
+def _prior_of(learner: Any) -> tuple[np.ndarray, ...]:
+    return (learner.mean, learner.covariance) if hasattr(learner, "covariance") else ()
+
+
+def _judged(
+    before: Outcome, settings: Settings, leg: Leg, objective: float, score: float | None
+) -> tuple[Outcome, bool]:
+    """The leg with one round more, counted in `best` if it is worth keeping; and whether the leg ends."""
+    trace = np.append(before.trace, objective)
+    is_last = len(trace) == leg.rounds
+    if score is not None:
+        scores = np.append(before.heldout, score)
+        falls = settings.method != "gibbs" and scores[-1] < scores[-2]
+        best = before.best if falls else len(trace)
+        return before._replace(trace=trace, heldout=scores, best=best), bool(falls or is_last)
+    stands = (
+        settings.method != "gibbs"
+        and len(trace) > 1
+        and trace[-1] - trace[-2] <= settings.tolerance * abs(trace[-2])
+    )
+    return before._replace(trace=trace, best=len(trace)), bool(stands or is_last)
+
+
+def _leg(settings: Settings, number: int, rounds_done: int) -> Leg | None:
+    """A leg of a job; None if there are no more whatever has come of those before.
+
+    Lateen EM (Spitkovsky, Alshawi and Jurafsky 2011) begins with soft EM; then each of two objectives starts
+    where the other one ends, until a pair of legs gains nothing. An annealed σ has a leg for each of its
+    rounds, which held-out likelihood does not end, since the objective changes with σ, and one that stays.
+    """
+    if settings.anneal is not None:
+        first, duration = settings.anneal
+        if not 0.0 <= first <= 1.0 or not 0 < duration < settings.rounds:
+            raise SettingsError(
+                f"--anneal is {first:g}:{duration}; σ must be in [0, 1], and --rounds more than those it "
+                "falls in"
+            )
+        if number == duration:
+            return Leg("soft", settings.unambiguity, settings.rounds - duration, True)
+        if number > duration:
+            return None
+        sigma = first + (settings.unambiguity - first) * number / duration
+        return Leg("soft" if sigma <= SHARPEST else "viterbi", min(sigma, SHARPEST), 1, False)
+    if number == 0:
+        return Leg(settings.e_step, settings.unambiguity, settings.rounds, True)
+    if settings.e_step != "lateen":
+        return None
+    left = max(settings.rounds - rounds_done, 1)
+    return Leg("viterbi" if number % 2 else "soft", settings.unambiguity, left, True)
+
+
+def _after_leg(task: Task, settings: Settings, leg: Leg, notes: Notes) -> tuple[Notes, Job | None]:
+    """The notes before the next leg of the job, and the job if it has ended."""
+    before, now = notes.before, notes.in_leg
+    if not leg.is_judged:
+        scores = [task.heldout(now.probs)] if task.heldout else []
+    else:
+        # Each leg of lateen EM begins with the score that the one before ended with.
+        scores = now.heldout[1 if settings.e_step == "lateen" and notes.leg > 0 else 0 :].tolist()
+    so_far = Outcome(
+        now.probs,
+        now.prior,
+        np.append(before.trace, now.trace),
+        np.append(before.heldout, scores),
+        len(before.trace) + now.best,
+    )
+    accepted, ends = notes.accepted, _leg(settings, notes.leg + 1, len(so_far.trace)) is None
+    if settings.e_step == "lateen":
+        is_pair = notes.leg % 2 == 0
+        gains = notes.leg == 0 or _gains(settings, accepted.trace[-1], now.trace[-1])
+        if is_pair and gains:
+            accepted = now
+        ends = is_pair and (not gains or len(so_far.trace) >= settings.rounds)
+    if not ends:
+        return notes._replace(leg=notes.leg + 1, before=so_far, accepted=accepted), None
+    outcome = so_far
+    if settings.e_step == "lateen":
+        outcome = so_far._replace(probs=accepted.probs, prior=accepted.prior, best=len(so_far.trace))
+    if task.heldout:
+        score = float(outcome.heldout[outcome.best])
+    else:
+        score = heldout_likelihood(task.layout, task.corpus, outcome.probs)
+    return notes, Job(notes.job, outcome, score)
+
+
+def _gains(settings: Settings, before: float, now: float) -> bool:
+    return bool(now > before + settings.tolerance * abs(before))
+
+
+def _with_job(notes: Notes, job: Job) -> Notes:
+    """The notes with a job that has ended, if it is the best."""
+    if notes.best_job >= 0 and not job.score > notes.best_score:
+        return notes
+    return notes._replace(best=job.outcome, best_job=job.number, best_score=job.score)
 
 
 def train(
     rng: np.random.Generator,
-    layout: Layout,
-    corpus: Corpus,
-    probs: np.ndarray,
-    settings: Settings,
+    task: Task,
     *,
-    heldout: Callable[[np.ndarray], float] | None = None,
-    watch: Callable[[int, Progress, float | None], None] = lambda done, progress, heldout: None,
+    watch: Callable[[Round], None] = lambda found: None,
 ) -> Outcome:
-    """Learn from probabilities to start with.
+    """The outcome of the best job, trained at one go.
 
     Parameters
     ----------
     rng : numpy Generator
-        Used by gibbs alone.
-    layout, corpus
-    probs : float64
-    settings : Settings
-    heldout : callable, optional
-        The log likelihood of held-out sentences under probabilities. With it training stops when that falls.
+    task : Task
     watch : callable
-        Told the number of each round, from 1, its progress, and the held-out log likelihood after it.
+        Told of every round.
     """
-    if settings.anneal is not None:
-        return _train_annealed(rng, layout, corpus, probs, settings, heldout, watch)
-    outcome = _train_once(rng, layout, corpus, probs, settings, settings.e_step, heldout, watch)
-    if settings.e_step != "lateen":
-        return outcome
-    # Lateen EM (Spitkovsky, Alshawi and Jurafsky 2011): each objective starts where the other one ends.
-    trace, scores, soft = list(outcome.trace), list(outcome.heldout), outcome.trace[-1]
-    while len(trace) < settings.rounds:
-        other = outcome
-        for e_step in ("viterbi", "soft"):
-            left = settings._replace(rounds=max(settings.rounds - len(trace), 1))
-            other = _train_once(rng, layout, corpus, other.probs, left, e_step, heldout, watch)
-            trace, scores = trace + other.trace, scores + other.heldout[1:]
-        if other.trace[-1] <= soft + settings.tolerance * abs(soft):
-            break
-        outcome, soft = other, other.trace[-1]
-    return outcome._replace(trace=trace, heldout=scores, best=len(trace))
-
-
-def _train_annealed(rng, layout, corpus, probs, settings, heldout, watch) -> Outcome:
-    """`train` with a σ that falls round by round, and then with the one that stays.
-
-    The objective changes with σ, and held-out likelihood stops nothing until σ stays.
-    """
-    first, duration = settings.anneal
-    if not 0.0 <= first <= 1.0 or not 0 < duration < settings.rounds:
-        raise SettingsError(
-            f"--anneal is {first:g}:{duration}; σ must be in [0, 1], and --rounds more than those it falls in"
-        )
-    trace: list[float] = []
-    scores: list[float] = []
-    for done in range(duration):
-        sigma = first + (settings.unambiguity - first) * done / duration
-        e_step = "soft" if sigma <= SHARPEST else "viterbi"
-        now = settings._replace(unambiguity=min(sigma, SHARPEST), rounds=1)
-        outcome = _train_once(rng, layout, corpus, probs, now, e_step, None, watch)
-        probs, trace = outcome.probs, trace + outcome.trace
-        scores += [heldout(probs)] if heldout else []
-    rest = settings._replace(rounds=settings.rounds - duration)
-    outcome = _train_once(rng, layout, corpus, probs, rest, "soft", heldout, watch)
-    best = duration + outcome.best
-    return outcome._replace(trace=trace + outcome.trace, heldout=scores + outcome.heldout, best=best)
-
-
-def _train_once(rng, layout, corpus, probs, settings, e_step, heldout, watch) -> Outcome:
-    """`train` with one kind of E-step."""
-    kernel, point = learner(layout, corpus, settings, e_step=e_step)
-    state = kernel.init(rng, probs)
-    if settings.smooth is not None:
-        probs = smoothed_point(layout, _first_mixture(layout, probs, settings))
-    trace: list[float] = []
-    scores = [heldout(probs)] if heldout else []
-    best, kept = 0, (probs, state)
-    for done in range(1, settings.rounds + 1):
-        state, progress = kernel.step(rng, state)
-        if not np.isfinite(progress.log_joint):
-            raise SettingsError(f"the objective is {progress.log_joint}: a sentence has no tree at the start")
-        trace.append(progress.log_joint)
-        new = point(state)
-        score = heldout(new) if heldout else None
-        watch(done, progress, score)
-        if score is not None:
-            scores.append(score)
-            if settings.method != "gibbs" and score < scores[-2]:
-                break
-        best, kept = done, (new, state)
-        if settings.method == "gibbs" or heldout or len(trace) < 2:
-            continue
-        if trace[-1] - trace[-2] <= settings.tolerance * abs(trace[-2]):
-            break
-    return Outcome(*kept, trace, scores, best)
-
-
-def heldout_likelihood(layout: Layout, corpus: Corpus, probs: np.ndarray) -> float:
-    """The log likelihood of a corpus: float."""
-    return float(log_totals(layout, corpus, probs) @ corpus.multiplicity)
+    kernel = training_kernel(task)
+    state = kernel.init(rng, None)
+    while not state.notes.is_finished:
+        state, found = kernel.step(rng, state)
+        watch(found)
+    return state.notes.best

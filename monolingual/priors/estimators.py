@@ -36,13 +36,13 @@ from monolingual.priors.multinomials import (
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["Expectations", "LearnerState", "Progress", "em_kernel", "learn", "vb_kernel"]
+__all__ = ["EstimatorState", "Expectations", "Progress", "em_kernel", "learn", "vb_kernel"]
 
 Expectations = Callable[[np.ndarray], tuple[np.ndarray, float]]
 """From weights, float64 of shape (R,), to expected counts, alike, and the log of the total weight."""
 
 
-class LearnerState(NamedTuple):
+class EstimatorState(NamedTuple):
     """Where a learner is.
 
     Attributes
@@ -96,10 +96,10 @@ def em_kernel(families: Families, expectations: Expectations, prior: np.ndarray)
             "--prior is below 1, where EM has no maximum to find; use 1 or more, or --method vb"
         )
 
-    def init(rng: np.random.Generator | None, probs: np.ndarray) -> LearnerState:
-        return LearnerState(np.array(probs, np.float64), np.zeros(len(prior)))
+    def init(rng: np.random.Generator | None, probs: np.ndarray) -> EstimatorState:
+        return EstimatorState(np.array(probs, np.float64), np.zeros(len(prior)))
 
-    def step(rng: np.random.Generator | None, state: LearnerState) -> tuple[LearnerState, Progress]:
+    def step(rng: np.random.Generator | None, state: EstimatorState) -> tuple[EstimatorState, Progress]:
         counts, log_total = expectations(state.values)
         mass = counts + prior - 1.0
         # A choice that the data never come to keeps its probabilities.
@@ -107,9 +107,9 @@ def em_kernel(families: Families, expectations: Expectations, prior: np.ndarray)
         new = np.where(is_used, normalise(families, mass), state.values)
         change = float(np.abs(new - state.values).max(initial=0.0))
         objective = log_total + _log_prior(families, prior, state.values)
-        return LearnerState(new, counts), Progress(objective, log_total, change)
+        return EstimatorState(new, counts), Progress(objective, log_total, change)
 
-    def log_joint(state: LearnerState) -> float:
+    def log_joint(state: EstimatorState) -> float:
         return expectations(state.values)[1] + _log_prior(families, prior, state.values)
 
     return Kernel(init, step, log_joint)
@@ -122,21 +122,21 @@ def vb_kernel(families: Families, expectations: Expectations, prior: np.ndarray)
     first step is made from them as weights.
     """
 
-    def init(rng: np.random.Generator | None, probs: np.ndarray) -> LearnerState:
+    def init(rng: np.random.Generator | None, probs: np.ndarray) -> EstimatorState:
         counts, _ = expectations(np.array(probs, np.float64))
-        return LearnerState(prior + counts, counts)
+        return EstimatorState(prior + counts, counts)
 
     def bound(concentrations: np.ndarray, log_total: float) -> float:
         # The bound of this posterior and of the best distribution over trees for it.
         return log_total - dirichlet_divergence(families, concentrations, prior)
 
-    def step(rng: np.random.Generator | None, state: LearnerState) -> tuple[LearnerState, Progress]:
+    def step(rng: np.random.Generator | None, state: EstimatorState) -> tuple[EstimatorState, Progress]:
         counts, log_total = expectations(mean_field_weights(families, state.values))
         new = prior + counts
         change = np.abs(normalise(families, new) - normalise(families, state.values)).max(initial=0.0)
-        return LearnerState(new, counts), Progress(bound(state.values, log_total), log_total, float(change))
+        return EstimatorState(new, counts), Progress(bound(state.values, log_total), log_total, float(change))
 
-    def log_joint(state: LearnerState) -> float:
+    def log_joint(state: EstimatorState) -> float:
         weights = mean_field_weights(families, state.values)
         return bound(state.values, expectations(weights)[1])
 
@@ -145,18 +145,18 @@ def vb_kernel(families: Families, expectations: Expectations, prior: np.ndarray)
 
 def learn(
     kernel: Kernel,
-    state: LearnerState,
+    state: EstimatorState,
     *,
     max_rounds: int,
     tolerance: float,
     watch: Callable[[int, Progress], None] = lambda done, progress: None,
-) -> tuple[LearnerState, list[float]]:
+) -> tuple[EstimatorState, list[float]]:
     """The state after the objective has stopped rising, and its values before each round.
 
     Parameters
     ----------
     kernel : Kernel
-    state : LearnerState
+    state : EstimatorState
     max_rounds : int
     tolerance : float
         Stop when a round raises the objective by no more than this share of its size.

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from scfg_sampler.cli import main
-from scfg_sampler.learner import chains, run
+from scfg_sampler.core.chains import run_directory
+from scfg_sampler.learner import chains
 from tests.learner.test_commands import sample
 from tests.learner.test_stopped_runs import MORE, Killed, record, results
 
@@ -35,13 +36,16 @@ def wait_for(condition, seconds=120.0) -> None:
 
 SLOWLY = """
 import sys, time
-from scfg_sampler.learner import chain as sampler
 from scfg_sampler.cli import main
-step = sampler._step
-def slowly(*arguments):
-    time.sleep(0.1)
-    return step(*arguments)
-sampler._step = slowly
+from scfg_sampler.learner import run
+make = run.learner_kernel
+def slow_kernel(bank, settings):
+    kernel = make(bank, settings)
+    def slowly(rng, state):
+        time.sleep(0.1)
+        return kernel.step(rng, state)
+    return kernel._replace(step=slowly)
+run.learner_kernel = slow_kernel
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -154,7 +158,7 @@ def test_overwriting_a_run_never_leaves_the_old_one(
             return call
 
         with monkeypatch.context() as patch:
-            patch.setattr(run.shutil, "rmtree", counted(shutil.rmtree))
+            patch.setattr(run_directory.shutil, "rmtree", counted(shutil.rmtree))
             patch.setattr(os, "replace", counted(os.replace))
             with pytest.raises(Killed):
                 sample(corpus_options, directory, "--iterations", "5", "--overwrite", *new)

@@ -6,9 +6,9 @@ import argparse
 
 from scfg_sampler.core import console
 
-__all__ = ["COMMANDS", "add_parser", "add_treebank_options", "read"]
+__all__ = ["COMMANDS", "add_checkpoint_option", "add_parser", "add_treebank_options", "read"]
 
-COMMANDS: tuple[str, ...] = ("train", "parse", "evaluate", "covariances")
+COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "evaluate", "covariances")
 """Modules of this package, in the order of the help."""
 
 
@@ -37,6 +37,16 @@ def add_treebank_options(parser: argparse.ArgumentParser) -> None:
         help="tags, of either column, of words to be removed from CoNLL files, separated by commas",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+
+
+def add_checkpoint_option(parser: argparse.ArgumentParser) -> None:
+    """Add --checkpoint-every."""
+    parser.add_argument(
+        "--checkpoint-every",
+        metavar="K",
+        type=int,
+        help="rounds; 0: only when stopped (default: by the clock, about once a minute)",
+    )
 
 
 def read(options: argparse.Namespace, path: str):

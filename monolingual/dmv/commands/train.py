@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from monolingual.dmv.commands import add_treebank_options, read
+from monolingual.dmv.commands import add_checkpoint_option, add_treebank_options, read
+from monolingual.dmv.settings import DEFAULT_PRIORS, E_STEPS, LEVELS, METHODS, SHARPEST, UNUSED, Settings
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number, whole_number
 
-__all__ = ["add_parser", "run"]
+if TYPE_CHECKING:
+    import numpy as np
 
-METHODS = ("em", "em-map", "vb-dirichlet", "vb-em-dirichlet", "vb-em-logistic-normal", "gibbs")
-PRIORS = {"em-map": "1.1", "vb-dirichlet": "0.25", "gibbs": "0.25"}
+    from monolingual.dmv.treebank import Sentence
+
+__all__ = ["add_parser", "execute", "run"]
 
 
 def add_parser(subparsers) -> None:
@@ -20,28 +24,36 @@ def add_parser(subparsers) -> None:
         "train",
         help="learn a model from tagged sentences",
         description="Learn a dependency model from sentences of at most --max-length words, of which only "
-        "the "
-        "tags are looked at. With --heldout, training stops when the likelihood of its sentences falls; "
-        "without, "
-        "when the objective stops rising.",
+        "the tags are looked at. With --heldout, training stops when the likelihood of its sentences falls; "
+        "without, when the objective stops rising. Until it is done, MODEL.checkpoint.npz lies beside the "
+        "model: training that was stopped goes on with 'dmv resume MODEL'.",
         epilog="examples:\n  scfg-monolingual dmv train train.conllu --heldout dev.conllu --output em.txt\n"
         "  scfg-monolingual dmv train train.conllu --method vb-em-logistic-normal --covariance families \\\n"
         "    --heldout dev.conllu --output model.txt --covariances model.npz",
     )
+    settings = Settings()
     parser.add_argument("data", metavar="TAGS", help="CoNLL-U, CoNLL-X, or three columns: tags, heads, words")
     add_treebank_options(parser)
     parser.add_argument("--output", metavar="MODEL", required=True, help="the model, as text")
-    parser.add_argument("--method", choices=METHODS, default="em", help="how")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="begin anew where training to that MODEL was stopped"
+    )
+    parser.add_argument("--method", choices=METHODS, default=settings.method, help="how")
     parser.add_argument("--heldout", metavar="TAGS", help="sentences that say when to stop")
     parser.add_argument("--max-length", metavar="N", type=int, default=10, help="leave out longer sentences")
+    several = ", ".join(f"{prior:g} for {method}" for method, prior in DEFAULT_PRIORS.items())
     parser.add_argument(
         "--prior",
         metavar="A[,A…]",
-        help="Dirichlet concentration; of several, the one with the best held-out likelihood (default: 1.1 "
-        "for em-map, 0.25 for vb-dirichlet and gibbs, 1 at the start of vb-em-dirichlet)",
+        help="Dirichlet concentration; of several, the one with the best held-out likelihood (default: "
+        f"{several}, {settings.prior:g} at the start of vb-em-dirichlet)",
     )
-    parser.add_argument("--rounds", metavar="N", type=int, default=200, help="at the most; sweeps of gibbs")
-    parser.add_argument("--tolerance", metavar="T", type=float, default=1e-5, help="smallest relative gain")
+    parser.add_argument(
+        "--rounds", metavar="N", type=int, default=settings.rounds, help="at the most; sweeps of gibbs"
+    )
+    parser.add_argument(
+        "--tolerance", metavar="T", type=float, default=settings.tolerance, help="smallest relative gain"
+    )
     parser.add_argument(
         "--init", metavar="HOW", default="harmonic", help="harmonic, uniform, random, or a model"
     )
@@ -56,27 +68,34 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--valence", type=int, choices=(1, 2), default=1, help="2: children depend on adjacency (E-DMV)"
     )
+    parser.add_argument(
+        "--smooth",
+        metavar="N",
+        type=float,
+        help="smooth children by those of all heads, with N pseudo-counts for doing so (not with gibbs)",
+    )
+    add_checkpoint_option(parser)
+    _add_options_of_methods(parser, settings)
+    parser.set_defaults(run=run)
+
+
+def _add_options_of_methods(parser: argparse.ArgumentParser, settings: Settings) -> None:
     group = parser.add_argument_group("em and em-map")
     group.add_argument(
-        "--e-step",
-        choices=("soft", "viterbi", "lateen"),
-        default="soft",
-        help="the best tree alone, or in turn",
+        "--e-step", choices=E_STEPS, default=settings.e_step, help="the best tree alone, or in turn"
     )
     group.add_argument(
-        "--unambiguity", metavar="S", type=float, default=0.0, help="sharpen a soft E-step, 0 ≤ S ≤ 0.95"
+        "--unambiguity",
+        metavar="S",
+        type=float,
+        default=settings.unambiguity,
+        help=f"sharpen a soft E-step, 0 ≤ S ≤ {SHARPEST}",
     )
     group.add_argument(
         "--anneal",
         metavar="S:N",
         help="begin with --unambiguity S, 1 being the best tree alone, and let it fall to what "
         "--unambiguity says over N rounds",
-    )
-    parser.add_argument(
-        "--smooth",
-        metavar="N",
-        type=float,
-        help="smooth children by those of all heads, with N pseudo-counts for doing so (not with gibbs)",
     )
     group = parser.add_argument_group("vb-em-logistic-normal")
     group.add_argument(
@@ -94,83 +113,82 @@ def add_parser(subparsers) -> None:
     )
     group.add_argument(
         "--level",
-        choices=("sentence", "corpus"),
-        default="sentence",
+        choices=LEVELS,
+        default=settings.level,
         help="who draws parameters: each sentence, or the corpus, faster, with the prior as it is",
     )
     group.add_argument(
         "--unused",
-        choices=("averaged", "integrated"),
-        default="averaged",
+        choices=UNUSED,
+        default=settings.unused,
         help="parameters that a sentence cannot use: averaged in the M-step as published, or integrated out",
     )
     group.add_argument(
         "--covariances", metavar="FILE", help="write what was learnt, for dmv covariances (.npz)"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Learn and write."""
-    import numpy as np
+    from monolingual.dmv.run import checkpoint_of, forget
+    from scfg_sampler.errors import InputError
 
+    checkpoint = checkpoint_of(options.output)
+    if checkpoint is not None and checkpoint.exists():
+        if not options.overwrite:
+            hint = f"Continue it with 'dmv resume {options.output}', or give --overwrite"
+            raise InputError(checkpoint, None, "holds training that was stopped", hint)
+        forget(options.output)
+    execute(options)
+
+
+def execute(options: argparse.Namespace) -> None:
+    """Train from the beginning, or from the checkpoint if there is one, and write the model."""
     from monolingual.dmv.layout import Layout, build_corpus
     from monolingual.dmv.model import DmvModel, smoothed, write_model
     from monolingual.dmv.parsing import heldout_of, number_tags
-    from monolingual.dmv.training import heldout_likelihood, train
-    from scfg_sampler.errors import InputError
+    from monolingual.dmv.run import drive_training, forget
+    from monolingual.dmv.training import Task
 
     priors = check(options)
-    sentences = [s for s in read(options, options.data) if 0 < len(s.tags) <= options.max_length]
-    if not sentences:
-        raise InputError(options.data, None, "holds no sentence that is short enough", "Raise --max-length")
+    sentences = read_short(options, options.data)
     tags = sorted({tag for sentence in sentences for tag in sentence.tags})
     layout = Layout(len(tags), options.valence)
     corpus = build_corpus(layout, number_tags(tags, sentences))
-    heldout = None
-    if options.heldout:
-        unseen = [s for s in read(options, options.heldout) if 0 < len(s.tags) <= options.max_length]
-        if not unseen:
-            raise InputError(options.heldout, None, "holds no sentence that is short enough", "")
-        heldout = heldout_of(tags, layout, unseen)
-    rng = np.random.default_rng(options.seed)
-    best = None
+    unseen = read_short(options, options.heldout) if options.heldout else []
+
+    def begin(rng: np.random.Generator) -> np.ndarray:
+        probs = start(options, rng, tags, layout, corpus)
+        return smoothed(DmvModel(tuple(tags), layout, probs)).probs
+
+    task = Task(
+        layout,
+        corpus,
+        (begin,) * options.restarts,
+        tuple(settings_of(options, tags, layout, prior) for prior in priors),
+        heldout_of(tags, layout, unseen) if unseen else None,
+    )
     with console.progress(options.method, options.rounds * options.restarts * len(priors)) as advance:
-        for restart in range(options.restarts):
-            probs = start(options, rng, tags, layout, corpus)
-            for prior in priors:
-                settings = settings_of(options, tags, layout, prior)
-                outcome = train(
-                    rng,
-                    layout,
-                    corpus,
-                    smoothed(DmvModel(tuple(tags), layout, probs)).probs,
-                    settings,
-                    heldout=heldout,
-                    watch=lambda done, progress, score: advance(1, f"{progress.log_joint:.1f}"),
-                )
-                advance(options.rounds - len(outcome.trace), "")
-                score = (
-                    outcome.heldout[outcome.best]
-                    if heldout
-                    else heldout_likelihood(layout, corpus, outcome.probs)
-                )
-                if options.restarts * len(priors) > 1:
-                    which = f"start {restart + 1}, " if options.restarts > 1 else ""
-                    which += f"prior {prior:g}, " if len(priors) > 1 else ""
-                    console.say(f"{which}{'held-out ' if heldout else ''}log likelihood {score:.3f}")
-                if best is None or score > best[0]:
-                    best = score, outcome, prior
-    assert best is not None
-    score, outcome, prior = best
-    model = DmvModel(tuple(tags), layout, outcome.probs)
-    comment = f"method {options.method}, seed {options.seed}, {outcome.best} rounds"
+        best = drive_training(task, options, (sentences, unseen), advance)
+    model = DmvModel(tuple(tags), layout, best.outcome.probs)
+    comment = f"method {options.method}, seed {options.seed}, {best.outcome.best} rounds"
     write_model(options.output, model, comment=comment)
     if options.covariances:
-        write_covariances(options.covariances, model, outcome.state)
-    console.say(f"{len(sentences)} sentences, {len(tags)} tags, {outcome.best} rounds")
-    of_whom = "held out" if heldout else "log likelihood"
-    console.say(f"objective {outcome.trace[-1]:.3f}, {of_whom} {score:.3f}")
+        write_covariances(options.covariances, model, *best.outcome.prior)
+    forget(options.output)
+    console.say(f"{len(sentences)} sentences, {len(tags)} tags, {best.outcome.best} rounds")
+    of_whom = "held out" if unseen else "log likelihood"
+    console.say(f"objective {best.outcome.trace[-1]:.3f}, {of_whom} {best.score:.3f}")
+
+
+def read_short(options: argparse.Namespace, path: str) -> list[Sentence]:
+    """The sentences of a treebank that have words, but not more than --max-length."""
+    from scfg_sampler.errors import InputError
+
+    sentences = [s for s in read(options, path) if 0 < len(s.tags) <= options.max_length]
+    if not sentences:
+        raise InputError(path, None, "holds no sentence that is short enough", "Raise --max-length")
+    return sentences
 
 
 def check(options: argparse.Namespace) -> list[float]:
@@ -203,12 +221,13 @@ def check(options: argparse.Namespace) -> list[float]:
         raise SettingsError("--smooth goes without --share, --covariances and --level corpus")
     if options.e_step != "soft" and (options.unambiguity or options.anneal):
         raise SettingsError("--unambiguity and --anneal are for --e-step soft")
-    text = options.prior or PRIORS.get(options.method, "1")
+    if options.prior is None:
+        return [DEFAULT_PRIORS.get(options.method, Settings().prior)]
     try:
-        priors = [real_number(value) for value in text.split(",")]
+        priors = [real_number(value) for value in options.prior.split(",")]
     except ValueError:
-        raise SettingsError(f"--prior is {text!r}; give numbers, separated by commas") from None
-    if options.prior and options.method in ("em", "vb-em-logistic-normal"):
+        raise SettingsError(f"--prior is {options.prior!r}; give numbers, separated by commas") from None
+    if options.method in ("em", "vb-em-logistic-normal"):
         raise SettingsError(f"--prior is not for --method {options.method}")
     if options.method == "em-map" and min(priors) < 1.0:
         raise SettingsError(f"--prior is {min(priors):g}; em-map needs at least 1, vb-dirichlet does not")
@@ -239,7 +258,6 @@ def settings_of(options: argparse.Namespace, tags, layout, prior: float):
         read_families,
         shipped_families,
     )
-    from monolingual.dmv.training import Settings
 
     covariance = experts = None
     if options.method == "vb-em-logistic-normal":
@@ -258,7 +276,7 @@ def settings_of(options: argparse.Namespace, tags, layout, prior: float):
             )
             covariance = expert_covariances(layout, experts, covariance)
     return Settings(
-        options.method,
+        method=options.method,
         prior=prior,
         covariance=covariance,
         experts=experts,
@@ -305,7 +323,7 @@ def chosen_tags(model, tags, layout):
     return np.concatenate([root[places], stop[places].ravel(), child[places][..., places].ravel()])
 
 
-def write_covariances(path: str, model, state) -> None:
+def write_covariances(path: str, model, mean, covariance) -> None:
     """Write the means and covariances of a logistic normal, with the names that go with them."""
     import numpy as np
 
@@ -316,6 +334,6 @@ def write_covariances(path: str, model, state) -> None:
             stream,
             tags=np.array(model.tags),
             child_valences=model.layout.child_valences,
-            mean=state.mean,
-            covariance=state.covariance,
+            mean=mean,
+            covariance=covariance,
         )

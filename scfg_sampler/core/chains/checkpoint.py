@@ -27,7 +27,7 @@ from scfg_sampler import __version__
 from scfg_sampler.core.files import PathLike, atomic_path
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
-__all__ = ["FORMAT", "Checkpoint", "load_checkpoint", "save_checkpoint"]
+__all__ = ["FORMAT", "Checkpoint", "load_checkpoint", "read_settings", "save_checkpoint"]
 
 FORMAT = 2
 """Raised whenever a checkpoint of an older version can no longer be resumed."""
@@ -121,20 +121,7 @@ def load_checkpoint(
     InputError
         The file is missing or is not a checkpoint.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
-        header = json.loads(arrays.pop(_HEADER).item())
-    except OSError as error:
-        reason = error.strerror or "not a checkpoint"
-        raise InputError(path, None, f"cannot be read ({reason})", "Check the name") from None
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, AttributeError):
-        raise InputError(path, None, "is not a checkpoint, or is damaged", "Start the run again") from None
-    if header.get("format") != FORMAT:
-        raise CheckpointMismatch(
-            f"{path} has checkpoint format {header.get('format')} (version {header.get('version')}); this is "
-            f"version {__version__} with format {FORMAT}. Resume with the version that wrote it"
-        )
+    arrays, header = _read(path)
     differences = [
         *_differences("setting", header["settings"], settings),
         *_differences("corpus file", header["corpus"], corpus),
@@ -154,6 +141,40 @@ def load_checkpoint(
         header["corpus"],
         header["version"],
     )
+
+
+def read_settings(path: PathLike) -> Mapping[str, Any]:
+    """The settings of the run that a checkpoint belongs to.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    InputError, CheckpointMismatch
+        As `load_checkpoint`.
+    """
+    return _read(path)[1]["settings"]
+
+
+def _read(path: PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and the header of a checkpoint."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = dict(archive)
+        header = json.loads(arrays.pop(_HEADER).item())
+    except OSError as error:
+        reason = error.strerror or "not a checkpoint"
+        raise InputError(path, None, f"cannot be read ({reason})", "Check the name") from None
+    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, AttributeError):
+        raise InputError(path, None, "is not a checkpoint, or is damaged", "Start the run again") from None
+    if header.get("format") != FORMAT:
+        raise CheckpointMismatch(
+            f"{path} has checkpoint format {header.get('format')} (version {header.get('version')}); this is "
+            f"version {__version__} with format {FORMAT}. Resume with the version that wrote it"
+        )
+    return arrays, header
 
 
 def _flatten(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:

@@ -116,19 +116,24 @@ def test_annealing_ends_as_em_and_begins_as_viterbi(rng):
     """The first rounds are Viterbi EM's and those of σ = 0.5, the last are EM's."""
     from monolingual.dmv.initial import harmonic
     from monolingual.dmv.layout import Layout, build_corpus
-    from monolingual.dmv.training import Settings, train
+    from monolingual.dmv.settings import Settings
+    from monolingual.dmv.training import Task, train
 
     layout = Layout(3, 1)
     corpus = build_corpus(layout, [rng.integers(3, size=5).tolist() for _ in range(20)])
     begin = harmonic(layout, corpus)
-    found = train(rng, layout, corpus, begin, Settings("em", anneal=(1.0, 2), rounds=5, tolerance=0.0))
+
+    def trained(begin, settings):
+        return train(rng, Task(layout, corpus, (lambda rng: begin,), (settings,)))
+
+    found = trained(begin, Settings("em", anneal=(1.0, 2), rounds=5, tolerance=0.0))
     by_hand = begin
     for settings in (
         Settings("em", e_step="viterbi", rounds=1),
         Settings("em", unambiguity=0.5, rounds=1),
         Settings("em", rounds=3, tolerance=0.0),
     ):
-        by_hand = train(rng, layout, corpus, by_hand, settings).probs
+        by_hand = trained(by_hand, settings).probs
     np.testing.assert_allclose(found.probs, by_hand, atol=1e-12)
     assert len(found.trace) == 5
 
@@ -136,30 +141,28 @@ def test_annealing_ends_as_em_and_begins_as_viterbi(rng):
 def test_heldout_likelihood_stops_at_its_peak(place):
     from monolingual.dmv.initial import harmonic
     from monolingual.dmv.layout import Layout, build_corpus
-    from monolingual.dmv.training import Settings, train
+    from monolingual.dmv.settings import Settings
+    from monolingual.dmv.training import Task, train
 
     layout = Layout(3, 1)
     corpus = build_corpus(layout, [[0, 1, 2], [1, 2]])
     peak = iter([-9.0, -5.0, -4.0, -6.0, -1.0])
-    outcome = train(
-        np.random.default_rng(1),
-        layout,
-        corpus,
-        harmonic(layout, corpus),
-        Settings("em"),
-        heldout=lambda probs: next(peak),
-    )
+    start = harmonic(layout, corpus)
+    task = Task(layout, corpus, (lambda rng: start,), (Settings("em"),), lambda probs: next(peak))
+    outcome = train(np.random.default_rng(1), task)
     assert outcome.best == 2
-    assert outcome.heldout == [-9.0, -5.0, -4.0, -6.0]
+    assert outcome.heldout.tolist() == [-9.0, -5.0, -4.0, -6.0]
     assert len(outcome.trace) == 3
 
 
 @pytest.mark.parametrize("method", ["vb-em-dirichlet", "vb-em-logistic-normal"])
 def test_smoothing_is_judged_from_the_mixture_on(method, place, rng):
     """Held-out likelihood falls from the start to its mixture, but training goes on from there."""
+    from monolingual.dmv.estimation import heldout_likelihood
     from monolingual.dmv.initial import harmonic
     from monolingual.dmv.layout import Layout, build_corpus, parameter_families
-    from monolingual.dmv.training import Settings, heldout_likelihood, train
+    from monolingual.dmv.settings import Settings
+    from monolingual.dmv.training import Task, train
     from monolingual.priors.covariances import identity_covariances
 
     layout = Layout(3, 2)
@@ -168,7 +171,7 @@ def test_smoothing_is_judged_from_the_mixture_on(method, place, rng):
     settings = Settings(method, smooth=5.0, rounds=5, covariance=covariance)
     judge = lambda probs: heldout_likelihood(layout, corpus, probs)  # noqa: E731
     start = harmonic(layout, corpus)
-    outcome = train(rng, layout, corpus, start, settings, heldout=judge)
+    outcome = train(rng, Task(layout, corpus, (lambda rng: start,), (settings,), judge))
     assert outcome.heldout[0] < judge(start)
     assert outcome.best == 5
     assert outcome.heldout[5] == pytest.approx(judge(outcome.probs))

@@ -7,8 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
+from monolingual.dmv.estimation import dmv_expectations, estimator
 from monolingual.dmv.initial import harmonic
 from monolingual.dmv.layout import Layout, build_corpus, parameter_families
+from monolingual.dmv.settings import Settings
 from monolingual.dmv.smoothing import (
     initial_mixture,
     mixed,
@@ -17,7 +19,6 @@ from monolingual.dmv.smoothing import (
     smoothed_expectations,
     smoothed_units,
 )
-from monolingual.dmv.training import Settings, dmv_expectations, learner
 from monolingual.priors.logistic_normal import identity_covariances
 from monolingual.priors.multinomials import normalise, sum_per_family
 from monolingual.priors.sentence_units import choices_of_copies
@@ -80,7 +81,7 @@ def test_learning_rises(method):
     layout = Layout(3, 2)
     corpus = build_corpus(layout, ROWS)
     flat = identity_covariances(parameter_families(layout))
-    kernel, point = learner(layout, corpus, Settings(method, prior=1.2, smooth=2.0, covariance=flat))
+    kernel, point = estimator(layout, corpus, Settings(method, prior=1.2, smooth=2.0, covariance=flat))
     probs = harmonic(layout, corpus)
     assert_allclose(sum_per_family(mixture_families(layout), initial_mixture(layout, probs)), 1.0)
     state = kernel.init(None, probs)
@@ -95,4 +96,4 @@ def test_learning_rises(method):
 def test_negative_pseudo_counts_are_refused():
     layout = Layout(3, 1)
     with pytest.raises(SettingsError, match="--smooth is -1"):
-        learner(layout, build_corpus(layout, ROWS), Settings("em", smooth=-1.0))
+        estimator(layout, build_corpus(layout, ROWS), Settings("em", smooth=-1.0))

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 from scipy.special import digamma, logsumexp
 
+from monolingual.dmv.estimation import dmv_expectations, dmv_units
 from monolingual.dmv.layout import Layout, build_corpus, num_parameters, parameter_families
-from monolingual.dmv.training import dmv_expectations, dmv_units
 from monolingual.pcfg.grammar import build_grammar
 from monolingual.pcfg.model import Data, build_model
 from monolingual.pcfg.training import pcfg_expectations

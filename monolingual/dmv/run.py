@@ -1,0 +1,179 @@
+"""Training that can be stopped: the checkpoint beside the model, until the model is written.
+
+`dmv train --output MODEL` keeps `MODEL.checkpoint.npz` while it runs: where training is, the options it was
+started with, and digests of what it reads. `dmv resume MODEL` goes on from there. When training is done it
+is removed, and MODEL is all that is left.
+
+The fact a newcomer would get wrong: digests are those of the sentences that are learnt from, not of files, so
+that the same sentences from standard input will do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from monolingual.dmv.training import Job, Round, Task, Training, stored_type, training_kernel
+from monolingual.dmv.treebank import Sentence
+from scfg_sampler.core import console
+from scfg_sampler.core.chains.chain import Sweep
+from scfg_sampler.core.chains.checkpoint import read_settings
+from scfg_sampler.core.chains.driver import ChainPlan, begin_or_restore, drive
+from scfg_sampler.core.files import PathLike, file_digest
+from scfg_sampler.errors import InputError, SettingsError
+
+__all__ = ["checkpoint_of", "drive_training", "forget", "read_options"]
+
+_FREE = ("run", "command", "model", "output", "overwrite", "quiet", "checkpoint_every")
+"""Options that do not say what is learnt."""
+
+_ENDLESS = 2**62
+
+
+def checkpoint_of(output: PathLike) -> Path | None:
+    """The checkpoint of a model; None where that is written to standard output."""
+    return None if str(output) == "-" else Path(f"{output}.checkpoint.npz")
+
+
+def read_options(output: PathLike) -> dict[str, Any]:
+    """The options that stopped training was started with.
+
+    Parameters
+    ----------
+    output : path
+        The model it was to write.
+
+    Raises
+    ------
+    InputError
+        No checkpoint lies beside it.
+    """
+    checkpoint = checkpoint_of(output)
+    if checkpoint is None or not checkpoint.exists():
+        found = "has no training to go on with"
+        if checkpoint is not None:
+            found += f" ({checkpoint.name} is not there)"
+        raise InputError(output, None, found, "Name a model whose training was stopped")
+    return dict(read_settings(checkpoint)["options"])
+
+
+def forget(output: PathLike) -> None:
+    """Remove the checkpoint of a model, if there is one."""
+    checkpoint = checkpoint_of(output)
+    if checkpoint is not None:
+        checkpoint.unlink(missing_ok=True)
+
+
+def drive_training(
+    task: Task,
+    options: argparse.Namespace,
+    sentences: Sequence[Sequence[Sentence]],
+    advance: Callable[..., Any],
+) -> Job:
+    """The best job, all rounds that are left being made; `forget` the checkpoint when it is written.
+
+    Parameters
+    ----------
+    task : Task
+    options : Namespace
+        Of `dmv train`.
+    sentences : pair of lists of Sentence
+        Those learnt from, and those held out.
+    advance : callable
+        Told of every round: 1 and a few words.
+
+    Raises
+    ------
+    CheckpointMismatch
+        The sentences, or a file, are not those that training was begun with.
+    KeyboardInterrupt, Terminated
+        The checkpoint holds the last whole round.
+    """
+    if options.checkpoint_every is not None and options.checkpoint_every < 0:
+        raise SettingsError(f"--checkpoint-every is {options.checkpoint_every}; it must be at least 0")
+    with _place_of(options.output) as checkpoint:
+        plan = ChainPlan(
+            training_kernel(task),
+            checkpoint,
+            stored_type(options.method),
+            {"options": _plain(options)},
+            corpus=_digests(options, sentences),
+            pack=lambda state: stored_type(options.method)(*state),
+            unpack=lambda stored: Training(*stored),
+            checkpoint_every=options.checkpoint_every,
+        )
+        place = begin_or_restore(plan, lambda: np.random.default_rng(options.seed))
+        advance(place.sweep, "")
+        try:
+            state = drive(
+                plan,
+                place,
+                sweeps=_ENDLESS,
+                watch=lambda sweep: _tell(task, options, sweep, advance),
+                is_done=lambda state: state.notes.is_finished,
+            )
+        except SettingsError:
+            checkpoint.unlink()  # It would fail again.
+            raise
+    notes = state.notes
+    return Job(notes.best_job, notes.best, notes.best_score)
+
+
+def _tell(task: Task, options: argparse.Namespace, sweep: Sweep, advance: Callable[..., Any]) -> None:
+    """Move the progress bar, and say what a job came to if there are several."""
+    found: Round = sweep.info
+    advance(1, f"{found.log_joint:.1f}")
+    if found.ended is None:
+        return
+    advance(options.rounds - len(found.ended.outcome.trace), "")
+    if len(task.starts) * len(task.settings) == 1:
+        return
+    start, which = divmod(found.ended.number, len(task.settings))
+    words = f"start {start + 1}, " if len(task.starts) > 1 else ""
+    words += f"prior {task.settings[which].prior:g}, " if len(task.settings) > 1 else ""
+    words += "held-out " if task.heldout else ""
+    console.say(f"{words}log likelihood {found.ended.score:.3f}")
+
+
+@contextlib.contextmanager
+def _place_of(output: PathLike) -> Iterator[Path]:
+    checkpoint = checkpoint_of(output)
+    if checkpoint is not None:
+        yield checkpoint
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "checkpoint.npz"
+
+
+def _files(options: argparse.Namespace) -> dict[str, str]:
+    """The options that name files, besides the treebanks."""
+    named = {
+        "init": options.init if options.init not in ("harmonic", "uniform", "random") else None,
+        "covariance": options.covariance if options.covariance not in ("identity", "families") else None,
+    }
+    return {name: path for name, path in named.items() if path is not None}
+
+
+def _plain(options: argparse.Namespace) -> dict[str, Any]:
+    """What of the options `dmv resume` needs, files by absolute names."""
+    given = {name: value for name, value in sorted(vars(options).items()) if name not in _FREE}
+    paths = {name: given[name] for name in ("data", "heldout", "covariances") if given[name]}
+    for name, path in {**paths, **_files(options)}.items():
+        if path != "-":
+            given[name] = str(Path(path).resolve())
+    return given
+
+
+def _digests(options: argparse.Namespace, sentences: Sequence[Sequence[Sentence]]) -> dict[str, str]:
+    digests = {name: file_digest(path) for name, path in _files(options).items()}
+    for name, some in zip(("data", "heldout"), sentences, strict=True):
+        text = "\n".join("\t".join(sentence.tags) for sentence in some)
+        digests[name] = hashlib.sha256(text.encode()).hexdigest()
+    return digests

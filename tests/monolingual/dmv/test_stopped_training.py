@@ -1,0 +1,164 @@
+"""Training that is stopped, and goes on: nothing is lost, and the model is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from monolingual.cli import main
+from monolingual.dmv import training
+from monolingual.dmv.model import read_model
+from scfg_sampler.core.chains import driver
+from scfg_sampler.errors import SettingsError
+
+ROWS = (
+    "DT NN VB\t2 3 0\tthe dog barks\nNN VB\t2 0\tdogs bark\n"
+    "NN VB DT NN\t2 0 4 2\tdogs see a cat\nUH\t0\tyes\n"
+)
+TRAININGS = {
+    "em": [],
+    "gibbs": ["--method", "gibbs"],
+    "vb-em-dirichlet": ["--method", "vb-em-dirichlet", "--heldout", "dev.txt"],
+    "logistic normal": ["--method", "vb-em-logistic-normal", "--covariance", "families.txt"],
+    "lateen": ["--e-step", "lateen"],
+    "annealed": ["--anneal", "1:3", "--heldout", "dev.txt"],
+    "several starts and priors": [
+        *("--init", "random", "--restarts", "2", "--method", "vb-dirichlet"),
+        *("--prior", "0.1,0.5", "--heldout", "dev.txt"),
+    ],
+    "smoothed": ["--valence", "2", "--smooth", "5", "--method", "em-map"],
+}
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.txt").write_text(ROWS * 3)
+    (tmp_path / "dev.txt").write_text(ROWS)
+    (tmp_path / "families.txt").write_text("DT noun\nNN noun\n")
+    return tmp_path
+
+
+@pytest.fixture
+def stop_after(monkeypatch):
+    """A function that lets the next chains be stopped after so many sweeps; 0: never."""
+    real = driver.run_chain
+
+    def stop(sweeps):
+        def stopped(*arguments, **options):
+            chain = real(*arguments, **options)
+            for done, sweep in enumerate(chain, start=1):
+                yield sweep
+                if done == sweeps:
+                    chain.close()
+                    raise KeyboardInterrupt
+
+        monkeypatch.setattr(driver, "run_chain", stopped if sweeps else real)
+
+    return stop
+
+
+def call(*arguments):
+    return main(["dmv", *map(str, arguments), "--quiet"])
+
+
+def train(*options):
+    return call("train", "train.txt", "--rounds", 7, "--tolerance", 1e-9, *options)
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_training_stopped_again_and_again_ends_as_if_it_had_not(name, place, stop_after):
+    options = TRAININGS[name]
+    assert train("--output", "whole.txt", *options) == 0
+    stop_after(2)
+    status, times = train("--output", "model.txt", *options), 0
+    while status == 130 and times < 50:
+        assert (place / "model.txt.checkpoint.npz").exists()
+        assert not (place / "model.txt").exists()
+        status, times = call("resume", "model.txt"), times + 1
+    assert status == 0
+    assert times > 2
+    assert (place / "model.txt").read_text() == (place / "whole.txt").read_text()
+    assert [path.name for path in place.glob("*.npz")] == []
+
+
+def test_covariances_are_those_of_training_never_stopped(place, stop_after):
+    options = ["--method", "vb-em-logistic-normal", "--heldout", "dev.txt"]
+    assert train("--output", "whole.txt", "--covariances", "whole.npz", *options) == 0
+    stop_after(2)
+    assert train("--output", "model.txt", "--covariances", "model.npz", *options) == 130
+    stop_after(0)
+    assert call("resume", "model.txt") == 0
+    first, second = (dict(np.load(name)) for name in ("whole.npz", "model.npz"))
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def test_stopped_training_is_not_overwritten_unasked(place, stop_after, capsys):
+    stop_after(3)
+    assert train("--output", "model.txt") == 130
+    stop_after(0)
+    assert train("--output", "model.txt") == 2
+    assert (
+        "holds training that was stopped. Continue it with 'dmv resume model.txt'" in capsys.readouterr().err
+    )
+    assert train("--output", "model.txt", "--overwrite") == 0
+    assert call("resume", "model.txt") == 2
+    assert "model.txt: has no training to go on with" in capsys.readouterr().err
+
+
+def test_other_sentences_are_refused(place, stop_after, capsys):
+    stop_after(3)
+    assert train("--output", "model.txt", "--heldout", "dev.txt") == 130
+    stop_after(0)
+    (place / "dev.txt").write_text(ROWS.replace("UH", "VB"))
+    assert call("resume", "model.txt") == 2
+    assert "corpus file heldout is not the same" in capsys.readouterr().err
+    (place / "dev.txt").write_text(ROWS.replace("the dog", "a cat"))  # Only tags matter.
+    assert call("resume", "model.txt") == 0
+
+
+def test_an_error_leaves_no_checkpoint(place, monkeypatch, capsys):
+    def fail(*arguments):
+        raise SettingsError("a fault")
+
+    monkeypatch.setattr(training, "_judged", fail)
+    assert train("--output", "model.txt") == 2
+    assert "a fault" in capsys.readouterr().err
+    assert list(place.glob("*.npz")) == []
+
+
+def test_a_model_on_standard_output_needs_no_checkpoint(place, capsys):
+    assert train("--output", "-") == 0
+    (place / "out.txt").write_text(capsys.readouterr().out)
+    assert read_model("out.txt").tags == ("DT", "NN", "UH", "VB")
+    assert list(place.glob("*.npz")) == []
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_loses_nothing(number, status, place, root):
+    options = ["--method", "gibbs", "--rounds", "100000", "--seed", "4"]
+    command = [sys.executable, "-m", "monolingual", "dmv", "train", "train.txt", "--output", "model.txt"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    child = subprocess.Popen([*command, *options, "--checkpoint-every", "5"], cwd=place, env=environment)
+    while child.poll() is None and not rounds_done(place):
+        time.sleep(0.1)
+    child.send_signal(number)
+    assert child.wait() == status
+    done = rounds_done(place)
+    assert call("resume", "model.txt", "--checkpoint-every", "-1") == 2
+    assert rounds_done(place) == done >= 5
+
+
+def rounds_done(place) -> int:
+    path = place / "model.txt.checkpoint.npz"
+    if not path.exists():
+        return 0
+    with np.load(path) as archive:
+        return json.loads(archive["header"].item())["sweep"]
