@@ -1,12 +1,15 @@
 """Fixtures and options shared by every test.
 
-`pytest` alone runs everything but the tests marked `slow`; `pytest --slow` runs those as well. Tests under
-`tests/exact` need kernels as plain Python and are run in a child process by `test_exact_tier.py`.
+`pytest` alone runs everything but the tests marked `slow`; `pytest --slow` runs those as well, and
+`pytest --slow-part K/N` one Nth of them and nothing else. Tests under `tests/exact` need kernels as plain
+Python and are run in a child process by `test_exact_tier.py`, unless `--without-exact` says that they have a
+run of their own.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from pathlib import Path
 
@@ -25,6 +28,10 @@ hypothesis.settings.load_profile("repeatable")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption(
+        "--slow-part", metavar="K/N", help="run part K, from 1 to N, of the tests marked slow, and no others"
+    )
+    parser.addoption("--without-exact", action="store_true", help="leave tests/exact to a run of its own")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,11 +41,36 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow-part"):
+        chosen = slow_part(
+            [item.nodeid for item in items if "slow" in item.keywords], config.getoption("--slow-part")
+        )
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+        items[:] = [item for item in items if item.nodeid in chosen]
+        return
     if config.getoption("--slow"):
         return
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if session.config.getoption("--slow-part") and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK  # A part may be empty.
+
+
+def slow_part(names: list[str], part: str) -> set[str]:
+    """One part of N of some tests: all parts are of one size, and no test is in two.
+
+    Tests are dealt out in the order of their digests, so that those of a file come to different parts.
+    """
+    match = re.fullmatch(r"([0-9]+)/([0-9]+)", part)
+    number, parts = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= number <= parts:
+        raise pytest.UsageError(f"--slow-part is {part}; it is K/N with K from 1 to N, as in 3/20")
+    dealt = sorted(names, key=lambda name: (zlib.crc32(name.encode()), name))
+    return set(dealt[number - 1 :: parts])
 
 
 @pytest.fixture

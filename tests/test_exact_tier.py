@@ -12,9 +12,12 @@ from scfg_sampler.core import jit
 
 
 @pytest.mark.skipif(not jit.ENABLED, reason="compilation is off: the exact tier runs in this process")
-def test_exact_tier(root):
+def test_exact_tier(root, request):
+    if request.config.getoption("--without-exact"):
+        pytest.skip("--without-exact: NUMBA_DISABLE_JIT=1 pytest tests/exact is run by itself")
+    slow = ["--slow"] if request.config.getoption("--slow") else []
     child = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/exact"],
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *slow, "tests/exact"],
         cwd=root,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
