@@ -52,11 +52,17 @@ def test_two_equal_directions_stay_as_they_are(links):
 
 
 def test_growing_by_hand():
-    # 1-2 touches 1-1 and its target is free; 3-0 touches nothing, and is free on both sides.
+    # 1-2 touches 1-1 and its target is free; 3-3 touches nothing, and is free on both sides.
     forward, reverse = [(0, 0), (1, 1), (3, 3)], [(0, 0), (1, 1), (1, 2), (0, 4)]
     assert symmetrise(forward, reverse, "grow-diag") == [(0, 0), (1, 1), (1, 2)]
     assert symmetrise(forward, reverse, "grow-diag-final-and") == [(0, 0), (1, 1), (1, 2), (3, 3)]
     assert symmetrise(forward, reverse, "grow-diag-final") == [(0, 0), (0, 4), (1, 1), (1, 2), (3, 3)]
+
+
+@pytest.mark.parametrize("link", [(1, 1), (1, 3), (3, 1), (3, 3), (1, 2), (2, 1), (2, 3), (3, 2)])
+def test_links_grow_along_rows_columns_and_diagonals(link):
+    assert symmetrise([(2, 2), link], [(2, 2)], "grow-diag") == sorted([(2, 2), link])
+    assert symmetrise([(2, 2), (4, 2)], [(2, 2)], "grow-diag") == [(2, 2)]
 
 
 def test_errors_name_file_and_line(tmp_path):

@@ -136,6 +136,28 @@ def test_overlooking_tables_opened_in_thought_is_noticed(monkeypatch):
     assert departure(chain_on(pairs, max_cut_span=0, tables="exact"), pairs) > 1e-6
 
 
+def test_a_stratified_sweep_samples_nodes_up_to_its_level():
+    """The level of a node is the number of nodes in its subtree: 1 of a word, 3 of two words, 5 of three."""
+    # Codes are edge label × 2 + cut bit, in preorder: of a b c, a, b c, b and c.
+    start = (3, 1, 3, 1, 1)
+    chain = chain_on([MONOTONE], max_cut_span=0, discount=0.0, schedule="stratified", sweeps_per_level=1)
+    below = {1: {1, 3, 4}, 2: {1, 3, 4}, 3: {1, 2, 3, 4}, 4: {1, 2, 3, 4}}
+    for level in (1, 2, 3, 4, 5):
+        before = seated(chain, start)._replace(sweep=level - 1)
+
+        def step(before=before):
+            state, info = chain.kernel.step(GENERATOR, copy_state(before))
+            return tuple(state.trees.tolist()), info.level
+
+        found = distribution(step)
+        assert {reached for _, reached in found} == {level}
+        changed = {at for trees, _ in found for at in range(5) if trees[at] != start[at]}
+        if level < 5:  # From the root's own level on, the other tree can be reached.
+            assert changed == below[level]
+        else:
+            assert any(trees[0] != start[0] for trees, _ in found)
+
+
 # --- rules divided by their internal trees ----------------------------------------------------------------
 
 

@@ -112,6 +112,18 @@ def test_two_words_are_redundant_unless_they_are_more_probable_together(text, ke
     assert prune_rules(rules, np.log([0.5, 0.6, 0.5]), rules, text).kept.sum() == kept
 
 
+def test_what_is_cut_out_is_linked_to_nothing_outside():
+    """The targets of words 0 and 1 stand around that of word 2, though rules spell both parts."""
+    rules = rule_counts([
+        (((0, 1, 2), (10, 11, 12), ((0, 0), (1, 2), (2, 1))), 1.0),
+        (((0, 1), (10, 11, 12), ((0, 0), (1, 2))), 1.0),
+        (((-1, 2), (-1,), ()), 1.0),
+    ])  # fmt: skip
+    assert_array_equal(best_compositions(rules, np.log([0.5, 0.5, 0.5])), [-np.inf] * 3)
+    loose = rules._replace(alignment_start=np.array([0, 2, 4, 4]), alignment=rules.alignment[[0, 1, 3, 4]])
+    assert best_compositions(loose, np.log([0.5, 0.5, 0.5]))[0] == pytest.approx(np.log(0.25))
+
+
 def test_entropy_weighs_the_loss_by_the_count():
     rules = rule_counts([
         (((0,), (5,), ((0, 0),)), 4.0),

@@ -84,7 +84,7 @@ def test_nonterminals_are_renumbered_in_source_order():
 
 
 def test_links_at_nonterminals_are_dropped():
-    assert parse_rule("[X] ||| [X,1] a ||| [X,1] A ||| F=1 ||| 0-0 1-1 1-1").alignment == ((1, 1),)
+    assert parse_rule("[X] ||| [X,1] a ||| [X,1] A ||| F=1 ||| 0-0 1-0 0-1 1-1 1-1").alignment == ((1, 1),)
 
 
 BAD_LINES = [

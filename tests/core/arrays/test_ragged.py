@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scfg_sampler.core.arrays.ragged import group_rows, lexicographic_order, take_rows
+from scfg_sampler.core.arrays.ragged import concatenated, group_rows, lexicographic_order, take_rows
 
 SYMBOLS = st.sampled_from([-(1 << 31), -3, -1, 0, 1, 2, 70_000, (1 << 31) - 1])
 ROWS = st.lists(st.lists(SYMBOLS, max_size=12), max_size=60)
@@ -45,6 +45,13 @@ def test_rows_taken_are_the_rows_asked_for(rows, data):
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1)) if rows else st.just([]))
     start, values = take_rows(*packed(rows), np.array(wanted, np.int64))
     assert [values[a:b].tolist() for a, b in itertools.pairwise(start)] == [rows[row] for row in wanted]
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4))
+def test_parts_one_after_the_other_have_the_rows_of_all(parts):
+    start, values = concatenated([packed(rows) for rows in parts])
+    found = [values[a:b].tolist() for a, b in itertools.pairwise(start)]
+    assert found == list(itertools.chain.from_iterable(parts))
 
 
 def test_rows_of_pairs_keep_their_columns():

@@ -38,6 +38,12 @@ def test_asking_for_a_word_does_not_add_it():
     assert len(vocabulary) == 1
 
 
+def test_vocabularies_are_equal_if_their_words_are_in_their_order():
+    assert Vocabulary(["a", "b"]) == Vocabulary(["a", "b"])
+    for other in (Vocabulary(["b", "a"]), Vocabulary(["a"]), ["a", "b"]):
+        assert Vocabulary(["a", "b"]) != other
+
+
 def test_pickling_keeps_words_and_ids():
     vocabulary = Vocabulary(["b", "a", ""])
     copy = pickle.loads(pickle.dumps(vocabulary))
