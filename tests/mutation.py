@@ -1,0 +1,336 @@
+"""Plants faults, one at a time, and says which of them no test finds.
+
+    python -m tests.mutation                        all faults of tests/faults (most of an hour)
+    python -m tests.mutation --changed main         those in modules that differ from a commit
+    python -m tests.mutation decoder/tuning         those in a file or below a folder
+    python -m tests.mutation decoder/tuning/mira.py:3   the third of a file
+
+Works in a copy of the tree, with a kernel cache of its own on top of the usual one. The lists are text:
+
+    == decoder/tuning/mira.py                       the file of the faults below
+    tests: tests/decoder/tuning/test_tune.py        what should find them: arguments of pytest
+    plain: tests/exact/test_restaurant.py           the same, with kernels as plain Python
+    @ def mira(                                     the next fault is in the block that begins with this line
+    - _DECAY = 0.999                                a piece of one line
+    + _DECAY = 1.0                                  what stands there instead; nothing for nothing
+    = reason                                        why no test can find this one
+
+A piece that occurs nowhere in its file, or twice (in its block, if one is named), is an error, so that the
+lists keep up with the code. The status is 0 if tests found all faults but those with a reason, 1 if one
+survived, and 2 if something is wrong with the lists or the tests fail without a fault.
+
+The fact a newcomer would get wrong: a fault that makes tests hang counts as found, and one that leaves no
+test to run is an error of the list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Fault", "ListError", "changed_files", "main", "plant", "read_faults", "run_faults"]
+
+ROOT = Path(__file__).resolve().parents[1]
+LISTS = ROOT / "tests" / "faults"
+PACKAGES = ("scfg_sampler", "decoder", "monolingual")
+TIME_LIMIT = 300.0  # seconds for each fault
+UNTESTED = "untested"
+
+# A job in the background ignores Ctrl-C, and its children would too; some tests need the usual answer.
+_RUN = """
+import signal, sys, pytest
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+
+
+class ListError(Exception):
+    """What is wrong with a list of faults, and where."""
+
+
+class Fault(NamedTuple):
+    """One line that is made wrong.
+
+    where : the list and line that name it
+    path : the file, from the root
+    number : its number among the faults of the file, from 1
+    block : a line that begins the block it is in; empty for the whole file
+    text, replacement : a piece of a line, and what stands there instead
+    tests : arguments of pytest
+    plain : whether kernels are plain Python
+    reason : why no test can find it; empty if one has to
+    """
+
+    where: str
+    path: str
+    number: int
+    block: str
+    text: str
+    replacement: str
+    tests: tuple[str, ...]
+    plain: bool
+    reason: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}:{self.number}"
+
+
+def read_faults(lists: Sequence[Path]) -> list[Fault]:
+    """The faults of some lists.
+
+    Raises
+    ------
+    ListError
+        A line is not of the form that the head of this module shows.
+    """
+    faults: list[Fault] = []
+    numbers: dict[str, int] = {}
+    for path in lists:
+        file, tests, plain, block, text = "", (), False, "", None
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            where = f"{path.name}:{number}"
+            mark, _, rest = line.partition(" ")
+            if not line.strip() or mark == "#":
+                continue
+            if mark == "==":
+                file, tests, block = rest.strip(), (), ""
+            elif mark in ("tests:", "plain:"):
+                tests, plain = tuple(shlex.split(rest)), mark == "plain:"
+            elif mark == "@":
+                block = rest.strip()
+            elif mark == "-" and rest and text is None:
+                text = rest
+            elif mark == "+" and text is not None and file and tests:
+                numbers[file] = numbers.get(file, 0) + 1
+                faults.append(Fault(where, file, numbers[file], block, text, rest, tests, plain, ""))
+                block, text = "", None
+            elif mark == "=" and rest and text is None and faults:
+                faults[-1] = faults[-1]._replace(reason=rest)
+            else:
+                raise ListError(f"{where}: {line!r} does not belong here")
+        if text is not None:
+            raise ListError(f"{path.name}: the last fault has no + line")
+    return faults
+
+
+def plant(source: str, fault: Fault) -> str:
+    """The source with the fault.
+
+    Raises
+    ------
+    ListError
+        The text does not occur just once.
+    """
+    begin, end = 0, len(source)
+    if fault.block:
+        begin, end = _block(source, fault)
+    found = source.count(fault.text, begin, end)
+    if found != 1:
+        place = f"the block {fault.block!r} of {fault.path}" if fault.block else fault.path
+        raise ListError(f"{fault.where}: {fault.text!r} occurs {found} times in {place}, not once")
+    if fault.text == fault.replacement:
+        raise ListError(f"{fault.where}: the fault changes nothing")
+    at = source.index(fault.text, begin, end)
+    return source[:at] + fault.replacement + source[at + len(fault.text) :]
+
+
+def _block(source: str, fault: Fault) -> tuple[int, int]:
+    """Where the lines begin and end that are indented below the fault's block line, itself included."""
+    lines = source.splitlines(keepends=True)
+    heads = [i for i, line in enumerate(lines) if line.strip().startswith(fault.block)]
+    if len(heads) != 1:
+        raise ListError(
+            f"{fault.where}: {len(heads)} lines of {fault.path} begin with {fault.block!r}, not one"
+        )
+    (head,) = heads
+    indent = len(lines[head]) - len(lines[head].lstrip())
+    stop = head + 1
+    while stop < len(lines):
+        text = lines[stop].lstrip()
+        # The end of a signature of several lines stands where the block began.
+        if text and len(lines[stop]) - len(text) <= indent and not text.startswith(")"):
+            break
+        stop += 1
+    return sum(map(len, lines[:head])), sum(map(len, lines[:stop]))
+
+
+def changed_files(root: Path, base: str) -> set[str]:
+    """The files that differ from a commit, or are new, from the root."""
+    found: set[str] = set()
+    for command in (["diff", "--name-only", base], ["ls-files", "--others", "--exclude-standard"]):
+        done = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ListError(f"--changed {base}: {done.stderr.strip()}")
+        found.update(done.stdout.splitlines())
+    return found
+
+
+def run_faults(
+    faults: Sequence[Fault], root: Path, *, time_limit: float = TIME_LIMIT
+) -> Iterator[tuple[Fault, str, float]]:
+    """Each fault, what became of it, and the seconds that took.
+
+    `found`, `hangs` or `survived`; or `untested` and what pytest says, if its tests fail without it.
+
+    Parameters
+    ----------
+    faults : sequence of Fault
+    root : path
+        The tree; it is copied and not changed.
+    time_limit : float
+        Seconds for each.
+
+    Raises
+    ------
+    ListError
+        A fault cannot be planted.
+    """
+    with tempfile.TemporaryDirectory(prefix="faults-") as scratch:
+        copy = Path(scratch) / root.name
+        ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "runs", "build", "dist")
+        shutil.copytree(root, copy, ignore=ignored, symlinks=True)
+        environment = _environment(Path(scratch), copy)
+        without: dict[tuple, str] = {}  # What commands say without a fault, nothing if their tests pass.
+        for fault in faults:
+            command = (fault.tests, fault.plain)
+            if command not in without:
+                status, output = _pytest(*command, copy, environment, 10.0 * time_limit)
+                without[command] = "" if status == 0 else f"{UNTESTED} (status {status}):\n{output[-3000:]}"
+            if without[command]:
+                yield fault, without[command], 0.0
+                continue
+            began = time.perf_counter()
+            path = copy / fault.path
+            source = path.read_text(encoding="utf-8")
+            path.write_text(plant(source, fault), encoding="utf-8")
+            _forget_bytecode(path)
+            try:
+                status, output = _pytest(*command, copy, environment, time_limit)
+            finally:
+                path.write_text(source, encoding="utf-8")
+                _forget_bytecode(path)
+            # Any other status: the module with the fault could not even be imported, or the process died.
+            result = {0: "survived", None: "hangs"}.get(status, "found")
+            yield fault, result, time.perf_counter() - began
+
+
+def _environment(scratch: Path, copy: Path) -> dict[str, str]:
+    """For the tests: the code is the copy's, and new kernels are cached in the scratch directory."""
+    from scfg_sampler.core import jit
+
+    cache = scratch / "cache"
+    cache.mkdir()
+    for directory in jit.cache_directory("scfg_sampler").parent.iterdir():
+        (cache / directory.name).symlink_to(directory)
+    return {**os.environ, "PYTHONPATH": str(copy), "SCFG_SAMPLER_CACHE": str(cache)}
+
+
+def _pytest(
+    tests: Sequence[str], plain: bool, copy: Path, environment: dict[str, str], time_limit: float
+) -> tuple[int | None, str]:
+    """Status and output of a run of pytest; None for the status if it was too slow."""
+    options = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-c", _RUN, *options, *tests]
+    log = copy.parent / "log"
+    with open(log, "wb") as out:
+        child = subprocess.Popen(
+            command,
+            cwd=copy,
+            env={**environment, "NUMBA_DISABLE_JIT": "1" if plain else "0"},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            status: int | None = child.wait(time_limit)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+    return status, log.read_text(encoding="utf-8", errors="replace")
+
+
+def _forget_bytecode(path: Path) -> None:
+    """What is compiled is known by size and second: two faults may agree in both."""
+    for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+        compiled.unlink()
+
+
+def _chosen(faults: list[Fault], names: Sequence[str], base: str | None) -> list[Fault]:
+    if base is not None:
+        changed = changed_files(ROOT, base)
+        # Changed tests are to find what they found before.
+        faults = [
+            fault
+            for fault in faults
+            if fault.path in changed or any(test.partition("::")[0] in changed for test in fault.tests)
+        ]
+    for name in names:
+        if not any(_is_in(fault, name) for fault in faults) and base is None:
+            raise ListError(f"{name}: there is no fault in it; the lists are in {LISTS.relative_to(ROOT)}")
+    return [fault for fault in faults if not names or any(_is_in(fault, name) for name in names)]
+
+
+def _is_in(fault: Fault, name: str) -> bool:
+    name = name.rstrip("/")
+    return fault.path == name or fault.path.startswith(f"{name}/") or fault.name == name
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Plant the faults that are asked for; the status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.mutation", description="Plant faults one at a time; say which no test finds."
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="a file, a folder, or FILE:NUMBER; all by default"
+    )
+    parser.add_argument("--changed", metavar="BASE", help="only modules and tests that differ from a commit")
+    parser.add_argument("--list", action="store_true", help="print the faults and plant none")
+    parser.add_argument(
+        "--time-limit", metavar="S", type=float, default=TIME_LIMIT, help="seconds for each (%(default)g)"
+    )
+    options = parser.parse_args(arguments)
+    counts = {"found": 0, "hangs": 0, "survived": 0, "explained": 0, UNTESTED: 0}
+    wrong = []
+    try:
+        faults = _chosen(read_faults(sorted(LISTS.glob("*.txt"))), options.names, options.changed)
+        for fault in faults:
+            plant((ROOT / fault.path).read_text(encoding="utf-8"), fault)
+        if options.list:
+            for fault in faults:
+                print(f"{fault.name:50}  {fault.text}  →  {fault.replacement}")
+            return 0
+        for fault, result, seconds in run_faults(faults, ROOT, time_limit=options.time_limit):
+            if fault.reason and result == "survived":
+                result = "explained"
+            result, _, output = result.partition(" ")
+            counts[result] += 1
+            if result == "survived" or (fault.reason and result in ("found", "hangs")):
+                wrong.append(fault)
+            print(f"{result:9} {seconds:6.1f} s  {fault.name} {output}".rstrip(), flush=True)
+    except (ListError, OSError) as error:
+        print(f"tests.mutation: {error}", file=sys.stderr)
+        return 2
+    print(f"{len(faults)} faults: " + ", ".join(f"{number} {name}" for name, number in counts.items()))
+    for fault in wrong:
+        what = "has a reason to survive, but was found" if fault.reason else "survived"
+        print(f"{fault.where}: {fault.name} {what}\n  - {fault.text}\n  + {fault.replacement}")
+    return 2 if counts[UNTESTED] else 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

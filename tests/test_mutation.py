@@ -1,0 +1,190 @@
+"""The lists of faults keep up with the code, and a planted fault is found, or said to survive."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests import mutation
+from tests.mutation import Fault, ListError, changed_files, main, plant, read_faults, run_faults
+
+FAULTS = read_faults(sorted(mutation.LISTS.glob("*.txt")))
+
+
+def test_every_fault_of_the_lists_can_be_planted(root):
+    wrong = []
+    for fault in FAULTS:
+        try:
+            ast.parse(plant((root / fault.path).read_text(encoding="utf-8"), fault))
+        except (ListError, OSError) as error:
+            wrong.append(str(error))
+        except SyntaxError:
+            wrong.append(f"{fault.where}: {fault.name} is no Python with the fault")
+    assert wrong == []
+
+
+def test_lists_are_long_and_over_all_rooms(root):
+    """And no fault is there twice, nor are there tests that do not exist."""
+    assert len(FAULTS) >= 150
+    assert len({(fault.path, fault.block, fault.text, fault.replacement) for fault in FAULTS}) == len(FAULTS)
+    rooms = {str(Path(fault.path).parent) for fault in FAULTS}
+    for package in mutation.PACKAGES:
+        for folder in [path.parent for path in (root / package).glob("*/__init__.py")]:
+            room = str(folder.relative_to(root))
+            assert any(each == room or each.startswith(f"{room}/") for each in rooms), room
+    named = {test.partition("::")[0] for fault in FAULTS for test in fault.tests if test.startswith("tests/")}
+    assert sorted(name for name in named if not (root / name).exists()) == []
+
+
+def fault(text: str, replacement: str = "x", block: str = "") -> Fault:
+    return Fault("list.txt:1", "m.py", 1, block, text, replacement, ("tests",), False, "")
+
+
+SOURCE = """\
+def first(
+    a,
+):
+    return a + 1
+
+
+def second(a):
+    if a:
+        return a + 1
+
+    return a - 1
+"""
+
+
+def test_faults_are_planted_in_their_block():
+    assert plant(SOURCE, fault("a - 1", "a - 2")) == SOURCE.replace("a - 1", "a - 2")
+    first = plant(SOURCE, fault("a + 1", "a + 2", "def first("))
+    assert first == SOURCE.replace("a + 1", "a + 2", 1)
+    second = plant(SOURCE, fault("a + 1", "a + 2", "def second("))
+    assert second == "a + 2".join(SOURCE.rsplit("a + 1", 1))
+
+
+@pytest.mark.parametrize(
+    ("planted", "complaint"),
+    [
+        (fault("a + 1"), r"list\.txt:1: 'a \+ 1' occurs 2 times in m\.py, not once"),
+        (fault("a + 3"), "occurs 0 times in m.py"),
+        (fault("a - 1", block="def first("), "occurs 0 times in the block"),
+        (fault("a - 1", block="def third("), "0 lines of m.py begin with 'def third"),
+        (fault("a - 1", "a - 1"), "the fault changes nothing"),
+    ],
+)
+def test_faults_that_cannot_be_planted_are_named(planted, complaint):
+    with pytest.raises(ListError, match=complaint):
+        plant(SOURCE, planted)
+
+
+def test_lists_are_read_in_their_order(tmp_path):
+    (tmp_path / "a.txt").write_text(
+        textwrap.dedent("""\
+        # a comment
+
+        == m.py
+        tests: tests/test_m.py -k "one or two"
+        - a
+        + b
+        = why not
+        @ def f(
+        -     c - 1
+        +
+        plain: tests/exact
+        - d
+        + e
+        """)
+    )
+    first, second, third = read_faults([tmp_path / "a.txt"])
+    assert first == Fault(
+        "a.txt:6", "m.py", 1, "", "a", "b", ("tests/test_m.py", "-k", "one or two"), False, "why not"
+    )
+    assert second[2:6] == (2, "def f(", "    c - 1", "")
+    assert third[6:] == (("tests/exact",), True, "")
+    assert third.name == "m.py:3"
+
+
+@pytest.mark.parametrize("text", ["- a\n- b\n", "+ b\n", "== m.py\n- a\n+ b\n", "why\n", "= why\n"])
+def test_lines_that_do_not_belong_are_named(tmp_path, text):
+    (tmp_path / "a.txt").write_text(text)
+    with pytest.raises(ListError, match=r"a\.txt:\d: .* does not belong here"):
+        read_faults([tmp_path / "a.txt"])
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    """A small tree with one module, a test that sees some of what it does, and a list of faults."""
+    root = tmp_path / "project"
+    (root / "tests" / "faults").mkdir(parents=True)
+    (root / "m.py").write_text("def f(a):\n    b = a + 1\n    c = 0 * a\n    return b + c\n")
+    (root / "tests" / "test_m.py").write_text("from m import f\n\n\ndef test_f():\n    assert f(1) == 2\n")
+    (root / "tests" / "faults" / "m.txt").write_text(
+        "== m.py\ntests: tests/test_m.py\n"
+        "- a + 1\n+ a + 2\n"
+        "- a + 1\n+ 2 * a\n"
+        "- 0 * a\n+ 0\n= What is multiplied by 0 is 0.\n"
+        "- b = a + 1\n+ while True: pass\n"
+    )
+    return root
+
+
+def test_faults_are_found_or_survive_or_hang_and_the_tree_stays(project):
+    before = (project / "m.py").read_text()
+    faults = read_faults([project / "tests" / "faults" / "m.txt"])
+    results = [result for _, result, _ in run_faults(faults, project, time_limit=10.0)]
+    assert results == ["found", "survived", "survived", "hangs"]
+    assert (project / "m.py").read_text() == before
+    assert not list(project.rglob("*.pyc"))
+
+
+def test_command_says_what_survives_and_tests_that_fail_without_a_fault(project, monkeypatch, capsys):
+    monkeypatch.setattr(mutation, "ROOT", project)
+    monkeypatch.setattr(mutation, "LISTS", project / "tests" / "faults")
+    assert main(["m.py:1"]) == 0
+    assert "1 faults: 1 found, 0 hangs, 0 survived, 0 explained" in capsys.readouterr().out
+    assert main(["m.py:2", "m.py:3"]) == 1
+    said = capsys.readouterr().out
+    assert "m.txt:6: m.py:2 survived\n  - a + 1\n  + 2 * a\n" in said
+    assert "0 found, 0 hangs, 1 survived, 1 explained" in said
+    assert main(["n.py"]) == 2
+    assert "n.py: there is no fault in it" in capsys.readouterr().err
+    (project / "m.py").write_text("def f(a):\n    b = a + 1\n    c = 0 * a\n    return a\n")
+    assert main(["m.py:1"]) == 2
+    assert "untested" in capsys.readouterr().out
+
+
+def test_explanation_of_a_fault_that_is_found_is_refused(project, monkeypatch, capsys):
+    monkeypatch.setattr(mutation, "ROOT", project)
+    monkeypatch.setattr(mutation, "LISTS", project / "tests" / "faults")
+    (project / "tests" / "faults" / "m.txt").write_text(
+        "== m.py\ntests: tests/test_m.py\n- a + 1\n+ a + 2\n= No reason.\n"
+    )
+    assert main([]) == 1
+    assert "has a reason to survive, but was found" in capsys.readouterr().out
+
+
+def test_changed_files_are_those_of_git_and_new_ones(project, monkeypatch, capsys):
+    def git(*arguments):
+        name = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *name, *arguments], cwd=project, check=True, capture_output=True)
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "Begin")
+    assert changed_files(project, "HEAD") == set()
+    monkeypatch.setattr(mutation, "ROOT", project)
+    monkeypatch.setattr(mutation, "LISTS", project / "tests" / "faults")
+    assert main(["--changed", "HEAD", "--list"]) == 0
+    assert capsys.readouterr().out == ""
+    (project / "m.py").write_text((project / "m.py").read_text() + "\n")
+    (project / "new.py").write_text("")
+    assert changed_files(project, "HEAD") == {"m.py", "new.py"}
+    assert main(["--changed", "HEAD", "--list"]) == 0
+    assert capsys.readouterr().out.count("m.py:") == 4
+    with pytest.raises(ListError, match="--changed nowhere: "):
+        changed_files(project, "nowhere")
