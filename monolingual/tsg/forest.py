@@ -173,6 +173,16 @@ def _log_internal_trees(forest, work, node):
     return 0.0
 
 
+@fragment_tree.attach.register(TreeForest)
+def _attach(forest, node, packed):
+    pass
+
+
+@fragment_tree.attached.register(TreeForest)
+def _attached(forest, node):
+    return 0
+
+
 @fragment_tree.set_tails.register(TreeForest)
 def _set_tails(forest, work, node):
     edge = forest.edge_start[forest.first[0] + node] + work.nodes[node, EDGE]

@@ -81,6 +81,19 @@ def add_parser(subparsers) -> None:
         "--max-cut-span", metavar="W", type=int, default=7, help="nodes over more words are cut; 0: no limit"
     )
     chain.add_argument(
+        "--unaligned",
+        choices=("lowest", "free"),
+        default="lowest",
+        help="unaligned words belong to the rule of the lowest node around them, or to any that could hold them",
+    )
+    chain.add_argument(
+        "--max-attached",
+        metavar="K",
+        type=int,
+        default=3,
+        help="most free words that a rule takes in at each end of either side (default: 3)",
+    )
+    chain.add_argument(
         "--order", choices=("depth-first", "breadth-first"), default="depth-first", help="order of the nodes"
     )
     chain.add_argument(
@@ -157,6 +170,8 @@ def run(options: argparse.Namespace) -> None:
         schedule=options.schedule or ("stratified" if options.paper else "full"),
         sweeps_per_level=options.sweeps_per_level,
         max_cut_span=options.max_cut_span,
+        unaligned=options.unaligned,
+        max_attached=options.max_attached,
         max_length=options.max_length,
         order=options.order,
         density_factor=not options.no_density_factor,

@@ -14,8 +14,11 @@ any run of which is a node. So edges need no storage: they are found from the ma
 sampler works on `SentenceForest`, this implicit form, filled anew for every sentence; `phrase_forest` spells
 the explicit one, for people, tests and dynamic programs.
 
-The fact a newcomer would get wrong: node (i, j) covers the unaligned words strictly inside it, never those
-at its ends. Only the root, which is the whole sentence pair, covers unaligned words at the boundary.
+Where a node that is cut may take in unaligned words around it (`forest.attachments`), it has a box besides
+its span; else boxes and spans are one array.
+
+The fact a newcomer would get wrong: the span of node (i, j) covers the unaligned words strictly inside it,
+never those at its ends. Only that of the root, which is the whole sentence pair, does.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from scfg_sampler.corpus.parallel_text import ParallelCorpus
 
 __all__ = [
     "FREE_TAIL",
+    "MAX_ATTACHED",
     "MAX_CUT_SPAN",
     "SIZE",
     "CorpusArrays",
@@ -45,7 +49,13 @@ SIZE = 0  # n, source words with a link
 MAX_CUT_SPAN = 1  # longest source span of a node that may be internal; a large number for no limit
 FREE_TAIL = 2  # first unused entry of the workspace's tails
 MAX_LENGTH = 3  # most words of a sentence, on either side, that there is room for
-SHAPE_WIDTH = 4
+MAX_ATTACHED = 4  # most unaligned words that a box takes in at a side; 0 where boxes are spans
+SHAPE_WIDTH = 5
+
+# Rows of `limits`.
+LIMIT = 0
+HULL = 1
+DRAWN = 2
 
 
 class CorpusArrays(NamedTuple):
@@ -97,9 +107,12 @@ class SentenceForest(NamedTuple):
     """One sentence pair's forest in implicit form. Node (i, j) has the id i (n + 1) + j."""
 
     shape: np.ndarray
-    """int64 (4,): see the entry names above."""
+    """int64 (5,): see the entry names above."""
     spans: np.ndarray
     """int32 (N, 4): source and target span of each node, half-open, in the original sentence."""
+    boxes: np.ndarray
+    """int32 (N, 4): what a cut node of the tree stands for; of an uncut one, what its span and the boxes below
+    it cover together. The array of the spans where boxes are spans."""
     is_phrase: np.ndarray
     """uint8 (N,)."""
     degree: np.ndarray
@@ -118,9 +131,21 @@ class SentenceForest(NamedTuple):
     """int32 (6, L + 2): scratch rows for `fill_forest`, and one for `log_internal_trees`."""
     trees: np.ndarray
     """float64 (n + 1, n + 1): scratch for `log_internal_trees`."""
+    runs: np.ndarray
+    """int32 (4, L + 1): how far a run of unaligned words reaches from a position of the source to the left and
+    to the right, and so on the target. Without columns where boxes are spans, as the following."""
+    limits: np.ndarray
+    """int32 (3, 4): scratch for one node, see the row names above."""
+    bounds: np.ndarray
+    """int32 (4, n + 1): scratch for a linear group, at each boundary: where on the source the part before it
+    ends and the part after it begins, and so on the target."""
+    drawn: np.ndarray
+    """int32 (R, 4): boxes of the options being weighed, option after option."""
 
 
-def new_sentence_forest(longest_source: int, longest_target: int, max_cut_span: int) -> SentenceForest:
+def new_sentence_forest(
+    longest_source: int, longest_target: int, max_cut_span: int, max_attached: int = 0, num_rules: int = 0
+) -> SentenceForest:
     """Room for the forest of any sentence pair up to these lengths.
 
     Parameters
@@ -129,15 +154,23 @@ def new_sentence_forest(longest_source: int, longest_target: int, max_cut_span: 
         In words.
     max_cut_span : int
         Nodes over more source words are always cut; 0 for no limit.
+    max_attached : int
+        Most unaligned words that a box takes in at a side; 0 for boxes that are spans.
+    num_rules : int
+        Upper bound on the fragments of all options at a node together, where boxes are not spans.
     """
     length = max(longest_source, longest_target)
     num_nodes = (longest_source + 1) ** 2
     shape = np.zeros(SHAPE_WIDTH, np.int64)
     shape[MAX_LENGTH] = length
     shape[MAX_CUT_SPAN] = max_cut_span if max_cut_span > 0 else length + 1
+    shape[MAX_ATTACHED] = max_attached
+    spans = np.zeros((num_nodes, 4), np.int32)
+    has_boxes = max_attached > 0
     return SentenceForest(
         shape=shape,
-        spans=np.zeros((num_nodes, 4), np.int32),
+        spans=spans,
+        boxes=np.zeros((num_nodes, 4), np.int32) if has_boxes else spans,
         is_phrase=np.zeros(num_nodes, np.uint8),
         degree=np.zeros(num_nodes, np.int32),
         boundaries=np.zeros(longest_source + 1, np.int32),
@@ -147,6 +180,10 @@ def new_sentence_forest(longest_source: int, longest_target: int, max_cut_span: 
         power=powers(length + 1),
         words=np.zeros((6, length + 2), np.int32),
         trees=np.zeros((longest_source + 1, longest_source + 1)),
+        runs=np.zeros((4, (length + 1) * has_boxes), np.int32),
+        limits=np.zeros((3, 4 * has_boxes), np.int32),
+        bounds=np.zeros((4, (longest_source + 1) * has_boxes), np.int32),
+        drawn=np.zeros((num_rules * has_boxes, 4), np.int32),
     )
 
 
@@ -159,6 +196,8 @@ def fill_forest(forest, work, corpus, sentence):
         if start[sentence + 1] - start[sentence] > forest.shape[MAX_LENGTH]:
             return False
     _mark_phrases(forest, work, corpus, sentence)
+    if forest.shape[MAX_ATTACHED] > 0:
+        _open_boxes(forest, corpus, sentence)
     first, last = corpus.source_start[sentence], corpus.source_start[sentence + 1]
     prefix_hashes(corpus.source, first, last, corpus.source_values, forest.hashes[0])
     _prefix_sums(corpus.source, first, last, corpus.source_weights, forest.weights[0])
@@ -228,3 +267,24 @@ def _mark_phrases(forest, work, corpus, sentence):
     forest.spans[goal, 1] = source_length
     forest.spans[goal, 2] = 0
     forest.spans[goal, 3] = target_length
+
+
+@borrowing
+def _open_boxes(forest, corpus, sentence):
+    """Make every box a span, and find the runs of unaligned words."""
+    for node in range((forest.shape[SIZE] + 1) ** 2):
+        for side in range(4):
+            forest.boxes[node, side] = forest.spans[node, side]
+    starts = corpus.source_start, corpus.target_start
+    is_linked = forest.words[5]
+    for side in range(2):
+        length = starts[side][sentence + 1] - starts[side][sentence]
+        is_linked[:length] = 0
+        for link in range(corpus.link_start[sentence], corpus.link_start[sentence + 1]):
+            is_linked[corpus.links[link, side]] = 1
+        left, right = forest.runs[2 * side], forest.runs[2 * side + 1]
+        left[0], right[length] = 0, length
+        for at in range(length):
+            left[at + 1] = at + 1 if is_linked[at] == 1 else left[at]
+        for at in range(length - 1, -1, -1):
+            right[at] = at if is_linked[at] == 1 else right[at + 1]

@@ -41,9 +41,20 @@ from scfg_sampler.core.fragments.fingerprint import (
 )
 from scfg_sampler.core.fragments.tree import CUT, EDGE, NUM_TAILS, ORDER, TAIL_START
 from scfg_sampler.core.jit import borrowing, inlined
-from scfg_sampler.forest.implicit import FREE_TAIL, MAX_CUT_SPAN, SIZE, SentenceForest, fill_forest
+from scfg_sampler.forest.implicit import (
+    FREE_TAIL,
+    MAX_ATTACHED,
+    MAX_CUT_SPAN,
+    SIZE,
+    SentenceForest,
+    fill_forest,
+)
 
-__all__ = ["SentenceForest"]
+__all__ = ["ATTACHED_MASK", "SentenceForest", "write_hull"]
+
+# How many unaligned words a box takes in, side by side in 16 bits: source left, right, target left, right.
+ATTACHED_BITS = 4
+ATTACHED_MASK = (1 << ATTACHED_BITS) - 1
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -264,6 +275,8 @@ def _set_tails(forest, work, node):
 
 @fragment_tree.compose.register(SentenceForest)
 def _compose(forest, work, node):
+    if forest.shape[MAX_ATTACHED] > 0 and work.nodes[node, CUT] == 0:
+        write_hull(forest, work, node, forest.boxes[node])
     if work.nodes[node, EDGE] > 0:
         _compose_split(forest, work, node)
     else:
@@ -288,195 +301,212 @@ def _outer(work, tail):
 
 
 @inlined
-def _run(prefix, power, start, stop):
-    """Hash and power of the words from start to stop."""
-    return prefix[stop] - prefix[start] * power[stop - start], power[stop - start]
+def _append(prefix, power, start, stop, hashed, powered):
+    """Hash and power of a string with the words from start to stop, which may be none, put after it."""
+    shift = power[stop - start]
+    return hashed * shift + (prefix[stop] - prefix[start] * shift), powered * shift
+
+
+@inlined
+def _prepend(prefix, power, start, stop, hashed, powered):
+    """Hash and power of a string with the words from start to stop, which may be none, put before it."""
+    shift = power[stop - start]
+    return hashed + (prefix[stop] - prefix[start] * shift) * powered, powered * shift
 
 
 @borrowing
 def _compose_split(forest, work, node):
     """`_compose_minimal` for a node with two tails and, but for unaligned words, nothing else."""
-    pieces, spans, power = work.pieces, forest.spans, forest.power
     left = work.tails[work.nodes[node, TAIL_START]]
     right = work.tails[work.nodes[node, TAIL_START] + 1]
-    hashed, powered, left_second, left_slots, left_power, left_counts, total = _outer(work, left)
-    right_first, right_first_power, right_second, right_slots, right_power, right_counts, weight = _outer(
-        work, right
-    )
-    total += weight
+    left_weight, right_weight = _outer(work, left)[6], _outer(work, right)[6]
+    counts, total = _join_first(forest, work, node, left, right, left_weight + right_weight)
+    more, total = _join_second(forest, work, node, left, right, total)
+    work.pieces[node, COUNTS] = counts + more
+    work.weights[node] = total
+
+
+@borrowing
+def _join_first(forest, work, node, left, right, total):
+    """Write the source side of a node with two tails; the piece's counts, and `total` with its words' weights."""
+    boxes, power, prefix, weights = forest.boxes, forest.power, forest.hashes[0], forest.weights[0]
+    hashed, powered, _, _, _, left_counts, _ = _outer(work, left)
+    right_hash, right_power, _, _, _, right_counts, _ = _outer(work, right)
     counts = (left_counts & ~ENDS) + (right_counts & ~ENDS)
-    # The source side.
-    prefix, weights = forest.hashes[0], forest.weights[0]
-    begin, end = spans[node, 0], spans[node, 1]
-    start, stop = spans[left, 1], spans[right, 0]
-    if stop > start:
-        words, shift = _run(prefix, power, start, stop)
-        hashed = hashed * shift + words
-        powered *= shift
-        counts += np.uint64(stop - start) * ONE_FIRST
-        total += weights[stop] - weights[start]
-    elif (left_counts & ENDS_WITH_SLOT) != _ZERO and (right_counts & STARTS_WITH_SLOT) != _ZERO:
+    begin, end = boxes[node, 0], boxes[node, 1]
+    first, start, stop, last = boxes[left, 0], boxes[left, 1], boxes[right, 0], boxes[right, 1]
+    counts += np.uint64((first - begin) + (stop - start) + (end - last)) * ONE_FIRST
+    if (
+        start == stop
+        and (left_counts & ENDS_WITH_SLOT) != _ZERO
+        and (right_counts & STARTS_WITH_SLOT) != _ZERO
+    ):
         counts += ADJACENT
-    hashed = hashed * right_first_power + right_first
-    powered *= right_first_power
-    start = spans[left, 0]
-    if start > begin:
-        words, shift = _run(prefix, power, begin, start)
-        hashed += words * powered
-        powered *= shift
-        counts += np.uint64(start - begin) * ONE_FIRST
-        total += weights[start] - weights[begin]
-    else:
+    if first == begin:
         counts |= left_counts & STARTS_WITH_SLOT
-    stop = spans[right, 1]
-    if end > stop:
-        words, shift = _run(prefix, power, stop, end)
-        hashed = hashed * shift + words
-        powered *= shift
-        counts += np.uint64(end - stop) * ONE_FIRST
-        total += weights[end] - weights[stop]
-    else:
+    if last == end:
         counts |= right_counts & ENDS_WITH_SLOT
-    pieces[node, FIRST_HASH] = hashed
-    pieces[node, FIRST_POWER] = powered
-    # The target side: the slots of the right tail are numbered after those of the left.
-    prefix, weights = forest.hashes[1], forest.weights[1]
-    begin, end = spans[node, 2], spans[node, 3]
-    right_second += np.uint64(num_slots(left_counts)) * SLOT_STEP * right_slots
-    if spans[left, 2] < spans[right, 2]:
-        hashed, slots, powered = left_second, left_slots, left_power
-        later, later_slots, later_power = right_second, right_slots, right_power
-        first, start, stop, last = spans[left, 2], spans[left, 3], spans[right, 2], spans[right, 3]
-    else:
-        hashed, slots, powered = right_second, right_slots, right_power
-        later, later_slots, later_power = left_second, left_slots, left_power
-        first, start, stop, last = spans[right, 2], spans[right, 3], spans[left, 2], spans[left, 3]
-    if stop > start:
-        words, shift = _run(prefix, power, start, stop)
-        hashed = hashed * shift + words
-        slots *= shift
-        powered *= shift
-        counts += np.uint64(stop - start) * ONE_SECOND
-        total += weights[stop] - weights[start]
-    hashed = hashed * later_power + later
-    slots = slots * later_power + later_slots
-    powered *= later_power
-    if first > begin:
-        words, shift = _run(prefix, power, begin, first)
-        hashed += words * powered
-        powered *= shift
-        counts += np.uint64(first - begin) * ONE_SECOND
-        total += weights[first] - weights[begin]
-    if end > last:
-        words, shift = _run(prefix, power, last, end)
-        hashed = hashed * shift + words
-        slots *= shift
-        powered *= shift
-        counts += np.uint64(end - last) * ONE_SECOND
-        total += weights[end] - weights[last]
+    hashed, powered = _append(prefix, power, start, stop, hashed, powered)
+    hashed, powered = hashed * right_power + right_hash, powered * right_power
+    hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
+    hashed, powered = _append(prefix, power, last, end, hashed, powered)
+    total += weights[stop] - weights[start]
+    total += weights[first] - weights[begin]
+    total += weights[end] - weights[last]
+    work.pieces[node, FIRST_HASH] = hashed
+    work.pieces[node, FIRST_POWER] = powered
+    return counts, total
+
+
+@borrowing
+def _join_second(forest, work, node, left, right, total):
+    """Write the target side; the counts of the node's own words there, and `total` with their weights."""
+    pieces, boxes, power, prefix = work.pieces, forest.boxes, forest.power, forest.hashes[1]
+    weights = forest.weights[1]
+    _, _, hashed, slots, powered, left_counts, _ = _outer(work, left)
+    _, _, later, later_slots, later_power, _, _ = _outer(work, right)
+    # The slots of the right tail are numbered after those of the left.
+    later += np.uint64(num_slots(left_counts)) * SLOT_STEP * later_slots
+    low, high = left, right
+    if boxes[left, 2] > boxes[right, 2]:
+        low, high = right, left
+        hashed, later = later, hashed
+        slots, later_slots = later_slots, slots
+        powered, later_power = later_power, powered
+    begin, end = boxes[node, 2], boxes[node, 3]
+    first, start, stop, last = boxes[low, 2], boxes[low, 3], boxes[high, 2], boxes[high, 3]
+    hashed, powered = _append(prefix, power, start, stop, hashed, powered)
+    hashed, powered = hashed * later_power + later, powered * later_power
+    hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
+    hashed, powered = _append(prefix, power, last, end, hashed, powered)
+    slots = (slots * power[stop - start] * later_power + later_slots) * power[end - last]
+    total += weights[stop] - weights[start]
+    total += weights[first] - weights[begin]
+    total += weights[end] - weights[last]
     pieces[node, SECOND_HASH] = hashed
     pieces[node, SECOND_SLOTS] = slots
     pieces[node, SECOND_POWER] = powered
-    pieces[node, COUNTS] = counts
-    work.weights[node] = total
+    return np.uint64((first - begin) + (stop - start) + (end - last)) * ONE_SECOND, total
 
 
 @borrowing
 def _compose_minimal(forest, work, node):
     """Renew what a node spells, whatever its tails."""
-    nodes, pieces, spans, power = work.nodes, work.pieces, forest.spans, forest.power
-    prefix, weight = forest.hashes[0], forest.weights[0]
-    start, size = nodes[node, TAIL_START], nodes[node, NUM_TAILS]
-    # The source side, left to right.
-    hashed, powered, counts = _ZERO, _ONE, _ZERO
-    ends_with_slot = False
-    position = spans[node, 0]
-    total = 0.0
-    for t in range(size):
-        tail = work.tails[start + t]
-        gap = spans[tail, 0] - position
-        if gap > 0:
-            hashed = (hashed - prefix[position]) * power[gap] + prefix[position + gap]
-            powered *= power[gap]
-            counts += np.uint64(gap) * ONE_FIRST
-            total += weight[position + gap] - weight[position]
-            ends_with_slot = False
-        if nodes[tail, CUT] == 1:
-            inner = ONE_SLOT | ENDS
-            hashed = hashed * MULTIPLIER + SLOT
-            powered *= MULTIPLIER
-        else:
-            inner = pieces[tail, COUNTS]
-            hashed = hashed * pieces[tail, FIRST_POWER] + pieces[tail, FIRST_HASH]
-            powered *= pieces[tail, FIRST_POWER]
-            total += work.weights[tail]
-        if inner & STARTS_WITH_SLOT:
-            if ends_with_slot:
-                counts += ADJACENT
-            if t == 0 and gap == 0:
-                counts |= STARTS_WITH_SLOT
-        counts += inner & ~ENDS
-        ends_with_slot = (inner & ENDS_WITH_SLOT) != _ZERO
-        position = spans[tail, 1]
-    gap = spans[node, 1] - position
-    if gap > 0:
-        hashed = (hashed - prefix[position]) * power[gap] + prefix[position + gap]
-        powered *= power[gap]
-        counts += np.uint64(gap) * ONE_FIRST
-        total += weight[position + gap] - weight[position]
-    elif ends_with_slot:
-        counts |= ENDS_WITH_SLOT
-    pieces[node, FIRST_HASH] = hashed
-    pieces[node, FIRST_POWER] = powered
-    # The target side, left to right; slots are numbered in source order.
-    prefix, weight = forest.hashes[1], forest.weights[1]
-    order = work.lists[ORDER]
-    _sort_by_target(spans, work.tails, start, size, order)
-    hashed, powered, slots = _ZERO, _ONE, _ZERO
-    position = spans[node, 2]
-    for rank in range(size):
-        tail = work.tails[start + order[rank]]
-        gap = spans[tail, 2] - position
-        if gap > 0:
-            hashed = (hashed - prefix[position]) * power[gap] + prefix[position + gap]
-            slots *= power[gap]
-            powered *= power[gap]
-            counts += np.uint64(gap) * ONE_SECOND
-            total += weight[position + gap] - weight[position]
-        before = 0
-        for t in range(order[rank]):
-            earlier = work.tails[start + t]
-            before += 1 if nodes[earlier, CUT] == 1 else num_slots(pieces[earlier, COUNTS])
-        shift = np.uint64(before) * SLOT_STEP
-        if nodes[tail, CUT] == 1:
-            hashed = hashed * MULTIPLIER + SLOT_BASE + shift
-            slots = slots * MULTIPLIER + _ONE
-            powered *= MULTIPLIER
-        else:
-            own = pieces[tail, SECOND_SLOTS]
-            hashed = hashed * pieces[tail, SECOND_POWER] + pieces[tail, SECOND_HASH] + shift * own
-            slots = slots * pieces[tail, SECOND_POWER] + own
-            powered *= pieces[tail, SECOND_POWER]
-        position = spans[tail, 3]
-    gap = spans[node, 3] - position
-    if gap > 0:
-        hashed = (hashed - prefix[position]) * power[gap] + prefix[position + gap]
-        slots *= power[gap]
-        powered *= power[gap]
-        counts += np.uint64(gap) * ONE_SECOND
-        total += weight[position + gap] - weight[position]
-    pieces[node, SECOND_HASH] = hashed
-    pieces[node, SECOND_SLOTS] = slots
-    pieces[node, SECOND_POWER] = powered
-    pieces[node, COUNTS] = counts
+    counts, total = _spell_first(forest, work, node)
+    more, total = _spell_second(forest, work, node, total)
+    work.pieces[node, COUNTS] = counts + more
     work.weights[node] = total
 
 
 @borrowing
-def _sort_by_target(spans, tails, start, size, order):
+def _spell_first(forest, work, node):
+    """Write the source side of a node, left to right; the piece's counts, and the weights of words so far."""
+    boxes, power, prefix, weights = forest.boxes, forest.power, forest.hashes[0], forest.weights[0]
+    start, size = work.nodes[node, TAIL_START], work.nodes[node, NUM_TAILS]
+    hashed, powered, counts, total = _ZERO, _ONE, _ZERO, 0.0
+    ends_with_slot = False
+    position = boxes[node, 0]
+    for t in range(size):
+        tail = work.tails[start + t]
+        begin = boxes[tail, 0]
+        hashed, powered = _append(prefix, power, position, begin, hashed, powered)
+        counts += np.uint64(begin - position) * ONE_FIRST
+        total += weights[begin] - weights[position]
+        tail_hash, tail_power, _, _, _, inner, weight = _outer(work, tail)
+        hashed, powered = hashed * tail_power + tail_hash, powered * tail_power
+        total += weight
+        if inner & STARTS_WITH_SLOT and begin == position:
+            if ends_with_slot:
+                counts += ADJACENT
+            if t == 0:
+                counts |= STARTS_WITH_SLOT
+        counts += inner & ~ENDS
+        ends_with_slot = (inner & ENDS_WITH_SLOT) != _ZERO
+        position = boxes[tail, 1]
+    end = boxes[node, 1]
+    hashed, powered = _append(prefix, power, position, end, hashed, powered)
+    counts += np.uint64(end - position) * ONE_FIRST
+    total += weights[end] - weights[position]
+    if ends_with_slot and end == position:
+        counts |= ENDS_WITH_SLOT
+    work.pieces[node, FIRST_HASH] = hashed
+    work.pieces[node, FIRST_POWER] = powered
+    return counts, total
+
+
+@borrowing
+def _spell_second(forest, work, node, total):
+    """Write the target side, left to right; the counts of the node's own words there, and `total` with weights.
+
+    Slots are numbered in source order.
+    """
+    nodes, pieces, boxes, power = work.nodes, work.pieces, forest.boxes, forest.power
+    prefix, weights, order = forest.hashes[1], forest.weights[1], work.lists[ORDER]
+    start, size = nodes[node, TAIL_START], nodes[node, NUM_TAILS]
+    _sort_by_target(boxes, work.tails, start, size, order)
+    hashed, powered, slots, num_words = _ZERO, _ONE, _ZERO, 0
+    position = boxes[node, 2]
+    for rank in range(size + 1):
+        tail = work.tails[start + order[rank]] if rank < size else node
+        stop = boxes[tail, 2] if rank < size else boxes[node, 3]
+        slots *= power[stop - position]
+        hashed, powered = _append(prefix, power, position, stop, hashed, powered)
+        num_words += stop - position
+        total += weights[stop] - weights[position]
+        if rank == size:
+            break
+        before = 0
+        for t in range(order[rank]):
+            earlier = work.tails[start + t]
+            before += 1 if nodes[earlier, CUT] == 1 else num_slots(pieces[earlier, COUNTS])
+        _, _, tail_hash, own, tail_power, _, _ = _outer(work, tail)
+        hashed = hashed * tail_power + tail_hash + np.uint64(before) * SLOT_STEP * own
+        slots = slots * tail_power + own
+        powered *= tail_power
+        position = boxes[tail, 3]
+    pieces[node, SECOND_HASH] = hashed
+    pieces[node, SECOND_SLOTS] = slots
+    pieces[node, SECOND_POWER] = powered
+    return np.uint64(num_words) * ONE_SECOND, total
+
+
+@borrowing
+def write_hull(forest, work, node, out):
+    """Write what a node's span and the boxes of its tails cover together, four positions."""
+    spans, boxes = forest.spans, forest.boxes
+    for side in range(4):
+        out[side] = spans[node, side]
+    first = work.nodes[node, TAIL_START]
+    for t in range(first, first + work.nodes[node, NUM_TAILS]):
+        tail = work.tails[t]
+        for side in (0, 2):
+            out[side] = min(out[side], boxes[tail, side])
+            out[side + 1] = max(out[side + 1], boxes[tail, side + 1])
+
+
+@fragment_tree.attach.register(SentenceForest)
+def _attach(forest, node, packed):
+    if forest.shape[MAX_ATTACHED] > 0:
+        for side in range(4):
+            more = (packed >> (ATTACHED_BITS * side)) & ATTACHED_MASK
+            forest.boxes[node, side] = forest.spans[node, side] + (more if side % 2 == 1 else -more)
+
+
+@fragment_tree.attached.register(SentenceForest)
+def _attached(forest, node):
+    packed = np.int64(0)
+    if forest.shape[MAX_ATTACHED] > 0:
+        for side in range(4):
+            more = abs(forest.boxes[node, side] - forest.spans[node, side])
+            packed |= np.int64(more) << (ATTACHED_BITS * side)
+    return packed
+
+
+@borrowing
+def _sort_by_target(boxes, tails, start, size, order):
     for t in range(size):
         at = t
-        while at > 0 and spans[tails[start + order[at - 1]], 2] > spans[tails[start + t], 2]:
+        while at > 0 and boxes[tails[start + order[at - 1]], 2] > boxes[tails[start + t], 2]:
             order[at] = order[at - 1]
             at -= 1
         order[at] = t

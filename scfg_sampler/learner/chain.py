@@ -32,6 +32,7 @@ from scfg_sampler.core.fragments.tree import (
     PROPOSED,
 )
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.learner.attached_passes import sweep_attached_sentences
 from scfg_sampler.learner.forest_bank import ForestBank, new_walk
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
 from scfg_sampler.learner.model import (
@@ -49,7 +50,7 @@ from scfg_sampler.learner.passes import (
     sum_internal_trees,
     sweep_sentences,
 )
-from scfg_sampler.learner.settings import LearnerSettings, check_settings, level, temperature
+from scfg_sampler.learner.settings import LearnerSettings, attached, check_settings, level, temperature
 from scfg_sampler.learner.type_passes import resample_types
 from scfg_sampler.rules.counts import RuleCounts
 
@@ -62,7 +63,8 @@ class LearnerState(NamedTuple):
     """What the next sweep needs."""
 
     trees: np.ndarray
-    """uint16: per node of a derivation in preorder, edge label × 2 + cut bit."""
+    """uint16: per node of a derivation in preorder, edge label × 2 + cut bit; uint32 where unaligned words are
+    free, and above 16 bits, four for each side, how many of them a cut node takes in."""
     restaurants: Restaurants
     mean_length: np.ndarray
     """float64 (1,): λ."""
@@ -109,7 +111,7 @@ Move = Callable[[_Chain, np.random.Generator, LearnerState, RuleModel], Restaura
 def learner_kernel(bank: ForestBank, settings: LearnerSettings) -> Kernel:
     """The chain of a corpus: sweeps, type moves and hyperparameters, as the settings say.
 
-    `init(rng, trees)` makes the state whose derivations are `trees` (uint16, as in `LearnerState`), their
+    `init(rng, trees)` makes the state whose derivations are `trees` (as in `LearnerState`), their
     rules seated one after the other; with None, of derivations with every node cut and uniform edges.
 
     Parameters
@@ -139,6 +141,7 @@ def type_kernel(bank: ForestBank, settings: LearnerSettings) -> Kernel:
 def _kernel(bank: ForestBank, settings: LearnerSettings, move: Move) -> Kernel:
     check_settings(settings)
     assert settings.max_length == bank.max_length, "the forests were made for another --max-length"
+    assert bank.max_attached == attached(settings), "the forests were made for another --unaligned"
     weights = _word_weights(bank.corpus, settings)
     walks = tuple(new_walk(bank, settings.max_cut_span, weights) for _ in range(settings.threads))
     chain = _Chain(bank, settings, walks)
@@ -173,7 +176,7 @@ def rule_model(bank: ForestBank, settings: LearnerSettings, mean_length: float) 
 
 def _first_state(chain: _Chain, rng: np.random.Generator, trees: np.ndarray | None = None) -> LearnerState:
     if trees is None:
-        trees = np.zeros(chain.bank.tree_start[-1], np.uint16)
+        trees = np.zeros(chain.bank.tree_start[-1], np.uint32 if chain.bank.max_attached else np.uint16)
         draw_trees(rng, chain.walks[0], trees)
     settings = chain.settings
     restaurants = _seat(chain, rng, trees, _discount(settings), settings.strength, settings.mean_length)
@@ -281,6 +284,8 @@ def _sweep_shard(
         visit = rng, chain.walks[shard], model, restaurants, state.trees, (first, stop)
         if settings.operator == "rejection":
             first = propose_sentences(*visit)
+        elif settings.unaligned == "free":
+            first = sweep_attached_sentences(*visit, highest, settings.order == "breadth-first")
         else:
             first = sweep_sentences(*visit, highest, settings.order == "breadth-first")
     return restaurants

@@ -88,7 +88,7 @@ def collect_tree(collector, forest, work, corpus, sentence, size):
 @borrowing
 def spell(collector, forest, work, corpus, sentence, node):
     """Write the rule headed at a node to `record`: its length."""
-    symbols, spans = collector.record, forest.spans
+    symbols, spans = collector.record, forest.boxes
     source, target = collector.positions[0], collector.positions[1]
     slots, order = work.lists[OPTIONS], work.lists[ORDER]
     num_slots = _frontier(work, node)

@@ -50,7 +50,7 @@ def write_derivations(path: PathLike, bank: ForestBank, trees: np.ndarray) -> No
     ----------
     path : path
     bank : ForestBank
-    trees : uint16
+    trees : uint16 or uint32
         As in `LearnerState`.
     """
     scratch, words = collector_for(bank), _escaped(bank.corpus)
@@ -77,7 +77,7 @@ def derivation(
     Parameters
     ----------
     bank : ForestBank
-    trees : uint16
+    trees : uint16 or uint32
         As in `LearnerState`.
     sentence : int
         From 0.
@@ -164,7 +164,7 @@ def _spell_rules(walk, trees, sentence, collector, spelled):
         above[num_rules] = number[parent] if parent >= 0 else -1
         number[node] = num_rules
         for side in range(4):
-            spans[num_rules, side] = forest.spans[node, side]
+            spans[num_rules, side] = forest.boxes[node, side]
         length = spell(collector, forest, work, corpus, sentence, node)
         begin = symbols_start[num_rules]
         for i in range(length):

@@ -38,6 +38,8 @@ class ForestBank(NamedTuple):
     most_links: int
     max_length: int
     """Pairs with more words on a side are skipped."""
+    max_attached: int
+    """Most unaligned words that a rule takes in at each end; 0 if they belong to the lowest node around them."""
 
     @property
     def tree_start(self) -> np.ndarray:
@@ -45,7 +47,7 @@ class ForestBank(NamedTuple):
         return self.walk.tree_start
 
 
-def forest_bank(corpus: ParallelCorpus, max_length: int) -> ForestBank:
+def forest_bank(corpus: ParallelCorpus, max_length: int, max_attached: int = 0) -> ForestBank:
     """The forests of a corpus.
 
     Parameters
@@ -53,13 +55,15 @@ def forest_bank(corpus: ParallelCorpus, max_length: int) -> ForestBank:
     corpus : ParallelCorpus
     max_length : int
         As in `LearnerSettings`.
+    max_attached : int
+        As in `LearnerSettings` if unaligned words are free, else 0.
     """
     lengths = np.diff(corpus.source_start), np.diff(corpus.target_start)
     longer = np.maximum(*lengths)
     fits = longer <= max_length
     longest = (int(lengths[0].max(initial=0, where=fits)), int(lengths[1].max(initial=0, where=fits)))
     tree_start = np.zeros(corpus.num_sentences + 1, np.int64)
-    walk = _walk(plain_corpus_arrays(corpus), tree_start, longest, 0)
+    walk = _walk(plain_corpus_arrays(corpus), tree_start, longest, 0, max_attached)
     count_nodes(walk)
     skipped = {
         int(s): "no links" if fits[s] else f"{longer[s]} words, more than {max_length}"
@@ -68,7 +72,7 @@ def forest_bank(corpus: ParallelCorpus, max_length: int) -> ForestBank:
     node_start = np.zeros(corpus.num_sentences + 1, np.int64)
     np.cumsum((lengths[0] + 1) ** 2, out=node_start[1:])
     most_links = int(np.diff(corpus.link_start).max(initial=0))
-    return ForestBank(corpus, walk, node_start, skipped, longest, most_links, max_length)
+    return ForestBank(corpus, walk, node_start, skipped, longest, most_links, max_length, max_attached)
 
 
 def new_walk(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray, np.ndarray] | None) -> Walk:
@@ -85,13 +89,22 @@ def new_walk(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray, np.
     arrays = bank.walk.corpus
     if weights is not None:
         arrays = arrays._replace(source_weights=weights[0], target_weights=weights[1])
-    return _walk(arrays, bank.tree_start, bank.longest, max_cut_span)
+    return _walk(arrays, bank.tree_start, bank.longest, max_cut_span, bank.max_attached)
 
 
-def _walk(arrays: CorpusArrays, tree_start: np.ndarray, longest: tuple[int, int], max_cut_span: int) -> Walk:
+def _walk(
+    arrays: CorpusArrays,
+    tree_start: np.ndarray,
+    longest: tuple[int, int],
+    max_cut_span: int,
+    max_attached: int,
+) -> Walk:
     num_nodes = (max(longest) + 1) ** 2
-    work = new_workspace(num_nodes, 3 * num_nodes + 16, num_nodes + 16)
-    return Walk(new_sentence_forest(*longest, max_cut_span), work, arrays, tree_start)
+    num_rules = num_nodes + 16 + 2 * max_attached
+    work = new_workspace(num_nodes, 3 * num_nodes + 16, num_rules, num_rules if max_attached else 0)
+    return Walk(
+        new_sentence_forest(*longest, max_cut_span, max_attached, num_rules), work, arrays, tree_start
+    )
 
 
 def collector_for(bank: ForestBank) -> Collector:
@@ -122,7 +135,7 @@ def collect(
     Parameters
     ----------
     bank : ForestBank
-    trees : uint16
+    trees : uint16 or uint32
         As in `LearnerState`; not changed.
     collector : Collector, optional
         Added to; a new one by default.

@@ -47,6 +47,7 @@ __all__ = [
     "collect_sentences",
     "count_nodes",
     "draw_trees",
+    "forget_stamps",
     "most_insertions",
     "propose_sentences",
     "seat_trees",
@@ -138,7 +139,7 @@ def seat_trees(rng, walk, model, restaurants, trees, first):
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
     model, restaurants = by_reference(model), by_reference(restaurants)
-    _forget_stamps(work)
+    forget_stamps(work)
     for sentence in range(first, tree_start.shape[0] - 1):
         size = tree_start[sentence + 1] - tree_start[sentence]
         if is_nearly_full(restaurants, most_insertions(size)):
@@ -155,7 +156,7 @@ def sweep_sentences(rng, walk, model, restaurants, trees, sentences, max_level, 
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
     model, restaurants = by_reference(model), by_reference(restaurants)
-    _forget_stamps(work)
+    forget_stamps(work)
     for sentence in range(first, stop):
         size = tree_start[sentence + 1] - tree_start[sentence]
         if size == 0:
@@ -177,7 +178,7 @@ def propose_sentences(rng, walk, model, restaurants, trees, sentences):
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
     model, restaurants = by_reference(model), by_reference(restaurants)
-    _forget_stamps(work)
+    forget_stamps(work)
     for sentence in range(first, stop):
         size = tree_start[sentence + 1] - tree_start[sentence]
         if size == 0:
@@ -217,7 +218,7 @@ def collect_sentences(walk, trees, collector, node_counts, node_start):
     """
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
-    _forget_stamps(work)
+    forget_stamps(work)
     for sentence in range(tree_start.shape[0] - 1):
         if tree_start[sentence + 1] == tree_start[sentence]:
             continue
@@ -235,7 +236,7 @@ def collect_sentences(walk, trees, collector, node_counts, node_start):
 
 
 @borrowing
-def _forget_stamps(work):
+def forget_stamps(work):
     """Start counting trees and calls anew, so that stamps never overflow."""
     work.counters[0] = 0
     work.counters[1] = 0

@@ -47,7 +47,7 @@ from scfg_sampler.learner.collecting import Collector, collected_rules, packed
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
 from scfg_sampler.learner.forest_bank import collect, forest_bank
-from scfg_sampler.learner.settings import LearnerSettings, RunSettings, check_settings
+from scfg_sampler.learner.settings import LearnerSettings, RunSettings, attached, check_settings
 from scfg_sampler.rules.lexical import estimate, write_lexical
 from scfg_sampler.rules.table import RuleTable, write_rule_table
 from scfg_sampler.rules.text import signature
@@ -237,6 +237,8 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
         schedule += f"x{settings['sweeps_per_level']}"
     fields += [("strength", f"{settings['strength']:g}"), ("schedule", schedule)]
     fields.append(("max_cut_span", settings["max_cut_span"]))
+    if settings.get("unaligned", "lowest") != "lowest":
+        fields += [("unaligned", settings["unaligned"]), ("max_attached", settings["max_attached"])]
     if not settings["density_factor"]:
         fields.append(("density_factor", "no"))
     if settings["order"] != "depth-first":
@@ -271,7 +273,7 @@ class _Chain:
         self.corpus: ParallelCorpus = read_corpus(files.source, files.target, *files.alignments)
         self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         check_settings(settings)
-        self.bank = forest_bank(self.corpus, settings.max_length)
+        self.bank = forest_bank(self.corpus, settings.max_length, attached(settings))
         if len(self.bank.skipped) == self.corpus.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)

@@ -9,7 +9,7 @@ from scfg_sampler.core.fragments.fingerprint import LONGEST_STRING
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.hyperparameters import LEARNABLE
 
-__all__ = ["LearnerSettings", "RunSettings", "check_settings", "level", "temperature"]
+__all__ = ["LearnerSettings", "RunSettings", "attached", "check_settings", "level", "temperature"]
 
 
 class LearnerSettings(NamedTuple):
@@ -30,6 +30,10 @@ class LearnerSettings(NamedTuple):
     schedule: str = "full"
     sweeps_per_level: int = 10
     max_cut_span: int = 7
+    unaligned: str = "lowest"
+    """Which rule an unaligned word belongs to: that of the lowest node around it, or any (`free`)."""
+    max_attached: int = 3
+    """Most free words that a rule takes in at each end of either side."""
     max_length: int = 250
     """Pairs with a longer sentence are skipped."""
     order: str = "depth-first"
@@ -61,6 +65,10 @@ class RunSettings(NamedTuple):
     seed: int = 1
 
 
+MOST_ATTACHED = 15
+"""Of what a state has room for."""
+
+
 def check_settings(settings: LearnerSettings) -> None:
     """Nothing, or a complaint.
 
@@ -78,6 +86,7 @@ def check_settings(settings: LearnerSettings) -> None:
         "operator": ("top-down", "rejection"),
         "schedule": ("stratified", "full"),
         "order": ("depth-first", "breadth-first"),
+        "unaligned": ("lowest", "free"),
     }
     for name, legal in choices.items():
         value = getattr(settings, name)
@@ -93,6 +102,14 @@ def check_settings(settings: LearnerSettings) -> None:
             note = " (0: no limit)" if name == "max_cut_span" else ""
             option = name.replace("_", "-")
             raise SettingsError(f"--{option} is {getattr(settings, name)}; it must be at least {least}{note}")
+    if not 1 <= settings.max_attached <= MOST_ATTACHED:
+        raise SettingsError(
+            f"--max-attached is {settings.max_attached}; it must be from 1 to {MOST_ATTACHED}"
+        )
+    if settings.unaligned == "free" and settings.operator == "rejection":
+        raise SettingsError("--unaligned free has no --operator rejection; leave one of them out")
+    if settings.unaligned == "free" and settings.type_moves > 0:
+        raise SettingsError("--unaligned free has no --type-moves; leave one of them out")
     if not 1 <= settings.max_length < LONGEST_STRING:
         limits = f"from 1 to {LONGEST_STRING - 1}"
         raise SettingsError(f"--max-length is {settings.max_length}; it must be {limits}")
@@ -109,6 +126,16 @@ def check_settings(settings: LearnerSettings) -> None:
         raise SettingsError("--model dirichlet has no hyperparameter to learn but --strength")
     if "discount" in settings.learned and settings.discount == 0.0:
         raise SettingsError("--discount is 0, a model without discount; it cannot be learned from there")
+
+
+def attached(settings: LearnerSettings) -> int:
+    """Most unaligned words that a rule takes in at each end; 0 where they belong to the lowest node.
+
+    Parameters
+    ----------
+    settings : LearnerSettings
+    """
+    return settings.max_attached if settings.unaligned == "free" else 0
 
 
 def level(settings: LearnerSettings, sweep: int) -> int:

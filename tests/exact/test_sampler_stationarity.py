@@ -112,7 +112,7 @@ def test_missing_cut_degrees_are_noticed_under_a_cut_span_limit(monkeypatch):
         below = work.lists[row, :size]
         return sum(np.log(fragment_tree.num_edges(forest, below[k])) for k in range(size))
 
-    monkeypatch.setattr(fragment_sampler, "_log_density", edges_only)
+    monkeypatch.setattr(fragment_sampler, "log_density", edges_only)
     pairs, limit = UNEVEN["unequal forced cuts"]
     assert departure(chain_on(pairs, max_cut_span=limit, tables="exact"), pairs) > 1e-3
 

@@ -17,8 +17,8 @@ from scfg_sampler.core.fragments import restaurant
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.forest_bank import ForestBank, forest_bank
-from scfg_sampler.learner.settings import LearnerSettings
-from tests.oracles import phrase_forest, rule_model
+from scfg_sampler.learner.settings import LearnerSettings, attached
+from tests.oracles import loose_derivations, phrase_forest, rule_model
 from tests.oracles.phrase_forest import Sentence
 
 
@@ -55,13 +55,15 @@ class Chain(NamedTuple):
 def chain_on(pairs: list[Sentence], **settings) -> Chain:
     """The learner's chain on a corpus in memory."""
     given = LearnerSettings(**settings)
-    bank = forest_bank(corpus_of(pairs), given.max_length)
+    bank = forest_bank(corpus_of(pairs), given.max_length, attached(given))
     return Chain(bank, given, learner_kernel(bank, given))
 
 
 def seated(chain: Chain, trees) -> LearnerState:
     """The state with these derivations."""
-    return chain.kernel.init(np.random.default_rng(0), np.array(trees, np.uint16))
+    return chain.kernel.init(
+        np.random.default_rng(0), np.array(trees, np.uint32 if chain.bank.max_attached else np.uint16)
+    )
 
 
 def all_trees(chain: Chain, pairs: list[Sentence]) -> Iterator[tuple[int, ...]]:
@@ -75,15 +77,38 @@ def all_derivations(
 ) -> Iterator[tuple[tuple[int, ...], Counter[tuple[str, str]]]]:
     """The codes of all derivations of all sentences together, each with the rules it uses."""
     per_sentence = [
-        [
-            (_codes(pair, d), phrase_forest.rules(pair, d))
-            for d in phrase_forest.derivations(pair, chain.settings.max_cut_span)
-        ]
-        for pair in pairs
+        [(codes, _rules(chain, pair, d)) for codes, d in sentence_derivations(chain, pair)] for pair in pairs
     ]
     for combination in itertools.product(*per_sentence):
         codes = tuple(itertools.chain.from_iterable(codes for codes, _ in combination))
         yield codes, Counter(itertools.chain.from_iterable(rules for _, rules in combination))
+
+
+def _rules(chain: Chain, pair: Sentence, derivation: tuple) -> list[tuple[str, str]]:
+    if chain.bank.max_attached == 0:
+        return phrase_forest.rules(pair, derivation)
+    return list(loose_derivations.rules(pair, derivation).values())
+
+
+def sentence_derivations(chain: Chain, pair: Sentence) -> Iterator[tuple[tuple[int, ...], tuple]]:
+    """The codes of all derivations of a sentence, with the oracle's derivations."""
+    for derivation in phrase_forest.derivations(pair, chain.settings.max_cut_span):
+        codes = _codes(pair, derivation)
+        if chain.bank.max_attached == 0:
+            yield codes, derivation
+            continue
+        for boxed in loose_derivations.boxed(pair, derivation, chain.bank.max_attached):
+            more = [_packed(node, box) for node, box, _ in loose_derivations.preorder(pair, boxed)]
+            yield tuple(code + 65536 * extra for code, extra in zip(codes, more, strict=True)), boxed
+
+
+def _packed(node: tuple[int, ...], box: tuple[int, ...] | None) -> int:
+    """How many words a box takes in on each side, four bits each."""
+    if box is None:
+        return 0
+    return sum(
+        abs(there - here) << (4 * side) for side, (here, there) in enumerate(zip(node, box, strict=True))
+    )
 
 
 def _codes(pair: Sentence, derivation: tuple) -> tuple[int, ...]:

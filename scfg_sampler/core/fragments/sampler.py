@@ -78,6 +78,8 @@ __all__ = [
     "compose_up",
     "find_rules",
     "fragment_top",
+    "list_option",
+    "log_density",
     "resample_cut",
     "resample_edge",
     "restore_path",
@@ -185,7 +187,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
     current = nodes[node, EDGE]
     save_path(work, node, top)
     num_before = _list_below(rng, forest, model, restaurants, work, node, BELOW_BEFORE)
-    num_current = _list_option(work, row_of(top), BELOW_BEFORE, num_before, 0)
+    num_current = list_option(work, row_of(top), BELOW_BEFORE, num_before, 0)
     unseat_option(rng, restaurants, work, 0, num_current)
     inverse_temperature = work.inverse_temperature[0]
     end = num_current
@@ -193,7 +195,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
         if options[option] == current:
             first_rule[option] = 0
             product, logs = option_weight(rng, restaurants, work, 0, num_current)
-            log_density = _log_density(forest, work, node, BELOW_BEFORE, num_before)
+            density = log_density(forest, work, node, BELOW_BEFORE, num_before)
         else:
             nodes[node, EDGE] = options[option]
             set_tails(forest, work, node)
@@ -201,11 +203,11 @@ def resample_edge(rng, forest, model, restaurants, work, node):
             compose_up(forest, work, node, top)
             record(forest, model, restaurants, work, top, WHOLE)
             first_rule[option] = end
-            num_rules = _list_option(work, WHOLE, BELOW, num_below, end)
+            num_rules = list_option(work, WHOLE, BELOW, num_below, end)
             end += num_rules
             product, logs = option_weight(rng, restaurants, work, first_rule[option], num_rules)
-            log_density = _log_density(forest, work, node, BELOW, num_below)
-        work.log_weights[option] = inverse_temperature * (math.log(product) + logs) + log_density
+            density = log_density(forest, work, node, BELOW, num_below)
+        work.log_weights[option] = inverse_temperature * (math.log(product) + logs) + density
     chosen = draws.log_categorical(rng, work.log_weights, num_options)
     nodes[node, EDGE] = options[chosen]
     set_tails(forest, work, node)
@@ -380,7 +382,7 @@ def _list_below(rng, forest, model, restaurants, work, node, row):
 
 
 @borrowing
-def _list_option(work, top_row, row, size, begin):
+def list_option(work, top_row, row, size, begin):
     """List an option's fragments from place `begin` on, upper before lower; how many."""
     list_rule(work, top_row, begin)
     end = begin + 1
@@ -393,7 +395,7 @@ def _list_option(work, top_row, row, size, begin):
 
 
 @borrowing
-def _log_density(forest, work, node, row, size):
+def log_density(forest, work, node, row, size):
     """ln Π deg(v) over the edge and cut variables of the listed nodes, which are below `node`."""
     if work.counters[IGNORE_DENSITY] == 1:
         return 0.0

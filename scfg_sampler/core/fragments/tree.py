@@ -1,12 +1,13 @@
 """Trees over forests: where they are laid out, what a forest tells of itself, how a tree is stored.
 
 A tree is one incoming edge per node, from the goal down, and a cut bit per node. Stored, it is a code per
-node in preorder (edge label × 2 + cut bit); laid out, it is a row per node in a `Workspace`, with what each
+node in preorder (edge label × 2 + cut bit, and above these 16 bits, in forests whose nodes have more
+variables, those of a cut node packed); laid out, it is a row per node in a `Workspace`, with what each
 node spells (`core.fragment`). The sweep works on the second form, one tree at a time.
 
 A forest takes part by registering `open_sentence`, `root`, `num_edges`, `nth_edge`, `open_options`,
 `is_shared`, `num_inner_edges`, `nth_inner_edge`, `set_tails`, `compose`, `may_be_internal` and
-`log_internal_trees` for its type; a model registers `describe`.
+`log_internal_trees`, `attach` and `attached` for its type; a model registers `describe`.
 
 The fact a newcomer would get wrong: rows of nodes outside the current tree hold left-overs. A node is in the
 tree iff its IN_TREE equals the counter TREE, which no one has to reset.
@@ -23,6 +24,7 @@ from scfg_sampler.core.jit import borrowing, by_type, inlined
 
 __all__ = [
     "ACCEPTED",
+    "ATTACHED_SHIFT",
     "BASE",
     "BELOW",
     "BELOW_BEFORE",
@@ -60,9 +62,12 @@ __all__ = [
     "TAIL_START",
     "TREE",
     "Workspace",
+    "attach",
+    "attached",
     "compose",
     "decode",
     "describe",
+    "draft_row",
     "encode",
     "is_shared",
     "log_internal_trees",
@@ -122,6 +127,10 @@ SLOT = 2  # of the dish in the restaurants, −1 if it has none, NOT_SOUGHT befo
 RULE_WIDTH = 3
 NOT_SOUGHT = -2
 
+# Where a code's further variables begin.
+ATTACHED_SHIFT = 16
+_CODE = (1 << ATTACHED_SHIFT) - 1
+
 # Columns of `rule_probs`.
 LOG_PRIOR = 0  # ln of the stratum's probability
 LOG_BASE = 1  # ln P₀
@@ -147,11 +156,12 @@ class Workspace(NamedTuple):
     saved_weights: np.ndarray
     """float64 (N,)."""
     log_weights: np.ndarray
-    """float64 (N,): one per option."""
+    """float64 (N + 17,): one per option."""
     rules: np.ndarray
-    """int64 (3 + N, 3): the fragment headed at each cut node of the tree, see the column names above."""
+    """int64 (3 + N + D, 3): the fragment headed at each cut node of the tree, see the column names above; then
+    drafts of fragments, see `draft_row`."""
     rule_probs: np.ndarray
-    """float64 (3 + N, 3)."""
+    """float64 (3 + N + D, 3)."""
     option_rows: np.ndarray
     """int32 (R,): rows of the fragments of the options being weighed, option after option."""
     option_opens: np.ndarray
@@ -162,7 +172,7 @@ class Workspace(NamedTuple):
     """float64 (1,): 1/T, the power to which P_t is raised."""
 
 
-def new_workspace(num_nodes: int, num_tails: int, num_rules: int) -> Workspace:
+def new_workspace(num_nodes: int, num_tails: int, num_rules: int, num_drafts: int = 0) -> Workspace:
     """A workspace for trees over forests of at most `num_nodes` nodes.
 
     Parameters
@@ -171,6 +181,8 @@ def new_workspace(num_nodes: int, num_tails: int, num_rules: int) -> Workspace:
         Upper bounds on a forest's nodes and on the tails the forest stores at a time.
     num_rules : int
         Upper bound on the fragments of all options at a node together.
+    num_drafts : int
+        D, rows for drafts of fragments.
     """
     return Workspace(
         nodes=np.zeros((num_nodes, NODE_WIDTH), np.int32),
@@ -180,9 +192,9 @@ def new_workspace(num_nodes: int, num_tails: int, num_rules: int) -> Workspace:
         lists=np.zeros((NUM_LISTS, num_nodes + 1), np.int32),
         saved_pieces=np.zeros((num_nodes, PIECE_WIDTH), np.uint64),
         saved_weights=np.zeros(num_nodes),
-        log_weights=np.zeros(num_nodes + 1),
-        rules=np.zeros((SPARE + num_nodes, RULE_WIDTH), np.int64),
-        rule_probs=np.zeros((SPARE + num_nodes, PROB_WIDTH)),
+        log_weights=np.zeros(num_nodes + 17),
+        rules=np.zeros((SPARE + num_nodes + num_drafts, RULE_WIDTH), np.int64),
+        rule_probs=np.zeros((SPARE + num_nodes + num_drafts, PROB_WIDTH)),
         option_rows=np.zeros(num_rules, np.int32),
         option_opens=np.zeros(num_rules, np.int64),
         counters=np.zeros(NUM_COUNTERS, np.int64),
@@ -254,6 +266,16 @@ def log_internal_trees(forest, work, node):
 
 
 @by_type
+def attach(forest, node, packed):
+    """Give a node the further variables that are packed in 16 bits; 0 for an uncut node."""
+
+
+@by_type
+def attached(forest, node):
+    """The further variables of a cut node packed in 16 bits; 0 where it has none."""
+
+
+@by_type
 def describe(model, work, node):
     """(stratum, ln of the stratum's probability, ln P₀, P₀) of the fragment headed at a node."""
 
@@ -261,11 +283,17 @@ def describe(model, work, node):
 # --- trees ---------------------------------------------------------------------------------------------
 
 
+@inlined
+def draft_row(work, place):
+    """The row of the rules for a fragment that only one option has, listed at a place of the options."""
+    return SPARE + work.nodes.shape[0] + place
+
+
 @borrowing
 def decode(forest, work, codes, start, cut_all):
     """Lay out the tree stored at codes[start:]; the number of its nodes.
 
-    codes : uint16, a node's edge label × 2 + its cut bit, in preorder.
+    codes : uint16 or uint32, a node's edge label × 2 + its cut bit, in preorder, and what is attached to it.
     cut_all : 1 to lay it out with every node cut, else 0.
     """
     nodes = work.nodes
@@ -281,10 +309,11 @@ def decode(forest, work, codes, start, cut_all):
         num_pending -= 1
         node = pending[num_pending]
         code = np.int64(codes[start + size])
-        nodes[node, EDGE] = code >> 1
+        nodes[node, EDGE] = (code & _CODE) >> 1
         nodes[node, CUT] = (code & 1) | cut_all
         nodes[node, FREE] = may_be_internal(forest, node)
         nodes[node, IN_TREE] = work.counters[TREE]
+        attach(forest, node, code >> ATTACHED_SHIFT)
         listed[size] = node
         size += 1
         set_tails(forest, work, node)
@@ -310,7 +339,10 @@ def encode(forest, work, codes, start):
     while num_pending > 0:
         num_pending -= 1
         node = pending[num_pending]
-        codes[start + size] = nodes[node, EDGE] * 2 + nodes[node, CUT]
+        code = np.int64(nodes[node, EDGE] * 2 + nodes[node, CUT])
+        if nodes[node, CUT] == 1:
+            code += attached(forest, node) << ATTACHED_SHIFT
+        codes[start + size] = code
         work.lists[BELOW, size] = node
         size += 1
         first = nodes[node, TAIL_START]
