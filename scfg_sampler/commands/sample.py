@@ -84,7 +84,7 @@ def add_parser(subparsers) -> None:
         "--unaligned",
         choices=("lowest", "free"),
         default="lowest",
-        help="unaligned words belong to the rule of the lowest node around them, or to any that could hold them",
+        help="what rule an unaligned word belongs to: that of the lowest node around it, or any that could hold it",
     )
     chain.add_argument(
         "--max-attached",

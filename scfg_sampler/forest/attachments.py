@@ -74,8 +74,7 @@ from scfg_sampler.core.fragments.tree import (
     set_tails,
 )
 from scfg_sampler.core.jit import borrowing, inlined
-from scfg_sampler.forest.implicit import DRAWN, HULL, LIMIT, MAX_ATTACHED, SIZE
-from scfg_sampler.forest.trees import write_hull
+from scfg_sampler.forest.implicit import DRAWN, HULL, LIMIT, MAX_ATTACHED, SIZE, write_hull
 
 __all__ = ["sweep_attached"]
 
@@ -395,7 +394,7 @@ def _lay_boxes(rng, forest, work, option, replayed):
 
 @borrowing
 def _open_bounds(forest, node):
-    """Fill `bounds` for the node's group from the boxes of its blocks and `limits`; whether it is inverted."""
+    """Fill `bounds` for the node's group from its blocks' boxes and `limits`; whether it is inverted."""
     boxes, bounds, limits = forest.boxes, forest.bounds, forest.limits[LIMIT]
     width = forest.shape[SIZE] + 1
     num_blocks = forest.ranks[node % width]
@@ -450,7 +449,7 @@ def _draft_option(forest, model, restaurants, work, top, size, begin):
 
 @borrowing
 def _enter_tree(work, node, top, num_before, size, begin):
-    """Put the nodes in lists[BELOW] into the tree instead of those in lists[BELOW_BEFORE]; their fragments."""
+    """Put the nodes in lists[BELOW] into the tree, not those in lists[BELOW_BEFORE]; their fragments."""
     nodes = work.nodes
     for k in range(num_before):
         nodes[work.lists[BELOW_BEFORE, k], IN_TREE] = 0

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.fragments.fingerprint import powers, prefix_hashes, word_hashes
-from scfg_sampler.core.fragments.tree import TAIL_START
+from scfg_sampler.core.fragments.tree import NUM_TAILS, TAIL_START
 from scfg_sampler.core.jit import borrowing
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 
@@ -42,6 +42,7 @@ __all__ = [
     "fill_forest",
     "new_sentence_forest",
     "plain_corpus_arrays",
+    "write_hull",
 ]
 
 # Entries of `shape`.
@@ -111,8 +112,8 @@ class SentenceForest(NamedTuple):
     spans: np.ndarray
     """int32 (N, 4): source and target span of each node, half-open, in the original sentence."""
     boxes: np.ndarray
-    """int32 (N, 4): what a cut node of the tree stands for; of an uncut one, what its span and the boxes below
-    it cover together. The array of the spans where boxes are spans."""
+    """int32 (N, 4): what a cut node of the tree stands for; of an uncut one, what its span and the boxes
+    below it cover together. The array of the spans where boxes are spans."""
     is_phrase: np.ndarray
     """uint8 (N,)."""
     degree: np.ndarray
@@ -132,8 +133,8 @@ class SentenceForest(NamedTuple):
     trees: np.ndarray
     """float64 (n + 1, n + 1): scratch for `log_internal_trees`."""
     runs: np.ndarray
-    """int32 (4, L + 1): how far a run of unaligned words reaches from a position of the source to the left and
-    to the right, and so on the target. Without columns where boxes are spans, as the following."""
+    """int32 (4, L + 1): how far a run of unaligned words reaches from a position of the source to the left
+    and to the right, and so on the target. Without columns where boxes are spans, as the following."""
     limits: np.ndarray
     """int32 (3, 4): scratch for one node, see the row names above."""
     bounds: np.ndarray
@@ -288,3 +289,17 @@ def _open_boxes(forest, corpus, sentence):
             left[at + 1] = at + 1 if is_linked[at] == 1 else left[at]
         for at in range(length - 1, -1, -1):
             right[at] = at if is_linked[at] == 1 else right[at + 1]
+
+
+@borrowing
+def write_hull(forest, work, node, out):
+    """Write what a node's span and the boxes of its tails cover together, four positions."""
+    spans, boxes = forest.spans, forest.boxes
+    for side in range(4):
+        out[side] = spans[node, side]
+    first = work.nodes[node, TAIL_START]
+    for t in range(first, first + work.nodes[node, NUM_TAILS]):
+        tail = work.tails[t]
+        for side in (0, 2):
+            out[side] = min(out[side], boxes[tail, side])
+            out[side + 1] = max(out[side + 1], boxes[tail, side + 1])

@@ -48,9 +48,10 @@ from scfg_sampler.forest.implicit import (
     SIZE,
     SentenceForest,
     fill_forest,
+    write_hull,
 )
 
-__all__ = ["ATTACHED_MASK", "SentenceForest", "write_hull"]
+__all__ = ["ATTACHED_MASK", "SentenceForest"]
 
 # How many unaligned words a box takes in, side by side in 16 bits: source left, right, target left, right.
 ATTACHED_BITS = 4
@@ -328,7 +329,7 @@ def _compose_split(forest, work, node):
 
 @borrowing
 def _join_first(forest, work, node, left, right, total):
-    """Write the source side of a node with two tails; the piece's counts, and `total` with its words' weights."""
+    """Write the source side of a node with two tails; the piece's counts, `total` with its words' weights."""
     boxes, power, prefix, weights = forest.boxes, forest.power, forest.hashes[0], forest.weights[0]
     hashed, powered, _, _, _, left_counts, _ = _outer(work, left)
     right_hash, right_power, _, _, _, right_counts, _ = _outer(work, right)
@@ -468,20 +469,6 @@ def _spell_second(forest, work, node, total):
     pieces[node, SECOND_SLOTS] = slots
     pieces[node, SECOND_POWER] = powered
     return np.uint64(num_words) * ONE_SECOND, total
-
-
-@borrowing
-def write_hull(forest, work, node, out):
-    """Write what a node's span and the boxes of its tails cover together, four positions."""
-    spans, boxes = forest.spans, forest.boxes
-    for side in range(4):
-        out[side] = spans[node, side]
-    first = work.nodes[node, TAIL_START]
-    for t in range(first, first + work.nodes[node, NUM_TAILS]):
-        tail = work.tails[t]
-        for side in (0, 2):
-            out[side] = min(out[side], boxes[tail, side])
-            out[side + 1] = max(out[side + 1], boxes[tail, side + 1])
 
 
 @fragment_tree.attach.register(SentenceForest)

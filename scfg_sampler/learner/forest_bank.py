@@ -39,7 +39,7 @@ class ForestBank(NamedTuple):
     max_length: int
     """Pairs with more words on a side are skipped."""
     max_attached: int
-    """Most unaligned words that a rule takes in at each end; 0 if they belong to the lowest node around them."""
+    """Most unaligned words that a rule takes in at each end; 0 if they belong to the lowest node."""
 
     @property
     def tree_start(self) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 from scfg_sampler.forest import attachments
 from scfg_sampler.learner.derivations import Derivation, derivation
 from tests.exact.test_sampler_stationarity import departure
-from tests.learner.corpora import all_derivations, chain_on
+from tests.learner.corpora import sentence_derivations, chain_on
 from tests.oracles import loose_derivations
 from tests.oracles.phrase_forest import sentence
 
@@ -46,7 +46,7 @@ def test_states_spell_the_rules_of_the_definition_each_once(name, limit):
     pair = CORPORA[name][0]
     seen = Counter()
     plain = Counter()
-    for codes, boxed in all_derivations(chain, pair):
+    for codes, boxed in sentence_derivations(chain, pair):
         found = derivation(chain.bank, np.array(codes, np.uint32), 0)
         rules = loose_derivations.rules(pair, boxed)
         assert dict(_boxed_rules(found)) == rules
@@ -67,9 +67,23 @@ def _boxed_rules(found: Derivation):
         yield from _boxed_rules(part)
 
 
+# Every node is cut: edges and boxes alone are chosen.
+EDGES = {
+    "three blocks": [sentence("a b c d e f", "A z B C", "0-0 1-0 2-2 3-2 4-3 5-3")],
+    "three blocks, inverted": [sentence("a b x c d e f", "C B z A", "0-3 1-3 3-1 4-1 5-0 6-0")],
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", EDGES)
+def test_sweep_of_edges_and_boxes_leaves_posterior_invariant(name, model):
+    pairs = EDGES[name]
+    assert departure(free_chain(pairs, max_cut_span=1, **MODELS[model]), pairs) < 1e-12
+
+
 def _cases():
     for name, model in itertools.product(CORPORA, MODELS):
-        slow = name == "two sentences sharing rules" and "exact" in model
+        slow = any(word in name for word in ("three", "sharing", "minimal", "two words"))
         yield pytest.param(name, model, marks=[pytest.mark.slow] if slow else [])
 
 
@@ -79,8 +93,34 @@ def test_sweep_leaves_posterior_invariant(name, model):
     assert departure(free_chain(pairs, max_cut_span=0, **MODELS[model]), pairs) < 1e-12
 
 
-@pytest.mark.parametrize("name", [name for name in CORPORA if name != "two sentences sharing rules"])
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("name", "model"), list(_cases()))
 def test_sweep_with_a_cut_span_limit_leaves_posterior_invariant(name, model):
     pairs = CORPORA[name]
     assert departure(free_chain(pairs, max_cut_span=2, **MODELS[model]), pairs) < 1e-12
+
+
+def test_density_as_if_boxes_had_one_value_is_noticed(monkeypatch):
+    lay_boxes = attachments._lay_boxes
+    monkeypatch.setattr(attachments, "_lay_boxes", lambda *given: 0.0 * lay_boxes(*given))
+    pairs = EDGES["three blocks"]
+    assert departure(free_chain(pairs, max_cut_span=1, discount=0.0), pairs) > 1e-4
+
+
+def test_counting_the_other_sides_of_a_box_once_is_noticed(monkeypatch):
+    open_side = attachments._open_side
+    monkeypatch.setattr(attachments, "_open_side", lambda *given: (open_side(*given)[0], 0.0))
+    pairs = CORPORA["a gap and an end, inverted"]
+    assert departure(free_chain(pairs, max_cut_span=0, discount=0.0), pairs) > 1e-4
+
+
+def test_ignoring_neighbours_is_noticed(monkeypatch):
+    def alone(forest, work, node):
+        spans, limits = forest.spans, forest.limits[0]
+        for side in range(4):
+            limits[side] = forest.runs[side, spans[node, side]]
+
+    monkeypatch.setattr(attachments, "_set_limits", alone)
+    pairs = CORPORA["a gap on either side"]
+    # The step leaves the states, or boxes that overlap spell nothing.
+    with pytest.raises((AssertionError, IndexError)):
+        departure(free_chain(pairs, max_cut_span=0, discount=0.0), pairs)

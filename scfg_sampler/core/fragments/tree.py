@@ -158,8 +158,8 @@ class Workspace(NamedTuple):
     log_weights: np.ndarray
     """float64 (N + 17,): one per option."""
     rules: np.ndarray
-    """int64 (3 + N + D, 3): the fragment headed at each cut node of the tree, see the column names above; then
-    drafts of fragments, see `draft_row`."""
+    """int64 (3 + N + D, 3): the fragment headed at each cut node of the tree, see the column names above;
+    then drafts of fragments, see `draft_row`."""
     rule_probs: np.ndarray
     """float64 (3 + N + D, 3)."""
     option_rows: np.ndarray
