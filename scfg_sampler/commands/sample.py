@@ -84,7 +84,7 @@ def add_parser(subparsers) -> None:
         "--unaligned",
         choices=("lowest", "free"),
         default="lowest",
-        help="what rule an unaligned word belongs to: that of the lowest node around it, or any that could hold it",
+        help="the rule of an unaligned word: that of the lowest node around it, or any that could hold it",
     )
     chain.add_argument(
         "--max-attached",

@@ -437,7 +437,7 @@ def _spell_first(forest, work, node):
 
 @borrowing
 def _spell_second(forest, work, node, total):
-    """Write the target side, left to right; the counts of the node's own words there, and `total` with weights.
+    """Write the target side, left to right; the counts of the node's own words, `total` with their weights.
 
     Slots are numbered in source order.
     """

@@ -63,8 +63,8 @@ class LearnerState(NamedTuple):
     """What the next sweep needs."""
 
     trees: np.ndarray
-    """uint16: per node of a derivation in preorder, edge label × 2 + cut bit; uint32 where unaligned words are
-    free, and above 16 bits, four for each side, how many of them a cut node takes in."""
+    """uint16: per node of a derivation in preorder, edge label × 2 + cut bit; uint32 where unaligned words
+    are free, and above 16 bits, four for each side, how many of them a cut node takes in."""
     restaurants: Restaurants
     mean_length: np.ndarray
     """float64 (1,): λ."""

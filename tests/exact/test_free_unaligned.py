@@ -11,7 +11,7 @@ import pytest
 from scfg_sampler.forest import attachments
 from scfg_sampler.learner.derivations import Derivation, derivation
 from tests.exact.test_sampler_stationarity import departure
-from tests.learner.corpora import sentence_derivations, chain_on
+from tests.learner.corpora import chain_on, sentence_derivations
 from tests.oracles import loose_derivations
 from tests.oracles.phrase_forest import sentence
 

@@ -312,6 +312,10 @@ def test_collecting_changes_nothing_of_the_chain():
         ({"max_cut_span": -1}, "--max-cut-span"),
         ({"model": "hiero"}, "pitman-yor, dirichlet"),
         ({"base": "none"}, "poisson, lexical"),
+        ({"unaligned": "any"}, "lowest, free"),
+        ({"max_attached": 16}, "--max-attached is 16; it must be from 1 to 15"),
+        ({"unaligned": "free", "operator": "rejection"}, "--operator rejection; leave one"),
+        ({"unaligned": "free", "type_moves": 1}, "--type-moves; leave one"),
     ],
 )
 def test_settings_out_of_range_are_named(settings, message):
@@ -320,6 +324,15 @@ def test_settings_out_of_range_are_named(settings, message):
 
     with pytest.raises(SettingsError, match=message):
         start()
+
+
+def test_log_joint_is_kept_where_unaligned_words_are_free(rng):
+    chain = chain_on(some_pairs(), unaligned="free", tables="exact", threads=2)
+    state = chain.kernel.init(rng, None)
+    for _ in range(3):
+        state, info = chain.kernel.step(rng, state)
+        assert_allclose(chain.kernel.log_joint(state), info.log_joint, rtol=1e-10)
+    assert (state.trees >> 16).any()
 
 
 def test_sentences_too_long_are_skipped_with_a_reason():
