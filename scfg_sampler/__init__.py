@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scfg_sampler.notebook.rules import Rules, extract_rules, read_rules
     from scfg_sampler.notebook.runs import Run, open_run, sample
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Corpus": "pairs",

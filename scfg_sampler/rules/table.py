@@ -3,7 +3,7 @@
 One rule is one line of cdec's text format (see `scfg_sampler.rules.text`), and the file begins with a comment
 line that reproduces it::
 
-    # scfg-sampler 0.1.0|model:hiero|…
+    # scfg-sampler 0.2.0|model:hiero|…
     [X] ||| [X,1] ge [X,2] ||| [X,2] a [X,1] ||| LogForward=-0.6931472 … ||| 1-1
 
 Lines are sorted as `LC_ALL=C sort` sorts them. Features are natural logarithms of what they name, or numbers,
