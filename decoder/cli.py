@@ -19,6 +19,7 @@ COMMANDS = (
     "tune",
     "evaluate",
     "show",
+    "import-weights",
 )
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "add_search_options",
     "add_search_settings",
     "default_threads",
+    "input_words",
     "load_models",
     "read_any_table",
     "search_settings",
@@ -59,6 +60,19 @@ def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = Fal
         help="an ARPA file, may be gzipped, or one of compile-lm",
     )
     add_search_settings(parser, told_elsewhere=or_system)
+    parser.add_argument(
+        "--copy",
+        choices=("unknown", "any"),
+        default="unknown",
+        help="which words may be copied: those that are no source side by themselves, or, as in cdec and "
+        "Joshua, any",
+    )
+    parser.add_argument(
+        "--input-words",
+        choices=("plain", "cdec", "moses", "joshua"),
+        help="how the input spells brackets, bars and the like: as they are, or escaped for a decoder "
+        "(default: as the tables, if all are of one other decoder)",
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="sentences at a time (default: all cores)")
 
 
@@ -95,6 +109,15 @@ def search_settings(args: argparse.Namespace, defaults: SearchDefaults | None = 
     return known._replace(**{name: value for name, value in given.items() if value is not None})
 
 
+def input_words(args: argparse.Namespace, words: list[str]) -> list[str]:
+    """The words of a line of input, spelled as a table is once it has been read."""
+    from scfg_sampler.formats.conversion import unescaped
+
+    if args.input_words in (None, "plain"):
+        return words
+    return [unescaped(word, args.input_words) for word in words]
+
+
 def default_threads() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -111,6 +134,7 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     from decoder.lm.model import load_lm
     from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import require_file
+    from scfg_sampler.formats.conversion import unescaped
 
     began = time.perf_counter()
     for option in args.grammar:
@@ -134,25 +158,44 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
             "than one nonterminal; not used"
         )
     say(f"{len(grammar.rules)} rules and the language model read in {time.perf_counter() - began:.1f} s")
+    spelling = _spelling(args.grammar)
+    args.input_words = args.input_words or spelling
+    if spelling != "plain":
+        lm_vocabulary = lm_vocabulary.spelled(lambda word: unescaped(word, spelling))
     return grammar, lm, lm_vocabulary
 
 
 def read_any_table(option: GrammarOption) -> RuleTable:
     """The rule table of an option; what other decoders' tables hold beyond rules for X is warned of."""
     from scfg_sampler.core.console import warn
-    from scfg_sampler.errors import RuleTableError
-    from scfg_sampler.formats.conversion import detect_format, read_table
+    from scfg_sampler.formats.conversion import read_table
 
-    file_format = option.file_format
-    if file_format is None and option.path != "-":
-        try:
-            file_format = detect_format(option.path, "native")
-        except RuleTableError:
-            file_format = None  # The reader of our own format says what is wrong.
-    table, left_out = read_table(option.path, file_format or "native")
+    table, left_out = read_table(option.path, table_format(option))
     for reason, number in left_out.items():
         warn(f"{option.path}: left out {number} {reason}")
     return table
+
+
+def table_format(option: GrammarOption) -> str:
+    """The format of the table of an option, as it says or as the first rule looks."""
+    from decoder.grammar.file import is_grammar_file
+    from scfg_sampler.errors import RuleTableError
+    from scfg_sampler.formats.conversion import detect_format
+
+    if option.file_format is not None:
+        return option.file_format
+    if option.path == "-" or is_grammar_file(option.path):
+        return "native"
+    try:
+        return detect_format(option.path, "native")
+    except RuleTableError:
+        return "native"  # The reader of our own format says what is wrong.
+
+
+def _spelling(options: list[GrammarOption]) -> str:
+    """How the input is spelled: as the tables, if all are of one other decoder that escapes words."""
+    formats = {table_format(option) for option in options}
+    return formats.pop() if formats in ({"cdec"}, {"moses"}, {"joshua"}) else "plain"
 
 
 def _grammar_option(text: str) -> GrammarOption:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import functools
 import json
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from decoder.commands import add_search_options, default_threads, load_models, search_settings
+from decoder.commands import add_search_options, default_threads, input_words, load_models, search_settings
 
 if TYPE_CHECKING:
     from decoder.system.system import System
@@ -27,7 +28,9 @@ def add_parser(subparsers) -> None:
             "tokenised.\nWith --nbest K, up to K different translations of a line, best first:\n"
             "  LINE ||| translation ||| Feature=value ... ||| score\n"
             "where LINE counts from 0, features are natural logarithms or counts, and the score is the sum\n"
-            "of weight times value."
+            "of weight times value. With --reference, such rows for the best derivation of each given\n"
+            "translation (with --nbest K, of its K best), or\n"
+            "  LINE ||| no derivation: which words are to blame"
         ),
         epilog="examples:\n  scfg-decoder translate --grammar grammar.gz --lm en.arpa --weights weights.json "
         "< test.de > test.en\n  scfg-decoder translate --system system < raw.de > raw.en",
@@ -37,6 +40,14 @@ def add_parser(subparsers) -> None:
     )
     add_search_options(parser, or_system=True)
     parser.add_argument("--weights", metavar="W.json", help="a JSON object, feature to number")
+    _add_choices(parser)
+    _add_files(parser)
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def _add_choices(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which translations are printed."""
     parser.add_argument("--nbest", type=int, metavar="K", help="print lists of up to K translations")
     parser.add_argument(
         "--not-unique",
@@ -55,13 +66,21 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--mbr-scale", type=float, default=1.0, metavar="A", help="probabilities are exp(A · score)"
     )
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name files."""
+    parser.add_argument(
+        "--reference",
+        nargs="+",
+        metavar="E",
+        help="translations of the input: print the best derivation of each, or why the grammar has none",
+    )
     parser.add_argument(
         "--derivations", metavar="FILE", help="write how each best translation was built, as JSON lines"
     )
     parser.add_argument("--input", default="-", metavar="FILE", help="text to translate")
     parser.add_argument("--output", default="-", metavar="FILE", help="where the translations go")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
@@ -70,10 +89,38 @@ def run(args: argparse.Namespace) -> None:
     import sys
     import time
 
-    from decoder.search.mbr import check_scale
+    from decoder.commands._forced import summary
     from decoder.translation.decoder import in_order
     from scfg_sampler.core.console import say
-    from scfg_sampler.core.files import atomic_output, read_lines, require_file
+    from scfg_sampler.core.files import atomic_output, require_file
+
+    _check(args)
+    require_file(args.input)
+    system = _system(args)
+    threads = default_threads() if args.threads is None else args.threads
+    began = time.perf_counter()
+    exist = []
+    with contextlib.ExitStack() as stack:
+        if args.output == "-" and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        out = stack.enter_context(atomic_output(args.output))
+        trees = stack.enter_context(atomic_output(args.derivations)) if args.derivations else None
+        for text, tree, exists in in_order(*_task(system, args), threads):
+            out.write(text)
+            out.flush()
+            if trees is not None:
+                trees.write(tree)
+            exist.append(exists)
+    if args.reference:
+        say(summary(exist))
+        return
+    seconds, lines = time.perf_counter() - began, len(exist)
+    say(f"{lines} lines translated in {seconds:.1f} s, {lines / max(seconds, 1e-9):.1f} a second")
+
+
+def _check(args: argparse.Namespace) -> None:
+    """A SettingsError if options have impossible values or do not go together."""
+    from decoder.search.mbr import check_scale
     from scfg_sampler.errors import SettingsError
 
     for name, size in (("--nbest", args.nbest), ("--mbr", args.mbr)):
@@ -81,32 +128,16 @@ def run(args: argparse.Namespace) -> None:
             raise SettingsError(f"{name} is {size}; it is at least 1")
     if args.nbest is not None and args.mbr is not None:
         raise SettingsError("--mbr gives one translation of a line, so --nbest cannot be given beside it")
+    if args.reference and args.mbr is not None:
+        raise SettingsError("--reference gives the translations, so --mbr cannot be given beside it")
     check_scale(args.mbr_scale)
-    require_file(args.input)
-    system = _system(args)
-    threads = default_threads() if args.threads is None else args.threads
-    began = time.perf_counter()
-    lines = 0
-    with contextlib.ExitStack() as stack:
-        if args.output == "-" and hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-        out = stack.enter_context(atomic_output(args.output))
-        trees = stack.enter_context(atomic_output(args.derivations)) if args.derivations else None
-        translate = functools.partial(_translate, system, args)
-        for text, tree in in_order(translate, enumerate(read_lines(args.input)), threads):
-            out.write(text)
-            out.flush()
-            if trees is not None:
-                trees.write(tree)
-            lines += 1
-    seconds = time.perf_counter() - began
-    say(f"{lines} lines translated in {seconds:.1f} s, {lines / max(seconds, 1e-9):.1f} a second")
 
 
 def _system(args: argparse.Namespace) -> System:
     """The system the options name, or are the parts of."""
     import time
 
+    from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
     from decoder.system.bundle import read_system_record
     from decoder.system.settings import SearchDefaults
     from decoder.system.system import System, load_system
@@ -123,6 +154,8 @@ def _system(args: argparse.Namespace) -> System:
         began = time.perf_counter()
         known = SearchDefaults(**read_system_record(args.system)["settings"])
         system = load_system(args.system, search_settings(args, known))
+        if args.copy == "any":
+            system = System(system.decoder.copying_any(), system.preparation, system.record)
         say(f"{len(system.decoder.grammar.rules)} rules loaded in {time.perf_counter() - began:.1f} s")
         return system
     missing = [name for name, value in parts.items() if value is None]
@@ -131,27 +164,48 @@ def _system(args: argparse.Namespace) -> System:
     weights = read_weights(args.weights)
     settings = search_settings(args)
     args.max_span = settings.max_span
+    grammar, lm, lm_vocabulary = load_models(args)
+    if UNKNOWN_FEATURE in weights:
+        grammar = with_unknown_words(grammar, lm_vocabulary)
     decoder = Decoder(
-        *load_models(args),
+        grammar,
+        lm,
+        lm_vocabulary,
         weights,
         beam=settings.beam,
         max_targets=settings.max_targets,
         widen=settings.widen,
         weights_path=args.weights,
     )
-    return System(decoder, None, {})
+    return System(decoder.copying_any() if args.copy == "any" else decoder, None, {})
 
 
-def _translate(system: System, args: argparse.Namespace, numbered: tuple[int, str]) -> tuple[str, str]:
-    """The output and the derivation of a line with its number, each with its line ends."""
+def _task(system: System, args: argparse.Namespace) -> tuple[Callable, Iterable[tuple[int, str]]]:
+    """What is done with a numbered line, and the lines."""
+    from decoder.commands._forced import derive_line, reference_task
+    from scfg_sampler.core.files import read_lines
+    from scfg_sampler.errors import SettingsError
+
+    if not args.reference:
+        return functools.partial(_translate, system, args), enumerate(read_lines(args.input))
+    if system.preparation is not None:
+        raise SettingsError("--reference takes prepared text; give --grammar, --lm and --weights instead")
+    lines = list(read_lines(args.input))
+    return functools.partial(derive_line, reference_task(system.decoder, args, len(lines))), enumerate(lines)
+
+
+def _translate(system: System, args: argparse.Namespace, numbered: tuple[int, str]) -> tuple[str, str, bool]:
+    """The output and the derivation of a line with its number, each with its line ends; True."""
     from decoder.translation.decoder import nbest_lines
     from decoder.translation.derivations import derivation_record
 
     number, line = numbered
     if system.preparation is not None and args.nbest is args.mbr is args.derivations is None:
-        return system.translate_line(line).text + "\n", ""
+        return system.translate_line(line).text + "\n", "", True
     decoder = system.decoder
     prepared = system.prepare(line)
+    if system.preparation is None:
+        prepared = prepared._replace(words=input_words(args, prepared.words))
     result = system.search(prepared) if prepared.words else None
     if result is None:
         found = [decoder.translate([])]
@@ -169,6 +223,6 @@ def _translate(system: System, args: argparse.Namespace, numbered: tuple[int, st
     else:
         text = "".join(row + "\n" for row in nbest_lines(number, found, decoder.feature_names, texts))
     if args.derivations is None:
-        return text, ""
+        return text, "", True
     record = derivation_record(decoder, result, found[0], number)
-    return text, json.dumps(record, ensure_ascii=False) + "\n"
+    return text, json.dumps(record, ensure_ascii=False) + "\n", True

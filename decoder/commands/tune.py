@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from decoder.commands import add_search_options, default_threads, load_models
+from decoder.commands import add_search_options, default_threads, input_words, load_models
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,6 +92,7 @@ def run(args: argparse.Namespace) -> None:
     import shutil
     from pathlib import Path
 
+    from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
     from decoder.scoring.evaluate import read_references
     from decoder.translation.decoder import Decoder, feature_names
     from decoder.translation.weights import initial_weights, read_weights, write_weights
@@ -101,10 +102,10 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.files import read_lines
     from scfg_sampler.errors import InputError
 
-    sources = [split_words(line) for line in read_lines(args.source)]
-    if not sources:
+    lines = list(read_lines(args.source))
+    if not lines:
         raise InputError(args.source, None, "has no lines", "Tuning needs a development set")
-    texts = read_references(args.references, len(sources), args.source)
+    texts = read_references(args.references, len(lines), args.source)
     references = [[split_words(text) for text in row if text is not None] for row in zip(*texts, strict=True)]
     identity = _identity(args)
     state = Path(f"{args.output}.state")
@@ -112,6 +113,9 @@ def run(args: argparse.Namespace) -> None:
         shutil.rmtree(state)
     weights = read_weights(args.initial) if args.initial else None
     grammar, lm, lm_vocabulary = load_models(args)
+    if weights is not None and UNKNOWN_FEATURE in weights:
+        grammar = with_unknown_words(grammar, lm_vocabulary)
+    sources = [input_words(args, split_words(line)) for line in lines]
     names = feature_names(grammar)
     decoder = Decoder(
         grammar,
@@ -123,6 +127,8 @@ def run(args: argparse.Namespace) -> None:
         widen=args.widen,
         weights_path=args.initial,
     )
+    if args.copy == "any":
+        decoder = decoder.copying_any()
     rounds = []
     say("round   BLEU  length     new  weights that changed most")
     before = decoder.weights
@@ -160,6 +166,9 @@ def _identity(args: argparse.Namespace) -> dict:
         "max-targets": args.max_targets,
         "max-span": args.max_span,
         "widen": args.widen,
+        # What is new and not asked for leaves rounds as they were.
+        **({"copy": args.copy} if args.copy != "unknown" else {}),
+        **({"input-words": args.input_words} if args.input_words else {}),
     }
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.lm.model import LanguageModel, add_word, begin, state_width
+from decoder.lm.model import LanguageModel, LmVocabulary, add_word, begin, state_width
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.jit import compiled, kernel
@@ -28,6 +28,7 @@ from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
+    "UNKNOWN_FEATURE",
     "Grammar",
     "GrammarSource",
     "RankedRules",
@@ -36,8 +37,10 @@ __all__ = [
     "child",
     "rank_rules",
     "require_span",
+    "with_unknown_words",
 ]
 
+UNKNOWN_FEATURE = "LanguageModel_OOV"  # Counts target words that the language model does not know.
 NONTERMINAL = -1  # The symbol of any nonterminal in the trie.
 _FREE = -1
 
@@ -170,6 +173,22 @@ def require_span(source: GrammarSource) -> None:
     """Raise a SettingsError if a table's span limit is below 1."""
     if source.max_span < 1:
         raise SettingsError(f"--max-span is {source.max_span}; a rule covers at least 1 word")
+
+
+def with_unknown_words(grammar: Grammar, vocabulary: LmVocabulary) -> Grammar:
+    """The grammar with `UNKNOWN_FEATURE` as its last feature; itself if a table has that feature."""
+    if UNKNOWN_FEATURE in grammar.feature_names:
+        return grammar
+    unknown = np.array([word not in vocabulary for word in grammar.target_vocabulary.words], np.bool_)
+    counts = np.zeros(len(grammar.target) + 1, np.int64)
+    is_word = grammar.target >= 0
+    counts[1:][is_word] = unknown[grammar.target[is_word]]
+    np.cumsum(counts, out=counts)
+    column = np.diff(counts[grammar.target_start]).astype(np.float32)
+    return grammar._replace(
+        features=np.column_stack([grammar.features, column]),
+        feature_names=(*grammar.feature_names, UNKNOWN_FEATURE),
+    )
 
 
 def _joined_words(parts: list[tuple[Vocabulary, np.ndarray]]) -> tuple[Vocabulary, np.ndarray]:

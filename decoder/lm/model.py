@@ -22,7 +22,7 @@ Everything here is in natural logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +77,17 @@ class LmVocabulary:
     def id(self, word: str) -> int:
         """The id of a word of a text, `<unk>`'s if the model does not know it."""
         return self._ids.get(word, UNKNOWN)
+
+    def spelled(self, unescape: Callable[[str], str]) -> LmVocabulary:
+        """The vocabulary of a model of escaped text, for words that are not; a word it has as it is stays.
+
+        >>> LmVocabulary(["<unk>", "<s>", "</s>", "&apos;"]).spelled({"&apos;": "'"}.get).id("'")
+        3
+        """
+        other = LmVocabulary(self.words)
+        for i, word in enumerate(self.words[len(RESERVED) :], start=len(RESERVED)):
+            other._ids.setdefault(unescape(word), i)
+        return other
 
     def __len__(self) -> int:
         return len(self.words)

@@ -12,7 +12,7 @@ whose source side is complete make the cell X over [i, j).
 
     S → X        over [0, j)
     S → S X      the feature Glue counts these
-    X → w / w    for a word w that is no source side by itself; the feature PassThrough counts these
+    X → w / w    for a word w that is no source side by itself, or for any; PassThrough counts these
 
 S has no span limit, so every sentence has a derivation, and the number of cells is linear in its length.
 The fact a newcomer would get wrong: span limits are those of the rules. The cells of nonterminals inside a
@@ -97,7 +97,7 @@ _CELLS, _CUBES = 0, 1  # What a chart holds so far.
 
 
 @kernel
-def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int) -> Chart:
+def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int, copy_any: bool) -> Chart:
     """The chart of a sentence of at least one word.
 
     Parameters
@@ -106,6 +106,7 @@ def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int) -> Chart
     words : int32 (n,), source word ids; −1 for a word the grammar does not know
     max_arity : the most nonterminals a rule has
     max_span : the longest span of any rule, at least 1
+    copy_any : whether a word may be copied although rules have it as their source side
     """
     length = len(words)
     max_span = min(max_span, length)
@@ -131,6 +132,8 @@ def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int) -> Chart
             last = _extend_by_cells(trie, cells_at, dots_at, i, span, last)
             cubes = _larger_cubes(cubes, count[_CUBES], _num_matches(trie, dots_at, span, last), max_arity)
             _add_matches(trie, dots_at, by_reference(cubes), count, span, last)
+            if span == 1 and copy_any:
+                _add_cube(by_reference(cubes), count, COPY, 0)
             last = _add_x_cell(trie, cells_at, dots_at, by_reference(cubes), count, i, span, last)
             dots.start[span + 1] = last
 

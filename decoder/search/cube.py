@@ -66,6 +66,7 @@ class SearchSettings(NamedTuple):
     """Weights of the decoder's own features, and the limit of the search.
 
     beam : pops a cell may make; 0 for no limit
+    copy_weight : float64 (n,), the score of copying each source word
     widen : a cell over n words may make beam · n / widen pops, one of S at most as many as the longest of X;
         0 for `beam`, whatever the length
     """
@@ -73,7 +74,7 @@ class SearchSettings(NamedTuple):
     beam: int
     lm_weight: float
     glue_weight: float
-    copy_weight: float
+    copy_weight: np.ndarray
     widen: float
 
 
@@ -342,7 +343,7 @@ def _propose(task, work, cell):
     elif group == GLUE:
         weight = settings.glue_weight
     else:
-        weight = settings.copy_weight if group == COPY else 0.0
+        weight = settings.copy_weight[task.chart.begin[cell]] if group == COPY else 0.0
     log_prob = _compose(task, work, cell, group, place)
     weight += settings.lm_weight * log_prob
     key = weight

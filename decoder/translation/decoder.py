@@ -18,16 +18,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from decoder.grammar.trie import Grammar, rank_rules
+from decoder.grammar.trie import UNKNOWN_FEATURE, Grammar, rank_rules
 from decoder.lm.model import LanguageModel, LmVocabulary
-from decoder.search.chart import Chart, parse
+from decoder.search.chart import COPY, Chart, parse
 from decoder.search.cube import FINISH, Forest, SearchSettings, search
 from decoder.search.forest import (
     OWN_FEATURES,
     ForestGraph,
     best_derivation,
     derivation_features,
-    edge_features,
     export,
 )
 from decoder.search.kbest import k_best
@@ -42,6 +41,7 @@ __all__ = [
     "Decoder",
     "ForestPosterior",
     "KBestList",
+    "ParsedSentence",
     "SearchResult",
     "Translation",
     "feature_names",
@@ -103,6 +103,20 @@ class ForestPosterior(NamedTuple):
     features: np.ndarray
     edges: np.ndarray
     uses: np.ndarray
+
+
+class ParsedSentence(NamedTuple):
+    """The chart of a sentence, and what its words are should they be copied.
+
+    copied : int32 (n,), the language model's id of each
+    copied_words : int32 (n,), the id each has as a target word
+    extra_words : the words beyond the target vocabulary
+    """
+
+    chart: Chart
+    copied: np.ndarray
+    copied_words: np.ndarray
+    extra_words: list[str]
 
 
 class SearchResult(NamedTuple):
@@ -167,14 +181,15 @@ class Decoder:
         self.feature_names = feature_names(grammar)
         self.weights = weight_vector(weights, self.feature_names, weights_path)
         self.beam, self.max_targets, self.widen = beam, max_targets, widen
+        self.copy_any = False
         self._max_span = max(source.max_span for source in grammar.sources)
         ids = map(lm_vocabulary.id, grammar.target_vocabulary.words)
         self._lm_ids = np.fromiter(ids, np.int32, len(grammar.target_vocabulary))
         self._rank()
 
     def _rank(self) -> None:
-        *rule_weights, lm_weight, glue_weight, copy_weight = self.weights.tolist()
-        self._settings = SearchSettings(self.beam, lm_weight, glue_weight, copy_weight, float(self.widen))
+        *rule_weights, lm_weight, glue_weight, _ = self.weights.tolist()
+        self._settings = SearchSettings(self.beam, lm_weight, glue_weight, np.zeros(0), float(self.widen))
         self._rules = rank_rules(
             self.grammar, np.array(rule_weights), self.lm, self._lm_ids, lm_weight, self.max_targets
         )
@@ -187,12 +202,26 @@ class Decoder:
         other._rank()
         return other
 
+    def copying_any(self) -> Decoder:
+        """The same decoder, for which a word may be copied although rules have it as their source side."""
+        other = object.__new__(Decoder)
+        other.__dict__.update(self.__dict__)
+        other.copy_any = True
+        return other
+
     def search(self, words: Sequence[str], copies: Sequence[str] | None = None) -> SearchResult:
         """The forest of a sentence of at least one word.
 
         copies : what each word becomes if it is copied; by default the same word
         """
         copies = words if copies is None else copies
+        chart, copied, copied_words, extra = self.parse(words, copies)
+        settings = self._settings._replace(copy_weight=self.copy_weights(copies))
+        forest = search(self._rules, self.lm, chart, copied, self.grammar.max_arity, settings)
+        return SearchResult(words, copies, chart, forest, copied_words, extra)
+
+    def parse(self, words: Sequence[str], copies: Sequence[str]) -> ParsedSentence:
+        """The chart of a sentence of at least one word, and what each becomes if it is copied."""
         vocabulary = self.grammar.target_vocabulary
         extra: dict[str, int] = {}
         known = len(vocabulary)
@@ -202,10 +231,38 @@ class Decoder:
             copied_words[i] = target if target >= 0 else extra.setdefault(word, known + len(extra))
         source = np.fromiter(map(self.grammar.source_vocabulary.id, words), np.int32, len(words))
         copied = np.fromiter(map(self.lm_vocabulary.id, copies), np.int32, len(words))
-        max_arity = self.grammar.max_arity
-        chart = parse(self.grammar.trie, source, max_arity, self._max_span)
-        forest = search(self._rules, self.lm, chart, copied, max_arity, self._settings)
-        return SearchResult(words, copies, chart, forest, copied_words, list(extra))
+        chart = parse(self.grammar.trie, source, self.grammar.max_arity, self._max_span, self.copy_any)
+        return ParsedSentence(chart, copied, copied_words, list(extra))
+
+    def copy_weights(self, copies: Sequence[str]) -> np.ndarray:
+        """What copying each word adds to the score, its language-model probability apart; float64 (n,)."""
+        weights = np.full(len(copies), self.weights[-1])
+        if UNKNOWN_FEATURE in self.feature_names:
+            unknown_weight = self.weights[self.feature_names.index(UNKNOWN_FEATURE)]
+            weights += unknown_weight * self._unknown(copies)
+        return weights
+
+    def features(self, result: SearchResult, start: np.ndarray, edges: np.ndarray) -> np.ndarray:
+        """The features of derivations, float64 (K, F), in the order of `feature_names`.
+
+        start, edges : int64 (K + 1,), int; derivation i has the edges `edges[start[i]:start[i + 1]]`
+        """
+        forest = result.forest
+        values = derivation_features(forest, self.grammar.features, start, edges)
+        if UNKNOWN_FEATURE in self.feature_names:
+            begin = result.chart.begin[forest.cell[forest.head[edges]]]
+            copied = self._unknown(result.copies)[begin] & (forest.rule[edges] == COPY)
+            before = np.concatenate([[0], np.cumsum(copied)])
+            values[:, self.feature_names.index(UNKNOWN_FEATURE)] += np.diff(before[start])
+        return values
+
+    def edge_features(self, result: SearchResult, edges: np.ndarray) -> np.ndarray:
+        """The features of single edges, float64 (len(edges), F)."""
+        return self.features(result, np.arange(len(edges) + 1), edges)
+
+    def _unknown(self, words: Sequence[str]) -> np.ndarray:
+        """Which words the language model does not know, bool (n,)."""
+        return np.array([word not in self.lm_vocabulary for word in words], np.bool_)
 
     def translate(self, words: Sequence[str]) -> Translation:
         """The best translation found; no words have no words as their translation."""
@@ -224,7 +281,7 @@ class Decoder:
             result.chart.begin,
         )
         start = np.array([0, len(edges)], np.int64)
-        features = derivation_features(forest, self.grammar.features, start, edges)[0]
+        features = self.features(result, start, edges)[0]
         return Translation(self._spell(ids, result.extra_words), float(forest.score[-1]), features, edges)
 
     def export(self, result: SearchResult) -> ForestGraph:
@@ -250,7 +307,7 @@ class Decoder:
             unique=unique,
         )
         edges = graph.edges[found.edges]
-        features = derivation_features(result.forest, self.grammar.features, found.edge_start, edges)
+        features = self.features(result, found.edge_start, edges)
         return KBestList(
             found.word_start,
             found.words,
@@ -277,7 +334,7 @@ class Decoder:
             What scores are multiplied by.
         """
         forest, graph = result.forest, self.export(result)
-        values = edge_features(forest, self.grammar.features, graph.edges)
+        values = self.edge_features(result, graph.edges)
         log_weights = scale * forest.weight[graph.edges]
         expected = inside(graph.graph, Expectation(log_weights, values))[-1, 1:]
         edges = np.zeros(len(forest.head))

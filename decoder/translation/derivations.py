@@ -23,7 +23,6 @@ import numpy as np
 
 from decoder.search.chart import COPY, GLUE, START
 from decoder.search.cube import FINISH
-from decoder.search.forest import edge_features
 from decoder.translation.decoder import Decoder, SearchResult, Translation
 from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError
@@ -47,7 +46,7 @@ def derivation_record(
     if result is None:
         return record
     forest, chart = result.forest, result.chart
-    features = edge_features(forest, decoder.grammar.features, translation.edges)
+    features = decoder.edge_features(result, translation.edges)
     uses = decoder.posterior(result).uses
     nodes: list[dict[str, Any]] = record["nodes"]
     waiting: list[int] = []  # Nodes that a child of theirs comes next for, the nearest last.

@@ -19,11 +19,21 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import bracketed, moses, travatar
 from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
+from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table
 from scfg_sampler.rules.text import Rule, RuleProblem
 
-__all__ = ["FORMATS", "PLAIN", "Spelling", "detect_format", "read_table", "write_glue", "write_table"]
+__all__ = [
+    "FORMATS",
+    "PLAIN",
+    "Spelling",
+    "detect_format",
+    "read_table",
+    "unescaped",
+    "write_glue",
+    "write_table",
+]
 
 T = TypeVar("T")
 Advance = Callable[..., object]
@@ -203,6 +213,17 @@ def _is_moses(text: str) -> bool:
     """Whether a line that begins like a comment is a rule of Moses', whose first word is #."""
     fields = text.split(" ||| ")
     return len(fields) >= 3 and fields[0].endswith("]") and fields[1].endswith("]")
+
+
+def unescaped(word: str, file_format: str) -> str:
+    """A word of a text that is escaped for a decoder, spelled as `read_table` spells it.
+
+    file_format : cdec, moses or joshua
+
+    >>> unescaped("-lsb-x", "joshua"), unescaped("&#91;x", "moses"), unescaped("&#91;x", "joshua")
+    ('[x', '[x', '[x')
+    """
+    return speller(file_format).read(word)
 
 
 def _writer(

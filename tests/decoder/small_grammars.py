@@ -81,7 +81,8 @@ class Derivation(NamedTuple):
 class Oracle:
     """All derivations of a sentence, by recursion on spans."""
 
-    def __init__(self, rules: list, words: list[str], max_span: int):
+    def __init__(self, rules: list, words: list[str], max_span: int, copy_any: bool = False):
+        self.copy_any = copy_any
         self.rules = [(source.split(), target.split(), values) for source, target, values in rules]
         self.words = words
         self.max_span = max_span
@@ -96,7 +97,8 @@ class Oracle:
                         continue
                     for children in self.match(tuple(source), i, j):
                         found.append(Derivation(r, children, self.spell(target, children)))
-            if j == i + 1 and all(source != [self.words[i]] for source, _, _ in self.rules):
+            is_source = any(source == [self.words[i]] for source, _, _ in self.rules)
+            if j == i + 1 and (self.copy_any or not is_source):
                 found.append(Derivation(-3, (), (self.words[i],)))
             self.memo[i, j] = found
         return self.memo[i, j]

@@ -71,6 +71,74 @@ def test_nbest_lists_number_the_lines_without_gaps(models):
     assert len(again) == 4
 
 
+def test_escaped_words_are_read_as_tables_are(tmp_path, capsys):
+    write_arpa(random_model(5, 2), tmp_path / "lm.arpa")
+    (tmp_path / "w.json").write_text(json.dumps(INITIAL | {"LanguageModel_OOV": -1.0}))
+    (tmp_path / "table").write_text("[X] ||| -lsb- ||| b ||| First=0 Second=0\n")
+    (tmp_path / "in").write_text("-lsb- [\n")
+    arguments = ["translate", "--lm", f"{tmp_path}/lm.arpa", "--weights", f"{tmp_path}/w.json", "--quiet"]
+    arguments += ["--input", f"{tmp_path}/in", "--output", f"{tmp_path}/out"]
+    for settings, expected in (
+        (["--grammar", f"{tmp_path}/table,format=joshua"], "b b\n"),
+        (["--grammar", f"{tmp_path}/table,format=joshua", "--input-words", "plain"], "-lsb- b\n"),
+        (["--grammar", f"{tmp_path}/table,format=joshua", "--input-words", "plain", "--copy", "any"], None),
+    ):
+        weights = INITIAL | {"TargetWords": 0.0, "Abstract": 0.0, "LanguageModel_OOV": -1.0}
+        weights["PassThrough"] = 100.0 if expected is None else -100.0
+        (tmp_path / "w.json").write_text(json.dumps(weights))
+        assert main([*arguments, *settings]) == 0
+        assert (tmp_path / "out").read_text() == (expected or "-lsb- [\n")
+
+
+def test_models_of_escaped_text_know_the_words_of_tables_that_were_read(tmp_path):
+    lines = [
+        "\\data\\",
+        "ngram 1=4",
+        "",
+        "\\1-grams:",
+        "-1\t<unk>",
+        "-99\t<s>",
+        "-0.5\t</s>",
+        "-0.25\t&apos;",
+    ]
+    (tmp_path / "lm.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
+    (tmp_path / "table").write_text("u [X] ||| &apos; [X] ||| 1 1 1 1 ||| ||| 1 1 1 ||| |||\n")
+    names = ["LogForward", "LogBackward", "LexForward", "LexBackward", "LogCount", "TargetWords", "Abstract"]
+    weights = dict.fromkeys([*names, "Glue", "PassThrough"], 0.0) | {"LanguageModel": 1.0}
+    (tmp_path / "w.json").write_text(json.dumps(weights))
+    (tmp_path / "in").write_text("u &apos;\n")
+    arguments = ["--grammar", f"{tmp_path}/table,format=moses", "--lm", f"{tmp_path}/lm.arpa", "--quiet"]
+    arguments += ["--weights", f"{tmp_path}/w.json", "--input", f"{tmp_path}/in", "--nbest", "1"]
+    assert main(["translate", *arguments, "--output", f"{tmp_path}/out"]) == 0
+    number, text, _, score = (tmp_path / "out").read_text().split(" ||| ")
+    assert (number, text) == ("0", "' '")
+    assert float(score) == pytest.approx(-(0.25 + 0.25 + 0.5) * np.log(10), abs=1e-5)
+
+
+def test_references_have_their_derivations_or_a_reason(models, capsys):
+    (models / "ref0").write_text("b b\n\na |||\nb c\n")
+    (models / "ref1").write_text("b c\n\n\n\n")
+    files = ["--reference", f"{models}/ref0", f"{models}/ref1", "--derivations", f"{models}/trees"]
+    found = translate(models, "u v\n\nw\nu v\n", *files)
+    best, other = translate(models, "u v\n", "--nbest", "2", "--not-unique")
+    assert [line.split(" ||| ")[1] for line in (best, other)] == ["b c", "b b"]
+    assert found[0] == best
+    assert found[1].startswith("1 |||  ||| ")
+    assert found[2] == '2 ||| no derivation: no rule that matches yields 1 "&#124;&#124;&#124;"'
+    assert found[3] == "3" + best[1:]
+    assert main(["show", f"{models}/trees", "--sentence", "3"]) == 0
+    assert "sentence 3: b c" in capsys.readouterr().out
+    arguments = [option for option in options(models, "--weights", f"{models}/w.json") if option != "--quiet"]
+    arguments += ["--input", f"{models}/input", "--output", f"{models}/o"]
+    assert main(["translate", *arguments, "--reference", f"{models}/ref0"]) == 2
+    assert "ref0" in capsys.readouterr().err
+    (models / "input").write_text("u v\n\nw\nu v\n")
+    assert main(["translate", *arguments, "--reference", f"{models}/ref0"]) == 0
+    assert "references of 3 of 4 sentences (75.0 %)" in capsys.readouterr().err
+    assert main(["translate", *arguments, "--reference", f"{models}/ref0", "--mbr"]) == 2
+    assert "--mbr cannot be given beside it" in capsys.readouterr().err
+
+
 def test_minimum_risk_gives_a_line_for_every_line(models):
     text = "u v x\n\nw\n"
     assert translate(models, text, "--mbr", "5", "--mbr-scale", "1e6") == translate(models, text)

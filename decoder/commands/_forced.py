@@ -1,0 +1,81 @@
+"""What `translate --reference` prints: the derivations of given translations, or what is in the way."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from decoder.translation.decoder import Decoder
+    from decoder.translation.forced import ForcedDecoder
+
+__all__ = ["Derived", "ReferenceTask", "derive_line", "reference_task", "summary"]
+
+
+class ReferenceTask(NamedTuple):
+    """What a line needs beside itself.
+
+    references : one list per file, None where a line has no further reference
+    """
+
+    decoder: Decoder
+    forced: ForcedDecoder
+    references: list[list[str | None]]
+    args: argparse.Namespace
+
+
+class Derived(NamedTuple):
+    """The rows of a line, its derivation as JSON, each with its line ends, and whether there is one."""
+
+    text: str
+    tree: str
+    exists: bool
+
+
+def reference_task(decoder: Decoder, args: argparse.Namespace, num_lines: int) -> ReferenceTask:
+    """The task of the options; an InputError if a file of references has not as many lines as the input."""
+    from decoder.scoring.evaluate import read_references
+    from decoder.translation.forced import ForcedDecoder
+
+    references = read_references(args.reference, num_lines, args.input)
+    return ReferenceTask(decoder, ForcedDecoder(decoder), references, args)
+
+
+def derive_line(task: ReferenceTask, numbered: tuple[int, str]) -> Derived:
+    """The best derivations of the reference that has the best one, or why the first reference has none."""
+    from decoder.commands import input_words
+    from decoder.translation.decoder import nbest_lines
+    from decoder.translation.derivations import derivation_record
+    from scfg_sampler.core.arrays.vocabulary import split_words
+
+    number, line = numbered
+    words = input_words(task.args, split_words(line))
+    texts = [texts[number] for texts in task.references]
+    outcomes = [task.forced.derive(words, split_words(text)) for text in texts if text is not None]
+    derived = [outcome for outcome in outcomes if outcome.exists]
+    if not derived:
+        reason = outcomes[0].reason.replace("|||", "&#124;&#124;&#124;")
+        return Derived(f"{number} ||| no derivation: {reason}\n", "", False)
+    decoder = task.decoder
+    if not words:
+        result, found = None, [decoder.translate(words)]
+    else:
+        results = [outcome.result for outcome in derived if outcome.result is not None]
+        result = max(results, key=lambda result: float(result.forest.score[-1]))
+        k = task.args.nbest
+        found = [decoder.best(result)] if k is None else decoder.translations(result, k, unique=False)
+    rows = nbest_lines(number, found, decoder.feature_names)
+    text = "".join(row + "\n" for row in rows)
+    if task.args.derivations is None:
+        return Derived(text, "", True)
+    record = derivation_record(decoder, result, found[0], number)
+    return Derived(text, json.dumps(record, ensure_ascii=False) + "\n", True)
+
+
+def summary(exist: Sequence[bool]) -> str:
+    """Of how many sentences there is a derivation."""
+    number, lines = sum(exist), len(exist)
+    share = f" ({100 * number / lines:.1f} %)" if lines else ""
+    return f"a derivation exists for the references of {number} of {lines} sentences{share}"

@@ -1,0 +1,46 @@
+"""`scfg-decoder import-weights`: weights of other decoders."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "import-weights",
+        help="take over the weights of another decoder",
+        description=(
+            "Reads cdec's weights, moses.ini, joshua.config or travatar.ini, and writes weights by our\n"
+            "names of features, with signs and logarithms turned, so that a table tuned there and read\n"
+            "here gives translations the same scores, up to a constant that is printed."
+        ),
+        epilog="example:\n  scfg-decoder import-weights joshua.config --from joshua --output weights.json",
+    )
+    parser.add_argument("weights", metavar="FILE", help="weights, or a configuration with weights in it")
+    parser.add_argument(
+        "--from",
+        dest="decoder",
+        required=True,
+        choices=("cdec", "moses", "joshua", "travatar"),
+        help="the decoder whose file it is",
+    )
+    parser.add_argument("--output", required=True, metavar="W.json", help="where the weights go")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read, turn and write the weights."""
+    from decoder.translation.imported_weights import import_weights
+    from decoder.translation.weights import write_weights
+    from scfg_sampler.core.console import say, warn
+
+    found = import_weights(args.weights, args.decoder)
+    for warning in found.warnings:
+        warn(f"{args.weights}: {warning}")
+    write_weights(found.weights, args.output)
+    if found.constant:
+        say(f"scores of {args.decoder} are those of translate {found.constant:+.6f}, for its <s> and </s>")

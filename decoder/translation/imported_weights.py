@@ -1,0 +1,260 @@
+"""Weights of other decoders as ours, so that a grammar tuned there translates alike here.
+
+A score is a sum of weight times value everywhere. Where their value of a feature is a multiple of ours, their
+weight times that multiple is our weight:
+
+cdec
+    −log10 of probabilities and log10 of the language model, so divided by ln 10; `WordPenalty` is −1/ln 10
+    for a word
+Joshua
+    dense features are negated on loading, named ones are not; −ln of probabilities; the language model in
+    log10; `WordPenalty` as cdec's; `OOVPenalty` −100 for a copied word
+Moses
+    natural logarithms; `WordPenalty0` −1 for a word, `UnknownWordPenalty0` −100 for a copied one; the glue
+    rule's ln 2.718
+Travatar
+    natural logarithms, the language model in log10
+
+The fact a newcomer would get wrong: our `TargetWords` counts the words of rules. A word that is copied is a
+word too for the others' penalties, so that `PassThrough` takes a share of theirs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.errors import InputError
+
+__all__ = ["FORMATS", "Imported", "import_weights"]
+
+FORMATS = ("cdec", "moses", "joshua", "travatar")
+
+_LN10 = math.log(10.0)
+_WORD = -1.0 / _LN10  # The word penalty of cdec and Joshua.
+_UNKNOWN = -100.0  # The penalty of Joshua and Moses for a copied word.
+_MOSES_SCORES = ("LogBackward", "LexBackward", "LogForward", "LexForward")
+_ALWAYS = ("LanguageModel", "TargetWords", "Abstract", "Glue", "PassThrough")
+
+_CDEC = {
+    "EgivenFCoherent": ("LogForward", -1.0 / _LN10),
+    "FgivenECoherent": ("LogBackward", -1.0 / _LN10),
+    "LexEgivenF": ("LexForward", -1.0 / _LN10),
+    "LexFgivenE": ("LexBackward", -1.0 / _LN10),
+    "MaxLexEgivenF": ("LexForward", -1.0 / _LN10),
+    "MaxLexFgivenE": ("LexBackward", -1.0 / _LN10),
+    "LanguageModel": ("LanguageModel", 1.0 / _LN10),
+}
+_JOSHUA = {
+    "e_given_f_phrase": ("LogForward", -1.0),
+    "f_given_e_phrase": ("LogBackward", -1.0),
+    "e_given_f_lex": ("LexForward", -1.0),
+    "f_given_e_lex": ("LexBackward", -1.0),
+    "target_word_count": ("TargetWords", 1.0),
+    "abstract": ("Abstract", 1.0),
+    "lm_0": ("LanguageModel", 1.0 / _LN10),
+    "lm_0_oov": ("LanguageModel_OOV", 1.0),
+    "OOVPenalty": ("PassThrough", _UNKNOWN),
+    "tm_glue_0": ("Glue", 1.0),
+}
+_TRAVATAR = {
+    "egfp": ("LogForward", 1.0),
+    "fgep": ("LogBackward", 1.0),
+    "egfl": ("LexForward", 1.0),
+    "fgel": ("LexBackward", 1.0),
+    "lfreq": ("LogCount", 1.0),
+    "w": ("TargetWords", 1.0),
+    "glue": ("Glue", 1.0),
+    "unk": ("PassThrough", 1.0),
+    "lm": ("LanguageModel", 1.0 / _LN10),
+    "lmunk": ("LanguageModel_OOV", 1.0),
+}
+
+
+class Imported(NamedTuple):
+    """Weights, and what is to be known about them.
+
+    warnings : what could not be taken over, a sentence each
+    constant : their score of a translation is ours and this
+    """
+
+    weights: dict[str, float]
+    warnings: list[str]
+    constant: float
+
+
+class _Named(NamedTuple):
+    """A weight as a file has it: where, the name, and its value or values."""
+
+    line: int
+    name: str
+    values: list[float]
+
+
+def import_weights(path: PathLike, decoder: str) -> Imported:
+    """The weights in a file of a decoder, one of FORMATS, by our names of features.
+
+    Raises
+    ------
+    InputError
+        A line is no weight, or there is none; names the line.
+    """
+    read: dict[str, Callable[[PathLike], Imported]] = {
+        "cdec": _cdec,
+        "moses": _moses,
+        "joshua": _joshua,
+        "travatar": _travatar,
+    }
+    found = read[decoder](path)
+    weights = dict.fromkeys(_ALWAYS, 0.0) | found.weights
+    return found._replace(weights={name: value + 0.0 for name, value in weights.items()})
+
+
+def _cdec(path: PathLike) -> Imported:
+    weights: dict[str, float] = {}
+    warnings: list[str] = []
+    for line, name, values in _pairs(path, enumerate(read_lines(path), start=1)):
+        value = _one(path, line, name, values)
+        if name == "WordPenalty":
+            _add(weights, "TargetWords", _WORD * value)
+            _add(weights, "PassThrough", _WORD * value)
+        elif name == "CountEF":
+            _add(weights, "LogCount", value / _LN10)
+            warnings.append(
+                "CountEF is log10(1 + count), LogCount ln count: alike for counts far above 1 only"
+            )
+        else:
+            ours, factor = _CDEC.get(name, (name, 1.0))
+            _add(weights, ours, factor * value)
+    return Imported(weights, warnings, 0.0)
+
+
+def _joshua(path: PathLike) -> Imported:
+    weights: dict[str, float] = {}
+    warnings: list[str] = []
+    word = glue = 0.0
+    lines = (
+        (line, text)
+        for line, text in enumerate(read_lines(path), start=1)
+        if "=" not in text and not text.lstrip().startswith("#")
+    )
+    models = sum(
+        bool(re.match(r"\s*feature[-_]function\s*=\s*\S*LanguageModel\b", text)) for text in read_lines(path)
+    )
+    for line, name, values in _pairs(path, lines):
+        value = _one(path, line, name, values)
+        dense = re.fullmatch(r"tm_(\S+)_([0-9]+)", name)
+        model = re.fullmatch(r"lm_([0-9]+)\S*", name)
+        if name == "WordPenalty":
+            word = _WORD * value
+            _add(weights, "TargetWords", word)
+            _add(weights, "PassThrough", word)
+        elif model and int(model[1]) > 0:
+            if int(model[1]) < models:
+                warnings.append(f"{name} is left out: translate has one language model")
+        elif dense and dense[1] != "glue":
+            _add(weights, f"PhraseModel_{dense[2]}", -value)
+        elif name == "count":
+            warnings.append("count is left out: it is the count itself, which LogCount has the logarithm of")
+        else:
+            ours, factor = _JOSHUA.get(name, (name, 1.0))
+            glue = value if name == "tm_glue_0" else glue
+            _add(weights, ours, factor * value)
+    if "rarity" in weights:
+        _add(weights, "LogCount", 0.0)
+    return Imported(weights, warnings, glue + 2.0 * word)
+
+
+def _moses(path: PathLike) -> Imported:
+    sections = _sections(path)
+    tables = [text.split() for _, text in sections.get("feature", []) if text.startswith("PhraseDictionary")]
+    is_glue = {}
+    for tokens in tables:
+        named = dict(token.partition("=")[::2] for token in tokens[1:])
+        is_glue[named.get("name", "")] = named.get("num-features") == "1"
+    weights: dict[str, float] = {"LogCount": 0.0}
+    warnings: list[str] = []
+    word = glue = 0.0
+    lines = ((line, text.replace("=", " ", 1)) for line, text in sections.get("weight", []))
+    for line, name, values in _pairs(path, lines):
+        if name == "WordPenalty0":
+            word = -_one(path, line, name, values)
+            _add(weights, "TargetWords", word)
+            _add(weights, "PassThrough", word)
+        elif name == "UnknownWordPenalty0":
+            _add(weights, "PassThrough", _UNKNOWN * _one(path, line, name, values))
+        elif is_glue.get(name):
+            glue = math.log(2.718) * _one(path, line, name, values)
+            _add(weights, "Glue", glue)
+        elif name in is_glue:
+            for k, value in enumerate(values):
+                _add(weights, _MOSES_SCORES[k] if k < len(_MOSES_SCORES) else f"Score_{k}", value)
+        elif re.fullmatch(r"LM0?", name):
+            _add(weights, "LanguageModel", values[0])
+            for value in values[1:2]:
+                _add(weights, "LanguageModel_OOV", value)
+        else:
+            warnings.append(f"{name} is left out: there is no such feature here")
+    return Imported(weights, warnings, glue + 2.0 * word)
+
+
+def _travatar(path: PathLike) -> Imported:
+    weights: dict[str, float] = {"LogCount": 0.0}
+    warnings: list[str] = []
+    lines = (
+        (line, " ".join(text.rpartition("=")[::2])) for line, text in _sections(path).get("weight_vals", [])
+    )
+    for line, name, values in _pairs(path, lines):
+        value = _one(path, line, name, values)
+        if name == "p":
+            if value:
+                warnings.append("p is left out: no feature here counts the rules used")
+            continue
+        ours, factor = _TRAVATAR.get(name, (name, 1.0))
+        _add(weights, ours, factor * value)
+    return Imported(weights, warnings, 0.0)
+
+
+def _add(weights: dict[str, float], name: str, value: float) -> None:
+    weights[name] = weights.get(name, 0.0) + value
+
+
+def _sections(path: PathLike) -> dict[str, list[tuple[int, str]]]:
+    """The lines below each `[name]`, with their numbers, without comments and empty ones."""
+    sections: dict[str, list[tuple[int, str]]] = {}
+    section = ""
+    for line, text in enumerate(read_lines(path), start=1):
+        text = text.strip()
+        if match := re.fullmatch(r"\[([^\s\]]+)\]", text):
+            section = match[1]
+        elif text and not text.startswith("#"):
+            sections.setdefault(section, []).append((line, text))
+    return sections
+
+
+def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) -> Iterator[_Named]:
+    """The weights of lines that hold a name and numbers; an InputError if there are none."""
+    found = False
+    for line, text in lines:
+        tokens = text.split()
+        if not tokens or tokens[0].startswith("#"):
+            continue
+        try:
+            values = [float(token) for token in tokens[1:]]
+        except ValueError:
+            values = []
+        if not values or not all(map(math.isfinite, values)):
+            raise InputError(path, line, f"{text.strip()!r} is no weight", "Expected a name and a number")
+        found = True
+        yield _Named(line, tokens[0], values)
+    if not found:
+        raise InputError(path, None, "has no weights", "Is --from the decoder that the file is for?")
+
+
+def _one(path: PathLike, line: int, name: str, values: list[float]) -> float:
+    if len(values) != 1:
+        raise InputError(path, line, f"{name} has {len(values)} values", "It has one weight")
+    return values[0]

@@ -1,0 +1,131 @@
+"""Weights of other decoders, against values worked out by hand."""
+
+import json
+import math
+
+import pytest
+
+from decoder.cli import main
+from decoder.translation.imported_weights import import_weights
+
+LN10 = 2.302585092994046
+
+CDEC = """# tuned
+EgivenFCoherent -2.302585092994046
+MaxLexFgivenE -0.5
+IsSingletonF 0.25
+LanguageModel 1
+LanguageModel_OOV -3
+WordPenalty -2.302585092994046
+Glue -0.1
+PassThrough -10
+"""
+JOSHUA = """tm = thrax -owner pt -maxspan 12 -path grammar.gz
+feature-function = LanguageModel -lm_type kenlm -lm_order 5 -lm_file lm.gz
+mark_oovs=false
+lm_0 2
+lm_1 7
+tm_pt_0 -2.5
+tm_pt_16 0.5
+e_given_f_phrase -0.3
+tm_glue_0 1
+WordPenalty -3
+OOVPenalty 0.5
+"""
+MOSES = """[feature]
+UnknownWordPenalty
+PhraseDictionaryMemory name=TM0 num-features=5 path=rules.gz
+PhraseDictionaryMemory name=TM1 num-features=1 path=glue
+KENLM name=LM0 factor=0 path=en.arpa order=3
+[weight]
+UnknownWordPenalty0= 1
+WordPenalty0= -0.5
+TM0= 0.1 0.2 0.3 0.4 0.6
+TM1= 2
+LM0= 0.5
+Distortion0= 1
+"""
+TRAVATAR = """[tm_file]
+rules.gz
+[weight_vals]
+egfp=0.3
+fgel=0.1
+lm=1
+lmunk=-4
+w=0.2
+p=0.5
+unk=-2
+glue=-0.1
+"""
+EXPECTED = {
+    "cdec": (
+        CDEC,
+        {"LogForward": 1.0, "LexBackward": 0.5 / LN10, "IsSingletonF": 0.25, "LanguageModel": 1 / LN10}
+        | {"LanguageModel_OOV": -3, "TargetWords": 1.0, "Glue": -0.1, "PassThrough": -9.0, "Abstract": 0.0},
+        0.0,
+        0,
+    ),
+    "joshua": (
+        JOSHUA,
+        {
+            "LanguageModel": 2 / LN10,
+            "PhraseModel_0": 2.5,
+            "PhraseModel_16": -0.5,
+            "LogForward": 0.3,
+            "Glue": 1.0,
+        }
+        | {"TargetWords": 3 / LN10, "PassThrough": -50 + 3 / LN10, "Abstract": 0.0},
+        1.0 + 6 / LN10,
+        0,
+    ),
+    "moses": (
+        MOSES,
+        {"LogBackward": 0.1, "LexBackward": 0.2, "LogForward": 0.3, "LexForward": 0.4, "Score_4": 0.6}
+        | {"LanguageModel": 0.5, "TargetWords": 0.5, "PassThrough": -99.5, "LogCount": 0.0, "Abstract": 0.0}
+        | {"Glue": 2 * math.log(2.718)},
+        2 * math.log(2.718) + 1.0,
+        1,
+    ),
+    "travatar": (
+        TRAVATAR,
+        {"LogForward": 0.3, "LexBackward": 0.1, "LanguageModel": 1 / LN10, "LanguageModel_OOV": -4.0}
+        | {"TargetWords": 0.2, "PassThrough": -2.0, "Glue": -0.1, "LogCount": 0.0, "Abstract": 0.0},
+        0.0,
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("decoder", EXPECTED)
+def test_weights_have_our_names_signs_and_logarithms(tmp_path, decoder):
+    text, weights, constant, num_warnings = EXPECTED[decoder]
+    (tmp_path / "theirs").write_text(text)
+    found = import_weights(tmp_path / "theirs", decoder)
+    assert found.weights == pytest.approx(weights, abs=1e-12)
+    assert found.constant == pytest.approx(constant, abs=1e-12)
+    assert len(found.warnings) == num_warnings
+
+
+def test_command_writes_weights_and_tells_the_constant(tmp_path, capsys):
+    (tmp_path / "joshua.config").write_text(JOSHUA)
+    arguments = [f"{tmp_path}/joshua.config", "--from", "joshua", "--output", f"{tmp_path}/w.json"]
+    assert main(["import-weights", *arguments]) == 0
+    assert json.loads((tmp_path / "w.json").read_text())["PhraseModel_0"] == 2.5
+    assert "those of translate +3.605767" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "decoder", "complaint"),
+    [
+        ("Glue 1\nPassThrough\n", "cdec", "theirs:2: 'PassThrough' is no weight"),
+        ("Glue x\n", "cdec", "theirs:1: 'Glue x' is no weight"),
+        ("lm_0 1 2\n", "joshua", "theirs:1: lm_0 has 2 values"),
+        ("[weight]\nLM0= nan\n", "moses", "theirs:2: 'LM0 nan' is no weight"),
+        ("[weights]\n", "travatar", "theirs: has no weights"),
+    ],
+)
+def test_what_is_no_weight_is_named(tmp_path, text, decoder, complaint, capsys):
+    (tmp_path / "theirs").write_text(text)
+    arguments = [f"{tmp_path}/theirs", "--from", decoder, "--output", f"{tmp_path}/w"]
+    assert main(["import-weights", *arguments]) == 2
+    assert complaint in capsys.readouterr().err
