@@ -20,7 +20,7 @@ from scfg_sampler.core.arrays import hash_table
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.arrays.hash_table import Sequences, new_sequences
 from scfg_sampler.core.arrays.ragged import lexicographic_order
-from scfg_sampler.core.jit import borrowing, compiled, kernel
+from scfg_sampler.core.jit import compiled, inlined, kernel
 from scfg_sampler.rules.counts import RuleCounts
 
 __all__ = [
@@ -75,12 +75,14 @@ def with_room(store, number, num_symbols):
 @compiled
 def add_record(store, record, length, weight):
     """Count one occurrence of `record[:length]`; returns the store to use from now on."""
-    store = with_room(store, 1, length)
+    # Asked here as well: to hand a store out of a function costs as much as to find a record.
+    if not hash_table.has_room(store.records, 1, length):
+        store = with_room(store, 1, length)
     count_record(store, record, length, weight)
     return store
 
 
-@borrowing
+@inlined
 def count_record(store, record, length, weight):
     """Count one occurrence of `record[:length]`, for which there must be room."""
     known = store.records.size[0]

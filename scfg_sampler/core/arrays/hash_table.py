@@ -46,7 +46,6 @@ __all__ = [
 
 _FEWEST_SLOTS = 16
 _NUMBER = 0xFFFFFFFF
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ divided by the golden ratio.
 _TAG_BITS = 33  # What a tag leaves out of a hash.
 
 
@@ -63,18 +62,10 @@ def mix(state: np.uint64, symbol: int) -> np.uint64:
 
 @compiled
 def hash_sequence(symbols: np.ndarray, begin: int, end: int) -> np.uint64:
-    """A 64-bit hash of `symbols[begin:end]`, 64 bits mixed at a time; not a proof of equality."""
-    at_a_time, bits = 8 // symbols.itemsize, np.uint64(8 * symbols.itemsize)
-    # Mixed in: beside a length that is only added, one symbol and two often have the same hash.
-    state = mix(_SPREAD, end - begin)
-    while begin < end:
-        stop = min(begin + at_a_time, end)
-        word = np.uint64(symbols[begin])
-        for k in range(begin + 1, stop):
-            word = (word << bits) ^ np.uint64(symbols[k])
-        # Multiplied first: `mix` maps words that are nearly complements, as signs make them, close together.
-        state = mix(state, word * _SPREAD)
-        begin = stop
+    """A 64-bit hash of `symbols[begin:end]`; not a proof of equality."""
+    state = np.uint64(0x9E3779B97F4A7C15) + np.uint64(end - begin)
+    for i in range(begin, end):
+        state = mix(state, symbols[i])
     return (state ^ (state >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
 
 
@@ -267,7 +258,7 @@ def with_room(sequences, number, num_symbols):
     symbols = grown(symbols, start[size[0]] + num_symbols)
     if 2 * (size[0] + number) > len(slots):
         # Four times as many slots while they are few: all numbers are put in anew each time.
-        slots = new_slots(max(size[0] + number, len(slots) * (2 if len(slots) < 1 << 16 else 1)))
+        slots = new_slots(max(size[0] + number, len(slots) * (2 if len(slots) < 1 << 20 else 1)))
         for each in range(size[0]):
             code = hash_sequence(symbols, start[each], start[each + 1])
             put(slots, free_slot(slots, code), code, each)

@@ -21,7 +21,6 @@ from tests.core.arrays.hash_kernels import (
 )
 from tests.oracles.twins import interpreted
 
-SPREAD = 0x9E3779B97F4A7C15
 ROWS = st.lists(st.lists(st.integers(-2, 3), max_size=5), min_size=1, max_size=60)
 WORDS = st.lists(st.binary(max_size=20), min_size=1, max_size=60)
 
@@ -60,22 +59,19 @@ def test_many_sequences_outgrow_their_arrays(rng):
 
 
 def colliding_rows():
-    """Two rows of four symbols with the same hash: a hash state takes symbols by exclusive or, two at a time,
-    so the second two can undo what the first two changed."""
+    """Two rows of two 64-bit symbols with the same hash.
 
-    def mixed(state, word):
-        state ^= word % 2**64
+    A hash state takes a symbol by exclusive or, so the second one can undo what the first one changed.
+    """
+
+    def mixed(state, symbol):
+        state = (state ^ symbol) % 2**64
         state = (state ^ (state >> 32)) * 0xD6E8FEB86659FD93 % 2**64
         return state ^ (state >> 29)
 
-    begin = mixed(SPREAD, 4)
-    one, other = (mixed(begin, word * SPREAD) for word in (5 << 32 | 6, 7 << 32 | 8))
-    undone = ((9 << 32 | 10) * SPREAD ^ one ^ other) * pow(SPREAD, -1, 2**64) % 2**64
-    # The second symbol of a pair, if negative, turns the bits of the first.
-    low = undone & 0xFFFFFFFF
-    high = undone >> 32 ^ (0xFFFFFFFF if low >= 2**31 else 0)
-    rows = [[5, 6, 9, 10], [7, 8, high, low]]
-    return [np.array(row, np.uint32).astype(np.int32).tolist() for row in rows]
+    begin = 0x9E3779B97F4A7C15 + 2
+    undone = 9 ^ mixed(begin, 5) ^ mixed(begin, 7)
+    return [[5, 9], [7, undone - 2**64 if undone >= 2**63 else undone]]
 
 
 @pytest.mark.parametrize("symbols", [range(-3, 4), (-(2**31), -1, 0, 1, 2**31 - 1, 2**30)])
@@ -90,9 +86,9 @@ def test_short_sequences_have_hashes_of_their_own(symbols):
 
 def test_sequences_with_equal_hashes_stay_apart():
     rows = colliding_rows()
-    hashes = [hash_of(np.array(row, np.int32)) for row in rows]
+    hashes = [hash_of(np.array(row, np.int64)) for row in rows]
     assert hashes[0] == hashes[1]
-    numbers, sequences = numbered([*rows, rows[1], rows[0]])
+    numbers, sequences = numbered([*rows, rows[1], rows[0]], np.int64)
     assert numbers == [0, 1, 1, 0]
     assert looked_up([[*rows[1], 1], *rows], sequences) == [-1, 0, 1]
 
