@@ -422,6 +422,7 @@ def test_formats_are_told_apart_by_their_first_rule(tmp_path, line, file_format)
         ("travatar", "x0:X x0:X @ X ||| x0:X @ X ||| p=1", "t:2: a nonterminal occurs twice"),
         ("travatar", '"a" @ X ||| "b" @ X ||| p', "t:2: feature 'p' has no name"),
         ("travatar", '"a" @ X ||| "b" @ X ||| p=1 ||| 1 1 1 ||| 0-1', "t:2: link 0-1 points past the words"),
+        ("travatar", '"a" @ X ||| "b" @ X ||| p=1 ||| 1 1 1 ||| 1-0', "t:2: link 1-0 points past the words"),
     ],
 )
 def test_lines_that_are_no_rules_are_named(tmp_path, file_format, line, message):

@@ -54,6 +54,12 @@ def test_a_comment_line_counts_for_more_than_what_lies_beside(tmp_path):
     assert read_table(tmp_path / "cdec")[0].signature == "old"
 
 
+def test_a_later_comment_is_no_signature(tmp_path):
+    (tmp_path / "t").write_text("# made here\n[X] ||| a ||| b ||| F=1\n# a note\n[X] ||| c ||| d ||| F=1\n")
+    for file_format in ("cdec", "native"):
+        assert read_table(tmp_path / "t", file_format)[0].signature == "made here"
+
+
 def test_a_table_without_signature_takes_over_none(tmp_path):
     write_record(tmp_path / "t", "left over", "cdec")
     write_table(TABLE._replace(signature=""), tmp_path / "t", "cdec")
