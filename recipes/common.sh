@@ -44,7 +44,8 @@ split_list() {
 }
 
 # parse_options OPTION… -- ARGUMENT…: an option whose name ends in = takes a value, which goes to the variable of that
-# name: --burn-in 5 sets BURN_IN=5. One without, like --force, sets its variable to 1. What is left is in `positional`.
+# name: --burn-in 5 sets BURN_IN=5. One whose name ends in =+ takes all values up to the next option, and puts each on a
+# line of its own. One without, like --force, sets its variable to 1. What is left is in `positional`.
 parse_options() {
     local known=" " name
     while [ "$1" != -- ]; do
@@ -67,6 +68,15 @@ parse_options() {
                         need_value "$1" $#
                         printf -v "$name" '%s' "$2"
                         shift
+                        ;;
+                    *" $1=+ "*)
+                        need_value "$1" $#
+                        printf -v "$name" '%s%s\n' "${!name}" "$2"
+                        shift
+                        while [ $# -gt 1 ] && [[ "$2" != -* ]]; do
+                            printf -v "$name" '%s%s\n' "${!name}" "$2"
+                            shift
+                        done
                         ;;
                     *) die "unknown option $1; see --help" ;;
                 esac
@@ -210,13 +220,13 @@ step() {
         say "$name: done before"
         return
     fi
-    say "$name"
     RESUMING=0
     if [ "$FORCE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(cat "$begun")" = "$wanted" ]; then
         # shellcheck disable=SC2034 # read by the recipes' commands
         RESUMING=1
     fi
     rm -f "$done"
+    say "$name${tell:+ (about $("$tell") left)}"
     echo "$wanted" >"$begun"
     began=$(now)
     times >"$OUT/logs/$name.times"
@@ -268,6 +278,49 @@ now() { # seconds since 1970, with decimals where bash has them
 
 since() { # TIME
     awk -v began="$1" -v ended="$(now)" 'BEGIN { printf "%.2f\n", ended - began }'
+}
+
+# ------------------------------------------------------------------ the time left
+
+# A recipe that knows roughly what its steps take says so beforehand, plan NAME SECONDS, and calls them by
+# `planned_step`, which says how much time is left: what is planned, multiplied by how much longer than planned
+# the steps so far took. The plan weighs like half a minute of experience. Steps that an earlier run has done are
+# taken to be done with until one of them turns out not to be.
+planned="" # lines of NAME SECONDS
+behind=" " # the names of the planned steps that are done
+tell="" # what `step` calls to learn the time that is left
+
+plan() { # NAME SECONDS
+    planned+="$1 $2"$'\n'
+}
+
+time_left() { # the time the steps that are still planned will take, for people
+    local name expected actual
+    while read -r name expected; do
+        [ -n "$name" ] || continue
+        actual=-
+        if [[ "$behind" = *" $name "* ]]; then
+            actual=$(seconds "$name")
+        elif [ "$FORCE" != 1 ] && [ -f "$OUT/logs/$name.done" ]; then
+            continue
+        fi
+        printf '%s\t%s\n' "$expected" "$actual"
+    done <<<"$planned" | awk -F '\t' '
+        $2 == "-" { left += $1; next }
+        { expected += $1; actual += $2 }
+        END {
+            left *= (actual + 30) / (expected + 30)
+            if (left < 90) printf "%d s", left + 0.5
+            else if (left < 5400) printf "%d min", left / 60 + 0.5
+            else printf "%.1f h", left / 3600
+        }'
+}
+
+planned_step() { # as for step
+    tell=time_left
+    step "$@"
+    tell=""
+    behind+="$1 "
 }
 
 # ------------------------------------------------------------------ tables

@@ -303,6 +303,65 @@ def corpus(grammar: Grammar, seed: int = SEED) -> dict[str, list[Pair]]:
     return parts
 
 
+# ---------------------------------------------------------------------------- the raw edition
+
+
+def raw_edition(parts: dict[str, list[Pair]], names: set[str]) -> tuple[list[str], list[str]]:
+    """All pairs as people would have written them, and about one dirty line in thirty between them."""
+    rng = random.Random(SEED)
+    sides: tuple[list[str], list[str]] = ([], [])
+    pairs = [pair for pairs in parts.values() for pair in pairs]
+    for number, pair in enumerate(pairs):
+        both = written(pair.source, names), written(pair.target, names | {"i"})
+        lines = [both]
+        if number == len(pairs) // 2:
+            lines.append((both[0], "long " * 2000))
+        elif rng.random() < 1 / 30:
+            lines.append(dirtied(*both, rng))
+        for one, other in lines:
+            sides[0].append(one)
+            sides[1].append(other)
+    return sides
+
+
+def written(words: tuple[str, ...], names: set[str]) -> str:
+    """A sentence with its capitals and with its punctuation where it belongs.
+
+    >>> written(("anna", "'s", "dog", ",", "ida", "."), {"anna", "ida"})
+    "Anna's dog, Ida."
+    """
+    text = " ".join(word.capitalize() if word in names else word for word in words)
+    text = re.sub(r" ([.,?]|'s\b)", r"\1", text)
+    return text[0].upper() + text[1:]
+
+
+def dirtied(source: str, target: str, rng: random.Random) -> tuple[str, str]:
+    """What a pair of lines may look like in text that nobody has looked through."""
+    kinds = (
+        (source, target),  # once more
+        ("", ""),
+        (source, ""),
+        ("", target),
+        (source, source),  # not translated
+        (source, " ".join([target] * 12)),  # something else as well
+        (source.upper(), target.upper()),
+        (f'"{source}"', f'"{target}"'),
+        (source.replace(" ", "\u00a0", 1), target.replace(" ", "  ", 1)),
+        (f"{source[:-1]} (1,5).", f"{target[:-1]} (1,5)."),
+        ("Skrif til ida@novish.example.org!", "Write to ida@novish.example.org!"),
+    )
+    return kinds[int(rng.random() * len(kinds))]
+
+
+def write_raw(sides: tuple[list[str], list[str]], directory: Path) -> None:
+    """Write novish.gz, which begins with a byte order mark, and en.gz, whose lines end as on Windows."""
+    directory.mkdir(parents=True, exist_ok=True)
+    novish = "\ufeff" + "".join(line + "\n" for line in sides[0])
+    english = "".join(line + "\r\n" for line in sides[1])
+    for name, text in (("novish", novish), ("en", english)):
+        (directory / f"{name}.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+
+
 def write_corpus(parts: dict[str, list[Pair]], directory: Path) -> None:
     """Write PART.novish.gz, PART.en.gz and PART.novish-en.gold.gz (Pharaoh links, counted from 0)."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -316,6 +375,8 @@ def write_corpus(parts: dict[str, list[Pair]], directory: Path) -> None:
             text = "".join(line + "\n" for line in lines)
             # Without a time stamp, so that the same text gives the same file.
             (directory / f"{name}.{suffix}.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    names = {novish for novish, _ in read_lexicon(HERE / "lexicon.txt")["name"]}
+    write_raw(raw_edition(parts, names), directory / "raw")
 
 
 def main() -> None:

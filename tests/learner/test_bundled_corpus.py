@@ -60,10 +60,38 @@ def pairs():
 def test_generator_makes_the_committed_text(generate, tmp_path):
     # Texts are compared, not gzip files: another zlib may compress the same text differently.
     generate.write_corpus(generate.corpus(generate.load_grammar()), tmp_path)
-    made = sorted(path.name for path in tmp_path.iterdir())
-    assert made == sorted(path.name for path in CORPUS.glob("*.gz"))
+    made = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.gz"))
+    assert made == sorted(str(path.relative_to(CORPUS)) for path in CORPUS.rglob("*.gz"))
     for name in made:
         assert lines(name, tmp_path) == lines(name), name
+
+
+def test_raw_edition_is_the_corpus_with_capitals_and_dirt(pairs):
+    texts = [
+        gzip.decompress((CORPUS / "raw" / f"{side}.gz").read_bytes()).decode() for side in ("novish", "en")
+    ]
+    assert texts[0].startswith("\ufeff")
+    assert texts[1].count("\r\n") == texts[1].count("\n") == texts[0].count("\n")
+    raw = list(zip(texts[0].removeprefix("\ufeff").split("\n"), texts[1].split("\r\n"), strict=True))[:-1]
+
+    def tokens(text):
+        return tuple(re.sub(r"([.,?]|'s\b)", r" \1", text).lower().split(" "))
+
+    told = [(tokens(source), tokens(target)) for source, target in raw]
+    expected = [(tuple(source), tuple(target)) for part in PARTS for source, target, _ in pairs[part]]
+    found = iter(told)
+    assert all(pair in found for pair in expected)  # All of them, in their order.
+    assert 80 < len(raw) - len(expected) < 150
+    assert max(len(target) for _, target in raw) == 10_000
+    assert ("", "") in raw
+    assert sum(1 for source, target in raw if source == target != "") > 0
+    assert len(set(raw)) < len(raw)
+    clean = dict(zip(told, raw, strict=True))
+    source, target = clean[expected[1]]
+    assert (source, target) == (
+        "Hi har min klok op Nora no hav lit o gesiet.",
+        "He has seen Nora's small garden on my watch.",
+    )
 
 
 def test_another_seed_makes_another_corpus(generate):

@@ -1,0 +1,188 @@
+#!/usr/bin/env bash
+# From two files of raw text to a system that translates raw text, and its BLEU and chrF.
+#
+#   recipes/from-raw-text.sh SOURCE_FILE TARGET_FILE XX YY [options]
+#
+# Line k of both files, plain or gzipped (.gz), belongs together; XX and YY are their languages, as in de en. The text
+# is cleaned, split, segmented, aligned by eflomal; then a grammar and a language model are learnt from it, weights
+# tuned, and the raw test set translated and scored. DIR/system is what translates; it may be moved elsewhere.
+#
+# Options
+#   --out DIR         where the results go; default: runs/ and the languages
+#   --segment HOW     words, subwords:N, subwords:N,M or none; default: words (by sacremoses; scripts without
+#                     spaces get 8,000 subwords)
+#   --case CASE       true, lower or keep; default: true
+#   --dev N           sentences for the weights; default: a tenth, at most 500
+#   --test N          sentences for the scores; default: a tenth, at most 500
+#   --preparing TEXT  more options of scfg-sampler prepare, as in "--max-ratio 6 --rules nn=sv"
+#   --monolingual FILE…  more raw text of the target language, for the language model
+#   --grammar WHICH   sampled or hiero; default: sampled
+#   --sweeps N        sweeps of the sampler; default: 60
+#   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
+#   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
+#   --order N         order of the language model; default: 3
+#   --method METHOD   of tuning, pro or mira; default: pro
+#   --rounds N        rounds of tuning; default: 10
+#   --beam N          beam of the decoder; default: 200
+#   --nbest N         translations of a sentence that a round of tuning adds; default: 100
+#   --seed N          default: 1
+#   --threads N       default: the number of processors
+#   --force           do everything again; without it, steps that were done with the same settings are left out
+#
+# A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.
+set -euo pipefail
+# shellcheck source=recipes/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=recipes/translation.sh
+. "$RECIPES/translation.sh"
+
+{ # Read as a whole before anything runs: edits meanwhile do no harm.
+
+SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" GRAMMAR=sampled SWEEPS=60 BURN_IN="" SAMPLING=""
+ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
+parse_options --force --out= --segment= --case= --dev= --test= --preparing= --monolingual=+ --grammar= --sweeps= \
+    --burn-in= --sampling= --order= --method= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
+[ ${#positional[@]} = 4 ] ||
+    die "expected SOURCE_FILE TARGET_FILE XX YY, e.g. corpus.de corpus.en de en; see --help"
+SOURCE_FILE=${positional[0]} TARGET_FILE=${positional[1]} SOURCE=${positional[2]} TARGET=${positional[3]}
+check_tuning "$METHOD" "$ROUNDS"
+need_number --sweeps "$SWEEPS"
+: "${BURN_IN:=$((SWEEPS / 3))}"
+need_number --burn-in "$BURN_IN"
+[ "$BURN_IN" -lt "$SWEEPS" ] || die "--burn-in $BURN_IN leaves none of the $SWEEPS sweeps"
+for option in "--dev ${DEV:-0}" "--test ${TEST:-0}"; do need_number "${option% *}" "${option#* }"; done
+[ "$DEV" != 0 ] || die "--dev is 0, but weights cannot be tuned without a development set"
+case $GRAMMAR in
+    sampled | hiero) ;;
+    *) die "--grammar is sampled or hiero, not '$GRAMMAR'" ;;
+esac
+: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+: "${OUT:=runs/$SOURCE-$TARGET}"
+
+more_text=()
+while IFS= read -r file; do
+    [ -z "$file" ] || more_text+=("$file")
+done <<<"$MONOLINGUAL"
+for file in "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"}; do
+    [ -f "$file" ] || die "there is no file $file"
+done
+
+prepare_python align,tokenize
+mkdir -p "$OUT"
+DATA=$OUT/data
+
+# ------------------------------------------------------------------ what it will take
+
+# Seconds on two cores of 2020, from runs on 2,000 to 30,000 pairs; T is thousands of lines, M megabytes of text.
+T=$(count_lines "$SOURCE_FILE" | awk '{ printf "%.3f", $1 / 1000 }')
+M=$(text "$SOURCE_FILE" "$TARGET_FILE" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
+estimate() { # NAME FORMULA-IN-T-M-AND-COUNTS
+    plan "$1" "$(awk -v T="$T" -v M="$M" -v sweeps="$SWEEPS" -v rounds="$ROUNDS" -v beam="$BEAM" -v threads="$THREADS" \
+        -v sentences="${DEV:-$(awk -v T="$T" 'BEGIN { print T < 5 ? T * 100 : 500 }')}" "BEGIN { print $2 }")"
+}
+estimate compile 20
+estimate prepare "4 + 3 * M"
+estimate align "2 + 3 * M"
+estimate lm "2 + M"
+case $GRAMMAR in
+    sampled) estimate sample "5 + 0.35 * sweeps * M" && estimate grammar-sampled "3 + 3 * M" ;;
+    hiero) estimate grammar-hiero "4 + 10 * M" ;;
+esac
+estimate filter "1 + 2 * M"
+estimate tune "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
+estimate system "2 + M"
+estimate translate "3 + 0.02 * sentences * beam / 200"
+estimate evaluate 3
+
+# ------------------------------------------------------------------ the steps
+
+say "$(count_lines "$SOURCE_FILE") lines; this takes about $(time_left), and some minutes more if it is the first time"
+planned_step compile -- compile
+
+read -ra preparing <<<"$PREPARING"
+planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"} -- \
+    sampler prepare --source "$SOURCE_FILE" --target "$TARGET_FILE" --languages "$SOURCE,$TARGET" --output "$DATA" \
+    --segment "$SEGMENT" --case "$CASE" --seed "$SEED" --verbose ${DEV:+--dev "$DEV"} ${TEST:+--test "$TEST"} \
+    ${more_text[@]+--monolingual "${more_text[@]}"} ${PREPARING:+"${preparing[@]}"}
+sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
+
+corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
+alignment=$DATA/train.$SOURCE-$TARGET
+planned_step align prepare -- sampler align "${corpus[@]}" --output "$alignment"
+
+lm_text() { # the training text and more text of the target language
+    text "$DATA/train.$TARGET" ${more_text[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET"
+    decoder train-lm "$OUT/lm.$TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
+}
+planned_step lm prepare -- lm_text "$ORDER"
+
+read -ra sampling <<<"$SAMPLING"
+if [ "$GRAMMAR" = sampled ]; then
+    planned_step sample prepare align -- \
+        sample_or_resume "$OUT/sample" "${corpus[@]}" --alignment "$alignment.gdfa" \
+        --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+    planned_step grammar-sampled sample -- \
+        sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
+else
+    planned_step grammar-hiero prepare align -- \
+        sampler extract "${corpus[@]}" --alignment "$alignment.gdfa" --output "$OUT/hiero.gz"
+fi
+
+listed=$(list_references dev)
+references=()
+while IFS= read -r file; do references+=("$file"); done <<<"$listed"
+planned_step filter "grammar-$GRAMMAR" prepare -- \
+    sampler filter "$OUT/$GRAMMAR.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$GRAMMAR.filtered.gz"
+planned_step tune filter lm prepare -- \
+    tune "$GRAMMAR" "$GRAMMAR" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
+    --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
+
+planned_step system "grammar-$GRAMMAR" lm tune prepare -- \
+    decoder bundle --grammar "$OUT/$GRAMMAR.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$GRAMMAR.weights.json" \
+    --preparation "$DATA" --output "$OUT/system" --beam "$BEAM"
+
+# ------------------------------------------------------------------ what it is worth
+
+raw_tokenizer() { # LANGUAGE: sacrebleu's tokenisation of raw text in it
+    case $1 in
+        zh | zh[-_]* | yue) echo zh ;;
+        ja | ja[-_]*) if "$PYTHON" -c 'import MeCab, ipadic' 2>/dev/null; then echo ja-mecab; else echo char; fi ;;
+        th | lo | km | my | bo) echo char ;;
+        *) echo 13a ;;
+    esac
+}
+
+if existing "$DATA/raw/test.$SOURCE" >/dev/null; then
+    planned_step translate system -- \
+        decoder translate --system "$OUT/system" --threads "$THREADS" --input "$DATA/raw/test.$SOURCE" --output "$OUT/test.txt"
+    listed=$(DATA=$DATA/raw list_references test)
+    references=()
+    while IFS= read -r file; do references+=("$file"); done <<<"$listed"
+    planned_step evaluate translate -- \
+        score "$OUT/test.json" --hypothesis "$OUT/test.txt" --references "${references[@]}" \
+        --tokenize "$(raw_tokenizer "$TARGET")" --metrics bleu chrf
+fi
+
+sentence() { # a line of the text to show: the first of ordinary length, of the test set if there is one
+    local file=$DATA/raw/test.$SOURCE
+    [ -f "$file" ] || file=$DATA/raw/dev.$SOURCE
+    awk 'length($0) >= 12 && length($0) <= 120 { print; found = 1; exit } NR == 1 { first = $0 } END { if (!found) print first }' "$file"
+}
+
+{
+    printf 'training pairs: %s; rules: %s\n' "$(count_lines "$DATA/train.$SOURCE")" "$(count_rules "$OUT/$GRAMMAR.gz")"
+    if [ -f "$OUT/test.json" ]; then
+        printf 'BLEU %.2f, chrF %.2f on %s sentences of raw text\n' "$(json "$OUT/test.json" bleu score)" \
+            "$(json "$OUT/test.json" chrf score)" "$(count_lines "$OUT/test.txt")"
+        printf 'BLEU: %s\nchrF: %s\n' "$(json "$OUT/test.json" bleu signature)" "$(json "$OUT/test.json" chrf signature)"
+    fi
+    printf '%s\n' "$(table_signature "$OUT/$GRAMMAR.gz")"
+    printf 'the system: %s\n\n' "$(short "$OUT/system")"
+    echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
+    example=$(sentence)
+    printf "  echo '%s' | scfg-decoder translate --system %s\n" "${example//\'/\'\\\'\'}" "$(short "$OUT/system")"
+    printf '  → %s\n' "$(printf '%s\n' "$example" | decoder translate --system "$OUT/system" --quiet)"
+} >"$OUT/summary.txt"
+cat "$OUT/summary.txt"
+exit
+}
