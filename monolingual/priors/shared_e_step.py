@@ -65,7 +65,7 @@ def improve_experts(
 ):
     """Better normals, in place; `divergences` are the KL of each expert copy, without log |Σ|, before.
 
-    `family` says which expert each expert copy is of; otherwise as `normal_copies.improve`.
+    `family` says which expert each expert copy is of; otherwise as `priors.e_step.improve`.
     """
     room = room_for(prior)
     shares, totals = np.zeros(len(weights)), np.zeros(len(links.start) - 1)

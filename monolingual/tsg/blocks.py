@@ -104,14 +104,16 @@ def larger_scratch(treebank: Treebank, scratch: BlockScratch) -> BlockScratch:
 
 
 @borrowing
-def resample_block(rng, forest, model, restaurants, work, trie, scratch, codes, start, size, num_nodes):
-    """Propose a new derivation for the one at codes[start:], laid out and described, and maybe take it.
+def resample_block(rng, forest, model, restaurants, work, tree, num_nodes, proposer):
+    """Propose a new derivation for a `StoredTree`, laid out and described, and maybe take it.
 
-    size, num_nodes : nodes of the derivation, and of the forest of the sentence.
+    num_nodes : of the forest of the sentence.
+    proposer : the trie and the scratch.
     False if the scratch is too small; the derivation is then what it was.
     """
+    trie, scratch = proposer
     # Place 0 of the options is for trees that are weighed by themselves.
-    num_old = list_rules(work, size, 1)
+    num_old = list_rules(work, tree.size, 1)
     unseat_option(rng, restaurants, work, 1, num_old)
     old_ratio = _log_ratio(rng, restaurants, work, 1, num_old)
     num_new, new_size = 0, 0
@@ -124,7 +126,7 @@ def resample_block(rng, forest, model, restaurants, work, trie, scratch, codes, 
         find_rules(forest, model, restaurants, work, new_size)
         num_new = list_rules(work, new_size, 1 + num_old)
         log_ratio = _log_ratio(rng, restaurants, work, 1 + num_old, num_new) - old_ratio
-    if settle_tree(rng, forest, model, restaurants, work, codes, start, size, num_old, num_new, log_ratio):
+    if settle_tree(rng, forest, model, restaurants, work, tree, (num_old, num_new), log_ratio):
         insert_fragments(trie, forest, work, new_size)
     return has_room
 

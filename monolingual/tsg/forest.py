@@ -1,4 +1,4 @@
-"""Treebank trees and packed forests as `core.fragment_tree` asks for them, and the base distribution on them.
+"""Treebank trees and packed forests as `core.fragments.tree` asks for them; their base distribution.
 
 The label of a node's edge is its rank among the node's edges. A fragment spells the productions of its nodes
 in preorder, a cut node being a slot: since a production says which labels it leads to, this names the

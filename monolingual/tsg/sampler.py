@@ -284,8 +284,8 @@ def _sweep(
     at_random = chain.settings.order == "random"
     while at < len(order):
         restaurants = _with_room_for(chain, restaurants, int(order[at]))
-        visit = rng, chain.forest, chain.model, restaurants, chain.work, chain.treebank.node_start, trees
-        at = sweep_sentences(*visit, order, at, at_random)
+        visit = rng, chain.forest, chain.model, restaurants, chain.work, trees
+        at = sweep_sentences(*visit, (order, at), at_random)
     return restaurants
 
 
@@ -300,8 +300,8 @@ def _propose(
     while at < len(order):
         enlarged = _with_room_for(chain, restaurants, int(order[at]))
         was_stuck, restaurants, first = enlarged is restaurants, enlarged, at
-        visit = rng, chain.forest, chain.model, restaurants, chain.work, chain.treebank.node_start, trees
-        at = propose_sentences(*visit, order, at, blocks.trie, blocks.scratch)
+        visit = rng, chain.forest, chain.model, restaurants, chain.work, trees
+        at = propose_sentences(*visit, (order, at), (blocks.trie, blocks.scratch))
         if at == first and was_stuck:
             blocks.scratch = larger_scratch(chain.treebank, blocks.scratch)
     return restaurants

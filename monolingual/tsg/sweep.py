@@ -17,6 +17,7 @@ from monolingual.tsg.blocks import resample_block
 from monolingual.tsg.forest import TreeForest, TsgModel
 from scfg_sampler.core import draws
 from scfg_sampler.core.fragments.fingerprint import fingerprint
+from scfg_sampler.core.fragments.rejection import StoredTree
 from scfg_sampler.core.fragments.restaurant import COUNT_MASK, Restaurants, find, is_nearly_full
 from scfg_sampler.core.fragments.sampler import (
     find_rules,
@@ -39,6 +40,8 @@ from scfg_sampler.core.fragments.tree import (
     open_sentence,
 )
 from scfg_sampler.core.fragments.type_moves import (
+    SiteTrees,
+    TypeClasses,
     TypeSites,
     resample_all_classes,
     resample_classes,
@@ -104,11 +107,13 @@ def seat_sentences(rng, forest, model, restaurants, work, node_start, trees, fir
 
 
 @kernel
-def sweep_sentences(rng, forest, model, restaurants, work, node_start, trees, order, at, at_random):
+def sweep_sentences(rng, forest, model, restaurants, work, trees, visits, at_random):
     """Resample the sentences order[at], order[at + 1], …; the first place there was no room for.
 
+    visits : order and at.
     at_random : whether nodes are visited in random order, rather than from the root down.
     """
+    (order, at), node_start = visits, forest.node_start
     forest, work = by_reference(forest), by_reference(work)
     model, restaurants = by_reference(model), by_reference(restaurants)
     _forget_stamps(work)
@@ -130,14 +135,17 @@ def sweep_sentences(rng, forest, model, restaurants, work, node_start, trees, or
 
 
 @kernel
-def propose_sentences(rng, forest, model, restaurants, work, node_start, trees, order, at, trie, scratch):
+def propose_sentences(rng, forest, model, restaurants, work, trees, visits, blocks):
     """As `sweep_sentences`, each derivation proposed as a whole and accepted or not.
 
-    trie : the elementary trees of all derivations, and perhaps others.
-    Stops as well before a sentence for which `scratch` is too small.
+    blocks : a trie of the elementary trees of all derivations, and perhaps others, and the scratch.
+    Stops as well before a sentence for which the scratch is too small.
     """
-    forest, work, trie = by_reference(forest), by_reference(work), by_reference(trie)
-    model, restaurants, scratch = by_reference(model), by_reference(restaurants), by_reference(scratch)
+    (order, at), node_start = visits, forest.node_start
+    all_trie, all_scratch = blocks
+    proposer = by_reference(all_trie), by_reference(all_scratch)
+    forest, work = by_reference(forest), by_reference(work)
+    model, restaurants = by_reference(model), by_reference(restaurants)
     _forget_stamps(work)
     for place in range(at, order.shape[0]):
         sentence = order[place]
@@ -147,10 +155,8 @@ def propose_sentences(rng, forest, model, restaurants, work, node_start, trees, 
         open_sentence(forest, work, node_start, sentence)
         size = decode(forest, work, trees, start, 0)
         find_rules(forest, model, restaurants, work, size)
-        num_nodes = node_start[sentence + 1] - start
-        if not resample_block(
-            rng, forest, model, restaurants, work, trie, scratch, trees, start, size, num_nodes
-        ):
+        tree, num_nodes = StoredTree(trees, start, size), node_start[sentence + 1] - start
+        if not resample_block(rng, forest, model, restaurants, work, tree, num_nodes, proposer):
             return place
     return order.shape[0]
 
@@ -231,28 +237,18 @@ def _count_in_fragment(forest, work, head, times, decisions):
 @kernel
 def _scan(forest, work, node_start, trees, sites):
     forest, work = by_reference(forest), by_reference(work)
-    return scan_sites(forest, work, node_start, node_start, trees, sites)
+    return scan_sites(forest, work, SiteTrees(node_start, node_start, trees), sites)
 
 
 @kernel
-def _resample(rng, forest, model, restaurants, work, node_start, trees, sites, order, first, scratch):
-    forest, work, sites = by_reference(forest), by_reference(work), by_reference(sites)
+def _resample(rng, forest, model, restaurants, work, trees, classes, first):
+    node_start = forest.node_start
+    forest, work = by_reference(forest), by_reference(work)
     model, restaurants = by_reference(model), by_reference(restaurants)
-    scratch = by_reference(scratch)
-    return resample_classes(
-        rng,
-        forest,
-        model,
-        restaurants,
-        work,
-        node_start,
-        node_start,
-        trees,
-        sites,
-        order,
-        first,
-        scratch,
-    )
+    site_trees = by_reference(SiteTrees(node_start, node_start, trees))
+    references = TypeClasses(by_reference(classes.sites), classes.order, by_reference(classes.scratch))
+    all_classes = by_reference(references)
+    return resample_classes(rng, forest, model, restaurants, work, site_trees, all_classes, first)
 
 
 def resample_types(
@@ -284,8 +280,8 @@ def resample_types(
     def scan(sites: TypeSites) -> int:
         return _scan(forest, work, node_start, trees, sites)
 
-    def resample(restaurants: Restaurants, *classes) -> int:
-        return _resample(rng, forest, model, restaurants, work, node_start, trees, *classes)
+    def resample(restaurants: Restaurants, classes: TypeClasses, first: int) -> int:
+        return _resample(rng, forest, model, restaurants, work, trees, classes, first)
 
     return resample_all_classes(scan, resample, restaurants, with_room)
 

@@ -11,8 +11,8 @@ of a derivation that covers them. On the compacted source positions 0 … n:
 
 A node with s > 1 splits heads a *linear group*: s + 1 blocks side by side, all straight or all inverted,
 any run of which is a node. So edges need no storage: they are found from the matrix of phrases. The
-sampler works on `SentenceForest`, this implicit form, filled anew for every sentence; `phrase_forest` spells
-the explicit one, for people, tests and dynamic programs.
+sampler works on `SentenceForest`, this implicit form, filled anew for every sentence; `forest.explicit`
+spells the other one out, for people, tests and dynamic programs.
 
 Where a node that is cut may take in unaligned words around it (`forest.attachments`), it has a box besides
 its span; else boxes and spans are one array.
@@ -60,7 +60,7 @@ DRAWN = 2
 
 
 class CorpusArrays(NamedTuple):
-    """A word-aligned corpus as kernels read it; see `corpus.ParallelCorpus`."""
+    """A word-aligned corpus as kernels read it; see `corpus.parallel_text.ParallelCorpus`."""
 
     source_start: np.ndarray
     """int64 (S + 1,)."""

@@ -1,6 +1,6 @@
 """Trees over phrase decomposition forests: edges, tails, and what a node spells.
 
-Here `SentenceForest` answers what `core.fragment_tree` asks of a forest. Every kernel that walks trees of
+Here `SentenceForest` answers what `core.fragments.tree` asks of a forest. Every kernel that walks trees of
 sentence pairs must have this module below it: see `core.jit`.
 
 The label of a node's edge is the length of its first tail, in positions of words with a link, or 0 for the

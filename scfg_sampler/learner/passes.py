@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core import draws
-from scfg_sampler.core.fragments.rejection import resample_tree
+from scfg_sampler.core.fragments.rejection import StoredTree, resample_tree
 from scfg_sampler.core.fragments.restaurant import is_nearly_full
 from scfg_sampler.core.fragments.sampler import find_rules, seat_tree, sweep_tree
 from scfg_sampler.core.fragments.tree import (
@@ -188,7 +188,8 @@ def propose_sentences(rng, walk, model, restaurants, trees, sentences):
         fill_forest(forest, work, corpus, sentence)
         decode(forest, work, trees, tree_start[sentence], 0)
         find_rules(forest, model, restaurants, work, size)
-        resample_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence], size)
+        tree = StoredTree(trees, tree_start[sentence], size)
+        resample_tree(rng, forest, model, restaurants, work, tree)
     return stop
 
 

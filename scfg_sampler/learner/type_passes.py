@@ -8,6 +8,8 @@ import numpy as np
 
 from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.fragments.type_moves import (
+    SiteTrees,
+    TypeClasses,
     TypeSites,
     resample_all_classes,
     resample_classes,
@@ -26,29 +28,17 @@ __all__ = ["resample_types"]
 @kernel
 def _list_sites(walk, trees, sites):
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
-    return scan_sites(forest, work, corpus, walk.tree_start, trees, sites)
+    return scan_sites(forest, work, SiteTrees(corpus, walk.tree_start, trees), sites)
 
 
 @kernel
-def _resample(rng, walk, model, restaurants, trees, classes):
+def _resample(rng, walk, model, restaurants, trees, classes, first):
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     model, restaurants = by_reference(model), by_reference(restaurants)
-    all_sites, order, first, all_scratch = classes
-    sites, scratch = by_reference(all_sites), by_reference(all_scratch)
-    return resample_classes(
-        rng,
-        forest,
-        model,
-        restaurants,
-        work,
-        corpus,
-        walk.tree_start,
-        trees,
-        sites,
-        order,
-        first,
-        scratch,
-    )
+    site_trees = by_reference(SiteTrees(corpus, walk.tree_start, trees))
+    references = TypeClasses(by_reference(classes.sites), classes.order, by_reference(classes.scratch))
+    all_classes = by_reference(references)
+    return resample_classes(rng, forest, model, restaurants, work, site_trees, all_classes, first)
 
 
 def resample_types(
@@ -77,7 +67,7 @@ def resample_types(
     def scan(sites: TypeSites) -> int:
         return _list_sites(walk, trees, sites)
 
-    def resample(restaurants: Restaurants, *classes) -> int:
-        return _resample(rng, walk, model, restaurants, trees, classes)
+    def resample(restaurants: Restaurants, classes: TypeClasses, first: int) -> int:
+        return _resample(rng, walk, model, restaurants, trees, classes, first)
 
     return resample_all_classes(scan, resample, restaurants, with_room)

@@ -1,4 +1,7 @@
-"""Which rules of a grammar to keep: scope, the Hiero constraints, the best targets of each source side.
+"""Filters by what a rule is: its scope, the Hiero constraints, its rank among the targets of its source side.
+
+They look at one rule and at those with its source side (`grammar --filter`, `--max-targets`). What it is
+worth beside all others is asked by `rules.pruning`, whether a text can use it by `rules.text_filter`.
 
 The scope of a rule (Hopkins and Langmead 2010; Chung et al. 2014, section 5) is the number of adjacent
 nonterminal pairs on its source side plus the number of nonterminals at either end of it; parsing a sentence

@@ -1,8 +1,8 @@
-"""Lines of the native rule table format read in blocks: the compiled twin of `rule_text.parse_rule`.
+"""Lines of the native rule table format read in blocks: the compiled twin of `rules.text.parse_rule`.
 
 Parsing works on blocks of bytes and never makes a Python object of a word: words are interned as bytes, as
 they are escaped in the file. On the first line it cannot read it stops and says which line that is;
-`rule_text.parse_rule`, which accepts exactly the same lines, then finds the words for what is wrong. The
+`rules.text.parse_rule`, which accepts exactly the same lines, then finds the words for what is wrong. The
 fact a newcomer would get wrong: features may be given in any order and may be missing (then they are 0), so
 the parser guesses that each line repeats the order of the columns and looks a name up only if it does not.
 """
@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arrays.word_pool import add_word, end_of_line, has_room, next_token
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.arrays.word_pool import WordPool, add_word, end_of_line, has_room, next_token
+from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
 __all__ = [
     "BAD_LINE",
@@ -33,6 +33,7 @@ _NEWLINE, _RETURN = 10, 13
 _BAR, _HASH, _EQUALS, _COMMA, _OPEN, _CLOSE, _X = 124, 35, 61, 44, 91, 93, 88
 _MINUS, _PLUS, _DOT, _ZERO, _NINE = 45, 43, 46, 48, 57
 _MAX_LABEL = 999
+_WRONG = np.int64(-(2**62))  # Instead of a symbol.
 
 
 class ParsedRules(NamedTuple):
@@ -92,30 +93,41 @@ def parse_block(block, at, out, source_words, target_words, name_text, name_star
     at : the end of the block, or the beginning of the line it stopped at, which has left no trace in `out`
     """
     order = np.zeros(_MAX_LABEL + 1, np.int32)
+    words = by_reference(source_words), by_reference(target_words)
+    reader, out_at = by_reference(_Reader(*words, name_text, name_start)), by_reference(out)
     while at < len(block):
         end = end_of_line(block, at)
         stop = end - 1 if end > at and block[end - 1] == _RETURN else end
         if not (has_room(source_words, stop - at) and has_room(target_words, stop - at)):
             return NO_ROOM, at
         if block[at] != _HASH and next_token(block, at, stop)[0] < stop:
-            status = _parse_line(
-                block, at, stop, out, source_words, target_words, name_text, name_start, order
-            )
+            status = _parse_line(block, at, stop, out_at, reader, order)
             if status != OK:
                 return status, at
         at = end + 1
     return OK, len(block)
 
 
-@compiled
-def _parse_line(block, at, end, out, source_words, target_words, name_text, name_start, order):
-    source, target, features, size = out.source, out.target, out.features, out.size
+class _Reader(NamedTuple):
+    """What lines are read with: the parameters of `parse_block`, pools of words as references."""
+
+    source_words: WordPool
+    target_words: WordPool
+    name_text: np.ndarray
+    name_start: np.ndarray
+
+
+@borrowing
+def _parse_line(block, at, end, out, reader, order):
+    """Append the rule of a line: `[X] ||| source ||| target ||| features`, maybe `||| links`."""
+    source, target, size = out.source, out.target, out.size
     rule, num_source, num_target, num_links = size[0], size[1], size[2], size[3]
     source_begin, target_begin, links_begin = num_source, num_target, num_links
-    field, labels, used, column, given = 0, 0, 0, 0, 0
+    values = out.features[rule]
+    field, labels, used, given = 0, 0, 0, 0
     lhs = 0
-    for k in range(features.shape[1]):
-        features[rule, k] = np.nan
+    for k in range(len(values)):
+        values[k] = np.nan
     while True:
         begin, at = next_token(block, at, end)
         if begin == at:
@@ -129,52 +141,23 @@ def _parse_line(block, at, end, out, source_words, target_words, name_text, name
                 return BAD_LINE
             lhs = 1
         elif field == 1:
-            if bracketed:
-                label = _label(block, begin, at, True)
-                if label == 0:
-                    return BAD_LINE
-                for k in range(labels):
-                    if order[k] == label:
-                        return BAD_LINE
-                order[labels] = label
-                labels += 1
-                source[num_source] = -labels
-            else:
-                source[num_source] = add_word(source_words, block, begin, at)
+            symbol = _source_symbol(block, begin, at, bracketed, reader.source_words, order, labels)
+            if symbol == _WRONG:
+                return BAD_LINE
+            labels += symbol < 0
+            source[num_source] = symbol
             num_source += 1
         elif field == 2:
-            if bracketed:
-                label = _label(block, begin, at, False)
-                symbol = 0
-                for k in range(labels):
-                    if label != 0 and order[k] == label:
-                        symbol = -1 - k
-                if symbol == 0:
-                    return BAD_LINE
-                for k in range(target_begin, num_target):
-                    if target[k] == symbol:
-                        return BAD_LINE
-                used += 1
-                target[num_target] = symbol
-            else:
-                target[num_target] = add_word(target_words, block, begin, at)
+            symbol = _target_symbol(block, begin, at, bracketed, reader.target_words, order, labels)
+            if symbol == _WRONG or (symbol < 0 and _holds(target, target_begin, num_target, symbol)):
+                return BAD_LINE
+            used += symbol < 0
+            target[num_target] = symbol
             num_target += 1
         elif field == 3:
-            equals = begin
-            while equals < at and block[equals] != _EQUALS:
-                equals += 1
-            if equals in (at, begin):
-                return BAD_LINE
-            column = _column(block, begin, equals, name_text, name_start, given)
-            value, is_number = _number(block, equals + 1, at)
-            if not is_number:
-                return BAD_LINE
-            if column < 0:
-                return NEW_FEATURE
-            if not np.isnan(features[rule, column]):
-                return BAD_LINE
-            features[rule, column] = value
-            given = column + 1
+            status, given = _set_feature(block, begin, at, reader, values, given)
+            if status != OK:
+                return status
         elif field == 4:
             i, j = _link(block, begin, at)
             if i < 0 or i >= num_source - source_begin or j >= num_target - target_begin:
@@ -187,14 +170,74 @@ def _parse_line(block, at, end, out, source_words, target_words, name_text, name
         return BAD_LINE
     if num_source == source_begin or num_target == target_begin:
         return BAD_LINE
-    for k in range(features.shape[1]):
-        if np.isnan(features[rule, k]):
-            features[rule, k] = 0.0
+    _end_rule(out, rule, num_source, num_target, num_links)
+    return OK
+
+
+@borrowing
+def _end_rule(out, rule, num_source, num_target, num_links):
+    """Note where a rule ends; features that were not given are 0."""
+    for k in range(out.features.shape[1]):
+        if np.isnan(out.features[rule, k]):
+            out.features[rule, k] = 0.0
     out.source_start[rule + 1] = num_source
     out.target_start[rule + 1] = num_target
     out.alignment_start[rule + 1] = num_links
+    size = out.size
     size[0], size[1], size[2], size[3] = rule + 1, num_source, num_target, num_links
-    return OK
+
+
+@borrowing
+def _source_symbol(block, begin, end, bracketed, words, order, labels):
+    """A word's id, or −1−k for nonterminal k, whose label order[k] becomes; _WRONG if it cannot be."""
+    if not bracketed:
+        return np.int64(add_word(words, block, begin, end))
+    label = _label(block, begin, end, True)
+    if label == 0 or _holds(order, 0, labels, label):
+        return _WRONG
+    order[labels] = label
+    return np.int64(-1 - labels)
+
+
+@borrowing
+def _target_symbol(block, begin, end, bracketed, words, order, labels):
+    """A word's id, or −1−k for the source side's nonterminal k; _WRONG for a label it does not have."""
+    if not bracketed:
+        return np.int64(add_word(words, block, begin, end))
+    label = _label(block, begin, end, False)
+    for k in range(labels):
+        if label != 0 and order[k] == label:
+            return np.int64(-1 - k)
+    return _WRONG
+
+
+@borrowing
+def _holds(values, begin, end, value):
+    """Whether values[begin:end] holds a value."""
+    at = begin
+    while at < end and values[at] != value:
+        at += 1
+    return at < end
+
+
+@borrowing
+def _set_feature(block, begin, end, reader, values, given):
+    """Set the value that `name=number` names; a status, and the column after it."""
+    equals = begin
+    while equals < end and block[equals] != _EQUALS:
+        equals += 1
+    if equals in (end, begin):
+        return BAD_LINE, given
+    column = _column(block, begin, equals, reader.name_text, reader.name_start, given)
+    value, is_number = _number(block, equals + 1, end)
+    if not is_number:
+        return BAD_LINE, given
+    if column < 0:
+        return NEW_FEATURE, given
+    if not np.isnan(values[column]):
+        return BAD_LINE, given
+    values[column] = value
+    return OK, column + 1
 
 
 @compiled

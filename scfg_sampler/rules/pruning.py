@@ -1,6 +1,7 @@
-"""Smaller rule tables: which rules are worth their place.
+"""Pruning: which rules are worth their place, given all others and their counts (`prune`, `grammar --prune`).
 
-Four tests of a rule X → ⟨f, e⟩ with count c(f, e):
+What a rule is by itself is asked by `rules.filters`, whether a text can use it by `rules.text_filter`. Here
+are four tests of a rule X → ⟨f, e⟩ with count c(f, e):
 
 redundancy
     The rule is a composition, u with l in one of its gaps, of two rules of the table that are nearly as

@@ -1,4 +1,6 @@
-"""The rules of a table that can match a text, found in one pass over the file.
+"""Filtering by a text: the rules of a table that can match it, found in one pass over the file (`filter`).
+
+What a rule looks like and what it is worth are others' business: `rules.filters` and `rules.pruning`.
 
 A rule can match a sentence if its words occur there in their order, those between two nonterminals next to
 each other, with at least one word for every nonterminal. Only the source sides are looked at; lines are

@@ -1,4 +1,4 @@
-"""Lines of the native rule table format written in blocks: the compiled twin of `rule_text.format_rule`."""
+"""Lines of the native rule table format written in blocks: the compiled twin of `rules.text.format_rule`."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ after the other as they are weighed, the old ones where they sat; the chances of
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,43 +67,55 @@ from scfg_sampler.core.fragments.tree import (
 )
 from scfg_sampler.core.jit import borrowing
 
-__all__ = ["list_rules", "resample_tree", "settle_tree"]
+__all__ = ["StoredTree", "list_rules", "resample_tree", "settle_tree"]
+
+
+class StoredTree(NamedTuple):
+    """Where the tree of the sentence that is visited is stored."""
+
+    codes: np.ndarray
+    """uint16: edge and cut of each node, as `decode` reads them; other trees too."""
+    start: int
+    """Its first code."""
+    size: int
+    """Its number of nodes."""
 
 
 @borrowing
-def resample_tree(rng, forest, model, restaurants, work, codes, start, size):
-    """Propose a new derivation for the tree at codes[start:], laid out and described, and maybe take it."""
+def resample_tree(rng, forest, model, restaurants, work, tree):
+    """Propose a new derivation for a `StoredTree`, laid out and described, and maybe take it."""
     # Place 0 of the options is for the proposal's own use.
-    num_old = list_rules(work, size, 1)
+    num_old = list_rules(work, tree.size, 1)
     unseat_option(rng, restaurants, work, 1, num_old)
     product, logs = option_weight(rng, restaurants, work, 1, num_old)
     old_weight = work.inverse_temperature[0] * (math.log(product) + logs)
-    old_proposal = _propose(rng, forest, model, restaurants, work, codes, start, True)
-    new_proposal = _propose(rng, forest, model, restaurants, work, codes, start, False)
+    old_proposal = _propose(rng, forest, model, restaurants, work, tree, True)
+    new_proposal = _propose(rng, forest, model, restaurants, work, tree, False)
     new_size = _list_tree(forest, work)
     num_new = list_rules(work, new_size, 1 + num_old)
     product, logs = option_weight(rng, restaurants, work, 1 + num_old, num_new)
     new_weight = work.inverse_temperature[0] * (math.log(product) + logs)
     log_ratio = new_weight - new_proposal - old_weight + old_proposal
-    settle_tree(rng, forest, model, restaurants, work, codes, start, size, num_old, num_new, log_ratio)
+    settle_tree(rng, forest, model, restaurants, work, tree, (num_old, num_new), log_ratio)
 
 
 @borrowing
-def settle_tree(rng, forest, model, restaurants, work, codes, start, size, num_old, num_new, log_ratio):
+def settle_tree(rng, forest, model, restaurants, work, tree, numbers, log_ratio):
     """Take the derivation laid out with probability min{1, exp log_ratio}, or lay out the old one again.
 
-    Either is seated: of the options, places 1 … num_old hold the old one's fragments, whose `size` nodes are
-    at codes[start:], and the next num_new the new one's. Whether the new one was taken.
+    Either is seated: of the options, the first numbers[0] places from 1 on hold the fragments of the old one,
+    which is the `StoredTree`, and the next numbers[1] the new one's. Whether the new one was taken.
     """
+    num_old, num_new = numbers
     work.counters[PROPOSED] += 1
     taken = log_ratio >= 0.0 or draws.bernoulli(rng, math.exp(log_ratio))
     if taken:
         work.counters[ACCEPTED] += 1
         seat_option(rng, restaurants, work, 1 + num_old, num_new)
-        encode(forest, work, codes, start)
+        encode(forest, work, tree.codes, tree.start)
     else:
-        decode(forest, work, codes, start, 0)
-        find_rules(forest, model, restaurants, work, size)
+        decode(forest, work, tree.codes, tree.start, 0)
+        find_rules(forest, model, restaurants, work, tree.size)
         seat_option(rng, restaurants, work, 1, num_old)
     return taken
 
@@ -145,8 +158,8 @@ def _push_tails(work, node, num_pending):
 
 
 @borrowing
-def _propose(rng, forest, model, restaurants, work, codes, start, replay):
-    """Lay out a derivation drawn top down, or the one stored at codes[start:]; ln of its probability."""
+def _propose(rng, forest, model, restaurants, work, tree, replay):
+    """Lay out a derivation drawn top down, or with `replay` the stored one; ln of its probability."""
     nodes = work.nodes
     work.counters[TREE] += 1
     goal = root(forest)
@@ -158,7 +171,7 @@ def _propose(rng, forest, model, restaurants, work, codes, start, replay):
     while num_pending > 0:
         num_pending -= 1
         node = work.lists[PENDING, num_pending]
-        code = np.int64(codes[start + size]) if replay else 0
+        code = np.int64(tree.codes[tree.start + size]) if replay else 0
         size += 1
         nodes[node, IN_TREE] = work.counters[TREE]
         nodes[node, FREE] = may_be_internal(forest, node)

@@ -12,7 +12,7 @@ moves must pass through the improbable mixtures on the way from "all cut" to "no
 All P(m) come from two running products: n pairs (u, l) seated in thought one after the other, and n times
 w. The weight of m is C(n, m) × the first m pairs × the first n − m wholes. Seats are drawn along the way
 where they are tracked, the current ones kept: a conditional (ensemble) Gibbs step, as in
-`fragment_sampler`.
+`core.fragments.sampler`.
 
 Which sites may move together must not depend on how they are cut. A *class* holds the sites whose edge and
 parent's edge make the same minimal fragments (with everything cut), which no move of cuts changes; of one
@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -77,6 +77,8 @@ from scfg_sampler.core.fragments.tree import (
 from scfg_sampler.core.jit import borrowing, inlined
 
 __all__ = [
+    "SiteTrees",
+    "TypeClasses",
     "TypeScratch",
     "TypeSites",
     "new_type_scratch",
@@ -100,6 +102,26 @@ class TypeSites(NamedTuple):
     """int32 (S,)."""
     place: np.ndarray
     """int32 (S,): of the node in its tree's preorder."""
+
+
+class SiteTrees(NamedTuple):
+    """The trees that the sites are in."""
+
+    data: Any
+    """What `open_sentence` lays a sentence's forest out from."""
+    start: np.ndarray
+    """int64 (T + 1,): where each tree begins in `codes`."""
+    codes: np.ndarray
+    """uint16: edge and cut of each node, as `decode` reads them."""
+
+
+class TypeClasses(NamedTuple):
+    """The classes of all sites, and room for one of them at a time."""
+
+    sites: TypeSites
+    order: np.ndarray
+    """int64 (S,): sorts the sites by key, those of the same key by sentence."""
+    scratch: TypeScratch
 
 
 class TypeScratch(NamedTuple):
@@ -147,7 +169,7 @@ def new_type_scratch(largest: int) -> TypeScratch:
 
 def resample_all_classes(
     scan: Callable[[TypeSites], int],
-    resample: Callable[[Restaurants, TypeSites, np.ndarray, int, TypeScratch], int],
+    resample: Callable[[Restaurants, TypeClasses, int], int],
     restaurants: Restaurants,
     with_room: Callable[[Restaurants, int], Restaurants],
 ) -> Restaurants:
@@ -170,11 +192,11 @@ def resample_all_classes(
     order = np.argsort(sites.key, kind="stable")
     ends = np.flatnonzero(np.diff(sites.key[order], append=0))
     largest = int(np.diff(ends, prepend=-1).max(initial=1))
-    scratch = new_type_scratch(largest)
+    classes = TypeClasses(sites, order, new_type_scratch(largest))
     first = 0
     while first < num_sites:
         restaurants = with_room(restaurants, 3 * largest)
-        first = resample(restaurants, sites, order, first, scratch)
+        first = resample(restaurants, classes, first)
     return restaurants
 
 
@@ -190,17 +212,17 @@ def _mixed(first, second):
 
 
 @borrowing
-def scan_sites(forest, work, data, tree_start, trees, sites):
+def scan_sites(forest, work, trees, sites):
     """Fill in the sites of all trees, as many as there is room for; how many there are."""
     nodes, pieces = work.nodes, work.pieces
     num_sites = 0
-    for sentence in range(tree_start.shape[0] - 1):
-        start = tree_start[sentence]
-        if start == tree_start[sentence + 1]:
+    for sentence in range(trees.start.shape[0] - 1):
+        start = trees.start[sentence]
+        if start == trees.start[sentence + 1]:
             continue
-        open_sentence(forest, work, data, sentence)
+        open_sentence(forest, work, trees.data, sentence)
         # With every node cut, a node spells the minimal fragment of its edge.
-        size = decode(forest, work, trees, start, 1)
+        size = decode(forest, work, trees.codes, start, 1)
         for place in range(1, size):
             node = work.lists[BELOW, place]
             if nodes[node, FREE] == 0:
@@ -219,13 +241,12 @@ def scan_sites(forest, work, data, tree_start, trees, sites):
 
 
 @borrowing
-def resample_classes(
-    rng, forest, model, restaurants, work, data, tree_start, trees, sites, order, first, scratch
-):
+def resample_classes(rng, forest, model, restaurants, work, trees, classes, first):
     """Resample the classes of sites from order[first] on; where to go on when there was no room.
 
-    `order` sorts the sites by key, those of the same key by sentence. Classes of one site are left alone.
+    Classes of one site are left alone.
     """
+    sites, order = classes.sites, classes.order
     num_sites = order.shape[0]
     while first < num_sites:
         stop = first + 1
@@ -236,12 +257,10 @@ def resample_classes(
                 return first
             rank = 0
             while True:
-                size = _list_class(sites, order, first, stop, rank, scratch)
+                size = _list_class(classes, first, stop, rank)
                 if size > 0:
-                    _load_class(
-                        forest, model, restaurants, work, data, tree_start, trees, sites, size, scratch
-                    )
-                    _resample_class(rng, restaurants, work, tree_start, trees, sites, size, scratch)
+                    _load_class(forest, model, restaurants, work, trees, classes, size)
+                    _resample_class(rng, restaurants, work, trees, classes, size)
                 if size < 2:
                     break
                 rank += 1
@@ -250,8 +269,9 @@ def resample_classes(
 
 
 @borrowing
-def _list_class(sites, order, first, stop, rank, scratch):
+def _list_class(classes, first, stop, rank):
     """List as members the sites order[first:stop] that are number `rank` of their sentences; how many."""
+    sites, order, scratch = classes.sites, classes.order, classes.scratch
     size = 0
     before = -1
     seen = 0
@@ -266,8 +286,9 @@ def _list_class(sites, order, first, stop, rank, scratch):
 
 
 @borrowing
-def _load_class(forest, model, restaurants, work, data, tree_start, trees, sites, size, scratch):
+def _load_class(forest, model, restaurants, work, trees, classes, size):
     """Describe the three fragments of every member as the other cuts are now, and chain equal types."""
+    sites, scratch = classes.sites, classes.scratch
     mask = 3
     while mask < 2 * size:
         mask = 2 * mask + 1
@@ -276,8 +297,8 @@ def _load_class(forest, model, restaurants, work, data, tree_start, trees, sites
     for i in range(size - 1, -1, -1):
         site = scratch.member[i]
         sentence = sites.sentence[site]
-        open_sentence(forest, work, data, sentence)
-        decode(forest, work, trees, tree_start[sentence], 0)
+        open_sentence(forest, work, trees.data, sentence)
+        decode(forest, work, trees.codes, trees.start[sentence], 0)
         _describe_site(forest, model, restaurants, work, work.lists[BELOW, sites.place[site]])
         key = _mixed(
             _mixed(work.rules[WHOLE, FINGERPRINT], work.rules[UPPER, FINGERPRINT]),
@@ -315,8 +336,9 @@ def _describe_site(forest, model, restaurants, work, node):
 
 
 @borrowing
-def _resample_class(rng, restaurants, work, tree_start, trees, sites, size, scratch):
+def _resample_class(rng, restaurants, work, trees, classes, size):
     """Resample the members of a class, type by type."""
+    sites, scratch, codes = classes.sites, classes.scratch, trees.codes
     for i in range(size):
         if scratch.type_key[i] == 0:
             continue
@@ -333,7 +355,7 @@ def _resample_class(rng, restaurants, work, tree_start, trees, sites, size, scra
         while at >= 0:
             scratch.type_key[at] = 0
             site = scratch.member[at]
-            num_cut += np.int64(trees[tree_start[sites.sentence[site]] + sites.place[site]]) & 1
+            num_cut += np.int64(codes[trees.start[sites.sentence[site]] + sites.place[site]]) & 1
             num_sites += 1
             at = scratch.following[at]
         if not _is_separable(restaurants, work):
@@ -342,12 +364,12 @@ def _resample_class(rng, restaurants, work, tree_start, trees, sites, size, scra
         at = i
         while at >= 0:
             site = scratch.member[at]
-            place = tree_start[sites.sentence[site]] + sites.place[site]
+            place = trees.start[sites.sentence[site]] + sites.place[site]
             cut = 1 if draws.bernoulli(rng, left / num_sites) else 0
             left -= cut
             num_sites -= 1
-            if trees[place] & 1 != cut:
-                trees[place] ^= 1
+            if codes[place] & 1 != cut:
+                codes[place] ^= 1
                 work.counters[CUTS_CHANGED] += 1
             at = scratch.following[at]
 
@@ -374,8 +396,8 @@ def resample_number(rng, restaurants, work, num_sites, num_cut, scratch):
     for k in range(num_cut - 1, -1, -1):
         scratch.opens[1, 2 * k + 1] = unseat_from(rng, restaurants, rules[LOWER, SLOT], rules[LOWER, STRATUM])
         scratch.opens[1, 2 * k] = unseat_from(rng, restaurants, rules[UPPER, SLOT], rules[UPPER, STRATUM])
-    _seat_in_thought(rng, restaurants, work, WHOLE, 1, num_sites, num_sites - num_cut, scratch, 0)
-    _seat_in_thought(rng, restaurants, work, UPPER, 2, num_sites, 2 * num_cut, scratch, 1)
+    _seat_in_thought(rng, restaurants, work, scratch, 0, num_sites, num_sites - num_cut)
+    _seat_in_thought(rng, restaurants, work, scratch, 1, num_sites, 2 * num_cut)
     inverse_temperature = work.inverse_temperature[0]
     for m in range(num_sites + 1):
         log_weight = scratch.logs[0, num_sites - m] + scratch.logs[1, m]
@@ -425,11 +447,12 @@ def _log_totals(restaurants, work, num_whole, num_pairs):
 
 
 @borrowing
-def _seat_in_thought(rng, restaurants, work, row, num_rows, rounds, known, scratch, which):
-    """Running product, without the totals, of rounds of the fragments in `num_rows` rows from `row` on.
+def _seat_in_thought(rng, restaurants, work, scratch, which, rounds, known):
+    """Running product, without the totals, of `rounds` times the whole (which = 0) or both parts (1).
 
-    The first `known` of them keep the seats they had.
+    The first `known` of these fragments keep the seats they had.
     """
+    row, num_rows = (WHOLE, 1) if which == 0 else (UPPER, 2)
     rules, probs, pending = work.rules, work.rule_probs, restaurants.pending
     opens, logs = scratch.opens[which], scratch.logs[which]
     tracked = restaurants.totals[TRACKED] == 1
