@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from monolingual.tsg.chart import Chart, alternatives, fill_chart
+from monolingual.tsg.chart import Chart, ChartLeaves, ChartRules, alternatives, fill_chart
 from monolingual.tsg.fragments import CountedFragment
 from monolingual.tsg.grammar import FlatGrammar
 from monolingual.tsg.trees import Tree
@@ -109,6 +109,7 @@ class Parser:
         self._num_inner = len(grammar.binary) + len(grammar.unary)
         self._tree_of = np.concatenate([grammar.binary_tree, grammar.unary_tree, grammar.lexical_tree])
         self._open_class = self._tag_shares()
+        self._rules = ChartRules(*(getattr(grammar, name) for name in ChartRules._fields))
 
     def _tag_shares(self) -> list[tuple[int, float]]:
         """How words that the grammar does not have may be tagged: as those with signatures are, or all."""
@@ -148,7 +149,7 @@ class Parser:
             For mpp, how many trees at the most.
         """
         leaves = self._leaves(words, tags)
-        chart = self._fill(words, leaves, method == "mpd")
+        chart = self._fill(leaves, method == "mpd")
         root = self._best_root(chart, len(words))
         if root is None:
             return Parse([(self.flat_tree(words, tags), -math.inf)], True, 1.0)
@@ -186,26 +187,14 @@ class Parser:
             found.append([(symbol, rule, 30.0 * weight / top) for symbol, rule, weight in rows])
         return found
 
-    def _fill(self, words: list[str], leaves: list, use_max: bool) -> Chart:
-        grammar = self.grammar
+    def _fill(self, leaves: list, use_max: bool) -> Chart:
         rows = [row for position in leaves for row in position]
-        return Chart(
-            *fill_chart(
-                grammar.binary,
-                grammar.binary_weight,
-                grammar.binary_start,
-                grammar.unary,
-                grammar.unary_weight,
-                grammar.unary_start,
-                np.zeros(len(words), np.int64),
-                np.array([row[:2] for row in rows], np.int32).reshape(-1, 2),
-                np.array([row[2] for row in rows], np.float64),
-                np.cumsum([0, *(len(position) for position in leaves)]),
-                len(grammar.lexical),
-                use_max,
-                self.beam,
-            )
+        found = ChartLeaves(
+            np.array([row[:2] for row in rows], np.int32).reshape(-1, 2),
+            np.array([row[2] for row in rows], np.float64),
+            np.cumsum([0, *(len(position) for position in leaves)]),
         )
+        return fill_chart(self._rules, found, use_max, self.beam)
 
     def _best_root(self, chart: Chart, n: int) -> int | None:
         weighed = [(share * _value(chart, root, 0, n, n), root) for root, share in self._roots]
@@ -337,23 +326,7 @@ class _Draws:
         return found
 
     def _alternatives(self, symbol: int, i: int, j: int) -> tuple[list, list, list[float]]:
-        grammar, chart = self._parser.grammar, self._chart
-        found: Any = alternatives(
-            grammar.binary,
-            grammar.binary_weight,
-            grammar.unary,
-            grammar.unary_weight,
-            grammar.by_parent,
-            grammar.by_parent_start,
-            chart.start,
-            chart.stop,
-            chart.symbol,
-            chart.value,
-            self._n,
-            symbol,
-            i,
-            j,
-        )
+        found: Any = alternatives(self._parser._rules, self._chart, self._n, symbol, i, j)
         rules, splits, weights = (array.tolist() for array in found)
         if j == i + 1:
             for leaf, rule, weight in self._leaves[i]:

@@ -122,7 +122,7 @@ SENTENCES = ["a b", "a b b", "a a b", "b a b b", "a b a b b", "a a a b b"]
 
 
 def inside(parser, words):
-    chart = parser._fill(words, parser._leaves(words, None), False)
+    chart = parser._fill(parser._leaves(words, None), False)
     scale = 1.0
     for row, word in zip(parser._leaves(words, None), words, strict=True):
         number = parser.grammar.words[word]
