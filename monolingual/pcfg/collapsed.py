@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.pcfg.chart import fill_inside, new_chart
+from monolingual.pcfg.chart import fill_inside
 from monolingual.pcfg.chart_grammar import chart_weights, fill_weights, new_weights
 from monolingual.pcfg.gibbs import NO_TREE, SweepBlock
 from monolingual.pcfg.model import Data, Model
-from monolingual.pcfg.posterior import SINK, draw_probs, log_partition
-from monolingual.pcfg.tree_draws import Trees, draw_tree, draw_trees, new_stack
+from monolingual.pcfg.posterior import SINK, ThetaGiven, draw_probs, log_partition
+from monolingual.pcfg.tree_draws import Parsing, Trees, draw_tree, draw_trees, new_parsing
 from monolingual.priors.multinomials import log_dirichlet_multinomial
 from scfg_sampler.core import draws
 from scfg_sampler.core.chains.kernel import Kernel
@@ -77,9 +77,8 @@ def collapsed_kernel(
     num_sentences = len(data.start) - 1
     if num_sentences == 0:
         raise SettingsError("--sampler collapsed samples trees of sentences; give --sentences")
-    filled = new_weights(model.chart)
-    room = new_chart(model.chart, data.start, 0, num_sentences)
-    stack = new_stack(room)
+    parsing = new_parsing(model.chart, new_weights(model.chart), data.start, 0, num_sentences)
+    given = ThetaGiven(SINK, model.families.start, model.prior, model.system, 0)
 
     def init(rng: np.random.Generator, probs: np.ndarray) -> CollapsedState:
         weights = chart_weights(model.chart, np.asarray(probs, np.float64))
@@ -97,9 +96,7 @@ def collapsed_kernel(
         kept: list[Trees] = []
         total = 0
         for sweep in range(block):
-            trees, rejected = sweep_trees(
-                rng, model.chart, filled, room, stack, model.families.start, model.prior, data, state
-            )
+            trees, rejected = sweep_trees(rng, parsing, given, data, state)
             if rejected < 0:
                 raise SettingsError(NO_TREE)
             state = CollapsedState(trees, state.counts)
@@ -109,9 +106,7 @@ def collapsed_kernel(
                 rejections[at] = rejected
                 log_joints[at] = log_joint(state)
                 after = model.prior + state.counts
-                log_z[at] = _draw_theta(
-                    rng, model.families.start, after, model.system, with_partition, probs[at]
-                )
+                log_z[at] = _draw_theta(rng, given, after, with_partition, probs[at])
                 kept.append(trees)
         offsets = np.cumsum([0, *(len(trees.rules) for trees in kept)])
         start = [trees.start[1:] + offset for trees, offset in zip(kept, offsets, strict=False)]
@@ -126,28 +121,32 @@ def collapsed_kernel(
 
 
 @kernel
-def _draw_theta(rng, family_start, concentrations, system, with_partition, probs):
-    draw_probs(rng, SINK, family_start, concentrations, system, 0, probs, np.zeros(1), probs)
-    return log_partition(system, probs) if with_partition else np.nan
+def _draw_theta(rng, given, concentrations, with_partition, probs):
+    draw_probs(rng, given, concentrations, probs, np.zeros(1), probs)
+    return log_partition(given.system, probs) if with_partition else np.nan
 
 
 @kernel
-def sweep_trees(rng, chart, filled, room, stack, family_start, prior, data, state):
+def sweep_trees(rng, parsing, given, data, state):
     """Resample the tree of every sentence given all others; updates the counts of the state.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-    chart, filled, room, stack
-        The grammar, and room for its weights, for a chart and for drawing trees.
-    family_start, prior, data, state
-        As in `Model.families`, `Model.prior`, `Data` and `CollapsedState`.
+    parsing : Parsing
+    given : ThetaGiven
+        Read for the families and the prior.
+    data : Data
+    state : CollapsedState
 
     Returns
     -------
     Trees, the new ones; and the number of rejected proposals, −1 if a sentence has no tree.
     """
-    chart, filled, room = by_reference(chart), by_reference(filled), by_reference(room)
+    chart, filled = by_reference(parsing.chart), by_reference(parsing.weights)
+    room = by_reference(parsing.room)
+    references = by_reference(Parsing(chart, filled, room, parsing.stack))
+    family_start, prior = given.family_start, given.prior
     old_start, old_rules = state.trees.start, state.trees.rules
     counts = state.counts
     num_sentences = len(data.start) - 1
@@ -174,7 +173,7 @@ def sweep_trees(rng, chart, filled, room, stack, family_start, prior, data, stat
         if fill_inside(chart, filled, room, data.words, at, at + length) == -np.inf:
             return Trees(start, rules), -1
         first = size
-        rules, size = draw_tree(rng, chart, filled, room, data.words, at, length, rules, size, stack)
+        rules, size = draw_tree(rng, references, data.words, at, length, rules, size)
         # What is left of both trees are their log P − log q; the new one stays in the counts.
         log_old = _add_tree(old_rules, old_first, old_end, prior, counts, totals, family_of, mean)
         _remove_tree(old_rules, old_first, old_end, counts, totals, family_of)

@@ -21,18 +21,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.pcfg.chart import fill_inside, new_chart
+from monolingual.pcfg.chart import fill_inside
 from monolingual.pcfg.chart_grammar import chart_weights, fill_weights, new_weights
 from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.posterior import (
     ONLY_TIGHT,
     RENORMALISE,
+    ThetaGiven,
     approach_code,
     draw_probs,
     log_partition,
     refuse_too_many_tries,
 )
-from monolingual.pcfg.tree_draws import Trees, draw_tree, draw_trees, new_stack
+from monolingual.pcfg.tree_draws import Parsing, Trees, draw_tree, draw_trees, new_parsing
 from monolingual.priors.multinomials import log_dirichlet
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.jit import by_reference, compiled, kernel
@@ -139,8 +140,9 @@ def gibbs_kernel(
     log_norm = log_dirichlet(model.families, model.prior, np.ones(len(model.prior)))
     is_small = num_sentences < _SMALL_CORPUS
     filled = new_weights(model.chart)
-    room = new_chart(model.chart, data.start, 0, num_sentences if is_small else 0)
-    stack = new_stack(room)
+    parsing = new_parsing(model.chart, filled, data.start, 0, num_sentences if is_small else 0)
+    given = ThetaGiven(code, model.families.start, model.prior, model.system, num_trees)
+    plan = _Plan(block, thin, with_partition, keep_trees, log_norm)
 
     def init(rng: np.random.Generator, probs: np.ndarray) -> State:
         log_z = np.zeros(1)
@@ -155,19 +157,19 @@ def gibbs_kernel(
             np.empty(block // thin),
             np.zeros(block // thin, np.int64),
             np.zeros(block // thin * num_sentences + 1, np.int64),
+            np.empty(len(model.prior)),
+            np.empty(len(model.prior)),
         )
-        plan = _Plan(code, block, thin, with_partition, keep_trees, num_trees, log_norm)
-        settings = (model.chart, model.system, model.families.start, model.prior)
         if is_small:
-            rules, rejected = _sweep_block(rng, *settings, filled, room, stack, data, state, plan, kept)
+            rules, rejected = _sweep_block(rng, parsing, given, data, state, plan, kept)
         else:
-            rules, rejected = _sweep_sharded(rng, settings, data, state, plan, kept, threads)
+            rules, rejected = _sweep_sharded(rng, model.chart, given, data, state, plan, kept, threads)
         if rejected == _GAVE_UP:
             refuse_too_many_tries()
         if rejected == _NO_TREE:
             raise SettingsError(NO_TREE)
         trees = Trees(kept.tree_start, rules)
-        probs, log_z, log_joints, rejections, _ = kept
+        probs, log_z, log_joints, rejections = kept[:4]
         return state, SweepBlock(
             float(log_joints[-1]), block, rejections, int(rejected), probs, log_z, log_joints, trees
         )
@@ -185,23 +187,26 @@ def gibbs_kernel(
 class _Plan(NamedTuple):
     """What a block of sweeps has to do."""
 
-    approach: int
     sweeps: int
     thin: int
     with_partition: bool
     keep_trees: bool
-    num_trees: int
     log_norm: float
 
 
 class _Kept(NamedTuple):
-    """Room for what is kept: probabilities, log Z, log joint, rejections, where each tree begins."""
+    """Room for what is kept, and for a draw: its concentrations, and a proposal.
+
+    Kept are probabilities, log Z, log joint, rejections, and where each tree begins.
+    """
 
     probs: np.ndarray
     log_z: np.ndarray
     log_joints: np.ndarray
     rejections: np.ndarray
     tree_start: np.ndarray
+    concentrations: np.ndarray
+    proposal: np.ndarray
 
 
 _GAVE_UP, _NO_TREE = -1, -2
@@ -213,16 +218,15 @@ def _log_partition(system, probs):
 
 
 @kernel
-def _sweep_block(rng, chart, system, family_start, prior, filled, room, stack, data, state, plan, kept):
+def _sweep_block(rng, parsing, given, data, state, plan, kept):
     """All sweeps of a block in one call; the rules of the kept trees, and all rejections."""
-    chart = by_reference(chart)
-    filled = by_reference(filled)
+    chart, filled = by_reference(parsing.chart), by_reference(parsing.weights)
+    room = by_reference(parsing.room)
+    references = by_reference(Parsing(chart, filled, room, parsing.stack))
     words, start = data.words, data.start
     num_sentences = len(start) - 1
-    room = by_reference(room)
     rules = np.empty(8 * len(words) + 16, dtype=np.int32)
     size, total_rejected = 0, 0
-    concentrations, proposal = np.empty(len(prior)), np.empty(len(prior))
     for sweep in range(plan.sweeps):
         is_kept = (sweep + 1) % plan.thin == 0
         state.counts[:] = data.tree_counts
@@ -234,16 +238,14 @@ def _sweep_block(rng, chart, system, family_start, prior, filled, room, stack, d
             if fill_inside(chart, filled, room, words, at, at + length) == -np.inf:
                 return rules[:0].copy(), _NO_TREE
             begin = size
-            rules, size = draw_tree(rng, chart, filled, room, words, at, length, rules, size, stack)
+            rules, size = draw_tree(rng, references, words, at, length, rules, size)
             for i in range(begin, size):
                 state.counts[rules[i]] += 1
             if is_kept and plan.keep_trees:
                 kept.tree_start[sweep // plan.thin * num_sentences + sentence + 1] = size
             else:
                 size = first
-        rejected = _draw_and_keep(
-            rng, system, family_start, prior, state, plan, kept, sweep, concentrations, proposal
-        )
+        rejected = _draw_and_keep(rng, given, state, plan, kept, sweep)
         if rejected < 0:
             return rules[:0].copy(), _GAVE_UP
         total_rejected += rejected
@@ -251,21 +253,12 @@ def _sweep_block(rng, chart, system, family_start, prior, filled, room, stack, d
 
 
 @compiled
-def _draw_and_keep(rng, system, family_start, prior, state, plan, kept, sweep, concentrations, proposal):
+def _draw_and_keep(rng, given, state, plan, kept, sweep):
     """Draw θ given the counts; note what is to be kept; how many draws were rejected, −1 after too many."""
+    prior, concentrations = given.prior, kept.concentrations
     for rule in range(len(prior)):
         concentrations[rule] = prior[rule] + state.counts[rule]
-    rejected = draw_probs(
-        rng,
-        plan.approach,
-        family_start,
-        concentrations,
-        system,
-        plan.num_trees,
-        state.probs,
-        state.log_z,
-        proposal,
-    )
+    rejected = draw_probs(rng, given, concentrations, state.probs, state.log_z, kept.proposal)
     if rejected >= 0 and (sweep + 1) % plan.thin == 0:
         at = sweep // plan.thin
         kept.rejections[at] = rejected
@@ -273,30 +266,26 @@ def _draw_and_keep(rng, system, family_start, prior, state, plan, kept, sweep, c
         for rule in range(len(prior)):
             kept.probs[at, rule] = state.probs[rule]
             log_joint += (concentrations[rule] - 1.0) * np.log(state.probs[rule])
-        if plan.approach == RENORMALISE:
+        if given.approach == RENORMALISE:
             kept.log_z[at] = state.log_z[0]
-            log_joint -= plan.num_trees * state.log_z[0]
-        elif plan.approach == ONLY_TIGHT:
+            log_joint -= given.num_trees * state.log_z[0]
+        elif given.approach == ONLY_TIGHT:
             kept.log_z[at] = 0.0
         elif plan.with_partition:
-            kept.log_z[at] = log_partition(system, state.probs)
+            kept.log_z[at] = log_partition(given.system, state.probs)
         kept.log_joints[at] = log_joint
     return rejected
 
 
 @kernel
-def _draw_once(rng, system, family_start, prior, state, plan, kept, sweep, concentrations, proposal):
-    return _draw_and_keep(
-        rng, system, family_start, prior, state, plan, kept, sweep, concentrations, proposal
-    )
+def _draw_once(rng, given, state, plan, kept, sweep):
+    return _draw_and_keep(rng, given, state, plan, kept, sweep)
 
 
-def _sweep_sharded(rng, settings, data, state, plan, kept, threads):
+def _sweep_sharded(rng, chart, given, data, state, plan, kept, threads):
     """The same for many sentences: each sweep in shards, which threads take in turn."""
-    chart, system, family_start, prior = settings
     num_sentences = len(data.start) - 1
     borders = np.linspace(0, num_sentences, SHARDS + 1).astype(np.int64)
-    concentrations, proposal = np.empty(len(prior)), np.empty(len(prior))
     all_rules, total_rejected, size = [], 0, 0
     with ThreadPoolExecutor(threads) as pool:
         for sweep in range(plan.sweeps):
@@ -314,16 +303,14 @@ def _sweep_sharded(rng, settings, data, state, plan, kept, threads):
                 return np.zeros(0, np.int32), _NO_TREE
             state.counts[:] = data.tree_counts
             for trees, _ in drawn:
-                state.counts[:] += np.bincount(trees.rules, minlength=len(prior))
+                state.counts[:] += np.bincount(trees.rules, minlength=len(given.prior))
             if plan.keep_trees and (sweep + 1) % plan.thin == 0:
                 for shard, (trees, _) in enumerate(drawn):
                     begin = sweep // plan.thin * num_sentences + borders[shard] + 1
                     kept.tree_start[begin : begin + len(trees.start) - 1] = size + trees.start[1:]
                     size += len(trees.rules)
                     all_rules.append(trees.rules)
-            rejected = _draw_once(
-                rng, system, family_start, prior, state, plan, kept, sweep, concentrations, proposal
-            )
+            rejected = _draw_once(rng, given, state, plan, kept, sweep)
             if rejected < 0:
                 return np.zeros(0, np.int32), _GAVE_UP
             total_rejected += rejected

@@ -36,6 +36,7 @@ __all__ = [
     "RENORMALISE",
     "SINK",
     "Reweighted",
+    "ThetaGiven",
     "approach_code",
     "draw_dirichlets",
     "draw_probs",
@@ -63,6 +64,28 @@ class Reweighted(NamedTuple):
 
     weights: np.ndarray
     effective_draws: float
+
+
+class ThetaGiven(NamedTuple):
+    """What the posterior of θ depends on, besides the rules that the trees use.
+
+    Attributes
+    ----------
+    approach : int
+    family_start : int64, shape (F + 1,)
+    prior : float64, shape (R,)
+        α.
+    system : System
+        Of the grammar, which has no useless rules.
+    num_trees : int
+        n.
+    """
+
+    approach: int
+    family_start: np.ndarray
+    prior: np.ndarray
+    system: System
+    num_trees: int
 
 
 def approach_code(name: str) -> int:
@@ -117,11 +140,8 @@ def reweight(log_partitions: np.ndarray, num_trees: int, approach: str) -> Rewei
 @compiled
 def draw_probs(
     rng: np.random.Generator,
-    approach: int,
-    family_start: np.ndarray,
+    given: ThetaGiven,
     concentrations: np.ndarray,
-    system: System,
-    num_trees: int,
     probs: np.ndarray,
     log_z: np.ndarray,
     proposal: np.ndarray,
@@ -131,14 +151,9 @@ def draw_probs(
     Parameters
     ----------
     rng : numpy.random.Generator
-    approach : int
-    family_start : int64, shape (F + 1,)
+    given : ThetaGiven
     concentrations : float64, shape (R,)
         α + f.
-    system : System
-        Of the grammar, which has no useless rules.
-    num_trees : int
-        n.
     probs : float64, shape (R,)
     log_z : float64, shape (1,)
         On entry that of `probs`; only the renormalise approach uses and keeps it.
@@ -149,18 +164,19 @@ def draw_probs(
     -------
     int. −1 if the only-tight approach gave up; `probs` is then not tight.
     """
-    if approach == RENORMALISE:
-        _draw(rng, family_start, concentrations, proposal)
-        new_log_z = log_partition(system, proposal)
-        log_ratio = num_trees * (log_z[0] - new_log_z)
+    if given.approach == RENORMALISE:
+        # Algorithm 2, a Metropolis step; the others draw afresh.
+        _draw(rng, given.family_start, concentrations, proposal)
+        new_log_z = log_partition(given.system, proposal)
+        log_ratio = given.num_trees * (log_z[0] - new_log_z)
         if log_ratio < 0.0 and not draws.bernoulli(rng, math.exp(log_ratio)):
             return 1
         probs[:] = proposal
         log_z[0] = new_log_z
         return 0
     for tries in range(MAX_TRIES):
-        _draw(rng, family_start, concentrations, probs)
-        if approach == SINK or is_tight(system, probs):
+        _draw(rng, given.family_start, concentrations, probs)
+        if given.approach == SINK or is_tight(given.system, probs):
             return tries
     return -1
 

@@ -19,7 +19,7 @@ from monolingual.pcfg.chart_grammar import ChartGrammar, ChartWeights
 from scfg_sampler.core import draws
 from scfg_sampler.core.jit import by_reference, compiled, kernel
 
-__all__ = ["Trees", "draw_tree", "draw_trees", "new_stack"]
+__all__ = ["Parsing", "Trees", "draw_tree", "draw_trees", "new_parsing"]
 
 
 class Trees(NamedTuple):
@@ -36,26 +36,53 @@ class Trees(NamedTuple):
     rules: np.ndarray
 
 
+class Parsing(NamedTuple):
+    """A grammar, and room to parse sentences with it; in kernels, references but for the stack.
+
+    Attributes
+    ----------
+    chart : ChartGrammar
+    weights : ChartWeights
+    room : Chart
+    stack : int64, shape (at least 2 · length + 2, 3)
+        For drawing trees.
+    """
+
+    chart: ChartGrammar
+    weights: ChartWeights
+    room: Chart
+    stack: np.ndarray
+
+
+def new_parsing(
+    chart: ChartGrammar, weights: ChartWeights, start: np.ndarray, first: int, end: int
+) -> Parsing:
+    """Room for each of the sentences `first` … `end` − 1, whose words begin at `start`."""
+    room = new_chart(chart, start, first, end)
+    stack = np.empty((2 * len(room.log_scale) + 2, 3), dtype=np.int64)
+    return Parsing(chart, weights, room, stack)
+
+
 @compiled
-def draw_tree(rng, chart, weights, room, words, first, length, rules, size, stack):
+def draw_tree(rng, parsing, words, first, length, rules, size):
     """Draw a tree of the sentence in the chart; its rules in preorder after the first `size` of `rules`.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-    chart, weights, room
-        As `fill_inside` has left them.
+    parsing : Parsing
+        As `fill_inside` has left it.
     words, first, length
         The sentence is words[first:first + length], and has a tree.
     rules : int32
         Room, replaced by a larger one when it is full.
     size : int
-    stack : int32, shape (at least 2 · length + 2, 3)
 
     Returns
     -------
     (rules, size) : the array and how much of it is used
     """
+    chart, weights, room, stack = parsing.chart, parsing.weights, parsing.room, parsing.stack
     stride = length + 1
     stack[0, 0], stack[0, 1], stack[0, 2] = 0, 0, length
     depth = 1
@@ -147,18 +174,17 @@ def draw_trees(
     -------
     Trees, and the log probability of all sentences, −∞ if one has no tree.
     """
-    room = new_chart(chart, start, first, end)
-    return _draw_trees(rng, chart, weights, room, new_stack(room), words, start, first, end)
-
-
-def new_stack(room: Chart) -> np.ndarray:
-    """The stack that drawing a tree needs, for the longest sentence there is room for."""
-    return np.empty((2 * len(room.log_scale) + 2, 3), dtype=np.int64)
+    return _draw_trees(rng, new_parsing(chart, weights, start, first, end), words, start, first, end)
 
 
 @kernel
-def _draw_trees(rng, chart, weights, room, stack, words, start, first, end):
-    chart, weights, room = by_reference(chart), by_reference(weights), by_reference(room)
+def _draw_trees(rng, parsing, words, start, first, end):
+    chart, weights, room = (
+        by_reference(parsing.chart),
+        by_reference(parsing.weights),
+        by_reference(parsing.room),
+    )
+    references = by_reference(Parsing(chart, weights, room, parsing.stack))
     rules = np.empty(8 * (start[end] - start[first]) + 16, dtype=np.int32)
     tree_start = np.zeros(end - first + 1, dtype=np.int64)
     size, total = 0, 0.0
@@ -167,6 +193,6 @@ def _draw_trees(rng, chart, weights, room, stack, words, start, first, end):
         log_prob = fill_inside(chart, weights, room, words, at, at + length)
         total += log_prob
         if log_prob > -np.inf:
-            rules, size = draw_tree(rng, chart, weights, room, words, at, length, rules, size, stack)
+            rules, size = draw_tree(rng, references, words, at, length, rules, size)
         tree_start[sentence - first + 1] = size
     return Trees(tree_start, rules[:size].copy()), total

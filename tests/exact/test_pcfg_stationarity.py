@@ -13,13 +13,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from monolingual.pcfg import collapsed, posterior
-from monolingual.pcfg.chart import new_chart
 from monolingual.pcfg.chart_grammar import new_weights
 from monolingual.pcfg.collapsed import CollapsedState, sweep_trees
 from monolingual.pcfg.gibbs import State, gibbs_kernel
 from monolingual.pcfg.model import Data, build_model
 from monolingual.pcfg.partition import newton_partition
-from monolingual.pcfg.tree_draws import Trees, new_stack
+from monolingual.pcfg.tree_draws import Trees, new_parsing
 from monolingual.priors.multinomials import log_dirichlet_multinomial
 from scfg_sampler.core import draws
 from scfg_sampler.errors import SettingsError
@@ -121,7 +120,8 @@ def collapsed_transitions(model, data):
         for at in range(num_sentences)
     ]
     states = list(itertools.product(*choices))
-    room = new_chart(model.chart, data.start, 0, num_sentences)
+    parsing = new_parsing(model.chart, new_weights(model.chart), data.start, 0, num_sentences)
+    given = posterior.ThetaGiven(posterior.SINK, model.families.start, model.prior, model.system, 0)
 
     def step_from(state):
         def step():
@@ -130,12 +130,8 @@ def collapsed_transitions(model, data):
             counts = np.bincount(rules, minlength=3) + data.tree_counts
             trees, rejected = sweep_trees(
                 GENERATOR,
-                model.chart,
-                new_weights(model.chart),
-                room,
-                new_stack(room),
-                model.families.start,
-                model.prior,
+                parsing,
+                given,
                 data,
                 CollapsedState(Trees(start, rules), counts),
             )
