@@ -22,6 +22,7 @@ integrated out and then keeping the old values would be a chain with another sta
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,16 +41,25 @@ _SHARE = 0.75  # Of joint steps.
 _JOINT = 2.38  # The best deviation of a joint step, in units of the target's times 1/√N, if that is normal.
 
 
+class _Tables(NamedTuple):
+    """φ and Φ of each constraint at the nodes of the grid, now and before; room for `ordering_prob`."""
+
+    density: np.ndarray
+    below: np.ndarray
+    old_density: np.ndarray
+    old_below: np.ndarray
+    partial: np.ndarray
+    product: np.ndarray
+    integrand: np.ndarray
+
+
 @kernel
 def collapsed_moves(
     rng: np.random.Generator,
     posterior: Posterior,
     plan: Plan,
     grid: Grid,
-    mean: np.ndarray,
-    deviation: np.ndarray,
-    values: np.ndarray,
-    factor: np.ndarray,
+    state: tuple[np.ndarray, ...],
     moves: int,
 ) -> int:
     """Try `moves` steps, then draw all values afresh, in place.
@@ -63,10 +73,9 @@ def collapsed_moves(
         That of the posterior's orderings.
     grid : Grid
         Must reach beyond all differences of means (flat priors) or all means.
-    mean, deviation : float64, shape (N,)
-    values : float64, shape (V,)
-    factor : float64, shape (N, N)
-        F; all zeros if nothing is known, and then no joint steps are made.
+    state : mean, deviation, values, factor
+        float64 of shapes (N,), (N,), (V,) and (N, N), the last F; all zeros if nothing is known, and then no
+        joint steps are made.
     moves : int
 
     Returns
@@ -74,24 +83,22 @@ def collapsed_moves(
     int
         Accepted steps; −1 if drawing the values would take too long, and nothing was done.
     """
+    mean, deviation, values, factor = state
     model, plan, grid = by_reference(posterior), by_reference(plan), by_reference(grid)
-    size, number, orderings = len(grid.nodes), len(mean), len(model.count)
-    density, below = np.empty((number, size)), np.empty((number, size))
-    old_density, old_below = np.empty((number, size)), np.empty((number, size))
-    partial = np.empty((max(plan.most_states, 1), size))
-    product, integrand = np.empty(size), np.empty(size)
+    number, orderings = len(mean), len(model.count)
+    tables = _new_tables(number, len(grid.nodes), max(plan.most_states, 1))
     occurring = np.flatnonzero(model.occurs > 0)
     reference = occurring[0]
     place = mean.copy()  # Relative to the reference, so that the grid covers all; absolute under priors.
     if model.is_flat:
         place -= mean[reference]
     for i in occurring:
-        tabulate_row(grid, place[i], deviation[i], density[i], below[i])
+        tabulate_row(grid, place[i], deviation[i], tables.density[i], tables.below[i])
     probs, proposed = np.empty(orderings), np.empty(orderings)
     limit = 0.0
     for d in range(orderings):
         limit += MOST_ATTEMPTS * model.count[d]
-        probs[d] = ordering_prob(plan, grid, d, density, below, partial, product, integrand)
+        probs[d] = _prob(plan, grid, d, tables)
     if not _attempts(model, probs) <= limit:
         return -1
     step, accepted = np.zeros(number), 0
@@ -102,22 +109,18 @@ def collapsed_moves(
             for i in occurring:
                 step[i] -= shared
         before = place.copy()
-        log_ratio = 0.0
-        for i in occurring:
-            place[i] += step[i]
-            old, new = before[i] - model.prior_mean[i], place[i] - model.prior_mean[i]
-            log_ratio += 0.5 * model.prior_precision[i] * (old * old - new * new)
+        log_ratio = _moved(model, occurring, step, place)
         if not _is_allowed(model, place):
             place[:] = before
             continue
         for i in occurring:
             if step[i] != 0.0:
-                old_density[i], old_below[i] = density[i], below[i]
-                tabulate_row(grid, place[i], deviation[i], density[i], below[i])
+                tables.old_density[i], tables.old_below[i] = tables.density[i], tables.below[i]
+                tabulate_row(grid, place[i], deviation[i], tables.density[i], tables.below[i])
         for d in range(orderings):
             proposed[d] = probs[d]
             if _is_mentioned(plan, d, step):
-                proposed[d] = ordering_prob(plan, grid, d, density, below, partial, product, integrand)
+                proposed[d] = _prob(plan, grid, d, tables)
                 log_ratio += model.count[d] * (math.log(max(proposed[d], 1e-300)) - math.log(probs[d]))
         if _attempts(model, proposed) <= limit and (
             log_ratio >= 0.0 or draws.bernoulli(rng, math.exp(log_ratio))
@@ -128,15 +131,47 @@ def collapsed_moves(
             place[:] = before
             for i in occurring:
                 if step[i] != 0.0:
-                    density[i], below[i] = old_density[i], old_below[i]
+                    tables.density[i], tables.below[i] = tables.old_density[i], tables.old_below[i]
+    _set_means(model, occurring, place, mean)
+    _draw_values(rng, model, mean, deviation, values)
+    return accepted
+
+
+@compiled
+def _new_tables(number, size, most_states):
+    density, below = np.empty((number, size)), np.empty((number, size))
+    old_density, old_below = np.empty((number, size)), np.empty((number, size))
+    partial = np.empty((most_states, size))
+    return _Tables(density, below, old_density, old_below, partial, np.empty(size), np.empty(size))
+
+
+@compiled
+def _prob(plan, grid, ordering, tables):
+    room = tables.partial, tables.product, tables.integrand
+    return ordering_prob(plan, grid, ordering, tables.density, tables.below, *room)
+
+
+@compiled
+def _moved(model, occurring, step, place):
+    """Move the means; ln of the ratio of their priors."""
+    log_ratio = 0.0
+    for i in occurring:
+        old = place[i] - model.prior_mean[i]
+        place[i] += step[i]
+        new = place[i] - model.prior_mean[i]
+        log_ratio += 0.5 * model.prior_precision[i] * (old * old - new * new)
+    return log_ratio
+
+
+@compiled
+def _set_means(model, occurring, place, mean):
+    """The means, centred if priors are flat."""
     average = 0.0
     if model.is_flat:
         for i in occurring:
             average += place[i] / len(occurring)
     for i in occurring:
         mean[i] = place[i] - average
-    _draw_values(rng, model, mean, deviation, values)
-    return accepted
 
 
 @compiled

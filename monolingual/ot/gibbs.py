@@ -181,7 +181,7 @@ def ot_kernel(orderings: Orderings, settings: OtSettings) -> Kernel:
     def step(rng: np.random.Generator, state: OtState) -> tuple[OtState, OtInfo]:
         if moves:
             grid = make_grid(-reach, reach, state.deviation) if settings.learn_variances else fixed
-            collapsed_moves(rng, posterior, plan, grid, *state, moves)
+            collapsed_moves(rng, posterior, plan, grid, state, moves)
         log_joint = sweep(rng, posterior, *state[:3])
         return state, OtInfo(float(log_joint), state.mean, state.deviation)
 

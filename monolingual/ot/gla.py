@@ -111,19 +111,8 @@ def learn(
     for number, sequence in enumerate(np.random.SeedSequence(seed).spawn(seeds)):
         rng = np.random.default_rng(sequence)
         for trials, plasticity, noise in zip(lengths, plasticities, noises, strict=True):
-            _learn(
-                rng,
-                cumulative,
-                inputs,
-                tableaux.start,
-                tableaux.violations,
-                values[number],
-                trials,
-                plasticity,
-                noise,
-                RULES.index(settings.rule),
-                settings.is_harmonic,
-            )
+            how = _Learning(trials, plasticity, noise, RULES.index(settings.rule), settings.is_harmonic)
+            _learn(rng, cumulative, inputs, tableaux.start, tableaux.violations, values[number], how)
             advance(1, f"learner {number + 1}")
     return values
 
@@ -133,12 +122,23 @@ def _falling(ends: tuple[float, float], stages: int) -> list[float]:
     return np.geomspace(ends[0], ends[1], stages).tolist() if stages > 1 else [ends[0]]
 
 
+class _Learning(NamedTuple):
+    """A stage: so many trials with constant plasticity and noise; rules are numbered as in `RULES`."""
+
+    trials: int
+    plasticity: float
+    noise: float
+    rule: int
+    is_harmonic: bool
+
+
 @kernel
-def _learn(rng, cumulative, inputs, start, violations, values, trials, plasticity, noise, rule, is_harmonic):
-    """So many trials with constant plasticity and noise; changes `values`, of shape (N,)."""
+def _learn(rng, cumulative, inputs, start, violations, values, how):
+    """A stage of learning; changes `values`, of shape (N,)."""
+    noise, is_harmonic = how.noise, how.is_harmonic
     size = len(values)
     noisy = np.empty(size)
-    for _ in range(trials):
+    for _ in range(how.trials):
         observed = min(np.searchsorted(cumulative, rng.random(), "right"), len(cumulative) - 1)
         for i in range(size):
             noisy[i] = normal_draws.normal(rng, values[i], noise)
@@ -156,7 +156,7 @@ def _learn(rng, cumulative, inputs, start, violations, values, trials, plasticit
             elif better > 0.0:
                 chosen, ties = candidate, 1
         if chosen != observed:
-            _update(violations[observed], violations[chosen], noisy, values, plasticity, rule, is_harmonic)
+            _update(violations[observed], violations[chosen], noisy, values, how)
 
 
 @compiled
@@ -180,8 +180,9 @@ def _harmony_gain(candidate, other, noisy):
 
 
 @compiled
-def _update(observed, chosen, noisy, values, plasticity, rule, is_harmonic):
-    """Promote and demote after an error; rules are numbered as in `RULES`."""
+def _update(observed, chosen, noisy, values, how):
+    """Promote and demote after an error."""
+    plasticity, rule = how.plasticity, how.rule
     promotable, demotable, top = 0, 0, -np.inf
     for i in range(len(values)):
         if chosen[i] > observed[i]:
@@ -202,7 +203,7 @@ def _update(observed, chosen, noisy, values, plasticity, rule, is_harmonic):
         promotion = plasticity * demotable / (1.0 + promotable)
     for i in range(len(values)):
         difference = chosen[i] - observed[i]
-        step = abs(difference) if is_harmonic else 1
+        step = abs(difference) if how.is_harmonic else 1
         if difference > 0:
             values[i] += promotion * step
         elif difference < 0 and (rule < 3 or noisy[i] >= top):

@@ -21,6 +21,7 @@ import numpy as np
 from scfg_sampler.core.jit import inlined, kernel, reordering
 
 __all__ = [
+    "Normals",
     "Prior",
     "divergence_of",
     "exponentials",
@@ -55,6 +56,22 @@ class Prior(NamedTuple):
     mean: np.ndarray
     precision: np.ndarray
     diagonal: np.ndarray
+
+
+class Normals(NamedTuple):
+    """The approximate posteriors of the copies, one after the other.
+
+    Attributes
+    ----------
+    means, variances : float64
+        m and s.
+    weights : float64
+        e^m / ζ; of multinomials, where several normals make one.
+    """
+
+    means: np.ndarray
+    variances: np.ndarray
+    weights: np.ndarray
 
 
 @inlined
@@ -174,27 +191,29 @@ def shares_from_weights(means, variances, weights, shares):
 
 
 @kernel
-def improve(family, start, prior, counts, means, variances, weights, is_first, iterations, divergences):
-    """Better normals, in place; `divergences` are the KL of each copy, without log |Σ|, before.
+def improve(family, start, prior, counts, normals, is_first, iterations, divergences):
+    """Better `Normals`, in place; `divergences` are the KL of each copy, without log |Σ|, before.
 
     `is_first` says that the weights are not yet e^m / ζ.
     """
     room = room_for(prior)
     for copy in range(len(family)):
-        mean, precision, diagonal = prior_of(prior, family[copy])
+        own = prior_of(prior, family[copy])
         a, b = start[copy], start[copy + 1]
-        f, m, s, w = counts[a:b], means[a:b], variances[a:b], weights[a:b]
+        f, m, s, w = counts[a:b], normals.means[a:b], normals.variances[a:b], normals.weights[a:b]
         if b - a == 2:
-            divergences[copy] = _improve_pair(mean, precision, f, m, s, w, is_first, iterations)
+            divergences[copy] = _improve_pair(own[0], own[1], f, m, s, w, is_first, iterations)
         else:
-            divergences[copy] = _improve_copy(
-                mean, precision, diagonal, f, m, s, w, room, is_first, iterations
-            )
+            divergences[copy] = _improve_copy(own, f, (m, s, w), room, is_first, iterations)
 
 
 @reordering
-def _improve_copy(mean, precision, diagonal, f, m, s, w, room, is_first, iterations):
-    """Better normals of one copy, in place; KL, without log |Σ|, before."""
+def _improve_copy(own, f, normal, room, is_first, iterations):
+    """Better m, s and weights of one copy, in place; KL, without log |Σ|, before.
+
+    own : μ, Λ and its diagonal.
+    """
+    (mean, precision, diagonal), (m, s, w) = own, normal
     size = len(f)
     # room[i][:size], not room[i, :size]: the latter's rows are not known to be contiguous.
     pull, shares, shift = room[0][:size], room[1][:size], room[2][:size]

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.priors.covariances import (
+    Copies,
     copies_of,
     covariances,
     diagonals,
@@ -38,11 +39,11 @@ from monolingual.priors.covariances import (
     maximise,
     square_starts,
 )
-from monolingual.priors.e_step import Prior, gradients, improve
+from monolingual.priors.e_step import Normals, Prior, gradients, improve
 from monolingual.priors.estimators import Progress
 from monolingual.priors.multinomials import Families, normalise, sum_per_family
 from monolingual.priors.sentence_units import Units, choices_of_copies, copies_per_family
-from monolingual.priors.shared_e_step import improve_experts
+from monolingual.priors.shared_e_step import Links, improve_experts
 from monolingual.priors.shared_logistic_normal import Experts, arguments_of, expert_means, links_of
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
 from scfg_sampler.errors import SettingsError
@@ -137,8 +138,8 @@ def logistic_normal_kernel(
         values = choices_of_copies(
             units._replace(families=families, family=copies.family, start=copies.start)
         )
-    squares = square_starts(families)
     used = np.bincount(copies.family, copies.times, minlength=len(copies.others))
+    given = _Given(units, experts, families, square_starts(families), links, copies, used, iterations)
     log_determinants(families, covariance)  # Complains of what is not positive definite.
     first_precision = inverses(families, covariance)
 
@@ -152,55 +153,91 @@ def logistic_normal_kernel(
         state = LogisticNormalState(
             mean, covariance.copy(), first_precision.copy(), mean[values], 1.0 / diagonal[values], weights
         )
-        better(state, units.expectations(weights)[0], iterations, is_first=True)
+        _improve(given, state, units.expectations(weights)[0], is_first=True)
         return state
-
-    def better(
-        state: LogisticNormalState, counts: np.ndarray, iterations: int, *, is_first: bool = False
-    ) -> np.ndarray:
-        """Better normals, in place; KL of each copy, without log |Σ|, before."""
-        divergences = np.zeros(len(copies.family))
-        diagonal = diagonals(families, state.precision)
-        prior = Prior(families.start, squares, state.mean, state.precision, diagonal)
-        normals = state.means, state.variances, state.weights
-        how = is_first, iterations, divergences
-        if links is None:
-            improve(copies.family, copies.start, prior, counts, *normals, *how)
-        else:
-            improve_experts(links, copies.family, prior, counts, *normals, *how)
-        return divergences
-
-    def bound(state: LogisticNormalState, divergences: np.ndarray, totals: np.ndarray) -> float:
-        volumes = log_determinants(families, state.covariance)
-        spread = sum_per_family(families, np.log(diagonals(families, state.precision)))
-        value = totals @ units.multiplicity - (copies.times * divergences).sum() - 0.5 * used @ volumes
-        return float(value - 0.5 * copies.others @ (volumes + spread))
-
-    def learnt(state: LogisticNormalState) -> LogisticNormalState:
-        prior = state.mean, state.covariance, state.precision
-        mean, covariance = maximise(copies, *prior, state.means, state.variances)
-        # Multinomials in closed form follow their prior by themselves; copies stay where they are.
-        return state._replace(mean=mean, covariance=covariance, precision=inverses(families, covariance))
 
     def step(
         rng: np.random.Generator | None, state: LogisticNormalState
     ) -> tuple[LogisticNormalState, Progress]:
         counts, totals = units.expectations(state.weights)
-        divergences = better(state, counts, iterations)
-        objective = bound(state, divergences, totals)
+        objective = _bound(given, state, _improve(given, state, counts), totals)
         for _ in range(rounds - 1):
             counts, _ = units.expectations(state.weights)
-            better(state, counts, iterations)
-        new = learnt(state) if learn_prior else state
+            _improve(given, state, counts)
+        new = _with_learnt_prior(given, state) if learn_prior else state
         before, after = (point_estimate(units.families, s.mean, experts) for s in (state, new))
         change = float(np.abs(after - before).max(initial=0.0))
         return new, Progress(objective, float(totals @ units.multiplicity), change)
 
     def log_joint(state: LogisticNormalState) -> float:
         counts, totals = units.expectations(state.weights)
-        return bound(state, better(copy_state(state), counts, 0), totals)
+        divergences = _improve(given._replace(iterations=0), copy_state(state), counts)
+        return _bound(given, state, divergences, totals)
 
     return Kernel(init, step, log_joint)
+
+
+class _Given(NamedTuple):
+    """What stays the same from step to step.
+
+    Attributes
+    ----------
+    families : Families
+        The normals: those of multinomials or, if they are given, of experts.
+    squares : int64
+        Where the matrix of each begins.
+    links : Links, optional
+        Which experts make which multinomials.
+    copies : Copies
+    used : float64
+        How many copies each normal has.
+    iterations : int
+        Of the E-step.
+    """
+
+    units: Units
+    experts: Experts | None
+    families: Families
+    squares: np.ndarray
+    links: Links | None
+    copies: Copies
+    used: np.ndarray
+    iterations: int
+
+
+def _improve(
+    given: _Given, state: LogisticNormalState, counts: np.ndarray, *, is_first: bool = False
+) -> np.ndarray:
+    """Better normals, in place; KL of each copy, without log |Σ|, before. The E-step."""
+    copies = given.copies
+    divergences = np.zeros(len(copies.family))
+    diagonal = diagonals(given.families, state.precision)
+    prior = Prior(given.families.start, given.squares, state.mean, state.precision, diagonal)
+    normals = Normals(state.means, state.variances, state.weights)
+    how = is_first, given.iterations, divergences
+    if given.links is None:
+        improve(copies.family, copies.start, prior, counts, normals, *how)
+    else:
+        improve_experts(given.links, copies.family, prior, counts, normals, *how)
+    return divergences
+
+
+def _bound(given: _Given, state: LogisticNormalState, divergences: np.ndarray, totals: np.ndarray) -> float:
+    """The evidence lower bound, of the divergences that `_improve` tells."""
+    copies = given.copies
+    volumes = log_determinants(given.families, state.covariance)
+    spread = sum_per_family(given.families, np.log(diagonals(given.families, state.precision)))
+    likelihood = totals @ given.units.multiplicity
+    value = likelihood - (copies.times * divergences).sum() - 0.5 * given.used @ volumes
+    return float(value - 0.5 * copies.others @ (volumes + spread))
+
+
+def _with_learnt_prior(given: _Given, state: LogisticNormalState) -> LogisticNormalState:
+    """The M-step."""
+    prior = state.mean, state.covariance, state.precision
+    mean, covariance = maximise(given.copies, *prior, state.means, state.variances)
+    # Multinomials in closed form follow their prior by themselves; copies stay where they are.
+    return state._replace(mean=mean, covariance=covariance, precision=inverses(given.families, covariance))
 
 
 def copy_bound(

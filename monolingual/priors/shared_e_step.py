@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.priors.e_step import (
+    Normals,
     divergence_of,
     exponentials,
     multiply,
@@ -60,24 +61,23 @@ class Links(NamedTuple):
 
 
 @kernel
-def improve_experts(
-    links, family, prior, counts, means, variances, weights, is_first, iterations, divergences
-):
-    """Better normals, in place; `divergences` are the KL of each expert copy, without log |Σ|, before.
+def improve_experts(links, family, prior, counts, normals, is_first, iterations, divergences):
+    """Better `Normals`, in place; `divergences` are the KL of each expert copy, without log |Σ|, before.
 
     `family` says which expert each expert copy is of; otherwise as `priors.e_step.improve`.
     """
     room = room_for(prior)
+    means, variances, weights = normals.means, normals.variances, normals.weights
     shares, totals = np.zeros(len(weights)), np.zeros(len(links.start) - 1)
-    _all_shares(links, counts, means, variances, weights, is_first, room, shares, totals)
+    _all_shares(links, counts, normals, is_first, room, shares, totals)
     for c in range(len(family)):
-        mean, precision, diagonal = prior_of(prior, family[c])
+        own = prior_of(prior, family[c])
         m = means[links.expert_start[c] : links.expert_start[c + 1]]
         s = variances[links.expert_start[c] : links.expert_start[c + 1]]
-        divergences[c] = _prepare(links, c, mean, precision, diagonal, counts, m, s, room)
+        divergences[c] = _prepare(links, c, own, counts, m, s, room)
         if iterations:
-            _ascend_means(links, c, precision, diagonal, m, totals, shares, room, iterations)
-            _ascend_variances(links, c, diagonal, s, totals, shares, room)
+            _ascend_means(links, c, own, m, totals, shares, room, iterations)
+            _ascend_variances(links, c, own[2], s, totals, shares, room)
     for j in range(len(totals)):
         w = weights[links.start[j] : links.start[j + 1]]
         spread = room[1][: len(w)]
@@ -94,15 +94,15 @@ def expert_gradients(links, family, prior, counts, means, variances, by_mean, by
     """The derivatives of the bound by all m and s, as the E-step computes them."""
     room = room_for(prior)
     shares, totals = np.zeros(len(counts)), np.zeros(len(links.start) - 1)
-    _all_shares(links, counts, means, variances, shares, True, room, shares, totals)
+    _all_shares(links, counts, Normals(means, variances, shares), True, room, shares, totals)
     for c in range(len(family)):
-        mean, precision, diagonal = prior_of(prior, family[c])
+        own = prior_of(prior, family[c])
         a, b = links.expert_start[c], links.expert_start[c + 1]
-        _prepare(links, c, mean, precision, diagonal, counts, means[a:b], variances[a:b], room)
+        _prepare(links, c, own, counts, means[a:b], variances[a:b], room)
         _gradient(links, c, totals, shares, room)
         for i in range(b - a):
             by_mean[a + i] = room[2, i]
-            by_variance[a + i] = 0.5 * (1.0 / variances[a + i] - diagonal[i] - room[3, i])
+            by_variance[a + i] = 0.5 * (1.0 / variances[a + i] - own[2][i] - room[3, i])
 
 
 @reordering
@@ -121,8 +121,9 @@ def _argument(links, j, means, variances, argument, spread):
 
 
 @reordering
-def _all_shares(links, counts, means, variances, weights, is_first, room, shares, totals):
+def _all_shares(links, counts, normals, is_first, room, shares, totals):
     """π and F of all multinomial copies."""
+    means, variances, weights = normals.means, normals.variances, normals.weights
     for j in range(len(totals)):
         begin, end = links.start[j], links.start[j + 1]
         argument, spread = room[0][: end - begin], room[1][: end - begin]
@@ -138,8 +139,12 @@ def _all_shares(links, counts, means, variances, weights, is_first, room, shares
 
 
 @reordering
-def _prepare(links, c, mean, precision, diagonal, counts, m, s, room):
-    """Λ (m − μ) and Σ f / r of an expert copy, into the first two rows of the room; KL without log |Σ|."""
+def _prepare(links, c, own, counts, m, s, room):
+    """Λ (m − μ) and Σ f / r of an expert copy, into the first two rows of the room; KL without log |Σ|.
+
+    own : μ, Λ and its diagonal, of the expert.
+    """
+    mean, precision, diagonal = own
     size = len(m)
     pull, uses, shift = room[0][:size], room[1][:size], room[2][:size]
     for i in range(size):
@@ -173,8 +178,9 @@ def _gradient(links, c, totals, shares, room):
 
 
 @reordering
-def _ascend_means(links, c, precision, diagonal, m, totals, shares, room, iterations):
+def _ascend_means(links, c, own, m, totals, shares, room, iterations):
     """Steps along the gradient over the diagonal of the Hessian; shares are kept up to date."""
+    _, precision, diagonal = own
     size = len(m)
     pull, uses, gradient, bend = room[0][:size], room[1][:size], room[2][:size], room[3][:size]
     direction, along, trial = room[4][:size], room[5][:size], room[6][:size]

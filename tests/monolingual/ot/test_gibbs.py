@@ -150,7 +150,7 @@ def test_collapsed_moves_without_fresh_values_are_another_chain(rng, fresh):
 
     def step(_, state):
         values = state.values.copy()
-        collapsed_moves(rng, model, plan, grid, *state, 20)
+        collapsed_moves(rng, model, plan, grid, state, 20)
         if not fresh:
             state.values[:] = values
         sweep(rng, model, *state[:3])
