@@ -48,6 +48,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
         items[:] = [item for item in items if item.nodeid in chosen]
         return
+    if config.getoption("--without-exact"):
+        exact = [item for item in items if item.nodeid.startswith("tests/exact/")]
+        config.hook.pytest_deselected(items=exact)
+        items[:] = [item for item in items if not item.nodeid.startswith("tests/exact/")]
     if config.getoption("--slow"):
         return
     for item in items:
