@@ -46,9 +46,14 @@ PACKAGES = ("scfg_sampler", "decoder", "monolingual")
 TIME_LIMIT = 300.0  # seconds for each fault
 UNTESTED = "untested"
 
-# A job in the background ignores Ctrl-C, and its children would too; some tests need the usual answer.
-_RUN = """
-import signal, sys, pytest
+# A fault may ask for all the memory there is. A job in the background ignores Ctrl-C, and its children would
+# too; some tests need the usual answer.
+_MOST_MEMORY = 8 << 30
+_RUN = f"""
+import contextlib, resource, signal, sys
+with contextlib.suppress(ValueError, OSError):
+    resource.setrlimit(resource.RLIMIT_AS, ({_MOST_MEMORY}, {_MOST_MEMORY}))
+import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.exit(pytest.main(sys.argv[1:]))
 """
