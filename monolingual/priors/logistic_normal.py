@@ -182,6 +182,9 @@ class _Given(NamedTuple):
 
     Attributes
     ----------
+    units : Units
+    experts : Experts, optional
+        Normals that multinomials share.
     families : Families
         The normals: those of multinomials or, if they are given, of experts.
     squares : int64

@@ -90,6 +90,12 @@ class _Cell(NamedTuple):
 
     Attributes
     ----------
+    value : float64
+        By symbol.
+    rule, split : int32
+        Of the best, by symbol.
+    listed : int32
+        The symbols that the cell has so far.
     right : float64
         Values of the right one of two cells; zeros between uses.
     delta : float64

@@ -30,6 +30,8 @@ class SampleSettings(TypedDict, total=False):
     max_cut_span: int
     max_length: int
     order: str
+    unaligned: str
+    max_attached: int
     density_factor: bool
     divide_by_trees: bool
     type_moves: int
