@@ -19,9 +19,10 @@ import numpy as np
 
 from monolingual.ot.exact import OrderingModel
 from monolingual.ot.formats import read_tableaux
-from monolingual.ot.gibbs import OtSettings, ot_kernel
+from monolingual.ot.gibbs import ot_kernel
 from monolingual.ot.gla import GlaSettings, learn
 from monolingual.ot.orderings import derive_orderings
+from monolingual.ot.settings import OtSettings
 from monolingual.ot.tableaux import Row, Tableaux, build_tableaux, token_counts
 from scfg_sampler.core import normal_draws
 from scfg_sampler.core.jit import kernel

@@ -15,13 +15,13 @@ import time
 
 import numpy as np
 
-from monolingual.tsg.corpus import Sources, gather
+from monolingual.tsg.corpus import gather
 from monolingual.tsg.fragments import count_fragments, production_fragments
 from monolingual.tsg.grammar import flatten, fragment_weights
 from monolingual.tsg.parser import Parser
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.sampler import TsgStart, TsgState, tsg_kernel
-from monolingual.tsg.settings import TsgSettings
+from monolingual.tsg.settings import Sources, TsgSettings
 from monolingual.tsg.treebank import Treebank, build_treebank
 from monolingual.tsg.trees import leaves
 

@@ -14,12 +14,7 @@ MOST_LINES = 60  # Of the body, without the docstring.
 
 # Functions above a limit, and why they may be.
 EXCEPTIONS = {
-    "monolingual.ot.commands.sample.add_parser": "a list of options",
     "monolingual.pcfg.forest.build_forest": "one pass over all spans, with the two steps that only it takes",
-    "monolingual.tsg.commands.train.add_parser": "a list of options",
-    "scfg_sampler.commands.sample.add_parser": "a list of options",
-    "scfg_sampler.commands.sample.run": "every option is named once",
-    "scfg_sampler.learner.grammar.write_grammar": "every keyword is an option of `scfg-sampler grammar`",
 }
 
 

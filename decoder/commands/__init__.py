@@ -102,20 +102,20 @@ def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: b
         )
 
 
-def search_settings(args: argparse.Namespace, defaults: SearchDefaults | None = None) -> SearchDefaults:
+def search_settings(options: argparse.Namespace, defaults: SearchDefaults | None = None) -> SearchDefaults:
     """What the options of `add_search_settings` say, and `defaults` where they say nothing."""
-    given = {name: getattr(args, name) for name in SearchDefaults._fields}
+    given = {name: getattr(options, name) for name in SearchDefaults._fields}
     known = SearchDefaults() if defaults is None else defaults
     return known._replace(**{name: value for name, value in given.items() if value is not None})
 
 
-def input_words(args: argparse.Namespace, words: list[str]) -> list[str]:
+def input_words(options: argparse.Namespace, words: list[str]) -> list[str]:
     """The words of a line of input, spelled as a table is once it has been read."""
     from scfg_sampler.formats.conversion import unescaped
 
-    if args.input_words in (None, "plain"):
+    if options.input_words in (None, "plain"):
         return words
-    return [unescaped(word, args.input_words) for word in words]
+    return [unescaped(word, options.input_words) for word in words]
 
 
 def default_threads() -> int:
@@ -125,7 +125,7 @@ def default_threads() -> int:
     return os.cpu_count() or 1
 
 
-def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVocabulary]:
+def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVocabulary]:
     """The grammar and the language model the options name."""
     import time
 
@@ -137,18 +137,18 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
     from scfg_sampler.formats.conversion import unescaped
 
     began = time.perf_counter()
-    for option in args.grammar:
+    for option in options.grammar:
         require_file(option.path)
-    lm, lm_vocabulary = load_lm(args.lm)
+    lm, lm_vocabulary = load_lm(options.lm)
     sources = []
-    for option in args.grammar:
-        max_span = args.max_span if option.max_span is None else option.max_span
+    for option in options.grammar:
+        max_span = options.max_span if option.max_span is None else option.max_span
         if is_grammar_file(option.path):
             compiled = read_grammar_file(option.path)
             sources.append(GrammarSource(compiled.table, option.prefix, max_span))
         else:
             sources.append(GrammarSource(read_any_table(option), option.prefix, max_span))
-    if len(sources) == 1 and is_grammar_file(args.grammar[0].path):
+    if len(sources) == 1 and is_grammar_file(options.grammar[0].path):
         grammar = with_settings(compiled, *sources[0][1:])
     else:
         grammar = build_grammar(sources)
@@ -158,8 +158,8 @@ def load_models(args: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVoc
             "than one nonterminal; not used"
         )
     say(f"{len(grammar.rules)} rules and the language model read in {time.perf_counter() - began:.1f} s")
-    spelling = _spelling(args.grammar)
-    args.input_words = args.input_words or spelling
+    spelling = _spelling(options.grammar)
+    options.input_words = options.input_words or spelling
     if spelling != "plain":
         lm_vocabulary = lm_vocabulary.spelled(lambda word: unescaped(word, spelling))
     return grammar, lm, lm_vocabulary

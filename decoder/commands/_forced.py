@@ -23,7 +23,7 @@ class ReferenceTask(NamedTuple):
     decoder: Decoder
     forced: ForcedDecoder
     references: list[list[str | None]]
-    args: argparse.Namespace
+    options: argparse.Namespace
 
 
 class Derived(NamedTuple):
@@ -34,13 +34,13 @@ class Derived(NamedTuple):
     exists: bool
 
 
-def reference_task(decoder: Decoder, args: argparse.Namespace, num_lines: int) -> ReferenceTask:
+def reference_task(decoder: Decoder, options: argparse.Namespace, num_lines: int) -> ReferenceTask:
     """The task of the options; an InputError if a file of references has not as many lines as the input."""
     from decoder.scoring.evaluate import read_references
     from decoder.translation.forced import ForcedDecoder
 
-    references = read_references(args.reference, num_lines, args.input)
-    return ReferenceTask(decoder, ForcedDecoder(decoder), references, args)
+    references = read_references(options.reference, num_lines, options.input)
+    return ReferenceTask(decoder, ForcedDecoder(decoder), references, options)
 
 
 def derive_line(task: ReferenceTask, numbered: tuple[int, str]) -> Derived:
@@ -51,7 +51,7 @@ def derive_line(task: ReferenceTask, numbered: tuple[int, str]) -> Derived:
     from scfg_sampler.core.arrays.vocabulary import split_words
 
     number, line = numbered
-    words = input_words(task.args, split_words(line))
+    words = input_words(task.options, split_words(line))
     texts = [texts[number] for texts in task.references]
     outcomes = [task.forced.derive(words, split_words(text)) for text in texts if text is not None]
     derived = [outcome for outcome in outcomes if outcome.exists]
@@ -64,11 +64,11 @@ def derive_line(task: ReferenceTask, numbered: tuple[int, str]) -> Derived:
     else:
         results = [outcome.result for outcome in derived if outcome.result is not None]
         result = max(results, key=lambda result: float(result.forest.score[-1]))
-        k = task.args.nbest
+        k = task.options.nbest
         found = [decoder.best(result)] if k is None else decoder.translations(result, k, unique=False)
     rows = nbest_lines(number, found, decoder.feature_names)
     text = "".join(row + "\n" for row in rows)
-    if task.args.derivations is None:
+    if task.options.derivations is None:
         return Derived(text, "", True)
     record = derivation_record(decoder, result, found[0], number)
     return Derived(text, json.dumps(record, ensure_ascii=False) + "\n", True)

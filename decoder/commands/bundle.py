@@ -43,7 +43,7 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Compile the parts and put them together."""
     from decoder.commands import GrammarOption, read_any_table, search_settings
     from decoder.grammar.file import is_grammar_file
@@ -51,13 +51,13 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
-    for path in (args.grammar, args.lm, args.weights):
+    for path in (options.grammar, options.lm, options.weights):
         require_file(path)
-    compiled = is_grammar_file(args.grammar)
-    grammar = args.grammar if compiled else read_any_table(GrammarOption(args.grammar, "", None, None))
+    compiled = is_grammar_file(options.grammar)
+    grammar = options.grammar if compiled else read_any_table(GrammarOption(options.grammar, "", None, None))
     record = write_system(
-        grammar, args.lm, args.weights, args.preparation, args.output, search_settings(args)
+        grammar, options.lm, options.weights, options.preparation, options.output, search_settings(options)
     )
     size = sum(entry["bytes"] for entry in record["files"].values())
     takes = "takes raw text" if record["languages"] else "takes text whose words stand between spaces"
-    say(f"{args.output}: {record['grammar']['rules']} rules, {size / 1e6:.1f} MB; {takes}")
+    say(f"{options.output}: {record['grammar']['rules']} rules, {size / 1e6:.1f} MB; {takes}")

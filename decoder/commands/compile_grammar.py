@@ -29,13 +29,15 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Read the table and write it."""
     from decoder.commands import GrammarOption, read_any_table
     from decoder.grammar.file import write_grammar_file
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
-    require_file(args.grammar)
-    num_rules = write_grammar_file(read_any_table(GrammarOption(args.grammar, "", None, None)), args.output)
+    require_file(options.grammar)
+    num_rules = write_grammar_file(
+        read_any_table(GrammarOption(options.grammar, "", None, None)), options.output
+    )
     say(f"{num_rules} rules")

@@ -24,13 +24,13 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Read the model and write it."""
     from decoder.lm.model import load_lm
     from decoder.lm.table import write_lm_file
     from scfg_sampler.core.console import say, set_quiet
 
-    set_quiet(args.quiet)
-    lm, vocabulary = load_lm(args.lm)
-    write_lm_file(lm, vocabulary.words, args.output)
+    set_quiet(options.quiet)
+    lm, vocabulary = load_lm(options.lm)
+    write_lm_file(lm, vocabulary.words, options.output)
     say(f"order {lm.order}, {lm.num_words} words, {lm.keys.nbytes / 1e6:.1f} MB")

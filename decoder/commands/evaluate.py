@@ -63,32 +63,32 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Score the translations and print a table or a JSON object."""
     import json
 
     from decoder.scoring.evaluate import compare, compare_tunings, evaluate, read_references, read_same_length
     from scfg_sampler.core.files import read_lines
 
-    first, *more = args.hypothesis
+    first, *more = options.hypothesis
     hypotheses = [list(read_lines(first))]
     lines = len(hypotheses[0])
-    references = read_references(args.references, lines, first)
+    references = read_references(options.references, lines, first)
     hypotheses += [read_same_length(path, lines, first) for path in more]
-    against = [read_same_length(path, lines, first) for path in args.against or []]
-    options: dict[str, Any] = {"tokenize": args.tokenize, "metrics": list(dict.fromkeys(args.metrics))}
-    scores = [evaluate(text, references, **options) for text in hypotheses]
-    others = [evaluate(text, references, **options) for text in against]
+    against = [read_same_length(path, lines, first) for path in options.against or []]
+    how: dict[str, Any] = {"tokenize": options.tokenize, "metrics": list(dict.fromkeys(options.metrics))}
+    scores = [evaluate(text, references, **how) for text in hypotheses]
+    others = [evaluate(text, references, **how) for text in against]
     one_each = len(hypotheses) == len(against) == 1
     test = "paired bootstrap" if one_each else "two-sided bootstrap over sentences and tunings"
     comparisons = {}
     if against:
-        options |= {"samples": args.samples, "seed": args.seed}
+        how |= {"samples": options.samples, "seed": options.seed}
         if one_each:
-            comparisons = compare(hypotheses[0], against[0], references, **options)
+            comparisons = compare(hypotheses[0], against[0], references, **how)
         else:
-            comparisons = compare_tunings(hypotheses, against, references, **options)
-    if args.json:
+            comparisons = compare_tunings(hypotheses, against, references, **how)
+    if options.json:
         report: dict[str, Any] = {}
         for name, score in scores[0].items():
             mean, deviation, values = _spread(scores, name)
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> None:
             found = comparisons[name]
             print(
                 f"       {found.difference:+6.2f}  against {_shown(others, name)}, "
-                f"p = {found.p_value:.4f} ({test}, {args.samples} samples, seed {args.seed})"
+                f"p = {found.p_value:.4f} ({test}, {options.samples} samples, seed {options.seed})"
             )
 
 

@@ -32,15 +32,15 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Read, turn and write the weights."""
     from decoder.translation.imported_weights import import_weights
     from decoder.translation.weights import write_weights
     from scfg_sampler.core.console import say, warn
 
-    found = import_weights(args.weights, args.decoder)
+    found = import_weights(options.weights, options.decoder)
     for warning in found.warnings:
-        warn(f"{args.weights}: {warning}")
-    write_weights(found.weights, args.output)
+        warn(f"{options.weights}: {warning}")
+    write_weights(found.weights, options.output)
     if found.constant:
-        say(f"scores of {args.decoder} are those of translate {found.constant:+.6f}, for its <s> and </s>")
+        say(f"scores of {options.decoder} are those of translate {found.constant:+.6f}, for its <s> and </s>")

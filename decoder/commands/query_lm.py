@@ -27,7 +27,7 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Score the text and print the results."""
     import itertools
     import json
@@ -38,15 +38,15 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.console import progress, set_quiet, warn
     from scfg_sampler.core.files import read_lines
 
-    set_quiet(args.quiet or sys.stdout.isatty())  # On a terminal the scores show the progress.
-    lm, vocabulary = load_lm(args.lm)
+    set_quiet(options.quiet or sys.stdout.isatty())  # On a terminal the scores show the progress.
+    lm, vocabulary = load_lm(options.lm)
     lines = read_lines("-")
     total = total_unknown = 0.0
     tokens = unknown = reserved = 0
     with progress("scoring lines", None) as advance:
         while block := list(itertools.islice(lines, _BLOCK)):
             scores = score_text(lm, vocabulary, block)
-            if not args.json:
+            if not options.json:
                 sys.stdout.writelines(f"{log_prob / math.log(10):.6f}\n" for log_prob in scores.log_probs)
             total += math.fsum(scores.log_probs)
             total_unknown += math.fsum(scores.unknown_log_probs)
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> None:
         warn(f"{reserved} words of the text are <s>, </s> or <unk> and count as unknown words")
     perplexity = math.exp(-total / tokens) if tokens else None
     without = math.exp((total_unknown - total) / (tokens - unknown)) if tokens else None
-    if args.json:
+    if options.json:
         result = {
             "perplexity": perplexity,
             "perplexity_without_unknown": without,

@@ -28,7 +28,7 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Draw the derivations that are asked for."""
     import json
     import sys
@@ -38,26 +38,28 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.files import atomic_output, read_lines
     from scfg_sampler.errors import InputError, SettingsError
 
-    if args.svg is not None and args.sentence is None:
+    if options.svg is not None and options.sentence is None:
         raise SettingsError("--svg draws one derivation; say which with --sentence, counted from 0")
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     lines = 0
     found = False
-    for lines, line in enumerate(read_lines(args.derivations), start=1):
+    for lines, line in enumerate(read_lines(options.derivations), start=1):
         try:
             record = json.loads(line)
         except (json.JSONDecodeError, RecursionError):
             hint = "Derivations are what translate --derivations writes"
-            raise InputError(args.derivations, lines, "not JSON", hint) from None
-        record = check_record(record, args.derivations, lines)
-        if args.sentence is None or record["sentence"] == args.sentence:
+            raise InputError(options.derivations, lines, "not JSON", hint) from None
+        record = check_record(record, options.derivations, lines)
+        if options.sentence is None or record["sentence"] == options.sentence:
             found = True
-            if args.svg is None:
-                print(draw_text(record, scores=not args.no_scores))
+            if options.svg is None:
+                print(draw_text(record, scores=not options.no_scores))
                 continue
-            with atomic_output(args.svg) as out:
-                out.write(draw_svg(record, scores=not args.no_scores))
-    if not found and args.sentence is not None:
-        raise InputError(args.derivations, None, f"has no sentence {args.sentence} in its {lines} lines")
+            with atomic_output(options.svg) as out:
+                out.write(draw_svg(record, scores=not options.no_scores))
+    if not found and options.sentence is not None:
+        raise InputError(
+            options.derivations, None, f"has no sentence {options.sentence} in its {lines} lines"
+        )

@@ -50,7 +50,7 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Estimate the model and write it."""
     from decoder.lm.arpa import write_arpa
     from decoder.lm.counts import encode_text
@@ -59,22 +59,22 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.console import memory_size, progress, say, set_quiet, warn
     from scfg_sampler.core.files import read_lines
 
-    set_quiet(args.quiet)
-    prune = pruning_thresholds(args.order, args.prune or ())
-    with Workspace(memory_size(args.memory), args.temporary) as workspace:
+    set_quiet(options.quiet)
+    prune = pruning_thresholds(options.order, options.prune or ())
+    with Workspace(memory_size(options.memory), options.temporary) as workspace:
         with progress("reading lines", None) as advance:
-            text = encode_text(_counted(read_lines(args.text), advance), args.text, workspace)
+            text = encode_text(_counted(read_lines(options.text), advance), options.text, workspace)
         if text.num_reserved:
             warn(f"{text.num_reserved} words of the text are <s>, </s> or <unk> and count as unknown words")
-        with progress("estimating orders", args.order) as advance:
+        with progress("estimating orders", options.order) as advance:
             model, discounts = estimate_tables(
-                text, args.order, workspace, prune=prune, interpolate_unigrams=args.interpolate_unigrams
+                text, options.order, workspace, prune=prune, interpolate_unigrams=options.interpolate_unigrams
             )
-            advance(args.order, "")
+            advance(options.order, "")
         for n, (ngrams, discount) in enumerate(zip(model.ngrams, discounts, strict=True), start=1):
             amounts = " ".join(f"{amount:.4f}" for amount in discount.amounts)
             say(f"{n}-grams: {len(ngrams)}, discounts {amounts}{' (fixed)' if discount.reason else ''}")
-        write_arpa(model, args.output)
+        write_arpa(model, options.output)
 
 
 def _counted(lines: Iterator[str], advance: Callable[[float, str], None]) -> Iterator[str]:

@@ -83,7 +83,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", default="-", metavar="FILE", help="where the translations go")
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Translate the input and print the results in order."""
     import contextlib
     import sys
@@ -94,46 +94,46 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import atomic_output, require_file
 
-    _check(args)
-    require_file(args.input)
-    system = _system(args)
-    threads = default_threads() if args.threads is None else args.threads
+    _check(options)
+    require_file(options.input)
+    system = _system(options)
+    threads = default_threads() if options.threads is None else options.threads
     began = time.perf_counter()
     exist = []
     with contextlib.ExitStack() as stack:
-        if args.output == "-" and hasattr(sys.stdout, "reconfigure"):
+        if options.output == "-" and hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-        out = stack.enter_context(atomic_output(args.output))
-        trees = stack.enter_context(atomic_output(args.derivations)) if args.derivations else None
-        for text, tree, exists in in_order(*_task(system, args), threads):
+        out = stack.enter_context(atomic_output(options.output))
+        trees = stack.enter_context(atomic_output(options.derivations)) if options.derivations else None
+        for text, tree, exists in in_order(*_task(system, options), threads):
             out.write(text)
             out.flush()
             if trees is not None:
                 trees.write(tree)
             exist.append(exists)
-    if args.reference:
+    if options.reference:
         say(summary(exist))
         return
     seconds, lines = time.perf_counter() - began, len(exist)
     say(f"{lines} lines translated in {seconds:.1f} s, {lines / max(seconds, 1e-9):.1f} a second")
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(options: argparse.Namespace) -> None:
     """A SettingsError if options have impossible values or do not go together."""
     from decoder.search.mbr import check_scale
     from scfg_sampler.errors import SettingsError
 
-    for name, size in (("--nbest", args.nbest), ("--mbr", args.mbr)):
+    for name, size in (("--nbest", options.nbest), ("--mbr", options.mbr)):
         if size is not None and size < 1:
             raise SettingsError(f"{name} is {size}; it is at least 1")
-    if args.nbest is not None and args.mbr is not None:
+    if options.nbest is not None and options.mbr is not None:
         raise SettingsError("--mbr gives one translation of a line, so --nbest cannot be given beside it")
-    if args.reference and args.mbr is not None:
+    if options.reference and options.mbr is not None:
         raise SettingsError("--reference gives the translations, so --mbr cannot be given beside it")
-    check_scale(args.mbr_scale)
+    check_scale(options.mbr_scale)
 
 
-def _system(args: argparse.Namespace) -> System:
+def _system(options: argparse.Namespace) -> System:
     """The system the options name, or are the parts of."""
     import time
 
@@ -146,25 +146,25 @@ def _system(args: argparse.Namespace) -> System:
     from scfg_sampler.core.console import say
     from scfg_sampler.errors import SettingsError
 
-    parts = {"--grammar": args.grammar, "--lm": args.lm, "--weights": args.weights}
-    if args.system is not None:
+    parts = {"--grammar": options.grammar, "--lm": options.lm, "--weights": options.weights}
+    if options.system is not None:
         given = [name for name, value in parts.items() if value is not None]
         if given:
             raise SettingsError(f"--system has all its parts, so {given[0]} cannot be given beside it")
         began = time.perf_counter()
-        known = SearchDefaults(**read_system_record(args.system)["settings"])
-        system = load_system(args.system, search_settings(args, known))
-        if args.copy == "any":
+        known = SearchDefaults(**read_system_record(options.system)["settings"])
+        system = load_system(options.system, search_settings(options, known))
+        if options.copy == "any":
             system = System(system.decoder.copying_any(), system.preparation, system.record)
         say(f"{len(system.decoder.grammar.rules)} rules loaded in {time.perf_counter() - began:.1f} s")
         return system
     missing = [name for name, value in parts.items() if value is None]
     if missing:
         raise SettingsError(f"give --system, or --grammar, --lm and --weights; {missing[0]} is missing")
-    weights = read_weights(args.weights)
-    settings = search_settings(args)
-    args.max_span = settings.max_span
-    grammar, lm, lm_vocabulary = load_models(args)
+    weights = read_weights(options.weights)
+    settings = search_settings(options)
+    options.max_span = settings.max_span
+    grammar, lm, lm_vocabulary = load_models(options)
     if UNKNOWN_FEATURE in weights:
         grammar = with_unknown_words(grammar, lm_vocabulary)
     decoder = Decoder(
@@ -175,54 +175,58 @@ def _system(args: argparse.Namespace) -> System:
         beam=settings.beam,
         max_targets=settings.max_targets,
         widen=settings.widen,
-        weights_path=args.weights,
+        weights_path=options.weights,
     )
-    return System(decoder.copying_any() if args.copy == "any" else decoder, None, {})
+    return System(decoder.copying_any() if options.copy == "any" else decoder, None, {})
 
 
-def _task(system: System, args: argparse.Namespace) -> tuple[Callable, Iterable[tuple[int, str]]]:
+def _task(system: System, options: argparse.Namespace) -> tuple[Callable, Iterable[tuple[int, str]]]:
     """What is done with a numbered line, and the lines."""
     from decoder.commands._forced import derive_line, reference_task
     from scfg_sampler.core.files import read_lines
     from scfg_sampler.errors import SettingsError
 
-    if not args.reference:
-        return functools.partial(_translate, system, args), enumerate(read_lines(args.input))
+    if not options.reference:
+        return functools.partial(_translate, system, options), enumerate(read_lines(options.input))
     if system.preparation is not None:
         raise SettingsError("--reference takes prepared text; give --grammar, --lm and --weights instead")
-    lines = list(read_lines(args.input))
-    return functools.partial(derive_line, reference_task(system.decoder, args, len(lines))), enumerate(lines)
+    lines = list(read_lines(options.input))
+    return functools.partial(derive_line, reference_task(system.decoder, options, len(lines))), enumerate(
+        lines
+    )
 
 
-def _translate(system: System, args: argparse.Namespace, numbered: tuple[int, str]) -> tuple[str, str, bool]:
+def _translate(
+    system: System, options: argparse.Namespace, numbered: tuple[int, str]
+) -> tuple[str, str, bool]:
     """The output and the derivation of a line with its number, each with its line ends; True."""
     from decoder.translation.decoder import nbest_lines
     from decoder.translation.derivations import derivation_record
 
     number, line = numbered
-    if system.preparation is not None and args.nbest is args.mbr is args.derivations is None:
+    if system.preparation is not None and options.nbest is options.mbr is options.derivations is None:
         return system.translate_line(line).text + "\n", "", True
     decoder = system.decoder
     prepared = system.prepare(line)
     if system.preparation is None:
-        prepared = prepared._replace(words=input_words(args, prepared.words))
+        prepared = prepared._replace(words=input_words(options, prepared.words))
     result = system.search(prepared) if prepared.words else None
     if result is None:
         found = [decoder.translate([])]
-    elif args.nbest is not None:
-        found = decoder.translations(result, args.nbest, unique=not args.not_unique)
-    elif args.mbr is not None:
-        found = [decoder.minimum_risk(result, args.mbr, args.mbr_scale)]
+    elif options.nbest is not None:
+        found = decoder.translations(result, options.nbest, unique=not options.not_unique)
+    elif options.mbr is not None:
+        found = [decoder.minimum_risk(result, options.mbr, options.mbr_scale)]
     else:
         found = [decoder.best(result)]
     texts = [each.text for each in found]
     if system.preparation is not None and result is not None:
         texts = [system.finish(line, prepared, result, each).text for each in found]
-    if args.nbest is None:
+    if options.nbest is None:
         text = texts[0] + "\n"
     else:
         text = "".join(row + "\n" for row in nbest_lines(number, found, decoder.feature_names, texts))
-    if args.derivations is None:
+    if options.derivations is None:
         return text, "", True
     record = derivation_record(decoder, result, found[0], number)
     return text, json.dumps(record, ensure_ascii=False) + "\n", True

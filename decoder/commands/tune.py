@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoder.commands import add_search_options, default_threads, input_words, load_models
+from decoder.tuning.settings import METHODS, TuneSettings, default_interpolation
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from decoder.tuning.tune import Round, TuneSettings
+    from decoder.tuning.tune import Round
 
 __all__ = ["add_parser", "run"]
 
@@ -50,44 +51,46 @@ def add_parser(subparsers) -> None:
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     """Add the options that become `TuneSettings`."""
-    parser.add_argument("--method", choices=("pro", "mira"), default="pro", help="how weights are optimised")
-    parser.add_argument("--rounds", type=int, default=10, help="how often weights are optimised")
-    parser.add_argument("--nbest", type=int, default=100, help="translations of a sentence a round adds")
-    parser.add_argument("--candidates", type=int, default=5000, help="pairs drawn from a sentence's list")
-    parser.add_argument("--kept", type=int, default=50, help="pairs of a sentence that are used")
+    settings = TuneSettings()
     parser.add_argument(
-        "--threshold", type=float, default=0.05, help="least difference in BLEU+1 between the two of a pair"
+        "--method", choices=METHODS, default=settings.method, help="how weights are optimised"
     )
+    shares = f"{settings.interpolation:g}; {default_interpolation('mira'):g} with MIRA"
     parser.add_argument(
         "--interpolation",
         type=float,
         metavar="SHARE",
-        help="share of the new weights after each round (default: 0.5; 1 with MIRA)",
+        help=f"share of the new weights after each round (default: {shares})",
     )
-    parser.add_argument(
-        "--random-starts",
-        type=int,
-        default=0,
-        metavar="N",
-        help="optimise N times more in each round, from weights changed at random, and take the best",
-    )
-    parser.add_argument("--passes", type=int, default=60, help="MIRA: passes over the lists in a round")
-    parser.add_argument(
-        "--largest-step", type=float, default=0.01, metavar="C", help="MIRA: limit of a step's size"
-    )
-    parser.add_argument(
-        "--l2", type=float, default=1.0, help="strength of the prior that keeps weights small"
-    )
+    helps = {
+        "rounds": (None, "how often weights are optimised"),
+        "nbest": (None, "translations of a sentence a round adds"),
+        "candidates": (None, "pairs drawn from a sentence's list"),
+        "kept": (None, "pairs of a sentence that are used"),
+        "threshold": (None, "least difference in BLEU+1 between the two of a pair"),
+        "random_starts": (
+            "N",
+            "optimise N times more in each round, from weights changed at random, and take the best",
+        ),
+        "passes": (None, "MIRA: passes over the lists in a round"),
+        "largest_step": ("C", "MIRA: limit of a step's size"),
+        "l2": (None, "strength of the prior that keeps weights small"),
+        "seed": (None, "of the pairs that are drawn"),
+    }
+    for name, (metavar, text) in helps.items():
+        default = getattr(settings, name)
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=type(default), default=default, metavar=metavar, help=text)
     parser.add_argument(
         "--plain-brevity",
-        action="store_true",
+        dest="smooth_brevity",
+        action="store_false",
         help="compare lengths in BLEU+1 as published, which favours short translations, instead of counting "
         "references as one word longer",
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the pairs that are drawn")
 
 
-def run(args: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> None:
     """Tune, print a row per round, and write the best weights."""
     import shutil
     from pathlib import Path
@@ -102,43 +105,43 @@ def run(args: argparse.Namespace) -> None:
     from scfg_sampler.core.files import read_lines
     from scfg_sampler.errors import InputError
 
-    lines = list(read_lines(args.source))
+    lines = list(read_lines(options.source))
     if not lines:
-        raise InputError(args.source, None, "has no lines", "Tuning needs a development set")
-    texts = read_references(args.references, len(lines), args.source)
+        raise InputError(options.source, None, "has no lines", "Tuning needs a development set")
+    texts = read_references(options.references, len(lines), options.source)
     references = [[split_words(text) for text in row if text is not None] for row in zip(*texts, strict=True)]
-    identity = _identity(args)
-    state = Path(f"{args.output}.state")
-    if args.restart and state.is_dir():
+    identity = _identity(options)
+    state = Path(f"{options.output}.state")
+    if options.restart and state.is_dir():
         shutil.rmtree(state)
-    weights = read_weights(args.initial) if args.initial else None
-    grammar, lm, lm_vocabulary = load_models(args)
+    weights = read_weights(options.initial) if options.initial else None
+    grammar, lm, lm_vocabulary = load_models(options)
     if weights is not None and UNKNOWN_FEATURE in weights:
         grammar = with_unknown_words(grammar, lm_vocabulary)
-    sources = [input_words(args, split_words(line)) for line in lines]
+    sources = [input_words(options, split_words(line)) for line in lines]
     names = feature_names(grammar)
     decoder = Decoder(
         grammar,
         lm,
         lm_vocabulary,
         initial_weights(names) if weights is None else weights,
-        beam=args.beam,
-        max_targets=args.max_targets,
-        widen=args.widen,
-        weights_path=args.initial,
+        beam=options.beam,
+        max_targets=options.max_targets,
+        widen=options.widen,
+        weights_path=options.initial,
     )
-    if args.copy == "any":
+    if options.copy == "any":
         decoder = decoder.copying_any()
     rounds = []
     say("round   BLEU  length     new  weights that changed most")
     before = decoder.weights
-    with progress("tuning", (args.rounds + 1) * len(sources)) as advance:
+    with progress("tuning", (options.rounds + 1) * len(sources)) as advance:
         for found in tune(
             decoder,
             sources,
             references,
-            _settings(args),
-            threads=default_threads() if args.threads is None else args.threads,
+            _settings(options),
+            threads=default_threads() if options.threads is None else options.threads,
             state=state,
             identity=identity,
             advance=lambda: advance(1, ""),
@@ -147,52 +150,38 @@ def run(args: argparse.Namespace) -> None:
             say(_row(found, before, names))
             before = found.weights
     best = best_round(rounds)
-    write_weights(dict(zip(names, best.weights.tolist(), strict=True)), args.output)
-    say(f"{args.output}: the weights of round {best.number}, BLEU {best.bleu:.2f} (tokenize none)")
+    write_weights(dict(zip(names, best.weights.tolist(), strict=True)), options.output)
+    say(f"{options.output}: the weights of round {best.number}, BLEU {best.bleu:.2f} (tokenize none)")
 
 
-def _identity(args: argparse.Namespace) -> dict:
+def _identity(options: argparse.Namespace) -> dict:
     """What a saved round must have been made with to go on from it."""
     from scfg_sampler.core.files import file_digest
 
     return {
         "grammar": [
-            [file_digest(option.path), *option[1:3], *filter(None, option[3:])] for option in args.grammar
+            # States of before there were formats name none.
+            [file_digest(each.path), each.prefix, each.max_span, *filter(None, [each.file_format])]
+            for each in options.grammar
         ],
-        "lm": file_digest(args.lm),
-        "source": file_digest(args.source),
-        "references": [file_digest(path) for path in args.references],
-        "beam": args.beam,
-        "max-targets": args.max_targets,
-        "max-span": args.max_span,
-        "widen": args.widen,
+        "lm": file_digest(options.lm),
+        "source": file_digest(options.source),
+        "references": [file_digest(path) for path in options.references],
+        "beam": options.beam,
+        "max-targets": options.max_targets,
+        "max-span": options.max_span,
+        "widen": options.widen,
         # What is new and not asked for leaves rounds as they were.
-        **({"copy": args.copy} if args.copy != "unknown" else {}),
-        **({"input-words": args.input_words} if args.input_words else {}),
+        **({"copy": options.copy} if options.copy != "unknown" else {}),
+        **({"input-words": options.input_words} if options.input_words else {}),
     }
 
 
-def _settings(args: argparse.Namespace) -> TuneSettings:
-    from decoder.tuning.tune import TuneSettings
-
-    interpolation = args.interpolation
-    if interpolation is None:
-        interpolation = 1.0 if args.method == "mira" else 0.5
-    return TuneSettings(
-        rounds=args.rounds,
-        nbest=args.nbest,
-        candidates=args.candidates,
-        kept=args.kept,
-        threshold=args.threshold,
-        interpolation=interpolation,
-        l2=args.l2,
-        seed=args.seed,
-        smooth_brevity=not args.plain_brevity,
-        method=args.method,
-        random_starts=args.random_starts,
-        passes=args.passes,
-        largest_step=args.largest_step,
-    )
+def _settings(options: argparse.Namespace) -> TuneSettings:
+    given = {name: getattr(options, name) for name in TuneSettings._fields}
+    if options.interpolation is None:
+        given["interpolation"] = default_interpolation(options.method)
+    return TuneSettings(**given)
 
 
 def _row(found: Round, before: np.ndarray, names: Sequence[str]) -> str:

@@ -36,44 +36,14 @@ from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
 from decoder.scoring.evaluate import corpus_bleu
 from decoder.translation.decoder import Decoder, in_order
 from decoder.tuning.mira import mira
+from decoder.tuning.settings import TuneSettings, check_settings
 from scfg_sampler.core import draws
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.files import atomic_path
 from scfg_sampler.core.jit import kernel
-from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
+from scfg_sampler.errors import CheckpointMismatch, InputError
 
-__all__ = ["METHODS", "Round", "TuneSettings", "best_round", "list_bleu", "optimise", "tune"]
-
-METHODS = ("pro", "mira")
-
-
-class TuneSettings(NamedTuple):
-    """Options of tuning; two runs with equal settings and data give equal weights.
-
-    rounds : how often weights are optimised; the development set is decoded once more at the end
-    nbest : translations of a sentence that a round adds
-    candidates, kept, threshold : pairs drawn, pairs used, least BLEU+1 difference, per sentence
-    interpolation : ψ, the share of the new weights, in (0, 1]
-    l2 : strength of the Gaussian prior on the weights
-    smooth_brevity : count references as one word longer in BLEU+1
-    method : "pro" or "mira"
-    random_starts : how often a round optimises again from other weights
-    passes, largest_step : of MIRA: passes over the lists, and C
-    """
-
-    rounds: int = 10
-    nbest: int = 100
-    candidates: int = 5000
-    kept: int = 50
-    threshold: float = 0.05
-    interpolation: float = 0.5
-    l2: float = 1.0
-    seed: int = 1
-    smooth_brevity: bool = True
-    method: str = "pro"
-    random_starts: int = 0
-    passes: int = 60
-    largest_step: float = 0.01
+__all__ = ["Round", "best_round", "list_bleu", "optimise", "tune"]
 
 
 class Round(NamedTuple):
@@ -135,7 +105,7 @@ def tune(
     CheckpointMismatch
         The state belongs to other settings or other data.
     """
-    _check(settings)
+    check_settings(settings)
     options = settings._replace(rounds=0)._asdict()
     header = json.dumps({**(identity or {}), **options, "weights": decoder.weights.tolist()}, sort_keys=True)
     no_features, no_statistics = np.zeros((0, len(decoder.weights))), np.zeros((0, 10), np.int64)
@@ -211,30 +181,20 @@ def _best_optimum(
                 mira(visits, lists.start, lists.features, lists.counts, start, settings.largest_step)
             )
         else:
-            pairs = _sample_pairs(rng, *lists[:3], settings.candidates, settings.kept, settings.threshold)
+            pairs = _sample_pairs(
+                rng,
+                lists.start,
+                lists.features,
+                lists.scores,
+                settings.candidates,
+                settings.kept,
+                settings.threshold,
+            )
             if len(pairs):
                 found.append(optimise(pairs, settings.l2, start))
     if len(found) < 2:
         return found[0] if found else None
     return max(found, key=lambda optimum: list_bleu(lists, optimum))
-
-
-def _check(settings: TuneSettings) -> None:
-    least_values = {"rounds": 0, "nbest": 2, "candidates": 1, "kept": 1, "random_starts": 0, "passes": 1}
-    for name, least in least_values.items():
-        value = getattr(settings, name)
-        if value < least:
-            raise SettingsError(f"--{name.replace('_', '-')} is {value}; it is at least {least}")
-    if settings.method not in METHODS:
-        raise SettingsError(f"--method is {settings.method}; choose from {', '.join(METHODS)}")
-    if not settings.largest_step > 0:
-        raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0")
-    if not 0 < settings.interpolation <= 1:
-        raise SettingsError(f"--interpolation is {settings.interpolation}; it is above 0 and at most 1")
-    if not settings.l2 >= 0:
-        raise SettingsError(f"--l2 is {settings.l2}; it is at least 0")
-    if not settings.threshold >= 0:
-        raise SettingsError(f"--threshold is {settings.threshold}; it is at least 0")
 
 
 # ---- Lists ----------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ frequencies alone do not fix it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -25,49 +24,15 @@ from monolingual.ot.domination import dominated_sets, smallest_sets
 from monolingual.ot.moves import Posterior, sweep
 from monolingual.ot.orderings import Orderings, consistent_ranks
 from monolingual.ot.quadrature import make_grid, make_plan
+from monolingual.ot.settings import OtSettings, check_settings
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.errors import InputError
 
-__all__ = ["OtInfo", "OtSettings", "OtState", "initial_state", "make_posterior", "ot_kernel"]
+__all__ = ["OtInfo", "OtState", "initial_state", "make_posterior", "ot_kernel"]
 
 _PILOT_ROUNDS = 3
 _PER_CONSTRAINT = 6
-_SHORTEST_PILOT = 8
 _MOST_SETS = 24  # Dominated sets that are shifted, besides the single constraints.
-
-
-class OtSettings(NamedTuple):
-    """The model and its moves.
-
-    Attributes
-    ----------
-    truncate : float
-        K: means, centred, lie in (−K, K). 0 is no truncation.
-    noise : float
-        The deviation σ of every constraint, in the units of the means.
-    priors : mapping
-        From constraints to (mean, deviation) of a normal prior; all others have a flat one.
-    learn_variances : bool
-        Whether each constraint has an unknown variance of its own.
-    variance_shape : float
-        Of the inverse gamma prior of the variances, above 1; its mean is the square of `noise`.
-    shifts : int
-        Sets of constraints shifted in a sweep; 0 switches the move off, −1 shifts all.
-    collapsed : int
-        Collapsed moves before every sweep; 0 switches them off, −1 makes six for each constraint that occurs.
-        They need a truncation.
-    pilot : int
-        Sweeps of each of the three pilot runs that find directions for collapsed moves.
-    """
-
-    truncate: float = 6.0
-    noise: float = 1.0
-    priors: Mapping[int, tuple[float, float]] = {}
-    learn_variances: bool = False
-    variance_shape: float = 5.0
-    shifts: int = 2
-    collapsed: int = -1
-    pilot: int = 200
 
 
 class OtState(NamedTuple):
@@ -109,7 +74,7 @@ def make_posterior(orderings: Orderings, settings: OtSettings) -> Posterior:
     if len(orderings.count) == 0:
         hint = "Every observed winner is alone, tied with all others or impossible"
         raise InputError(None, None, "the data say nothing about any constraint", hint)
-    _check(settings, orderings.constraints)
+    check_settings(settings, orderings.constraints)
     occurs = np.zeros(orderings.constraints, dtype=np.int64)
     tokens = np.repeat(orderings.count, np.diff(orderings.active_start))
     np.add.at(occurs, orderings.active, tokens)
@@ -182,7 +147,7 @@ def ot_kernel(orderings: Orderings, settings: OtSettings) -> Kernel:
         if moves:
             grid = make_grid(-reach, reach, state.deviation) if settings.learn_variances else fixed
             collapsed_moves(rng, posterior, plan, grid, state, moves)
-        log_joint = sweep(rng, posterior, *state[:3])
+        log_joint = sweep(rng, posterior, state.mean, state.deviation, state.values)
         return state, OtInfo(float(log_joint), state.mean, state.deviation)
 
     def log_joint(state: OtState) -> float:
@@ -249,26 +214,3 @@ def _shift_sets(orderings: Orderings, is_flat: bool) -> np.ndarray:
     for row, members in enumerate(ordered):
         table[row, sorted(members)] = True
     return table
-
-
-def _check(settings: OtSettings, constraints: int) -> None:
-    if settings.truncate < 0 or not math.isfinite(settings.truncate):
-        raise SettingsError(f"--truncate is {settings.truncate:g}; it must be above 0, or 0 for no bound")
-    if not 0.0 < settings.noise < math.inf:
-        raise SettingsError(f"--noise is {settings.noise:g}; it must be above 0")
-    if settings.learn_variances and settings.variance_shape <= 1.0:
-        raise SettingsError(f"--variance-shape is {settings.variance_shape:g}; it must be above 1")
-    if settings.shifts < -1:
-        raise SettingsError(f"--shifts is {settings.shifts}; it must be 0 or more, or -1 for all")
-    if settings.collapsed < -1:
-        raise SettingsError(f"--collapsed is {settings.collapsed}; it must be 0 or more, or -1")
-    if settings.pilot < 0 or 0 < settings.pilot < _SHORTEST_PILOT:
-        raise SettingsError(f"--pilot is {settings.pilot}; it must be 0 or at least {_SHORTEST_PILOT}")
-    for constraint, (centre, deviation) in settings.priors.items():
-        assert 0 <= constraint < constraints
-        if not (math.isfinite(centre) and 0.0 < deviation < math.inf):
-            raise SettingsError(f"a prior N({centre:g}, {deviation:g}²) needs a deviation above 0")
-        if settings.truncate and abs(centre) >= settings.truncate:
-            raise SettingsError(
-                f"a prior has its mean at {centre:g}, outside of --truncate {settings.truncate:g}"
-            )

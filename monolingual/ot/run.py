@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from monolingual.ot.formats import read_tableaux, write_tableaux
-from monolingual.ot.gibbs import OtSettings, OtState, ot_kernel
+from monolingual.ot.gibbs import OtState, ot_kernel
 from monolingual.ot.grammar import Grammar, predict, prediction_record, summary_grammar
 from monolingual.ot.orderings import Orderings, derive_orderings
+from monolingual.ot.settings import OtSettings, RunSettings, check_run_settings
 from monolingual.ot.summaries import summarise
 from monolingual.ot.tableaux import Tableaux, token_counts
 from scfg_sampler import __version__
@@ -38,25 +39,12 @@ from scfg_sampler.core.chains.run_directory import (
     read_record,
     refuse_finished,
     refuse_occupied,
-    require_at_least,
-    require_burn_in,
     write_json,
 )
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.errors import InputError
 
-__all__ = ["Draws", "RunSettings", "read_draws", "read_run", "resume_run", "start_run"]
-
-
-class RunSettings(NamedTuple):
-    """What a run does besides the chain itself."""
-
-    chains: int = 4
-    iterations: int = 2000
-    burn_in: int = 500
-    tokens: int | None = None
-    checkpoint_every: int = 500
-    seed: int = 1
+__all__ = ["Draws", "read_draws", "read_run", "resume_run", "start_run"]
 
 
 class Draws(NamedTuple):
@@ -108,7 +96,7 @@ def start_run(
         A setting is out of range.
     """
     directory = Path(output)
-    _check(run)
+    check_run_settings(run)
     refuse_occupied(output, overwrite, "ot resume")
     orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
     kernel = ot_kernel(orderings, settings)
@@ -149,7 +137,7 @@ def resume_run(
     settings, run = record["settings"], record["run"]
     if iterations is not None:
         run = run._replace(iterations=iterations)
-        _check(run)
+        check_run_settings(run)
     if record["finished"]:
         refuse_finished(output, record["sweeps"], run.iterations)
     tableaux = read_tableaux(Path(output) / "tableaux.tsv")
@@ -308,8 +296,3 @@ class _Run:
 
 def _reader(field: str, index: int) -> Callable[[Sweep], float]:
     return lambda sweep: float(getattr(sweep.info, field)[index])
-
-
-def _check(run: RunSettings) -> None:
-    require_at_least(run, chains=1, iterations=1, checkpoint_every=0, seed=0)
-    require_burn_in(run.burn_in, run.iterations)

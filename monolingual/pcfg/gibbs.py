@@ -21,14 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.pcfg.approaches import ONLY_TIGHT, RENORMALISE, approach_code
 from monolingual.pcfg.chart import fill_inside
 from monolingual.pcfg.chart_grammar import chart_weights, fill_weights, new_weights
 from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.posterior import (
-    ONLY_TIGHT,
-    RENORMALISE,
     ThetaGiven,
-    approach_code,
     draw_probs,
     log_partition,
     refuse_too_many_tries,
@@ -112,7 +110,7 @@ def gibbs_kernel(
     model : Model
     data : Data
     approach : str
-        One of `settings.APPROACHES`.
+        One of `approaches.APPROACHES`.
     block : int
         Sweeps per step, a multiple of `thin`.
     thin : int

@@ -24,28 +24,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.pcfg.approaches import RENORMALISE, SINK, approach_code
 from monolingual.pcfg.partition import System, is_tight, partition_into
-from monolingual.pcfg.settings import APPROACHES
 from scfg_sampler.core import draws
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
     "MAX_TRIES",
-    "ONLY_TIGHT",
-    "RENORMALISE",
-    "SINK",
     "Reweighted",
     "ThetaGiven",
-    "approach_code",
     "draw_dirichlets",
     "draw_probs",
     "log_partition",
     "refuse_too_many_tries",
     "reweight",
 ]
-
-ONLY_TIGHT, RENORMALISE, SINK = range(3)
 
 MAX_TRIES = 100_000
 """After so many grammars that are not tight, one by one, the only-tight approach gives up."""
@@ -86,19 +80,6 @@ class ThetaGiven(NamedTuple):
     prior: np.ndarray
     system: System
     num_trees: int
-
-
-def approach_code(name: str) -> int:
-    """The number by which kernels know an approach.
-
-    Raises
-    ------
-    SettingsError
-        There is no such approach.
-    """
-    if name not in APPROACHES:
-        raise SettingsError(f"--approach is {name!r}; choose one of {', '.join(APPROACHES)}")
-    return APPROACHES.index(name)
 
 
 def refuse_too_many_tries() -> None:

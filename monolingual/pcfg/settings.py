@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from monolingual.pcfg.approaches import approach_code
 from scfg_sampler.core.chains.run_directory import require_at_least
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["APPROACHES", "SAMPLERS", "STARTS", "Handling", "SampleSettings", "check_settings"]
+__all__ = ["SAMPLERS", "STARTS", "Handling", "SampleSettings", "check_settings"]
 
-APPROACHES = ("only-tight", "renormalise", "sink")
 STARTS = ("weights", "prior")
 SAMPLERS = ("gibbs", "collapsed")
 _MOST_NUMBERS = 250_000_000
@@ -24,7 +24,7 @@ class SampleSettings(NamedTuple):
     Attributes
     ----------
     approach : str
-        One of `APPROACHES`.
+        One of `approaches.APPROACHES`.
     sampler : str
         One of `SAMPLERS`.
     iterations : int
@@ -90,8 +90,7 @@ def check_settings(settings: SampleSettings, rules: int, data_size: int) -> None
     data_size : int
         Of how many trees and sentences something is to be learnt.
     """
-    if settings.approach not in APPROACHES:
-        raise SettingsError(f"--approach is {settings.approach!r}; choose one of {', '.join(APPROACHES)}")
+    approach_code(settings.approach)
     if settings.sampler not in SAMPLERS:
         raise SettingsError(f"--sampler is {settings.sampler!r}; choose one of {', '.join(SAMPLERS)}")
     if settings.sampler == "collapsed" and settings.approach != "sink":

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.posterior import reweight
-from monolingual.pcfg.settings import APPROACHES, SampleSettings
+from monolingual.pcfg.settings import SampleSettings
 from monolingual.pcfg.tally import Kept, merge_tallies, tree_shares
 from scfg_sampler.core.chains.diagnostics import MIN_SWEEPS, diagnose
 from scfg_sampler.errors import SettingsError

@@ -27,45 +27,17 @@ from monolingual.tsg.preparation import (
     restore_tree,
     with_known,
 )
+from monolingual.tsg.settings import Sources
 from monolingual.tsg.transforms import count_words
 from monolingual.tsg.treebank import Treebank, build_treebank
-from monolingual.tsg.trees import ROOT, Tree, format_tree, leaves, read_trees, with_leaves
+from monolingual.tsg.trees import Tree, format_tree, leaves, read_trees, with_leaves
 from scfg_sampler.core.arrays.vocabulary import split_words
-from scfg_sampler.core.files import PathLike, atomic_output, file_digest, read_lines
+from scfg_sampler.core.files import atomic_output, file_digest, read_lines
 from scfg_sampler.errors import InputError, SettingsError, TreeError
 
-__all__ = ["Corpus", "Sources", "chosen_trees", "corpus_digests", "gather", "read_corpus", "write_corpus"]
+__all__ = ["Corpus", "chosen_trees", "corpus_digests", "gather", "read_corpus", "write_corpus"]
 
 _TREES, _FORESTS, _SENTENCES = "trees.mrg.gz", "forests.json.gz", "sentences.txt.gz"
-
-
-class Sources(NamedTuple):
-    """Files to learn from, and what is not said in them.
-
-    Attributes
-    ----------
-    trees, nbest, forests, brackets, sentences : path, optional
-        At least one; see `annotation` for all but the first.
-    pack : str
-        `trees` or `spans`: what the trees of a list have in common (`packed.pack_trees`).
-    labels, tags : tuple of str
-        What a constituent whose label is not known may be, and a word; without tags the labels.
-    root : str
-        The label above sentences whose outermost label is not known.
-    longest : int
-        Words of a sentence of brackets or plain words at the most.
-    """
-
-    trees: PathLike | None = None
-    nbest: PathLike | None = None
-    forests: PathLike | None = None
-    brackets: PathLike | None = None
-    sentences: PathLike | None = None
-    pack: str = "trees"
-    labels: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    root: str = ROOT
-    longest: int = 40
 
 
 class Corpus(NamedTuple):

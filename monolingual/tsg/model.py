@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from monolingual.tsg.settings import BASES
 from monolingual.tsg.treebank import Treebank, production_counts
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["BASES", "log_production_probs"]
-
-BASES = ("uniform", "pcfg")
+__all__ = ["log_production_probs"]
 
 
 def log_production_probs(treebank: Treebank, base: str) -> np.ndarray:

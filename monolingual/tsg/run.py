@@ -24,7 +24,6 @@ import numpy as np
 
 from monolingual.tsg.corpus import (
     Corpus,
-    Sources,
     chosen_trees,
     corpus_digests,
     gather,
@@ -41,7 +40,7 @@ from monolingual.tsg.fragments import (
 from monolingual.tsg.marginals import NodeCounts
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.sampler import SweepInfo, TsgState, tsg_kernel
-from monolingual.tsg.settings import TsgSettings, check_settings
+from monolingual.tsg.settings import RunSettings, Sources, TsgSettings, check_run_settings, check_settings
 from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
@@ -56,45 +55,16 @@ from scfg_sampler.core.chains.run_directory import (
     origin,
     refuse_finished,
     refuse_occupied,
-    require_at_least,
-    require_burn_in,
     write_json,
 )
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["LearntGrammar", "RunSettings", "read_grammar", "read_record", "resume_run", "start_run"]
+__all__ = ["LearntGrammar", "read_grammar", "read_record", "resume_run", "start_run"]
 
 _GRAMMAR, _PCFG, _KNOWN, _PARAMETERS = "grammar.tsg.gz", "pcfg.tsg.gz", "known.txt.gz", "parameters.tsv"
 _CHOSEN = "chosen.mrg.gz"
-
-
-class RunSettings(NamedTuple):
-    """What a run does besides the chain itself.
-
-    Attributes
-    ----------
-    iterations, burn_in : int
-        Sweeps, and how many of them come before the first that counts for marginals and samples.
-    marginals : bool
-        Whether the share of the sweeps in which each node is cut is kept.
-    samples : int
-        So many states, the last of them the final one, leave their grammars in `samples/`; 0: none.
-    thin : int
-        Sweeps from one of these to the next.
-    checkpoint_every : int
-        Sweeps; 0: at the end.
-    seed : int
-    """
-
-    iterations: int = 1000
-    burn_in: int = 500
-    marginals: bool = False
-    samples: int = 0
-    thin: int = 10
-    checkpoint_every: int = 100
-    seed: int = 1
 
 
 class LearntGrammar(NamedTuple):
@@ -167,7 +137,7 @@ def start_run(
     """
     directory = Path(output)
     check_settings(settings)
-    _check(settings, run)
+    check_run_settings(settings, run)
     refuse_occupied(output, overwrite, "tsg resume")
     corpus, preparation = gather(sources, preparation)
     directory.mkdir(parents=True, exist_ok=True)
@@ -211,7 +181,7 @@ def resume_run(
     run: RunSettings = record["run"]
     if iterations is not None:
         run = run._replace(iterations=iterations)
-        _check(record["settings"], run)
+        check_run_settings(record["settings"], run)
     if record["finished"]:
         refuse_finished(output, record["sweeps"], run.iterations)
     directory = Path(output)
@@ -421,18 +391,3 @@ class _Run:
 
 def _columns() -> Columns:
     return [(name, operator.attrgetter(f"info.{name}")) for name in SweepInfo._fields]
-
-
-def _check(settings: TsgSettings, run: RunSettings) -> None:
-    require_at_least(run, iterations=1, samples=0, checkpoint_every=0, seed=0, thin=1)
-    require_burn_in(run.burn_in, run.iterations)
-    if run.samples * run.thin > run.iterations - run.burn_in:
-        raise SettingsError(
-            f"--samples {run.samples} at every --thin {run.thin} sweeps do not fit into the "
-            f"{run.iterations - run.burn_in} sweeps after --burn-in"
-        )
-    if run.marginals and settings.anneal[2] > run.burn_in and settings.anneal[0] != 1.0:
-        raise SettingsError(
-            f"--marginals counts sweeps at temperature 1 only; --anneal ends after {settings.anneal[2]} "
-            f"sweeps, --burn-in after {run.burn_in}: make it at least as long"
-        )

@@ -1,13 +1,39 @@
-"""What a TSG learner is told, and the temperature of each sweep."""
+"""What `tsg train` is told: all defaults, and the temperature of each sweep.
+
+The fact a newcomer would get wrong: chains are not annealed by themselves; `tsg train` does so over the
+burn-in (`default_anneal`), which is half of the sweeps (`default_burn_in`).
+"""
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
 
+from monolingual.tsg.trees import ROOT
+from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["MOVES", "TsgSettings", "check_settings", "temperature"]
+__all__ = [
+    "BASES",
+    "MOVES",
+    "ORDERS",
+    "PACKINGS",
+    "STARTS",
+    "RunSettings",
+    "Sources",
+    "TsgSettings",
+    "check_run_settings",
+    "check_settings",
+    "default_anneal",
+    "default_burn_in",
+    "temperature",
+]
+
+BASES = ("uniform", "pcfg")
+ORDERS = ("random", "top-down")
+STARTS = ("maximal", "minimal")
+PACKINGS = ("trees", "spans")
 
 MOVES = ("single", "type", "block")
 """`single`: the cut and the edge of a node. `type`: all cuts of a type. `block`: a sentence's derivation."""
@@ -50,6 +76,88 @@ class TsgSettings(NamedTuple):
     anneal: tuple[float, float, int] = (1.0, 1.0, 0)
 
 
+class RunSettings(NamedTuple):
+    """What a run does besides the chain itself.
+
+    Attributes
+    ----------
+    iterations, burn_in : int
+        Sweeps, and how many of them come before the first that counts for marginals and samples.
+    marginals : bool
+        Whether the share of the sweeps in which each node is cut is kept.
+    samples : int
+        So many states, the last of them the final one, leave their grammars in `samples/`; 0: none.
+    thin : int
+        Sweeps from one of these to the next.
+    checkpoint_every : int
+        Sweeps; 0: at the end.
+    seed : int
+    """
+
+    iterations: int = 1000
+    burn_in: int = 500
+    marginals: bool = False
+    samples: int = 0
+    thin: int = 10
+    checkpoint_every: int = 100
+    seed: int = 1
+
+
+class Sources(NamedTuple):
+    """Files to learn from, and what is not said in them.
+
+    Attributes
+    ----------
+    trees, nbest, forests, brackets, sentences : path, optional
+        At least one; see `annotation` for all but the first.
+    pack : str
+        `trees` or `spans`: what the trees of a list have in common (`packed.pack_trees`).
+    labels, tags : tuple of str
+        What a constituent whose label is not known may be, and a word; without tags the labels.
+    root : str
+        The label above sentences whose outermost label is not known.
+    longest : int
+        Words of a sentence of brackets or plain words at the most.
+    """
+
+    trees: PathLike | None = None
+    nbest: PathLike | None = None
+    forests: PathLike | None = None
+    brackets: PathLike | None = None
+    sentences: PathLike | None = None
+    pack: str = "trees"
+    labels: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    root: str = ROOT
+    longest: int = 40
+
+
+def default_burn_in(iterations: int) -> int:
+    """The burn-in where none is given: half of the sweeps."""
+    return iterations // 2
+
+
+def default_anneal(burn_in: int) -> tuple[float, float, int]:
+    """The temperatures where none are given: from 5 to 1 over the burn-in."""
+    return 5.0, 1.0, burn_in
+
+
+def check_run_settings(settings: TsgSettings, run: RunSettings) -> None:
+    """Raise SettingsError if a setting of a run is out of range, or does not go with the chain's."""
+    require_at_least(run, iterations=1, samples=0, checkpoint_every=0, seed=0, thin=1)
+    require_burn_in(run.burn_in, run.iterations)
+    if run.samples * run.thin > run.iterations - run.burn_in:
+        raise SettingsError(
+            f"--samples {run.samples} at every --thin {run.thin} sweeps do not fit into the "
+            f"{run.iterations - run.burn_in} sweeps after --burn-in"
+        )
+    if run.marginals and settings.anneal[2] > run.burn_in and settings.anneal[0] != 1.0:
+        raise SettingsError(
+            f"--marginals counts sweeps at temperature 1 only; --anneal ends after {settings.anneal[2]} "
+            f"sweeps, --burn-in after {run.burn_in}: make it at least as long"
+        )
+
+
 def check_settings(settings: TsgSettings) -> None:
     """Raise a SettingsError if a setting is out of range."""
     concentration, stop, discount = settings.concentration, settings.stop, settings.discount
@@ -67,9 +175,9 @@ def check_settings(settings: TsgSettings) -> None:
         raise SettingsError("--moves type does nothing with a --discount; add single")
     if settings.type_every < 1:
         raise SettingsError(f"--type-every is {settings.type_every}; it must be at least 1")
-    if settings.order not in ("random", "top-down"):
+    if settings.order not in ORDERS:
         raise SettingsError(f"--order is {settings.order}; choose random or top-down")
-    if settings.start not in ("maximal", "minimal"):
+    if settings.start not in STARTS:
         raise SettingsError(f"--start is {settings.start}; choose maximal or minimal")
     first, last, sweeps = settings.anneal
     if not (0.0 < first < math.inf and 0.0 < last < math.inf and sweeps >= 0):

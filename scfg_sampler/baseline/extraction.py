@@ -25,54 +25,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
-from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.store import END, LINK_BASE, add_record, new_store, stored_rules
 
-__all__ = ["COUNTING", "LOOSE", "HieroSettings", "Share", "extract", "leading_keys"]
+__all__ = ["Share", "extract", "leading_keys"]
 
-COUNTING = ("occurrences", "fractional")
-LOOSE = ("no", "source", "target", "both")
 _SENTENCES_PER_CALL = 1000
-
-
-class HieroSettings(NamedTuple):
-    """Which rules are extracted, and how they are counted.
-
-    max_initial : source words of an initial phrase pair, at least 1
-    max_initial_target : its target words, at least 1
-    max_symbols : symbols of a rule's source side, at least 1
-    max_nonterminals : 0, 1 or 2
-    counting : `occurrences` or `fractional`
-    no_singletons : leave out rules that occur once in the corpus and have more than one word on the source
-        side (Chung et al. 2014, section 5.4.1), before anything is normalised
-    loose : where phrase pairs may begin and end with unaligned words: `no`, `source`, `target`, `both`
-    """
-
-    max_initial: int = 10
-    max_symbols: int = 5
-    max_nonterminals: int = 2
-    counting: str = "occurrences"
-    no_singletons: bool = False
-    max_initial_target: int = 10
-    loose: str = "no"
-
-    def check(self) -> None:
-        """Raise SettingsError if a limit is outside its range."""
-        for name in ("max_initial", "max_initial_target", "max_symbols"):
-            value = getattr(self, name)
-            if not 1 <= value <= 1000:
-                option = name.replace("_", "-")
-                raise SettingsError(f"--{option} is {value}, but must be between 1 and 1000")
-        if not 0 <= self.max_nonterminals <= 2:
-            raise SettingsError(f"--max-nonterminals is {self.max_nonterminals}, but must be 0, 1 or 2")
-        if self.counting not in COUNTING:
-            raise SettingsError(f"--counting is {self.counting!r}, but must be one of {', '.join(COUNTING)}")
-        if self.loose not in LOOSE:
-            raise SettingsError(f"--loose is {self.loose!r}, but must be one of {', '.join(LOOSE)}")
 
 
 class Share(NamedTuple):
@@ -119,7 +81,7 @@ def extract(
     store = new_store()
     for begin in range(0, corpus.num_sentences, _SENTENCES_PER_CALL):
         end = min(begin + _SENTENCES_PER_CALL, corpus.num_sentences)
-        store = _extract_sentences(store, _Bitext(*corpus[2:]), _limits(settings), share, begin, end)
+        store = _extract_sentences(store, _bitext(corpus), _limits(settings), share, begin, end)
         if advance is not None:
             advance(end - begin)
     return stored_rules(store, drop_singletons=settings.no_singletons)
@@ -127,7 +89,7 @@ def extract(
 
 def leading_keys(corpus: ParallelCorpus, settings: HieroSettings, rank: np.ndarray, step: int) -> np.ndarray:
     """int64, the keys (see `Share`) of the rules that every `step`-th sentence yields, with repetitions."""
-    return _leading_keys(_Bitext(*corpus[2:]), _limits(settings), rank, step)
+    return _leading_keys(_bitext(corpus), _limits(settings), rank, step)
 
 
 def _limits(settings: HieroSettings) -> _Limits:
@@ -161,6 +123,10 @@ class _Bitext(NamedTuple):
     target: np.ndarray
     link_start: np.ndarray
     links: np.ndarray
+
+
+def _bitext(corpus: ParallelCorpus) -> _Bitext:
+    return _Bitext(**{name: getattr(corpus, name) for name in _Bitext._fields})
 
 
 class _Sentence(NamedTuple):

@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.baseline.extraction import HieroSettings, Share, extract, leading_keys
+from scfg_sampler.baseline.extraction import Share, extract, leading_keys
+from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arrays.external import Sorter, Table, Workspace
 from scfg_sampler.core.arrays.hash_table import hash_sequence
 from scfg_sampler.core.files import PathLike

@@ -62,9 +62,9 @@ def run(options: argparse.Namespace) -> None:
         return
     print(f"{'scalar':<14}{'R-hat':>8}{'ESS':>9}{'mean':>16}{'deviation':>13}")
     for name, diagnosis in found.items():
-        rhat, ess, mean, deviation = diagnosis[:4]
-        digits = 1 if abs(mean) >= 100.0 else 4
-        print(f"{name:<14}{rhat:>8.3f}{ess:>9.1f}{mean:>16.{digits}f}{deviation:>13.{digits}f}")
+        digits = 1 if abs(diagnosis.mean) >= 100.0 else 4
+        judged = f"{diagnosis.rhat:>8.3f}{diagnosis.ess:>9.1f}"
+        print(f"{name:<14}{judged}{diagnosis.mean:>16.{digits}f}{diagnosis.deviation:>13.{digits}f}")
 
 
 def _finite(value: float) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.baseline.settings import COUNTING, LOOSE, HieroSettings
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 
@@ -21,37 +22,7 @@ def add_parser(subparsers) -> None:
     )
     add_corpus(parser)
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
-    parser.add_argument(
-        "--max-initial", metavar="N", type=int, default=10, help="source words of a phrase (default: 10)"
-    )
-    parser.add_argument(
-        "--max-initial-target",
-        metavar="N",
-        type=int,
-        default=10,
-        help="target words of a phrase (default: 10)",
-    )
-    parser.add_argument(
-        "--loose",
-        nargs="?",
-        choices=("no", "source", "target", "both"),
-        const="both",
-        default="no",
-        help="phrases may begin and end with unaligned words, on one side or (without a value) on both",
-    )
-    parser.add_argument("--max-symbols", metavar="N", type=int, default=5, help="source symbols of a rule")
-    parser.add_argument("--max-nonterminals", metavar="N", type=int, default=2, help="0, 1 or 2")
-    parser.add_argument(
-        "--counting",
-        choices=("occurrences", "fractional"),
-        default="occurrences",
-        help="1 per occurrence, or 1 per initial phrase pair, shared by its rules",
-    )
-    parser.add_argument(
-        "--no-singletons",
-        action="store_true",
-        help="leave out rules that occur once and have more than one source word",
-    )
+    _add_settings(parser, HieroSettings())
     parser.add_argument(
         "--lexical", metavar="PREFIX", help="also write lexical tables, PREFIX.f2e and PREFIX.e2f"
     )
@@ -69,11 +40,52 @@ def add_parser(subparsers) -> None:
     parser.set_defaults(run=run)
 
 
+def _add_settings(parser: argparse.ArgumentParser, settings: HieroSettings) -> None:
+    parser.add_argument(
+        "--max-initial",
+        metavar="N",
+        type=int,
+        default=settings.max_initial,
+        help="source words of a phrase",
+    )
+    parser.add_argument(
+        "--max-initial-target",
+        metavar="N",
+        type=int,
+        default=settings.max_initial_target,
+        help="target words of a phrase",
+    )
+    parser.add_argument(
+        "--loose",
+        nargs="?",
+        choices=LOOSE,
+        const="both",
+        default=settings.loose,
+        help="phrases may begin and end with unaligned words, on one side or (without a value) on both",
+    )
+    parser.add_argument(
+        "--max-symbols", metavar="N", type=int, default=settings.max_symbols, help="source symbols of a rule"
+    )
+    parser.add_argument(
+        "--max-nonterminals", metavar="N", type=int, default=settings.max_nonterminals, help="0, 1 or 2"
+    )
+    parser.add_argument(
+        "--counting",
+        choices=COUNTING,
+        default=settings.counting,
+        help="1 per occurrence, or 1 per initial phrase pair, shared by its rules",
+    )
+    parser.add_argument(
+        "--no-singletons",
+        action="store_true",
+        help="leave out rules that occur once and have more than one source word",
+    )
+
+
 def run(options: argparse.Namespace) -> None:
     """Write the table, and say how large it is."""
     import time
 
-    from scfg_sampler.baseline.extraction import HieroSettings
     from scfg_sampler.baseline.table import Resources, write_baseline
     from scfg_sampler.corpus.parallel_text import read_corpus
     from scfg_sampler.rules import lexical
@@ -81,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
 
     began = time.perf_counter()
     resources = Resources(console.memory_size(options.memory), options.threads, options.temporary)
-    settings = HieroSettings(*(getattr(options, name) for name in HieroSettings._fields))
+    settings = HieroSettings(**{name: getattr(options, name) for name in HieroSettings._fields})
     settings.check()
     files = corpus_files(options)
     corpus = read_corpus(files.source, files.target, *files.alignments)

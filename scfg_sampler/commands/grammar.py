@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.learner.settings import FILTERS, ORIGINS, GrammarSettings
 
 __all__ = ["add_parser", "add_pruning", "run"]
 
@@ -36,17 +37,19 @@ def add_parser(subparsers) -> None:
         "  scfg-sampler grammar run --output small.gz --prune redundancy\n"
         "  scfg-sampler grammar run --output mixed.gz --add hiero.gz:0.1",
     )
+    settings = GrammarSettings()
     parser.add_argument("directory", metavar="RUN", help="run directory")
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
     parser.add_argument(
         "--from",
         dest="origin",
-        choices=("last", "average", "marginal"),
-        default="marginal",
+        choices=ORIGINS,
+        default=settings.origin,
         help="counts of the last state, of the states the paper averages, or expected over all kept sweeps",
     )
     parser.add_argument(
         "--add",
+        dest="more",
         metavar="TABLE[:W]",
         action="append",
         default=[],
@@ -54,9 +57,15 @@ def add_parser(subparsers) -> None:
         "counts/*.gz of another run; may be given several times",
     )
     parser.add_argument(
-        "--filter", choices=("scope", "hiero", "none"), default="scope", help="which rules are kept"
+        "--filter",
+        dest="rule_filter",
+        choices=FILTERS,
+        default=settings.rule_filter,
+        help="which rules are kept",
     )
-    parser.add_argument("--max-scope", metavar="N", type=int, default=2, help="of --filter scope")
+    parser.add_argument(
+        "--max-scope", metavar="N", type=int, default=settings.max_scope, help="of --filter scope"
+    )
     parser.add_argument(
         "--max-targets", metavar="N", type=int, help="the N most frequent targets per source side"
     )
@@ -69,15 +78,6 @@ def run(options: argparse.Namespace) -> None:
     """Write the table, and say how large it is."""
     from scfg_sampler.learner.grammar import write_grammar
 
-    rules, kept = write_grammar(
-        options.directory,
-        options.output,
-        origin=options.origin,
-        more=options.add,
-        rule_filter=options.filter,
-        max_scope=options.max_scope,
-        max_targets=options.max_targets,
-        prune=options.prune,
-        keep=options.keep,
-    )
+    settings = GrammarSettings(**{name: getattr(options, name) for name in GrammarSettings._fields})
+    rules, kept = write_grammar(options.directory, options.output, settings)
     console.say(f"{kept} of {rules} rules written to {options.output}")

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
+from scfg_sampler.learner.settings import (
+    BASES,
+    LEARNABLE,
+    MODELS,
+    OPERATORS,
+    ORDERS,
+    PAPER,
+    SCHEDULES,
+    TABLES,
+    UNALIGNED,
+    LearnerSettings,
+    RunSettings,
+    default_burn_in,
+    default_strength,
+)
 
 __all__ = ["add_parser", "run"]
 
@@ -22,41 +38,58 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-sampler sample --source train.de --target train.en --alignment train.align "
         "--output run \\\n    --iterations 60 --burn-in 20\n  scfg-sampler grammar run --output grammar.gz",
     )
+    settings = LearnerSettings()
     corpus = add_corpus(parser)
     corpus.add_argument(
-        "--max-length", metavar="N", type=int, default=250, help="skip pairs with more words on a side"
+        "--max-length",
+        metavar="N",
+        type=int,
+        default=settings.max_length,
+        help="skip pairs with more words on a side",
     )
     parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
     parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
+    _add_model(parser.add_argument_group("model"), settings)
+    _add_chain(parser.add_argument_group("chain"), settings)
+    _add_kept(parser.add_argument_group("what is kept"), RunSettings())
+    parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
 
-    model = parser.add_argument_group("model")
-    model.add_argument(
-        "--model", choices=("pitman-yor", "dirichlet"), default="pitman-yor", help="rule model"
-    )
-    model.add_argument("--base", choices=("poisson", "lexical"), default="poisson", help="base distribution")
-    model.add_argument(
-        "--tables", choices=("exact", "estimated"), default="estimated", help="seating tracked, or t = n^d"
-    )
-    model.add_argument("--discount", metavar="D", type=float, help="Pitman-Yor discount (default: 0.5)")
-    model.add_argument(
-        "--strength", metavar="A", type=float, help="strength (default: 5; 100 with --model dirichlet)"
-    )
-    model.add_argument("--mean-length", metavar="L", type=float, help="mean of the length prior (default: 2)")
-    model.add_argument(
-        "--source-vocabulary",
-        metavar="N",
-        type=int,
-        default=0,
-        help="size in the base of dirichlet; 0: counted",
-    )
-    model.add_argument(
-        "--target-vocabulary",
-        metavar="N",
-        type=int,
-        default=0,
-        help="size in the base of dirichlet; 0: counted",
-    )
 
+def _add_model(model: argparse._ArgumentGroup, settings: LearnerSettings) -> None:
+    model.add_argument("--model", choices=MODELS, default=settings.model, help="rule model")
+    model.add_argument("--base", choices=BASES, default=settings.base, help="base distribution")
+    model.add_argument(
+        "--tables", choices=TABLES, default=settings.tables, help="seating tracked, or t = n^d"
+    )
+    # None where not given: those are learned with --learn-hyperparameters.
+    model.add_argument(
+        "--discount", metavar="D", type=float, help=f"Pitman-Yor discount (default: {settings.discount:g})"
+    )
+    others = [
+        f"; {default_strength(name):g} with --model {name}" for name in MODELS if name != settings.model
+    ]
+    model.add_argument(
+        "--strength",
+        metavar="A",
+        type=float,
+        help=f"strength (default: {settings.strength:g}{''.join(others)})",
+    )
+    model.add_argument(
+        "--mean-length",
+        metavar="L",
+        type=float,
+        help=f"mean of the length prior (default: {settings.mean_length:g})",
+    )
+    for side in ("source", "target"):
+        model.add_argument(
+            f"--{side}-vocabulary",
+            metavar="N",
+            type=int,
+            default=getattr(settings, f"{side}_vocabulary"),
+            help="size in the base of dirichlet; 0: counted",
+        )
     model.add_argument(
         "--learn-hyperparameters",
         action="store_true",
@@ -68,48 +101,77 @@ def add_parser(subparsers) -> None:
         help="give a rule with m internal trees 1/m of its probability in each derivation",
     )
 
-    chain = parser.add_argument_group("chain")
-    chain.add_argument("--iterations", metavar="N", type=int, default=100, help="sweeps over the corpus")
-    chain.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
+
+def _add_chain(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> None:
+    run = RunSettings()
     chain.add_argument(
-        "--schedule", choices=("stratified", "full"), help="which nodes a sweep samples (default: full)"
+        "--iterations", metavar="N", type=int, default=run.iterations, help="sweeps over the corpus"
+    )
+    chain.add_argument("--seed", metavar="N", type=int, default=run.seed, help="seed of all randomness")
+    chain.add_argument(
+        "--schedule",
+        choices=SCHEDULES,
+        help=f"which nodes a sweep samples (default: {settings.schedule})",
     )
     chain.add_argument(
-        "--sweeps-per-level", metavar="K", type=int, default=10, help="of the stratified schedule"
+        "--sweeps-per-level",
+        metavar="K",
+        type=int,
+        default=settings.sweeps_per_level,
+        help="of the stratified schedule",
     )
     chain.add_argument(
-        "--max-cut-span", metavar="W", type=int, default=7, help="nodes over more words are cut; 0: no limit"
+        "--max-cut-span",
+        metavar="W",
+        type=int,
+        default=settings.max_cut_span,
+        help="nodes over more words are cut; 0: no limit",
     )
+    chain.add_argument("--order", choices=ORDERS, default=settings.order, help="order of the nodes")
     chain.add_argument(
         "--unaligned",
-        choices=("lowest", "free"),
-        default="lowest",
+        choices=UNALIGNED,
+        default=settings.unaligned,
         help="the rule of an unaligned word: that of the lowest node around it, or any that could hold it",
     )
     chain.add_argument(
         "--max-attached",
         metavar="K",
         type=int,
-        default=3,
-        help="most free words that a rule takes in at each end of either side (default: 3)",
+        default=settings.max_attached,
+        help="most free words that a rule takes in at each end of either side",
     )
     chain.add_argument(
-        "--order", choices=("depth-first", "breadth-first"), default="depth-first", help="order of the nodes"
+        "--no-density-factor",
+        dest="density_factor",
+        action="store_false",
+        help="leave out the correction for bushy forests",
     )
+    _add_moves(chain, settings)
+    chain.add_argument("--chains", metavar="N", type=int, default=1, help="independent chains")
     chain.add_argument(
-        "--no-density-factor", action="store_true", help="leave out the correction for bushy forests"
+        "--threads",
+        metavar="N",
+        type=int,
+        default=settings.threads,
+        help="shards of the corpus swept side by side against stale counts (approximate); with --chains, "
+        "chains at a time (exact)",
     )
+    chain.add_argument("--paper", action="store_true", help="all settings as in Chung et al. (2014)")
+
+
+def _add_moves(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> None:
     chain.add_argument(
         "--operator",
-        choices=("top-down", "rejection"),
-        default="top-down",
+        choices=OPERATORS,
+        default=settings.operator,
         help="node by node, or whole trees proposed and accepted or not",
     )
     chain.add_argument(
         "--type-moves",
         metavar="K",
         type=int,
-        default=0,
+        default=settings.type_moves,
         help="after every K sweeps, resample all cuts of a type together; 0: never",
     )
     chain.add_argument(
@@ -117,89 +179,42 @@ def add_parser(subparsers) -> None:
         metavar="START:END:SWEEPS",
         help="temperature, falling from START to END over so many sweeps",
     )
-    chain.add_argument("--chains", metavar="N", type=int, default=1, help="independent chains")
-    chain.add_argument(
-        "--threads",
-        metavar="N",
-        type=int,
-        default=1,
-        help="shards of the corpus swept side by side against stale counts (approximate); with --chains, "
-        "chains at a time (exact)",
-    )
-    chain.add_argument("--paper", action="store_true", help="all settings as in Chung et al. (2014)")
 
-    kept = parser.add_argument_group("what is kept")
+
+def _add_kept(kept: argparse._ArgumentGroup, run: RunSettings) -> None:
     kept.add_argument(
         "--burn-in", metavar="B", type=int, help="sweeps before counts are kept (default: a fifth)"
     )
-    kept.add_argument("--average-every", metavar="N", type=int, default=10, help="of --from average")
-    kept.add_argument("--average-until", metavar="N", type=int, default=70, help="of --from average")
+    for name in ("every", "until"):
+        default = getattr(run, f"average_{name}")
+        kept.add_argument(
+            f"--average-{name}", metavar="N", type=int, default=default, help="of --from average"
+        )
     kept.add_argument("--marginals", action="store_true", help="also write marginals.json")
-    kept.add_argument("--checkpoint-every", metavar="K", type=int, default=25, help="sweeps; 0: at the end")
-    parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.set_defaults(run=run)
+    kept.add_argument(
+        "--checkpoint-every",
+        metavar="K",
+        type=int,
+        default=run.checkpoint_every,
+        help="sweeps; 0: at the end",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Sample, and say what came of it."""
     from scfg_sampler.learner.chains import start_chains
-    from scfg_sampler.learner.hyperparameters import LEARNABLE
-    from scfg_sampler.learner.settings import LearnerSettings, RunSettings
 
-    dirichlet = options.model == "dirichlet"
-    defaults = {"discount": 0.5, "strength": 100.0 if dirichlet else 5.0, "mean_length": 2.0}
-    learned: list[str] = []
-    if options.learn_hyperparameters:
-        learned = [name for name in LEARNABLE if getattr(options, name) is None]
-        if dirichlet:
-            learned = [name for name in learned if name == "strength"]
-    anneal_start, anneal_end, anneal_sweeps = _temperatures(options.anneal)
-    settings = LearnerSettings(
-        model=options.model,
-        base=options.base,
-        tables=options.tables,
-        **{
-            name: default if (given := getattr(options, name)) is None else given
-            for name, default in defaults.items()
-        },
-        learned=tuple(learned),
-        source_vocabulary=options.source_vocabulary,
-        target_vocabulary=options.target_vocabulary,
-        operator=options.operator,
-        schedule=options.schedule or ("stratified" if options.paper else "full"),
-        sweeps_per_level=options.sweeps_per_level,
-        max_cut_span=options.max_cut_span,
-        unaligned=options.unaligned,
-        max_attached=options.max_attached,
-        max_length=options.max_length,
-        order=options.order,
-        density_factor=not options.no_density_factor,
-        divide_by_trees=options.divide_by_trees,
-        type_moves=options.type_moves,
-        anneal_start=anneal_start,
-        anneal_end=anneal_end,
-        anneal_sweeps=anneal_sweeps,
-        threads=options.threads,
-    )
+    settings = _settings(options)
     burn_in = options.burn_in
     if burn_in is None:
-        burn_in = max(options.iterations // 5, anneal_sweeps)
-    kept = RunSettings(
-        iterations=options.iterations,
-        burn_in=burn_in,
-        average_every=options.average_every,
-        average_until=options.average_until,
-        marginals=options.marginals,
-        checkpoint_every=options.checkpoint_every,
-        seed=options.seed,
-    )
+        burn_in = default_burn_in(options.iterations, settings.anneal_sweeps)
+    given = {name: getattr(options, name) for name in RunSettings._fields}
     with console.progress("sampling", options.iterations * max(1, options.chains)) as advance:
         record = start_chains(
             corpus_files(options),
             options.output,
             settings,
-            kept,
+            RunSettings(**{**given, "burn_in": burn_in}),
             chains=options.chains,
             overwrite=options.overwrite,
             check=options.check,
@@ -208,13 +223,31 @@ def run(options: argparse.Namespace) -> None:
     report(record, options.output)
 
 
-def _temperatures(text: str | None) -> tuple[float, float, int]:
-    """The parts of START:END:SWEEPS."""
+def _settings(options: argparse.Namespace) -> LearnerSettings:
+    """What the options say of the chain, where they are silent as --model and --paper have it."""
+    learned = [name for name in LEARNABLE if getattr(options, name) is None]
+    if options.model == "dirichlet":
+        learned = [name for name in learned if name == "strength"]
+    found: dict[str, Any] = {
+        "strength": default_strength(options.model),
+        **(PAPER if options.paper else {}),
+        "learned": tuple(learned) if options.learn_hyperparameters else (),
+        **_temperatures(options.anneal),
+    }
+    for name in LearnerSettings._fields:
+        if getattr(options, name, None) is not None:
+            found[name] = getattr(options, name)
+    return LearnerSettings(**found)
+
+
+def _temperatures(text: str | None) -> dict[str, float]:
+    """The settings that START:END:SWEEPS stands for."""
     if text is None:
-        return 1.0, 1.0, 0
+        return {}
     try:
         start, end, sweeps = text.split(":")
-        return real_number(start), real_number(end), whole_number(sweeps)
+        temperatures = {"anneal_start": real_number(start), "anneal_end": real_number(end)}
+        return {**temperatures, "anneal_sweeps": whole_number(sweeps)}
     except ValueError:
         raise SettingsError(f"--anneal is {text}; it must be START:END:SWEEPS, as in 3:1:50") from None
 

@@ -68,7 +68,8 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
         shown = action.default not in (None, False, argparse.SUPPRESS) and "%(default)" not in text
-        return text + " (default: %(default)s)" if shown and action.option_strings else text
+        is_switch = action.const is False  # What switches something off says so.
+        return text + " (default: %(default)s)" if shown and action.option_strings and not is_switch else text
 
 
 def add_commands(

@@ -32,14 +32,13 @@ from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.run import (
-    check_run_settings,
     clear_run,
     new_record,
     read_run,
     resume_run,
     start_run,
 )
-from scfg_sampler.learner.settings import LearnerSettings, RunSettings, check_settings
+from scfg_sampler.learner.settings import LearnerSettings, RunSettings, check_run_settings, check_settings
 from scfg_sampler.rules.mixing import mix_tables
 from scfg_sampler.rules.table import read_rule_table, write_rule_table
 

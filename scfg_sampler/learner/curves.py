@@ -124,8 +124,8 @@ def write_curves(curves: Mapping[str, Curve], path: PathLike) -> None:
     with atomic_output(path) as stream:
         stream.write("label\tsweep\tcpu_seconds\tlog_joint\tlowest\thighest\truns\n")
         for label, curve in curves.items():
-            for row in zip(*curve[:5], strict=True):
-                sweep, seconds, mean, low, high = row
+            columns = curve.sweep, curve.seconds, curve.mean, curve.low, curve.high
+            for sweep, seconds, mean, low, high in zip(*columns, strict=True):
                 stream.write(
                     f"{label}\t{int(sweep)}\t{seconds:.3f}\t{mean:.2f}\t{low:.2f}\t{high:.2f}\t{curve.num_runs}\n"
                 )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.fragments.fingerprint import LONGEST_STRING
 from scfg_sampler.core.fragments.tree import new_workspace
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.forest.implicit import CorpusArrays, new_sentence_forest, plain_corpus_arrays
@@ -58,6 +59,7 @@ def forest_bank(corpus: ParallelCorpus, max_length: int, max_attached: int = 0) 
     max_attached : int
         As in `LearnerSettings` if unaligned words are free, else 0.
     """
+    assert max_length < LONGEST_STRING
     lengths = np.diff(corpus.source_start), np.diff(corpus.target_start)
     longer = np.maximum(*lengths)
     fits = longer <= max_length

@@ -6,7 +6,6 @@ denominators of the phrase probabilities, since the derivations did use them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.learner.run import read_run, signature_fields
+from scfg_sampler.learner.settings import GrammarSettings
 from scfg_sampler.rules.counts import RuleCounts, select_rules
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.filters import best_targets, hiero_rules, narrow_rules
@@ -27,18 +27,7 @@ from scfg_sampler.rules.text import signature
 __all__ = ["prune_table", "write_grammar"]
 
 
-def write_grammar(
-    directory: PathLike,
-    output: PathLike,
-    *,
-    origin: str = "marginal",
-    more: Sequence[str] = (),
-    rule_filter: str = "scope",
-    max_scope: int = 2,
-    max_targets: int | None = None,
-    prune: str | None = None,
-    keep: str | None = None,
-) -> tuple[int, int]:
+def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettings) -> tuple[int, int]:
     """Write the rules of a run with their features; how many it has, and how many were written.
 
     Parameters
@@ -46,20 +35,7 @@ def write_grammar(
     directory : path
         A run directory.
     output : path
-    origin : str
-        `last`, `average` or `marginal`: which counts.
-    more : sequence of str
-        Rule tables, as TABLE or TABLE:W, whose counts are added W times (once by default).
-    rule_filter : str
-        `scope`: scope at most `max_scope` and at most two nonterminals; `hiero`: Chiang's (2007)
-        constraints; `none`.
-    max_scope : int
-    max_targets : int, optional
-        Keep only so many targets of each source side, those with the largest counts.
-    prune : str, optional
-        As `pruning.prune_rules` takes it; of the rules that the filter leaves.
-    keep : str, optional
-        As `pruning.keep_best` takes it; of the rules that are left then.
+    settings : GrammarSettings
 
     Raises
     ------
@@ -69,51 +45,69 @@ def write_grammar(
         A setting is out of range.
     """
     record = read_run(directory)
-    path = Path(directory) / "counts" / f"{origin}.gz"
-    if not record["finished"]:
-        hint = "Finish it with 'scfg-sampler resume'"
-        found = f"stopped after {record['sweeps']} of {record['run']['iterations']} sweeps"
-        if "chains" in record:
-            found = f"stopped before all of its {record['chains']} chains were done"
-        raise InputError(directory, None, found, hint)
-    if not path.exists():
-        raise InputError(directory, None, f"has no counts '{origin}'", "Choose another --from")
-    if max_scope < 0:
-        raise SettingsError(f"--max-scope is {max_scope}; it must be at least 0")
-    table = read_rule_table(path)
-    if more:
-        others = [_weighted(text) for text in more]
-        tables = [table, *(read_rule_table(each) for each, _ in others)]
-        for (each, _), other in zip(others, tables[1:], strict=True):
-            _require_counts(other, each)
-        table = mix_tables(tables, [1.0, *(weight for _, weight in others)], table.signature)
-    everything = RuleCounts(*table[2:9])
-    if rule_filter == "scope":
-        kept = narrow_rules(everything, max_scope=max_scope)
-    elif rule_filter == "hiero":
-        kept = hiero_rules(everything)
-    else:
-        kept = np.ones(everything.num_rules, bool)
-    if max_targets is not None:
-        kept &= best_targets(everything, np.where(kept, everything.count, -1.0), max_targets)
-    posterior = table.features[kept, table.feature_names.index("LogPosterior")]
-    name = f"scope{max_scope}" if rule_filter == "scope" else rule_filter
-    fields = [*signature_fields(record), ("burn_in", record["run"]["burn_in"]), ("from", origin)]
-    fields += [("add", text) for text in more]
-    fields += [("filter", name), *([("max_targets", max_targets)] if max_targets else [])]
-    fields += [(option, value) for option, value in (("prune", prune), ("keep", keep)) if value]
+    table = _counted(directory, record, settings)
+    everything = table.rules
+    kept = _filtered(everything, settings)
     scored = score_rules(
         select_rules(everything, kept),
         read_lexical(Path(directory) / "lex", table.source_vocabulary, table.target_vocabulary),
         table.source_vocabulary,
         table.target_vocabulary,
         denominators=everything,
-        more_features={"LogPosterior": posterior},
-        signature=signature(fields),
+        more_features={"LogPosterior": table.features[kept, table.feature_names.index("LogPosterior")]},
+        signature=signature(_fields(record, settings)),
     )
-    scored = _prune(scored, everything, prune, keep)
+    scored = _prune(scored, everything, settings.prune, settings.keep)
     write_rule_table(scored, output)
     return everything.num_rules, scored.num_rules
+
+
+def _counted(directory: PathLike, record: dict, settings: GrammarSettings) -> RuleTable:
+    """The counts of a run, those of other tables added."""
+    if not record["finished"]:
+        hint = "Finish it with 'scfg-sampler resume'"
+        found = f"stopped after {record['sweeps']} of {record['run']['iterations']} sweeps"
+        if "chains" in record:
+            found = f"stopped before all of its {record['chains']} chains were done"
+        raise InputError(directory, None, found, hint)
+    path = Path(directory) / "counts" / f"{settings.origin}.gz"
+    if not path.exists():
+        raise InputError(directory, None, f"has no counts '{settings.origin}'", "Choose another --from")
+    if settings.max_scope < 0:
+        raise SettingsError(f"--max-scope is {settings.max_scope}; it must be at least 0")
+    table = read_rule_table(path)
+    if not settings.more:
+        return table
+    others = [_weighted(text) for text in settings.more]
+    tables = [table, *(read_rule_table(each) for each, _ in others)]
+    for (each, _), other in zip(others, tables[1:], strict=True):
+        _require_counts(other, each)
+    return mix_tables(tables, [1.0, *(weight for _, weight in others)], table.signature)
+
+
+def _filtered(rules: RuleCounts, settings: GrammarSettings) -> np.ndarray:
+    """Which rules the filter leaves; bool (R,)."""
+    if settings.rule_filter == "scope":
+        kept = narrow_rules(rules, max_scope=settings.max_scope)
+    elif settings.rule_filter == "hiero":
+        kept = hiero_rules(rules)
+    else:
+        kept = np.ones(rules.num_rules, bool)
+    if settings.max_targets is not None:
+        kept &= best_targets(rules, np.where(kept, rules.count, -1.0), settings.max_targets)
+    return kept
+
+
+def _fields(record: dict, settings: GrammarSettings) -> list[tuple[str, object]]:
+    """What makes the table, as names and values of its signature."""
+    name = settings.rule_filter + (str(settings.max_scope) if settings.rule_filter == "scope" else "")
+    fields = [*signature_fields(record), ("burn_in", record["run"]["burn_in"]), ("from", settings.origin)]
+    fields += [("add", text) for text in settings.more]
+    fields.append(("filter", name))
+    for option in ("max_targets", "prune", "keep"):
+        if getattr(settings, option):
+            fields.append((option, getattr(settings, option)))
+    return fields
 
 
 def prune_table(
@@ -127,7 +121,7 @@ def prune_table(
         A rule table with the features LogCount and, for some prunings, LogForward. Features stay as they are.
     output : path
     prune, keep : str, optional
-        As in `write_grammar`.
+        As in `GrammarSettings`.
 
     Raises
     ------
@@ -143,7 +137,7 @@ def prune_table(
             path, None, "has no feature LogForward", "Give a table that 'extract' or 'grammar' wrote"
         )
     fields = [f"{option}:{value}" for option, value in (("prune", prune), ("keep", keep)) if value]
-    pruned = _prune(table, RuleCounts(*table[2:9]), prune, keep)
+    pruned = _prune(table, table.rules, prune, keep)
     write_rule_table(pruned._replace(signature="|".join([table.signature, *fields])), output)
     return table.num_rules, pruned.num_rules
 
@@ -153,7 +147,7 @@ def _prune(table: RuleTable, everything: RuleCounts, prune: str | None, keep: st
     worth = table.count
     if prune is not None:
         forward = table.features[:, table.feature_names.index("LogForward")]
-        pruned = prune_rules(RuleCounts(*table[2:9]), forward, everything, prune)
+        pruned = prune_rules(table.rules, forward, everything, prune)
         table, worth = select_rows(table, pruned.kept), pruned.worth[pruned.kept]
     if keep is not None:
         table = select_rows(table, keep_best(worth, keep))

@@ -19,9 +19,7 @@ from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.slice_sampler import slice_sample
 from scfg_sampler.learner.model import RuleModel, rules_log_joint, set_mean_length
 
-__all__ = ["LEARNABLE", "log_prior", "resample_hyperparameters"]
-
-LEARNABLE = ("discount", "strength", "mean_length")
+__all__ = ["log_prior", "resample_hyperparameters"]
 
 _STRENGTH_RATE = 0.01
 _LENGTH_RATE = 0.1
@@ -34,7 +32,7 @@ def log_prior(names: tuple[str, ...], discount: float, strength: float, mean_len
     Parameters
     ----------
     names : tuple of str
-        Which of `LEARNABLE` are learned.
+        Which of `settings.LEARNABLE` are learned.
     discount, strength, mean_length : float
         d, α and λ.
     """
@@ -59,7 +57,7 @@ def resample_hyperparameters(
     ----------
     rng : numpy.random.Generator
     names : tuple of str
-        Some of `LEARNABLE`, resampled in this order.
+        Some of `settings.LEARNABLE`, resampled in this order.
     model : RuleModel
         Its length factors are changed in place.
     restaurants : Restaurants

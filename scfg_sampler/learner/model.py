@@ -30,8 +30,6 @@ from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.filters import source_scope
 
 __all__ = [
-    "BASES",
-    "MODELS",
     "RuleModel",
     "log_predictive_of_counts",
     "new_rule_model",
@@ -39,11 +37,9 @@ __all__ = [
     "set_mean_length",
 ]
 
-MODELS = ("pitman-yor", "dirichlet")
-BASES = ("poisson", "lexical")
-
 _LEXICAL = 1
 _DIRICHLET = 2
+_KINDS = {"poisson": 0, "lexical": _LEXICAL}
 _LOG_NONTERMINAL = math.log(0.25)
 
 
@@ -74,9 +70,9 @@ def new_rule_model(
     Parameters
     ----------
     model : str
-        One of `MODELS`.
+        One of `settings.MODELS`.
     base : str
-        One of `BASES`; `dirichlet` has a base of its own.
+        One of `settings.BASES`; `dirichlet` has a base of its own.
     mean_length : float
         λ, above 0.
     longest : int
@@ -89,16 +85,12 @@ def new_rule_model(
     SettingsError
         A parameter is out of range.
     """
-    if model not in MODELS:
-        raise SettingsError(f"--model is {model}; choose one of {', '.join(MODELS)}")
-    if base not in BASES:
-        raise SettingsError(f"--base is {base}; choose one of {', '.join(BASES)}")
     if not 0.0 < mean_length < math.inf:
         raise SettingsError(f"--mean-length is {mean_length:g}; it must be above 0")
     dirichlet = model == "dirichlet"
     if dirichlet and min(source_vocabulary, target_vocabulary) < 1:
         raise SettingsError("--source-vocabulary and --target-vocabulary must be at least 1")
-    kind = _DIRICHLET if dirichlet else BASES.index(base)
+    kind = _DIRICHLET if dirichlet else _KINDS[base]
     sizes = [-math.log(source_vocabulary), -math.log(target_vocabulary)] if dirichlet else [0.0, 0.0]
     made = RuleModel(np.array([kind], np.int64), np.zeros(longest + 1), np.ones(longest + 1), np.array(sizes))
     if not dirichlet:

@@ -34,8 +34,6 @@ from scfg_sampler.core.chains.run_directory import (
     read_record,
     refuse_finished,
     refuse_occupied,
-    require_at_least,
-    require_burn_in,
     require_same_files,
     write_json,
 )
@@ -47,13 +45,18 @@ from scfg_sampler.learner.collecting import Collector, collected_rules, packed
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
 from scfg_sampler.learner.forest_bank import collect, forest_bank
-from scfg_sampler.learner.settings import LearnerSettings, RunSettings, attached, check_settings
+from scfg_sampler.learner.settings import (
+    LearnerSettings,
+    RunSettings,
+    attached,
+    check_run_settings,
+    check_settings,
+)
 from scfg_sampler.rules.lexical import estimate, write_lexical
 from scfg_sampler.rules.table import RuleTable, write_rule_table
 from scfg_sampler.rules.text import signature
 
 __all__ = [
-    "check_run_settings",
     "clear_run",
     "new_record",
     "read_run",
@@ -421,9 +424,3 @@ class _Chain:
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
             "peak_memory_mb": round(memory / (1024 if sys.platform != "darwin" else 1024**2), 1),
         }
-
-
-def check_run_settings(run: RunSettings) -> None:
-    """Raise SettingsError if a setting is out of range."""
-    require_at_least(run, iterations=1, average_every=0, average_until=0, checkpoint_every=0, seed=0)
-    require_burn_in(run.burn_in, run.iterations)

@@ -1,15 +1,66 @@
-"""What determines a chain of the learner, besides corpus and seed."""
+"""What determines a chain of the learner, and a run of it, besides corpus and seed: all defaults.
+
+The fact a newcomer would get wrong: two defaults depend on other settings, the strength on the model and the
+burn-in on the length of the run; `default_strength` and `default_burn_in` say how.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from scfg_sampler.core.fragments.fingerprint import LONGEST_STRING
+from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.learner.hyperparameters import LEARNABLE
 
-__all__ = ["LearnerSettings", "RunSettings", "attached", "check_settings", "level", "temperature"]
+__all__ = [
+    "BASES",
+    "FILTERS",
+    "LEARNABLE",
+    "LONGEST_SENTENCE",
+    "MODELS",
+    "MOST_ATTACHED",
+    "OPERATORS",
+    "ORDERS",
+    "ORIGINS",
+    "PAPER",
+    "SCHEDULES",
+    "TABLES",
+    "UNALIGNED",
+    "GrammarSettings",
+    "LearnerSettings",
+    "RunSettings",
+    "attached",
+    "check_run_settings",
+    "check_settings",
+    "default_burn_in",
+    "default_strength",
+    "level",
+    "temperature",
+]
+
+MODELS = ("pitman-yor", "dirichlet")
+BASES = ("poisson", "lexical")
+TABLES = ("exact", "estimated")
+OPERATORS = ("top-down", "rejection")
+SCHEDULES = ("stratified", "full")
+ORDERS = ("depth-first", "breadth-first")
+UNALIGNED = ("lowest", "free")
+
+ORIGINS = ("last", "average", "marginal")
+FILTERS = ("scope", "hiero", "none")
+
+LEARNABLE = ("discount", "strength", "mean_length")
+"""Hyperparameters that can be sampled along."""
+
+PAPER = {"schedule": "stratified"}
+"""What Chung et al. (2014) do that is not the default."""
+
+LONGEST_SENTENCE = 16382
+"""Words, on either side: what fragments count theirs with holds no more."""
+
+MOST_ATTACHED = 15
+"""Free words at an end, of what a state has room for."""
 
 
 class LearnerSettings(NamedTuple):
@@ -20,9 +71,10 @@ class LearnerSettings(NamedTuple):
     tables: str = "estimated"
     discount: float = 0.5
     strength: float = 5.0
+    """α; see `default_strength` for other models."""
     mean_length: float = 2.0
     learned: tuple[str, ...] = ()
-    """Which of `hyperparameters.LEARNABLE` are sampled along."""
+    """Which of `LEARNABLE` are sampled along."""
     source_vocabulary: int = 0
     """V_f of the `dirichlet` model; 0 for the corpus's own."""
     target_vocabulary: int = 0
@@ -56,7 +108,7 @@ class RunSettings(NamedTuple):
     iterations: int = 100
     """Sweeps, those of the burn-in included."""
     burn_in: int = 20
-    """Sweeps before the first that is counted."""
+    """Sweeps before the first that is counted; see `default_burn_in` for other numbers of iterations."""
     average_every: int = 10
     average_until: int = 70
     marginals: bool = False
@@ -65,8 +117,50 @@ class RunSettings(NamedTuple):
     seed: int = 1
 
 
-MOST_ATTACHED = 15
-"""Of what a state has room for."""
+class GrammarSettings(NamedTuple):
+    """Which rules of a run make its grammar."""
+
+    origin: str = "marginal"
+    """Counts of the last state, of the states the paper averages, or expected over all kept sweeps."""
+    more: Sequence[str] = ()
+    """Rule tables, as TABLE or TABLE:W, whose counts are added W times (once by default)."""
+    rule_filter: str = "scope"
+    """`scope`: scope at most `max_scope`, two nonterminals; `hiero`: Chiang's (2007) constraints; `none`."""
+    max_scope: int = 2
+    max_targets: int | None = None
+    """Keep only so many targets of each source side, those with the largest counts."""
+    prune: str | None = None
+    """As `pruning.prune_rules` takes it; of the rules that the filter leaves."""
+    keep: str | None = None
+    """As `pruning.keep_best` takes it; of the rules that are left then."""
+
+
+def default_strength(model: str) -> float:
+    """α where none is given: section 5 of Chung et al. (2014) has 5, section 4 has 100.
+
+    Parameters
+    ----------
+    model : str
+        One of `MODELS`.
+    """
+    return 100.0 if model == "dirichlet" else LearnerSettings().strength
+
+
+def default_burn_in(iterations: int, anneal_sweeps: int = 0) -> int:
+    """The burn-in where none is given: a fifth of the sweeps, and all that are annealed.
+
+    Parameters
+    ----------
+    iterations, anneal_sweeps : int
+        As in `RunSettings` and `LearnerSettings`.
+    """
+    return max(iterations // 5, anneal_sweeps)
+
+
+def check_run_settings(run: RunSettings) -> None:
+    """Raise SettingsError if a setting is out of range."""
+    require_at_least(run, iterations=1, average_every=0, average_until=0, checkpoint_every=0, seed=0)
+    require_burn_in(run.burn_in, run.iterations)
 
 
 def check_settings(settings: LearnerSettings) -> None:
@@ -82,11 +176,13 @@ def check_settings(settings: LearnerSettings) -> None:
         A setting is out of range.
     """
     choices = {
-        "tables": ("estimated", "exact"),
-        "operator": ("top-down", "rejection"),
-        "schedule": ("stratified", "full"),
-        "order": ("depth-first", "breadth-first"),
-        "unaligned": ("lowest", "free"),
+        "model": MODELS,
+        "base": BASES,
+        "tables": TABLES,
+        "operator": OPERATORS,
+        "schedule": SCHEDULES,
+        "order": ORDERS,
+        "unaligned": UNALIGNED,
     }
     for name, legal in choices.items():
         value = getattr(settings, name)
@@ -110,8 +206,8 @@ def check_settings(settings: LearnerSettings) -> None:
         raise SettingsError("--unaligned free has no --operator rejection; leave one of them out")
     if settings.unaligned == "free" and settings.type_moves > 0:
         raise SettingsError("--unaligned free has no --type-moves; leave one of them out")
-    if not 1 <= settings.max_length < LONGEST_STRING:
-        limits = f"from 1 to {LONGEST_STRING - 1}"
+    if not 1 <= settings.max_length <= LONGEST_SENTENCE:
+        limits = f"from 1 to {LONGEST_SENTENCE}"
         raise SettingsError(f"--max-length is {settings.max_length}; it must be {limits}")
     temperatures = settings.anneal_start, settings.anneal_end
     if not all(0.0 < each < math.inf for each in temperatures) or settings.anneal_sweeps < 0:

@@ -9,7 +9,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from scfg_sampler.baseline.extraction import HieroSettings, extract
+from scfg_sampler.baseline.extraction import extract
+from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import SettingsError

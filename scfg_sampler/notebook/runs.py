@@ -17,7 +17,13 @@ from scfg_sampler.learner.chains import chain_directories, start_chains
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.grammar import write_grammar
 from scfg_sampler.learner.run import read_run
-from scfg_sampler.learner.settings import LearnerSettings, RunSettings
+from scfg_sampler.learner.settings import (
+    GrammarSettings,
+    LearnerSettings,
+    RunSettings,
+    default_burn_in,
+    default_strength,
+)
 from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
 from scfg_sampler.notebook.rules import Rules
 from scfg_sampler.notebook.settings import GrammarOptions, SampleSettings
@@ -67,11 +73,12 @@ class Run:
         ----------
         output : path, optional
         options
-            Those of `scfg_sampler.learner.grammar.write_grammar`: origin, rule_filter, max_scope,
+            Those of `scfg_sampler.learner.settings.GrammarSettings`: origin, rule_filter, max_scope,
             max_targets, prune, keep, more.
         """
         if output is not None:
-            write_grammar(self.directory, output, **options)
+            check_names(options, GrammarSettings._fields)
+            write_grammar(self.directory, output, GrammarSettings(**options))
             return Rules(read_rule_table(output))
         with tempfile.TemporaryDirectory() as folder:
             return self.grammar(Path(folder) / "grammar", **options)
@@ -101,9 +108,9 @@ def sample(
     corpus: Corpus,
     directory: PathLike,
     *,
-    iterations: int = 100,
+    iterations: int = RunSettings().iterations,
     burn_in: int | None = None,
-    seed: int = 1,
+    seed: int = RunSettings().seed,
     chains: int = 1,
     overwrite: bool = False,
     **settings: Unpack[SampleSettings],
@@ -126,7 +133,7 @@ def sample(
         Whether an older run in the directory may be replaced.
     settings
         Those of `scfg_sampler.learner.settings.LearnerSettings` (model, base, threads, …) and of
-        `scfg_sampler.learner.run.RunSettings` (marginals, average_every, …).
+        `scfg_sampler.learner.settings.RunSettings` (marginals, average_every, …).
 
     Raises
     ------
@@ -137,11 +144,10 @@ def sample(
     """
     check_names(settings, (*LearnerSettings._fields, *RunSettings._fields))
     given: dict[str, Any] = {**settings}
-    if given.get("model") == "dirichlet":
-        given = {"strength": 100.0, **given}
+    given.setdefault("strength", default_strength(given.get("model", LearnerSettings().model)))
     learner = LearnerSettings(**{k: v for k, v in given.items() if k in LearnerSettings._fields})
     if burn_in is None:
-        burn_in = max(iterations // 5, learner.anneal_sweeps)
+        burn_in = default_burn_in(iterations, learner.anneal_sweeps)
     kept = {k: v for k, v in given.items() if k in RunSettings._fields}
     run = RunSettings(**{"iterations": iterations, "burn_in": burn_in, "seed": seed, **kept})
     files = corpus.files

@@ -47,7 +47,7 @@ class SampleSettings(TypedDict, total=False):
 
 
 class GrammarOptions(TypedDict, total=False):
-    """Keywords of `learner.grammar.write_grammar`."""
+    """Fields of `learner.settings.GrammarSettings`."""
 
     origin: str
     more: Sequence[str]
@@ -59,7 +59,7 @@ class GrammarOptions(TypedDict, total=False):
 
 
 class BaselineSettings(TypedDict, total=False):
-    """Fields of `baseline.extraction.HieroSettings`."""
+    """Fields of `baseline.settings.HieroSettings`."""
 
     max_initial: int
     max_symbols: int

@@ -104,10 +104,12 @@ def phrase_probabilities(
     Parameters are those of `score_rules`.
     """
     whole = counts if denominators is None else denominators
-    forward = _log_share(counts.source_start, counts.source, counts.count, *whole[:2], whole.count)
+    of_source = counts.source_start, counts.source, counts.count
+    forward = _log_share(*of_source, whole.source_start, whole.source, whole.count)
     if target_totals is not None:
         return forward, np.log(counts.count) - np.log(target_totals + DENOMINATOR_BONUS)
-    return forward, _log_share(counts.target_start, counts.target, counts.count, *whole[2:4], whole.count)
+    of_target = counts.target_start, counts.target, counts.count
+    return forward, _log_share(*of_target, whole.target_start, whole.target, whole.count)
 
 
 def count_words(start: np.ndarray, symbols: np.ndarray) -> np.ndarray:

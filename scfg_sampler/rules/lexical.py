@@ -103,7 +103,8 @@ def lexical_weights(counts: RuleCounts, tables: LexicalTables) -> tuple[np.ndarr
 
     A pair that is not in the tables has probability 1e-7.
     """
-    return _lexical_weights(*counts[:6], tables)
+    source, target = (counts.source_start, counts.source), (counts.target_start, counts.target)
+    return _lexical_weights(*source, *target, counts.alignment_start, counts.alignment, tables)
 
 
 def write_lexical(

@@ -28,6 +28,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rules import parser as rule_parser
+from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.record import read_signature
 from scfg_sampler.rules.text import Rule, escape, parse_rule, unescape
 from scfg_sampler.rules.writer import format_rules
@@ -73,6 +74,19 @@ class RuleTable(NamedTuple):
     @property
     def num_rules(self) -> int:
         return len(self.count)
+
+    @property
+    def rules(self) -> RuleCounts:
+        """The rules with their counts, without features; a view."""
+        return RuleCounts(
+            source_start=self.source_start,
+            source=self.source,
+            target_start=self.target_start,
+            target=self.target,
+            alignment_start=self.alignment_start,
+            alignment=self.alignment,
+            count=self.count,
+        )
 
 
 def rule(table: RuleTable, row: int) -> Rule:
@@ -151,7 +165,10 @@ def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
                 texts.append(_texts(f"{name}=" for name in table.feature_names))
             rows = text_order(table)
             num_rules += len(rows)
-            arrays = (*table[2:8], table.features)
+            arrays = (
+                *(table.source_start, table.source, table.target_start, table.target),
+                *(table.alignment_start, table.alignment, table.features),
+            )
             while len(rows):
                 done, used = format_rules(rows, arrays, *texts, buffer)
                 stream.write(buffer[:used].tobytes())
@@ -213,8 +230,8 @@ def text_order(
     spell, label, end : how a word, nonterminal number n = 1, 2, … and the end of a side are written
     """
     nonterminals = -int(min(table.source.min(initial=0), table.target.min(initial=0)))
-    ranks = symbol_ranks(*table[:2], nonterminals, spell, label, end)
-    start, rows = _rank_rows(*table[2:6], *ranks)
+    ranks = symbol_ranks(table.source_vocabulary, table.target_vocabulary, nonterminals, spell, label, end)
+    start, rows = _rank_rows(table.source_start, table.source, table.target_start, table.target, *ranks)
     return lexicographic_order(start, rows)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from scfg_sampler.baseline.extraction import HieroSettings, extract
+from scfg_sampler.baseline.extraction import extract
+from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.files import read_lines
 from scfg_sampler.corpus.parallel_text import read_corpus
 from scfg_sampler.errors import SettingsError

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from scfg_sampler.baseline.extraction import HieroSettings, extract
+from scfg_sampler.baseline.extraction import extract
+from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.baseline.table import Resources, choose_shares, write_baseline
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules import lexical

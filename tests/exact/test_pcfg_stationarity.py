@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from monolingual.pcfg import collapsed, posterior
+from monolingual.pcfg.approaches import APPROACHES, SINK
 from monolingual.pcfg.chart_grammar import new_weights
 from monolingual.pcfg.collapsed import CollapsedState, sweep_trees
 from monolingual.pcfg.gibbs import State, gibbs_kernel
@@ -87,7 +88,7 @@ def gibbs_transitions(model, data, approach):
 
 ONE, TREES, TWO = data_of(3), data_of(tree_counts=(1, 2, 6), num_trees=2), data_of(4, 3)
 # Two sentences and the loop of the only-tight approach have too many paths.
-CASES = [*itertools.product(posterior.APPROACHES, (ONE, TREES)), ("renormalise", TWO), ("sink", TWO)]
+CASES = [*itertools.product(APPROACHES, (ONE, TREES)), ("renormalise", TWO), ("sink", TWO)]
 
 
 @pytest.mark.parametrize(("approach", "data"), CASES)
@@ -121,7 +122,7 @@ def collapsed_transitions(model, data):
     ]
     states = list(itertools.product(*choices))
     parsing = new_parsing(model.chart, new_weights(model.chart), data.start, 0, num_sentences)
-    given = posterior.ThetaGiven(posterior.SINK, model.families.start, model.prior, model.system, 0)
+    given = posterior.ThetaGiven(SINK, model.families.start, model.prior, model.system, 0)
 
     def step_from(state):
         def step():

@@ -22,8 +22,7 @@ from scfg_sampler.learner.collecting import collected_rules
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import derivation
 from scfg_sampler.learner.forest_bank import collect
-from scfg_sampler.learner.hyperparameters import LEARNABLE
-from scfg_sampler.learner.settings import RunSettings
+from scfg_sampler.learner.settings import LEARNABLE, RunSettings
 from tests.forest.test_explicit import random_sentence
 from tests.learner.corpora import Chain, all_trees, chain_on, seated
 from tests.oracles import phrase_forest as oracle

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 import scfg_sampler
-from scfg_sampler.baseline.extraction import HieroSettings
+from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.cli import main
 from scfg_sampler.errors import AlignmentError, InputError, SettingsError
-from scfg_sampler.learner.grammar import write_grammar
-from scfg_sampler.learner.settings import LearnerSettings, RunSettings
+from scfg_sampler.learner.settings import GrammarSettings, LearnerSettings, RunSettings
 from scfg_sampler.notebook.settings import BaselineSettings, GrammarOptions, SampleSettings
 from scfg_sampler.rules.table import read_rule_table
 
@@ -213,13 +212,7 @@ def test_editors_know_every_setting_that_is_taken_by_name():
     named = inspect.signature(scfg_sampler.sample).parameters.keys()
     assert get_type_hints(SampleSettings) == {name: hints[name] for name in hints if name not in named}
     assert get_type_hints(BaselineSettings) == get_type_hints(HieroSettings)
-    keywords = {
-        name
-        for name, parameter in inspect.signature(write_grammar).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    }
-    hints = get_type_hints(write_grammar)
-    assert get_type_hints(GrammarOptions) == {name: hints[name] for name in keywords}
+    assert get_type_hints(GrammarOptions) == get_type_hints(GrammarSettings)
 
 
 def test_nothing_for_notebooks_takes_settings_of_any_kind():

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from monolingual.ot.commands import add_tableaux, index_of, load_tableaux, print_table
+from monolingual.ot.settings import OtSettings, RunSettings, default_burn_in
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import SettingsError
@@ -31,11 +32,28 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
     parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
 
-    model = parser.add_argument_group("model")
+    _add_model(parser.add_argument_group("model"), OtSettings())
+    _add_chains(parser.add_argument_group("chains"), OtSettings(), RunSettings())
+    parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def _add_model(model: argparse._ArgumentGroup, settings: OtSettings) -> None:
     model.add_argument(
-        "--truncate", metavar="K", type=float, default=6.0, help="means lie in (-K, K); 0: no bound"
+        "--truncate",
+        metavar="K",
+        type=float,
+        default=settings.truncate,
+        help="means lie in (-K, K); 0: no bound",
     )
-    model.add_argument("--noise", metavar="S", type=float, default=1.0, help="deviation of every constraint")
+    model.add_argument(
+        "--noise",
+        metavar="S",
+        type=float,
+        default=settings.noise,
+        help="deviation of every constraint",
+    )
     model.add_argument(
         "--tokens",
         metavar="M",
@@ -56,40 +74,56 @@ def add_parser(subparsers) -> None:
         "--variance-shape",
         metavar="A",
         type=float,
-        default=5.0,
+        default=settings.variance_shape,
         help="of the inverse gamma prior of the variances",
     )
 
-    chain = parser.add_argument_group("chains")
-    chain.add_argument("--chains", metavar="N", type=int, default=4, help="from dispersed starting points")
-    chain.add_argument("--iterations", metavar="N", type=int, default=2000, help="sweeps of each chain")
-    chain.add_argument("--burn-in", metavar="B", type=int, help="sweeps left out (default: a quarter)")
-    chain.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
+
+def _add_chains(chain: argparse._ArgumentGroup, settings: OtSettings, run: RunSettings) -> None:
     chain.add_argument(
-        "--shifts", metavar="N", type=int, default=2, help="sets of constraints shifted in a sweep; -1: all"
+        "--chains", metavar="N", type=int, default=run.chains, help="from dispersed starting points"
+    )
+    chain.add_argument(
+        "--iterations", metavar="N", type=int, default=run.iterations, help="sweeps of each chain"
+    )
+    chain.add_argument("--burn-in", metavar="B", type=int, help="sweeps left out (default: a quarter)")
+    chain.add_argument("--seed", metavar="N", type=int, default=run.seed, help="seed of all randomness")
+    chain.add_argument(
+        "--shifts",
+        metavar="N",
+        type=int,
+        default=settings.shifts,
+        help="sets of constraints shifted in a sweep; -1: all",
     )
     chain.add_argument(
         "--collapsed", metavar="N", type=int, help="collapsed moves in a sweep (default: six a constraint)"
     )
     chain.add_argument(
-        "--pilot", metavar="N", type=int, default=200, help="sweeps of the pilot runs that tune these"
+        "--pilot",
+        metavar="N",
+        type=int,
+        default=settings.pilot,
+        help="sweeps of the pilot runs that tune these",
     )
     chain.add_argument(
         "--paper", action="store_true", help="the moves of Lin (2005) alone: --shifts 0 --collapsed 0"
     )
-    chain.add_argument("--checkpoint-every", metavar="K", type=int, default=500, help="sweeps; 0: at the end")
-    parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.set_defaults(run=run)
+    chain.add_argument(
+        "--checkpoint-every",
+        metavar="K",
+        type=int,
+        default=run.checkpoint_every,
+        help="sweeps; 0: at the end",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Sample, and say what came of it."""
-    from monolingual.ot.gibbs import OtSettings
     from monolingual.ot.orderings import problems
-    from monolingual.ot.run import RunSettings, start_run
+    from monolingual.ot.run import start_run
 
     tableaux = load_tableaux(options)
+    collapsed = OtSettings().collapsed if options.collapsed is None else options.collapsed
     settings = OtSettings(
         truncate=options.truncate,
         noise=options.noise,
@@ -97,17 +131,13 @@ def run(options: argparse.Namespace) -> None:
         learn_variances=options.learn_variances,
         variance_shape=options.variance_shape,
         shifts=0 if options.paper else options.shifts,
-        collapsed=0 if options.paper else -1 if options.collapsed is None else options.collapsed,
+        collapsed=0 if options.paper else collapsed,
         pilot=options.pilot,
     )
-    kept = RunSettings(
-        chains=options.chains,
-        iterations=options.iterations,
-        burn_in=options.iterations // 4 if options.burn_in is None else options.burn_in,
-        tokens=options.tokens,
-        checkpoint_every=options.checkpoint_every,
-        seed=options.seed,
-    )
+    given = {name: getattr(options, name) for name in RunSettings._fields}
+    if options.burn_in is None:
+        given["burn_in"] = default_burn_in(options.iterations)
+    kept = RunSettings(**given)
     for problem in problems(tableaux):
         console.warn(problem)
     warn_of_domination(tableaux, bool(options.truncate or settings.priors))

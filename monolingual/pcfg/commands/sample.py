@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.commands import add_grammar_options, add_handling, read_model_grammar
-from monolingual.pcfg.settings import APPROACHES, SAMPLERS, STARTS, SampleSettings
+from monolingual.pcfg.settings import SAMPLERS, STARTS, SampleSettings
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number
 

@@ -5,6 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from monolingual.tsg.preparation import Preparation
+from monolingual.tsg.settings import (
+    BASES,
+    ORDERS,
+    PACKINGS,
+    STARTS,
+    RunSettings,
+    Sources,
+    TsgSettings,
+    default_anneal,
+    default_burn_in,
+)
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
@@ -32,7 +44,18 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
     parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
 
-    several = parser.add_argument_group("sentences with several trees, besides or instead of TREES")
+    _add_sources(
+        parser.add_argument_group("sentences with several trees, besides or instead of TREES"), Sources()
+    )
+    _add_preparation(parser.add_argument_group("preparation"), Preparation())
+    _add_model(parser.add_argument_group("model"), TsgSettings())
+    _add_chain(parser.add_argument_group("chain"), TsgSettings(), RunSettings())
+    parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def _add_sources(several: argparse._ArgumentGroup, sources: Sources) -> None:
     several.add_argument("--nbest", metavar="FILE", help="lists of trees: 'number ||| tree' a line")
     several.add_argument("--forests", metavar="FILE", help="packed forests: 'S#1 -> NP#2 VP#3' a line")
     several.add_argument(
@@ -41,32 +64,43 @@ def add_parser(subparsers) -> None:
     several.add_argument("--sentences", metavar="FILE", help="words alone, a sentence a line")
     several.add_argument(
         "--pack",
-        choices=("trees", "spans"),
-        default="trees",
+        choices=PACKINGS,
+        default=sources.pack,
         help="of --nbest, the trees themselves, or what equal constituents of them combine to",
     )
     several.add_argument("--labels", metavar="A,B", help="what ? may be")
     several.add_argument("--tags", metavar="A,B", help="what ? above a word may be (default: --labels)")
-    several.add_argument("--root", metavar="A", default="TOP", help="the label above an outermost ?")
+    several.add_argument("--root", metavar="A", default=sources.root, help="the label above an outermost ?")
     several.add_argument(
-        "--longest", metavar="N", type=int, default=40, help="words in --brackets and --sentences at most"
+        "--longest",
+        metavar="N",
+        type=int,
+        default=sources.longest,
+        help="words in --brackets and --sentences at most",
     )
 
-    prepared = parser.add_argument_group("preparation")
-    prepared.add_argument("--binarise", choices=("right", "none"), default="right", help="how")
+
+def _add_preparation(prepared: argparse._ArgumentGroup, preparation: Preparation) -> None:
+    prepared.add_argument("--binarise", choices=("right", "none"), default=preparation.binarise, help="how")
     prepared.add_argument(
-        "--unknown", choices=("signature", "none"), default="signature", help="what becomes of rare words"
+        "--unknown",
+        choices=("signature", "none"),
+        default=preparation.unknown,
+        help="what becomes of rare words",
     )
-    prepared.add_argument("--rare", metavar="N", type=int, default=1, help="words seen at most so often")
+    prepared.add_argument(
+        "--rare", metavar="N", type=int, default=preparation.rare, help="words seen at most so often"
+    )
     prepared.add_argument(
         "--keep-annotation", action="store_true", help="leave empty elements, function tags and indices"
     )
 
-    model = parser.add_argument_group("model")
+
+def _add_model(model: argparse._ArgumentGroup, settings: TsgSettings) -> None:
     model.add_argument(
         "--base",
-        choices=("uniform", "pcfg"),
-        default="pcfg",
+        choices=BASES,
+        default=settings.base,
         help="of elementary trees: uniform productions (P_M) or those of the treebank PCFG (P_C)",
     )
     model.add_argument(
@@ -79,11 +113,12 @@ def add_parser(subparsers) -> None:
         help="probability that a nonterminal below the root of an elementary tree of the base is a frontier",
     )
     model.add_argument(
-        "--discount", metavar="D", type=float, default=0.0, help="above 0: Pitman-Yor processes"
+        "--discount", metavar="D", type=float, default=settings.discount, help="above 0: Pitman-Yor processes"
     )
 
-    chain = parser.add_argument_group("chain")
-    chain.add_argument("--iterations", metavar="N", type=int, default=1000, help="sweeps")
+
+def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSettings) -> None:
+    chain.add_argument("--iterations", metavar="N", type=int, default=run.iterations, help="sweeps")
     chain.add_argument(
         "--burn-in", metavar="B", type=int, help="sweeps that count for nothing (default: half of them)"
     )
@@ -95,40 +130,43 @@ def add_parser(subparsers) -> None:
     chain.add_argument(
         "--moves",
         metavar="M,M",
-        default="single,type",
+        default=",".join(settings.moves),
         help="single: one cut; type: all cuts of a type at once; block: a sentence at once",
     )
     chain.add_argument(
         "--type-every",
         metavar="K",
         type=int,
-        default=5,
+        default=settings.type_every,
         help="sweeps from one round of type to the next",
     )
-    chain.add_argument("--order", choices=("random", "top-down"), default="random", help="of sites")
-    chain.add_argument(
-        "--start", choices=("maximal", "minimal"), default="maximal", help="no cuts at first, or all"
-    )
-    chain.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
+    chain.add_argument("--order", choices=ORDERS, default=settings.order, help="of sites")
+    chain.add_argument("--start", choices=STARTS, default=settings.start, help="no cuts at first, or all")
+    chain.add_argument("--seed", metavar="N", type=int, default=run.seed, help="seed of all randomness")
     chain.add_argument("--marginals", action="store_true", help="write how often each node is cut")
     chain.add_argument(
-        "--samples", metavar="K", type=int, default=0, help="keep the grammars of the last K sampled states"
+        "--samples",
+        metavar="K",
+        type=int,
+        default=run.samples,
+        help="keep the grammars of the last K sampled states",
     )
-    chain.add_argument("--thin", metavar="L", type=int, default=10, help="sweeps from one to the next")
-    chain.add_argument("--checkpoint-every", metavar="K", type=int, default=100, help="sweeps; 0: at the end")
-    parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.set_defaults(run=run)
+    chain.add_argument("--thin", metavar="L", type=int, default=run.thin, help="sweeps from one to the next")
+    chain.add_argument(
+        "--checkpoint-every",
+        metavar="K",
+        type=int,
+        default=run.checkpoint_every,
+        help="sweeps; 0: at the end",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
     """Learn, and say what came of it."""
-    from monolingual.tsg.corpus import Sources
-    from monolingual.tsg.preparation import Preparation
-    from monolingual.tsg.run import RunSettings, start_run
-    from monolingual.tsg.settings import TsgSettings
+    from monolingual.tsg.run import start_run
 
-    burn_in = options.iterations // 2 if options.burn_in is None else options.burn_in
+    given = vars(options)
+    burn_in = default_burn_in(options.iterations) if options.burn_in is None else options.burn_in
     settings = TsgSettings(
         base=options.base,
         concentration=_learn_or_number("--concentration", options.concentration),
@@ -138,30 +176,17 @@ def run(options: argparse.Namespace) -> None:
         type_every=options.type_every,
         order=options.order,
         start=options.start,
-        anneal=_anneal(options.anneal) if options.anneal is not None else (5.0, 1.0, burn_in),
+        anneal=default_anneal(burn_in) if options.anneal is None else _anneal(options.anneal),
     )
-    sources = Sources(
-        trees=options.trees,
-        nbest=options.nbest,
-        forests=options.forests,
-        brackets=options.brackets,
-        sentences=options.sentences,
-        pack=options.pack,
-        labels=_names(options.labels),
-        tags=_names(options.tags),
-        root=options.root,
-        longest=options.longest,
+    named = {name: _names(given[name]) for name in ("labels", "tags")}
+    sources = Sources(**{**{name: given[name] for name in Sources._fields}, **named})
+    preparation = Preparation(
+        binarise=options.binarise,
+        unknown=options.unknown,
+        rare=options.rare,
+        keep_annotation=options.keep_annotation,
     )
-    preparation = Preparation(options.binarise, options.unknown, options.rare, options.keep_annotation)
-    kept = RunSettings(
-        iterations=options.iterations,
-        burn_in=burn_in,
-        marginals=options.marginals,
-        samples=options.samples,
-        thin=options.thin,
-        checkpoint_every=options.checkpoint_every,
-        seed=options.seed,
-    )
+    kept = RunSettings(**{**{name: given[name] for name in RunSettings._fields}, "burn_in": burn_in})
     with console.progress("sampling", options.iterations) as advance:
         record = start_run(
             sources,

@@ -11,7 +11,8 @@ from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
 from decoder.translation.decoder import Decoder
 from decoder.tuning import tune as tuning
 from decoder.tuning.mira import mira
-from decoder.tuning.tune import Round, TuneSettings, best_round, optimise, tune
+from decoder.tuning.settings import TuneSettings
+from decoder.tuning.tune import Round, best_round, optimise, tune
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 from tests.decoder import small_grammars as small
 from tests.decoder.lm.test_model import random_model

@@ -155,6 +155,43 @@ def test_heldout_likelihood_stops_at_its_peak(place):
     assert len(outcome.trace) == 3
 
 
+def jobs_of(settings, scores=None):
+    """What two random starts came to, with each of some settings, and which job was kept."""
+    from monolingual.dmv.initial import random
+    from monolingual.dmv.layout import Layout, build_corpus
+    from monolingual.dmv.training import Task, training_kernel
+
+    layout = Layout(3, 1)
+    corpus = build_corpus(layout, [[0, 1, 2], [1, 2], [2, 0, 1]])
+    heldout = (lambda probs: next(scores)) if scores else None
+    kernel = training_kernel(Task(layout, corpus, (lambda rng: random(rng, layout),) * 2, settings, heldout))
+    rng, jobs = np.random.default_rng(1), []
+    state = kernel.init(rng, None)
+    while not state.notes.is_finished:
+        state, found = kernel.step(rng, state)
+        jobs += [] if found.ended is None else [found.ended]
+    return jobs, state.notes
+
+
+def test_all_priors_are_tried_from_every_start():
+    from monolingual.dmv.settings import Settings
+
+    jobs, _ = jobs_of((Settings("em", rounds=3), Settings("em", rounds=3)))
+    scores = [job.score for job in jobs]
+    assert [job.number for job in jobs] == [0, 1, 2, 3]
+    assert scores[0] == scores[1] != scores[2] == scores[3]
+
+
+def test_best_job_is_kept_wherever_it_comes():
+    """One round each: the held-out likelihood before it and after."""
+    from monolingual.dmv.settings import Settings
+
+    jobs, notes = jobs_of((Settings("em", rounds=1),), iter([-9.0, -4.0, -8.0, -7.0]))
+    assert [job.score for job in jobs] == [-4.0, -7.0]
+    assert (notes.best_job, notes.best_score) == (0, -4.0)
+    assert np.array_equal(notes.best.probs, jobs[0].outcome.probs)
+
+
 @pytest.mark.parametrize("method", ["vb-em-dirichlet", "vb-em-logistic-normal"])
 def test_smoothing_is_judged_from_the_mixture_on(method, place, rng):
     """Held-out likelihood falls from the start to its mixture, but training goes on from there."""

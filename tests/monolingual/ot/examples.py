@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from monolingual.ot.gibbs import OtSettings, ot_kernel
+from monolingual.ot.gibbs import ot_kernel
 from monolingual.ot.gla import GlaSettings, learn
 from monolingual.ot.orderings import Orderings, derive_orderings
+from monolingual.ot.settings import OtSettings
 from monolingual.ot.tableaux import Row, Tableaux, build_tableaux, token_counts
 
 

@@ -14,9 +14,10 @@ from scipy import stats
 from monolingual.ot import gibbs
 from monolingual.ot.collapsed import collapsed_moves
 from monolingual.ot.exact import OrderingModel
-from monolingual.ot.gibbs import OtSettings, OtState, initial_state, make_posterior, ot_kernel
+from monolingual.ot.gibbs import OtState, initial_state, make_posterior, ot_kernel
 from monolingual.ot.moves import sweep
 from monolingual.ot.quadrature import make_grid, make_plan
+from monolingual.ot.settings import OtSettings
 from scfg_sampler.core.chains.diagnostics import diagnose
 from scfg_sampler.errors import InputError, SettingsError
 from tests.monolingual.ot.examples import (

@@ -10,10 +10,10 @@ import pytest
 
 from monolingual.cli import main
 from monolingual.ot.formats import read_tableaux
-from monolingual.ot.gibbs import OtSettings
 from monolingual.ot.grammar import predict, read_summary
 from monolingual.ot.orderings import conjunct_texts
-from monolingual.ot.run import RunSettings, start_run
+from monolingual.ot.run import start_run
+from monolingual.ot.settings import OtSettings, RunSettings
 
 
 @pytest.fixture

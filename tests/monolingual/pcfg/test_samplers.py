@@ -7,10 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
+from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.collapsed import collapsed_kernel
 from monolingual.pcfg.gibbs import gibbs_kernel
 from monolingual.pcfg.model import Data, build_model, nonterminal_prior
-from monolingual.pcfg.posterior import APPROACHES, reweight
+from monolingual.pcfg.posterior import reweight
 from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import TERNARY, catalan, grammar_of, random_grammar

@@ -1,0 +1,68 @@
+"""How weights are tuned: all defaults.
+
+The fact a newcomer would get wrong: how far a round goes from the weights before it depends on the method
+(`default_interpolation`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["METHODS", "TuneSettings", "check_settings", "default_interpolation"]
+
+METHODS = ("pro", "mira")
+
+
+class TuneSettings(NamedTuple):
+    """Options of tuning; two runs with equal settings and data give equal weights.
+
+    rounds : how often weights are optimised; the development set is decoded once more at the end
+    nbest : translations of a sentence that a round adds
+    candidates, kept, threshold : pairs drawn, pairs used, least BLEU+1 difference, per sentence
+    interpolation : ψ, the share of the new weights, in (0, 1]
+    l2 : strength of the Gaussian prior on the weights
+    smooth_brevity : count references as one word longer in BLEU+1
+    method : "pro" or "mira"
+    random_starts : how often a round optimises again from other weights
+    passes, largest_step : of MIRA: passes over the lists, and C
+    """
+
+    rounds: int = 10
+    nbest: int = 100
+    candidates: int = 5000
+    kept: int = 50
+    threshold: float = 0.05
+    interpolation: float = 0.5
+    l2: float = 1.0
+    seed: int = 1
+    smooth_brevity: bool = True
+    method: str = "pro"
+    random_starts: int = 0
+    passes: int = 60
+    largest_step: float = 0.01
+
+
+def default_interpolation(method: str) -> float:
+    """ψ where none is given: MIRA's steps are small enough by themselves."""
+    return 1.0 if method == "mira" else TuneSettings().interpolation
+
+
+def check_settings(settings: TuneSettings) -> None:
+    """Raise SettingsError if a setting is out of range."""
+    least_values = {"rounds": 0, "nbest": 2, "candidates": 1, "kept": 1, "random_starts": 0, "passes": 1}
+    for name, least in least_values.items():
+        value = getattr(settings, name)
+        if value < least:
+            raise SettingsError(f"--{name.replace('_', '-')} is {value}; it is at least {least}")
+    if settings.method not in METHODS:
+        raise SettingsError(f"--method is {settings.method}; choose from {', '.join(METHODS)}")
+    if not settings.largest_step > 0:
+        raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0")
+    if not 0 < settings.interpolation <= 1:
+        raise SettingsError(f"--interpolation is {settings.interpolation}; it is above 0 and at most 1")
+    if not settings.l2 >= 0:
+        raise SettingsError(f"--l2 is {settings.l2}; it is at least 0")
+    if not settings.threshold >= 0:
+        raise SettingsError(f"--threshold is {settings.threshold}; it is at least 0")
