@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from decoder.system.settings import SearchDefaults
+from decoder.translation.settings import SearchDefaults
 
 if TYPE_CHECKING:
     from decoder.grammar.trie import Grammar

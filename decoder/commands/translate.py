@@ -139,9 +139,9 @@ def _system(options: argparse.Namespace) -> System:
 
     from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
     from decoder.system.bundle import read_system_record
-    from decoder.system.settings import SearchDefaults
     from decoder.system.system import System, load_system
     from decoder.translation.decoder import Decoder
+    from decoder.translation.settings import SearchDefaults
     from decoder.translation.weights import read_weights
     from scfg_sampler.core.console import say
     from scfg_sampler.errors import SettingsError

@@ -2,6 +2,7 @@
 
     system.json         version, settings, signatures, and the size and digest of every other file
     grammar.bin         the rule table with its trie (decoder.grammar.file)
+    ranking.bin         the targets of every source side in their order (decoder.system.ranking)
     lm.bin              the language model (decoder.lm.table)
     weights.json        the weights
     preparation.json    and the models it names, if the system takes raw text
@@ -25,9 +26,10 @@ from typing import Any
 from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings, write_grammar_file
 from decoder.lm.model import load_lm
 from decoder.lm.table import write_lm_file
-from decoder.system.settings import SearchDefaults
-from decoder.translation.decoder import feature_names
-from decoder.translation.weights import read_weights, weight_vector, write_weights
+from decoder.system.ranking import write_ranking
+from decoder.translation.decoder import Decoder
+from decoder.translation.settings import SearchDefaults
+from decoder.translation.weights import read_weights, write_weights
 from scfg_sampler import __version__
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import InputError
@@ -35,9 +37,9 @@ from scfg_sampler.preparation.preparation import FILE as PREPARATION
 from scfg_sampler.preparation.preparation import load_preparation, model_files
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["GRAMMAR", "LM", "SYSTEM", "WEIGHTS", "read_system_record", "write_system"]
+__all__ = ["GRAMMAR", "LM", "RANKING", "SYSTEM", "WEIGHTS", "read_system_record", "write_system"]
 
-SYSTEM, GRAMMAR, LM, WEIGHTS = "system.json", "grammar.bin", "lm.bin", "weights.json"
+SYSTEM, GRAMMAR, RANKING, LM, WEIGHTS = "system.json", "grammar.bin", "ranking.bin", "lm.bin", "weights.json"
 _FORMAT = 1
 _HASHED = 1 << 20  # The largest file whose digest is compared whenever the system is loaded.
 _AGAIN = "Copy the whole system again, or bundle it again"
@@ -78,13 +80,7 @@ def write_system(
         raise InputError(output, None, f"cannot be written ({error.strerror})") from None
     try:
         record: dict[str, Any] = {"format": _FORMAT, "version": __version__, "settings": settings._asdict()}
-        record["grammar"] = _write_grammar(
-            grammar, folder / GRAMMAR, read_weights(weights), weights, settings
-        )
-        model, vocabulary = load_lm(lm)
-        write_lm_file(model, vocabulary.words, folder / LM)
-        record["lm"] = {"order": model.order, "words": model.num_words}
-        write_weights(read_weights(weights), folder / WEIGHTS)
+        record |= _write_models(grammar, lm, weights, folder, settings)
         record["languages"] = None
         if models is not None and preparation is not None:
             record["languages"] = [models.source.language, models.target.language]
@@ -101,22 +97,34 @@ def write_system(
     return record
 
 
-def _write_grammar(
-    grammar: RuleTable | PathLike,
-    path: Path,
-    weights: dict[str, float],
-    weights_path: PathLike,
-    settings: SearchDefaults,
+def _write_models(
+    grammar: RuleTable | PathLike, lm: PathLike, weights: PathLike, folder: Path, settings: SearchDefaults
 ) -> dict[str, Any]:
-    """Write the compiled grammar, if the weights fit it; what there is to say of it."""
+    """Write the models and the ranking, if they fit each other; what there is to say of them."""
     if isinstance(grammar, RuleTable):
-        write_grammar_file(grammar, path)
+        write_grammar_file(grammar, folder / GRAMMAR)
     else:
-        shutil.copyfile(grammar, path)
-    compiled = read_grammar_file(path)
-    names = feature_names(with_settings(compiled, "", settings.max_span))
-    weight_vector(weights, names, weights_path)
-    return {"signature": compiled.table.signature, "rules": len(compiled.grammar.rules)}
+        shutil.copyfile(grammar, folder / GRAMMAR)
+    compiled = read_grammar_file(folder / GRAMMAR)
+    model, vocabulary = load_lm(lm)
+    write_lm_file(model, vocabulary.words, folder / LM)
+    known = read_weights(weights)
+    write_weights(known, folder / WEIGHTS)
+    decoder = Decoder(
+        with_settings(compiled, "", settings.max_span),
+        model,
+        vocabulary,
+        known,
+        beam=settings.beam,
+        max_targets=settings.max_targets,
+        widen=settings.widen,
+        weights_path=weights,
+    )
+    write_ranking(decoder.rules, settings.max_targets, folder / RANKING)
+    return {
+        "grammar": {"signature": compiled.table.signature, "rules": len(compiled.grammar.rules)},
+        "lm": {"order": model.order, "words": model.num_words},
+    }
 
 
 def _entry(path: Path) -> dict[str, Any]:
@@ -162,7 +170,7 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
         SearchDefaults(**record["settings"])
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(path, None, f"is damaged ({type(error).__name__}: {error})", _AGAIN) from None
-    for name in (GRAMMAR, LM, WEIGHTS):
+    for name in (GRAMMAR, RANKING, LM, WEIGHTS):
         if name not in files:
             raise InputError(path, None, f"does not list {name}", _AGAIN)
     for name, (size, digest) in files.items():

@@ -22,10 +22,11 @@ from typing import Any, NamedTuple
 from decoder.grammar.file import read_grammar_file, with_settings
 from decoder.lm.model import load_lm
 from decoder.lm.table import is_lm_file
-from decoder.system.bundle import GRAMMAR, LM, WEIGHTS, read_system_record
+from decoder.system.bundle import GRAMMAR, LM, RANKING, WEIGHTS, read_system_record
 from decoder.system.phrases import phrases_of
-from decoder.system.settings import SearchDefaults
+from decoder.system.ranking import read_ranking
 from decoder.translation.decoder import Decoder, SearchResult, Translation, in_order
+from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
@@ -186,15 +187,12 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
     if not is_lm_file(folder / LM):
         found = "is not a compiled language model of this version"
         raise InputError(folder / LM, None, found, "Bundle the system again")
-    decoder = Decoder(
-        grammar,
-        *load_lm(folder / LM),
-        read_weights(folder / WEIGHTS),
-        beam=settings.beam,
-        max_targets=settings.max_targets,
-        widen=settings.widen,
-        weights_path=folder / WEIGHTS,
-    )
+    models = (grammar, *load_lm(folder / LM), read_weights(folder / WEIGHTS))
+    ranking = read_ranking(folder / RANKING, settings.max_targets)
+    if ranking is not None:
+        decoder = Decoder.with_ranking(*models, settings, ranking)
+    else:
+        decoder = Decoder(*models, beam=settings.beam, max_targets=settings.max_targets, widen=settings.widen)
     preparation = load_preparation(folder) if PREPARATION in record["files"] else None
     return System(decoder, preparation, record)
 

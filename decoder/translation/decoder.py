@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from decoder.grammar.trie import UNKNOWN_FEATURE, Grammar, rank_rules
+from decoder.grammar.trie import UNKNOWN_FEATURE, Grammar, RankedRules, rank_rules
 from decoder.lm.model import LanguageModel, LmVocabulary
 from decoder.search.chart import COPY, Chart, parse
 from decoder.search.cube import FINISH, Forest, SearchSettings, search
@@ -31,6 +31,7 @@ from decoder.search.forest import (
 )
 from decoder.search.kbest import k_best
 from decoder.search.mbr import expected_bleu, posteriors
+from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import weight_vector
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.forests.derivations import edge_posteriors
@@ -174,6 +175,36 @@ class Decoder:
         widen: float = 1.5,
         weights_path: PathLike | None = None,
     ):
+        self._set(grammar, lm, lm_vocabulary, weights, SearchDefaults(beam, max_targets, widen), weights_path)
+        self._rank()
+
+    @classmethod
+    def with_ranking(
+        cls,
+        grammar: Grammar,
+        lm: LanguageModel,
+        lm_vocabulary: LmVocabulary,
+        weights: dict[str, float],
+        settings: SearchDefaults,
+        rules: RankedRules,
+    ) -> Decoder:
+        """A decoder whose rules one with the same models, weights and `max_targets` has ranked."""
+        decoder = object.__new__(cls)
+        decoder._set(grammar, lm, lm_vocabulary, weights, settings, None)
+        decoder._rules = rules
+        return decoder
+
+    def _set(
+        self,
+        grammar: Grammar,
+        lm: LanguageModel,
+        lm_vocabulary: LmVocabulary,
+        weights: dict[str, float],
+        settings: SearchDefaults,
+        weights_path: PathLike | None,
+    ) -> None:
+        """All but the ranking."""
+        beam, max_targets, widen, _ = settings
         for name, value in (("--beam", beam), ("--max-targets", max_targets), ("--widen", widen)):
             if value < 0:
                 raise SettingsError(f"{name} is {value}; it is at least 1, or 0 for no limit")
@@ -185,11 +216,19 @@ class Decoder:
         self._max_span = max(source.max_span for source in grammar.sources)
         ids = map(lm_vocabulary.id, grammar.target_vocabulary.words)
         self._lm_ids = np.fromiter(ids, np.int32, len(grammar.target_vocabulary))
-        self._rank()
+        self._settings = self._search_settings()
+
+    def _search_settings(self) -> SearchSettings:
+        *_, lm_weight, glue_weight, _ = self.weights.tolist()
+        return SearchSettings(self.beam, lm_weight, glue_weight, np.zeros(0), float(self.widen))
+
+    @property
+    def rules(self) -> RankedRules:
+        """The targets of every source side, ranked under the weights."""
+        return self._rules
 
     def _rank(self) -> None:
-        *rule_weights, lm_weight, glue_weight, _ = self.weights.tolist()
-        self._settings = SearchSettings(self.beam, lm_weight, glue_weight, np.zeros(0), float(self.widen))
+        *rule_weights, lm_weight, _, _ = self.weights.tolist()
         self._rules = rank_rules(
             self.grammar, np.array(rule_weights), self.lm, self._lm_ids, lm_weight, self.max_targets
         )
@@ -199,6 +238,7 @@ class Decoder:
         other = object.__new__(Decoder)
         other.__dict__.update(self.__dict__)
         other.weights = np.array(weights, np.float64)
+        other._settings = other._search_settings()
         other._rank()
         return other
 

@@ -6,11 +6,13 @@ import gzip
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 import decoder
 from decoder.cli import main
 from decoder.system.system import _cut
+from decoder.translation.settings import SearchDefaults
 from scfg_sampler.cli import main as sampler
 from scfg_sampler.errors import InputError
 
@@ -214,8 +216,6 @@ def test_an_older_system_is_replaced_and_nothing_else_is(parts, system, capsys):
 
 
 def test_settings_are_those_of_the_system_unless_told(system, parts, tmp_path, capsys):
-    from decoder.system.settings import SearchDefaults
-
     assert bundle(parts, tmp_path / "s", "--max-span", "3", "--widen", "0") == 0
     loaded = decoder.load_system(tmp_path / "s")
     assert loaded.decoder._max_span == 3
@@ -226,6 +226,23 @@ def test_settings_are_those_of_the_system_unless_told(system, parts, tmp_path, c
     files = ["--input", f"{tmp_path}/raw", "--output", f"{tmp_path}/out"]
     assert main(["translate", "--system", str(system), *files, "--max-span", "0"]) == 2
     assert "--max-span is 0" in capsys.readouterr().err
+
+
+def test_rules_are_ranked_once(system, monkeypatch):
+    loaded = decoder.load_system(system).decoder
+    ranked_again = loaded.with_weights(loaded.weights)
+    for one, other in zip(loaded.rules, ranked_again.rules, strict=True):
+        np.testing.assert_array_equal(one, other)
+    anew = decoder.load_system(system, SearchDefaults(max_targets=0)).decoder
+    assert anew.translate(["der", "Hund"]).words == ["the", "dog"]
+
+    def refuse(*_):
+        raise AssertionError("ranked")
+
+    monkeypatch.setattr("decoder.translation.decoder.rank_rules", refuse)
+    assert text_of(decoder.load_system(system).translate(RAW)) == TRANSLATED
+    with pytest.raises(AssertionError, match="ranked"):
+        decoder.load_system(system, SearchDefaults(max_targets=0))
 
 
 def test_compiled_parts_are_taken_as_they_are(parts, tmp_path, system):

@@ -1,4 +1,4 @@
-"""How a system searches, and every command if it is not told otherwise."""
+"""How every command searches if it is not told otherwise."""
 
 from __future__ import annotations
 

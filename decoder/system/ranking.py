@@ -1,0 +1,40 @@
+"""The targets of every source side in their order, in a file that is mapped into memory.
+
+The order depends on the weights and the language model, which a system holds, so it need not be found again
+each time the system is loaded; for a million rules that would take seconds.
+
+The fact a newcomer would get wrong: it also depends on how many targets are kept. A system that is told of
+another number ranks anew.
+"""
+
+from __future__ import annotations
+
+from decoder.grammar.trie import RankedRules
+from scfg_sampler.core.arrays.array_file import has_magic, read_array_file, write_array_file
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import RuleTableError
+
+__all__ = ["read_ranking", "write_ranking"]
+
+_MAGIC = b"scfg-ranking 1\n"
+
+
+def write_ranking(rules: RankedRules, max_targets: int, path: PathLike) -> None:
+    """Write what `rank_rules` found for `read_ranking` to map into memory."""
+    write_array_file(path, _MAGIC, {"max_targets": max_targets}, {}, rules._asdict())
+
+
+def read_ranking(path: PathLike, max_targets: int) -> RankedRules | None:
+    """What `write_ranking` wrote; None if it is of another version or another number of targets.
+
+    Raises
+    ------
+    RuleTableError
+        The file is cut or damaged.
+    """
+    if not has_magic(path, _MAGIC):
+        return None
+    file = read_array_file(path, _MAGIC, RuleTableError, "Bundle the system again")
+    if file.values["max_targets"] != max_targets or set(file.arrays) != set(RankedRules._fields):
+        return None
+    return RankedRules(**file.arrays)
