@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -183,12 +184,15 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
     record = read_system_record(directory)
     folder = Path(directory)
     settings = SearchDefaults(**record["settings"]) if settings is None else settings
-    grammar = with_settings(read_grammar_file(folder / GRAMMAR), "", settings.max_span)
     if not is_lm_file(folder / LM):
         found = "is not a compiled language model of this version"
         raise InputError(folder / LM, None, found, "Bundle the system again")
-    models = (grammar, *load_lm(folder / LM), read_weights(folder / WEIGHTS))
-    ranking = read_ranking(folder / RANKING, settings.max_targets)
+    with ThreadPoolExecutor(3) as pool:  # Most of the time goes into checksums.
+        reading = pool.submit(read_grammar_file, folder / GRAMMAR)
+        mapping = pool.submit(read_ranking, folder / RANKING, settings.max_targets)
+        lm = load_lm(folder / LM)
+        grammar, ranking = with_settings(reading.result(), "", settings.max_span), mapping.result()
+    models = (grammar, *lm, read_weights(folder / WEIGHTS))
     if ranking is not None:
         decoder = Decoder.with_ranking(*models, settings, ranking)
     else:
