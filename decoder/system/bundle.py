@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings, write_grammar_file
+from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
 from decoder.lm.model import load_lm
 from decoder.lm.table import write_lm_file
 from decoder.system.ranking import write_ranking
@@ -110,8 +111,11 @@ def _write_models(
     write_lm_file(model, vocabulary.words, folder / LM)
     known = read_weights(weights)
     write_weights(known, folder / WEIGHTS)
+    usable = with_settings(compiled, "", settings.max_span)
+    if UNKNOWN_FEATURE in known:
+        usable = with_unknown_words(usable, vocabulary)
     decoder = Decoder(
-        with_settings(compiled, "", settings.max_span),
+        usable,
         model,
         vocabulary,
         known,

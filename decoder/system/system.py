@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decoder.grammar.file import read_grammar_file, with_settings
+from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
 from decoder.lm.model import load_lm
 from decoder.lm.table import is_lm_file
 from decoder.system.bundle import GRAMMAR, LM, RANKING, WEIGHTS, read_system_record
@@ -192,7 +193,10 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
         mapping = pool.submit(read_ranking, folder / RANKING, settings.max_targets)
         lm = load_lm(folder / LM)
         grammar, ranking = with_settings(reading.result(), "", settings.max_span), mapping.result()
-    models = (grammar, *lm, read_weights(folder / WEIGHTS))
+    weights = read_weights(folder / WEIGHTS)
+    if UNKNOWN_FEATURE in weights:
+        grammar = with_unknown_words(grammar, lm[1])
+    models = (grammar, *lm, weights)
     if ranking is not None:
         decoder = Decoder.with_ranking(*models, settings, ranking)
     else:

@@ -11,6 +11,7 @@ import pytest
 
 import decoder
 from decoder.cli import main
+from decoder.grammar.trie import UNKNOWN_FEATURE
 from decoder.system.system import _cut
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.cli import main as sampler
@@ -226,6 +227,18 @@ def test_settings_are_those_of_the_system_unless_told(system, parts, tmp_path, c
     files = ["--input", f"{tmp_path}/raw", "--output", f"{tmp_path}/out"]
     assert main(["translate", "--system", str(system), *files, "--max-span", "0"]) == 2
     assert "--max-span is 0" in capsys.readouterr().err
+
+
+def test_weights_of_words_unknown_to_the_language_model_count(parts, system, tmp_path):
+    weights = write(tmp_path / "w.json", [json.dumps({**WEIGHTS, UNKNOWN_FEATURE: -5.0})])
+    models = ["--grammar", f"{parts}/grammar.gz", "--lm", f"{parts}/words.arpa", "--weights", weights]
+    given = ["--preparation", f"{parts}/words", "--output", f"{tmp_path}/s", "--quiet"]
+    assert main(["bundle", *models, *given]) == 0
+    for line, unknown in (("Der Hund läuft.", 0), ("Qux läuft.", 1)):
+        (plain,) = decoder.load_system(system).translate([line])
+        (weighed,) = decoder.load_system(tmp_path / "s").translate([line])
+        assert weighed.text == plain.text
+        assert weighed.score == pytest.approx(plain.score - 5 * unknown)
 
 
 def test_rules_are_ranked_once(system, monkeypatch):
