@@ -83,12 +83,10 @@ def _composed_places(kept: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
 
 def _continues(cluster: list[tuple[str, int, int]], character: str) -> bool:
     """Whether NFC may combine a character with the ones before it."""
-    if unicodedata.combining(character):
-        return True
     if character.isascii():
         return False
     before = "".join(each for each, _, _ in cluster)
-    # Vowels of Hangul and of Indic scripts compose, though they are no combining marks.
+    # Accents compose and change places; so do vowels of Hangul and of Indic scripts, which are no accents.
     return unicodedata.normalize("NFC", before + character) != unicodedata.normalize(
         "NFC", before
     ) + unicodedata.normalize("NFC", character)

@@ -29,6 +29,10 @@ def test_the_form_of_a_word_is_the_one_no_sentence_begins_with(model):
     assert model.begins_with_capital
 
 
+def test_the_most_frequent_form_is_taken():
+    assert learn_case(["a Fair", "a Fair", "a fair"]).forms["fair"] == "Fair"
+
+
 def test_ties_go_to_small_letters():
     assert learn_case(["a Fair", "a fair"]).forms["fair"] == "fair"
 

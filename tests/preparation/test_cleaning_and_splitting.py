@@ -56,6 +56,14 @@ def test_proportions_are_those_of_the_text(ratio, left_out):
                  Limits(max_characters=0, max_ratio=ratio)).counts["proportion"] == left_out  # fmt: skip
 
 
+@pytest.mark.parametrize(("length", "left_out"), [(500, 0), (50, 1), (2300, 1)])
+def test_a_language_may_be_shorter_throughout(length, left_out):
+    # Five characters for one: a pair of 100 characters is expected to have 500.
+    text = pairs_of(*[("a" * 1000, "b" * 5000)] * 100, ("c" * 100, "d" * length))
+    limits = Limits(max_characters=0, keep_doubled=True)
+    assert clean(text, limits).counts["proportion"] == left_out
+
+
 def test_what_is_kept_is_normalised_and_in_order():
     found = clean(pairs_of(("\ufeffe\u0301\u00a0a\r", "b\t c")), Limits())
     assert found.pairs == [Pair("é a", "b c", 1)]

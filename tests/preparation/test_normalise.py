@@ -73,6 +73,8 @@ def test_places_are_those_of_the_raw_text(raw):
         ),  # ẹ and the acute, which were told the other way
         ("\u1112\u1161\u11ab!", [(0, 3), (3, 4)]),
         ("\u0958a", [(0, 1), (0, 1), (1, 2)]),
+        ("x\u0323\u0301", [(0, 1), (1, 2), (2, 3)]),
+        ("x\u0301\u0323", [(0, 1), (1, 3), (1, 3)]),
     ],
 )
 def test_places_by_hand(raw, places):

@@ -169,6 +169,13 @@ def test_segmentations_are_words_none_or_sizes(text):
         parse_segmentation(text)
 
 
+def test_pieces_have_a_number_for_each_language():
+    assert parse_segmentation("subwords:50,60") == (("subwords", 50), ("subwords", 60))
+    assert parse_segmentation("subwords:50") == (("subwords", 50), ("subwords", 50))
+    preparation = learn(segment="subwords:27,26", case="keep")
+    assert [side.segmenter.num_pieces for side in (preparation.source, preparation.target)] == [27, 26]
+
+
 def test_rules_of_another_language_can_be_named():
     assert learn(rules={"de": "nl"}).source.segmenter.rules == "nl"
     assert learn(("de", "en")).source.segmenter.rules == "de"

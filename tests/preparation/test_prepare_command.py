@@ -113,15 +113,16 @@ def test_segmentation_is_learnt_from_training_text_alone(raw):
 
 def test_given_sets_are_kept_line_by_line_and_out_of_training(raw):
     source = write(raw / "my.de", [GERMAN[3], "", "Neu."])
-    references = [write(raw / "my.en1", [ENGLISH[3], "", "New."]), write(raw / "my.en2", ["", "", "Novel."])]
+    first, second = [ENGLISH[3], "", "New."], ["", "", ENGLISH[4]]
+    references = [write(raw / "my.en1", first), write(raw / "my.en2", second)]
     given = ["--dev", "0", "--test-source", str(source), "--test-target", *map(str, references)]
     assert prepare(raw, *given) == 0
     data = raw / "data"
     assert lines(data / "raw" / "test.de") == [GERMAN[3], "", "Neu."]
     assert lines(data / "raw" / "test.en.ref0") == [ENGLISH[3], "", "New."]
-    assert lines(data / "raw" / "test.en.ref1") == ["", "", "Novel."]
+    assert lines(data / "raw" / "test.en.ref1") == ["", "", ENGLISH[4]]
     assert lines(data / "test.de")[1] == ""
-    assert len(lines(data / "train.de")) == 59
+    assert len(lines(data / "train.de")) == 58
     assert not (data / "dev.de").exists()
 
 

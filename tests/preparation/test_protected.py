@@ -24,6 +24,7 @@ from scfg_sampler.preparation.protected import is_protected, protected_spans
         ("go to example.com, or sub.example.org/a/b.", ["example.com", "sub.example.org/a/b"]),
         ("Ende.Anfang und casa.de", []),
         ("@ann_1 likes #cats_2, R&D #", ["@ann_1", "#cats_2"]),
+        ("C#x a@b ##y @@z &#xa;", []),
         ("3 1,234.5 12:30 3/4", ["3", "1,234.5", "12:30", "3/4"]),
         ("2014-01-05 1.000.000, 5.", ["2014-01-05", "1.000.000", "5"]),
         ("B2B १२३ 10-year", ["2", "१२३", "10"]),
