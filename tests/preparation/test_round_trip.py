@@ -28,7 +28,7 @@ def corpus(shared_data, languages):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("languages", [("de", "en"), ("zh", "en"), ("ja", "en"), ("hi", "en")])
-@pytest.mark.parametrize("segment", ["words", "subwords:2000"])
+@pytest.mark.parametrize("segment", ["words", "subwords:4000"])
 def test_every_line_comes_back(shared_data, languages, segment):
     pytest.importorskip("sacremoses")
     sides = corpus(shared_data, languages)
