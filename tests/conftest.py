@@ -17,6 +17,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+from tests.recipe_calls import write_stand_in
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # The same examples in every run, however long the first one takes to compile, and no files left behind.
@@ -87,6 +89,12 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 def root() -> Path:
     """The root of the repository."""
     return ROOT
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> Path:
+    """A directory with a `python` that answers recipes in place of the programs (`recipe_calls`)."""
+    return write_stand_in(tmp_path)
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,7 @@ import sys
 
 import pytest
 
-from tests import test_recipes
-from tests.test_recipes import RECIPES, ROOT, calls, run
+from tests.recipe_calls import RECIPES, ROOT, STAND_IN, calls, run, write_stand_in
 
 FROM_RAW_TEXT = RECIPES / "from-raw-text.sh"
 
@@ -40,10 +39,7 @@ while [ $# -gt 0 ]; do"""
 
 @pytest.fixture
 def stand_in(tmp_path, monkeypatch):
-    text = test_recipes.STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1)
-    text = text.replace("REAL_PYTHON", sys.executable).replace("HERE", str(tmp_path))
-    (tmp_path / "python").write_text(text)
-    (tmp_path / "python").chmod(0o755)
+    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
     for name in ("a.xx", "b.en"):
         (tmp_path / name).write_text("one\ntwo\n")
     (tmp_path / "c.en.gz").write_bytes(gzip.compress(b"more\n"))

@@ -1,4 +1,4 @@
-"""The recipe for table 2 refuses wrong calls at once, and runs from end to end; its steps: test_recipes."""
+"""The recipe for table 2 refuses wrong calls at once, and takes the right steps, and runs from end to end."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import gzip
 import itertools
 import os
 import re
+import shutil
 import sys
 
 import pytest
 
-from tests.test_recipes import ROOT, TABLE2, run
+from tests.recipe_calls import ROOT, TABLE2, bleu_recipe, calls, run, small_data
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
 
 @pytest.mark.parametrize(
@@ -43,6 +46,105 @@ def test_wrong_call_of_table2_is_refused_before_anything_is_made(arguments, comp
     assert complaint in outcome.stderr
     assert outcome.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_table2_prints_both_readings(stand_in):
+    data = small_data(stand_in / "data")
+    rows = ("--rows", "no-singletons,initial,average-hiero,ours-tenth", "--seeds", "2")
+    outcome = bleu_recipe(stand_in, data, *rows, recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    first, second, signatures = outcome.stdout.split("\n\n")
+    assert [re.split("  +", line.strip())[0] for line in first.splitlines()[3:]] == [
+        "hiero",
+        "no-singletons",
+        "initial",
+        "average-hiero",
+        "ours-tenth",
+    ]
+    assert re.search(r"^ours-tenth +1 +\d+\.\d +61\.25 +61\.25 +0\.000$", first, re.MULTILINE), first
+    assert re.search(r"^ours +1 +61\.25 \(0\.25\) +61\.25 \(0\.25\) +0\.000$", second, re.MULTILINE), second
+    assert "BLEU: tok" in signatures
+    noted = calls(stand_in)
+    assert (
+        sum(line.startswith("decoder tune") for line in noted) == 6
+    )  # baseline, average and ours, two seeds
+    compared = [line for line in noted if line.startswith("decoder evaluate") and "--against" in line]
+    assert not any("hypothesis " + str(stand_in / "run dir" / "hiero.") in line for line in compared)
+    ours = next(line for line in compared if "/ours.ours-1.test.txt" in line)
+    assert re.findall(r"/(\S+)\.test\.txt", ours) == [
+        "ours.ours-1",
+        "ours.ours-2",
+        "hiero.hiero-1",
+        "hiero.hiero-2",
+    ]
+    assert "Traceback" not in outcome.stderr
+
+
+def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):
+    data = small_data(stand_in / "data")
+    bleu_recipe(stand_in, data, "--seeds", "0", recipe=TABLE2)
+    noted = calls(stand_in)
+    sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
+    assert len(sampled) == 4  # The initial state, the paper's, discount 0, ours.
+    assert sum("--paper" in line for line in sampled) == 3
+    assert sum("--discount 0" in line for line in sampled) == 1
+    made = {
+        re.search(r"/([\w-]+)\.gz", line)[1]: line
+        for line in noted
+        if line.startswith("scfg_sampler grammar")
+    }
+    assert "/paper.run " in made["last"]
+    assert "--from last" in made["last"]
+    assert "/dirichlet.run " in made["dirichlet"]
+    assert "--from average" in made["dirichlet"]
+    assert "--filter hiero" in made["ours-hiero"]
+    assert "--prune redundancy --keep" in made["ours-tenth"]
+    assert "--no-singletons" in next(line for line in noted if "no-singletons.gz" in line)
+    assert sum(line.startswith("decoder tune") for line in noted) == 1
+
+
+def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
+    data = small_data(
+        stand_in / "data", alignments=("train.xx-en.gold", "train.xx-en.hand", "train.xx-en.my")
+    )
+    more = ("--more-alignments", "train.xx-en.hand,train.xx-en.my", "--seeds", "01", "--tuned", "union-tenth")
+    more += ("--method", "mira")
+    outcome = bleu_recipe(stand_in, data, *more, recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    first, second, _ = outcome.stdout.split("\n\n")
+    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-4:]]
+    assert last == ["union-hiero-loose-target", "union", "union-redundancy", "union-tenth"]
+    assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
+    done = calls(stand_in)
+    noted = [line for line in done if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))]
+    assert len(noted) == 11  # As many runs as without, the union's, and six extractions.
+    for line in noted:
+        found = [re.search("xx-en.([a-z]+)", word)[1] for word in line.split() if "xx-en" in word]
+        assert found == (["gold", "hand", "my"] if "union" in line else ["gold"]), line
+        assert "sample" not in line.split()[1] or ("--discount 0.8" in line) == ("union" in line)
+    tuned = [line for line in done if line.startswith("decoder tune --grammar") and "/compile/" not in line]
+    assert len(tuned) == 2
+    assert all("--method mira" in line for line in tuned)
+    # Another second alignment, other rules of the union.
+    (data / "train.xx-en.hand").write_text("0-0 1-1\n")
+    bleu_recipe(stand_in, data, *more, recipe=TABLE2)
+    again = [
+        line for line in calls(stand_in) if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))
+    ]
+    assert any("extract" in line and "union" in line for line in again)
+    assert any("sample" in line and "union" in line for line in again)
+
+
+def test_table2_splits_the_translations_by_set(stand_in):
+    data = small_data(stand_in / "data")
+    (data / "dev.xx").write_text("a\nb\n")
+    (data / "dev.en").write_text("a\nb\n")
+    outcome = bleu_recipe(stand_in, data, "--rows", "", "--seeds", "0", recipe=TABLE2)
+    assert outcome.returncode == 0, outcome.stderr
+    out = stand_in / "run dir"
+    assert (out / "input.xx").read_text() == "a\nb\na b c\n"
+    assert (out / "hiero.fixed.dev.txt").read_text() == "translation 1\ntranslation 2\n"
+    assert (out / "hiero.fixed.test.txt").read_text() == "translation 3\n"
 
 
 @pytest.mark.slow

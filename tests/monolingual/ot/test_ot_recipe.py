@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from tests.test_recipes import RECIPES, run
+from tests.recipe_calls import RECIPES, run
 
 RECIPE = RECIPES / "ot-lin2005.sh"
 

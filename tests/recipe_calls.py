@@ -1,0 +1,106 @@
+"""Recipes called as a user would: by themselves, or with a stand-in for Python in place of the programs.
+
+The stand-in writes down how it was called and makes the files a command would make, so that a whole recipe
+runs in a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = [
+    "ALIGNMENTS_TO_BLEU",
+    "RECIPES",
+    "ROOT",
+    "STAND_IN",
+    "TABLE2",
+    "bleu_recipe",
+    "calls",
+    "run",
+    "small_data",
+    "write_stand_in",
+]
+
+ROOT = Path(__file__).resolve().parents[1]
+RECIPES = ROOT / "recipes"
+ALIGNMENTS_TO_BLEU = RECIPES / "alignments-to-bleu.sh"
+TABLE2 = RECIPES / "table2.sh"
+
+STAND_IN = r"""#!/usr/bin/env bash
+# Answers `python -c …` with the real Python, and notes every `python -m PROGRAM COMMAND …`.
+set -euo pipefail
+[ "$1" != -c ] || exec REAL_PYTHON "$@"
+program=$2 command=$3 more="" given=$*
+if [[ -e HERE/broken && "$command" = "$(cat HERE/broken)" && "$*" != */compile/* ]]; then
+    echo "it broke on line 7" >&2
+    exit 2
+fi
+echo "${@:2}" >>HERE/calls
+while [ $# -gt 0 ]; do
+    case "$command $1 ${2:-}" in
+        "sample --output "*) mkdir -p "$2" && echo '{"seconds": 2000}' >"$2/run.json" ;;
+        *" --output "*.gz) { echo "# signature" && echo rule; } | gzip >"$2" ;;
+        "translate --input "*) lines=$(wc -l <"$2") ;;
+        "translate --output "*) translations=$2 ;;
+        *" --output "*) echo '{}' >"$2" ;;
+    esac
+    shift
+done
+case $program-$command in
+    decoder-translate)
+        for ((line = 1; line <= lines; line++)); do echo "translation $line"; done >"$translations"
+        echo "3 lines translated in 0.1 s, 33.5 a second"
+        ;;
+    decoder-evaluate)
+        [[ "$given" != *.txt\ *.txt\ * ]] || more=', "deviation": 0.25'
+        printf '{"bleu": {"score": 61.25, "signature": "tok"%s}, ' "$more"
+        printf '"difference": 0.5, "p_value": 0}'
+        ;;
+esac
+"""
+
+
+def run(script, *arguments, directory=ROOT, timeout=60, **environment):
+    """What became of a recipe: status, output, complaints."""
+    return subprocess.run(
+        ["bash", str(script), *map(str, arguments)],
+        cwd=directory,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def write_stand_in(directory: Path, text: str = STAND_IN) -> Path:
+    """A directory with the stand-in `python`, whose calls are noted in `calls`."""
+    text = text.replace("REAL_PYTHON", sys.executable).replace("HERE", str(directory))
+    (directory / "python").write_text(text)
+    (directory / "python").chmod(0o755)
+    return directory
+
+
+def small_data(directory: Path, test_references=("test.en",), alignments=("train.xx-en.hand",)) -> Path:
+    """A corpus of one line, for the stand-in."""
+    directory.mkdir()
+    for name in ("train.xx", "train.en", "dev.xx", "dev.en", "test.xx", *test_references, *alignments):
+        (directory / name).write_text("0-0\n" if name in alignments else "a b c\n")
+    return directory
+
+
+def bleu_recipe(stand_in, data, *options, recipe=ALIGNMENTS_TO_BLEU):
+    """What became of a recipe from a corpus to BLEU, into `run dir` beside the stand-in."""
+    python = str(stand_in / "python")
+    out = ("--out", stand_in / "run dir")
+    return run(recipe, data, "xx", "en", *out, *options, SCFG_PYTHON=python)
+
+
+def calls(stand_in):
+    """The commands called since the last time, in order, without those that are there to compile."""
+    noted = stand_in / "calls"
+    lines = noted.read_text().splitlines() if noted.exists() else []
+    noted.unlink(missing_ok=True)
+    return [line for line in lines if "/compile/" not in line]

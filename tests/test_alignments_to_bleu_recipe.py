@@ -1,0 +1,233 @@
+"""The recipe from alignments to BLEU takes the right steps, each once, and goes on where it was stopped.
+
+The programs are a stand-in (`recipe_calls`); `.ci/run` runs the recipe with the real ones.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+
+import pytest
+
+from tests.recipe_calls import bleu_recipe, calls, small_data
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+
+def test_recipe_prints_one_table_and_the_run_directory(stand_in):
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data"))
+    assert outcome.returncode == 0, outcome.stderr
+    table = outcome.stdout.splitlines()
+    assert re.fullmatch(
+        r"grammar +rules +learning s +decoding sent/s +dev BLEU +test BLEU", table[0].strip()
+    ), outcome.stdout
+    assert set(table[1]) == {"-", " "}
+    assert re.match(r"hiero +1 +\d+\.\d +33\.5 +61\.25 +61\.25$", table[2])
+    assert re.match(r"hiero-loose +1 +\d+\.\d +33\.5 +61\.25 +61\.25$", table[3])
+    assert re.match(r"sampled +1 +2000\.\d +33\.5 +61\.25 +61\.25$", table[4])
+    assert len({len(line) for line in table[:5]}) == 1
+    assert "sampled − hiero: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
+    assert "sampled − hiero-loose: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
+    assert "BLEU: tok" in table
+    assert table[-1] == f"run directory: {stand_in / 'run dir'}"
+    assert (stand_in / "run dir" / "table.txt").read_text() == outcome.stdout
+
+
+def test_recipe_calls_every_command_once_per_grammar(stand_in):
+    bleu_recipe(stand_in, small_data(stand_in / "data"), "--sweeps", "90", "--order", "4", "--seed", "5")
+    noted = calls(stand_in)
+    commands = [" ".join(line.split()[:2]) for line in noted]
+    per_grammar = [
+        "scfg_sampler filter",
+        "decoder tune",
+        *2 * ["decoder translate"],
+        *2 * ["decoder evaluate"],
+    ]
+    assert sorted(commands) == sorted(
+        ["decoder train-lm", "scfg_sampler sample", "scfg_sampler grammar", *2 * ["scfg_sampler extract"]]
+        + 3 * per_grammar
+        + 2 * ["decoder evaluate"]
+    )
+    extracted = [line for line in noted if line.startswith("scfg_sampler extract")]
+    loose = [re.search(r"--loose (\w+)", line)[1] for line in extracted]
+    assert loose == ["no", "target"]
+    sample = next(line for line in noted if line.startswith("scfg_sampler sample"))
+    assert "--iterations 90 --burn-in 30 --seed 5" in sample
+    assert any(line.startswith("decoder train-lm") and "--order 4" in line for line in noted)
+
+
+def test_everything_is_compiled_before_it_is_timed(stand_in):
+    bleu_recipe(stand_in, small_data(stand_in / "data"))
+    noted = [line.split()[1] for line in (stand_in / "calls").read_text().splitlines()]
+    begin = noted.index("train-lm", noted.index("train-lm") + 1)
+    assert set(noted[begin:]) - set(noted[:begin]) == {"evaluate"}  # which compiles nothing
+    assert not (stand_in / "run dir" / "compile").exists()
+
+
+def test_second_run_repeats_nothing_unless_forced(stand_in):
+    data = small_data(stand_in / "data")
+    first = bleu_recipe(stand_in, data)
+    everything = calls(stand_in)
+    second = bleu_recipe(stand_in, data)
+    assert calls(stand_in) == []
+    assert second.stdout == first.stdout
+    bleu_recipe(stand_in, data, "--force")
+    assert len(calls(stand_in)) == len(everything)
+
+
+def test_changed_input_repeats_exactly_the_steps_that_depend_on_it(stand_in):
+    data = small_data(stand_in / "data")
+    bleu_recipe(stand_in, data)
+    calls(stand_in)
+    (data / "test.en").write_text("another reference\n")
+    bleu_recipe(stand_in, data)
+    assert [line.split()[:2] for line in calls(stand_in)] == 5 * [["decoder", "evaluate"]]
+    bleu_recipe(stand_in, data, "--sweeps", "90")
+    noted = calls(stand_in)
+    assert not any(re.search(r"hiero(-loose)?\.gz|train-lm", line) for line in noted)
+    assert sum("sampled" in line for line in noted) == len(noted) - 1  # All but `sample` itself.
+
+
+@pytest.mark.parametrize(
+    ("which", "rows"),
+    [("tight", ["hiero"]), ("loose", ["hiero-loose"]), ("both", ["hiero", "hiero-loose"]), ("none", [])],
+)
+def test_recipe_compares_with_the_baselines_that_were_asked_for(stand_in, which, rows):
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data"), "--baseline", which)
+    table = outcome.stdout.split("\n\n")[0].splitlines()[2:]
+    assert [line.split()[0] for line in table] == [*rows, "sampled"]
+    assert outcome.stdout.count("sampled − ") == len(rows)
+
+
+def test_unknown_baseline_is_refused(stand_in):
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data"), "--baseline", "slack")
+    assert outcome.returncode == 2
+    assert "--baseline is tight, loose, both or none, not 'slack'" in outcome.stderr
+
+
+def test_stopped_recipe_goes_on_where_it_was(stand_in):
+    data = small_data(stand_in / "data")
+    (stand_in / "broken").write_text("tune")
+    broken = bleu_recipe(stand_in, data)
+    assert broken.returncode == 2
+    assert "it broke on line 7" in broken.stderr
+    assert "tune-hiero failed with status 2" in broken.stderr
+    assert broken.stdout == ""
+    done = calls(stand_in)
+    (stand_in / "broken").unlink()
+    assert bleu_recipe(stand_in, data).returncode == 0
+    assert not set(done) & set(calls(stand_in))
+
+
+def stop_sampling(stand_in, data, left: str | None) -> None:
+    """Run the recipe up to a sampler that is stopped, with such a `run.json`, or none, in its directory."""
+    (stand_in / "broken").write_text("sample")
+    assert bleu_recipe(stand_in, data).returncode == 2
+    (stand_in / "broken").unlink()
+    (stand_in / "run dir" / "sample").mkdir(exist_ok=True)
+    if left is not None:
+        (stand_in / "run dir" / "sample" / "run.json").write_text(left)
+    calls(stand_in)
+
+
+def learning(stand_in) -> list[str]:
+    """Which of `sample` and `resume` were called."""
+    return [line.split()[1] for line in calls(stand_in) if line.split()[1] in ("sample", "resume")]
+
+
+UNFINISHED, FINISHED = (f'{{\n "seconds": 3,\n "finished": {value}\n}}\n' for value in ("false", "true"))
+
+
+@pytest.mark.parametrize(
+    ("change", "left", "called"),
+    [
+        ((), UNFINISHED, ["resume"]),
+        ((), FINISHED, []),
+        ((), None, ["sample"]),
+        (("--sweeps", "90"), UNFINISHED, ["sample"]),
+        (("--sweeps", "90"), FINISHED, ["sample"]),
+        (("--force",), UNFINISHED, ["sample"]),
+        (("--force",), FINISHED, ["sample"]),
+    ],
+    ids=["stopped", "just-finished", "not-begun", "other", "other-finished", "forced", "forced-finished"],
+)
+def test_stopped_sampling_is_resumed_if_it_is_the_same(stand_in, change, left, called):
+    data = small_data(stand_in / "data")
+    stop_sampling(stand_in, data, left)
+    assert bleu_recipe(stand_in, data, *change).returncode == 0
+    assert learning(stand_in) == called
+
+
+def test_sampling_that_cannot_be_resumed_is_kept(stand_in):
+    data = small_data(stand_in / "data")
+    stop_sampling(stand_in, data, UNFINISHED)
+    (stand_in / "broken").write_text("resume")
+    outcome = bleu_recipe(stand_in, data)
+    assert outcome.returncode == 2
+    assert "it broke on line 7" in outcome.stderr
+    assert learning(stand_in) == []
+    assert (stand_in / "run dir" / "sample" / "run.json").read_text() == UNFINISHED
+
+
+def test_a_run_with_other_settings_is_not_taken_for_one_that_was_stopped_at_once(stand_in):
+    """The old run is there, the new one was begun and stopped before it wrote anything."""
+    data = small_data(stand_in / "data")
+    stop_sampling(stand_in, data, FINISHED)
+    (stand_in / "broken").write_text("sample")
+    assert bleu_recipe(stand_in, data, "--sweeps", "90").returncode == 2
+    (stand_in / "broken").unlink()
+    assert bleu_recipe(stand_in, data, "--sweeps", "90").returncode == 0
+    assert learning(stand_in) == ["sample"]
+
+
+def test_all_references_are_used_up_to_the_first_missing(stand_in):
+    several = ("test.en.ref0", "test.en.ref1", "test.en.ref3")
+    data = small_data(stand_in / "data", test_references=several)
+    outcome = bleu_recipe(stand_in, data)
+    assert outcome.returncode == 0, outcome.stderr
+    scored = [line for line in calls(stand_in) if line.startswith("decoder evaluate") and "test.en" in line]
+    assert len(scored) == 5
+    for line in scored:
+        assert re.findall(r"test\.en\.ref\d", line) == ["test.en.ref0", "test.en.ref1"]
+
+
+@pytest.mark.parametrize(
+    ("alignments", "chosen"),
+    [
+        (("train.xx-en.gold", "train.xx-en.eflomal-gdfa"), "train.xx-en.gold"),
+        (("train.xx-en.fwd", "train.xx-en.eflomal-gdfa"), "train.xx-en.eflomal-gdfa"),
+        (("train.xx-en.hand",), "train.xx-en.hand"),
+        (("train.xx-en.a-gdfa", "train.xx-en.b-gdfa"), None),
+        ((), None),
+    ],
+)
+def test_alignment_is_found_when_it_is_clear_which(stand_in, alignments, chosen):
+    outcome = bleu_recipe(stand_in, small_data(stand_in / "data", alignments=alignments))
+    if chosen is None:
+        assert outcome.returncode == 2
+        assert "--alignment" in outcome.stderr
+    else:
+        extract = next(line for line in calls(stand_in) if line.startswith("scfg_sampler extract"))
+        assert f"/{chosen} " in extract
+
+
+def test_further_alignments_and_the_way_of_tuning_can_be_named(stand_in):
+    data = small_data(stand_in / "data", alignments=("train.xx-en.gold", "train.xx-en.my"))
+    outcome = bleu_recipe(stand_in, data, "--more-alignments", "train.xx-en.my", "--method", "mira")
+    assert outcome.returncode == 0, outcome.stderr
+    noted = calls(stand_in)
+    for line in noted:
+        if line.startswith(("scfg_sampler sample", "scfg_sampler extract")):
+            assert re.search(r"--alignment \S+/train\.xx-en\.gold \S+/train\.xx-en\.my( |$)", line), line
+    assert sum("--method mira" in line for line in noted) == 3
+
+
+def test_first_test_set_is_the_default_and_another_can_be_chosen(stand_in):
+    data = small_data(stand_in / "data")
+    for name in ("test2016", "test2017"):
+        (data / f"{name}.xx").write_text("a\n")
+        (data / f"{name}.en").write_text("a\n")
+    (data / "test.xx").unlink()
+    assert "test2016 BLEU" in bleu_recipe(stand_in, data).stdout
+    assert "test2017 BLEU" in bleu_recipe(stand_in, data, "--test", "test2017").stdout
