@@ -19,6 +19,9 @@ A piece that occurs nowhere in its file, or twice (in its block, if one is named
 lists keep up with the code. The status is 0 if tests found all faults but those with a reason, 1 if one
 survived, and 2 if something is wrong with the lists or the tests fail without a fault.
 
+The tests that find a fault are remembered beside the kernel cache and come first the next time, so that a
+second run takes a fraction of the first. At the end they are run without the faults, and have to pass.
+
 The fact a newcomer would get wrong: a fault that makes tests hang counts as found, and one that leaves no
 test to run is an error of the list.
 """
@@ -26,6 +29,8 @@ test to run is an error of the list.
 from __future__ import annotations
 
 import argparse
+import functools
+import hashlib
 import os
 import shlex
 import shutil
@@ -45,6 +50,7 @@ LISTS = ROOT / "tests" / "faults"
 PACKAGES = ("scfg_sampler", "decoder", "monolingual")
 TIME_LIMIT = 300.0  # seconds for each fault
 UNTESTED = "untested"
+KINDS = ("found", "hangs", "survived", "explained", UNTESTED)
 
 # A fault may ask for all the memory there is. A job in the background ignores Ctrl-C, and its children would
 # too; some tests need the usual answer.
@@ -55,7 +61,14 @@ with contextlib.suppress(ValueError, OSError):
     resource.setrlimit(resource.RLIMIT_AS, ({_MOST_MEMORY}, {_MOST_MEMORY}))
 import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.exit(pytest.main(sys.argv[1:]))
+
+class Failures:
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            with open(sys.argv[1], "a", encoding="utf-8") as names:
+                print(report.nodeid, file=names)
+
+sys.exit(pytest.main(sys.argv[2:], plugins=[Failures()]))
 """
 
 
@@ -181,12 +194,26 @@ def changed_files(root: Path, base: str) -> set[str]:
     return found
 
 
+class _Done(NamedTuple):
+    """A run of pytest: its status, None if it was too slow; the tests that failed; its output."""
+
+    status: int | None
+    failed: tuple[str, ...]
+    output: str
+
+    @property
+    def untested(self) -> str:
+        """That tests fail which should not, and how; nothing if they pass."""
+        return f"{UNTESTED} (status {self.status}):\n{self.output[-3000:]}" if self.status != 0 else ""
+
+
 def run_faults(
     faults: Sequence[Fault], root: Path, *, time_limit: float = TIME_LIMIT
 ) -> Iterator[tuple[Fault, str, float]]:
     """Each fault, what became of it, and the seconds that took.
 
-    `found`, `hangs` or `survived`; or `untested` and what pytest says, if its tests fail without it.
+    `found`, `hangs` or `survived`; or `untested` and what pytest says, if its tests fail without it. What
+    is said of a fault again, after all others, holds: the tests that found one are run without it together.
 
     Parameters
     ----------
@@ -206,28 +233,53 @@ def run_faults(
         ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "runs", "build", "dist")
         shutil.copytree(root, copy, ignore=ignored, symlinks=True)
         environment = _environment(Path(scratch), copy)
-        without: dict[tuple, str] = {}  # What commands say without a fault, nothing if their tests pass.
+        memories = _memories()
+        found: dict[bool, dict[str, list[Fault]]] = {False: {}, True: {}}  # By the test that found it.
+
+        @functools.cache
+        def without_fault(tests: tuple[str, ...], plain: bool) -> str:
+            return _pytest(["-x", *tests], plain, copy, environment, 10.0 * time_limit).untested
+
         for fault in faults:
-            command = (fault.tests, fault.plain)
-            if command not in without:
-                status, output = _pytest(*command, copy, environment, 10.0 * time_limit)
-                without[command] = "" if status == 0 else f"{UNTESTED} (status {status}):\n{output[-3000:]}"
-            if without[command]:
-                yield fault, without[command], 0.0
-                continue
             began = time.perf_counter()
             path = copy / fault.path
             source = path.read_text(encoding="utf-8")
             path.write_text(plant(source, fault), encoding="utf-8")
             _forget_bytecode(path)
+            options = ["-x", "--failed-first", "-o", f"cache_dir={memories / _digest(fault)}"]
             try:
-                status, output = _pytest(*command, copy, environment, time_limit)
+                done = _pytest([*options, *fault.tests], fault.plain, copy, environment, time_limit)
             finally:
                 path.write_text(source, encoding="utf-8")
                 _forget_bytecode(path)
-            # Any other status: the module with the fault could not even be imported, or the process died.
-            result = {0: "survived", None: "hangs"}.get(status, "found")
-            yield fault, result, time.perf_counter() - began
+            seconds = time.perf_counter() - began
+            if done.status == 0:
+                yield fault, "survived", seconds
+            elif done.status == 1 and done.failed:
+                found[fault.plain].setdefault(done.failed[0], []).append(fault)
+                yield fault, "found", seconds
+            else:
+                # Tests are too slow, there are none, a module could not be imported, or the process died.
+                untested = without_fault(fault.tests, fault.plain)
+                yield fault, untested or ("hangs" if done.status is None else "found"), seconds
+        for plain, finders in found.items():
+            done = _pytest([*finders], plain, copy, environment, 10.0 * time_limit) if finders else None
+            if done is not None and done.status != 0:
+                for test in done.failed or finders:
+                    yield from ((fault, done.untested, 0.0) for fault in finders.get(test, []))
+
+
+def _memories() -> Path:
+    """Where pytest remembers which tests found which faults."""
+    from scfg_sampler.core import jit
+
+    return jit.cache_directory("scfg_sampler").parent / "faults"
+
+
+def _digest(fault: Fault) -> str:
+    """Another one for other code or other tests."""
+    told = [fault.path, fault.block, fault.text, fault.replacement, str(fault.plain), *fault.tests]
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
 def _environment(scratch: Path, copy: Path) -> dict[str, str]:
@@ -242,15 +294,17 @@ def _environment(scratch: Path, copy: Path) -> dict[str, str]:
 
 
 def _pytest(
-    tests: Sequence[str], plain: bool, copy: Path, environment: dict[str, str], time_limit: float
-) -> tuple[int | None, str]:
-    """Status and output of a run of pytest; None for the status if it was too slow."""
-    options = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider"]
-    command = [sys.executable, "-c", _RUN, *options, *tests]
-    log = copy.parent / "log"
+    arguments: Sequence[str], plain: bool, copy: Path, environment: dict[str, str], time_limit: float
+) -> _Done:
+    """A run of pytest."""
+    names, log = copy.parent / "failed", copy.parent / "log"
+    names.write_text("")
+    options = ["-q", "--tb=short", *arguments]
+    if not any(option.startswith("cache_dir=") for option in options):
+        options += ["-p", "no:cacheprovider"]
     with open(log, "wb") as out:
         child = subprocess.Popen(
-            command,
+            [sys.executable, "-c", _RUN, str(names), *options],
             cwd=copy,
             env={**environment, "NUMBA_DISABLE_JIT": "1" if plain else "0"},
             stdin=subprocess.DEVNULL,
@@ -266,7 +320,8 @@ def _pytest(
             if child.poll() is None:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
-    return status, log.read_text(encoding="utf-8", errors="replace")
+    failed = tuple(names.read_text(encoding="utf-8").splitlines())
+    return _Done(status, failed, log.read_text(encoding="utf-8", errors="replace"))
 
 
 def _forget_bytecode(path: Path) -> None:
@@ -309,8 +364,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--time-limit", metavar="S", type=float, default=TIME_LIMIT, help="seconds for each (%(default)g)"
     )
     options = parser.parse_args(arguments)
-    counts = {"found": 0, "hangs": 0, "survived": 0, "explained": 0, UNTESTED: 0}
-    wrong = []
+    results: dict[Fault, str] = {}
     try:
         faults = _chosen(read_faults(sorted(LISTS.glob("*.txt"))), options.names, options.changed)
         for fault in faults:
@@ -323,19 +377,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if fault.reason and result == "survived":
                 result = "explained"
             result, _, output = result.partition(" ")
-            counts[result] += 1
-            if result == "survived" or (fault.reason and result in ("found", "hangs")):
-                wrong.append(fault)
+            results[fault] = result
             print(f"{result:9} {seconds:6.1f} s  {fault.name} {output}".rstrip(), flush=True)
     except (ListError, OSError) as error:
         print(f"tests.mutation: {error}", file=sys.stderr)
         return 2
-    print(f"{len(faults)} faults: " + ", ".join(f"{number} {name}" for name, number in counts.items()))
-    for fault in wrong:
-        what = "has a reason to survive, but was found" if fault.reason else "survived"
-        print(f"{fault.where}: {fault.name} {what}\n  - {fault.text}\n  + {fault.replacement}")
-    return 2 if counts[UNTESTED] else 1 if wrong else 0
+    counts = [f"{list(results.values()).count(kind)} {kind}" for kind in KINDS]
+    print(f"{len(faults)} faults: " + ", ".join(counts))
+    wrong = 0
+    for fault, result in results.items():
+        if result == "survived" or (fault.reason and result in ("found", "hangs")):
+            wrong = 1
+            what = "has a reason to survive, but was found" if fault.reason else "survived"
+            print(f"{fault.where}: {fault.name} {what}\n  - {fault.text}\n  + {fault.replacement}")
+    return 2 if UNTESTED in results.values() else wrong
 
 
 if __name__ == "__main__":
+    # Whoever ends this also ends the tests it started, and leaves no copy of the tree behind.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     sys.exit(main())

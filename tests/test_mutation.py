@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
+import shutil
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -120,8 +124,9 @@ def test_lines_that_do_not_belong_are_named(tmp_path, text):
 
 
 @pytest.fixture
-def project(tmp_path) -> Path:
+def project(tmp_path, monkeypatch) -> Path:
     """A small tree with one module, a test that sees some of what it does, and a list of faults."""
+    monkeypatch.setattr(mutation, "_memories", lambda: tmp_path / "memories")
     root = tmp_path / "project"
     (root / "tests" / "faults").mkdir(parents=True)
     (root / "m.py").write_text("def f(a):\n    b = a + 1\n    c = 0 * a\n    return b + c\n")
@@ -172,6 +177,56 @@ def test_explanation_of_a_fault_that_is_found_is_refused(project, monkeypatch, c
     )
     assert main([]) == 1
     assert "has a reason to survive, but was found" in capsys.readouterr().out
+
+
+def test_what_found_a_fault_comes_first_the_next_time(project):
+    """The first test passes with the fault, and notes that it was run."""
+    noted = project.parent / "noted"
+    (project / "tests" / "test_m.py").write_text(
+        "from pathlib import Path\nfrom m import f\n\n\ndef test_g():\n"
+        f"    with open({str(noted)!r}, 'a') as out:\n        out.write(str(f(1)))\n\n\n"
+        "def test_f():\n    assert f(1) == 2\n"
+    )
+    (fault,) = read_faults([project / "tests" / "faults" / "m.txt"])[:1]
+    for _ in range(2):
+        assert [result for _, result, _ in run_faults([fault], project)] == ["found"]
+    assert noted.read_text() == "3"
+
+
+def test_stopping_the_command_stops_its_tests_and_leaves_no_tree(project, root):
+    scratch, noted = project.parent / "scratch", project.parent / "pid"
+    scratch.mkdir()
+    shutil.copy(root / "tests" / "mutation.py", project / "tests")
+    (project / "tests" / "__init__.py").touch()
+    (project / "tests" / "test_m.py").write_text(
+        "import os\nfrom pathlib import Path\nfrom m import f\n\n\ndef test_f():\n"
+        f"    Path({str(noted)!r}).write_text(f'{{os.getpid()}}\\n')\n    assert f(1) == 2\n"
+    )
+    command = subprocess.Popen(
+        [sys.executable, "-m", "tests.mutation", "m.py:4"],
+        cwd=project,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(root),
+            "TMPDIR": str(scratch),
+            "SCFG_SAMPLER_CACHE": str(project.parent / "cache"),
+        },
+    )
+    try:
+        wait_for(lambda: noted.exists() and noted.read_text().endswith("\n"))
+        command.terminate()
+        assert command.wait(60) == 128 + signal.SIGTERM
+    finally:
+        command.kill()
+    assert list(scratch.iterdir()) == []
+    wait_for(lambda: not Path(f"/proc/{noted.read_text().strip()}").exists())
+
+
+def wait_for(happens, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_changed_files_are_those_of_git_and_new_ones(project, monkeypatch, capsys):
