@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decoder.grammar.soundness import MOST_GAPS, grammar_problem
 from decoder.grammar.trie import Grammar, GrammarSource, Trie, build_grammar, require_span
-from scfg_sampler.core.arrays.array_file import has_magic, read_array_file, write_array_file
+from scfg_sampler.core.arrays.array_file import Layout, has_magic, read_array_file, write_array_file
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import RuleTableError
@@ -20,9 +21,29 @@ from scfg_sampler.rules.table import RuleTable
 
 __all__ = ["CompiledGrammar", "is_grammar_file", "read_grammar_file", "with_settings", "write_grammar_file"]
 
-_MAGIC = b"scfg-grammar 1\n"
-_TRIE = ("slot_keys", "slot_children", "first_group", "next_group", "group_span")
+_MAGIC = b"scfg-grammar 2\n"
+_TRIE = ("slot_keys", "slot_children", "first_group", "next_group", "group_span", "group_arity")
 _TABLE = ("source_start", "source", "target_start", "target", "features")
+_AGAIN = "Compile the grammar again"
+_LAYOUT = Layout(
+    {"features": list, "signature": str, "max_arity": int, "num_unusable": int},
+    ["source", "target"],
+    {
+        "source_start": ("i8", 1),
+        "source": ("i4", 1),
+        "target_start": ("i8", 1),
+        "target": ("i4", 1),
+        "features": ("f4", 2),
+        "slot_keys": ("i8", 1),
+        "slot_children": ("i4", 1),
+        "first_group": ("i4", 1),
+        "next_group": ("i4", 1),
+        "group_span": ("i4", 1),
+        "group_arity": ("i4", 1),
+        "rule_start": ("i8", 1),
+        "rules": ("i4", 1),
+    },
+)
 
 
 class CompiledGrammar(NamedTuple):
@@ -38,8 +59,17 @@ def is_grammar_file(path: PathLike) -> bool:
 
 
 def write_grammar_file(table: RuleTable, path: PathLike) -> int:
-    """Write a table and its trie for `read_grammar_file` to map into memory; how many rules can be used."""
+    """Write a table and its trie for `read_grammar_file` to map into memory; how many rules can be used.
+
+    Raises
+    ------
+    RuleTableError
+        A rule has more nonterminals than such a file may hold.
+    """
     grammar = build_grammar([GrammarSource(table)])
+    if grammar.max_arity > MOST_GAPS:
+        found = f"a rule has {grammar.max_arity} nonterminals, which is more than {MOST_GAPS}"
+        raise RuleTableError(path, None, found, "Leave such rules out")
     arrays = {
         **{name: getattr(table, name) for name in _TABLE},
         **{name: getattr(grammar.trie, name) for name in _TRIE},
@@ -63,12 +93,12 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
     Raises
     ------
     RuleTableError
-        The file is cut, damaged, or from a machine with the other byte order.
+        The file is cut, damaged, from a machine with the other byte order, or holds what no grammar can be.
     """
-    values, words, arrays = read_array_file(path, _MAGIC, RuleTableError, "Compile the grammar again")
+    values, words, arrays = read_array_file(path, _MAGIC, _LAYOUT, RuleTableError, _AGAIN)
     source_start, source, target_start, target, features = (arrays[name] for name in _TABLE)
     num_rules = len(features)
-    names = tuple(values["features"])
+    names = tuple(map(str, values["features"]))
     source_vocabulary, target_vocabulary = Vocabulary(words["source"]), Vocabulary(words["target"])
     table = RuleTable(
         source_vocabulary,
@@ -99,6 +129,8 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
         values["max_arity"],
         values["num_unusable"],
     )
+    if problem := grammar_problem(grammar):
+        raise RuleTableError(path, None, f"is no grammar: {problem}", _AGAIN)
     return CompiledGrammar(table, grammar)
 
 

@@ -65,6 +65,7 @@ class Trie(NamedTuple):
     first_group : int32 (T,), a group whose source side ends at the node, or −1
     next_group : int32 (G,), another group of the same node, or −1
     group_span : int32 (G,), the longest span a rule of the group may cover
+    group_arity : int32 (G,), how many nonterminals its source side has
     """
 
     slot_keys: np.ndarray
@@ -72,6 +73,7 @@ class Trie(NamedTuple):
     first_group: np.ndarray
     next_group: np.ndarray
     group_span: np.ndarray
+    group_arity: np.ndarray
 
 
 class Grammar(NamedTuple):
@@ -261,7 +263,7 @@ def _fill_trie(source_start, source, table_start, max_spans, num_nodes):
     first_group = np.full(num_nodes, -1, np.int32)
     num_rules = len(source_start) - 1
     next_group = np.full(num_rules, -1, np.int32)
-    group_table = np.zeros(num_rules, np.int32)
+    group_table, group_arity = np.zeros(num_rules, np.int32), np.zeros(num_rules, np.int32)
     group_of_rule = np.full(num_rules, -1, np.int32)
     longest = 1
     for rule in range(num_rules):
@@ -291,13 +293,16 @@ def _fill_trie(source_start, source, table_start, max_spans, num_nodes):
             group = groups
             groups += 1
             group_table[group] = table
+            for i in range(begin_at, begin_at + length):
+                group_arity[group] += source[i] < 0
             next_group[group] = first_group[node]
             first_group[node] = group
         group_of_rule[rule] = group
     group_span = np.empty(groups, np.int32)
     for group in range(groups):
         group_span[group] = max_spans[group_table[group]]
-    return slot_keys, slot_children, first_group, next_group[:groups].copy(), group_span, group_of_rule
+    arrays = slot_keys, slot_children, first_group, next_group[:groups].copy(), group_span
+    return (*arrays, group_arity[:groups].copy(), group_of_rule)
 
 
 @compiled

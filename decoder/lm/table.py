@@ -12,12 +12,19 @@ an n-gram that is not in the model is taken for one that is with a probability o
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from decoder.lm.arpa import ArpaModel
-from scfg_sampler.core.arrays.array_file import has_magic, read_array_file, write_array_file
+from decoder.lm.arpa import MAX_ORDER, RESERVED, ArpaModel
+from scfg_sampler.core.arrays.array_file import (
+    Layout,
+    first_problem,
+    has_magic,
+    read_array_file,
+    write_array_file,
+)
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import borrowing, compiled, kernel
 from scfg_sampler.errors import ArpaError
@@ -38,7 +45,8 @@ _HALF = 0x7FFFFFFF  # 2³¹−1, a prime; a key is two residues of 31 bits.
 _KEY = (1 << 62) - 1
 EXTENDS_LEFT = 1 << 62  # Set in an entry's key when some n-gram of the model ends with this one.
 _EMPTY = -1
-_MAGIC = b"scfg-lm 2\n"
+_MAGIC = b"scfg-lm 3\n"
+_LAYOUT = Layout({"order": int, "num_words": int, "num_slots": int}, ["words"], {"keys": ("i8", 1)})
 NO_CONTEXT = np.float32(np.inf)  # The back-off of an n-gram that no query needs as a context.
 
 
@@ -150,12 +158,42 @@ def read_lm_file(path: PathLike) -> tuple[LanguageModel, list[str]]:
     Raises
     ------
     ArpaError
-        The file is cut, damaged, or from a machine with the other byte order.
+        The file is cut, damaged, from a machine with the other byte order, or holds what no model can be.
     """
-    file = read_array_file(path, _MAGIC, ArpaError, "Compile the model again")
+    file = read_array_file(path, _MAGIC, _LAYOUT, ArpaError, "Compile the model again")
     sizes = (file.values["order"], file.values["num_words"], file.values["num_slots"])
-    keys = file.arrays["keys"]
-    return LanguageModel(*sizes, keys, keys.view(np.float32)), file.words["words"]
+    keys, words = file.arrays["keys"], file.words["words"]
+    lm = LanguageModel(*sizes, keys, keys.view(np.float32))
+    if problem := first_problem(_requirements(lm, words)):
+        raise ArpaError(path, None, f"is no language model: {problem}", "Compile the model again")
+    return lm, words
+
+
+def _requirements(lm: LanguageModel, words: list[str]) -> Iterator[tuple[object, str]]:
+    """What keeps queries within their arrays and lets them end, and what is said where it does not hold."""
+    yield 1 <= lm.order <= MAX_ORDER, f"its order is {lm.order}"
+    yield lm.num_words == len(words) and tuple(words[: len(RESERVED)]) == RESERVED, "its words are others"
+    entries = lm.num_words + lm.num_slots
+    yield lm.num_slots >= 1 and len(lm.keys) == 2 * entries, "its table has another size"
+    is_free, is_possible, extends = _surveyed(lm)
+    yield is_free, "its table has no free entry"
+    yield is_possible, "an entry has no word, or no probability"
+    yield lm.order > 1 or not extends, "words extend each other in a model of order 1"
+
+
+@kernel
+def _surveyed(lm: LanguageModel) -> tuple[bool, bool, bool]:
+    """Whether an entry is free, all others are possible, and some n-gram extends another to the left."""
+    is_free, is_possible, extends = False, True, False
+    for entry in range(lm.num_words + lm.num_slots):
+        if lm.keys[2 * entry] < 0:
+            is_free = True
+            is_possible &= entry >= lm.num_words
+            continue
+        log_prob, backoff = lm.values[4 * entry + 2], lm.values[4 * entry + 3]
+        is_possible &= abs(log_prob) < np.inf and backoff > -np.inf  # Both are false of NaN.
+        extends |= lm.keys[2 * entry] >= EXTENDS_LEFT
+    return is_free, is_possible, extends
 
 
 @kernel

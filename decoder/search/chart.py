@@ -225,13 +225,14 @@ def _add_matches(trie, dots, cubes, count, span, last):
     for dot in range(dots.start[span], last):
         group = trie.first_group[dots.node[dot]]
         while group >= 0:
-            if span <= trie.group_span[group]:
+            arity = 0
+            at = dot
+            while at > 0:
+                arity += dots.cell[at] >= 0
+                at = dots.before[at]
+            # Arities differ where a file says so that was not written by this program.
+            if span <= trie.group_span[group] and arity == trie.group_arity[group]:
                 first_tail = cubes.tail_start[count[_CUBES]]
-                arity = 0
-                at = dot
-                while at > 0:
-                    arity += dots.cell[at] >= 0
-                    at = dots.before[at]
                 _add_cube(cubes, count, group, arity)
                 at = dot
                 while at > 0:

@@ -9,14 +9,31 @@ another number ranks anew.
 
 from __future__ import annotations
 
-from decoder.grammar.trie import RankedRules
-from scfg_sampler.core.arrays.array_file import has_magic, read_array_file, write_array_file
+from decoder.grammar.soundness import ranking_problem
+from decoder.grammar.trie import Grammar, RankedRules
+from decoder.lm.table import LanguageModel
+from scfg_sampler.core.arrays.array_file import Layout, has_magic, read_array_file, write_array_file
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import RuleTableError
 
-__all__ = ["read_ranking", "write_ranking"]
+__all__ = ["read_ranking", "require_sound", "write_ranking"]
 
-_MAGIC = b"scfg-ranking 1\n"
+_MAGIC = b"scfg-ranking 2\n"
+_AGAIN = "Bundle the system again"
+_LAYOUT = Layout(
+    {"max_targets": int},
+    [],
+    {
+        "start": ("i8", 1),
+        "rule": ("i4", 1),
+        "score": ("f8", 1),
+        "target_start": ("i8", 1),
+        "target": ("i4", 1),
+        "prefix_length": ("i4", 1),
+        "prefix_log_prob": ("f8", 1),
+        "prefix_state": ("i4", 2),
+    },
+)
 
 
 def write_ranking(rules: RankedRules, max_targets: int, path: PathLike) -> None:
@@ -34,7 +51,13 @@ def read_ranking(path: PathLike, max_targets: int) -> RankedRules | None:
     """
     if not has_magic(path, _MAGIC):
         return None
-    file = read_array_file(path, _MAGIC, RuleTableError, "Bundle the system again")
-    if file.values["max_targets"] != max_targets or set(file.arrays) != set(RankedRules._fields):
+    file = read_array_file(path, _MAGIC, _LAYOUT, RuleTableError, _AGAIN)
+    if file.values["max_targets"] != max_targets:
         return None
     return RankedRules(**file.arrays)
+
+
+def require_sound(rules: RankedRules, grammar: Grammar, lm: LanguageModel, path: PathLike) -> None:
+    """Raise a RuleTableError if a ranking that was read from `path` is not one of this grammar's rules."""
+    if problem := ranking_problem(rules, grammar, lm):
+        raise RuleTableError(path, None, f"is no ranking of the rules of this system: {problem}", _AGAIN)

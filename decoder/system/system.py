@@ -26,7 +26,7 @@ from decoder.lm.model import load_lm
 from decoder.lm.table import is_lm_file
 from decoder.system.bundle import GRAMMAR, LM, RANKING, WEIGHTS, read_system_record
 from decoder.system.phrases import phrases_of
-from decoder.system.ranking import read_ranking
+from decoder.system.ranking import read_ranking, require_sound
 from decoder.translation.decoder import Decoder, SearchResult, Translation, in_order
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import read_weights
@@ -198,6 +198,7 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
         grammar = with_unknown_words(grammar, lm[1])
     models = (grammar, *lm, weights)
     if ranking is not None:
+        require_sound(ranking, grammar, lm[0], folder / RANKING)
         decoder = Decoder.with_ranking(*models, settings, ranking)
     else:
         decoder = Decoder(*models, beam=settings.beam, max_targets=settings.max_targets, widen=settings.widen)

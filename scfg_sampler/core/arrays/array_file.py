@@ -1,8 +1,11 @@
 """Arrays and lists of words in one file that is mapped into memory, so that it loads at once.
 
-The file begins with a line that says what it is, and a line of JSON: byte order, other values, where each
-part is, and a checksum. Every array begins at a multiple of 64 bytes. Pages are read when they are needed and
-shared between processes.
+The file begins with a line that says what it is, a line with a checksum of everything else, and a line of
+JSON: byte order, other values, and where each part is. Every array begins at a multiple of 64 bytes. Pages
+are read when they are needed and shared between processes.
+
+A checksum tells of damage, not of intent: whoever reads a file also says what it must hold (`Layout`), and
+checks every number that a kernel will index with.
 
 The fact a newcomer would get wrong: such files are a cache, not an archive. They belong to one version of the
 format and to machines of one byte order; whoever reads another is told to make it again.
@@ -11,9 +14,10 @@ format and to machines of one byte order; whoever reads another is told to make 
 from __future__ import annotations
 
 import json
+import math
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +25,32 @@ import numpy as np
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.errors import InputError
 
-__all__ = ["ArrayFile", "has_magic", "read_array_file", "write_array_file"]
+__all__ = [
+    "ArrayFile",
+    "Layout",
+    "first_problem",
+    "has_magic",
+    "is_within",
+    "read_array_file",
+    "write_array_file",
+]
 
 _ALIGNMENT = 64
 _LONGEST_HEADER = 1 << 16
+_CHECKSUM_LENGTH = 9  # Hexadecimal digits and a line feed.
+
+
+class Layout(NamedTuple):
+    """What a file must hold, by name; more is ignored.
+
+    values : the type of each value
+    words : the lists of words
+    arrays : dtype, as "i4", and number of dimensions of each array
+    """
+
+    values: Mapping[str, type]
+    words: Collection[str]
+    arrays: Mapping[str, tuple[str, int]]
 
 
 class ArrayFile(NamedTuple):
@@ -59,12 +85,10 @@ def write_array_file(
     """Write a file, atomically; `magic` is its first line, with its end."""
     contents: list[bytes | memoryview] = ["\n".join(each).encode() for each in words.values()]
     contents += [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data for array in arrays.values()]
-    checksum, places, at = 0, [], 0
+    places, at = [], 0
     for content in contents:
-        padding = -len(content) % _ALIGNMENT
-        checksum = zlib.crc32(bytes(padding), zlib.crc32(content, checksum))
         places.append([at, len(content)])
-        at += len(content) + padding
+        at += _padded(len(content))
     word_places = zip(words.items(), places[: len(words)], strict=True)
     array_places = zip(arrays.items(), places[len(words) :], strict=True)
     header = {
@@ -75,55 +99,108 @@ def write_array_file(
             name: [*place, array.dtype.str[1:], list(array.shape)] for (name, array), place in array_places
         },
         "size": at,
-        "checksum": checksum,
     }
+    line = json.dumps(header).encode() + b"\n"
+    before = len(magic) + _CHECKSUM_LENGTH + len(line)
+    parts: list[bytes | memoryview] = [line + bytes(_padded(before) - before)]
+    parts += [part for content in contents for part in (content, bytes(_padded(len(content)) - len(content)))]
+    checksum = zlib.crc32(magic)
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
     with atomic_output(path, binary=True) as stream:
-        size = stream.write(magic + json.dumps(header).encode() + b"\n")
-        stream.write(bytes(-size % _ALIGNMENT))
-        for content in contents:
-            stream.write(content)
-            stream.write(bytes(-len(content) % _ALIGNMENT))
+        stream.write(magic + b"%08x\n" % checksum)
+        for part in parts:
+            stream.write(part)
 
 
-def read_array_file(path: PathLike, magic: bytes, error: type[InputError], again: str) -> ArrayFile:
+def read_array_file(
+    path: PathLike, magic: bytes, layout: Layout, error: type[InputError], again: str
+) -> ArrayFile:
     """What is in a file; arrays are mapped, and writing to them changes the process's copy only.
 
     Parameters
     ----------
-    path : a file for which `has_magic`
+    path : path
     magic : as it was written with
+    layout : what it must hold
     error : what is raised
     again : what the user should do, for the message
 
     Raises
     ------
     error
-        The file is cut, damaged, or from a machine with the other byte order.
+        The file is cut, damaged, from a machine with the other byte order, or holds something else.
     """
     with open(path, "rb") as stream:
-        stream.seek(len(magic))
+        begins = stream.read(len(magic))
+        stated = stream.readline(_CHECKSUM_LENGTH)
         line = stream.readline(_LONGEST_HEADER)
     try:
+        _require(begins == magic)
         header = json.loads(line)
-        byteorder, size, checksum = header["byteorder"], header["size"], header["checksum"]
-        word_places, array_places = header["words"], header["arrays"]
-        values = header["values"]
-    except (ValueError, KeyError, TypeError):
+        byteorder, size = header["byteorder"], header["size"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise error(path, None, "the header is damaged", again) from None
     if byteorder != sys.byteorder:
         raise error(path, None, f"written on a {byteorder}-endian machine", again)
-    start = len(magic) + len(line)
-    start += -start % _ALIGNMENT
-    whole = np.memmap(path, np.uint8, "c")
+    begin = len(magic) + _CHECKSUM_LENGTH
+    start = _padded(begin + len(line))
+    whole = np.asarray(np.memmap(path, np.uint8, "c"))
+    if type(size) is not int:
+        raise error(path, None, "the header is damaged", again)
     if len(whole) != start + size:
         raise error(path, None, f"{len(whole)} bytes where {start + size} should be", again)
-    data = np.asarray(whole)[start:]
-    if zlib.crc32(data.data) != checksum:
+    if b"%08x\n" % zlib.crc32(whole[begin:].data, zlib.crc32(magic)) != stated:
         raise error(path, None, "the contents do not match their checksum", again)
-    words = {}
-    for name, (at, length, number) in word_places.items():
-        words[name] = data[at : at + length].tobytes().decode().split("\n") if number else []
-    arrays = {}
-    for name, (at, length, dtype, shape) in array_places.items():
-        arrays[name] = data[at : at + length].view(dtype).reshape(shape)
+    try:
+        return _parts(header, whole[start:], layout)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise error(path, None, "the header is damaged", again) from None
+
+
+def is_within(array: np.ndarray, least: int, most: int) -> bool:
+    """Whether all of an array of integers lies between two numbers, which it may reach."""
+    return len(array) == 0 or bool(array.min() >= least and array.max() <= most)
+
+
+def first_problem(conditions: Iterable[tuple[object, str]]) -> str | None:
+    """What is said of the first condition that does not hold; None if all do.
+
+    Later conditions may rely on earlier ones, when they come from a generator.
+    """
+    return next((problem for holds, problem in conditions if not holds), None)
+
+
+def _padded(length: int) -> int:
+    """The next multiple of the alignment."""
+    return length + -length % _ALIGNMENT
+
+
+def _parts(header: dict[str, Any], data: np.ndarray, layout: Layout) -> ArrayFile:
+    """The parts of a file; one of several exceptions if they are not what the layout says."""
+    values = {name: header["values"][name] for name in layout.values}
+    _require(all(type(values[name]) is kind for name, kind in layout.values.items()))
+    words, arrays = {}, {}
+    for name in layout.words:
+        at, length, number = header["words"][name]
+        text = _part(data, at, length).tobytes().decode()
+        words[name] = text.split("\n") if number or text else []
+        _require(len(words[name]) == number)
+    for name, (dtype, dimensions) in layout.arrays.items():
+        at, length, stored, shape = header["arrays"][name]
+        _require(stored == dtype and len(shape) == dimensions)
+        _require(all(type(each) is int and each >= 0 for each in shape))
+        _require(math.prod(shape) * np.dtype(dtype).itemsize == length)
+        arrays[name] = _part(data, at, length).view(dtype).reshape(shape)
     return ArrayFile(values, words, arrays)
+
+
+def _part(data: np.ndarray, at: Any, length: Any) -> np.ndarray:
+    _require(type(at) is int and type(length) is int and at % _ALIGNMENT == 0)
+    _require(0 <= at <= at + length <= len(data))
+    return data[at : at + length]
+
+
+def _require(condition: object) -> None:
+    if not condition:
+        raise ValueError

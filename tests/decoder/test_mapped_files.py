@@ -1,0 +1,159 @@
+"""Files that are mapped into memory: no damage goes unnoticed, and no number in them ends the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from decoder.grammar import soundness
+from decoder.grammar.file import read_grammar_file, write_grammar_file
+from decoder.lm.arpa import write_arpa
+from decoder.lm.counts import encode_text
+from decoder.lm.estimation import estimate_lm
+from decoder.lm.model import load_lm
+from decoder.lm.table import build_lm, write_lm_file
+from decoder.system.bundle import write_system
+from decoder.system.system import load_system
+from scfg_sampler.errors import InputError, RuleTableError
+from tests.decoder import small_grammars as small
+from tests.decoder.mapped_faults import main as all_faults
+from tests.decoder.mapped_faults import put_together, taken_apart, use_grammar
+
+TEXT = ["a b c a b", "b c a", "c foreign a", "a a b"]
+
+
+@pytest.fixture
+def folder(tmp_path, rng):
+    """A system, whose parts have the names of parts."""
+    model, _ = estimate_lm(encode_text(TEXT), 3)
+    write_arpa(model, tmp_path / "lm.arpa")
+    table = small.rule_table(
+        [*small.random_rules(rng, 25, max_arity=2), ("X1", "X1 a", [0, 0]), ("u", "a", [1, 1])]
+    )
+    names = (*small.FEATURES, "LanguageModel", "Glue", "PassThrough")
+    (tmp_path / "weights").write_text(json.dumps(dict.fromkeys(names, 0.5)))
+    write_system(table, tmp_path / "lm.arpa", tmp_path / "weights", None, tmp_path / "system")
+    return tmp_path / "system"
+
+
+def test_the_format_taken_apart_and_put_together_is_the_file(folder):
+    for name in ("lm.bin", "grammar.bin", "ranking.bin"):
+        data = (folder / name).read_bytes()
+        assert put_together(*taken_apart(data)) == data
+
+
+@pytest.mark.parametrize(("name", "use"), [("lm.bin", use_grammar), ("grammar.bin", use_grammar)])
+def test_no_changed_byte_goes_unnoticed(folder, name, use):
+    """All of the first kilobyte, which holds the header, and many of the rest."""
+    path = folder / name
+    whole = path.read_bytes()
+    for at in [*range(min(1400, len(whole))), *range(1400, len(whole), 41)]:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1 :])
+        with pytest.raises(InputError, match=name):
+            use(folder)
+    path.write_bytes(whole)
+    use(folder)
+
+
+@pytest.mark.parametrize("name", ["lm.bin", "grammar.bin", "ranking.bin"])
+def test_wrong_numbers_under_a_right_checksum_do_no_harm(folder, root, name):
+    """In a process of its own: what this is about is a segmentation fault, or no end."""
+    command = [sys.executable, "-m", "tests.decoder.mapped_faults", str(folder), name, "24"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    child = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert child.returncode == 0, (child.stderr[-2000:], (folder / "last").read_text())
+    counts = json.loads(child.stdout)
+    assert counts["refused"] > counts["used"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lm.bin", "grammar.bin", "ranking.bin"])
+def test_many_wrong_numbers_under_a_right_checksum_do_no_harm(folder, capsys, name):
+    all_faults(folder, name, 2000)
+    assert json.loads(capsys.readouterr().out)["refused"] > 2000
+
+
+def changed(path, name, place, value):
+    """The file with one number of an array another, and the checksum right."""
+    magic, header, body = taken_apart(path.read_bytes())
+    at, length, dtype, _ = header["arrays"][name]
+    np.frombuffer(body, np.dtype(dtype), length // np.dtype(dtype).itemsize, at)[place] = value
+    path.write_bytes(put_together(magic, header, body))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "message"),
+    [
+        ("features", 3, np.nan, "a feature is not a finite number"),
+        ("source_start", 1, 1 << 40, "a source side lies outside of the table"),
+        ("target_start", 1, -(1 << 62), "a target side lies outside of the table"),
+        ("target", slice(None), 4, "a target side has a word that is none"),
+        ("target", slice(None), -1, "has nonterminals that do not fit"),
+        ("slot_children", 0, 1 << 30, "its trie has a child that is no node"),
+        ("slot_keys", slice(None), 5, "its trie has no free slot"),
+        ("first_group", 1, 99999, "a source side has a group that is none"),
+        ("next_group", 0, 0, "a source side has two groups"),
+        ("rules", 0, 1 << 20, "a group has a rule that is none"),
+        ("rule_start", 1, 0, "a group has no rules, or rules of different source sides"),
+        ("group_arity", 0, 9, "a group has no rules, or rules of different source sides"),
+    ],
+)
+def test_the_message_says_what_is_wrong(folder, name, place, value, message):
+    path = folder / "grammar.bin"
+    changed(path, name, place, value)
+    with pytest.raises(
+        RuleTableError, match=rf"grammar\.bin: is no grammar: .*{message}.*\. Compile the grammar again"
+    ):
+        read_grammar_file(path)
+
+
+def test_a_header_of_another_order_is_refused(folder):
+    """The checksum covers it."""
+    path = folder / "lm.bin"
+    path.write_bytes(path.read_bytes().replace(b'"order": 3', b'"order": 2'))
+    with pytest.raises(InputError, match="do not match their checksum"):
+        load_lm(path)
+
+
+def test_a_ranking_of_another_system_is_refused(folder, tmp_path, rng):
+    other = small.rule_table(small.random_rules(rng, 9, max_arity=1))
+    write_system(other, tmp_path / "lm.arpa", tmp_path / "weights", None, tmp_path / "other")
+    record = json.loads((folder / "system.json").read_text())
+    record["files"]["ranking.bin"] = json.loads((tmp_path / "other" / "system.json").read_text())["files"][
+        "ranking.bin"
+    ]
+    (folder / "system.json").write_text(json.dumps(record))
+    shutil.copyfile(tmp_path / "other" / "ranking.bin", folder / "ranking.bin")
+    with pytest.raises(RuleTableError, match=r"ranking.bin: is no ranking of the rules of this system"):
+        load_system(folder)
+
+
+def test_models_of_all_orders_and_grammars_of_all_arities_are_sound(tmp_path, rng):
+    for order in range(1, 6):
+        model, _ = estimate_lm(encode_text(TEXT), order)
+        write_lm_file(build_lm(model), model.words, tmp_path / "lm.bin")
+        load_lm(tmp_path / "lm.bin")
+    for arity in (0, 1, 2, 4):
+        rules = small.random_rules(rng, 12, max_arity=arity)
+        write_grammar_file(small.rule_table(rules), tmp_path / "g.bin")
+        read_grammar_file(tmp_path / "g.bin")
+    write_grammar_file(small.rule_table([]), tmp_path / "g.bin")
+    assert len(read_grammar_file(tmp_path / "g.bin").grammar.rules) == 0
+
+
+def test_a_rule_of_more_nonterminals_than_a_file_holds_is_not_written(tmp_path):
+    for arity in (soundness.MOST_GAPS, soundness.MOST_GAPS + 1):
+        side = " ".join(f"X{k}" for k in range(1, arity + 1))
+        table = small.rule_table([("u " + side, side + " a", [0, 0])])
+        if arity > soundness.MOST_GAPS:
+            with pytest.raises(RuleTableError, match="a rule has 61 nonterminals, which is more than 60"):
+                write_grammar_file(table, tmp_path / "g.bin")
+        else:
+            write_grammar_file(table, tmp_path / "g.bin")
+            read_grammar_file(tmp_path / "g.bin")
