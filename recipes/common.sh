@@ -29,6 +29,19 @@ need_number() { # OPTION VALUE: dies unless the value is a whole number
     esac
 }
 
+need_numbers() { # OPTION…: dies unless the variables of all of them are whole numbers; 08 becomes 8
+    local option name
+    for option in "$@"; do
+        name=$(variable_of "$option")
+        need_number "$option" "${!name}"
+        printf -v "$name" %d "$((10#${!name}))"
+    done
+}
+
+variable_of() { # OPTION: BURN_IN for --burn-in
+    printf '%s' "${1#--}" | tr a-z- A-Z_
+}
+
 # split_list OPTION LIST: the parts of LIST, between commas, into `parts`; there may be none.
 split_list() {
     local part
@@ -61,7 +74,7 @@ parse_options() {
                 exit 0
                 ;;
             -*)
-                name=$(printf '%s' "${1#--}" | tr a-z- A-Z_)
+                name=$(variable_of "$1")
                 case $known in
                     *" $1 "*) printf -v "$name" 1 ;;
                     *" $1= "*)
@@ -92,6 +105,11 @@ usage() { # prints the comment at the head of the recipe
 }
 
 # ------------------------------------------------------------------ Python
+
+# prepare_python_to_draw: as prepare_python, with what pictures need unless NO_PLOTS is 1.
+prepare_python_to_draw() {
+    if [ "$NO_PLOTS" = 1 ]; then prepare_python; else prepare_python report; fi
+}
 
 # prepare_python [EXTRAS]: sets PYTHON to an interpreter that has the project and the extras (as in "dev,report").
 #   SCFG_PYTHON   an interpreter with everything installed; used as it is
@@ -180,14 +198,8 @@ count_lines() { # FILE
     text "$1" | wc -l | tr -d ' '
 }
 
-json() { # FILE KEY…: the value at a path of keys in a JSON file
-    "$PYTHON" -c '
-import json, sys
-value = json.load(open(sys.argv[1], encoding="utf-8"))
-for key in sys.argv[2:]:
-    value = value[key]
-print(value)' "$@"
-}
+tables() { "$PYTHON" "$RECIPES/tables.py" "$@"; } # what the files of several steps say, for `table`
+json() { tables value "$@"; } # FILE KEY…: the value at a path of keys in a JSON file
 
 # ------------------------------------------------------------------ steps
 

@@ -24,54 +24,37 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 main() {
-    local positional=() alignment="" seeds=5 own=2 iterations=100
-    while [ $# -gt 0 ]; do
-        case $1 in
-            -h | --help) usage; exit 0 ;;
-            --force) FORCE=1; shift ;;
-            --out | --alignment | --seeds | --own-seeds | --iterations)
-                need_value "$1" $#
-                case $1 in
-                    --out) OUT=$2 ;;
-                    --alignment) alignment=$2 ;;
-                    --seeds) need_number "$1" "$2"; seeds=$2 ;;
-                    --own-seeds) need_number "$1" "$2"; own=$2 ;;
-                    --iterations) need_number "$1" "$2"; iterations=$2 ;;
-                esac
-                shift 2
-                ;;
-            -*) die "unknown option $1; see --help" ;;
-            *) positional+=("$1"); shift ;;
-        esac
-    done
+    local positional=() ALIGNMENT="" SEEDS=5 OWN_SEEDS=2 ITERATIONS=100
+    parse_options --force --out= --alignment= --seeds= --own-seeds= --iterations= -- "$@"
+    need_numbers --seeds --own-seeds --iterations
     [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
-    [ "$seeds" -ge 1 ] || die "--seeds is 0; at least 1 is needed"
-    [ "$own" -ge 1 ] || die "--own-seeds is 0; at least 1 is needed"
-    [ "$iterations" -gt 11 ] || die "--iterations is $iterations; figure 6 begins after the tenth sweep"
+    [ "$SEEDS" -ge 1 ] || die "--seeds is 0; at least 1 is needed"
+    [ "$OWN_SEEDS" -ge 1 ] || die "--own-seeds is 0; at least 1 is needed"
+    [ "$ITERATIONS" -gt 11 ] || die "--iterations is $ITERATIONS; figure 6 begins after the tenth sweep"
     local data=${positional[0]} source=${positional[1]} target=${positional[2]} found
     : "${OUT:=runs/convergence-$(basename "$data")-$source-$target}"
     source=$(existing "$data/train.$source") || die "no train.$source in $data"
     target=$(existing "$data/train.$target") || die "no train.$target in $data"
-    if [ -z "$alignment" ]; then
+    if [ -z "$ALIGNMENT" ]; then
         for found in "$data/train.${positional[1]}-${positional[2]}".{gold,*-gdfa}{,.gz}; do
             if [ -f "$found" ]; then
-                alignment=$found
+                ALIGNMENT=$found
                 break
             fi
         done
-        [ -n "$alignment" ] || die "no train.${positional[1]}-${positional[2]}.*-gdfa in $data; give --alignment"
+        [ -n "$ALIGNMENT" ] || die "no train.${positional[1]}-${positional[2]}.*-gdfa in $data; give --alignment"
     fi
     mkdir -p "$OUT"
     prepare_python report
 
     step compile -- compile
-    chain "$seeds" paper --paper
-    chain "$seeds" rejection --paper --operator rejection
-    chain "$seeds" no-density --paper --no-density-factor
-    chain "$own" full
-    chain "$own" lexical --base lexical --tables exact
-    chain "$own" annealed --base lexical --tables exact --anneal "3:1:$((iterations / 2))"
-    chain "$own" types --base lexical --tables exact --type-moves 2
+    chain "$SEEDS" paper --paper
+    chain "$SEEDS" rejection --paper --operator rejection
+    chain "$SEEDS" no-density --paper --no-density-factor
+    chain "$OWN_SEEDS" full
+    chain "$OWN_SEEDS" lexical --base lexical --tables exact
+    chain "$OWN_SEEDS" annealed --base lexical --tables exact --anneal "3:1:$((ITERATIONS / 2))"
+    chain "$OWN_SEEDS" types --base lexical --tables exact --type-moves 2
 
     picture figure5 0 "top-down=$(runs paper)" "rejection=$(runs rejection)"
     picture figure6 10 "with density factor=$(runs paper)" "without density factor=$(runs no-density)"
@@ -100,9 +83,9 @@ chain() {
     local number=$1 name=$2 seed
     shift 2
     for ((seed = 1; seed <= number; seed++)); do
-        step "$name-$seed" "$source" "$target" "$alignment" -- sampler sample --source "$source" \
-            --target "$target" --alignment "$alignment" --output "$OUT/$name-$seed" --overwrite --quiet \
-            --iterations "$iterations" --burn-in "$((iterations - 1))" --checkpoint-every 0 --seed "$seed" "$@"
+        step "$name-$seed" "$source" "$target" "$ALIGNMENT" -- sampler sample --source "$source" \
+            --target "$target" --alignment "$ALIGNMENT" --output "$OUT/$name-$seed" --overwrite --quiet \
+            --iterations "$ITERATIONS" --burn-in "$((ITERATIONS - 1))" --checkpoint-every 0 --seed "$seed" "$@"
     done
 }
 
@@ -124,7 +107,7 @@ summary() {
     {
         printf 'runs\tseconds\tlog joint, a tenth\tseconds\tlog joint\ttypes\trules\n'
         for name in paper rejection no-density full lexical annealed types; do
-            cat "$OUT/$name"-*/trace.tsv | awk -F '\t' -v name="$name" -v iterations="$iterations" '
+            cat "$OUT/$name"-*/trace.tsv | awk -F '\t' -v name="$name" -v iterations="$ITERATIONS" '
                 $1 == "sweep" { for (c = 1; c <= NF; c++) column[$c] = c; number++; next }
                 $1 + 1 == int(iterations / 10) { early += $column["log_joint"]; soon += $column["cpu_seconds"] }
                 $1 + 1 == iterations {

@@ -52,70 +52,22 @@ draw() { # HEAD…
 
 # One row for each TITLE=NAME; a NAME with commas is averaged over.
 report() { # TITLE=NAME…
-    "$PYTHON" - "$OUT" "$@" <<'PYTHON'
-import json, pathlib, statistics, sys
-out, *rows = sys.argv[1:]
-read = lambda name: json.loads((pathlib.Path(out) / f"{name}.scores.json").read_text(encoding="utf-8"))
-lengths = {"10": "≤ 10", "20": "≤ 20", "all": "all"}
-decoders = ("viterbi", "mbr")
-print("\t".join(["estimator", *(f"{d} {t}" for d in decoders for t in lengths.values()), "undirected ≤ 10", "rounds"]))
-first = read(rows[0].rpartition("=")[2].split(",")[0])
-for title, name in (("attach right", "attach_right"), ("attach left", "attach_left")):
-    scores = [f"{first[name][n]['directed']:.1f}" for n in lengths]
-    print("\t".join([title, *scores, *scores, f"{first[name]['10']['undirected']:.1f}", ""]))
-for row in rows:
-    title, _, names = row.rpartition("=")
-    found = [read(name) for name in names.split(",")]
-    def mean(*keys):
-        values = []
-        for value in found:
-            for key in keys:
-                value = value[key]
-            values.append(value)
-        spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
-        return f"{statistics.mean(values):.1f}{spread}"
-    rounds = []
-    for name in names.split(","):
-        with open(pathlib.Path(out) / f"{name}.model.txt", encoding="utf-8") as model:
-            rounds.append(model.readline().split(",")[-1].split()[0])
-    cells = [mean(d, n, "directed") for d in decoders for n in lengths]
-    print("\t".join([title, *cells, mean("mbr", "10", "undirected"), "/".join(rounds)]))
-PYTHON
+    tables dmv "$OUT" "$@"
 }
 
 main() {
-    local directory="" name seed gibbs="" random="" rows=() heads=VBD,NN seeds=3 plots=1
-    OUT="" TAGS=xpos PUNCTUATION=PUNCT ROUNDS=200
-    while [ $# -gt 0 ]; do
-        case $1 in
-            -h | --help) usage; exit 0 ;;
-            --force) FORCE=1; shift ;;
-            --no-plots) plots=0; shift ;;
-            --out | --tags | --punctuation | --heads | --rounds | --seeds)
-                need_value "$1" $#
-                case $1 in
-                    --out) OUT=$2 ;;
-                    --tags) TAGS=$2 ;;
-                    --punctuation) PUNCTUATION=$2 ;;
-                    --heads) heads=$2 ;;
-                    --rounds) ROUNDS=$2 ;;
-                    --seeds) seeds=$2 ;;
-                esac
-                shift 2
-                ;;
-            -*) die "unknown option $1; see --help" ;;
-            *) [ -z "$directory" ] || die "expected one TREEBANK_DIR; see --help"; directory=$1; shift ;;
-        esac
-    done
-    [ -n "$directory" ] || die "expected TREEBANK_DIR; see --help"
-    need_number --rounds "$ROUNDS"
-    need_number --seeds "$seeds"
+    local positional=() directory name seed gibbs="" random="" rows=()
+    TAGS=xpos PUNCTUATION=PUNCT ROUNDS=200 HEADS=VBD,NN SEEDS=3 NO_PLOTS=0
+    parse_options --force --no-plots --out= --tags= --punctuation= --heads= --rounds= --seeds= -- "$@"
+    [ ${#positional[@]} = 1 ] || die "expected one TREEBANK_DIR; see --help"
+    directory=${positional[0]}
+    need_numbers --rounds --seeds
     TRAIN=$(existing "$directory/train.conllu") || die "there is no train.conllu in $directory"
     DEV=$(existing "$directory/dev.conllu") || die "there is no dev.conllu in $directory"
     TEST=$(existing "$directory/test.conllu") || die "there is no test.conllu in $directory"
-    [ -n "$OUT" ] || OUT=$ROOT/runs/dmv-$(basename "$directory")
+    : "${OUT:=$ROOT/runs/dmv-$(basename "$directory")}"
 
-    if [ "$plots" = 1 ]; then prepare_python report; else prepare_python; fi
+    prepare_python_to_draw
     mkdir -p "$OUT"
     printf '%s\n' "$TAGS" "$PUNCTUATION" "$ROUNDS" >"$OUT/settings"
 
@@ -140,14 +92,14 @@ main() {
     model lateen-em --e-step lateen
     model unambiguity --unambiguity 0.75
     model annealed --anneal 1:25
-    for ((seed = 1; seed <= seeds; seed++)); do
+    for ((seed = 1; seed <= SEEDS; seed++)); do
         model "random-$seed" --init random --restarts 10 --seed "$seed"
         random+=${random:+,}random-$seed
         model "gibbs-$seed" --method gibbs --seed "$seed"
         gibbs+=${gibbs:+,}gibbs-$seed
     done
-    if [ "$plots" = 1 ]; then
-        IFS=, read -r -a rows <<<"$heads"
+    if [ "$NO_PLOTS" = 0 ]; then
+        IFS=, read -r -a rows <<<"$HEADS"
         step covariances train-ln-families "$OUT/settings" -- draw "${rows[@]}"
     fi
     rows=("EM=em" "EM-MAP, α = 1.1=em-map" "VB-Dirichlet, α by dev=vb-dirichlet" "VB-EM-Dirichlet=vb-em-dirichlet"

@@ -66,27 +66,7 @@ draw() { # NAME DIRECTORY BESIDE…
 
 # Observed beside predicted shares of every candidate, in percent, one column for each grammar.
 shares() { # NAME COLUMN=GRAMMAR…
-    "$PYTHON" - "$OUT" "$@" <<'PYTHON'
-import json, pathlib, sys
-out, name, *columns = sys.argv[1:]
-read = lambda grammar: json.loads((pathlib.Path(out) / grammar / "predictions.json").read_text(encoding="utf-8"))
-columns = [column.rpartition("=")[::2] for column in columns]
-records = [read(grammar)["inputs"] for _, grammar in columns]
-scatter = json.loads((pathlib.Path(out) / f"{name}-gla" / "summary.json").read_text(encoding="utf-8"))["scatter"]
-print("\t".join(["input → output", "observed", *(title for title, _ in columns), "GLA mean ± sd", "GLA below observed"]))
-number = 0
-for entries in zip(*records):
-    for candidates in zip(*(entry["candidates"] for entry in entries)):
-        first, learners = candidates[0], scatter[number]
-        number += 1
-        print("\t".join([
-            f"{entries[0]['input']} → {first['output']}",
-            f"{100 * first['observed']:.1f}",
-            *(f"{100 * candidate['predicted']:.1f}" for candidate in candidates),
-            f"{100 * learners['mean']:.1f} ± {100 * learners['sd']:.1f}",
-            f"{100 * learners['below_observed']:.0f} %",
-        ]))
-PYTHON
+    tables shares "$OUT" "$@"
 }
 
 report() {
@@ -113,39 +93,18 @@ report() {
 }
 
 main() {
-    local data="" name file
-    OUT=runs/ot-lin2005 ITERATIONS=2000 SEEDS=100 TRIALS=200000 SEED=1 FORMAT=svg PLOTS=1
-    while [ $# -gt 0 ]; do
-        case $1 in
-            -h | --help) usage; exit 0 ;;
-            --force) FORCE=1; shift ;;
-            --no-plots) PLOTS=0; shift ;;
-            --out | --iterations | --seeds | --trials | --seed | --format)
-                need_value "$1" $#
-                case $1 in
-                    --out) OUT=$2 ;;
-                    --iterations) ITERATIONS=$2 ;;
-                    --seeds) SEEDS=$2 ;;
-                    --trials) TRIALS=$2 ;;
-                    --seed) SEED=$2 ;;
-                    --format) FORMAT=$2 ;;
-                esac
-                shift 2
-                ;;
-            -*) die "unknown option $1; see --help" ;;
-            *) [ -z "$data" ] || die "expected one DATA_DIR; see --help"; data=$1; shift ;;
-        esac
-    done
-    [ -n "$data" ] || die "expected DATA_DIR; see --help"
-    need_number --iterations "$ITERATIONS"
-    need_number --seeds "$SEEDS"
-    need_number --trials "$TRIALS"
-    need_number --seed "$SEED"
+    local positional=() data name file
+    ITERATIONS=2000 SEEDS=100 TRIALS=200000 SEED=1 FORMAT=svg NO_PLOTS=0
+    parse_options --force --no-plots --out= --iterations= --seeds= --trials= --seed= --format= -- "$@"
+    [ ${#positional[@]} = 1 ] || die "expected one DATA_DIR; see --help"
+    data=${positional[0]}
+    need_numbers --iterations --seeds --trials --seed
+    : "${OUT:=runs/ot-lin2005}"
     for name in lin2005-table2 lin2005-ilokano-reduplication lin2005-spanish-diminutives finnish-genitive-plurals; do
         [ -f "$data/$name.tsv" ] || die "there is no $name.tsv in $data"
     done
 
-    if [ "$PLOTS" = 1 ]; then prepare_python report; else prepare_python; fi
+    prepare_python_to_draw
     mkdir -p "$OUT"
     for name in table2=lin2005-table2 ilokano=lin2005-ilokano-reduplication spanish=lin2005-spanish-diminutives \
         finnish=finnish-genitive-plurals; do
@@ -159,7 +118,7 @@ main() {
     step sample-ilokano "$OUT/ilokano.tsv" "$OUT/settings" -- sample ilokano
     learn spanish
     learn finnish
-    if [ "$PLOTS" = 1 ]; then
+    if [ "$NO_PLOTS" = 0 ]; then
         step figure-1 sample-ilokano -- draw ilokano "$OUT/figure-1"
         for name in spanish finnish; do
             step "plot-$name" "compare-$name" -- \

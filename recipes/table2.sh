@@ -70,8 +70,7 @@ parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --r
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
 check_tuning "$METHOD" "$ROUNDS"
-need_number --seeds "$SEEDS"
-SEEDS=$((10#$SEEDS))
+need_numbers --seeds
 [ "$SEEDS" -ge 0 ] && [ "$SEEDS" -le 100 ] || die "--seeds is from 0 to 100"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
@@ -202,11 +201,7 @@ tune_row() { # ROW SEED
 }
 
 fix_weights() { # those of the baseline, and 0 for the feature that it does not have
-    "$PYTHON" -c '
-import json, sys
-weights = json.load(open(sys.argv[1], encoding="utf-8"))
-json.dump({**weights, "LogPosterior": 0.0}, open(sys.argv[2], "w", encoding="utf-8"))' \
-        "$OUT/hiero-1.weights.json" "$OUT/fixed.weights.json"
+    tables with-zero "$OUT/hiero-1.weights.json" LogPosterior >"$OUT/fixed.weights.json"
 }
 
 translate_all() { # ROW WEIGHTS OPTION…: all sets at once, as reading a grammar takes as long as many translations

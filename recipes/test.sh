@@ -12,13 +12,7 @@ case ${1:-} in
     -h | --help) usage; exit 0 ;;
 esac
 
-# A job in the background ignores Ctrl-C, and its children would too; tests that press it need the usual answer.
-run() { # ARGUMENTS of pytest
-    "$PYTHON" -c '
-import signal, sys, pytest
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.exit(pytest.main(sys.argv[1:]))' "$@"
-}
+run() { "$PYTHON" -m pytest "$@"; }
 
 prepare_python dev
 cd "$ROOT"

@@ -27,43 +27,31 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 main() {
-    local sweeps=1000 burn_in=700 base=pcfg samples=100 max_length=40 sets=dev,test threads=1 seed=1 data="" name tags plots=1 plot=()
-    OUT=$ROOT/runs/tsg
-    while [ $# -gt 0 ]; do
-        case $1 in
-            -h | --help) usage; exit 0 ;;
-            --out) need_value "$1" $#; OUT=$2; shift 2 ;;
-            --sweeps) need_value "$1" $#; need_number "$1" "$2"; sweeps=$2; shift 2 ;;
-            --burn-in) need_value "$1" $#; need_number "$1" "$2"; burn_in=$2; shift 2 ;;
-            --base) need_value "$1" $#; base=$2; shift 2 ;;
-            --samples) need_value "$1" $#; need_number "$1" "$2"; samples=$2; shift 2 ;;
-            --max-length) need_value "$1" $#; need_number "$1" "$2"; max_length=$2; shift 2 ;;
-            --sets) need_value "$1" $#; sets=$2; shift 2 ;;
-            --threads) need_value "$1" $#; need_number "$1" "$2"; threads=$2; shift 2 ;;
-            --seed) need_value "$1" $#; need_number "$1" "$2"; seed=$2; shift 2 ;;
-            --no-plots) plots=0; shift ;;
-            --force) FORCE=1; shift ;;
-            -*) die "unknown option $1; see --help" ;;
-            *) [ -z "$data" ] || die "one TREEBANK_DIR is enough; see --help"; data=$1; shift ;;
-        esac
-    done
-    [ -n "$data" ] || die "expected TREEBANK_DIR; see --help"
+    local positional=() parts=() sets=() data name tags plot=()
+    SWEEPS=1000 BURN_IN=700 BASE=pcfg SAMPLES=100 MAX_LENGTH=40 SETS=dev,test THREADS=1 SEED=1 NO_PLOTS=0
+    parse_options --force --no-plots --out= --sweeps= --burn-in= --base= --samples= --max-length= --sets= --threads= \
+        --seed= -- "$@"
+    [ ${#positional[@]} = 1 ] || die "expected one TREEBANK_DIR; see --help"
+    data=${positional[0]}
+    need_numbers --sweeps --burn-in --samples --max-length --threads --seed
+    : "${OUT:=$ROOT/runs/tsg}"
     [ -d "$data" ] || die "$data is not a directory"
-    sets=${sets//,/ }
-    for name in train $sets; do
+    split_list --sets "$SETS"
+    sets=("${parts[@]}")
+    for name in train "${sets[@]}"; do
         trees_of "$data" "$name" >/dev/null
     done
-    if [ "$plots" = 1 ]; then prepare_python report; else prepare_python; fi
+    prepare_python_to_draw
     mkdir -p "$OUT"
     step learn "$(trees_of "$data" train)" -- tsg train "$(trees_of "$data" train)" --output "$OUT/learn" --overwrite \
-        --base "$base" --iterations "$sweeps" --burn-in "$burn_in" --seed "$seed"
-    for name in $sets; do
+        --base "$BASE" --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED"
+    for name in "${sets[@]}"; do
         for tags in words gold-tags; do
-            parse_set "$(trees_of "$data" "$name")" "$name" "$tags" "$samples" "$max_length" "$threads" "$seed"
+            parse_set "$(trees_of "$data" "$name")" "$name" "$tags"
         done
     done
-    { sizes; echo; report "$sets"; } | tee "$OUT/table.txt"
-    [ "$plots" = 0 ] || plot=(--plot "$OUT/histograms.svg")
+    { sizes; echo; report "${sets[@]}"; } | tee "$OUT/table.txt"
+    [ "$NO_PLOTS" = 1 ] || plot=(--plot "$OUT/histograms.svg")
     tsg statistics "$OUT/learn" --label NP --label VP --top 15 ${plot[@]+"${plot[@]}"} | tee "$OUT/statistics.txt"
     say "results: $(short "$OUT")"
 }
@@ -78,14 +66,14 @@ trees_of() { # DIR NAME: the file with the trees of a set
     die "$1 has neither $2.clean.mrg.gz nor $2.mrg"
 }
 
-parse_set() { # TREES NAME words|gold-tags SAMPLES MAX-LENGTH THREADS SEED
+parse_set() { # TREES NAME words|gold-tags
     local grammar method out tagged=()
     [ "$3" = words ] || tagged=(--gold-tags)
     for method in pcfg mpd mpp mer; do
         out=$2.$3.$method grammar=tsg
         [ "$method" != pcfg ] || grammar=pcfg
-        step "$out" learn -- parse_and_score "$1" "$OUT/$out" "$5" --grammar "$grammar" --method "${method/pcfg/mpd}" \
-            --samples "$4" --threads "$6" --seed "$7" ${tagged[@]+"${tagged[@]}"}
+        step "$out" learn -- parse_and_score "$1" "$OUT/$out" "$MAX_LENGTH" --grammar "$grammar" --method "${method/pcfg/mpd}" \
+            --samples "$SAMPLES" --threads "$THREADS" --seed "$SEED" ${tagged[@]+"${tagged[@]}"}
     done
 }
 
@@ -97,41 +85,11 @@ parse_and_score() { # TREES OUTPUT MAX-LENGTH OPTION…
 }
 
 sizes() { # rules of both grammars, and what learning took
-    "$PYTHON" - "$OUT" <<'EOF' | table
-import gzip, json, sys
-out = sys.argv[1]
-def trees(name):
-    with gzip.open(f"{out}/learn/{name}.tsg.gz", "rt", encoding="utf-8") as stream:
-        return {line.partition("\t")[2] for line in stream}
-with open(f"{out}/learn/run.json", encoding="utf-8") as stream:
-    run = json.load(stream)
-learnt, productions = trees("grammar"), trees("pcfg")
-print("grammar", "rules", "of the PCFG's", "CPU s to learn", sep="\t")
-print("treebank PCFG", len(productions), "1.00", "-", sep="\t")
-for name, rules in (("elementary trees", learnt), ("with unused productions", learnt | productions)):
-    print(name, len(rules), f"{len(rules) / len(productions):.2f}", f"{run['cpu_seconds']:.0f}", sep="\t")
-EOF
+    tables tsg-sizes "$OUT" | table
 }
 
-report() { # SETS
-    "$PYTHON" - "$OUT" "$1" <<'EOF' | table
-import json, re, sys
-out, sets = sys.argv[1], sys.argv[2].split()
-print("set", "method", "F1 words", "exact", "F1 gold tags", "exact", "sentences", "CPU s", "a CPU s", sep="\t")
-for name in sets:
-    for method in ("pcfg", "mpd", "mpp", "mer"):
-        cells = []
-        for tags in ("words", "gold-tags"):
-            with open(f"{out}/{name}.{tags}.{method}.json", encoding="utf-8") as stream:
-                figures = json.load(stream)
-            cells += [f"{figures['f1']:.2f}", f"{figures['exact']:.2f}"]
-        with open(f"{out}/{name}.words.{method}.log", encoding="utf-8") as stream:
-            said = re.search(r"sentences in ([\d.]+) CPU", stream.read())
-        # Sentences that are too long take no time, so only the others count.
-        seconds = float(said[1]) if said else 0.0
-        speed = f"{figures['sentences'] / seconds:.1f}" if seconds else "-"
-        print(name, method, *cells, figures["sentences"], f"{seconds:.1f}", speed, sep="\t")
-EOF
+report() { # SET…
+    tables tsg-scores "$OUT" "$@" | table
 }
 
 main "$@"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import zlib
 from pathlib import Path
 
@@ -37,6 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A job in the background ignores Ctrl-C, and its children would too; tests press it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
         # Hashes wrap around on purpose; numpy's scalars warn about it, compiled integers do not.
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")

@@ -30,9 +30,9 @@ ALIGNMENTS_TO_BLEU = RECIPES / "alignments-to-bleu.sh"
 TABLE2 = RECIPES / "table2.sh"
 
 STAND_IN = r"""#!/usr/bin/env bash
-# Answers `python -c …` with the real Python, and notes every `python -m PROGRAM COMMAND …`.
+# Answers `python -c …` and `python FILE` with the real Python, and notes every `python -m PROGRAM COMMAND …`.
 set -euo pipefail
-[ "$1" != -c ] || exec REAL_PYTHON "$@"
+[ "$1" = -m ] || exec REAL_PYTHON "$@"
 program=$2 command=$3 more="" given=$*
 if [[ -e HERE/broken && "$command" = "$(cat HERE/broken)" && "$*" != */compile/* ]]; then
     echo "it broke on line 7" >&2
@@ -63,7 +63,7 @@ esac
 """
 
 
-def run(script, *arguments, directory=ROOT, timeout=60, **environment):
+def run(script, *arguments, directory=ROOT, timeout=300, **environment):
     """What became of a recipe: status, output, complaints."""
     return subprocess.run(
         ["bash", str(script), *map(str, arguments)],

@@ -1,0 +1,194 @@
+"""What the recipes read out of the files that their steps leave: `python recipes/tables.py NAME ARGUMENT…`.
+
+Every function prints one value, or lines with tabs between their cells, for `table` of recipes/common.sh.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def main(arguments: list[str]) -> None:
+    name, *rest = arguments
+    TABLES[name](*rest)
+
+
+def row(*cells: object) -> None:
+    print(*cells, sep="\t")
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def at(value: Any, *keys: str) -> Any:
+    """What lies at a path of keys."""
+    for key in keys:
+        value = value[key]
+    return value
+
+
+def value(path: str, *keys: str) -> None:
+    """The value at a path of keys in a JSON file."""
+    print(at(load(Path(path)), *keys))
+
+
+def with_zero(path: str, feature: str) -> None:
+    """Weights, as JSON, with 0 for a feature that they do not have."""
+    print(json.dumps({**load(Path(path)), feature: 0.0}))
+
+
+# ------------------------------------------------------------------ recipes/dmv.sh
+
+LENGTHS = {"10": "≤ 10", "20": "≤ 20", "all": "all"}
+DECODERS = ("viterbi", "mbr")
+
+
+def dmv(out: str, *rows: str) -> None:
+    """Directed accuracy by decoder and length: the two baselines, then a row for each TITLE=NAME,NAME….
+
+    Several names are averaged over, with their standard deviation. A model's first line tells the rounds.
+    """
+    directory = Path(out)
+
+    def scores(name: str) -> Any:
+        return load(directory / f"{name}.scores.json")
+
+    def rounds(name: str) -> str:
+        with (directory / f"{name}.model.txt").open(encoding="utf-8") as model:
+            return model.readline().split(",")[-1].split()[0]
+
+    lengths = LENGTHS.values()
+    row("estimator", *(f"{d} {t}" for d in DECODERS for t in lengths), "undirected ≤ 10", "rounds")
+    first = scores(rows[0].rpartition("=")[2].split(",")[0])
+    for title, name in (("attach right", "attach_right"), ("attach left", "attach_left")):
+        directed = [f"{first[name][length]['directed']:.1f}" for length in LENGTHS]
+        row(title, *directed, *directed, f"{first[name]['10']['undirected']:.1f}", "")
+    for each in rows:
+        title, _, joined = each.rpartition("=")
+        names = joined.split(",")
+        found = [scores(name) for name in names]
+        directed = [spread(found, d, length, "directed") for d in DECODERS for length in LENGTHS]
+        row(title, *directed, spread(found, "mbr", "10", "undirected"), "/".join(map(rounds, names)))
+
+
+def spread(found: list[Any], *keys: str) -> str:
+    """Mean and, of several, standard deviation of the values at a path of keys."""
+    values = [at(each, *keys) for each in found]
+    deviation = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.1f}{deviation}"
+
+
+# ------------------------------------------------------------------ recipes/ot-lin2005.sh
+
+
+def shares(out: str, name: str, *columns: str) -> None:
+    """Observed beside predicted shares of every candidate, in percent, one column for each TITLE=GRAMMAR."""
+    directory = Path(out)
+    titles, _, grammars = zip(*(column.rpartition("=") for column in columns), strict=True)
+    predictions = [load(directory / grammar / "predictions.json")["inputs"] for grammar in grammars]
+    scatter = iter(load(directory / f"{name}-gla" / "summary.json")["scatter"])
+    row("input → output", "observed", *titles, "GLA mean ± sd", "GLA below observed")
+    for entries in zip(*predictions, strict=True):
+        for candidates in zip(*(entry["candidates"] for entry in entries), strict=True):
+            learners = next(scatter)
+            row(
+                f"{entries[0]['input']} → {candidates[0]['output']}",
+                f"{100 * candidates[0]['observed']:.1f}",
+                *(f"{100 * candidate['predicted']:.1f}" for candidate in candidates),
+                f"{100 * learners['mean']:.1f} ± {100 * learners['sd']:.1f}",
+                f"{100 * learners['below_observed']:.0f} %",
+            )
+
+
+# ------------------------------------------------------------------ recipes/tightness.sh
+
+FLAT_TREE = "(S (S a) (S a) (S a))"
+# Its posterior under S -> S S S | S S | 'a' with uniform prior: Cohen and Johnson (2013), section 8.
+# The first two are fractions; the last is an integral, to eight digits.
+EXACT_SHARES = {"sink": 7 / 11, "only-tight": 11179 / 17221, "renormalise": 0.61989256}
+
+
+def section_8(out: str) -> None:
+    """The share of the flat tree by each approach, exact, sampled and from one reweighted run."""
+
+    def run(name: str) -> Any:
+        return load(Path(out) / f"section8.{name}" / "summary.json")
+
+    row("approach", "exact", "sampled", "error", "deviations", "reweighted", "error", "CPU s")
+    reweighted = run("reweighted")["reweighted"]
+    for approach, exact in EXACT_SHARES.items():
+        found = run(approach)
+        share = found["tree_frequencies"][FLAT_TREE]
+        error = found["tree_frequency_errors"].get(FLAT_TREE, math.nan)
+        other = reweighted[approach].get("tree_frequencies", found["tree_frequencies"])[FLAT_TREE]
+        # A tree of the reweighted run counts as one of so many independent draws.
+        other_error = math.sqrt(other * (1 - other) / reweighted[approach]["effective_draws"])
+        figures = (exact, share, error)
+        row(
+            approach,
+            *(f"{figure:.6f}" for figure in figures),
+            f"{(share - exact) / error:+.2f}",
+            f"{other:.6f}",
+            f"{other_error:.6f}",
+            f"{found['cpu_seconds']:.1f}",
+        )
+
+
+# ------------------------------------------------------------------ recipes/tsg-gum.sh
+
+
+def tsg_sizes(out: str) -> None:
+    """Rules of the treebank's PCFG and of the grammar learnt, and what learning took."""
+    learnt, productions = (
+        elementary_trees(Path(out) / "learn" / f"{name}.tsg.gz") for name in ("grammar", "pcfg")
+    )
+    seconds = load(Path(out) / "learn" / "run.json")["cpu_seconds"]
+    row("grammar", "rules", "of the PCFG's", "CPU s to learn")
+    row("treebank PCFG", len(productions), "1.00", "-")
+    for name, rules in (("elementary trees", learnt), ("with unused productions", learnt | productions)):
+        row(name, len(rules), f"{len(rules) / len(productions):.2f}", f"{seconds:.0f}")
+
+
+def elementary_trees(path: Path) -> set[str]:
+    """The trees of a grammar file, whose lines are probability, tab, tree."""
+    with gzip.open(path, "rt", encoding="utf-8") as stream:
+        return {line.partition("\t")[2] for line in stream}
+
+
+def tsg_scores(out: str, *sets: str) -> None:
+    """F1 and exact match from words and with gold tags, and the speed of parsing words, by set and method."""
+    row("set", "method", "F1 words", "exact", "F1 gold tags", "exact", "sentences", "CPU s", "a CPU s")
+    for name in sets:
+        for method in ("pcfg", "mpd", "mpp", "mer"):
+            found = [load(Path(out) / f"{name}.{tags}.{method}.json") for tags in ("words", "gold-tags")]
+            cells = [f"{figures[key]:.2f}" for figures in found for key in ("f1", "exact")]
+            log = (Path(out) / f"{name}.words.{method}.log").read_text(encoding="utf-8")
+            said = re.search(r"sentences in ([\d.]+) CPU", log)
+            # Sentences that are too long take no time, so only the others count.
+            seconds = float(said[1]) if said else 0.0
+            sentences = found[0]["sentences"]
+            speed = f"{sentences / seconds:.1f}" if seconds else "-"
+            row(name, method, *cells, sentences, f"{seconds:.1f}", speed)
+
+
+TABLES: dict[str, Callable[..., None]] = {
+    "value": value,
+    "with-zero": with_zero,
+    "dmv": dmv,
+    "shares": shares,
+    "section-8": section_8,
+    "tsg-sizes": tsg_sizes,
+    "tsg-scores": tsg_scores,
+}
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
