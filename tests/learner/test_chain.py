@@ -134,6 +134,20 @@ def test_changes_of_shards_are_those_of_the_sentences_they_sweep(rng):
     assert np.array_equal(live_dishes(merged(rng, before, shards)), live_dishes(after))
 
 
+def test_every_sentence_is_swept_in_some_shard():
+    """Of a corpus of one sentence, written six times, every tree changes sooner or later."""
+    sentence = Sentence(("a", "b", "c", "d"), ("x", "y", "z", "w"), frozenset((i, i) for i in range(4)))
+    chain = chain_on([sentence] * 6, threads=3)
+    rng = np.random.default_rng(3)
+    state = chain.kernel.init(rng, None)
+    trees = [state.trees.copy()]
+    for _ in range(8):
+        state, _ = chain.kernel.step(rng, state)
+        trees.append(state.trees.copy())
+    trees = np.array(trees).reshape(len(trees), 6, -1)
+    assert (trees != trees[0]).any(axis=(0, 2)).all()
+
+
 def live_dishes(restaurants):
     live = restaurants.entries[restaurants.entries[:, 1] > 0]
     return live[np.argsort(live[:, 0])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
 import re
@@ -74,7 +75,8 @@ def test_run_directory_holds_what_is_documented(corpus_options, tmp_path):
     assert math.isclose(last.count.sum(), trace["rules"][-1], rel_tol=1e-5)
     marginal = read_rule_table(run / "counts" / "marginal.gz")
     assert math.isclose(marginal.count.sum(), trace["rules"][4:].mean(), rel_tol=1e-5)
-    assert "states:8" in marginal.signature
+    assert "|states:8" in marginal.signature
+    assert "|sweeps:12|seed:1" in marginal.signature
     assert "states:2" in read_rule_table(run / "counts" / "average.gz").signature
 
 
@@ -159,6 +161,30 @@ def test_filters_and_max_targets_only_drop_rules(corpus_options, tmp_path):
     assert len({line.split(" ||| ")[1] for line in single}) == len(single)
 
 
+@pytest.mark.parametrize("most", [0, 1])
+def test_scope_filter_keeps_the_rules_up_to_that_scope(most, corpus_options, tmp_path):
+    """Hopkins and Langmead (2010): pairs of neighbouring nonterminals, and nonterminals at either end.
+
+    More than two nonterminals are dropped whatever the scope.
+    """
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "6") == 0
+    kept = []
+    for options in (["none"], ["scope", "--max-scope", str(most)]):
+        table = tmp_path / "table"
+        command = ["grammar", str(tmp_path / "run"), "--output", str(table), "--quiet", "--filter", *options]
+        assert main(command) == 0
+        kept.append({line.split(" ||| LogForward")[0] for line in table.read_text().splitlines()[1:]})
+    everything, narrow = kept
+    binary = {rule for rule in everything if rule.split(" ||| ")[1].count("[X,") <= 2}
+
+    def scope(rule: str) -> int:
+        symbols = ["[X,1]", *rule.split(" ||| ")[1].split(), "[X,1]"]
+        return sum(a[0] == b[0] == "[" for a, b in itertools.pairwise(symbols))
+
+    assert narrow == {rule for rule in binary if scope(rule) <= most}
+    assert any(scope(rule) == most + 1 for rule in binary)
+
+
 def test_errors_name_file_and_line_and_exit_with_2(tmp_path, capsys):
     options = write_corpus(tmp_path, some_pairs(3))
     (tmp_path / "train.a").write_text("0-0\n0-99\n" + "\n" * 4)
@@ -207,6 +233,7 @@ def test_chains_are_runs_of_their_own_and_pooled(corpus_options, tmp_path, capsy
     chains = [run / f"chain-{k}" for k in (1, 2, 3)]
     first, alone = (read_trace(path / "trace.tsv") for path in (chains[0], single))
     assert np.array_equal(first["log_joint"], alone["log_joint"])
+    assert len({tuple(read_trace(path / "trace.tsv")["log_joint"]) for path in chains}) == 3
     counts = [read_rule_table(path / "counts" / "marginal.gz").count.sum() for path in (*chains, run)]
     assert math.isclose(counts[3], sum(counts[:3]) / 3, rel_tol=1e-6)
     marginals = [json.loads((path / "marginals.json").read_text()) for path in (*chains, run)]
