@@ -20,6 +20,7 @@ COMMANDS = (
     "grammar",
     "extract",
     "convert",
+    "plug",
     "filter",
     "prune",
     "diagnose",

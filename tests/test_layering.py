@@ -28,7 +28,7 @@ scfg_sampler.core.chains scfg_sampler.core.fragments
 scfg_sampler.corpus
 scfg_sampler.rules scfg_sampler.preparation
 scfg_sampler.forest scfg_sampler.baseline scfg_sampler.formats
-scfg_sampler.learner
+scfg_sampler.learner scfg_sampler.plugs
 scfg_sampler.notebook
 scfg_sampler.commands
 scfg_sampler.cli

@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from decoder.translation.decoder import Decoder
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import read_weights, write_weights
 from scfg_sampler import __version__
+from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
@@ -70,16 +70,8 @@ def write_system(
     InputError
         A part cannot be read or does not fit the others, or `output` is something else.
     """
-    target = Path(output)
-    if target.exists() and not (target / SYSTEM).is_file() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(output, None, "exists and is no system", "Name another directory for the system")
     models = None if preparation is None else load_preparation(preparation)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise InputError(output, None, f"cannot be written ({error.strerror})") from None
-    try:
+    with new_directory(output, SYSTEM, "system") as folder:
         record: dict[str, Any] = {"format": _FORMAT, "version": __version__, "settings": settings._asdict()}
         record |= _write_models(grammar, lm, weights, folder, settings)
         record["languages"] = None
@@ -90,11 +82,6 @@ def write_system(
         record["files"] = {path.name: _entry(path) for path in sorted(folder.iterdir())}
         with atomic_output(folder / SYSTEM) as stream:
             stream.write(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-        folder.chmod(0o755)
-        _replace(folder, target)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return record
 
 
@@ -136,17 +123,6 @@ def _entry(path: Path) -> dict[str, Any]:
     with open(path, "rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return {"bytes": path.stat().st_size, "sha256": digest}
-
-
-def _replace(folder: Path, target: Path) -> None:
-    """Give a directory another's name; the older one goes."""
-    old = None
-    if target.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)) / "old"
-        target.rename(old)
-    folder.rename(target)
-    if old is not None:
-        shutil.rmtree(old.parent, ignore_errors=True)
 
 
 def read_system_record(directory: PathLike) -> dict[str, Any]:

@@ -11,7 +11,7 @@ Joshua
     log10; `WordPenalty` as cdec's; `OOVPenalty` −100 for a copied word
 Moses
     natural logarithms; `WordPenalty0` −1 for a word, `UnknownWordPenalty0` −100 for a copied one; the glue
-    rule's ln 2.718
+    rule's ln 2.718; sparse features of a table have its name before theirs
 Travatar
     natural logarithms, the language model in log10
 
@@ -196,9 +196,19 @@ def _moses(path: PathLike) -> Imported:
             _add(weights, "LanguageModel", values[0])
             for value in values[1:2]:
                 _add(weights, "LanguageModel_OOV", value)
+        elif (sparse := _sparse_name(name, is_glue)) is not None:
+            _add(weights, sparse, _one(path, line, name, values))
         else:
             warnings.append(f"{name} is left out: there is no such feature here")
     return Imported(weights, warnings, glue + 2.0 * word)
+
+
+def _sparse_name(name: str, is_glue: dict[str, bool]) -> str | None:
+    """The feature of a rule table that a weight is for, as in `TranslationModel0_LogCount`."""
+    for table, glue in is_glue.items():
+        if table and not glue and name.startswith(f"{table}_"):
+            return name.removeprefix(f"{table}_")
+    return None
 
 
 def _travatar(path: PathLike) -> Imported:

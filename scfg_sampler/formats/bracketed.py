@@ -42,7 +42,7 @@ from scfg_sampler.rules.text import (
     split_fields,
 )
 
-__all__ = ["CDEC_NAMES", "DENSE", "Writer", "parser", "writer"]
+__all__ = ["CDEC_NAMES", "DENSE", "Writer", "counterparts", "parser", "writer"]
 
 DENSE = FEATURE_NAMES
 """The order of Joshua's features without names; any others follow in the table's order."""
@@ -101,6 +101,7 @@ _ALSO = {
 }
 CDEC_NAMES = frozenset({meaning.name for meaning in _CDEC.values()} | _ALSO["cdec"].keys())
 """The features of cdec that have other names and units here."""
+_NOT_LINEAR = ("LogCount",)
 _COUNTED = ("TargetWords", "Abstract", "target_word_count", "abstract")  # Known from the rule itself.
 
 
@@ -162,10 +163,28 @@ class Writer(NamedTuple):
         return _spelled_number(self.meanings.get(name), value)
 
 
-def writer(file_format: str, feature_names: tuple[str, ...], dense: bool) -> Writer:
-    """The writer of a format; `dense` writes features without names, ours first, in the order of DENSE."""
+def writer(
+    file_format: str, feature_names: tuple[str, ...], dense: bool = False, linear: bool = False
+) -> Writer:
+    """The writer of a format.
+
+    dense : features without names, ours first, in the order of DENSE
+    linear : those that are no multiple of ours elsewhere keep name and value
+    """
     columns = (*DENSE, *(name for name in feature_names if name not in DENSE)) if dense else ()
-    return Writer(_MEANINGS[file_format], speller(file_format).write, columns)
+    meanings = _MEANINGS[file_format]
+    if linear:
+        meanings = {name: meaning for name, meaning in meanings.items() if name not in _NOT_LINEAR}
+    return Writer(meanings, speller(file_format).write, columns)
+
+
+def counterparts(file_format: str) -> dict[str, tuple[str, float]]:
+    """What our features are called in a format, and what multiple of ours they are, where they are one."""
+    return {
+        ours: (meaning.name, meaning.there(1.0))
+        for ours, meaning in _MEANINGS[file_format].items()
+        if ours not in _NOT_LINEAR
+    }
 
 
 @lru_cache(maxsize=1 << 16)

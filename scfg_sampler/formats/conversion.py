@@ -9,6 +9,7 @@ probabilities, Joshua negated natural logarithms, Travatar and we natural logari
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
@@ -29,9 +30,11 @@ __all__ = [
     "PLAIN",
     "Spelling",
     "detect_format",
+    "read_line",
     "read_table",
     "unescaped",
     "write_glue",
+    "write_line",
     "write_table",
 ]
 
@@ -66,10 +69,14 @@ class Spelling(NamedTuple):
         Moses: the words of the text are already escaped as its tokeniser does; leave them.
     dense : bool
         Joshua: features without names, in the order of `bracketed.DENSE`.
+    linear : bool
+        On writing: every feature that has a weight here is there in a multiple of itself, so that weights
+        can be turned as well; under its own name where the format has nothing of the kind.
     """
 
     escaped: bool = False
     dense: bool = False
+    linear: bool = False
 
 
 PLAIN = Spelling()
@@ -148,7 +155,7 @@ def write_table(
     if file_format == "native":
         write_rule_table(table, path)
         return losses
-    order, spell = _writer(table, file_format, spelling, losses)
+    order, spell = _writer(table.feature_names, file_format, spelling, losses)
     require_record_place(path)
     try:
         write_lines(path, map(spell, _counted(iterate_rules(table, order(table)), advance)))
@@ -159,6 +166,16 @@ def write_table(
     if str(path) == "-" and table.signature:
         losses["signature is not written, as nothing can lie beside standard output"] += 1
     return losses
+
+
+def read_line(line: str, file_format: str, spelling: Spelling = PLAIN) -> Rule | str:
+    """The rule of a line of another decoder's table, or why it is left out; raises RuleProblem."""
+    return _parser(file_format, spelling)(line)
+
+
+def write_line(rule: Rule, file_format: str, spelling: Spelling = PLAIN) -> str:
+    """The line of a rule in another decoder's table."""
+    return _writer(tuple(rule.features), file_format, spelling, Counter())[1](rule)
 
 
 def write_glue(path: PathLike, file_format: str) -> None:
@@ -227,14 +244,14 @@ def unescaped(word: str, file_format: str) -> str:
 
 
 def _writer(
-    table: RuleTable, file_format: str, spelling: Spelling, losses: Counter
+    feature_names: tuple[str, ...], file_format: str, spelling: Spelling, losses: Counter
 ) -> tuple[Callable[[RuleTable], np.ndarray], Callable[[Rule], str]]:
-    """The order of the lines of a table, and the line of a rule."""
+    """The order of the lines of a table with such features, and the line of a rule."""
     if file_format == "travatar":
-        return travatar.order, travatar.format_rule
-    writer: bracketed.Writer | moses.Writer = moses.Writer(spelling.escaped, losses)
+        return travatar.order, functools.partial(travatar.format_rule, linear=spelling.linear)
+    writer: bracketed.Writer | moses.Writer = moses.Writer(spelling.escaped, losses, spelling.linear)
     if file_format != "moses":
-        writer = bracketed.writer(file_format, table.feature_names, spelling.dense)
+        writer = bracketed.writer(file_format, feature_names, spelling.dense, spelling.linear)
     return writer.order, writer.format
 
 

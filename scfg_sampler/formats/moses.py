@@ -5,7 +5,8 @@
 probabilities, φ(f|e) lex(f|e) φ(e|f) lex(e|f), that is the exponentials of LogBackward, LexBackward,
 LogForward and LexForward; the counts are those of the target side, the source side and the rule.
 `TargetWords` and `Abstract` are not written, as they are known from the rule; all other features go to the
-sparse field with name and value unchanged.
+sparse field with name and value unchanged. With `linear`, whatever Moses does not weigh otherwise goes there
+too: LogCount and Abstract, where they are not 0.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.table import RuleTable, text_order
 from scfg_sampler.rules.text import Rule, parse_number, require, split_fields
 
-__all__ = ["Writer", "parser"]
+__all__ = ["SCORES", "Writer", "parser"]
 
-_SCORES = ("LogBackward", "LexBackward", "LogForward", "LexForward")
-_NOT_SPARSE = (*_SCORES, "LogCount", "TargetWords", "Abstract")
+SCORES = ("LogBackward", "LexBackward", "LogForward", "LexForward")
+"""Our names of the scores, in their order."""
+_NOT_SPARSE = (*SCORES, "LogCount", "TargetWords", "Abstract")
 _NONTERMINAL = re.compile(r"\[([^\s\[\]]+)\]\[([^\s\[\]]+)\]")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _OTHER = "rules with nonterminals other than X"
@@ -33,9 +35,10 @@ _OTHER = "rules with nonterminals other than X"
 class Writer:
     """Writes rules in Moses' format and counts what is lost."""
 
-    def __init__(self, escaped: bool, losses: Counter):
+    def __init__(self, escaped: bool, losses: Counter, linear: bool = False):
         self._spell = speller("moses", escaped).write
         self._losses = losses
+        self._more = ("LogCount", "Abstract") if linear else ()
 
     def order(self, table: RuleTable) -> np.ndarray:
         """The rows of the table in the order of their lines."""
@@ -47,14 +50,18 @@ class Writer:
         sides = [" ".join(spell(x) if isinstance(x, str) else "[X][X]" for x in side) for side in rule[:2]]
         pairs = [(i, rule.target.index(x)) for i, x in enumerate(rule.source) if isinstance(x, int)]
         alignment = " ".join(f"{i}-{j}" for i, j in sorted([*pairs, *rule.alignment]))
-        missing = [name for name in _SCORES if name not in rule.features]
+        missing = [name for name in SCORES if name not in rule.features]
         if missing:
             self._losses[f"rules without {', '.join(missing)}, written as probability 1"] += 1
-        scores = " ".join(shortest_exp(rule.features.get(name, 0.0)) for name in _SCORES)
+        scores = " ".join(shortest_exp(rule.features.get(name, 0.0)) for name in SCORES)
         count, of_source, of_target = marginals(rule.features)
         together = shortest_exp(rule.features["LogCount"]) if "LogCount" in rule.features else f"{count:g}"
         counts = f"{of_target:.6g} {of_source:.6g} {together}"
-        sparse = [f"{name} {value:.7g} " for name, value in rule.features.items() if name not in _NOT_SPARSE]
+        sparse = [
+            f"{name} {value:.7g} "
+            for name, value in rule.features.items()
+            if name not in _NOT_SPARSE or (value and name in self._more)
+        ]
         return (
             f"{sides[0]} [X] ||| {sides[1]} [X] ||| {scores} ||| {alignment} ||| {counts} ||| "
             f"{''.join(sparse)}|||"
@@ -129,7 +136,7 @@ def _features(fields: list[list[str]]) -> dict[str, float]:
     for k, token in enumerate(fields[2]):
         prob = parse_number(token)
         require(0.0 <= prob < 3.4e38, f"score {token!r} is not a probability", _HINT)
-        features[_SCORES[k] if k < len(_SCORES) else f"Score_{k}"] = log(prob)
+        features[SCORES[k] if k < len(SCORES) else f"Score_{k}"] = log(prob)
     if len(fields) > 4 and fields[4]:
         count = parse_number(fields[4][-1]) if len(fields[4]) == 3 else -1.0
         require(count >= 0.0, f"{' '.join(fields[4])!r} are not three counts", _HINT)

@@ -4,7 +4,7 @@
 nonterminals are `x0:X`, `x1:X`, … in source order, and alignment positions count words only. Features are
 natural logarithms: `egfp`, `fgep` the phrase probabilities, `egfl`, `fgel` the lexical weights (e given f is
 forward), `lfreq` the log count, `w` the number of target words, `p` 1 for every rule. Others keep name and
-value. `Abstract` is not written, as it is known from the rule.
+value. `Abstract` is not written, as it is known from the rule, unless it is to be weighed.
 
 The fact a newcomer would get wrong: Travatar unescapes nothing. Between the first and the last quotation mark
 of a token stands the word as it is, further quotation marks and backslashes with it.
@@ -22,7 +22,7 @@ from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.table import RuleTable, text_order
 from scfg_sampler.rules.text import Rule, parse_number, require
 
-__all__ = ["format_rule", "order", "parse_rule"]
+__all__ = ["counterparts", "format_rule", "order", "parse_rule"]
 
 _OURS = {
     "egfp": "LogForward",
@@ -49,10 +49,19 @@ def order(table: RuleTable) -> np.ndarray:
     return text_order(table, spell, lambda k: f"x{k - 1}:X", "@ X |||")
 
 
-def format_rule(rule: Rule) -> str:
-    """The line of a rule."""
+def counterparts() -> dict[str, tuple[str, float]]:
+    """What our features are called, and what multiple of ours they are."""
+    return {ours: (theirs, 1.0) for ours, theirs in _THEIRS.items()}
+
+
+def format_rule(rule: Rule, linear: bool = False) -> str:
+    """The line of a rule; with `linear`, it says of a rule without words that it is one."""
     sides = [" ".join(spell(x) if isinstance(x, str) else f"x{-1 - x}:X" for x in side) for side in rule[:2]]
-    named = {_THEIRS.get(name, name): value for name, value in rule.features.items() if name != "Abstract"}
+    named = {
+        _THEIRS.get(name, name): value
+        for name, value in rule.features.items()
+        if name != "Abstract" or (linear and value)
+    }
     features = " ".join(f"{name}={value:.7g}" for name, value in named.items())
     count, of_source, of_target = marginals(rule.features)
     together = shortest_exp(rule.features["LogCount"]) if "LogCount" in rule.features else f"{count:g}"

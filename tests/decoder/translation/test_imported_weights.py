@@ -41,6 +41,7 @@ KENLM name=LM0 factor=0 path=en.arpa order=3
 UnknownWordPenalty0= 1
 WordPenalty0= -0.5
 TM0= 0.1 0.2 0.3 0.4 0.6
+TM0_LogPosterior= 0.25
 TM1= 2
 LM0= 0.5
 Distortion0= 1
@@ -82,7 +83,7 @@ EXPECTED = {
         MOSES,
         {"LogBackward": 0.1, "LexBackward": 0.2, "LogForward": 0.3, "LexForward": 0.4, "Score_4": 0.6}
         | {"LanguageModel": 0.5, "TargetWords": 0.5, "PassThrough": -99.5, "LogCount": 0.0, "Abstract": 0.0}
-        | {"Glue": 2 * math.log(2.718)},
+        | {"Glue": 2 * math.log(2.718), "LogPosterior": 0.25},
         2 * math.log(2.718) + 1.0,
         1,
     ),

@@ -1,0 +1,202 @@
+"""Configuration files of cdec, Moses, Joshua and Travatar, with names of files beside them.
+
+Every limit of a search but the number of derivations that a span may try is lifted, as all of them have a
+meaning of their own in each decoder: the targets tried for a source side (20 in Moses and Joshua), the items
+a span keeps (200 in Moses, 100 in Travatar), their distance from the best (a factor of 100,000 in Moses). The
+rules that may apply to a span, 5,000 in Moses, are so many that all do: 0 is not none there, for it then
+leaves out most of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from scfg_sampler.plugs.weights import TheirWeights
+
+__all__ = ["PLUGS", "Plug", "Search"]
+
+LM = "lm.arpa"
+
+
+class Search(NamedTuple):
+    """How a decoder is to search.
+
+    pop_limit : derivations that a span may try
+    max_span : source words that a rule may cover, gaps included
+    order : length of the longest n-grams of the language model
+    """
+
+    pop_limit: int
+    max_span: int
+    order: int
+
+
+class Plug(NamedTuple):
+    """What a decoder is to find in its directory.
+
+    name : what the decoder is called in sentences
+    table, glue, weights : names of files; no glue where the decoder brings its own
+    command : to be typed in the directory, text to translation
+    files : names of files to their text, given weights and search
+    copies_any : whether any word may be copied, also one that rules have as their source side
+    """
+
+    name: str
+    table: str
+    glue: str | None
+    weights: str
+    command: str
+    files: Callable[[TheirWeights, Search], dict[str, str]]
+    copies_any: bool
+
+
+def _lines(weights: TheirWeights, form: str) -> str:
+    return "".join(
+        form.format(name, " ".join(repr(value + 0.0) for value in values)) + "\n"
+        for name, values in weights.values.items()
+    )
+
+
+def _cdec(weights: TheirWeights, search: Search) -> dict[str, str]:
+    return {
+        "cdec.ini": f"""\
+formalism=scfg
+grammar=grammar.gz
+weights=weights
+add_pass_through_rules=true
+scfg_max_span_limit={search.max_span}
+intersection_strategy=cube_pruning
+cubepruning_pop_limit={search.pop_limit}
+feature_function=KLanguageModel {LM}
+""",
+        "weights": _lines(weights, "{} {}"),
+    }
+
+
+def _moses(weights: TheirWeights, search: Search) -> dict[str, str]:
+    return {
+        "moses.ini": f"""\
+[input-factors]
+0
+
+[mapping]
+0 T 0
+1 T 1
+
+[non-terminals]
+X
+
+[search-algorithm]
+3
+
+[inputtype]
+0
+
+[max-chart-span]
+{search.max_span}
+1000
+
+[cube-pruning-pop-limit]
+{search.pop_limit}
+
+[stack]
+0
+
+[beam-threshold]
+0
+
+[rule-limit]
+100000
+
+[feature]
+UnknownWordPenalty
+WordPenalty
+PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=rule-table.gz input-factor=0 \
+output-factor=0 table-limit=0
+PhraseDictionaryMemory name=TranslationModel1 num-features=1 path=glue-grammar input-factor=0 \
+output-factor=0 tuneable=true
+KENLM name=LM0 factor=0 path={LM} order={search.order} oov-feature=1
+
+[weight]
+{_lines(weights, "{}= {}")}"""
+    }
+
+
+def _joshua(weights: TheirWeights, search: Search) -> dict[str, str]:
+    return {
+        "joshua.config": f"""\
+tm = thrax -owner pt -maxspan {search.max_span} -path grammar.gz
+tm = thrax -owner glue -maxspan -1 -path glue-grammar
+default-non-terminal = X
+goal-symbol = GOAL
+mark-oovs = false
+pop-limit = {search.pop_limit}
+num-translation-options = 0
+top-n = 1
+output-format = %s
+feature-function = StateMinimizingLanguageModel -lm_type kenlm -lm_order {search.order} -lm_file {LM} \
+-oov_feature
+feature-function = OOVPenalty
+
+{_lines(weights, "{} {}")}"""
+    }
+
+
+def _travatar(weights: TheirWeights, search: Search) -> dict[str, str]:
+    return {
+        "travatar.ini": f"""\
+[tm_file]
+rules.gz
+glue-rules
+
+[lm_file]
+{LM}
+
+[in_format]
+word
+
+[tm_storage]
+fsm
+
+[search]
+cp
+
+[pop_limit]
+{search.pop_limit}
+
+[chart_limit]
+0
+
+[hiero_span_limit]
+{search.max_span}
+1000
+
+[weight_vals]
+{_lines(weights, "{}={}")}"""
+    }
+
+
+PLUGS = {
+    "cdec": Plug("cdec", "grammar.gz", None, "weights", "cdec -c cdec.ini", _cdec, True),
+    "moses": Plug("Moses", "rule-table.gz", "glue-grammar", "moses.ini", "moses -f moses.ini", _moses, False),
+    "joshua": Plug(
+        "Joshua",
+        "grammar.gz",
+        "glue-grammar",
+        "joshua.config",
+        "$JOSHUA/bin/joshua-decoder -m 4g -c joshua.config",
+        _joshua,
+        True,
+    ),
+    "travatar": Plug(
+        "Travatar",
+        "rules.gz",
+        "glue-rules",
+        "travatar.ini",
+        "travatar -config_file travatar.ini",
+        _travatar,
+        False,
+    ),
+}
+"""By the names of `--to`."""

@@ -1,0 +1,278 @@
+"""`plug`: a table, a language model and weights as a directory that another decoder runs as it is.
+
+    plug.json           what it was made with, and what is to be known of it
+    README              the same for people, with the command to type
+    grammar.gz, …       the table, and grammar.gz.json, what it was made with; glue rules
+    lm.arpa             the language model, its words spelled as the table's
+    cdec.ini, …         configuration and weights
+
+Files name each other without directories, so that it may be moved. The fact a newcomer would get wrong: the
+table is not what `convert` writes. Features that elsewhere are no multiple of ours, counts above all, stand
+there under our names, for only a multiple can be weighed alike.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler import __version__
+from scfg_sampler.core.directories import new_directory
+from scfg_sampler.core.files import PathLike, atomic_output, require_file
+from scfg_sampler.core.weights import read_weights
+from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.formats.conversion import Spelling, read_line, write_glue, write_line, write_table
+from scfg_sampler.formats.moses import SCORES
+from scfg_sampler.formats.words import respelled, speller
+from scfg_sampler.plugs.configuration import LM, PLUGS, Plug, Search
+from scfg_sampler.plugs.language_model import copy_model
+from scfg_sampler.plugs.weights import OWN_FEATURES, REQUIRED, TheirWeights, their_weights
+from scfg_sampler.rules.features import count_words
+from scfg_sampler.rules.table import RuleTable
+from scfg_sampler.rules.text import Rule, RuleProblem
+
+__all__ = ["PLUG", "Parts", "Report", "write_plug"]
+
+PLUG, README = "plug.json", "README"
+_OWN_NAMES = {  # What a feature of a table cannot be called.
+    "cdec": r"LanguageModel|LanguageModel_OOV|Glue|PassThrough\S*|WordPenalty",
+    "moses": r"",
+    "joshua": r"lm_\S*|tm_\S*|OOVPenalty|WordPenalty",
+    "travatar": r"lm|lmunk|unk|glue|p",
+}
+_LEAST_FLOAT = (
+    -87.0
+)  # Below it, Moses reads a probability as 0 or with few digits, and as exp(−100) at least.
+
+
+class Parts(NamedTuple):
+    """What goes into a directory.
+
+    table : RuleTable
+    table_path, lm, weights : paths, the first for messages only
+    escaped : Moses: words are escaped by its tokeniser already
+    """
+
+    table: RuleTable
+    table_path: PathLike
+    lm: PathLike
+    weights: PathLike
+    escaped: bool = False
+
+
+class Report(NamedTuple):
+    """What was written.
+
+    command : what to type, where the directory is as given
+    constant : scores are those of our decoder and this
+    notes : what is to be known, a sentence each
+    """
+
+    command: str
+    constant: float
+    notes: list[str]
+
+
+def write_plug(
+    parts: Parts,
+    decoder: str,
+    output: PathLike,
+    *,
+    pop_limit: int = 1000,
+    max_span: int = 20,
+    advance: Callable[..., object] = lambda rules: None,
+) -> Report:
+    """Write a directory for a decoder.
+
+    Parameters
+    ----------
+    parts : Parts
+    decoder : str
+        One of `PLUGS`.
+    output : path
+        A new directory, or an older one of this kind, which is replaced.
+    pop_limit, max_span : int
+        As `Search` has them.
+    advance : callable
+        Told of every so many rules that have been written.
+
+    Raises
+    ------
+    InputError
+        A part cannot be read, weights and table do not fit, a feature cannot be carried over, or `output` is
+        something else.
+    SettingsError
+        A limit is less than 1, or `escaped` is for another decoder.
+    """
+    for name, value in (("--pop-limit", pop_limit), ("--max-span", max_span)):
+        if value < 1:
+            raise SettingsError(f"{name} is {value}; it is at least 1")
+    if parts.escaped and decoder != "moses":
+        raise SettingsError("--escaped is for Moses, whose tokeniser escapes words")
+    plug = PLUGS[decoder]
+    require_file(parts.lm)
+    weights = read_weights(parts.weights)
+    _check_weights(parts, weights)
+    _check_features(parts, decoder)
+    theirs = their_weights(weights, parts.table.feature_names, decoder)
+    spelling = Spelling(escaped=parts.escaped, linear=True)
+    with new_directory(output, PLUG, "directory of plug") as folder:
+        lm = copy_model(parts.lm, folder / LM, speller(decoder, parts.escaped).write)
+        lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)
+        if plug.glue:
+            write_glue(folder / plug.glue, decoder)
+        notes = [f"{number} {reason}" for reason, number in lost.items()]
+        notes += _notes(parts, decoder, lm.respelled)
+        for name, text in plug.files(theirs, Search(pop_limit, max_span, lm.order)).items():
+            _write(folder / name, text)
+        _write(folder / README, _readme(parts, decoder, theirs, max_span, notes))
+        record: dict[str, Any] = {
+            "version": __version__,
+            "decoder": decoder,
+            "signature": parts.table.signature,
+            "rules": parts.table.num_rules,
+            "constant": theirs.constant,
+            "notes": notes,
+        }
+        _write(folder / PLUG, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    return Report(_command(plug, str(output)), theirs.constant, notes)
+
+
+# ---- Checks ---------------------------------------------------------------------------------------
+
+
+def _check_weights(parts: Parts, weights: Mapping[str, float]) -> None:
+    """An InputError unless every feature has a weight, and every weight but 0 a feature."""
+    features = (*parts.table.feature_names, *REQUIRED)
+    missing = [name for name in features if name not in weights]
+    if missing:
+        hint = "Add it to the weights, as 0 to ignore the feature"
+        raise InputError(parts.weights, None, f"no weight for {_listed(missing)}", hint)
+    known = {*features, *OWN_FEATURES}
+    unknown = [name for name, value in weights.items() if value and name not in known]
+    if unknown:
+        found = f"has weights for {_listed(unknown)}, which the table {parts.table_path} lacks"
+        raise InputError(
+            parts.weights, None, found, "Name the table that they were tuned with, or remove them"
+        )
+
+
+def _check_features(parts: Parts, decoder: str) -> None:
+    """An InputError if the format would take a feature for another, or make another value of it."""
+    table = parts.table
+    name_of = PLUGS[decoder].name
+    for name in table.feature_names:
+        own = _OWN_NAMES[decoder] and re.fullmatch(_OWN_NAMES[decoder], name)
+        if own or not re.fullmatch(r"[^\s;#=|]+", name):
+            found = f"{name_of} cannot have a feature of rules called '{name}'"
+            raise InputError(parts.table_path, None, found, "Rename it in the table and in the weights")
+    counted = {
+        "TargetWords": count_words(table.target_start, table.target),
+        "Abstract": count_words(table.source_start, table.source)
+        + count_words(table.target_start, table.target)
+        == 0,
+    }
+    for name, values in counted.items():
+        if name in table.feature_names:
+            column = table.features[:, table.feature_names.index(name)]
+            if wrong := int(np.count_nonzero(column != values)):
+                found = f"{name} of {wrong} rules is not what is counted in the rule, as it is read back"
+                raise InputError(parts.table_path, None, found, "Give the feature another name")
+    _check_round_trip(parts, decoder)
+
+
+def _check_round_trip(parts: Parts, decoder: str) -> None:
+    """An InputError if a rule with all features does not come back with the same ones."""
+    carried = [name for name in parts.table.feature_names if name not in ("TargetWords", "Abstract")]
+    features = {name: -1.0 - k for k, name in enumerate(carried)}
+    sent = Rule(("a",), ("b",), features, ((0, 0),))
+    try:
+        back = read_line(write_line(sent, decoder, Spelling(linear=True)), decoder)
+    except RuleProblem:
+        back = "none"
+    found = back.features if isinstance(back, Rule) else {}
+    wrong = [name for name in carried if abs(found.get(name, 0.0) - features[name]) > 1e-5]
+    if wrong:
+        text = f"{PLUGS[decoder].name}'s tables have another meaning for a feature called {_listed(wrong)}"
+        raise InputError(parts.table_path, None, text, "Rename it in the table and in the weights")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+# ---- What is said ---------------------------------------------------------------------------------
+
+
+def _notes(parts: Parts, decoder: str, of_model: int) -> list[str]:
+    """What differs from our decoder, or has to be done besides.
+
+    of_model : how many words of the language model are spelled otherwise
+    """
+    plug, table = PLUGS[decoder], parts.table
+    notes = []
+    source, target = respelled(table, decoder, parts.escaped)
+    if source or target or of_model:
+        example = next(iter((source | target).items()), None)
+        such = f", such as {example[0]!r} as {example[1]!r}" if example else ""
+        notes.append(
+            f"{len(source)} source and {len(target)} target words, and {of_model} of the language model, are "
+            f"spelled otherwise than in texts{such}: spell input and output likewise, see {README}"
+        )
+    if plug.copies_any:
+        notes.append(
+            f"{plug.name} may copy any word, also one that has rules: translate --copy any does the same"
+        )
+    if decoder == "moses":
+        columns = [k for k, name in enumerate(table.feature_names) if name in SCORES]
+        low = int(np.count_nonzero((table.features[:, columns] < _LEAST_FLOAT).any(axis=1)))
+        if low:
+            notes.append(
+                f"{low} rules have a probability below exp({_LEAST_FLOAT:g}): Moses reads few digits of it "
+                "or none"
+            )
+    return notes
+
+
+def _command(plug: Plug, directory: str) -> str:
+    return f"(cd {shlex.quote(directory)} && {plug.command}) < INPUT > OUTPUT"
+
+
+def _readme(parts: Parts, decoder: str, theirs: TheirWeights, max_span: int, notes: list[str]) -> str:
+    plug = PLUGS[decoder]
+    copy = " --copy any" if plug.copies_any else ""
+    escaped = " --escaped" if parts.escaped else ""
+    constant = f" and {theirs.constant:+.6f} for each sentence" if theirs.constant else ""
+    said = "".join(f"- {note}\n" for note in notes)
+    return f"""\
+For {plug.name}, written by scfg-sampler {__version__}: {parts.table.num_rules} rules.
+{parts.table.signature}
+
+To translate, one sentence a line, its words between spaces (DIR is this directory, which may be moved):
+
+    {_command(plug, "DIR")}
+
+Words with brackets, bars and the like are spelled otherwise for {plug.name}; to be safe, go there and back:
+
+    scfg-sampler convert --to {decoder}{escaped} --text INPUT SPELLED
+    {_command(plug, "DIR").replace("INPUT", "SPELLED").replace("OUTPUT", "TRANSLATED")}
+    scfg-sampler convert --from {decoder} --to native{escaped} --text TRANSLATED OUTPUT
+
+Scores are those of the command below{constant}, as far as both searches are wide enough:
+
+    scfg-decoder import-weights {plug.weights} --from {decoder} --output weights.json
+    scfg-decoder translate --grammar {plug.table},format={decoder} --lm {LM} --weights weights.json \\
+        --max-targets 0 --max-span {max_span}{copy} < INPUT > OUTPUT
+
+{said}"""
+
+
+def _write(path: Path, text: str) -> None:
+    with atomic_output(path) as stream:
+        stream.write(text)
