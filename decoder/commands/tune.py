@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoder.commands import add_search_options, default_threads, input_words, load_models
-from decoder.tuning.settings import METHODS, TuneSettings, default_interpolation
+from decoder.tuning.settings import METHODS, METRICS, TuneSettings, default_interpolation
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from decoder.translation.decoder import Decoder
     from decoder.tuning.tune import Round
 
 __all__ = ["add_parser", "run"]
@@ -24,10 +25,10 @@ def add_parser(subparsers) -> None:
         help="tune weights on a development set",
         description=(
             "Pairwise ranking optimisation (Hopkins and May 2011), or batch MIRA (Cherry and Foster 2012).\n"
-            "Prints a row for each round: the BLEU of the development set, words per reference word,\n"
-            "translations not seen before, and the weights that changed most. The weights of the round\n"
-            "with the highest BLEU are written. Rounds are saved in the directory W.json.state, so that an\n"
-            "interrupted run goes on where it was."
+            "Prints a row for each round: the BLEU (chrF) of the development set, words (characters) for\n"
+            "one of the reference, translations not seen before, and the weights that changed most. The\n"
+            "weights of the round with the highest score are written. Rounds are saved in the directory\n"
+            "W.json.state, so that an interrupted run goes on where it was."
         ),
         epilog="example:\n  scfg-decoder tune --grammar grammar.gz --lm en.arpa --source dev.de "
         "--references dev.en --output weights.json",
@@ -55,6 +56,13 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--method", choices=METHODS, default=settings.method, help="how weights are optimised"
     )
+    parser.add_argument(
+        "--metric",
+        choices=METRICS,
+        default=settings.metric,
+        help="what weights are good for: BLEU of the words given, or chrF of their characters, which has "
+        "more to go by where hardly a word comes out right; with PRO alone",
+    )
     shares = f"{settings.interpolation:g}; {default_interpolation('mira'):g} with MIRA"
     parser.add_argument(
         "--interpolation",
@@ -67,7 +75,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "nbest": (None, "translations of a sentence a round adds"),
         "candidates": (None, "pairs drawn from a sentence's list"),
         "kept": (None, "pairs of a sentence that are used"),
-        "threshold": (None, "least difference in BLEU+1 between the two of a pair"),
+        "threshold": (None, "least difference in BLEU+1 (chrF) between the two of a pair"),
         "random_starts": (
             "N",
             "optimise N times more in each round, from weights changed at random, and take the best",
@@ -95,10 +103,10 @@ def run(options: argparse.Namespace) -> None:
     import shutil
     from pathlib import Path
 
-    from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
     from decoder.scoring.evaluate import read_references
-    from decoder.translation.decoder import Decoder, feature_names
-    from decoder.translation.weights import initial_weights, read_weights, write_weights
+    from decoder.translation.decoder import feature_names
+    from decoder.translation.weights import write_weights
+    from decoder.tuning.metrics import metric_of
     from decoder.tuning.tune import best_round, tune
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.console import progress, say
@@ -114,26 +122,12 @@ def run(options: argparse.Namespace) -> None:
     state = Path(f"{options.output}.state")
     if options.restart and state.is_dir():
         shutil.rmtree(state)
-    weights = read_weights(options.initial) if options.initial else None
-    grammar, lm, lm_vocabulary = load_models(options)
-    if weights is not None and UNKNOWN_FEATURE in weights:
-        grammar = with_unknown_words(grammar, lm_vocabulary)
+    decoder = _decoder(options)
+    names = feature_names(decoder.grammar)
     sources = [input_words(options, split_words(line)) for line in lines]
-    names = feature_names(grammar)
-    decoder = Decoder(
-        grammar,
-        lm,
-        lm_vocabulary,
-        initial_weights(names) if weights is None else weights,
-        beam=options.beam,
-        max_targets=options.max_targets,
-        widen=options.widen,
-        weights_path=options.initial,
-    )
-    if options.copy == "any":
-        decoder = decoder.copying_any()
     rounds = []
-    say("round   BLEU  length     new  weights that changed most")
+    metric = metric_of(_settings(options)).name
+    say(f"round   {metric}  length     new  weights that changed most")
     before = decoder.weights
     with progress("tuning", (options.rounds + 1) * len(sources)) as advance:
         for found in tune(
@@ -151,7 +145,30 @@ def run(options: argparse.Namespace) -> None:
             before = found.weights
     best = best_round(rounds)
     write_weights(dict(zip(names, best.weights.tolist(), strict=True)), options.output)
-    say(f"{options.output}: the weights of round {best.number}, BLEU {best.bleu:.2f} (tokenize none)")
+    say(f"{options.output}: the weights of round {best.number}, {metric} {best.score:.2f} (tokenize none)")
+
+
+def _decoder(options: argparse.Namespace) -> Decoder:
+    """The decoder with the weights that tuning begins with."""
+    from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
+    from decoder.translation.decoder import Decoder, feature_names
+    from decoder.translation.weights import initial_weights, read_weights
+
+    weights = read_weights(options.initial) if options.initial else None
+    grammar, lm, lm_vocabulary = load_models(options)
+    if weights is not None and UNKNOWN_FEATURE in weights:
+        grammar = with_unknown_words(grammar, lm_vocabulary)
+    decoder = Decoder(
+        grammar,
+        lm,
+        lm_vocabulary,
+        initial_weights(feature_names(grammar)) if weights is None else weights,
+        beam=options.beam,
+        max_targets=options.max_targets,
+        widen=options.widen,
+        weights_path=options.initial,
+    )
+    return decoder.copying_any() if options.copy == "any" else decoder
 
 
 def _identity(options: argparse.Namespace) -> dict:
@@ -189,5 +206,5 @@ def _row(found: Round, before: np.ndarray, names: Sequence[str]) -> str:
     changes = abs(found.weights - before)
     most = [i for i in (-changes).argsort(kind="stable")[:4] if changes[i] > 0]
     changed = " ".join(f"{names[i]} {found.weights[i]:+.3f}" for i in most)
-    row = f"{found.number:5d}  {found.bleu:5.2f}  {found.length_ratio:6.3f}  {found.num_new:6d}"
+    row = f"{found.number:5d}  {found.score:5.2f}  {found.length_ratio:6.3f}  {found.num_new:6d}"
     return f"{row}  {changed}".rstrip()

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["METHODS", "TuneSettings", "check_settings", "default_interpolation"]
+__all__ = ["METHODS", "METRICS", "TuneSettings", "check_settings", "default_interpolation"]
 
 METHODS = ("pro", "mira")
+METRICS = ("bleu", "chrf")
 
 
 class TuneSettings(NamedTuple):
@@ -20,13 +21,14 @@ class TuneSettings(NamedTuple):
 
     rounds : how often weights are optimised; the development set is decoded once more at the end
     nbest : translations of a sentence that a round adds
-    candidates, kept, threshold : pairs drawn, pairs used, least BLEU+1 difference, per sentence
+    candidates, kept, threshold : pairs drawn, pairs used, least difference in score, per sentence
     interpolation : ψ, the share of the new weights, in (0, 1]
     l2 : strength of the Gaussian prior on the weights
     smooth_brevity : count references as one word longer in BLEU+1
     method : "pro" or "mira"
     random_starts : how often a round optimises again from other weights
     passes, largest_step : of MIRA: passes over the lists, and C
+    metric : "bleu" or, with "pro", "chrf"
     """
 
     rounds: int = 10
@@ -42,6 +44,7 @@ class TuneSettings(NamedTuple):
     random_starts: int = 0
     passes: int = 60
     largest_step: float = 0.01
+    metric: str = "bleu"
 
 
 def default_interpolation(method: str) -> float:
@@ -58,6 +61,10 @@ def check_settings(settings: TuneSettings) -> None:
             raise SettingsError(f"--{name.replace('_', '-')} is {value}; it is at least {least}")
     if settings.method not in METHODS:
         raise SettingsError(f"--method is {settings.method}; choose from {', '.join(METHODS)}")
+    if settings.metric not in METRICS:
+        raise SettingsError(f"--metric is {settings.metric}; choose from {', '.join(METRICS)}")
+    if settings.metric == "chrf" and settings.method != "pro":
+        raise SettingsError("--method mira is for BLEU alone; tune for --metric chrf with --method pro")
     if not settings.largest_step > 0:
         raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0")
     if not 0 < settings.interpolation <= 1:

@@ -2,8 +2,9 @@
 
 A round decodes the development set with the present weights and adds the k best translations of every
 sentence to those of the rounds before. PRO: from a sentence's list, `candidates` pairs are drawn uniformly;
-those whose BLEU+1 differ by less than `threshold` are dropped, and the `kept` pairs with the largest
-differences stay. With d the features of the better one minus those of the worse, the new weights minimise
+those whose BLEU+1, or chrF, differ by less than `threshold` are dropped, and the `kept` pairs with the
+largest differences stay. With d the features of the better one minus those of the worse, the new weights
+minimise
 
     Σ over pairs: ln(1 + e^(−w·d)) + l2/2 · |w|²
 
@@ -19,7 +20,8 @@ the reference counts as one word longer (Nakov, Guzmán and Vogel 2012), which g
 the development set; `smooth_brevity=False` is as published.
 
 The fact a newcomer would get wrong: the last weights are not the best. Each round is scored when its weights
-decode the development set, and the weights of the round with the highest BLEU are the result.
+decode the development set, and the weights of the round with the highest BLEU, or chrF, are the
+result.
 """
 
 from __future__ import annotations
@@ -32,9 +34,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
-from decoder.scoring.evaluate import corpus_bleu
 from decoder.translation.decoder import Decoder, in_order
+from decoder.tuning.metrics import Metric, Translations, metric_of
 from decoder.tuning.mira import mira
 from decoder.tuning.settings import TuneSettings, check_settings
 from scfg_sampler.core import draws
@@ -43,21 +44,21 @@ from scfg_sampler.core.files import atomic_path
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
-__all__ = ["Round", "best_round", "list_bleu", "optimise", "tune"]
+__all__ = ["Round", "best_round", "list_score", "optimise", "tune"]
 
 
 class Round(NamedTuple):
     """What a round found.
 
     weights : float64 (F,), those it decoded with
-    bleu : of the development set, in percent
-    length_ratio : words of the translations per word of the closest references
+    score : of the development set, BLEU or chrF, in percent
+    length_ratio : words of the translations per word of the closest references; characters for chrF
     num_new : translations no earlier round had
     """
 
     number: int
     weights: np.ndarray
-    bleu: float
+    score: float
     length_ratio: float
     num_new: int
 
@@ -65,8 +66,8 @@ class Round(NamedTuple):
 class _Lists(NamedTuple):
     """The translations of all sentences: those of sentence s are rows start[s] … start[s + 1] − 1.
 
-    features, scores : float64 (K, F), BLEU+1 as float64 (K,)
-    counts : int64 (K, 10), the statistics of BLEU
+    features, scores : float64 (K, F), BLEU+1 or chrF as float64 (K,)
+    counts : int64 (K, C), those of the metric
     """
 
     start: np.ndarray
@@ -106,9 +107,15 @@ def tune(
         The state belongs to other settings or other data.
     """
     check_settings(settings)
+    metric = metric_of(settings)
     options = settings._replace(rounds=0)._asdict()
+    if settings.metric == "bleu":
+        del options["metric"]  # As before there was a choice.
     header = json.dumps({**(identity or {}), **options, "weights": decoder.weights.tolist()}, sort_keys=True)
-    no_features, no_statistics = np.zeros((0, len(decoder.weights))), np.zeros((0, 10), np.int64)
+    no_features, no_statistics = (
+        np.zeros((0, len(decoder.weights))),
+        np.zeros((0, metric.num_counts), np.int64),
+    )
     lists = _Lists(np.zeros(len(sources) + 1, np.int64), no_features, np.zeros(0), no_statistics)
     weights = decoder.weights
     for index in range(settings.rounds + 1):
@@ -117,14 +124,15 @@ def tune(
             statistics, new = _load(path, header)
         else:
             statistics, found = _decode(
-                decoder.with_weights(weights), sources, references, settings, threads, advance
+                decoder.with_weights(weights), sources, references, settings.nbest, metric, threads, advance
             )
             new = _unseen(lists, found)
             if path is not None:
                 _save(path, header, statistics, new)
         lists = _joined(lists, new)
-        ratio = statistics[0] / max(1, statistics[1])
-        yield Round(index, weights, corpus_bleu(statistics), ratio, len(new.scores))
+        yield Round(
+            index, weights, metric.of_text(statistics), metric.length_ratio(statistics), len(new.scores)
+        )
         if len(new.scores) == 0 or index == settings.rounds:
             return
         rng = np.random.default_rng([settings.seed, index])
@@ -138,8 +146,8 @@ def tune(
 
 
 def best_round(rounds: Sequence[Round]) -> Round:
-    """The round with the highest BLEU, the first of equals."""
-    return max(rounds, key=lambda r: r.bleu)
+    """The round with the highest score, the first of equals."""
+    return max(rounds, key=lambda r: r.score)
 
 
 def optimise(differences: np.ndarray, l2: float, start: np.ndarray) -> np.ndarray:
@@ -158,18 +166,18 @@ def optimise(differences: np.ndarray, l2: float, start: np.ndarray) -> np.ndarra
     return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000}).x
 
 
-def list_bleu(lists: _Lists, weights: np.ndarray) -> float:
-    """BLEU of the translations that the weights put first, the earlier of equals, in percent."""
+def list_score(lists: _Lists, weights: np.ndarray, metric: Metric) -> float:
+    """The score of the translations that the weights put first, the earlier of equals, in percent."""
     scores = lists.features @ weights
     ends = zip(lists.start[:-1].tolist(), lists.start[1:].tolist(), strict=True)
     first = [begin + int(np.argmax(scores[begin:end])) for begin, end in ends if end > begin]
-    return corpus_bleu(lists.counts[first].sum(axis=0))
+    return metric.of_text(lists.counts[first].sum(axis=0))
 
 
 def _best_optimum(
     rng: np.random.Generator, lists: _Lists, settings: TuneSettings, weights: np.ndarray
 ) -> np.ndarray | None:
-    """New weights, the best of all starts by the BLEU of the lists; None if nothing can be learnt."""
+    """New weights, the best of all starts by the score of the lists; None if nothing can be learnt."""
     found = []
     for attempt in range(1 + settings.random_starts):
         start = weights
@@ -194,42 +202,45 @@ def _best_optimum(
                 found.append(optimise(pairs, settings.l2, start))
     if len(found) < 2:
         return found[0] if found else None
-    return max(found, key=lambda optimum: list_bleu(lists, optimum))
+    return max(found, key=lambda optimum: list_score(lists, optimum, metric_of(settings)))
 
 
 # ---- Lists ----------------------------------------------------------------------------------------
 
 
-def _decode(decoder, sources, references, settings, threads, advance) -> tuple[np.ndarray, _Lists]:
-    """BLEU statistics of the best translations, summed; and the k best translations of every sentence."""
+def _decode(decoder, sources, references, nbest, metric, threads, advance) -> tuple[np.ndarray, _Lists]:
+    """The counts of the best translations, summed; and the k best translations of every sentence."""
     vocabulary = decoder.grammar.target_vocabulary
+    spellings = list(vocabulary)
 
     def decode(sentence: int) -> tuple[np.ndarray, np.ndarray]:
-        """BLEU statistics and features of a sentence's translations."""
+        """Counts and features of a sentence's translations."""
         words = sources[sentence]
         if words:
-            found = decoder.k_best(decoder.search(words), settings.nbest)
+            found = decoder.k_best(decoder.search(words), nbest)
             start, ids, features, extra = found.word_start, found.words, found.features, found.extra_words
         else:
             start, ids = np.zeros(2, np.int64), np.zeros(0, np.int32)
             features, extra = np.zeros((1, len(decoder.weights))), []
         extra_ids = {word: len(vocabulary) + i for i, word in enumerate(extra)}
-        rows = [
-            [extra_ids.get(word, -1) if (known := vocabulary.id(word)) < 0 else known for word in reference]
-            for reference in references[sentence]
-        ]
-        reference_start = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-        flat = np.array([word for row in rows for word in row], np.int32)
-        return bleu_statistics(start, ids, reference_start, flat), features
 
-    total = np.zeros(10, np.int64)
+        def id_of(word: str) -> int:
+            known = vocabulary.id(word)
+            return extra_ids.get(word, -1) if known < 0 else known
+
+        def spelled(number: int) -> str:
+            return spellings[number] if number < len(spellings) else extra[number - len(spellings)]
+
+        return metric.counts_of(Translations(start, ids, spelled, id_of), references[sentence]), features
+
+    total = np.zeros(metric.num_counts, np.int64)
     lengths, all_features, all_scores, all_statistics = [0], [], [], []
     for statistics, features in in_order(decode, range(len(sources)), threads):
         total += statistics[0]
         lengths.append(len(statistics))
         all_features.append(np.round(features, 6))
         all_statistics.append(statistics)
-        all_scores.append(bleu_plus_one(statistics, int(settings.smooth_brevity)))
+        all_scores.append(metric.scores(statistics))
         if advance is not None:
             advance()
     start = np.cumsum(lengths).astype(np.int64)

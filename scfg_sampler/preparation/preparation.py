@@ -27,7 +27,7 @@ from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.preparation.case import CASES, CaseModel, begins_small
 from scfg_sampler.preparation.normalise import normalise, normalise_with_places
 from scfg_sampler.preparation.protected import is_protected
-from scfg_sampler.preparation.segments import Plain, Segmenter, escape
+from scfg_sampler.preparation.segments import Plain, Segmenter, escape, spelling
 from scfg_sampler.preparation.subwords import SubwordSegmenter, is_unspaced
 from scfg_sampler.preparation.words import WordSegmenter, sacremoses_version
 
@@ -38,6 +38,7 @@ __all__ = [
     "Prepared",
     "load_preparation",
     "model_files",
+    "spelling",
     "write_preparation",
 ]
 

@@ -19,6 +19,7 @@ __all__ = [
     "Segmented",
     "Segmenter",
     "escape",
+    "spelling",
     "unescape",
 ]
 
@@ -28,6 +29,7 @@ WORD_BEGIN = "▁"  # U+2581: sentencepiece's mark of a space before a piece.
 _ESCAPE = "␛"  # U+241B
 _CODES = {_ESCAPE: "e", JOIN: "j", SPACE: "s", WORD_BEGIN: "w"}
 MARKS = re.compile(f"[{''.join(_CODES)}]")
+_JOINS = re.compile(f"[{JOIN}{SPACE}{WORD_BEGIN}]")
 _ESCAPED = re.compile(_ESCAPE + f"([{''.join(_CODES.values())}])")
 _CHARACTERS = {code: mark for mark, code in _CODES.items()}
 
@@ -105,3 +107,12 @@ def escape(text: str) -> str:
 def unescape(text: str) -> str:
     """The text that `escape` was given; what it cannot have made stays."""
     return _ESCAPED.sub(lambda code: _CHARACTERS[code[1]], text) if _ESCAPE in text else text
+
+
+def spelling(word: str) -> str:
+    """The characters of a word without the marks of how it joins its neighbours.
+
+    >>> spelling("▁tra"), spelling("￭/￭"), spelling("␛wa")
+    ('tra', '/', '▁a')
+    """
+    return unescape(_JOINS.sub("", word))

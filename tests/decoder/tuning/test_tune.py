@@ -5,11 +5,13 @@ import json
 
 import numpy as np
 import pytest
+from sacrebleu.metrics.chrf import CHRF
 
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
 from decoder.translation.decoder import Decoder
 from decoder.tuning import tune as tuning
+from decoder.tuning.metrics import Translations, metric_of
 from decoder.tuning.mira import mira
 from decoder.tuning.settings import TuneSettings
 from decoder.tuning.tune import Round, best_round, optimise, tune
@@ -44,9 +46,9 @@ def run(settings=None, **options):
 
 def test_separable_translations_are_learnt():
     rounds = run()
-    assert rounds[0].bleu < 60
+    assert rounds[0].score < 60
     best = best_round(rounds)
-    assert best.bleu == pytest.approx(100)
+    assert best.score == pytest.approx(100)
     found = decoder().with_weights(best.weights)
     for words, (reference,) in zip(SOURCES, REFERENCES, strict=True):
         assert found.translate(words).words == reference
@@ -156,8 +158,8 @@ def test_smooth_brevity_counts_references_as_a_word_longer():
 def test_both_methods_learn_from_any_start(method, random_starts):
     settings = TuneSettings(rounds=4, nbest=20, method=method, random_starts=random_starts, interpolation=0.8)
     one, again = run(settings), run(settings, threads=2)
-    assert one[0].bleu < 60
-    assert best_round(one).bleu == pytest.approx(100)
+    assert one[0].score < 60
+    assert best_round(one).score == pytest.approx(100)
     np.testing.assert_array_equal(one[-1].weights, again[-1].weights)
 
 
@@ -206,14 +208,14 @@ def test_mira_is_the_published_algorithm(rng, largest_step):
 def test_bleu_of_lists_is_that_of_the_translations_put_first():
     statistics = np.array([[4, 4, 4, 3, 2, 1, 4, 3, 2, 1], [4, 4, 0, 0, 0, 0, 4, 3, 2, 1]], np.int64)
     lists = tuning._Lists(np.array([0, 2, 2]), np.array([[1.0], [-1.0]]), np.zeros(2), statistics)
-    assert tuning.list_bleu(lists, np.ones(1)) == pytest.approx(100)
-    assert tuning.list_bleu(lists, -np.ones(1)) == 0
+    assert tuning.list_score(lists, np.ones(1), metric_of(TuneSettings())) == pytest.approx(100)
+    assert tuning.list_score(lists, -np.ones(1), metric_of(TuneSettings())) == 0
 
 
 def test_several_references_make_room_for_other_translations():
     references = [[["no", "such", "words", "here", "at", "all"], *row] for row in REFERENCES]
     best = best_round(list(tune(decoder(), SOURCES, references, TuneSettings(rounds=4, nbest=20))))
-    assert best.bleu == pytest.approx(100)
+    assert best.score == pytest.approx(100)
 
 
 @pytest.mark.parametrize(
@@ -240,3 +242,54 @@ def test_header_of_the_state_is_json(tmp_path):
     run(TuneSettings(rounds=0, nbest=5), state=tmp_path, identity={"lm": "abc"})
     with np.load(tmp_path / "round-000.npz") as saved:
         assert json.loads(str(saved["header"]))["lm"] == "abc"
+
+
+def test_chrf_is_what_weights_are_tuned_for_if_asked():
+    """Words of the references that are all wrong but for a letter tell nothing by BLEU, and all by chrF."""
+    references = [[[f"{word}z" for word in reference]] for (reference,) in REFERENCES]
+    settings = TuneSettings(rounds=4, nbest=20, metric="chrf", threshold=0.0)
+    rounds = list(tune(decoder(), SOURCES, references, settings))
+    best = best_round(rounds)
+    found = decoder().with_weights(best.weights)
+    translations = [found.translate(words).words for words in SOURCES]
+    assert translations == [list(reference) for (reference,) in REFERENCES]
+    metric = CHRF()
+    texts = (
+        [" ".join(words) for words in translations],
+        [[" ".join(reference) for (reference,) in references]],
+    )
+    assert best.score == pytest.approx(metric.corpus_score(*texts).score, abs=1e-9)
+    assert best.score > rounds[0].score + 2
+    assert best.length_ratio == pytest.approx(0.5)
+
+
+def test_chrf_counts_characters_without_marks_and_spaces():
+    words = ["▁ab", "c", "￭,", "␛wd"]
+    found = Translations(
+        np.array([0, 4, 5]), np.array([0, 1, 2, 3, 1], np.int32), words.__getitem__, words.index
+    )
+    counts = metric_of(TuneSettings(metric="chrf")).counts_of(found, [["a", "▁bc,", "␛w", "d"]])
+    assert counts[0].tolist() == [n for order in range(1, 7) for n in 3 * [7 - order]]
+    assert counts[1, :3].tolist() == [1, 6, 1]
+
+
+def test_mira_is_for_bleu_alone():
+    with pytest.raises(SettingsError, match="--method mira is for BLEU alone"):
+        run(TuneSettings(method="mira", metric="chrf"))
+
+
+def test_unknown_metric_is_refused():
+    with pytest.raises(SettingsError, match="--metric is ter; choose from bleu, chrf"):
+        run(TuneSettings(metric="ter"))
+
+
+def test_state_of_another_metric_is_refused(tmp_path):
+    run(TuneSettings(rounds=1, nbest=20), state=tmp_path)
+    with pytest.raises(CheckpointMismatch, match="other metric"):
+        run(TuneSettings(rounds=1, nbest=20, metric="chrf"), state=tmp_path)
+
+
+def test_state_of_bleu_is_that_of_versions_without_other_metrics(tmp_path):
+    run(TuneSettings(rounds=1, nbest=20), state=tmp_path)
+    with np.load(tmp_path / "round-000.npz") as saved:
+        assert "metric" not in json.loads(str(saved["header"]))

@@ -1,0 +1,363 @@
+#!/usr/bin/env bash
+# From the little text that a small language has to a translator: chrF of three grammars, and of another system's output.
+#
+#   recipes/low-resource.sh DATA_DIR XX YY [options]
+#
+# DATA_DIR holds raw text, a sentence a line, plain or gzipped (.gz). With XX es and YY cni:
+#   train.es  train.cni  the training pairs
+#   dev.es    dev.cni    for the weights
+#   test.es   test.cni   for the scores; without them the development set is cut in the middle: its first half is for the
+#                        weights and for choosing, its second half for the scores
+#   dev.NAME.cni         another system's translations of dev.es (test.NAME.cni, if there is a test.es), scored beside
+#
+# Options
+#   --out DIR         where the results go; default: runs/ and the names of the data and languages
+#   --segment HOW     words, subwords:N, subwords:N,M or none; default: subwords:2000
+#   --case CASE       true, lower or keep; default: true
+#   --spelling FILE   rules of sed -E that bring the YY training text into the spelling of the sets
+#   --dictionary FILE FILE  more pairs for training, words or phrases, in XX and in YY
+#   --monolingual FILE…  more raw text of YY, for the language model
+#   --preparing TEXT  more options of scfg-sampler prepare, as in "--joint --max-ratio 6"
+#   --grammars LIST   of hiero, hiero-loose, sampled, with commas between them; default: all three
+#   --sweeps N        sweeps of the sampler; default: 60
+#   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
+#   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
+#   --order N         order of the language model; default: 3
+#   --copy WHICH      which words may be copied, unknown or any; default: unknown
+#   --metric METRIC   that weights are tuned for, chrf or bleu; default: chrf
+#   --rounds N        rounds of tuning; default: 6
+#   --beam N          beam of the decoder; default: 100
+#   --nbest N         translations of a sentence that a round of tuning adds; default: 100
+#   --tunings N       every grammar is tuned N times, with the seeds 1 to N; default: 3
+#   --seed N          of the sampler; default: 1
+#   --threads N       default: the number of processors
+#   --force           do everything again; without it, steps that were done with the same settings are left out
+#
+# DIR/results.json and the table have the means over the tunings; DIR/system translates with the grammar that is best on
+# the development set. A recipe that was stopped goes on where it was when it is started again. Every step's log is in
+# DIR/logs.
+set -euo pipefail
+# shellcheck source=recipes/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=recipes/translation.sh
+. "$RECIPES/translation.sh"
+
+{ # Read as a whole before anything runs: edits meanwhile do no harm.
+
+SEGMENT=subwords:2000 CASE="true" SPELLING="" DICTIONARY="" MONOLINGUAL="" PREPARING=""
+GRAMMARS=hiero,hiero-loose,sampled SWEEPS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf ROUNDS=6 BEAM=100
+NBEST=100 TUNINGS=3 SEED=1 THREADS=""
+parse_options --force --out= --segment= --case= --spelling= --dictionary=+ --monolingual=+ --preparing= \
+    --grammars= --sweeps= --burn-in= --sampling= --order= --copy= --metric= --rounds= --beam= --nbest= --tunings= \
+    --seed= --threads= -- "$@"
+[ ${#positional[@]} = 3 ] || die "expected DATA_DIR XX YY, e.g. es-cni es cni; see --help"
+GIVEN=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
+[ "$SOURCE" != "$TARGET" ] || die "both languages are called $SOURCE; give them different names"
+check_tuning pro "$ROUNDS"
+case $METRIC in
+    chrf | bleu) ;;
+    *) die "--metric is chrf or bleu, not '$METRIC'" ;;
+esac
+need_number --sweeps "$SWEEPS"
+: "${BURN_IN:=$((SWEEPS / 3))}"
+need_number --burn-in "$BURN_IN"
+[ "$BURN_IN" -lt "$SWEEPS" ] || die "--burn-in $BURN_IN leaves none of the $SWEEPS sweeps"
+need_number --tunings "$TUNINGS"
+[ "$TUNINGS" -ge 1 ] && [ "$TUNINGS" -le 100 ] || die "--tunings is from 1 to 100"
+case $COPY in
+    unknown | any) ;;
+    *) die "--copy is unknown or any, not '$COPY'" ;;
+esac
+split_list --grammars "$GRAMMARS"
+grammars=(${parts[@]+"${parts[@]}"})
+[ ${#grammars[@]} -gt 0 ] || die "--grammars names none"
+for grammar in "${grammars[@]}"; do
+    case $grammar in
+        hiero | hiero-loose | sampled) ;;
+        *) die "--grammars is a list of hiero, hiero-loose and sampled, not '$grammar'" ;;
+    esac
+done
+: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+: "${OUT:=runs/$(basename "$GIVEN")-$SOURCE-$TARGET}"
+
+given() { # NAME: the file of the data, plain or gzipped
+    existing "$GIVEN/$1" || die "$GIVEN has neither $1 nor $1.gz"
+}
+
+lines_of() { # VARIABLE TEXT: its lines into the array of that name; there may be none
+    local line
+    read -ra "${1?}" <<<""
+    while IFS= read -r line; do
+        [ -z "$line" ] || eval "$1+=(\"\$line\")"
+    done <<<"$2"
+}
+lines_of dictionary "$DICTIONARY"
+[ ${#dictionary[@]} = 0 ] || [ ${#dictionary[@]} = 2 ] || die "--dictionary takes two files, one for each language"
+lines_of monolingual "$MONOLINGUAL"
+for file in ${SPELLING:+"$SPELLING"} ${dictionary[@]+"${dictionary[@]}"} ${monolingual[@]+"${monolingual[@]}"}; do
+    [ -f "$file" ] || die "there is no file $file"
+done
+[ -z "$SPELLING" ] || sed -E -f "$SPELLING" </dev/null || die "$SPELLING is not what sed -E takes"
+for name in train dev; do
+    for language in "$SOURCE" "$TARGET"; do
+        file=$(given "$name.$language")
+        [ "$name" != dev ] || dev_files+=("$file")
+    done
+done
+scored=dev
+if existing "$GIVEN/test.$SOURCE" >/dev/null; then
+    scored=test
+    file=$(given "test.$TARGET")
+fi
+others=() # the names of other systems' translations
+for file in "$GIVEN/$scored".*."$TARGET" "$GIVEN/$scored".*."$TARGET.gz"; do
+    [ -f "$file" ] || continue
+    name=${file#"$GIVEN/$scored."} name=${name%.gz} name=${name%."$TARGET"}
+    others+=("$name")
+done
+
+prepare_python align,tokenize
+mkdir -p "$OUT/raw"
+DATA=$OUT/data RAW=$OUT/raw
+
+# ------------------------------------------------------------------ the text
+
+half() { # first|second FILE: that half of its lines
+    local lines
+    lines=$(count_lines "$2")
+    text "$2" | awk -v half=$((lines / 2)) -v which="$1" '(NR <= half) == (which == "first")'
+}
+
+respell() { # standard input in the spelling of the sets
+    if [ -n "$SPELLING" ]; then sed -E -f "$SPELLING"; else cat; fi
+}
+
+gather() { # the training text and the sets, in RAW
+    local language name file number=0
+    for language in "$SOURCE" "$TARGET"; do
+        file=$(given "train.$language") || return
+        text "$file" ${dictionary[@]+"${dictionary[$number]}"} >"$RAW/gathered" || return
+        if [ "$language" = "$TARGET" ]; then
+            respell <"$RAW/gathered" >"$RAW/train.$language"
+        else
+            cp "$RAW/gathered" "$RAW/train.$language"
+        fi
+        number=$((number + 1))
+        file=$(given "dev.$language") || return
+        if [ "$scored" = dev ]; then
+            half first "$file" >"$RAW/dev.$language" && half second "$file" >"$RAW/test.$language"
+        else
+            text "$file" >"$RAW/dev.$language"
+            file=$(given "test.$language") || return
+            text "$file" >"$RAW/test.$language"
+        fi
+    done
+    for name in ${others[@]+"${others[@]}"}; do
+        file=$(given "$scored.$name.$TARGET") || return
+        if [ "$scored" = dev ]; then
+            half first "$file" >"$RAW/dev.$name.$TARGET" && half second "$file" >"$RAW/test.$name.$TARGET"
+        else
+            text "$file" >"$RAW/test.$name.$TARGET"
+        fi
+    done
+    rm "$RAW/gathered"
+    if [ ${#monolingual[@]} -gt 0 ]; then
+        text "${monolingual[@]}" | respell >"$RAW/monolingual.$TARGET"
+    fi
+}
+
+lm_text() { # ORDER
+    text "$DATA/train.$TARGET" ${monolingual[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET"
+    decoder train-lm "$OUT/lm.$TARGET" --order "$1" --output "$OUT/lm.arpa"
+}
+
+# ------------------------------------------------------------------ the steps
+
+# Seconds on two cores of 2020, from runs on 4,000 and 15,000 pairs; M is megabytes of text, G grammars.
+file=$(given "train.$TARGET")
+M=$(text "$file" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }')
+D=$(count_lines "${dev_files[0]}")
+estimate() { # NAME FORMULA-IN-M-D-AND-COUNTS
+    plan "$1" "$(awk -v M="$M" -v D="$D" -v sweeps="$SWEEPS" -v rounds="$ROUNDS" -v beam="$BEAM" \
+        -v threads="$THREADS" "BEGIN { print $2 }")"
+}
+estimate compile 20
+for name in gather lm; do estimate "$name" 2; done
+for name in prepare align; do estimate "$name" "3 + 4 * M"; done
+for grammar in "${grammars[@]}"; do
+    case $grammar in
+        sampled) estimate sample "4 + 0.4 * sweeps * M" && estimate grammar-sampled "3 + 3 * M" ;;
+        *) estimate "grammar-$grammar" "4 + 12 * M" ;;
+    esac
+    estimate "filter-$grammar" "2 + 2 * M"
+    for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
+        estimate "tune-$grammar.$tuning" "4 + 0.006 * D * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
+        estimate "translate-$grammar.$tuning" "6 + 0.02 * D * beam / 200"
+    done
+done
+
+say "$(count_lines "$file") pairs; this takes about $(time_left), and some minutes more if it is the first time"
+planned_step compile -- compile
+
+inputs=()
+for name in train dev; do
+    for language in "$SOURCE" "$TARGET"; do
+        file=$(given "$name.$language")
+        inputs+=("$file")
+    done
+done
+if [ "$scored" = test ]; then
+    for language in "$SOURCE" "$TARGET"; do
+        file=$(given "test.$language")
+        inputs+=("$file")
+    done
+fi
+for name in ${others[@]+"${others[@]}"}; do
+    file=$(given "$scored.$name.$TARGET")
+    inputs+=("$file")
+done
+planned_step gather "${inputs[@]}" ${SPELLING:+"$SPELLING"} ${dictionary[@]+"${dictionary[@]}"} \
+    ${monolingual[@]+"${monolingual[@]}"} -- gather
+
+read -ra preparing <<<"$PREPARING"
+planned_step prepare gather -- \
+    sampler prepare --source "$RAW/train.$SOURCE" --target "$RAW/train.$TARGET" --languages "$SOURCE,$TARGET" \
+    --dev-source "$RAW/dev.$SOURCE" --dev-target "$RAW/dev.$TARGET" \
+    --test-source "$RAW/test.$SOURCE" --test-target "$RAW/test.$TARGET" --output "$DATA" \
+    --segment "$SEGMENT" --case "$CASE" --verbose \
+    ${monolingual[@]+--monolingual "$RAW/monolingual.$TARGET"} ${PREPARING:+"${preparing[@]}"}
+sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
+
+alignment=$DATA/train.$SOURCE-$TARGET
+corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
+planned_step align prepare -- sampler align "${corpus[@]}" --output "$alignment"
+corpus+=(--alignment "$alignment.gdfa")
+planned_step lm prepare -- lm_text "$ORDER"
+
+read -ra sampling <<<"$SAMPLING"
+learn() { # GRAMMAR
+    case $1 in
+        hiero) planned_step grammar-hiero align -- sampler extract "${corpus[@]}" --output "$OUT/hiero.gz" ;;
+        hiero-loose)
+            planned_step grammar-hiero-loose align -- \
+                sampler extract "${corpus[@]}" --loose target --output "$OUT/hiero-loose.gz"
+            ;;
+        sampled)
+            planned_step sample align -- \
+                sample_or_resume "$OUT/sample" "${corpus[@]}" \
+                --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+            planned_step grammar-sampled sample -- \
+                sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
+            ;;
+    esac
+}
+
+filter_for_sets() { # GRAMMAR
+    text "$DATA/dev.$SOURCE" "$DATA/test.$SOURCE" >"$OUT/input.$SOURCE" || return
+    sampler filter "$OUT/$1.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$1.filtered.gz"
+}
+
+translate_sets() { # GRAMMAR TUNING: both sets, by a system of the rules that they need
+    local name=$1.$2 set
+    decoder bundle --grammar "$OUT/$1.filtered.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$name.weights.json" \
+        --preparation "$DATA" --output "$OUT/$name.system" --beam "$BEAM" || return
+    for set in dev test; do
+        decoder translate --system "$OUT/$name.system" --threads "$THREADS" --copy "$COPY" \
+            --input "$RAW/$set.$SOURCE" --output "$OUT/$name.$set.txt" || return
+    done
+    rm -r "$OUT/$name.system"
+}
+
+evaluate_sets() { # NAME HYPOTHESIS-PATTERN…: where % is the set
+    local name=$1 set
+    shift
+    for set in dev test; do
+        [ -f "${1//%/$set}" ] || continue
+        score "$OUT/$name.$set.json" --hypothesis "${@//%/$set}" --references "$RAW/$set.$TARGET" --tokenize 13a \
+            --metrics chrf bleu || return
+    done
+}
+
+for grammar in "${grammars[@]}"; do
+    learn "$grammar"
+    planned_step "filter-$grammar" "grammar-$grammar" prepare -- filter_for_sets "$grammar"
+    hypotheses=() translated=()
+    for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
+        planned_step "tune-$grammar.$tuning" "filter-$grammar" lm prepare -- \
+            tune "$grammar" "$grammar.$tuning" --source "$DATA/dev.$SOURCE" --references "$DATA/dev.$TARGET" \
+            --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$tuning" --copy "$COPY" \
+            --metric "$METRIC"
+        planned_step "translate-$grammar.$tuning" "tune-$grammar.$tuning" -- translate_sets "$grammar" "$tuning"
+        hypotheses+=("$OUT/$grammar.$tuning.%.txt")
+        translated+=("translate-$grammar.$tuning")
+    done
+    step "evaluate-$grammar" "${translated[@]}" -- evaluate_sets "$grammar" "${hypotheses[@]}"
+done
+for name in ${others[@]+"${others[@]}"}; do
+    step "evaluate-$name" gather -- evaluate_sets "$name" "$RAW/%.$name.$TARGET"
+done
+
+# ------------------------------------------------------------------ what came of it
+
+best=$(for grammar in "${grammars[@]}"; do
+    printf '%s %s\n' "$(json "$OUT/$grammar.dev.json" chrf score)" "$grammar"
+done | sort -g -s -r -k 1,1 | awk 'NR == 1 { print $2 }')
+planned_step system "grammar-$best" "tune-$best.1" lm prepare -- \
+    decoder bundle --grammar "$OUT/$best.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$best.1.weights.json" \
+    --preparation "$DATA" --output "$OUT/system" --beam "$BEAM"
+
+for grammar in "${grammars[@]}"; do
+    [ "$grammar" != sampled ] && [[ " ${grammars[*]} " = *" sampled "* ]] || continue
+    step "compare-$grammar" "evaluate-$grammar" evaluate-sampled -- \
+        score "$OUT/compare-$grammar.json" --hypothesis "$OUT"/sampled.*.test.txt --against "$OUT/$grammar".*.test.txt \
+        --references "$RAW/test.$TARGET" --tokenize 13a --metrics chrf bleu
+done
+
+results() { # NAME…: DIR/results.json, chrF on the test set; rows of the table to standard output
+    "$PYTHON" -c '
+import gzip, json, sys
+from pathlib import Path
+
+out, *names = map(Path, sys.argv[1:])
+found = {}
+for name in map(str, names):
+    table = out / f"{name}.gz"
+    row = [name, sum(line[:1] != b"#" for line in gzip.open(table)) if table.is_file() else ""]
+    for which, metric in (("dev", "chrf"), ("test", "chrf"), ("test", "bleu")):
+        path = out / f"{name}.{which}.json"
+        score = json.loads(path.read_text(encoding="utf-8"))[metric] if path.is_file() else {}
+        row.append("{:.2f}".format(score["score"]) if score else "")
+        if score.get("scores"):
+            row[-1] += " ({:.2f})".format(score["deviation"])
+        if (which, metric) == ("test", "chrf"):
+            found[name] = score["score"]
+    print(*row, sep="\t")
+(out / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")' "$OUT" "$@"
+}
+
+{
+    {
+        printf 'grammar\trules\tdev chrF\ttest chrF\ttest BLEU\n'
+        results "${grammars[@]}" ${others[@]+"${others[@]}"}
+    } | table
+    echo
+    for grammar in "${grammars[@]}"; do
+        [ -f "$OUT/compare-$grammar.json" ] || continue
+        printf 'sampled − %s: %+.2f chrF, p = %.4f (%s)\n' "$grammar" "$(json "$OUT/compare-$grammar.json" difference)" \
+            "$(json "$OUT/compare-$grammar.json" p_value)" "$(json "$OUT/compare-$grammar.json" chrf test)"
+    done
+    printf 'training pairs: %s; sentences: dev %s, test %s; tunings: %s\n' "$(count_lines "$DATA/train.$SOURCE")" \
+        "$(count_lines "$RAW/dev.$SOURCE")" "$(count_lines "$RAW/test.$SOURCE")" "$TUNINGS"
+    printf 'chrF: %s\nBLEU: %s\n' "$(json "$OUT/$best.test.json" chrf signature)" "$(json "$OUT/$best.test.json" bleu signature)"
+    for grammar in "${grammars[@]}"; do
+        printf '%s: %s\n' "$grammar" "$(table_signature "$OUT/$grammar.gz")"
+    done
+    printf 'the system (%s, best on dev): %s\n\n' "$best" "$(short "$OUT/system")"
+    echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
+    example=$(awk 'NR == 1 { print }' "$RAW/test.$SOURCE")
+    printf "  echo '%s' | scfg-decoder translate --system %s\n" "${example//\'/\'\\\'\'}" "$(short "$OUT/system")"
+    printf '  → %s\n' "$(awk 'NR == 1 { print }' "$OUT/$best.1.test.txt")"
+} >"$OUT/summary.txt"
+cat "$OUT/summary.txt"
+exit
+}

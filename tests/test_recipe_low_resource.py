@@ -1,0 +1,253 @@
+"""The recipe for small languages refuses wrong calls at once, and goes from raw text to a system."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.recipe_calls import RECIPES, ROOT, STAND_IN, calls, run, write_stand_in
+
+LOW_RESOURCE = RECIPES / "low-resource.sh"
+
+# What the commands of this recipe make, beyond those of the others. A score is the number of lines of the
+# first translations, so that sets and grammars can be told apart.
+MORE = r"""
+out=$(sed 's/.*--output \([^ ]*\).*/\1/' <<<"$given")
+case $program-$command in
+    scfg_sampler-prepare)
+        mkdir -p "$out"
+        for name in {train,dev,test}.{xx,yy} monolingual.yy; do echo "prepared $name" >"$out/$name"; done
+        exit
+        ;;
+    decoder-bundle) mkdir -p "$out" && exit ;;
+    decoder-evaluate)
+        files=$(sed 's/.*--hypothesis \(.*\) --references.*/\1/' <<<"$given")
+        first=${files%% *} more=""
+        score=$(wc -l <"$first")
+        case $first in *hiero-loose*) score=$((score + 1)) ;; esac
+        [[ "$files" != *\ * || "$given" = *--against* ]] || more=', "deviation": 0.25, "scores": [1, 2]'
+        echo '{"chrf": {"score": '$score', "signature": "C", "test": "bootstrap"'$more'},'
+        echo '"bleu": {"score": '$((score * 2))', "signature": "B"'$more'},'
+        echo '"difference": 0.5, "p_value": 0.25}'
+        exit
+        ;;
+esac
+while [ $# -gt 0 ]; do"""
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "train.xx").write_text("one\ntwo\n")
+    (data / "train.yy.gz").write_bytes(gzip.compress(b"quia\nduo\n"))
+    for name in ("dev.xx", "dev.yy", "dev.rival.yy"):
+        (data / name).write_text("".join(f"{name} {line}\n" for line in range(5)))
+    (tmp_path / "rules.sed").write_text("s/qu/k/g\n")
+    return tmp_path
+
+
+def recipe(stand_in, *options):
+    arguments = (stand_in / "data", "xx", "yy", "--out", stand_in / "run", *options)
+    return run(LOW_RESOURCE, *arguments, directory=stand_in, SCFG_PYTHON=str(stand_in / "python"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("data", "xx"), "expected DATA_DIR XX YY"),
+        (("data", "xx", "xx"), "both languages are called xx"),
+        (("data", "xx", "zz"), "data has neither train.zz nor train.zz.gz"),
+        (("data", "xx", "yy", "--spelling", "no.sed"), "there is no file no.sed"),
+        (("data", "xx", "yy", "--dictionary", "rules.sed"), "--dictionary takes two files"),
+        (("data", "xx", "yy", "--monolingual", "no.yy"), "there is no file no.yy"),
+        (("data", "xx", "yy", "--grammars", "hiero,tsg"), "--grammars is a list of hiero, hiero-loose and"),
+        (("data", "xx", "yy", "--grammars", ""), "--grammars names none"),
+        (("data", "xx", "yy", "--tunings", "0"), "--tunings is from 1 to 100"),
+        (("data", "xx", "yy", "--copy", "all"), "--copy is unknown or any, not 'all'"),
+        (("data", "xx", "yy", "--sweeps", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
+        (("data", "xx", "yy", "--metric", "ter"), "--metric is chrf or bleu, not 'ter'"),
+    ],
+)
+def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arguments, complaint):
+    before = sorted(path.name for path in stand_in.iterdir())
+    outcome = run(LOW_RESOURCE, *arguments, directory=stand_in, SCFG_PYTHON=sys.executable)
+    assert outcome.returncode == 2
+    assert complaint in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+    assert sorted(path.name for path in stand_in.iterdir()) == before
+
+
+def test_spelling_rules_that_sed_does_not_take_are_refused(stand_in):
+    (stand_in / "rules.sed").write_text("s/a/\n")
+    outcome = recipe(stand_in, "--spelling", stand_in / "rules.sed")
+    assert outcome.returncode == 2
+    assert f"{stand_in / 'rules.sed'} is not what sed -E takes" in outcome.stderr
+    assert not (stand_in / "run").exists()
+
+
+def test_development_set_is_cut_in_the_middle_where_there_is_no_test_set(stand_in):
+    recipe(stand_in)
+    raw = stand_in / "run" / "raw"
+    for name in ("xx", "yy", "rival.yy"):
+        assert (raw / f"dev.{name}").read_text() == f"dev.{name} 0\ndev.{name} 1\n"
+        assert (raw / f"test.{name}").read_text() == f"dev.{name} 2\ndev.{name} 3\ndev.{name} 4\n"
+
+
+def test_given_test_set_leaves_the_development_set_whole(stand_in):
+    for name in ("test.xx", "test.yy", "test.other.yy"):
+        (stand_in / "data" / name).write_text(name + "\n")
+    outcome = recipe(stand_in)
+    raw = stand_in / "run" / "raw"
+    assert (raw / "dev.yy").read_text() == (stand_in / "data" / "dev.yy").read_text()
+    assert (raw / "test.xx").read_text() == "test.xx\n"
+    results = json.loads((stand_in / "run" / "results.json").read_text())
+    assert results["other"] == 1
+    assert "rival" not in results
+    assert re.search(r"^other +1\.00 +2\.00$", outcome.stdout, re.MULTILINE)
+
+
+def test_training_text_gets_dictionary_and_spelling_and_the_sets_do_not(stand_in):
+    for name, text in (("d.xx", "three\n"), ("d.yy", "quat\n"), ("m.yy", "quo\n")):
+        (stand_in / name).write_text(text)
+    (stand_in / "data" / "dev.yy").write_text("que\nquo\n")
+    given = ("--dictionary", "d.xx", "d.yy", "--monolingual", "m.yy", "--spelling", "rules.sed")
+    outcome = recipe(stand_in, *given)
+    assert outcome.returncode == 0, outcome.stderr
+    raw = stand_in / "run" / "raw"
+    assert (raw / "train.xx").read_text() == "one\ntwo\nthree\n"
+    assert (raw / "train.yy").read_text() == "kia\nduo\nkat\n"
+    assert (raw / "monolingual.yy").read_text() == "ko\n"
+    assert (raw / "dev.yy").read_text() == "que\n"
+    assert (raw / "test.yy").read_text() == "quo\n"
+    assert (stand_in / "run" / "lm.yy").read_text() == "prepared train.yy\nprepared monolingual.yy\n"
+    prepare = next(line for line in calls(stand_in) if " prepare " in line)
+    assert f"--monolingual {raw}/monolingual.yy" in prepare
+
+
+def test_every_grammar_is_tuned_and_scored_on_raw_text(stand_in):
+    outcome = recipe(stand_in, "--tunings", "2")
+    assert outcome.returncode == 0, outcome.stderr
+    commands = [line.split()[1] for line in calls(stand_in)]
+    once = ["tune", "bundle", "translate", "translate"]
+    per_grammar = ["filter", *once, *once, "evaluate", "evaluate"]
+    assert commands == [
+        *["prepare", "align", "train-lm", "extract", *per_grammar, "extract", *per_grammar],
+        *["sample", "grammar", *per_grammar, "evaluate", "evaluate", "bundle", "evaluate", "evaluate"],
+    ]
+    table = outcome.stdout.splitlines()
+    assert re.fullmatch(r"grammar +rules +dev chrF +test chrF +test BLEU", table[0].strip())
+    assert re.fullmatch(r"hiero +1 +2\.00 \(0\.25\) +3\.00 \(0\.25\) +6\.00 \(0\.25\)", table[2])
+    assert re.fullmatch(r"hiero-loose +1 +3\.00 \(0\.25\) +4\.00 \(0\.25\) +8\.00 \(0\.25\)", table[3])
+    assert re.fullmatch(r"rival +2\.00 +3\.00 +6\.00", table[5])
+    assert "sampled − hiero-loose: +0.50 chrF, p = 0.2500 (bootstrap)" in table
+    assert "training pairs: 1; sentences: dev 2, test 3; tunings: 2" in table
+    assert "chrF: C" in table
+    results = json.loads((stand_in / "run" / "results.json").read_text())
+    assert results == {"hiero": 3, "hiero-loose": 4, "sampled": 3, "rival": 3}
+    assert (stand_in / "run" / "summary.txt").read_text() == outcome.stdout
+
+
+def test_system_is_that_of_the_grammar_which_is_best_on_the_development_set(stand_in):
+    outcome = recipe(stand_in)
+    bundled = [line for line in calls(stand_in) if " bundle " in line][-1]
+    assert f"--grammar {stand_in}/run/hiero-loose.gz" in bundled
+    assert f"--weights {stand_in}/run/hiero-loose.1.weights.json" in bundled
+    assert f"--output {stand_in}/run/system" in bundled
+    assert outcome.stdout.splitlines()[-2:] == [
+        "  echo 'dev.xx 2' | scfg-decoder translate --system run/system",
+        "  → translation 1",
+    ]
+
+
+def test_options_reach_their_commands(stand_in):
+    options = ("--segment", "subwords:50", "--case", "lower", "--preparing", "--joint --max-ratio 6")
+    more = (
+        "--grammars",
+        "sampled",
+        "--order",
+        "5",
+        "--copy",
+        "any",
+        "--beam",
+        "9",
+        "--tunings",
+        "1",
+        "--seed",
+        "7",
+    )
+    outcome = recipe(stand_in, *options, *more, "--sweeps", "30", "--sampling", "--base lexical")
+    assert outcome.returncode == 0, outcome.stderr
+    noted = calls(stand_in)
+    found = {line.split()[1]: line for line in noted}
+    assert "--segment subwords:50 --case lower --verbose --joint --max-ratio 6" in found["prepare"]
+    assert "extract" not in found
+    assert "--iterations 30 --burn-in 10 --seed 7 --base lexical" in found["sample"]
+    assert "--order 5" in found["train-lm"]
+    assert "--seed 1 --copy any --metric chrf" in found["tune"]
+    assert all("--copy any" in line for line in noted if " translate " in line)
+    for command in ("tune", "bundle"):
+        assert "--beam 9" in found[command]
+    assert re.search(r"^sampled +1 +2\.00 +3\.00 +6\.00$", outcome.stdout, re.MULTILINE)
+    assert "sampled −" not in outcome.stdout
+
+
+def test_second_run_repeats_nothing(stand_in):
+    first = recipe(stand_in)
+    calls(stand_in)
+    second = recipe(stand_in)
+    assert calls(stand_in) == []
+    assert second.stdout == first.stdout
+    assert "this takes about 0 s" in second.stderr
+
+
+def test_changed_spelling_repeats_all(stand_in):
+    recipe(stand_in, "--spelling", "rules.sed")
+    before = len(calls(stand_in))
+    (stand_in / "rules.sed").write_text("s/qu/kw/g\n")
+    recipe(stand_in, "--spelling", "rules.sed")
+    assert len(calls(stand_in)) == before
+
+
+@pytest.mark.slow
+def test_small_text_becomes_a_table_and_a_system(tmp_path):
+    """The whole, with the real programs, on 400 pairs of the raw edition of the bundled corpus."""
+    pytest.importorskip("sacremoses")
+    if not shutil.which("eflomal-align"):
+        pytest.skip("needs eflomal: pip install 'scfg-sampler[align]'")
+    data = tmp_path / "data"
+    data.mkdir()
+    for language in ("novish", "en"):
+        lines = gzip.decompress((ROOT / "data" / "novish-en" / "raw" / f"{language}.gz").read_bytes())
+        lines = lines.decode("utf-8").split("\n")
+        (data / f"train.{language}").write_text("\n".join(lines[:400]) + "\n")
+        (data / f"dev.{language}").write_text("\n".join(lines[400:480]) + "\n")
+    shutil.copy(data / "dev.novish", data / "dev.untranslated.en")
+    quick = ("--segment", "subwords:200", "--sweeps", "15", "--rounds", "2", "--beam", "30", "--nbest", "30")
+    outcome = run(
+        LOW_RESOURCE,
+        *(data, "novish", "en", "--out", tmp_path / "run", "--tunings", "1", *quick),
+        timeout=1200,
+        SCFG_PYTHON=sys.executable,
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert sorted(results) == ["hiero", "hiero-loose", "sampled", "untranslated"]
+    for grammar in ("hiero", "hiero-loose", "sampled"):
+        assert results[grammar] > results["untranslated"] + 15
+    translated = subprocess.run(
+        [sys.executable, "-m", "decoder", "translate", "--system", tmp_path / "run" / "system", "--quiet"],
+        input="Jo ha hund o gesiet.\n\n",
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=True,
+    )
+    assert re.fullmatch(r"[A-Z].*\n\n", translated.stdout)
