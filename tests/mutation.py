@@ -212,8 +212,9 @@ def run_faults(
 ) -> Iterator[tuple[Fault, str, float]]:
     """Each fault, what became of it, and the seconds that took.
 
-    `found`, `hangs` or `survived`; or `untested` and what pytest says, if its tests fail without it. What
-    is said of a fault again, after all others, holds: the tests that found one are run without it together.
+    `found`, `hangs`, or `survived` and which tests were skipped; or `untested` and what pytest says, if its
+    tests fail without it. What is said of a fault again, after all others, holds: the tests that found one
+    are run without it together.
 
     Parameters
     ----------
@@ -254,7 +255,8 @@ def run_faults(
                 _forget_bytecode(path)
             seconds = time.perf_counter() - began
             if done.status == 0:
-                yield fault, "survived", seconds
+                skipped = [line for line in done.output.splitlines() if line.startswith("SKIPPED")]
+                yield fault, "\n".join(["survived", *skipped]), seconds
             elif done.status == 1 and done.failed:
                 found[fault.plain].setdefault(done.failed[0], []).append(fault)
                 yield fault, "found", seconds
@@ -290,7 +292,8 @@ def _environment(scratch: Path, copy: Path) -> dict[str, str]:
     cache.mkdir()
     for directory in jit.cache_directory("scfg_sampler").parent.iterdir():
         (cache / directory.name).symlink_to(directory)
-    return {**os.environ, "PYTHONPATH": str(copy), "SCFG_SAMPLER_CACHE": str(cache)}
+    path = os.pathsep.join([str(copy), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path, "SCFG_SAMPLER_CACHE": str(cache)}
 
 
 def _pytest(
@@ -299,7 +302,7 @@ def _pytest(
     """A run of pytest."""
     names, log = copy.parent / "failed", copy.parent / "log"
     names.write_text("")
-    options = ["-q", "--tb=short", *arguments]
+    options = ["-q", "-rs", "--tb=short", *arguments]
     if not any(option.startswith("cache_dir=") for option in options):
         options += ["-p", "no:cacheprovider"]
     with open(log, "wb") as out:
@@ -374,11 +377,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"{fault.name:50}  {fault.text}  →  {fault.replacement}")
             return 0
         for fault, result, seconds in run_faults(faults, ROOT, time_limit=options.time_limit):
+            result, *output = result.split(maxsplit=1)
             if fault.reason and result == "survived":
                 result = "explained"
-            result, _, output = result.partition(" ")
             results[fault] = result
-            print(f"{result:9} {seconds:6.1f} s  {fault.name} {output}".rstrip(), flush=True)
+            print(f"{result:9} {seconds:6.1f} s  {fault.name}", *output, flush=True)
     except (ListError, OSError) as error:
         print(f"tests.mutation: {error}", file=sys.stderr)
         return 2

@@ -193,6 +193,16 @@ def test_what_found_a_fault_comes_first_the_next_time(project):
     assert noted.read_text() == "3"
 
 
+def test_skipped_tests_are_told_of_a_fault_that_survives(project):
+    (project / "tests" / "test_m.py").write_text(
+        "import pytest\n\n\ndef test_f():\n    pytest.skip('needs the moon')\n"
+    )
+    (fault,) = read_faults([project / "tests" / "faults" / "m.txt"])[:1]
+    ((_, result, _),) = run_faults([fault], project)
+    assert result.startswith("survived\nSKIPPED [1] ")
+    assert result.endswith("needs the moon")
+
+
 def test_stopping_the_command_stops_its_tests_and_leaves_no_tree(project, root):
     scratch, noted = project.parent / "scratch", project.parent / "pid"
     scratch.mkdir()
