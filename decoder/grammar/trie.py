@@ -23,6 +23,7 @@ import numpy as np
 from decoder.lm.model import LanguageModel, LmVocabulary, add_word, begin, state_width
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.elementary import products
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.table import RuleTable
@@ -347,7 +348,7 @@ def rank_rules(
     lm_ids : int32 (V,), the language model's id of every word of the target vocabulary
     max_targets : how many targets a group keeps; 0 keeps all
     """
-    scores = grammar.features @ weights.astype(np.float64)
+    scores = products(grammar.features, weights.astype(np.float64))
     limit = max_targets if max_targets > 0 else 2**31 - 1
     targets = _Targets(
         grammar.rule_start, grammar.rules, grammar.target_start, grammar.target, lm_ids, scores

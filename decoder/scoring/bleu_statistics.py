@@ -11,10 +11,9 @@ which is sacrebleu's `add-k` smoothing with k = 1; the statistics are sacrebleu'
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from scfg_sampler.core import elementary
 from scfg_sampler.core.jit import compiled, kernel
 
 __all__ = ["MAX_ORDER", "bleu_plus_one", "bleu_statistics"]
@@ -85,9 +84,9 @@ def bleu_plus_one(statistics: np.ndarray, added_length: int = 0) -> np.ndarray:
         length, reference_length = statistics[row, 0], statistics[row, 1] + added_length
         if statistics[row, 2] == 0:
             continue
-        log_score = math.log(statistics[row, 2] / statistics[row, 2 + MAX_ORDER])
+        log_score = elementary.log(statistics[row, 2] / statistics[row, 2 + MAX_ORDER])
         for order in range(2, MAX_ORDER + 1):
             matches, total = statistics[row, 1 + order], statistics[row, 1 + MAX_ORDER + order]
-            log_score += math.log((matches + 1.0) / (total + 1.0))
-        scores[row] = math.exp(log_score / MAX_ORDER + min(0.0, 1.0 - reference_length / length))
+            log_score += elementary.log((matches + 1.0) / (total + 1.0))
+        scores[row] = elementary.exp(log_score / MAX_ORDER + min(0.0, 1.0 - reference_length / length))
     return scores

@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
+from scfg_sampler.core.elementary import exp_each
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["check_scale", "expected_bleu", "posteriors"]
@@ -30,7 +31,7 @@ def check_scale(scale: float) -> float:
 
 def posteriors(scores: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Probabilities proportional to exp(scale · score), float64 (K,), sum 1."""
-    values = np.exp(scale * (scores - scores.max()))
+    values = exp_each(scale * (scores - scores.max()))
     return values / values.sum()
 
 

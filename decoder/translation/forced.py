@@ -20,6 +20,7 @@ import numpy as np
 from decoder.search.chart import COPY, Chart
 from decoder.search.forced import ForcedForest, ForcedTask, TargetSides, force, word_log_probs
 from decoder.translation.decoder import Decoder, ParsedSentence, SearchResult
+from scfg_sampler.core.elementary import products
 
 __all__ = ["Forced", "ForcedDecoder"]
 
@@ -54,7 +55,7 @@ class ForcedDecoder:
             grammar.rules,
             grammar.target_start,
             grammar.target,
-            grammar.features @ rule_weights,
+            products(grammar.features, rule_weights),
         )
 
     def derive(self, words: Sequence[str], reference: Sequence[str]) -> Forced:

@@ -18,11 +18,10 @@ leaves is the average of the weights after all steps so far.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from decoder.scoring.bleu_statistics import MAX_ORDER
+from scfg_sampler.core import elementary
 from scfg_sampler.core.jit import compiled, kernel
 
 __all__ = ["mira"]
@@ -104,7 +103,7 @@ def _gain(document, statistics, row):
     log_bleu = min(0.0, 1.0 - reference_length / length)
     for order in range(MAX_ORDER):
         matches = document[2 + order] + statistics[row, 2 + order]
-        log_bleu += math.log(
+        log_bleu += elementary.log(
             matches / (document[2 + MAX_ORDER + order] + statistics[row, 2 + MAX_ORDER + order])
         ) / (MAX_ORDER)
-    return math.exp(log_bleu) * reference_length
+    return elementary.exp(log_bleu) * reference_length

@@ -37,9 +37,11 @@ import numpy as np
 from decoder.translation.decoder import Decoder, in_order
 from decoder.tuning.metrics import Metric, Translations, metric_of
 from decoder.tuning.mira import mira
+from decoder.tuning.ranking_loss import minimum, sparse_rows
 from decoder.tuning.settings import TuneSettings, check_settings
 from scfg_sampler.core import draws
 from scfg_sampler.core.arrays.growth import sort_descending
+from scfg_sampler.core.elementary import products
 from scfg_sampler.core.files import atomic_path
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import CheckpointMismatch, InputError
@@ -155,20 +157,12 @@ def optimise(differences: np.ndarray, l2: float, start: np.ndarray) -> np.ndarra
 
     differences : float64 (P, F), features of the better minus those of the worse of each pair
     """
-    from scipy.optimize import minimize
-
-    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        margins = differences @ weights
-        value = np.logaddexp(0.0, -margins).sum() + 0.5 * l2 * (weights @ weights)
-        slopes = -0.5 * (1.0 - np.tanh(0.5 * margins))
-        return float(value), slopes @ differences + l2 * weights
-
-    return minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000}).x
+    return minimum(sparse_rows(differences), float(l2), np.ascontiguousarray(start, np.float64))
 
 
 def list_score(lists: _Lists, weights: np.ndarray, metric: Metric) -> float:
     """The score of the translations that the weights put first, the earlier of equals, in percent."""
-    scores = lists.features @ weights
+    scores = products(lists.features, weights)
     ends = zip(lists.start[:-1].tolist(), lists.start[1:].tolist(), strict=True)
     first = [begin + int(np.argmax(scores[begin:end])) for begin, end in ends if end > begin]
     return metric.of_text(lists.counts[first].sum(axis=0))

@@ -7,10 +7,9 @@ replace these functions to follow every outcome in turn.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from scfg_sampler.core import elementary
 from scfg_sampler.core.jit import compiled
 
 __all__ = ["SMALLEST_PROB", "bernoulli", "categorical", "dirichlet", "log_categorical", "uniform_index"]
@@ -63,7 +62,7 @@ def log_categorical(rng: np.random.Generator, log_weights: np.ndarray, size: int
     for i in range(1, size):
         top = max(top, log_weights[i])
     for i in range(size):
-        log_weights[i] = math.exp(log_weights[i] - top)
+        log_weights[i] = elementary.exp(log_weights[i] - top)
     return categorical(rng, log_weights, size)
 
 
@@ -85,13 +84,15 @@ def dirichlet(
     for i in range(first, end):
         shape = concentrations[i]
         if shape < 1.0:
-            probs[i] = math.log(rng.standard_gamma(shape + 1.0)) + math.log(1.0 - rng.random()) / shape
+            probs[i] = (
+                elementary.log(rng.standard_gamma(shape + 1.0)) + elementary.log(1.0 - rng.random()) / shape
+            )
         else:
-            probs[i] = math.log(rng.standard_gamma(shape))
+            probs[i] = elementary.log(rng.standard_gamma(shape))
         top = max(top, probs[i])
     total = 0.0
     for i in range(first, end):
-        probs[i] = math.exp(probs[i] - top)
+        probs[i] = elementary.exp(probs[i] - top)
         total += probs[i]
     for i in range(first, end):
         probs[i] = max(probs[i] / total, SMALLEST_PROB)

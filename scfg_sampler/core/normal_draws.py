@@ -21,6 +21,7 @@ import math
 
 import numpy as np
 
+from scfg_sampler.core import elementary
 from scfg_sampler.core.jit import compiled, inlined
 
 __all__ = ["inverse_gamma", "normal", "truncated_normal"]
@@ -75,7 +76,7 @@ def _right_of_centre(rng, a, b):
             return _by_uniforms(rng, a, b, a)
         while True:
             x = a + rng.standard_exponential() / rate
-            if x <= b and rng.random() <= math.exp(-0.5 * (x - rate) * (x - rate)):
+            if x <= b and rng.random() <= elementary.exp(-0.5 * (x - rate) * (x - rate)):
                 return x
     if b - a < _WIDE:
         return _by_uniforms(rng, a, b, 0.0)
@@ -90,5 +91,5 @@ def _by_uniforms(rng, a, b, mode):
     """The same where uniform draws are accepted often; `mode` is the densest point of [a, b]."""
     while True:
         x = a + (b - a) * rng.random()
-        if rng.random() <= math.exp(0.5 * (mode - x) * (mode + x)):
+        if rng.random() <= elementary.exp(0.5 * (mode - x) * (mode + x)):
             return x

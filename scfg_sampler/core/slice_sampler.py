@@ -6,10 +6,11 @@ transformed number, ln α for instance, adds the logarithm of the Jacobian.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
+
+from scfg_sampler.core.elementary import log1p_value
 
 __all__ = ["slice_sample"]
 
@@ -40,7 +41,7 @@ def slice_sample(
     >>> 0.0 < slice_sample(rng, lambda x: 0.0 if 0.0 < x < 1.0 else -math.inf, 0.5) < 1.0
     True
     """
-    level = log_density(start) + math.log1p(-rng.random())
+    level = log_density(start) + log1p_value(-rng.random())
     left = start - width * rng.random()
     right = left + width
     steps_left = int(max_steps * rng.random())

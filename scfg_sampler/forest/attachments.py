@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from scfg_sampler.core import draws
+from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.fragments.rules import (
     copy_rule,
     list_rule,
@@ -137,7 +137,7 @@ def resample_attached_cut(rng, forest, model, restaurants, work, node):
     for option in range(1 - free, size + 1):
         parts = min(option, 1)
         product, logs = option_weight(rng, restaurants, work, max(0, 2 * option - 1), 1 + parts)
-        log_weight = work.inverse_temperature[0] * (math.log(product) + logs)
+        log_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
         work.log_weights[option] = log_weight + parts * log_others
     chosen = draws.log_categorical(rng, work.log_weights, size + 1)
     if chosen != current:
@@ -191,7 +191,7 @@ def _open_side(rng, forest, work, node):
             if work.nodes[node, CUT] == 0:
                 limits[DRAWN, side] = least + draws.uniform_index(rng, size)
         rank -= 1
-    return chosen, math.log(values)
+    return chosen, elementary.log(values)
 
 
 @inlined
@@ -287,7 +287,7 @@ def resample_attached_edge(rng, forest, model, restaurants, work, node):
             end += num_rules
         first_rule[option] = begin
         product, logs = option_weight(rng, restaurants, work, begin, num_rules)
-        log_weight = work.inverse_temperature[0] * (math.log(product) + logs)
+        log_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
         work.log_weights[option] = log_weight + log_boxes + log_density(forest, work, node, row, size)
     chosen = draws.log_categorical(rng, work.log_weights, num_options)
     nodes[node, EDGE] = options[chosen]
@@ -384,7 +384,7 @@ def _lay_boxes(rng, forest, work, option, replayed):
             if inverted:
                 first, last = last, first
             values *= _lay_ends(rng, forest, at, 2, (first, last), replayed)
-            total += math.log(values)
+            total += elementary.log(values)
             for side in range(4):
                 drawn[place, side] = boxes[at, side]
             place -= 1

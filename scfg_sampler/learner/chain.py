@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
+from scfg_sampler.core.elementary import log_each
 from scfg_sampler.core.fragments.audit import AuditError, audited
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
 from scfg_sampler.core.fragments.shards import merged
@@ -397,4 +398,4 @@ def _word_weights(corpus: ParallelCorpus, settings: LearnerSettings) -> tuple[np
 
 
 def _log_shares(counts: np.ndarray) -> np.ndarray:
-    return np.log(np.maximum(counts, 1) / max(1, counts.sum()))
+    return log_each(np.maximum(counts, 1) / max(1, counts.sum()))

@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from scfg_sampler.core.elementary import exp_value, log1p_value, log_value
 from scfg_sampler.core.fragments.density import rebase, set_parameters
 from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.slice_sampler import slice_sample
@@ -81,21 +82,21 @@ def resample_hyperparameters(
         is_share = name == "discount"
         if is_share:
             now = float(restaurants.discount[0])
-            start = math.log(now / (1.0 - now))
+            start = log_value(now / (1.0 - now))
         else:
             now = float(restaurants.strength[0] if name == "strength" else mean_length[0])
-            start = math.log(now)
+            start = log_value(now)
 
         def log_density(x: float, name: str = name, is_share: bool = is_share) -> float:
             if abs(x) > 50.0:
                 return -math.inf
-            value = 1.0 / (1.0 + math.exp(-x)) if is_share else math.exp(x)
+            value = 1.0 / (1.0 + exp_value(-x)) if is_share else exp_value(x)
             if is_share and not _SMALLEST < value < 1.0 - _SMALLEST:
                 return -math.inf
             assign(name, value)
-            log_jacobian = math.log(value) + (math.log1p(-value) if is_share else 0.0)
+            log_jacobian = log_value(value) + (log1p_value(-value) if is_share else 0.0)
             parameters = float(restaurants.discount[0]), float(restaurants.strength[0]), float(mean_length[0])
             return rules_log_joint(model, restaurants) + log_prior(names, *parameters) + log_jacobian
 
         moved = slice_sample(rng, log_density, start, width=0.5)
-        assign(name, 1.0 / (1.0 + math.exp(-moved)) if is_share else math.exp(moved))
+        assign(name, 1.0 / (1.0 + exp_value(-moved)) if is_share else exp_value(moved))

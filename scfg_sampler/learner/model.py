@@ -21,10 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core import elementary
+from scfg_sampler.core.elementary import dot, exp_each, log_each, powers
 from scfg_sampler.core.fragments.density import log_joint
 from scfg_sampler.core.fragments.fingerprint import COUNTS, num_first, num_second, num_slots, scope
 from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.fragments.tree import describe
+from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.filters import source_scope
@@ -108,9 +111,15 @@ def set_mean_length(model: RuleModel, mean_length: float) -> None:
     mean_length : float
         Above 0.
     """
-    for length in range(len(model.log_length)):
-        model.log_length[length] = length * math.log(mean_length) - mean_length - math.lgamma(length + 1)
-    np.exp(model.log_length, out=model.length_prob)
+    _set_lengths(model.log_length, model.length_prob, float(mean_length))
+
+
+@kernel
+def _set_lengths(log_length, length_prob, mean_length):
+    log_mean = elementary.log(mean_length)
+    for length in range(len(log_length)):
+        log_length[length] = length * log_mean - mean_length - elementary.log_gamma(length + 1.0)
+        length_prob[length] = elementary.exp(log_length[length])
 
 
 @describe.register(RuleModel)
@@ -119,12 +128,12 @@ def _describe(model, work, node):
     kind = model.kind[0]
     if kind == _DIRICHLET:
         log_base = num_first(counts) * model.log_words[0] + num_second(counts) * model.log_words[1]
-        return 0, 0.0, log_base, math.exp(log_base)
+        return 0, 0.0, log_base, elementary.exp(log_base)
     length = num_first(counts) + num_second(counts) + scope(counts)
     log_length = model.log_length[length]
     if kind == _LEXICAL:
         log_base = log_length + work.weights[node] + num_slots(counts) * _LOG_NONTERMINAL
-        return length, log_length, log_base, math.exp(log_base)
+        return length, log_length, log_base, elementary.exp(log_base)
     return length, log_length, log_length, model.length_prob[length]
 
 
@@ -169,11 +178,11 @@ def log_predictive_of_counts(
         log_prior = log_base = model.log_length[stratum]
         if model.kind[0] == _LEXICAL:
             log_base = log_base + source_weight + target_weight + slots * _LOG_NONTERMINAL
-    tables = np.minimum(rules.count, rules.count**discount)
+    tables = np.minimum(rules.count, powers(rules.count, float(discount)))
     all_customers = np.bincount(stratum, weights=rules.count)[stratum]
     all_tables = np.bincount(stratum, weights=tables)[stratum]
-    mass = rules.count - discount * tables + (strength + discount * all_tables) * np.exp(log_base)
-    return log_prior + np.log(mass / (all_customers + strength))
+    mass = rules.count - discount * tables + (strength + discount * all_tables) * exp_each(log_base)
+    return log_prior + log_each(mass / (all_customers + strength))
 
 
 def rules_log_joint(model: RuleModel, restaurants: Restaurants) -> float:
@@ -185,5 +194,5 @@ def rules_log_joint(model: RuleModel, restaurants: Restaurants) -> float:
     restaurants : Restaurants
     """
     num_strata = len(restaurants.stratum_customers)
-    lengths = restaurants.stratum_customers @ model.log_length[:num_strata]
+    lengths = dot(restaurants.stratum_customers, model.log_length[:num_strata])
     return float(log_joint(restaurants)) + float(lengths)

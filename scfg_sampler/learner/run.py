@@ -37,6 +37,7 @@ from scfg_sampler.core.chains.run_directory import (
     require_same_files,
     write_json,
 )
+from scfg_sampler.core.elementary import log_each
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.errors import InputError
@@ -382,7 +383,7 @@ class _Chain:
     def _counts_table(self, collector: Collector, state: LearnerState, made: str) -> RuleTable:
         rules = collected_rules(collector)
         posterior = log_posterior(self.bank, self.settings, state, rules)
-        features = np.stack([np.log(rules.count), posterior], axis=1)
+        features = np.stack([log_each(rules.count), posterior], axis=1)
         return RuleTable(
             self.corpus.source_vocabulary,
             self.corpus.target_vocabulary,

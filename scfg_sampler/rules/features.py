@@ -26,6 +26,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.elementary import log_each
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.lexical import LexicalTables, lexical_weights
 from scfg_sampler.rules.table import RuleTable
@@ -85,7 +86,7 @@ def score_rules(
         "LogBackward": backward,
         "LexForward": lex_forward,
         "LexBackward": lex_backward,
-        "LogCount": np.log(counts.count),
+        "LogCount": log_each(counts.count),
         "TargetWords": target_words,
         "Abstract": source_words + target_words == 0,
         **(more_features or {}),
@@ -107,7 +108,7 @@ def phrase_probabilities(
     of_source = counts.source_start, counts.source, counts.count
     forward = _log_share(*of_source, whole.source_start, whole.source, whole.count)
     if target_totals is not None:
-        return forward, np.log(counts.count) - np.log(target_totals + DENOMINATOR_BONUS)
+        return forward, log_each(counts.count) - log_each(target_totals + DENOMINATOR_BONUS)
     of_target = counts.target_start, counts.target, counts.count
     return forward, _log_share(*of_target, whole.target_start, whole.target, whole.count)
 
@@ -141,4 +142,4 @@ def _log_share(
             np.bincount(group_of_whole, weights=whole_count, minlength=size),
             np.bincount(group, weights=count, minlength=size),
         )
-    return np.log(count) - np.log(totals[group] + DENOMINATOR_BONUS)
+    return log_each(count) - log_each(totals[group] + DENOMINATOR_BONUS)

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from scfg_sampler.core import elementary
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
@@ -224,7 +225,7 @@ def _lexical_weights(source_start, source, target_start, target, alignment_start
                 if number == 0:
                     row = _row(tables, NULL, translation[j])
                     total, number = tables.target_given_source[row] if row >= 0 else 0.0, 1
-                forward[rule] += np.log(max(total / number, _FLOOR))
+                forward[rule] += elementary.log(max(total / number, _FLOOR))
         for i in range(len(words)):
             if words[i] >= 0:
                 total, number = 0.0, 0
@@ -236,5 +237,5 @@ def _lexical_weights(source_start, source, target_start, target, alignment_start
                 if number == 0:
                     row = _row(tables, words[i], NULL)
                     total, number = tables.source_given_target[row] if row >= 0 else 0.0, 1
-                backward[rule] += np.log(max(total / number, _FLOOR))
+                backward[rule] += elementary.log(max(total / number, _FLOOR))
     return forward, backward

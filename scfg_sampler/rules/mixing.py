@@ -17,6 +17,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.ragged import concatenated
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.elementary import exp_each, log_each
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.store import merge_rules
 from scfg_sampler.rules.table import RuleTable
@@ -66,7 +67,9 @@ def mix_tables(tables: Sequence[RuleTable], weights: Sequence[float], signature:
     seen = merged(list(known)).count
     posterior = merged(list(probs)).count / np.maximum(seen, 1.0)
     posterior[seen == 0.0] = posterior[seen > 0.0].min(initial=1.0)
-    features = np.stack([np.log(rules.count), np.log(np.maximum(posterior, TINY))], axis=1).astype(np.float32)
+    features = np.stack([log_each(rules.count), log_each(np.maximum(posterior, TINY))], axis=1).astype(
+        np.float32
+    )
     return RuleTable(*vocabularies, *rules, features, ("LogCount", "LogPosterior"), signature)
 
 
@@ -75,4 +78,4 @@ def _posterior_probs(table: RuleTable) -> tuple[np.ndarray, np.ndarray]:
     if "LogPosterior" not in table.feature_names:
         return np.zeros(table.num_rules), np.zeros(table.num_rules)
     column = table.features[:, table.feature_names.index("LogPosterior")].astype(np.float64)
-    return np.exp(column), np.ones(table.num_rules)
+    return exp_each(column), np.ones(table.num_rules)

@@ -34,6 +34,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.hash_table import mix
 from scfg_sampler.core.arrays.ragged import group_rows
+from scfg_sampler.core.elementary import log, log_gamma, log_value
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
@@ -98,7 +99,7 @@ def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCoun
     if name == "significance" and not (number <= 0.0 or number > 1.0):
         tails, total = log_tails(rules, everything)
         # By default a tail just below 1/N.
-        limit = -math.log(total) * (1.0 + 1e-9) if math.isnan(number) else math.log(number)
+        limit = -log_value(float(total)) * (1.0 + 1e-9) if math.isnan(number) else log_value(number)
         return Pruned(tails <= limit, -tails)
     raise SettingsError(
         f"--prune is {method}; it must be redundancy[:T] or entropy[:T] with T ≥ 0, count:N with N ≥ 0, or "
@@ -175,16 +176,16 @@ def _log_tails(joint, source, target, total):
             more /= (count + 1.0) * (total - source[r] - target[r] + count + 1.0)
             share += more
             count += 1.0
-        tails[r] = min(0.0, first + math.log(share))
+        tails[r] = min(0.0, first + log(share))
     return tails
 
 
 @compiled
 def _log_hypergeometric(count, source, target, total):
-    value = math.lgamma(source + 1.0) - math.lgamma(count + 1.0) - math.lgamma(source - count + 1.0)
-    value += math.lgamma(total - source + 1.0)
-    value -= math.lgamma(target - count + 1.0) + math.lgamma(total - source - target + count + 1.0)
-    return value - (math.lgamma(total + 1.0) - math.lgamma(target + 1.0) - math.lgamma(total - target + 1.0))
+    value = log_gamma(source + 1.0) - log_gamma(count + 1.0) - log_gamma(source - count + 1.0)
+    value += log_gamma(total - source + 1.0)
+    value -= log_gamma(target - count + 1.0) + log_gamma(total - source - target + count + 1.0)
+    return value - (log_gamma(total + 1.0) - log_gamma(target + 1.0) - log_gamma(total - target + 1.0))
 
 
 # --- compositions --------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.arrays.ragged import lexicographic_order, take_rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.arrays.word_pool import WordPool, larger, new_word_pool
+from scfg_sampler.core.elementary import exp_each
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import RuleTableError
@@ -344,7 +345,7 @@ def _joined(parts, pools, names, signature, path) -> RuleTable:
         at += rows
     count = np.ones(len(features))
     if "LogCount" in names:
-        count = np.exp(features[:, names.index("LogCount")].astype(np.float64))
+        count = exp_each(features[:, names.index("LogCount")].astype(np.float64))
     return RuleTable(
         vocabularies[0],
         vocabularies[1],

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from scfg_sampler.core import draws
+from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.forests.hypergraph import Hypergraph, largest_degree, num_edges, num_nodes
 from scfg_sampler.core.forests.semiring import Expectation, LogSum, Tropical, checked, inside, outside
 from scfg_sampler.core.jit import compiled, kernel
@@ -152,7 +152,7 @@ def _edge_posteriors(graph, semiring, inside_values, outside_values):
     for node in range(size):
         for edge in range(graph.edge_start[node], graph.edge_start[node + 1]):
             log_weight = outside_values[node, 0] + _edge_value(graph, semiring, inside_values, edge)
-            posteriors[edge] = math.exp(log_weight - log_total)
+            posteriors[edge] = elementary.exp(log_weight - log_total)
     return posteriors
 
 

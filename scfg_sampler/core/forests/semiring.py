@@ -29,11 +29,11 @@ work in place on rows of matrices of values.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core import elementary
 from scfg_sampler.core.forests.hypergraph import Hypergraph, largest_arity, num_edges, num_nodes
 from scfg_sampler.core.jit import by_type, compiled, kernel
 
@@ -185,7 +185,7 @@ def _log_add(a: float, b: float) -> float:
     """log(eᵃ + eᵇ); −∞ stands for 0."""
     if a < b:
         a, b = b, a
-    return a if b == -np.inf else a + math.log1p(math.exp(b - a))
+    return a if b == -np.inf else a + elementary.log1p(elementary.exp(b - a))
 
 
 @_width.register(LogSum)
@@ -285,7 +285,7 @@ def _add_expectation(semiring, values, i, others, j):
     if others[j, 0] == -np.inf:
         return
     log_total = _log_add(values[i, 0], others[j, 0])
-    share = math.exp(others[j, 0] - log_total)
+    share = elementary.exp(others[j, 0] - log_total)
     values[i, 0] = log_total
     for k in range(1, values.shape[1]):
         values[i, k] += share * (others[j, k] - values[i, k])

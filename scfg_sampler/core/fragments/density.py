@@ -13,10 +13,9 @@ with it every prediction.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from scfg_sampler.core import elementary
 from scfg_sampler.core.fragments.restaurant import (
     COUNT_MASK,
     TABLE_UNIT,
@@ -92,9 +91,13 @@ def log_joint(restaurants):
         alpha = restaurants.strength[stratum]
         d = restaurants.discount[stratum]
         tables = restaurants.stratum_tables[stratum] / TABLE_UNIT
-        total -= math.lgamma(customers + alpha) - math.lgamma(alpha)
+        total -= elementary.log_gamma(customers + alpha) - elementary.log_gamma(alpha)
         if restaurants.totals[TRACKED] == 1:
-            total += tables * math.log(d) + math.lgamma(alpha / d + tables) - math.lgamma(alpha / d)
+            total += (
+                tables * elementary.log(d)
+                + elementary.log_gamma(alpha / d + tables)
+                - elementary.log_gamma(alpha / d)
+            )
     for slot in range(entries.shape[0]):
         if entries[slot, 1] == 0:
             continue
@@ -106,18 +109,18 @@ def log_joint(restaurants):
             total += tables * restaurants.log_base[slot]
             row = restaurants.party[slot]
             if row < 0 and tables == 1:
-                total += math.lgamma(customers - d) - math.lgamma(1.0 - d)
+                total += elementary.log_gamma(customers - d) - elementary.log_gamma(1.0 - d)
             while row >= 0:
                 size = restaurants.parties[row, 0]
                 number = restaurants.parties[row, 1]
-                total += number * (math.lgamma(size - d) - math.lgamma(1.0 - d))
+                total += number * (elementary.log_gamma(size - d) - elementary.log_gamma(1.0 - d))
                 row = restaurants.parties[row, 2]
         else:
             all_tables = restaurants.stratum_tables[stratum] / TABLE_UNIT
             opening = restaurants.strength[stratum] + d * all_tables
-            total += math.log(opening) + restaurants.log_base[slot]
-            base_mass = opening * math.exp(restaurants.log_base[slot])
+            total += elementary.log(opening) + restaurants.log_base[slot]
+            base_mass = opening * elementary.exp(restaurants.log_base[slot])
             for i in range(1, customers):
                 t = estimated_tables(restaurants, stratum, i) / TABLE_UNIT
-                total += math.log(i - d * t + base_mass)
+                total += elementary.log(i - d * t + base_mass)
     return total

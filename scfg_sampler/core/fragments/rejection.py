@@ -18,12 +18,11 @@ after the other as they are weighed, the old ones where they sat; the chances of
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core import draws
+from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.fragments.rules import (
     copy_rule,
     list_rule,
@@ -88,13 +87,13 @@ def resample_tree(rng, forest, model, restaurants, work, tree):
     num_old = list_rules(work, tree.size, 1)
     unseat_option(rng, restaurants, work, 1, num_old)
     product, logs = option_weight(rng, restaurants, work, 1, num_old)
-    old_weight = work.inverse_temperature[0] * (math.log(product) + logs)
+    old_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
     old_proposal = _propose(rng, forest, model, restaurants, work, tree, True)
     new_proposal = _propose(rng, forest, model, restaurants, work, tree, False)
     new_size = _list_tree(forest, work)
     num_new = list_rules(work, new_size, 1 + num_old)
     product, logs = option_weight(rng, restaurants, work, 1 + num_old, num_new)
-    new_weight = work.inverse_temperature[0] * (math.log(product) + logs)
+    new_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
     log_ratio = new_weight - new_proposal - old_weight + old_proposal
     settle_tree(rng, forest, model, restaurants, work, tree, (num_old, num_new), log_ratio)
 
@@ -108,7 +107,7 @@ def settle_tree(rng, forest, model, restaurants, work, tree, numbers, log_ratio)
     """
     num_old, num_new = numbers
     work.counters[PROPOSED] += 1
-    taken = log_ratio >= 0.0 or draws.bernoulli(rng, math.exp(log_ratio))
+    taken = log_ratio >= 0.0 or draws.bernoulli(rng, elementary.exp(log_ratio))
     if taken:
         work.counters[ACCEPTED] += 1
         seat_option(rng, restaurants, work, 1 + num_old, num_new)
@@ -215,13 +214,13 @@ def _propose_edge(rng, forest, model, restaurants, work, node, known, replay):
             for option in range(1, num_options):
                 top = max(top, log_weights[option])
             for option in range(num_options):
-                log_weights[option] = math.exp(log_weights[option] - top)
+                log_weights[option] = elementary.exp(log_weights[option] - top)
         else:
             chosen = draws.log_categorical(rng, log_weights, num_options)
         total = 0.0
         for option in range(num_options):
             total += log_weights[option]
-        log_prob = math.log(log_weights[chosen] / total)
+        log_prob = elementary.log(log_weights[chosen] / total)
         _set_edge(forest, work, node, options[chosen])
     adopt(work, node)
     return log_prob
@@ -233,7 +232,7 @@ def _log_predictive(rng, forest, model, restaurants, work, node):
     record(forest, model, restaurants, work, node, WHOLE)
     list_rule(work, WHOLE, 0)
     product, logs = option_weight(rng, restaurants, work, 0, 1)
-    return math.log(product) + logs
+    return elementary.log(product) + logs
 
 
 @borrowing
@@ -246,16 +245,16 @@ def _propose_cut(rng, forest, model, restaurants, work, node, known, replay):
     for head in (top, node):
         list_rule(work, row_of(head), 0)
         product, logs = option_weight(rng, restaurants, work, 0, 1)
-        log_parts += math.log(product) + logs
+        log_parts += elementary.log(product) + logs
     save_path(work, parent, top)
     nodes[node, CUT] = 0
     compose_up(forest, work, parent, top)
     log_odds = _log_predictive(rng, forest, model, restaurants, work, top) - log_parts
-    log_cut = -math.log1p(math.exp(min(log_odds, 700.0)))
-    cut = known == 1 if replay else draws.bernoulli(rng, math.exp(log_cut))
+    log_cut = -elementary.log1p(elementary.exp(min(log_odds, 700.0)))
+    cut = known == 1 if replay else draws.bernoulli(rng, elementary.exp(log_cut))
     if cut:
         nodes[node, CUT] = 1
         restore_path(work, parent, top)
         return log_cut
     copy_rule(work, WHOLE, row_of(top))
-    return -math.log1p(math.exp(min(-log_odds, 700.0)))
+    return -elementary.log1p(elementary.exp(min(-log_odds, 700.0)))

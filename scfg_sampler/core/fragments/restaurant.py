@@ -36,7 +36,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core import draws
+from scfg_sampler.core import draws, elementary
+from scfg_sampler.core.elementary import powers
 from scfg_sampler.core.jit import borrowing, inlined, kernel
 from scfg_sampler.errors import SettingsError
 
@@ -167,7 +168,7 @@ def estimates(discount: float) -> np.ndarray:
     discount : float
     """
     counts = np.arange(_ESTIMATES, dtype=np.float64)
-    table = np.rint(TABLE_UNIT * counts**discount).astype(np.int64)
+    table = np.rint(TABLE_UNIT * powers(counts, discount)).astype(np.int64)
     table[0] = 0
     return table
 
@@ -219,7 +220,7 @@ def estimated_tables(restaurants, stratum, customers):
     """n^d in units of 2^-32."""
     if customers < restaurants.estimate.shape[0]:
         return restaurants.estimate[customers]
-    return np.int64(TABLE_UNIT * float(customers) ** restaurants.discount[stratum] + 0.5)
+    return np.int64(TABLE_UNIT * elementary.power(float(customers), restaurants.discount[stratum]) + 0.5)
 
 
 @inlined

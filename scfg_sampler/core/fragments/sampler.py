@@ -23,9 +23,7 @@ the seats it has: the choice is a conditional (ensemble) Gibbs step on derivatio
 
 from __future__ import annotations
 
-import math
-
-from scfg_sampler.core import draws
+from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.fragments.fingerprint import PIECE_WIDTH
 from scfg_sampler.core.fragments.rules import (
     copy_rule,
@@ -90,7 +88,7 @@ __all__ = [
 ]
 
 _LARGE = 1e200
-_LOG_LARGE = math.log(_LARGE)
+_LOG_LARGE = 460.51701859880916
 
 # What the spare rows of the rules hold.
 WHOLE = 0  # resample_cut: the fragment with the node inside; resample_edge: the one above, in another option
@@ -207,7 +205,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
             end += num_rules
             product, logs = option_weight(rng, restaurants, work, first_rule[option], num_rules)
             density = log_density(forest, work, node, BELOW, num_below)
-        work.log_weights[option] = inverse_temperature * (math.log(product) + logs) + density
+        work.log_weights[option] = inverse_temperature * (elementary.log(product) + logs) + density
     chosen = draws.log_categorical(rng, work.log_weights, num_options)
     nodes[node, EDGE] = options[chosen]
     set_tails(forest, work, node)
@@ -259,7 +257,7 @@ def resample_cut(rng, forest, model, restaurants, work, node):
     unseat_option(rng, restaurants, work, was_cut, 1 + was_cut)
     whole, log_whole = option_weight(rng, restaurants, work, 0, 1)
     parts, log_parts = option_weight(rng, restaurants, work, 1, 2)
-    odds = whole / parts * math.exp(min(log_whole - log_parts, 700.0))
+    odds = whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
     if work.inverse_temperature[0] != 1.0:
         odds **= work.inverse_temperature[0]
     cut = 1 if draws.bernoulli(rng, 1.0 / (1.0 + odds)) else 0
@@ -407,4 +405,4 @@ def log_density(forest, work, node, row, size):
         if product > _LARGE:
             product /= _LARGE
             total += _LOG_LARGE
-    return total + math.log(product)
+    return total + elementary.log(product)

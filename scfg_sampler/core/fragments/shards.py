@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from scfg_sampler.core import draws
+from scfg_sampler.core.elementary import exp
 from scfg_sampler.core.fragments.restaurant import (
     COUNT_MASK,
     LIVE,
@@ -109,6 +110,6 @@ def _seat_anew(rng, restaurants, slot, stratum, customers):
     clear_tables(restaurants, slot, stratum)
     for seated in range(customers):
         tables = dish_tables(restaurants, slot, stratum, seated)
-        base = np.exp(restaurants.log_base[slot])
+        base = exp(restaurants.log_base[slot])
         prob = new_table_prob(restaurants, stratum, base, seated, tables, 0)
         seat_in(rng, restaurants, slot, stratum, prob >= 1.0 or draws.bernoulli(rng, prob))

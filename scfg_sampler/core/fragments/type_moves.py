@@ -26,13 +26,12 @@ them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core import draws
+from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.fragments.fingerprint import fingerprint
 from scfg_sampler.core.fragments.restaurant import (
     TABLE_UNIT,
@@ -415,7 +414,11 @@ def resample_number(rng, restaurants, work, num_sites, num_cut, scratch):
 @borrowing
 def _log_ways(num_sites, num_cut):
     """ln of the number of choices of the cut sites."""
-    return math.lgamma(num_sites + 1.0) - math.lgamma(num_cut + 1.0) - math.lgamma(num_sites - num_cut + 1.0)
+    return (
+        elementary.log_gamma(num_sites + 1.0)
+        - elementary.log_gamma(num_cut + 1.0)
+        - elementary.log_gamma(num_sites - num_cut + 1.0)
+    )
 
 
 @borrowing
@@ -442,7 +445,7 @@ def _log_totals(restaurants, work, num_whole, num_pairs):
                 more += numbers[j]
         if first:
             mass = restaurants.stratum_customers[strata[i]] + restaurants.strength[strata[i]]
-            total += math.lgamma(mass + more) - math.lgamma(mass)
+            total += elementary.log_gamma(mass + more) - elementary.log_gamma(mass)
     return total
 
 
@@ -473,11 +476,11 @@ def _seat_in_thought(rng, restaurants, work, scratch, which, rounds, known):
         stratum, base = rules[at, STRATUM], probs[at, BASE]
         log_product += probs[at, LOG_PRIOR]
         if here == 0:
-            log_product += probs[at, LOG_BASE] + math.log(
+            log_product += probs[at, LOG_BASE] + elementary.log(
                 opening_mass(restaurants, stratum, pending[stratum, 1])
             )
         else:
-            log_product += math.log(
+            log_product += elementary.log(
                 dish_mass(restaurants, stratum, base, here, here_tables, pending[stratum, 1])
             )
         if not tracked:
