@@ -87,7 +87,7 @@ def _closure(members: int, masks: list[tuple[int, int]]) -> int:
     while changed:
         changed = False
         for winner, loser in masks:
-            if winner & members and (winner | loser) & ~members and members & ~winner != members:
+            if winner & members and (winner | loser) & ~members:
                 members &= ~winner
                 changed = True
     return members

@@ -91,6 +91,14 @@ def test_counts_of_trees_are_those_of_the_definition(rng):
             assert_array_equal(counts, tree_counts(layout, tags, heads))
 
 
+def test_trees_of_equal_sentences_count_as_often_as_they_occur():
+    layout = Layout(3, 2)
+    tags, heads = [0, 2, 1], (2, 0, 2)
+    corpus = build_corpus(layout, [tags] * 3)
+    counts = count_trees(layout, corpus, np.array(heads, np.int32), num_parameters(layout))
+    assert_array_equal(counts, 3 * tree_counts(layout, tags, heads))
+
+
 def test_equal_sentences_count_as_often_as_they_occur(rng):
     layout = Layout(4, 1)
     rows = [rng.integers(4, size=n).tolist() for n in (3, 5, 3, 1)]

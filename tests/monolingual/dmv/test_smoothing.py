@@ -9,7 +9,7 @@ from scipy.optimize import approx_fprime
 
 from monolingual.dmv.estimation import dmv_expectations, estimator
 from monolingual.dmv.initial import harmonic
-from monolingual.dmv.layout import Layout, build_corpus, parameter_families
+from monolingual.dmv.layout import Layout, build_corpus, num_parameters, parameter_families
 from monolingual.dmv.settings import Settings
 from monolingual.dmv.smoothing import (
     initial_mixture,
@@ -43,6 +43,11 @@ def test_mixture_of_distributions_is_one(rng):
     families = mixture_families(layout)
     values = normalise(families, rng.gamma(1.0, size=int(families.start[-1])))
     assert_allclose(sum_per_family(parameter_families(layout), mixed(layout, values)), 1.0)
+    for favour in (0.0, 3.0):
+        begun = initial_mixture(
+            layout, normalise(parameter_families(layout), rng.gamma(1.0, size=num_parameters(layout))), favour
+        )
+        assert_allclose(sum_per_family(families, begun), 1.0)
     prior = mixture_prior(layout, 0.5, 3.0)
     assert sorted(set(prior.tolist())) == [0.5, 3.5]
     assert (prior == 3.5).sum() == 4 * 2 * 2

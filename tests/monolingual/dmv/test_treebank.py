@@ -319,6 +319,14 @@ def test_scores_by_hand():
     assert (attach_right(3), attach_left(3), attach_right(0)) == ((2, 3, 0), (0, 1, 2), ())
 
 
+def test_sentences_of_the_limit_belong_to_the_class():
+    words = {
+        name: score["words"] for name, score in evaluate(*2 * [[attach_right(10), attach_right(11)]]).items()
+    }
+    assert words["10"] == 10
+    assert words["all"] == 21
+
+
 def test_smoothing_leaves_distributions(rng):
     model = random_model(rng)
     sparse = model._replace(

@@ -131,6 +131,13 @@ def test_older_grammars_have_no_plasticity(tmp_path):
     assert grammar.tableaux.violations.tolist() == [[2]]
 
 
+def test_first_version_needs_a_decision_strategy_and_those_before_have_none(tmp_path):
+    rest = '1\n"A" 5 6\n0\n1\n"x" 1\n"a" 2\n'
+    assert read_grammar(write(tmp_path, f'"ooTextFile"\n"OTGrammar"\n{rest}')).ranking.tolist() == [5]
+    with pytest.raises(InputError, match="no decision strategy such as <OptimalityTheory>"):
+        read_grammar(write(tmp_path, f'"ooTextFile"\n"OTGrammar 1"\n{rest}'))
+
+
 def test_grammar_keeps_ranking_values(tmp_path):
     write_tableaux(SPANISH, tmp_path / "g", "praat", [1.5, -2.0, 0.1, 100.0])
     assert read_grammar(tmp_path / "g").ranking.tolist() == [1.5, -2.0, 0.1, 100.0]

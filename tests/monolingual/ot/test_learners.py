@@ -145,6 +145,14 @@ def test_rules_promote_and_demote_as_they_say():
             pytest.fail("no error in twenty seeds")
 
 
+def test_weighted_rule_shares_each_step_among_its_side():
+    example = tableaux("A B C", ("x", "a", 1, "001"), ("x", "b", 0, "110"))
+    settings = GlaSettings("weighted", trials=1, stages=1, plasticity=(1.0, 1.0))
+    moved = [(learn(example, settings, seed=seed) - 100)[0].tolist() for seed in range(20)]
+    assert [0.5, 0.5, -1.0] in moved
+    assert all(move in ([0.5, 0.5, -1.0], [0.0, 0.0, 0.0]) for move in moved)
+
+
 def test_error_driven_demotion_is_of_those_above_the_best_promotable_and_calibration_of_as_many():
     """Promotion is p · demoted / (1 + promotable) (Magri 2012): here k / 3 of p for k = 1 or 2 demoted."""
     example = tableaux("A B C D", ("x", "a", 1, "0011"), ("x", "b", 0, "1100"))
@@ -208,6 +216,15 @@ def test_criteria_of_one_draw_are_minus_twice_its_likelihood(rng):
     probs = np.array([[0.95, 0.05, 0.5, 0.5, 0.95, 0.05]])
     assert_allclose(criteria(SPANISH, probs), -2 * log_likelihood(SPANISH, probs[0]))
     assert criteria(SPANISH, np.array([[1.0, 0, 1, 0, 1, 0]])) == (math.inf, math.inf)
+
+
+def test_watanabe_akaike_criterion_by_hand():
+    """Two draws: ln of their mean less the variance of their logarithms, ½ (ln 2)² for 1/4 and 1/2."""
+    probs = np.array([[0.25, 0.75], [0.5, 0.5]])
+    waic, _ = criteria(two_constraints(3, 1), probs)
+    first = math.log(0.375) - 0.5 * math.log(2.0) ** 2
+    second = math.log(0.625) - 0.5 * math.log(1.5) ** 2
+    assert_allclose(waic, -2.0 * (3 * first + second))
 
 
 def test_leave_one_out_is_that_of_refitted_posteriors():

@@ -94,7 +94,14 @@ def test_criticality_is_decided_in_the_numbers_as_written(tmp_path):
     critical.append(f"S -> S S S [{third}] | 'b' [{third}] | 'a' [{third}]")
     for text in critical:
         assert analyse(*grammar_of(text, tmp_path)).tight
+    # Here floats sum to more than 1.
+    verdict = analyse(*grammar_of("S -> S S [.17] | S 'x' [.55] | S 'y' [.11] | 'z' [.17]", tmp_path))
+    assert verdict.spectral_radius > 1.0
+    assert verdict.tight
     assert not analyse(*catalan(0.5000001, tmp_path)).tight
+    # A alone is critical, what it loses to B comes back.
+    text = "A -> A A [.5] | B [.0000000001] | 'x' [.4999999999]\nB -> A [1]"
+    assert not analyse(*grammar_of(text, tmp_path)).tight
     grammar, probs = grammar_of(
         "A -> B B [.5] | 'x' [.5]\nB -> A A [.500000001] | 'y' [.499999999]", tmp_path
     )
