@@ -37,7 +37,8 @@ def main() -> None:
     weights = read_weights(args.weights)
 
     began, cpu = time.perf_counter(), time.process_time()
-    models = load_models(args)
+    grammar, lms = load_models(args)
+    models = (grammar, *lms)
     print(f"loading {time.perf_counter() - began:.2f} s, {time.process_time() - cpu:.2f} s of processor time")
     began = time.perf_counter()
     decoder = Decoder(*models, weights, max_targets=args.max_targets)

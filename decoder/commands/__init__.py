@@ -11,7 +11,7 @@ from decoder.translation.settings import SearchDefaults
 
 if TYPE_CHECKING:
     from decoder.grammar.trie import Grammar
-    from decoder.lm.model import LanguageModel, LmVocabulary
+    from decoder.lm.model import LanguageModels
     from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
@@ -56,8 +56,10 @@ def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = Fal
     parser.add_argument(
         "--lm",
         required=not or_system,
+        action="append",
         metavar="LM.arpa",
-        help="an ARPA file, may be gzipped, or one of compile-lm",
+        help="an ARPA file, may be gzipped, or one of compile-lm; may be given several times, for models "
+        "that the weights call LanguageModel, LanguageModel_1, LanguageModel_2 and so on",
     )
     add_search_settings(parser, told_elsewhere=or_system)
     parser.add_argument(
@@ -125,13 +127,13 @@ def default_threads() -> int:
     return os.cpu_count() or 1
 
 
-def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModel, LmVocabulary]:
-    """The grammar and the language model the options name."""
+def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
+    """The grammar and the language models the options name."""
     import time
 
     from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings
     from decoder.grammar.trie import GrammarSource, build_grammar
-    from decoder.lm.model import load_lm
+    from decoder.lm.model import load_lms
     from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import require_file
     from scfg_sampler.formats.conversion import unescaped
@@ -139,7 +141,7 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModel, Lm
     began = time.perf_counter()
     for option in options.grammar:
         require_file(option.path)
-    lm, lm_vocabulary = load_lm(options.lm)
+    lms = load_lms(options.lm)
     sources = []
     for option in options.grammar:
         max_span = options.max_span if option.max_span is None else option.max_span
@@ -157,12 +159,14 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModel, Lm
             f"{grammar.num_unusable} rules have a source side without words or other symbols "
             "than one nonterminal; not used"
         )
-    say(f"{len(grammar.rules)} rules and the language model read in {time.perf_counter() - began:.1f} s")
+    models = "the language model" if len(lms.models) == 1 else f"{len(lms.models)} language models"
+    say(f"{len(grammar.rules)} rules and {models} read in {time.perf_counter() - began:.1f} s")
     spelling = _spelling(options.grammar)
     options.input_words = options.input_words or spelling
     if spelling != "plain":
-        lm_vocabulary = lm_vocabulary.spelled(lambda word: unescaped(word, spelling))
-    return grammar, lm, lm_vocabulary
+        spelled = (words.spelled(lambda word: unescaped(word, spelling)) for words in lms.vocabularies)
+        lms = lms._replace(vocabularies=tuple(spelled))
+    return grammar, lms
 
 
 def read_any_table(option: GrammarOption) -> RuleTable:

@@ -26,7 +26,13 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--grammar", required=True, metavar="TABLE", help="a rule table, as for translate, or a compiled one"
     )
-    parser.add_argument("--lm", required=True, metavar="LM.arpa", help="an ARPA file or a compiled model")
+    parser.add_argument(
+        "--lm",
+        required=True,
+        action="append",
+        metavar="LM.arpa",
+        help="an ARPA file or a compiled model; may be given several times",
+    )
     parser.add_argument("--weights", required=True, metavar="W.json", help="a JSON object, feature to number")
     parser.add_argument(
         "--preparation",
@@ -51,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
-    for path in (options.grammar, options.lm, options.weights):
+    for path in (options.grammar, *options.lm, options.weights):
         require_file(path)
     compiled = is_grammar_file(options.grammar)
     grammar = options.grammar if compiled else read_any_table(GrammarOption(options.grammar, "", None, None))

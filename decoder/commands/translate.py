@@ -137,7 +137,7 @@ def _system(options: argparse.Namespace) -> System:
     """The system the options name, or are the parts of."""
     import time
 
-    from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
+    from decoder.grammar.trie import with_unknown_words
     from decoder.system.bundle import read_system_record
     from decoder.system.system import System, load_system
     from decoder.translation.decoder import Decoder
@@ -164,13 +164,10 @@ def _system(options: argparse.Namespace) -> System:
     weights = read_weights(options.weights)
     settings = search_settings(options)
     options.max_span = settings.max_span
-    grammar, lm, lm_vocabulary = load_models(options)
-    if UNKNOWN_FEATURE in weights:
-        grammar = with_unknown_words(grammar, lm_vocabulary)
+    grammar, lms = load_models(options)
     decoder = Decoder(
-        grammar,
-        lm,
-        lm_vocabulary,
+        with_unknown_words(grammar, lms.vocabularies, weights),
+        *lms,
         weights,
         beam=settings.beam,
         max_targets=settings.max_targets,

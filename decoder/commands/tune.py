@@ -104,7 +104,6 @@ def run(options: argparse.Namespace) -> None:
     from pathlib import Path
 
     from decoder.scoring.evaluate import read_references
-    from decoder.translation.decoder import feature_names
     from decoder.translation.weights import write_weights
     from decoder.tuning.metrics import metric_of
     from decoder.tuning.tune import best_round, tune
@@ -123,7 +122,7 @@ def run(options: argparse.Namespace) -> None:
     if options.restart and state.is_dir():
         shutil.rmtree(state)
     decoder = _decoder(options)
-    names = feature_names(decoder.grammar)
+    names = decoder.feature_names
     sources = [input_words(options, split_words(line)) for line in lines]
     rounds = []
     metric = metric_of(_settings(options)).name
@@ -150,19 +149,17 @@ def run(options: argparse.Namespace) -> None:
 
 def _decoder(options: argparse.Namespace) -> Decoder:
     """The decoder with the weights that tuning begins with."""
-    from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
+    from decoder.grammar.trie import with_unknown_words
     from decoder.translation.decoder import Decoder, feature_names
     from decoder.translation.weights import initial_weights, read_weights
 
     weights = read_weights(options.initial) if options.initial else None
-    grammar, lm, lm_vocabulary = load_models(options)
-    if weights is not None and UNKNOWN_FEATURE in weights:
-        grammar = with_unknown_words(grammar, lm_vocabulary)
+    grammar, lms = load_models(options)
+    grammar = with_unknown_words(grammar, lms.vocabularies, weights or {})
     decoder = Decoder(
         grammar,
-        lm,
-        lm_vocabulary,
-        initial_weights(feature_names(grammar)) if weights is None else weights,
+        *lms,
+        initial_weights(feature_names(grammar, len(lms.models))) if weights is None else weights,
         beam=options.beam,
         max_targets=options.max_targets,
         widen=options.widen,
@@ -175,13 +172,15 @@ def _identity(options: argparse.Namespace) -> dict:
     """What a saved round must have been made with to go on from it."""
     from scfg_sampler.core.files import file_digest
 
+    digests = [file_digest(path) for path in options.lm]
     return {
         "grammar": [
             # States of before there were formats name none.
             [file_digest(each.path), each.prefix, each.max_span, *filter(None, [each.file_format])]
             for each in options.grammar
         ],
-        "lm": file_digest(options.lm),
+        # A list where there are several, so that states of before there were stay as they are.
+        "lm": digests[0] if len(digests) == 1 else digests,
         "source": file_digest(options.source),
         "references": [file_digest(path) for path in options.references],
         "beam": options.beam,

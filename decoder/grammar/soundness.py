@@ -35,9 +35,9 @@ def grammar_problem(grammar: Grammar) -> str | None:
     return first_problem(_grammar_requirements(grammar))
 
 
-def ranking_problem(rules: RankedRules, grammar: Grammar, lm: LanguageModel) -> str | None:
+def ranking_problem(rules: RankedRules, grammar: Grammar, lms: tuple[LanguageModel, ...]) -> str | None:
     """What makes ranked rules others than some of this sound grammar; None if nothing does."""
-    return first_problem(_ranking_requirements(rules, grammar, lm))
+    return first_problem(_ranking_requirements(rules, grammar, lms))
 
 
 def _grammar_requirements(grammar: Grammar) -> Iterator[tuple[object, str]]:
@@ -72,22 +72,25 @@ def _grammar_requirements(grammar: Grammar) -> Iterator[tuple[object, str]]:
 
 
 def _ranking_requirements(
-    rules: RankedRules, grammar: Grammar, lm: LanguageModel
+    rules: RankedRules, grammar: Grammar, lms: tuple[LanguageModel, ...]
 ) -> Iterator[tuple[object, str]]:
-    num_groups, num_places, room = len(grammar.trie.next_group), len(rules.rule), lm.order - 1
+    num_groups, num_places, num_symbols = len(grammar.trie.next_group), len(rules.rule), rules.target.shape[1]
     yield _are_offsets(rules.start, num_groups, num_places), "a group lies outside of the ranking"
     lengths = {len(each) for each in (rules.score, rules.prefix_length, rules.prefix_log_prob)}
     yield bool((np.diff(rules.start) > 0).all()), "a group has no rules"
     yield lengths <= {num_places}, "its arrays have different lengths"
-    yield rules.prefix_state.shape == (num_places, state_width(lm.order)), "its states are another model's"
+    width = max(state_width(lm.order) for lm in lms)
+    yield rules.prefix_state.shape == (num_places, len(lms), width), "its states are another model's"
+    yield rules.prefix_log_prob.shape[1] == len(rules.target) == len(lms), "it is of other models"
     yield _are_finite(rules.score), "a score is not a finite number"
     yield _are_finite(rules.prefix_log_prob), "a probability is not a finite number"
     yield is_within(rules.rule, 0, len(grammar.features) - 1), "a rule is none of the grammar's"
-    yield _are_offsets(rules.target_start, num_places, len(rules.target)), "a target side lies outside"
+    yield _are_offsets(rules.target_start, num_places, num_symbols), "a target side lies outside"
     group_of = np.full(len(grammar.features), -1, np.int32)
     _set_groups(grammar.rule_start, grammar.rules, group_of)
-    bad = _first_bad_place(rules, group_of, grammar.target_start, grammar.target, lm.num_words, room)
-    yield bad < 0, f"rule {bad + 1} of the ranking is another"
+    for model, lm in enumerate(lms):
+        bad = _first_bad_place(rules, model, lm, group_of, grammar.target_start, grammar.target)
+        yield bad < 0, f"rule {bad + 1} of the ranking is another"
 
 
 def _are_finite(values: np.ndarray) -> bool:
@@ -160,8 +163,8 @@ def _set_groups(rule_start, rules, group_of):
 
 
 @kernel
-def _first_bad_place(ranked, group_of, target_start, target, num_words, room):
-    """The first place of a ranking whose rule, target side or language-model state cannot be, or −1."""
+def _first_bad_place(ranked, model, lm, group_of, target_start, target):
+    """The first place of a ranking whose rule, target side or state of a model cannot be, or −1."""
     for group in range(len(ranked.start) - 1):
         for place in range(ranked.start[group], ranked.start[group + 1]):
             rule = ranked.rule[place]
@@ -171,18 +174,18 @@ def _first_bad_place(ranked, group_of, target_start, target, num_words, room):
                 return place
             prefix = length
             for i in range(length):
-                symbol, unranked = ranked.target[first + i], target[begin + i]
-                if symbol >= num_words or (min(symbol, unranked) < 0 and symbol != unranked):
+                symbol, unranked = ranked.target[model, first + i], target[begin + i]
+                if symbol >= lm.num_words or (min(symbol, unranked) < 0 and symbol != unranked):
                     return place
                 if symbol < 0:
                     prefix = min(prefix, i)
-            if ranked.prefix_length[place] != prefix or not _is_state(ranked.prefix_state[place], room):
+            header = ranked.prefix_state[place, model, 0]
+            if ranked.prefix_length[place] != prefix or not _is_header(header, lm.order - 1):
                 return place
     return -1
 
 
 @compiled
-def _is_state(state, room):
+def _is_header(header, room):
     """Whether the numbers of words in a state's header fit; see `decoder.lm.model.state_width`."""
-    header = state[0]
     return header >= 0 and header < 512 and header & 15 <= room and header >> 4 & 15 <= room

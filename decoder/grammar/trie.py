@@ -5,9 +5,9 @@ order anyway. The rules of one table that share a source side are a *group*; a g
 and what a cube of cube pruning enumerates. Which targets of a group are worth keeping, and in which order,
 depends on the weights, so a `Grammar` is built once and ranked again for each weight vector.
 
-Rules are ranked by w·f(rule) + w_LM · (log probability of the rule's words as far as the rule itself gives
-their context). The fact a newcomer would get wrong: the second part only ranks. It is never added to the
-score of a derivation, which counts every word once, with its true context.
+Rules are ranked by w·f(rule) + Σ w_LM · (log probability of the rule's words as far as the rule itself gives
+their context), a term for each language model. The fact a newcomer would get wrong: the second part only
+ranks. It is never added to the score of a derivation, which counts every word once, with its true context.
 
 A source side that is a single nonterminal would let derivations grow for ever; such rules, and rules without
 a source side, are left out and counted in `num_unusable`.
@@ -15,12 +15,19 @@ a source side, are left out and counted in `num_unusable`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from decoder.lm.model import LanguageModel, LmVocabulary, add_word, begin, state_width
+from decoder.lm.model import (
+    LanguageModel,
+    LmVocabulary,
+    add_word,
+    begin,
+    state_width,
+    unknown_feature_of,
+)
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.elementary import products
@@ -29,7 +36,6 @@ from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
-    "UNKNOWN_FEATURE",
     "Grammar",
     "GrammarSource",
     "RankedRules",
@@ -41,7 +47,6 @@ __all__ = [
     "with_unknown_words",
 ]
 
-UNKNOWN_FEATURE = "LanguageModel_OOV"  # Counts target words that the language model does not know.
 NONTERMINAL = -1  # The symbol of any nonterminal in the trie.
 _FREE = -1
 
@@ -108,10 +113,10 @@ class RankedRules(NamedTuple):
     start : int64 (G + 1,); group g keeps the places start[g] … start[g + 1] − 1
     rule : int32 (K,), the rule at each place
     score : float64 (K,), w·f(rule), without language model
-    target_start, target : int64 (K + 1,), int32: word ids of the language model, or −1−k
+    target_start, target : int64 (K + 1,), int32 (M, …): for each language model its word ids, or −1−k
     prefix_length : int32 (K,), how many words come before the first nonterminal
-    prefix_log_prob : float64 (K,), their log probability without context
-    prefix_state : int32 (K, state width), their language-model state
+    prefix_log_prob : float64 (K, M), their log probability without context
+    prefix_state : int32 (K, M, W), their states, filled with zeros up to the width of the widest
     """
 
     start: np.ndarray
@@ -178,10 +183,25 @@ def require_span(source: GrammarSource) -> None:
         raise SettingsError(f"--max-span is {source.max_span}; a rule covers at least 1 word")
 
 
-def with_unknown_words(grammar: Grammar, vocabulary: LmVocabulary) -> Grammar:
-    """The grammar with `UNKNOWN_FEATURE` as its last feature; itself if a table has that feature."""
-    if UNKNOWN_FEATURE in grammar.feature_names:
-        return grammar
+def with_unknown_words(
+    grammar: Grammar, vocabularies: Sequence[LmVocabulary], wanted: Collection[str]
+) -> Grammar:
+    """The grammar with those features that count words unknown to a language model that are wanted.
+
+    Parameters
+    ----------
+    vocabularies : of the language models
+    wanted : names, for example of weights; a feature that a table has is left as it is
+    """
+    for model, vocabulary in enumerate(vocabularies):
+        name = unknown_feature_of(model)
+        if name in wanted and name not in grammar.feature_names:
+            grammar = _with_unknown_words(grammar, vocabulary, name)
+    return grammar
+
+
+def _with_unknown_words(grammar: Grammar, vocabulary: LmVocabulary, name: str) -> Grammar:
+    """The grammar with the number of words unknown to one model as its last feature."""
     unknown = np.array([word not in vocabulary for word in grammar.target_vocabulary.words], np.bool_)
     counts = np.zeros(len(grammar.target) + 1, np.int64)
     is_word = grammar.target >= 0
@@ -190,7 +210,7 @@ def with_unknown_words(grammar: Grammar, vocabulary: LmVocabulary) -> Grammar:
     column = np.diff(counts[grammar.target_start]).astype(np.float32)
     return grammar._replace(
         features=np.column_stack([grammar.features, column]),
-        feature_names=(*grammar.feature_names, UNKNOWN_FEATURE),
+        feature_names=(*grammar.feature_names, name),
     )
 
 
@@ -335,9 +355,9 @@ def _slot(slot_keys, key):
 def rank_rules(
     grammar: Grammar,
     weights: np.ndarray,
-    lm: LanguageModel,
+    lms: tuple[LanguageModel, ...],
     lm_ids: np.ndarray,
-    lm_weight: float,
+    lm_weights: np.ndarray,
     max_targets: int = 20,
 ) -> RankedRules:
     """The best targets of every group under the weights, best first; ties in the order of the table.
@@ -345,7 +365,9 @@ def rank_rules(
     Parameters
     ----------
     weights : float64 (F,), in the order of `grammar.feature_names`
-    lm_ids : int32 (V,), the language model's id of every word of the target vocabulary
+    lms : M language models
+    lm_ids : int32 (M, V), the id each model has for every word of the target vocabulary
+    lm_weights : float64 (M,)
     max_targets : how many targets a group keeps; 0 keeps all
     """
     scores = products(grammar.features, weights.astype(np.float64))
@@ -353,13 +375,13 @@ def rank_rules(
     targets = _Targets(
         grammar.rule_start, grammar.rules, grammar.target_start, grammar.target, lm_ids, scores
     )
-    return _rank(targets, lm, lm_weight, limit, state_width(lm.order))
+    return _rank(targets, lms, lm_weights, limit, max(state_width(lm.order) for lm in lms))
 
 
 class _Targets(NamedTuple):
     """The target sides of a grammar and their scores; the fields are those of `Grammar`, and
 
-    lm_ids : int32 (V,), the language model's id of every word
+    lm_ids : int32 (M, V), the id each language model has for every word
     scores : float64 (R,), w·f of every rule
     """
 
@@ -372,7 +394,7 @@ class _Targets(NamedTuple):
 
 
 @kernel
-def _rank(targets, lm, lm_weight, limit, width):
+def _rank(targets, lms, lm_weights, limit, width):
     num_groups = len(targets.rule_start) - 1
     start = np.zeros(num_groups + 1, np.int64)
     largest = 1
@@ -387,49 +409,53 @@ def _rank(targets, lm, lm_weight, limit, width):
     for group in range(num_groups):
         first, size = targets.rule_start[group], targets.rule_start[group + 1] - targets.rule_start[group]
         for i in range(size):
-            row = targets.rules[first + i]
-            keys[i] = targets.scores[row] + lm_weight * _own_log_prob(lm, targets, row, state)
-            order[i] = i
+            keys[i], order[i] = targets.scores[targets.rules[first + i]], i
+        for model in range(len(lms)):
+            lm, lm_ids, weight = lms[model], targets.lm_ids[model], lm_weights[model]
+            for i in range(size):
+                keys[i] += weight * _own_log_prob(lm, targets, lm_ids, targets.rules[first + i], state)
         sort_descending(order, keys, 0, size)
         for i in range(start[group + 1] - start[group]):
             place = start[group] + i
             rule[place] = targets.rules[first + order[i]]
             score[place] = targets.scores[rule[place]]
-    return RankedRules(start, rule, score, *_with_prefixes(targets, lm, rule, state))
+    return RankedRules(start, rule, score, *_with_prefixes(targets, lms, rule, state))
 
 
 @compiled
-def _with_prefixes(targets, lm, rule, state):
+def _with_prefixes(targets, lms, rule, state):
     """The last five arrays of the `RankedRules` of some rules; `state` is overwritten."""
     num_kept, num_symbols = len(rule), 0
     for place in range(num_kept):
         num_symbols += targets.target_start[rule[place] + 1] - targets.target_start[rule[place]]
-    target_start, target = np.zeros(num_kept + 1, np.int64), np.empty(num_symbols, np.int32)
-    prefix_length, prefix_log_prob = np.zeros(num_kept, np.int32), np.zeros(num_kept, np.float64)
-    prefix_state = np.zeros((num_kept, len(state)), np.int32)
-    at = 0
-    for place in range(num_kept):
-        begin(lm, state)
-        in_prefix = True
-        for i in range(targets.target_start[rule[place]], targets.target_start[rule[place] + 1]):
-            symbol = targets.target[i]
-            if symbol >= 0:
-                symbol = targets.lm_ids[symbol]
-            else:
-                in_prefix = False
-            if in_prefix:
-                prefix_length[place] += 1
-                prefix_log_prob[place] += add_word(lm, state, symbol)
-            target[at] = symbol
-            at += 1
-        for i in range(len(state)):
-            prefix_state[place, i] = state[i]
-        target_start[place + 1] = at
+    target_start, target = np.zeros(num_kept + 1, np.int64), np.empty((len(lms), num_symbols), np.int32)
+    prefix_length, prefix_log_prob = np.zeros(num_kept, np.int32), np.zeros((num_kept, len(lms)), np.float64)
+    prefix_state = np.zeros((num_kept, len(lms), len(state)), np.int32)
+    for model in range(len(lms)):
+        lm, lm_ids = lms[model], targets.lm_ids[model]
+        at = 0
+        for place in range(num_kept):
+            begin(lm, state)
+            length = 0
+            first, last = targets.target_start[rule[place]], targets.target_start[rule[place] + 1]
+            for i in range(first, last):
+                symbol = targets.target[i]
+                if symbol >= 0:
+                    symbol = lm_ids[symbol]
+                    if length == i - first:
+                        length += 1
+                        prefix_log_prob[place, model] += add_word(lm, state, symbol)
+                target[model, at] = symbol
+                at += 1
+            for i in range(len(state)):
+                prefix_state[place, model, i] = state[i]
+            prefix_length[place] = length
+            target_start[place + 1] = at
     return target_start, target, prefix_length, prefix_log_prob, prefix_state
 
 
 @compiled
-def _own_log_prob(lm, targets, rule, state):
+def _own_log_prob(lm, targets, lm_ids, rule, state):
     """Log probability of a rule's words, each stretch between nonterminals without context."""
     total = 0.0
     begin(lm, state)
@@ -437,5 +463,5 @@ def _own_log_prob(lm, targets, rule, state):
         if targets.target[i] < 0:
             begin(lm, state)
         else:
-            total += add_word(lm, state, targets.lm_ids[targets.target[i]])
+            total += add_word(lm, state, lm_ids[targets.target[i]])
     return total

@@ -38,11 +38,14 @@ from decoder.lm.table import (
     is_lm_file,
     read_lm_file,
 )
+from scfg_sampler.core.arrays.array_file import has_magic
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import borrowing, kernel
+from scfg_sampler.errors import ArpaError
 
 __all__ = [
     "LanguageModel",
+    "LanguageModels",
     "LmVocabulary",
     "TextScores",
     "add_state",
@@ -50,13 +53,19 @@ __all__ = [
     "begin",
     "begin_sentence",
     "build_lm",
+    "feature_of",
     "finish_sentence",
     "load_lm",
+    "load_lms",
     "num_open_words",
     "score_sentences",
     "score_text",
     "state_width",
+    "unknown_feature_of",
 ]
+
+_KENLM = b"mmap lm http://kheafield.com/code"  # How all binary files of KenLM begin.
+_LMPLZ = "lmplz -o 3 < TEXT > LM.arpa, or scfg-decoder train-lm TEXT --order 3 --output LM.arpa"
 
 
 class LmVocabulary:
@@ -102,13 +111,43 @@ def load_lm(path: PathLike) -> tuple[LanguageModel, LmVocabulary]:
     Raises
     ------
     ArpaError
-        The file is not a usable model; names the line.
+        The file is not a usable model, or KenLM's binary one; names the line.
     """
     if is_lm_file(path):
         lm, words = read_lm_file(path)
         return lm, LmVocabulary(words)
+    if has_magic(path, _KENLM):
+        found = "is a binary model of KenLM, which only KenLM reads"
+        raise ArpaError(path, None, found, "Give the ARPA file it was made of, or make one: " + _LMPLZ)
     model = read_arpa(path)
     return build_lm(model, path), LmVocabulary(model.words)
+
+
+class LanguageModels(NamedTuple):
+    """Several models and the words of each; scores have a weight for every one."""
+
+    models: tuple[LanguageModel, ...]
+    vocabularies: tuple[LmVocabulary, ...]
+
+
+def load_lms(paths: Sequence[PathLike]) -> LanguageModels:
+    """The models in several files, each as for `load_lm`."""
+    loaded = [load_lm(path) for path in paths]
+    return LanguageModels(tuple(lm for lm, _ in loaded), tuple(vocabulary for _, vocabulary in loaded))
+
+
+def feature_of(model: int) -> str:
+    """The name of the feature that is a model's log probability.
+
+    >>> feature_of(0), feature_of(1)
+    ('LanguageModel', 'LanguageModel_1')
+    """
+    return f"LanguageModel_{model}" if model else "LanguageModel"
+
+
+def unknown_feature_of(model: int) -> str:
+    """The name of the feature that counts the words a model does not know."""
+    return f"{feature_of(model)}_OOV"
 
 
 # ---- States ---------------------------------------------------------------------------------------

@@ -44,7 +44,8 @@ from decoder.search.workspace import (
     Points,
     Scratch,
     Slots,
-    copy_row,
+    copy_state,
+    copy_states,
     larger_edges,
     larger_items,
     larger_points,
@@ -66,13 +67,14 @@ class SearchSettings(NamedTuple):
     """Weights of the decoder's own features, and the limit of the search.
 
     beam : pops a cell may make; 0 for no limit
+    lm_weights : float64 (M,), one for each language model
     copy_weight : float64 (n,), the score of copying each source word
     widen : a cell over n words may make beam · n / widen pops, one of S at most as many as the longest of X;
         0 for `beam`, whatever the length
     """
 
     beam: int
-    lm_weight: float
+    lm_weights: np.ndarray
     glue_weight: float
     copy_weight: np.ndarray
     widen: float
@@ -86,10 +88,10 @@ class Forest(NamedTuple):
     best_edge : int32 (N,), its last edge
     head : int32 (E,)
     rule : int32 (E,), a rule of the grammar, or START, GLUE, COPY, FINISH
-    log_prob : float64 (E,), what the edge adds to the language model's log probability
+    log_prob : float64 (E, M), what the edge adds to the log probability of each language model
     weight : float64 (E,), what the edge adds to the score
     tails : int32 (E, A), in source order, filled with −1
-    num_queries : int, the words whose probability the language model was asked for
+    num_queries : int, the words whose probability a language model was asked for
     """
 
     cell: np.ndarray
@@ -106,7 +108,9 @@ class Forest(NamedTuple):
 class _Task(NamedTuple):
     """What the search of a sentence reads; the first three are references.
 
-    copied : int32 (n,), the language model's ids of the source words, should they be copied
+    lm : the first of the language models
+    copied : int32 (M, n), each language model's ids of the source words, should they be copied
+    lms : all M language models
     """
 
     rules: RankedRules
@@ -114,6 +118,7 @@ class _Task(NamedTuple):
     chart: Chart
     settings: SearchSettings
     copied: np.ndarray
+    lms: tuple[LanguageModel, ...]
 
 
 class _Work(NamedTuple):
@@ -133,7 +138,7 @@ class _Work(NamedTuple):
 @kernel
 def search(
     rules: RankedRules,
-    lm: LanguageModel,
+    lms: tuple[LanguageModel, ...],
     chart: Chart,
     copied: np.ndarray,
     max_arity: int,
@@ -143,18 +148,20 @@ def search(
 
     Parameters
     ----------
-    copied : int32 (n,), the language model's ids of the source words, should they be copied
+    lms : M language models, at least one
+    copied : int32 (M, n), each language model's ids of the source words, should they be copied
     max_arity : the most nonterminals a rule has
     """
-    arity, width, num_cells = max(2, max_arity), rules.prefix_state.shape[1], len(chart.begin)
-    items, edges, points, slots, scratch = new_workspace(arity, width)
+    arity, width, num_cells = max(2, max_arity), rules.prefix_state.shape[2], len(chart.begin)
+    items, edges, points, slots, scratch = new_workspace(arity, len(lms), width)
     count = scratch.counter
     first_item = np.zeros(num_cells + 1, np.int64)
     for cell in range(chart.num_x_cells):
         count[LONGEST] = max(count[LONGEST], chart.end[cell] - chart.begin[cell])
 
     # The arrays that grow are read again further down, which keeps them: see `by_reference`.
-    task = by_reference(_Task(by_reference(rules), by_reference(lm), by_reference(chart), settings, copied))
+    read = by_reference(rules), by_reference(lms[0]), by_reference(chart)
+    task = by_reference(_Task(*read, settings, copied, lms))
     for cell in range(num_cells):
         num_cubes = chart.cube_start[cell + 1] - chart.cube_start[cell]
         count[POINTS], count[WAITING], count[POPS] = 0, 0, 0
@@ -178,7 +185,7 @@ def search(
 
     first = first_item[num_cells - 1]
     edges = larger_edges(edges, count[EDGES] + count[ITEMS] - first)
-    _finish(lm, settings, first, by_reference(items), by_reference(edges), by_reference(scratch))
+    _finish(task, first, by_reference(items), by_reference(edges), by_reference(scratch))
     return _forest(items, edges, scratch.counter)
 
 
@@ -256,23 +263,26 @@ def _has_room(work, cell):
 def _add_edge(task, work, cell, point, key, group, num_tails):
     """Make a point an edge of the item with its state, which may be new; `scratch.members` are its tails."""
     rules, items, edges, points, slots = task.rules, work.items, work.edges, work.points, work.slots
-    state, members, count = work.scratch.state, work.scratch.members, work.scratch.counter
-    copy_row(points.state, point, state)
+    state, members, count = work.scratch.states, work.scratch.members, work.scratch.counter
+    copy_states(points.state, point, state)
     slot = slot_of(slots, items.state, state, cell)
     if slots.cell[slot] != cell:
         item = count[ITEMS]
         count[ITEMS] += 1
         slots.item[slot], slots.cell[slot] = item, cell
         items.cell[item], items.score[item] = cell, -np.inf
-        for i in range(len(state)):
-            items.state[item, i] = state[i]
+        for model in range(state.shape[0]):
+            for i in range(state.shape[1]):
+                items.state[item, model, i] = state[model, i]
     item = slots.item[slot]
     edge = count[EDGES]
     count[EDGES] += 1
     edges.head[edge], edges.rule[edge] = item, group
     if group >= 0:
         edges.rule[edge] = rules.rule[rules.start[group] + points.place[point, 0]]
-    edges.log_prob[edge], edges.weight[edge] = points.log_prob[point], points.weight[point]
+    edges.weight[edge] = points.weight[point]
+    for model in range(len(task.lms)):
+        edges.log_prob[edge, model] = points.log_prob[point, model]
     for k in range(len(members)):
         edges.tails[edge, k] = members[k] if k < num_tails else -1
     if key > items.score[item]:
@@ -305,7 +315,7 @@ def _push_neighbours(task, work, cell, point, group, num_tails):
 
 
 @borrowing
-def _finish(lm, settings, first, items, edges, scratch):
+def _finish(task, first, items, edges, scratch):
     """Add the goal, with an edge from each item of the last cell, which begins with item `first`."""
     count, state = scratch.counter, scratch.state
     goal = count[ITEMS]
@@ -313,10 +323,12 @@ def _finish(lm, settings, first, items, edges, scratch):
     for item in range(first, goal):
         edge = count[EDGES]
         count[EDGES] += 1
-        copy_row(items.state, item, state)
-        count[QUERIES] += 1
-        edges.log_prob[edge] = finish_sentence(lm, state)
-        edges.weight[edge] = settings.lm_weight * edges.log_prob[edge]
+        edges.weight[edge] = 0.0
+        for model in range(len(task.lms)):
+            copy_state(items.state, item, model, state)
+            count[QUERIES] += 1
+            edges.log_prob[edge, model] = finish_sentence(task.lms[model], state)
+            edges.weight[edge] += task.settings.lm_weights[model] * edges.log_prob[edge, model]
         edges.head[edge], edges.rule[edge] = goal, FINISH
         for k in range(edges.tails.shape[1]):
             edges.tails[edge, k] = item if k == 0 else -1
@@ -344,14 +356,17 @@ def _propose(task, work, cell):
         weight = settings.glue_weight
     else:
         weight = settings.copy_weight[task.chart.begin[cell]] if group == COPY else 0.0
-    log_prob = _compose(task, work, cell, group, place)
-    weight += settings.lm_weight * log_prob
+    for model in range(len(task.lms)):
+        lm = task.lm if model == 0 else by_reference(task.lms[model])
+        log_prob = _compose(task, work, lm, model, cell, group, place)
+        points.log_prob[point, model] = log_prob
+        weight += settings.lm_weights[model] * log_prob
+        for i in range(len(state)):
+            points.state[point, model, i] = state[i]
     key = weight
     for k in range(num_tails):
         key += items.score[members[k]]
-    points.log_prob[point], points.weight[point] = log_prob, weight
-    for i in range(len(state)):
-        points.state[point, i] = state[i]
+    points.weight[point] = weight
     push(points, count, key, point)
 
 
@@ -369,34 +384,35 @@ def _locate(task, work, point):
 
 
 @borrowing
-def _compose(task, work, cell, group, place):
-    """Log probability that a point adds to that of its items; `scratch.state` becomes that of its words."""
-    rules, lm, states = task.rules, task.lm, work.items.state
+def _compose(task, work, lm, model, cell, group, place):
+    """Log probability a point adds to that of its items by a model; `scratch.state` becomes its state."""
+    rules, states = task.rules, work.items.state
     state, other, members = work.scratch.state, work.scratch.other, work.scratch.members
     count = work.scratch.counter
     if group == START:
         begin_sentence(lm, state)
-        copy_row(states, members[0], other)
+        copy_state(states, members[0], model, other)
         count[QUERIES] += num_open_words(other)
         return add_state(lm, state, other)
     if group == GLUE:
-        copy_row(states, members[0], state)
-        copy_row(states, members[1], other)
+        copy_state(states, members[0], model, state)
+        copy_state(states, members[1], model, other)
         count[QUERIES] += num_open_words(other)
         return add_state(lm, state, other)
     if group == COPY:
         begin(lm, state)
         count[QUERIES] += 1
-        return add_word(lm, state, task.copied[task.chart.begin[cell]])
-    total = rules.prefix_log_prob[place]
-    copy_row(rules.prefix_state, place, state)
+        return add_word(lm, state, task.copied[model, task.chart.begin[cell]])
+    total = rules.prefix_log_prob[place, model]
+    copy_state(rules.prefix_state, place, model, state)
+    target = rules.target[model]
     for i in range(rules.target_start[place] + rules.prefix_length[place], rules.target_start[place + 1]):
-        symbol = rules.target[i]
+        symbol = target[i]
         if symbol >= 0:
             count[QUERIES] += 1
             total += add_word(lm, state, symbol)
         else:
-            copy_row(states, members[-1 - symbol], other)
+            copy_state(states, members[-1 - symbol], model, other)
             count[QUERIES] += num_open_words(other)
             total += add_state(lm, state, other)
     return total

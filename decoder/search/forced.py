@@ -2,7 +2,7 @@
 
 The chart of the source sentence is gone through from small cells to large ones, and each cell's derivations
 are told apart by the stretch [begin, end) of the reference they yield, where the search tells them apart by
-language-model state. The language model plays no part in finding them: all derivations of one translation
+language-model states. The language models play no part in finding them: all derivations of one translation
 have the same log probability, and a word of the reference the same context in each. So an edge is charged for
 the words that its own rule puts into the reference, and the last edge for `</s>`.
 
@@ -46,17 +46,17 @@ class ForcedTask(NamedTuple):
 
     reference : int32 (m,), ids of the target vocabulary, or beyond it those of copied words; −1 for words
         that are neither
-    log_probs : float64 (m + 1,), the language model's log probability of each word, and of the end
+    log_probs : float64 (m + 1, M), each language model's log probability of each word, and of the end
     copied : int32 (n,), the id each source word has as a target word
     copy_weights : float64 (n,), the score of copying each source word
-    lm_weight, glue_weight : those of the decoder's own features
+    lm_weights, glue_weight : those of the decoder's own features; the first float64 (M,)
     """
 
     reference: np.ndarray
     log_probs: np.ndarray
     copied: np.ndarray
     copy_weights: np.ndarray
-    lm_weight: float
+    lm_weights: np.ndarray
     glue_weight: float
 
 
@@ -126,7 +126,7 @@ def force(targets: TargetSides, chart: Chart, max_arity: int, task: ForcedTask) 
     Items that no derivation of the whole reference uses are in the forest too; they say how far one gets.
     """
     length, num_cells = len(task.reference), len(chart.begin)
-    items, edges = _new_items(num_cells, length), _new_edges(max(2, max_arity))
+    items, edges = _new_items(num_cells, length), _new_edges(max(2, max_arity), len(task.lm_weights))
     count = np.zeros(2, np.int64)
     own = np.array([-1, -1, -2], np.int32)  # What START spells, and after it what GLUE does.
     fitting = np.empty(256, np.int32)
@@ -174,11 +174,9 @@ def _new_items(num_cells, length):
 
 
 @compiled
-def _new_edges(arity):
-    ints = np.empty(256, np.int32)
-    return _Edges(
-        ints, np.empty(256, np.int32), np.empty(256), np.empty(256), np.empty((256, arity), np.int32)
-    )
+def _new_edges(arity, num_models):
+    heads, rules, log_probs = np.empty(256, np.int32), np.empty(256, np.int32), np.empty((256, num_models))
+    return _Edges(heads, rules, log_probs, np.empty(256), np.empty((256, arity), np.int32))
 
 
 @compiled
@@ -273,17 +271,19 @@ def _add(items, edges, count, cell, rule, score, rows, task):
         for k in range(edges.tails.shape[1]):
             edges.tails[edge, k] = rows[row, 2 + k] if k < rows.shape[1] - 2 else -1
             total += items.score[edges.tails[edge, k]] if edges.tails[edge, k] >= 0 else 0.0
-        log_prob = 0.0
+        edges.log_prob[edge] = 0.0
         for t in range(begin, end):
             # Its own words are those of the stretch that none of its tails yields.
             is_own = True
             for k in range(rows.shape[1] - 2):
                 is_own &= t < items.begin[rows[row, 2 + k]] or t >= items.end[rows[row, 2 + k]]
-            log_prob += task.log_probs[t] if is_own else 0.0
-        weight = score + task.lm_weight * log_prob
-        total += task.lm_weight * log_prob
-        edges.head[edge], edges.rule[edge] = item, rule
-        edges.log_prob[edge], edges.weight[edge] = log_prob, weight
+            if is_own:
+                edges.log_prob[edge] += task.log_probs[t]
+        weight = score
+        for model in range(len(task.lm_weights)):
+            weight += task.lm_weights[model] * edges.log_prob[edge, model]
+            total += task.lm_weights[model] * edges.log_prob[edge, model]
+        edges.head[edge], edges.rule[edge], edges.weight[edge] = item, rule, weight
         if total > items.score[item]:
             items.score[item], items.best_edge[item] = total, edge
     return items, edges
@@ -301,9 +301,10 @@ def _finished(items, edges, count, last_cell, task):
         goal, edge = count[_ITEMS], count[_EDGES]
         count[_ITEMS] += 1
         count[_EDGES] += 1
-        log_prob = task.log_probs[length]
-        edges.head[edge], edges.rule[edge], edges.log_prob[edge] = goal, FINISH, log_prob
-        edges.weight[edge] = task.lm_weight * log_prob
+        edges.head[edge], edges.rule[edge], edges.weight[edge] = goal, FINISH, 0.0
+        for model in range(len(task.lm_weights)):
+            edges.log_prob[edge, model] = task.log_probs[length, model]
+            edges.weight[edge] += task.lm_weights[model] * task.log_probs[length, model]
         for k in range(edges.tails.shape[1]):
             edges.tails[edge, k] = whole if k == 0 else -1
         items.cell[goal], items.begin[goal], items.end[goal] = last_cell, 0, length

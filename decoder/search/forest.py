@@ -1,8 +1,9 @@
 """What is read off a forest: strings, features, and the forest as a core `Hypergraph`.
 
 The features of a derivation are the sums of those of its edges: the features of the rules, then
-`LanguageModel` (natural log probability of the sentence with `</s>`), `Glue` (edges S → S X) and
-`PassThrough` (copied words). The score of a derivation is their product with the weights.
+`LanguageModel` (natural log probability of the sentence with `</s>`), with several models `LanguageModel_1`
+and so on for the others, `Glue` (edges S → S X) and `PassThrough` (copied words). The score of a derivation
+is their product with the weights.
 
 Words are ids of the grammar's target vocabulary; words copied from the source that are not in it have the ids
 after its last.
@@ -14,15 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decoder.lm.model import feature_of
 from decoder.search.chart import COPY, GLUE
 from decoder.search.cube import Forest
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.forests.hypergraph import Hypergraph
 from scfg_sampler.core.jit import compiled, kernel
 
-__all__ = ["OWN_FEATURES", "ForestGraph", "best_derivation", "derivation_features", "edge_features", "export"]
+__all__ = ["ForestGraph", "best_derivation", "derivation_features", "edge_features", "export", "own_features"]
 
-OWN_FEATURES = ("LanguageModel", "Glue", "PassThrough")
+
+def own_features(num_models: int) -> tuple[str, ...]:
+    """The names of the decoder's own features, with so many language models."""
+    return (*map(feature_of, range(num_models)), "Glue", "PassThrough")
 
 
 class ForestGraph(NamedTuple):
@@ -237,23 +242,25 @@ def best_derivation(
 def derivation_features(
     forest: Forest, rule_features: np.ndarray, start: np.ndarray, edges: np.ndarray
 ) -> np.ndarray:
-    """The features of derivations, float64 (K, F + 3): those of the rules, then `OWN_FEATURES`.
+    """The features of derivations, float64 (K, F + M + 2): those of the rules, then `own_features(M)`.
 
     Parameters
     ----------
     rule_features : float32 (R, F)
     start, edges : int64 (K + 1,), int; derivation i has the forest's edges `edges[start[i]:start[i + 1]]`
     """
-    num_features = rule_features.shape[1]
-    values = np.zeros((len(start) - 1, num_features + 3))
+    num_features, num_models = rule_features.shape[1], forest.log_prob.shape[1]
+    glue = num_features + num_models
+    values = np.zeros((len(start) - 1, glue + 2))
     for row in range(len(start) - 1):
         for i in range(start[row], start[row + 1]):
             rule = forest.rule[edges[i]]
-            values[row, num_features] += forest.log_prob[edges[i]]
+            for model in range(num_models):
+                values[row, num_features + model] += forest.log_prob[edges[i], model]
             if rule == GLUE:
-                values[row, num_features + 1] += 1.0
+                values[row, glue] += 1.0
             elif rule == COPY:
-                values[row, num_features + 2] += 1.0
+                values[row, glue + 1] += 1.0
             elif rule >= 0:
                 for column in range(num_features):
                     values[row, column] += rule_features[rule, column]
@@ -261,5 +268,5 @@ def derivation_features(
 
 
 def edge_features(forest: Forest, rule_features: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """The features of single edges, float64 (len(edges), F + 3), as for `derivation_features`."""
+    """The features of single edges, float64 (len(edges), F + M + 2), as for `derivation_features`."""
     return derivation_features(forest, rule_features, np.arange(len(edges) + 1), edges)

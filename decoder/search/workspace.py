@@ -26,7 +26,8 @@ __all__ = [
     "Points",
     "Scratch",
     "Slots",
-    "copy_row",
+    "copy_state",
+    "copy_states",
     "larger_edges",
     "larger_items",
     "larger_points",
@@ -43,6 +44,7 @@ ITEMS, EDGES, POINTS, WAITING, POPS, QUERIES, LONGEST = range(7)  # Counters, an
 class Items(NamedTuple):
     """Items found so far, in the order of their cells.
 
+    state : int32, three dimensions: the state of each language model, filled with zeros
     ranked : int32, the items of each cell from the best to the worst
     """
 
@@ -69,7 +71,8 @@ class Points(NamedTuple):
     cube : int32
     place : int32, two dimensions: rank of the rule in its group, then of the items in their cells
     raised : int32, the coordinate that was raised last
-    log_prob, weight, state : of the edge, and of the item, that the point makes
+    log_prob : float64, two dimensions: what each language model gives the edge that the point makes
+    weight, state : of the edge, and of the item, that it makes
     key, waiting : the heap, keys and points
     """
 
@@ -91,32 +94,45 @@ class Slots(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for the items of a point, two states, and the counters below."""
+    """Room for the items of a point, two states of one language model, those of all, and the counters."""
 
     members: np.ndarray
     state: np.ndarray
     other: np.ndarray
+    states: np.ndarray
     counter: np.ndarray
 
 
 @compiled
-def new_workspace(arity: int, width: int) -> tuple[Items, Edges, Points, Slots, Scratch]:
+def new_workspace(arity: int, num_models: int, width: int) -> tuple[Items, Edges, Points, Slots, Scratch]:
     """Empty ones, for rules of `arity` nonterminals and language-model states of `width` numbers."""
-    no_ints, no_floats, no_states = np.empty(0, np.int32), np.empty(0), np.empty((0, width), np.int32)
+    no_ints, no_floats, no_log_probs = np.empty(0, np.int32), np.empty(0), np.empty((0, num_models))
+    no_states = np.empty((0, num_models, width), np.int32)
     items = Items(no_ints, no_floats, no_ints, no_states, no_ints)
-    edges = Edges(no_ints, no_ints, no_floats, no_floats, np.empty((0, arity), np.int32))
+    edges = Edges(no_ints, no_ints, no_log_probs, no_floats, np.empty((0, arity), np.int32))
     places = np.empty((0, 1 + arity), np.int32)
-    points = Points(no_ints, places, no_ints, no_floats, no_floats, no_states, no_floats, no_ints)
+    points = Points(no_ints, places, no_ints, no_log_probs, no_floats, no_states, no_floats, no_ints)
     slots = Slots(np.empty(1024, np.int32), np.full(1024, -1, np.int32))
-    state, other = np.empty(width, np.int32), np.empty(width, np.int32)
-    scratch = Scratch(np.empty(arity, np.int32), state, other, np.zeros(7, np.int64))
+    states = np.empty((num_models, width), np.int32)
+    scratch = Scratch(
+        np.empty(arity, np.int32), states[0].copy(), states[0].copy(), states, np.zeros(7, np.int64)
+    )
     return larger_items(items, 1024), larger_edges(edges, 1024), points, slots, scratch
 
 
 @borrowing
-def copy_row(rows, row, to):
+def copy_state(states, row, model, to):
+    """Make `to` the state of one language model in a row."""
     for i in range(len(to)):
-        to[i] = rows[row, i]
+        to[i] = states[row, model, i]
+
+
+@borrowing
+def copy_states(states, row, to):
+    """Make `to`, a row for each language model, what is in a row."""
+    for model in range(to.shape[0]):
+        for i in range(to.shape[1]):
+            to[model, i] = states[row, model, i]
 
 
 # ---- The heap: largest key first ------------------------------------------------------------------
@@ -161,23 +177,27 @@ def pop(points, count):
 
 @borrowing
 def slot_of(slots, states, state, cell):
-    """The slot of the cell's item with this state, or the free slot where it belongs."""
+    """The slot of the cell's item with this state, a row for each model, or the free slot for it."""
     code = np.uint64(0)
-    for i in range(len(state)):
-        code = mix(code, state[i])
+    for model in range(state.shape[0]):
+        for i in range(state.shape[1]):
+            code = mix(code, state[model, i])
     mask = len(slots.item) - 1
     slot = np.int64(code & np.uint64(mask))
     while slots.cell[slot] == cell:
-        item = slots.item[slot]
-        same = True
-        for i in range(len(state)):
-            if state[i] != states[item, i]:
-                same = False
-                break
-        if same:
+        if _are_equal(states, slots.item[slot], state):
             break
         slot = (slot + 1) & mask
     return slot
+
+
+@borrowing
+def _are_equal(states, row, state):
+    for model in range(state.shape[0]):
+        for i in range(state.shape[1]):
+            if state[model, i] != states[row, model, i]:
+                return False
+    return True
 
 
 @compiled
@@ -185,9 +205,9 @@ def rehashed(slots, states, first, last, cell):
     """Twice as many slots with the items first … last − 1 of a cell."""
     size = 2 * len(slots.item)
     slots = Slots(np.empty(size, np.int32), np.full(size, -1, np.int32))
-    state = np.empty(states.shape[1], np.int32)
+    state = np.empty(states.shape[1:], np.int32)
     for item in range(first, last):
-        copy_row(states, item, state)
+        copy_states(states, item, state)
         slot = slot_of(slots, states, state, cell)
         slots.item[slot], slots.cell[slot] = item, cell
     return slots

@@ -3,7 +3,7 @@
     system.json         version, settings, signatures, and the size and digest of every other file
     grammar.bin         the rule table with its trie (decoder.grammar.file)
     ranking.bin         the targets of every source side in their order (decoder.system.ranking)
-    lm.bin              the language model (decoder.lm.table)
+    lm.bin              the language model (decoder.lm.table); lm-1.bin and so on, if there are several
     weights.json        the weights
     preparation.json    and the models it names, if the system takes raw text
 
@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings, write_grammar_file
-from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
-from decoder.lm.model import load_lm
+from decoder.grammar.trie import with_unknown_words
+from decoder.lm.model import load_lms
 from decoder.lm.table import write_lm_file
 from decoder.system.ranking import write_ranking
 from decoder.translation.decoder import Decoder
@@ -38,17 +40,17 @@ from scfg_sampler.preparation.preparation import FILE as PREPARATION
 from scfg_sampler.preparation.preparation import load_preparation, model_files
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["GRAMMAR", "LM", "RANKING", "SYSTEM", "WEIGHTS", "read_system_record", "write_system"]
+__all__ = ["GRAMMAR", "LM", "RANKING", "SYSTEM", "WEIGHTS", "lm_files", "read_system_record", "write_system"]
 
 SYSTEM, GRAMMAR, RANKING, LM, WEIGHTS = "system.json", "grammar.bin", "ranking.bin", "lm.bin", "weights.json"
-_FORMAT = 1
+_FORMAT, _FORMAT_OF_SEVERAL = 1, 2  # With one language model, and with several.
 _HASHED = 1 << 20  # The largest file whose digest is compared whenever the system is loaded.
 _AGAIN = "Copy the whole system again, or bundle it again"
 
 
 def write_system(
     grammar: RuleTable | PathLike,
-    lm: PathLike,
+    lm: PathLike | Sequence[PathLike],
     weights: PathLike,
     preparation: PathLike | None,
     output: PathLike,
@@ -59,7 +61,7 @@ def write_system(
     Parameters
     ----------
     grammar : a table, or the path of a compiled one
-    lm : an ARPA file or a compiled model
+    lm : an ARPA file or a compiled model, or several
     weights : a JSON file with a weight for every feature
     preparation : a directory with a `preparation.json`, if the system is to take raw text
     output : a new directory, or an older system, which is replaced
@@ -72,8 +74,13 @@ def write_system(
     """
     models = None if preparation is None else load_preparation(preparation)
     with new_directory(output, SYSTEM, "system") as folder:
-        record: dict[str, Any] = {"format": _FORMAT, "version": __version__, "settings": settings._asdict()}
-        record |= _write_models(grammar, lm, weights, folder, settings)
+        lms = [lm] if isinstance(lm, str | os.PathLike) else list(lm)
+        record: dict[str, Any] = {
+            "format": _FORMAT if len(lms) == 1 else _FORMAT_OF_SEVERAL,
+            "version": __version__,
+            "settings": settings._asdict(),
+        }
+        record |= _write_models(grammar, lms, weights, folder, settings)
         record["languages"] = None
         if models is not None and preparation is not None:
             record["languages"] = [models.source.language, models.target.language]
@@ -86,7 +93,11 @@ def write_system(
 
 
 def _write_models(
-    grammar: RuleTable | PathLike, lm: PathLike, weights: PathLike, folder: Path, settings: SearchDefaults
+    grammar: RuleTable | PathLike,
+    lms: Sequence[PathLike],
+    weights: PathLike,
+    folder: Path,
+    settings: SearchDefaults,
 ) -> dict[str, Any]:
     """Write the models and the ranking, if they fit each other; what there is to say of them."""
     if isinstance(grammar, RuleTable):
@@ -94,17 +105,15 @@ def _write_models(
     else:
         shutil.copyfile(grammar, folder / GRAMMAR)
     compiled = read_grammar_file(folder / GRAMMAR)
-    model, vocabulary = load_lm(lm)
-    write_lm_file(model, vocabulary.words, folder / LM)
+    loaded = load_lms(lms)
+    for model, (lm, vocabulary) in enumerate(zip(*loaded, strict=True)):
+        write_lm_file(lm, vocabulary.words, folder / _lm_file(model))
     known = read_weights(weights)
     write_weights(known, folder / WEIGHTS)
     usable = with_settings(compiled, "", settings.max_span)
-    if UNKNOWN_FEATURE in known:
-        usable = with_unknown_words(usable, vocabulary)
     decoder = Decoder(
-        usable,
-        model,
-        vocabulary,
+        with_unknown_words(usable, loaded.vocabularies, known),
+        *loaded,
         known,
         beam=settings.beam,
         max_targets=settings.max_targets,
@@ -112,10 +121,21 @@ def _write_models(
         weights_path=weights,
     )
     write_ranking(decoder.rules, settings.max_targets, folder / RANKING)
+    described = [{"order": lm.order, "words": lm.num_words} for lm in loaded.models]
     return {
         "grammar": {"signature": compiled.table.signature, "rules": len(compiled.grammar.rules)},
-        "lm": {"order": model.order, "words": model.num_words},
+        "lm": described[0] if len(described) == 1 else described,
     }
+
+
+def _lm_file(model: int) -> str:
+    """The name of the file of a language model, by its number."""
+    return f"lm-{model}.bin" if model else LM
+
+
+def lm_files(record: dict[str, Any]) -> list[str]:
+    """The files of a system's language models, by what its `system.json` says."""
+    return [_lm_file(model) for model in range(len(record["lm"]) if isinstance(record["lm"], list) else 1)]
 
 
 def _entry(path: Path) -> dict[str, Any]:
@@ -141,16 +161,17 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
         )
     try:
         record = json.loads("\n".join(read_lines(path)))
-        if record["format"] != _FORMAT:
-            found = f"is of format {record['format']}, but this version reads {_FORMAT}"
+        if record["format"] not in (_FORMAT, _FORMAT_OF_SEVERAL):
+            found = f"is of format {record['format']}, but this version reads up to {_FORMAT_OF_SEVERAL}"
             raise InputError(
                 path, None, found, f"It was written by version {record.get('version')}; bundle it again"
             )
         files = {name: (int(each["bytes"]), str(each["sha256"])) for name, each in record["files"].items()}
         SearchDefaults(**record["settings"])
+        parts = (GRAMMAR, RANKING, *lm_files(record), WEIGHTS)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(path, None, f"is damaged ({type(error).__name__}: {error})", _AGAIN) from None
-    for name in (GRAMMAR, RANKING, LM, WEIGHTS):
+    for name in parts:
         if name not in files:
             raise InputError(path, None, f"does not list {name}", _AGAIN)
     for name, (size, digest) in files.items():

@@ -18,7 +18,7 @@ from scfg_sampler.errors import RuleTableError
 
 __all__ = ["read_ranking", "require_sound", "write_ranking"]
 
-_MAGIC = b"scfg-ranking 2\n"
+_MAGIC = b"scfg-ranking 3\n"
 _AGAIN = "Bundle the system again"
 _LAYOUT = Layout(
     {"max_targets": int},
@@ -28,10 +28,10 @@ _LAYOUT = Layout(
         "rule": ("i4", 1),
         "score": ("f8", 1),
         "target_start": ("i8", 1),
-        "target": ("i4", 1),
+        "target": ("i4", 2),
         "prefix_length": ("i4", 1),
-        "prefix_log_prob": ("f8", 1),
-        "prefix_state": ("i4", 2),
+        "prefix_log_prob": ("f8", 2),
+        "prefix_state": ("i4", 3),
     },
 )
 
@@ -57,7 +57,9 @@ def read_ranking(path: PathLike, max_targets: int) -> RankedRules | None:
     return RankedRules(**file.arrays)
 
 
-def require_sound(rules: RankedRules, grammar: Grammar, lm: LanguageModel, path: PathLike) -> None:
+def require_sound(
+    rules: RankedRules, grammar: Grammar, lms: tuple[LanguageModel, ...], path: PathLike
+) -> None:
     """Raise a RuleTableError if a ranking that was read from `path` is not one of this grammar's rules."""
-    if problem := ranking_problem(rules, grammar, lm):
+    if problem := ranking_problem(rules, grammar, lms):
         raise RuleTableError(path, None, f"is no ranking of the rules of this system: {problem}", _AGAIN)

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decoder.grammar.file import read_grammar_file, with_settings
-from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
-from decoder.lm.model import load_lm
+from decoder.grammar.trie import with_unknown_words
+from decoder.lm.model import load_lms
 from decoder.lm.table import is_lm_file
-from decoder.system.bundle import GRAMMAR, LM, RANKING, WEIGHTS, read_system_record
+from decoder.system.bundle import GRAMMAR, RANKING, WEIGHTS, lm_files, read_system_record
 from decoder.system.phrases import phrases_of
 from decoder.system.ranking import read_ranking, require_sound
 from decoder.translation.decoder import Decoder, SearchResult, Translation, in_order
@@ -185,20 +185,20 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
     record = read_system_record(directory)
     folder = Path(directory)
     settings = SearchDefaults(**record["settings"]) if settings is None else settings
-    if not is_lm_file(folder / LM):
-        found = "is not a compiled language model of this version"
-        raise InputError(folder / LM, None, found, "Bundle the system again")
+    lm_paths = [folder / name for name in lm_files(record)]
+    for path in lm_paths:
+        if not is_lm_file(path):
+            found = "is not a compiled language model of this version"
+            raise InputError(path, None, found, "Bundle the system again")
     with ThreadPoolExecutor(3) as pool:  # Most of the time goes into checksums.
         reading = pool.submit(read_grammar_file, folder / GRAMMAR)
         mapping = pool.submit(read_ranking, folder / RANKING, settings.max_targets)
-        lm = load_lm(folder / LM)
+        lms = load_lms(lm_paths)
         grammar, ranking = with_settings(reading.result(), "", settings.max_span), mapping.result()
     weights = read_weights(folder / WEIGHTS)
-    if UNKNOWN_FEATURE in weights:
-        grammar = with_unknown_words(grammar, lm[1])
-    models = (grammar, *lm, weights)
+    models = (with_unknown_words(grammar, lms.vocabularies, weights), *lms, weights)
     if ranking is not None:
-        require_sound(ranking, grammar, lm[0], folder / RANKING)
+        require_sound(ranking, grammar, lms.models, folder / RANKING)
         decoder = Decoder.with_ranking(*models, settings, ranking)
     else:
         decoder = Decoder(*models, beam=settings.beam, max_targets=settings.max_targets, widen=settings.widen)

@@ -3,6 +3,8 @@
     decoder = Decoder(build_grammar([GrammarSource(read_rule_table(path))]), *load_lm(lm_path), weights)
     decoder.translate("mein haus .".split()).text
 
+With several language models it is `*load_lms(paths)`.
+
 A `Decoder` is immutable, so threads may share it; the kernels release the interpreter lock. Words of the
 input are words and nothing else: `[X,1]`, `|||` or `<s>` are translated or copied like any other.
 """
@@ -18,16 +20,16 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from decoder.grammar.trie import UNKNOWN_FEATURE, Grammar, RankedRules, rank_rules
-from decoder.lm.model import LanguageModel, LmVocabulary
+from decoder.grammar.trie import Grammar, RankedRules, rank_rules
+from decoder.lm.model import LanguageModel, LmVocabulary, unknown_feature_of
 from decoder.search.chart import COPY, Chart, parse
 from decoder.search.cube import FINISH, Forest, SearchSettings, search
 from decoder.search.forest import (
-    OWN_FEATURES,
     ForestGraph,
     best_derivation,
     derivation_features,
     export,
+    own_features,
 )
 from decoder.search.kbest import k_best
 from decoder.search.mbr import expected_bleu, posteriors
@@ -109,7 +111,7 @@ class ForestPosterior(NamedTuple):
 class ParsedSentence(NamedTuple):
     """The chart of a sentence, and what its words are should they be copied.
 
-    copied : int32 (n,), the language model's id of each
+    copied : int32 (M, n), the id each language model has for each
     copied_words : int32 (n,), the id each has as a target word
     extra_words : the words beyond the target vocabulary
     """
@@ -136,20 +138,20 @@ class SearchResult(NamedTuple):
     extra_words: list[str]
 
 
-def feature_names(grammar: Grammar) -> tuple[str, ...]:
-    """The features of a grammar's rules, then those of the decoder."""
-    return (*grammar.feature_names, *OWN_FEATURES)
+def feature_names(grammar: Grammar, num_models: int = 1) -> tuple[str, ...]:
+    """The features of a grammar's rules, then those of a decoder with so many language models."""
+    return (*grammar.feature_names, *own_features(num_models))
 
 
 class Decoder:
-    """Translates with a grammar, a language model and weights.
+    """Translates with a grammar, language models and weights.
 
     Parameters
     ----------
     grammar : Grammar
-    lm : LanguageModel
-    lm_vocabulary : LmVocabulary
-    weights : a number for every one of `feature_names(grammar)`
+    lm : LanguageModel, or a tuple of several
+    lm_vocabulary : LmVocabulary, or a tuple of them, one for each model
+    weights : a number for every one of `feature_names(grammar, number of models)`
     beam : how many points a cell may pop; 0 for exact search, which is exponential
     max_targets : how many targets of a source side are tried; 0 for all
     widen : a span of n words may pop beam · n / widen points; 0 for `beam`, whatever the span
@@ -166,8 +168,8 @@ class Decoder:
     def __init__(
         self,
         grammar: Grammar,
-        lm: LanguageModel,
-        lm_vocabulary: LmVocabulary,
+        lm: LanguageModel | tuple[LanguageModel, ...],
+        lm_vocabulary: LmVocabulary | tuple[LmVocabulary, ...],
         weights: dict[str, float],
         *,
         beam: int = 200,
@@ -182,8 +184,8 @@ class Decoder:
     def with_ranking(
         cls,
         grammar: Grammar,
-        lm: LanguageModel,
-        lm_vocabulary: LmVocabulary,
+        lm: LanguageModel | tuple[LanguageModel, ...],
+        lm_vocabulary: LmVocabulary | tuple[LmVocabulary, ...],
         weights: dict[str, float],
         settings: SearchDefaults,
         rules: RankedRules,
@@ -197,8 +199,8 @@ class Decoder:
     def _set(
         self,
         grammar: Grammar,
-        lm: LanguageModel,
-        lm_vocabulary: LmVocabulary,
+        lm: LanguageModel | tuple[LanguageModel, ...],
+        lm_vocabulary: LmVocabulary | tuple[LmVocabulary, ...],
         weights: dict[str, float],
         settings: SearchDefaults,
         weights_path: PathLike | None,
@@ -208,19 +210,36 @@ class Decoder:
         for name, value in (("--beam", beam), ("--max-targets", max_targets), ("--widen", widen)):
             if value < 0:
                 raise SettingsError(f"{name} is {value}; it is at least 1, or 0 for no limit")
-        self.grammar, self.lm, self.lm_vocabulary = grammar, lm, lm_vocabulary
-        self.feature_names = feature_names(grammar)
+        self.grammar = grammar
+        self.lms = (lm,) if isinstance(lm, LanguageModel) else tuple(lm)
+        self.lm_vocabularies = (
+            (lm_vocabulary,) if isinstance(lm_vocabulary, LmVocabulary) else tuple(lm_vocabulary)
+        )
+        if not self.lms:
+            raise SettingsError("--lm: no language model is given")
+        self.feature_names = feature_names(grammar, len(self.lms))
         self.weights = weight_vector(weights, self.feature_names, weights_path)
         self.beam, self.max_targets, self.widen = beam, max_targets, widen
         self.copy_any = False
         self._max_span = max(source.max_span for source in grammar.sources)
-        ids = map(lm_vocabulary.id, grammar.target_vocabulary.words)
-        self._lm_ids = np.fromiter(ids, np.int32, len(grammar.target_vocabulary))
+        self._lm_ids = self.lm_ids(grammar.target_vocabulary.words)
         self._settings = self._search_settings()
 
     def _search_settings(self) -> SearchSettings:
-        *_, lm_weight, glue_weight, _ = self.weights.tolist()
-        return SearchSettings(self.beam, lm_weight, glue_weight, np.zeros(0), float(self.widen))
+        glue_weight = float(self.weights[-2])
+        return SearchSettings(self.beam, self.lm_weights, glue_weight, np.zeros(0), float(self.widen))
+
+    @property
+    def lm_weights(self) -> np.ndarray:
+        """The weight of each language model, float64 (M,)."""
+        return self.weights[len(self.grammar.feature_names) : -2]
+
+    def lm_ids(self, words: Sequence[str]) -> np.ndarray:
+        """The id each language model has for each word, int32 (M, n)."""
+        ids = np.empty((len(self.lms), len(words)), np.int32)
+        for row, vocabulary in zip(ids, self.lm_vocabularies, strict=True):
+            row[:] = np.fromiter(map(vocabulary.id, words), np.int32, len(words))
+        return ids
 
     @property
     def rules(self) -> RankedRules:
@@ -228,9 +247,9 @@ class Decoder:
         return self._rules
 
     def _rank(self) -> None:
-        *rule_weights, lm_weight, _, _ = self.weights.tolist()
+        rule_weights = self.weights[: len(self.grammar.feature_names)]
         self._rules = rank_rules(
-            self.grammar, np.array(rule_weights), self.lm, self._lm_ids, lm_weight, self.max_targets
+            self.grammar, rule_weights, self.lms, self._lm_ids, self.lm_weights, self.max_targets
         )
 
     def with_weights(self, weights: np.ndarray) -> Decoder:
@@ -257,7 +276,7 @@ class Decoder:
         copies = words if copies is None else copies
         chart, copied, copied_words, extra = self.parse(words, copies)
         settings = self._settings._replace(copy_weight=self.copy_weights(copies))
-        forest = search(self._rules, self.lm, chart, copied, self.grammar.max_arity, settings)
+        forest = search(self._rules, self.lms, chart, copied, self.grammar.max_arity, settings)
         return SearchResult(words, copies, chart, forest, copied_words, extra)
 
     def parse(self, words: Sequence[str], copies: Sequence[str]) -> ParsedSentence:
@@ -270,16 +289,14 @@ class Decoder:
             target = vocabulary.id(word)
             copied_words[i] = target if target >= 0 else extra.setdefault(word, known + len(extra))
         source = np.fromiter(map(self.grammar.source_vocabulary.id, words), np.int32, len(words))
-        copied = np.fromiter(map(self.lm_vocabulary.id, copies), np.int32, len(words))
         chart = parse(self.grammar.trie, source, self.grammar.max_arity, self._max_span, self.copy_any)
-        return ParsedSentence(chart, copied, copied_words, list(extra))
+        return ParsedSentence(chart, self.lm_ids(copies), copied_words, list(extra))
 
     def copy_weights(self, copies: Sequence[str]) -> np.ndarray:
         """What copying each word adds to the score, its language-model probability apart; float64 (n,)."""
         weights = np.full(len(copies), self.weights[-1])
-        if UNKNOWN_FEATURE in self.feature_names:
-            unknown_weight = self.weights[self.feature_names.index(UNKNOWN_FEATURE)]
-            weights += unknown_weight * self._unknown(copies)
+        for feature, unknown in self._unknown(copies):
+            weights += self.weights[feature] * unknown
         return weights
 
     def features(self, result: SearchResult, start: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -289,20 +306,23 @@ class Decoder:
         """
         forest = result.forest
         values = derivation_features(forest, self.grammar.features, start, edges)
-        if UNKNOWN_FEATURE in self.feature_names:
+        for feature, unknown in self._unknown(result.copies):
             begin = result.chart.begin[forest.cell[forest.head[edges]]]
-            copied = self._unknown(result.copies)[begin] & (forest.rule[edges] == COPY)
+            copied = unknown[begin] & (forest.rule[edges] == COPY)
             before = np.concatenate([[0], np.cumsum(copied)])
-            values[:, self.feature_names.index(UNKNOWN_FEATURE)] += np.diff(before[start])
+            values[:, feature] += np.diff(before[start])
         return values
 
     def edge_features(self, result: SearchResult, edges: np.ndarray) -> np.ndarray:
         """The features of single edges, float64 (len(edges), F)."""
         return self.features(result, np.arange(len(edges) + 1), edges)
 
-    def _unknown(self, words: Sequence[str]) -> np.ndarray:
-        """Which words the language model does not know, bool (n,)."""
-        return np.array([word not in self.lm_vocabulary for word in words], np.bool_)
+    def _unknown(self, words: Sequence[str]) -> Iterator[tuple[int, np.ndarray]]:
+        """The features that count words unknown to a language model, and which these are, bool (n,)."""
+        for model, vocabulary in enumerate(self.lm_vocabularies):
+            if (name := unknown_feature_of(model)) in self.feature_names:
+                unknown = np.array([word not in vocabulary for word in words], np.bool_)
+                yield self.feature_names.index(name), unknown
 
     def translate(self, words: Sequence[str]) -> Translation:
         """The best translation found; no words have no words as their translation."""

@@ -49,7 +49,6 @@ class ForcedDecoder:
         grammar = decoder.grammar
         rule_weights = decoder.weights[: len(grammar.feature_names)]
         self._decoder = decoder
-        self._lm_weight, self._glue_weight = decoder.weights[-3:-1].tolist()
         self._targets = TargetSides(
             grammar.rule_start,
             grammar.rules,
@@ -65,14 +64,15 @@ class ForcedDecoder:
             return Forced(None, not reference, reason)
         decoder = self._decoder
         parsed = decoder.parse(words, words)
-        ids = decoder.lm_vocabulary.id
+        lm_ids = decoder.lm_ids(reference)
+        log_probs = [word_log_probs(lm, ids) for lm, ids in zip(decoder.lms, lm_ids, strict=True)]
         task = ForcedTask(
             self._reference_ids(parsed, reference),
-            word_log_probs(decoder.lm, np.fromiter(map(ids, reference), np.int32, len(reference))),
+            np.column_stack(log_probs),
             parsed.copied_words,
             decoder.copy_weights(words),
-            self._lm_weight,
-            self._glue_weight,
+            decoder.lm_weights,
+            float(decoder.weights[-2]),
         )
         found = force(self._targets, parsed.chart, decoder.grammar.max_arity, task)
         if not found.is_complete:

@@ -26,6 +26,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from decoder.lm.model import feature_of, unknown_feature_of
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.errors import InputError
 
@@ -128,6 +129,8 @@ def _cdec(path: PathLike) -> Imported:
             )
         else:
             ours, factor = _CDEC.get(name, (name, 1.0))
+            if re.fullmatch(r"LanguageModel_[0-9]+", name):
+                factor = 1.0 / _LN10
             _add(weights, ours, factor * value)
     return Imported(weights, warnings, 0.0)
 
@@ -153,8 +156,11 @@ def _joshua(path: PathLike) -> Imported:
             _add(weights, "TargetWords", word)
             _add(weights, "PassThrough", word)
         elif model and int(model[1]) > 0:
-            if int(model[1]) < models:
-                warnings.append(f"{name} is left out: translate has one language model")
+            number = int(model[1])
+            if number < models and name == f"lm_{number}":
+                _add(weights, feature_of(number), value / _LN10)
+            elif number < models and name == f"lm_{number}_oov":
+                _add(weights, unknown_feature_of(number), value)
         elif dense and dense[1] != "glue":
             _add(weights, f"PhraseModel_{dense[2]}", -value)
         elif name == "count":
@@ -192,10 +198,11 @@ def _moses(path: PathLike) -> Imported:
         elif name in is_glue:
             for k, value in enumerate(values):
                 _add(weights, _MOSES_SCORES[k] if k < len(_MOSES_SCORES) else f"Score_{k}", value)
-        elif re.fullmatch(r"LM0?", name):
-            _add(weights, "LanguageModel", values[0])
+        elif match := re.fullmatch(r"LM([0-9]*)", name):
+            number = int(match[1] or 0)
+            _add(weights, feature_of(number), values[0])
             for value in values[1:2]:
-                _add(weights, "LanguageModel_OOV", value)
+                _add(weights, unknown_feature_of(number), value)
         elif (sparse := _sparse_name(name, is_glue)) is not None:
             _add(weights, sparse, _one(path, line, name, values))
         else:

@@ -6,6 +6,7 @@ counts; so positive weights reward probable rules, and a negative `PassThrough` 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -35,9 +36,12 @@ _INITIAL = {
 def initial_weights(names: Sequence[str]) -> dict[str, float]:
     """Where tuning begins: sensible values for the project's own features, 0 for any other.
 
-    With a prefix, as in `domain.LogForward`, the value is that of the name after the last dot.
+    With a prefix, as in `domain.LogForward`, the value is that of the name after the last dot. Several
+    language models have the weight of one together.
     """
-    return {name: _INITIAL.get(name.rpartition(".")[2], 0.0) for name in names}
+    weights = {name: _INITIAL.get(name.rpartition(".")[2], 0.0) for name in names}
+    models = [name for name in names if re.fullmatch(r"LanguageModel(_[0-9]+)?", name)]
+    return weights | dict.fromkeys(models, _INITIAL["LanguageModel"] / max(1, len(models)))
 
 
 def weight_vector(

@@ -76,9 +76,9 @@ def test_best_targets_are_kept_in_order_of_weighted_features_and_language_model(
     rules = [("u", target, rng.normal(size=2)) for target in dict.fromkeys(targets)]
     grammar = small.grammar_of(rules, 5)
     lm, words = lm_and_words()
-    lm_ids = np.array([words.id(word) for word in grammar.target_vocabulary.words], np.int32)
+    lm_ids = np.array([[words.id(word) for word in grammar.target_vocabulary.words]], np.int32)
     weights = np.array([0.7, -0.3])
-    ranked = rank_rules(grammar, weights, lm, lm_ids, 0.5, max_targets=10)
+    ranked = rank_rules(grammar, weights, (lm,), lm_ids, np.array([0.5]), max_targets=10)
 
     from tests.decoder.lm.test_model import state_of
 

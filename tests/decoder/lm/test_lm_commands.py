@@ -100,6 +100,18 @@ def test_a_compiled_model_gives_the_same_answers(command, trained, tmp_path, cap
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("name", ["compile-lm", "query-lm"])
+def test_a_binary_model_of_kenlm_is_named_and_how_to_make_another(command, tmp_path, capsys, name):
+    lm = tmp_path / "lm.kenlm"
+    lm.write_bytes(b"mmap lm http://kheafield.com/code format version 5\n\0" + bytes(range(256)))
+    output = ["--output", tmp_path / "out"] if name == "compile-lm" else []
+    assert command(name, lm, *output) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"{lm}: is a binary model of KenLM" in said
+    assert "lmplz -o 3 < TEXT > LM.arpa" in said
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

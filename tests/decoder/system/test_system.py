@@ -11,7 +11,6 @@ import pytest
 
 import decoder
 from decoder.cli import main
-from decoder.grammar.trie import UNKNOWN_FEATURE
 from decoder.system.system import _cut
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.cli import main as sampler
@@ -230,7 +229,7 @@ def test_settings_are_those_of_the_system_unless_told(system, parts, tmp_path, c
 
 
 def test_weights_of_words_unknown_to_the_language_model_count(parts, system, tmp_path):
-    weights = write(tmp_path / "w.json", [json.dumps({**WEIGHTS, UNKNOWN_FEATURE: -5.0})])
+    weights = write(tmp_path / "w.json", [json.dumps({**WEIGHTS, "LanguageModel_OOV": -5.0})])
     models = ["--grammar", f"{parts}/grammar.gz", "--lm", f"{parts}/words.arpa", "--weights", weights]
     given = ["--preparation", f"{parts}/words", "--output", f"{tmp_path}/s", "--quiet"]
     assert main(["bundle", *models, *given]) == 0

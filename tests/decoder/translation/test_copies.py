@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoder.grammar.trie import UNKNOWN_FEATURE, with_unknown_words
+from decoder.grammar.trie import with_unknown_words
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.translation.decoder import Decoder
 from decoder.translation.forced import ForcedDecoder
@@ -15,8 +15,8 @@ from tests.decoder.search.test_search import random_case
 @pytest.mark.parametrize("seed", range(30))
 def test_any_word_may_be_copied_and_unknown_words_are_counted(seed):
     (grammar, lm, vocabulary, weights), rules, words, _ = random_case(seed, length=4)
-    weights[UNKNOWN_FEATURE] = -0.7
-    counted = with_unknown_words(grammar, vocabulary)
+    weights["LanguageModel_OOV"] = -0.7
+    counted = with_unknown_words(grammar, [vocabulary], weights)
     decoder = Decoder(counted, lm, vocabulary, weights, beam=0, max_targets=0).copying_any()
     oracle = small.Oracle(rules, words, grammar.sources[0].max_span, copy_any=True)
     plain = np.array([weights[name] for name in (*small.FEATURES, "Glue", "PassThrough")])

@@ -107,7 +107,7 @@ def test_language_model_is_shared_out_word_by_word():
     best = decoder.best(outcome.result)
     record = derivation_record(decoder, outcome.result, best, 0)
     shares = [node["features"].get("LanguageModel", 0.0) for node in record["nodes"]]
-    total = small.sentence_log_prob(decoder.lm, decoder.lm_vocabulary, ["b", "c", "a"])
+    total = small.sentence_log_prob(decoder.lms[0], decoder.lm_vocabularies[0], ["b", "c", "a"])
     assert sum(shares) == pytest.approx(total, abs=1e-6)
     assert [node["target"] for node in record["nodes"]] == [[1], [1], [1, "a"], ["b", "c"]]
     assert shares[0] != 0.0  # </s> is the goal's.
@@ -126,7 +126,7 @@ def test_rules_without_target_words_yield_empty_stretches(source):
     decoder = one_decoder(rules)
     weights = dict(zip(decoder.feature_names, decoder.weights.tolist(), strict=True))
     words = source.split()
-    oracle = small.all_derivations(rules, words, 5, weights, decoder.lm, decoder.lm_vocabulary)
+    oracle = small.all_derivations(rules, words, 5, weights, decoder.lms[0], decoder.lm_vocabularies[0])
     for translation in {derivation.words for _, derivation in oracle}:
         found = [score for score, derivation in oracle if derivation.words == translation]
         outcome = ForcedDecoder(decoder).derive(words, translation)

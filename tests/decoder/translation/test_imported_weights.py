@@ -107,6 +107,26 @@ def test_weights_have_our_names_signs_and_logarithms(tmp_path, decoder):
     assert len(found.warnings) == num_warnings
 
 
+@pytest.mark.parametrize(
+    ("decoder", "text"),
+    [
+        ("cdec", "LanguageModel 1\nLanguageModel_1 3\nLanguageModel_1_OOV -3\n"),
+        (
+            "joshua",
+            "feature-function = LanguageModel -lm_file a\nfeature-function = LanguageModel -lm_file b\n"
+            "lm_0 1\nlm_1 3\nlm_1_oov -3\nlm_2 5\n",
+        ),
+        ("moses", f"[weight]\nLM0= {1 / LN10}\nLM1= {3 / LN10} -3\n"),
+    ],
+)
+def test_every_language_model_has_its_weight(tmp_path, decoder, text):
+    (tmp_path / "theirs").write_text(text)
+    found = import_weights(tmp_path / "theirs", decoder)
+    models = {name: value for name, value in found.weights.items() if name.startswith("LanguageModel")}
+    expected = {"LanguageModel": 1 / LN10, "LanguageModel_1": 3 / LN10, "LanguageModel_1_OOV": -3.0}
+    assert models == pytest.approx(expected, abs=1e-12)
+
+
 def test_command_writes_weights_and_tells_the_constant(tmp_path, capsys):
     (tmp_path / "joshua.config").write_text(JOSHUA)
     arguments = [f"{tmp_path}/joshua.config", "--from", "joshua", "--output", f"{tmp_path}/w.json"]
