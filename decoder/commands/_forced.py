@@ -27,11 +27,12 @@ class ReferenceTask(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """The rows of a line, its derivation as JSON, each with its line ends, and whether there is one."""
+    """The rows of a line, its derivation and its hypergraph as JSON, with line ends; whether there is one."""
 
     text: str
     tree: str
     exists: bool
+    graph: str = ""
 
 
 def reference_task(decoder: Decoder, options: argparse.Namespace, num_lines: int) -> ReferenceTask:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from decoder.commands import add_search_options, default_threads, input_words, load_models, search_settings
 
 if TYPE_CHECKING:
+    from decoder.commands._forced import Derived
     from decoder.system.system import System
 
 __all__ = ["add_parser", "run"]
@@ -79,13 +81,17 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--derivations", metavar="FILE", help="write how each best translation was built, as JSON lines"
     )
+    parser.add_argument(
+        "--hypergraph",
+        metavar="FILE",
+        help="write all that the search kept, a JSON object a line; in a directory (DIR/), one file a line",
+    )
     parser.add_argument("--input", default="-", metavar="FILE", help="text to translate")
     parser.add_argument("--output", default="-", metavar="FILE", help="where the translations go")
 
 
 def run(options: argparse.Namespace) -> None:
     """Translate the input and print the results in order."""
-    import contextlib
     import sys
     import time
 
@@ -99,23 +105,46 @@ def run(options: argparse.Namespace) -> None:
     system = _system(options)
     threads = default_threads() if options.threads is None else options.threads
     began = time.perf_counter()
-    exist = []
+    exist: list[bool] = []
     with contextlib.ExitStack() as stack:
         if options.output == "-" and hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         out = stack.enter_context(atomic_output(options.output))
         trees = stack.enter_context(atomic_output(options.derivations)) if options.derivations else None
-        for text, tree, exists in in_order(*_task(system, options), threads):
-            out.write(text)
+        graphs = stack.enter_context(_hypergraphs(options.hypergraph))
+        for found in in_order(*_task(system, options), threads):
+            out.write(found.text)
             out.flush()
             if trees is not None:
-                trees.write(tree)
-            exist.append(exists)
+                trees.write(found.tree)
+            graphs(len(exist), found.graph)
+            exist.append(found.exists)
     if options.reference:
         say(summary(exist))
         return
     seconds, lines = time.perf_counter() - began, len(exist)
     say(f"{lines} lines translated in {seconds:.1f} s, {lines / max(seconds, 1e-9):.1f} a second")
+
+
+@contextlib.contextmanager
+def _hypergraphs(path: str | None) -> Iterator[Callable[[int, str], None]]:
+    """What writes the hypergraph of a line with its number: into a file, or files of a directory."""
+    import os
+
+    from scfg_sampler.core.files import atomic_output
+
+    if path is None:
+        yield lambda number, graph: None
+    elif path.endswith("/") or os.path.isdir(path):
+
+        def write(number: int, graph: str) -> None:
+            with atomic_output(os.path.join(path, f"{number}.json")) as out:
+                out.write(graph)
+
+        yield write
+    else:
+        with atomic_output(path) as out:
+            yield lambda number, graph: print(graph, end="", file=out)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -130,6 +159,8 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError("--mbr gives one translation of a line, so --nbest cannot be given beside it")
     if options.reference and options.mbr is not None:
         raise SettingsError("--reference gives the translations, so --mbr cannot be given beside it")
+    if options.reference and options.hypergraph:
+        raise SettingsError("--reference does not search, so --hypergraph cannot be given beside it")
     check_scale(options.mbr_scale)
 
 
@@ -193,21 +224,23 @@ def _task(system: System, options: argparse.Namespace) -> tuple[Callable, Iterab
     )
 
 
-def _translate(
-    system: System, options: argparse.Namespace, numbered: tuple[int, str]
-) -> tuple[str, str, bool]:
-    """The output and the derivation of a line with its number, each with its line ends; True."""
+def _translate(system: System, options: argparse.Namespace, numbered: tuple[int, str]) -> Derived:
+    """The output, the derivation and the hypergraph of a line with its number."""
+    from decoder.commands._forced import Derived
     from decoder.translation.decoder import nbest_lines
     from decoder.translation.derivations import derivation_record
+    from decoder.translation.hypergraph import hypergraph_record
 
     number, line = numbered
-    if system.preparation is not None and options.nbest is options.mbr is options.derivations is None:
-        return system.translate_line(line).text + "\n", "", True
+    asked = (options.nbest, options.mbr, options.derivations, options.hypergraph)
+    if system.preparation is not None and not any(each is not None for each in asked):
+        return Derived(system.translate_line(line).text + "\n", "", True)
     decoder = system.decoder
     prepared = system.prepare(line)
     if system.preparation is None:
         prepared = prepared._replace(words=input_words(options, prepared.words))
-    result = system.search(prepared) if prepared.words else None
+    keep_states = options.hypergraph is not None
+    result = system.search(prepared, keep_states=keep_states) if prepared.words else None
     if result is None:
         found = [decoder.translate([])]
     elif options.nbest is not None:
@@ -223,7 +256,13 @@ def _translate(
         text = texts[0] + "\n"
     else:
         text = "".join(row + "\n" for row in nbest_lines(number, found, decoder.feature_names, texts))
-    if options.derivations is None:
-        return text, "", True
-    record = derivation_record(decoder, result, found[0], number)
-    return text, json.dumps(record, ensure_ascii=False) + "\n", True
+    tree = graph = ""
+    if options.derivations is not None:
+        tree = _json_line(derivation_record(decoder, result, found[0], number))
+    if options.hypergraph is not None:
+        graph = _json_line(hypergraph_record(decoder, result, number))
+    return Derived(text, tree, True, graph)
+
+
+def _json_line(record: dict) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"

@@ -61,6 +61,7 @@ __all__ = [
     "score_sentences",
     "score_text",
     "state_width",
+    "state_words",
     "unknown_feature_of",
 ]
 
@@ -319,6 +320,14 @@ def _append_right(state, other, room, other_right, usable):
 def num_open_words(state: np.ndarray) -> int:
     """How many first words of a stretch await what comes before them: `add_state` scores so many again."""
     return state[0] & 15
+
+
+def state_words(state: np.ndarray, order: int) -> tuple[list[int], list[int], bool]:
+    """The left and the right words of a state, in the order of the text, and whether its left is closed."""
+    header, room = int(state[0]), order - 1
+    num_left, num_right, is_closed = header & 15, header >> 4 & 15, header >> 8
+    right = state[1 + 2 * room : 1 + 2 * room + num_right]
+    return state[1 : 1 + num_left].tolist(), right[::-1].tolist(), bool(is_closed)
 
 
 @borrowing

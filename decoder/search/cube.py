@@ -71,6 +71,7 @@ class SearchSettings(NamedTuple):
     copy_weight : float64 (n,), the score of copying each source word
     widen : a cell over n words may make beam · n / widen pops, one of S at most as many as the longest of X;
         0 for `beam`, whatever the length
+    keep_states : whether the forest is to have the states of its items
     """
 
     beam: int
@@ -78,6 +79,7 @@ class SearchSettings(NamedTuple):
     glue_weight: float
     copy_weight: np.ndarray
     widen: float
+    keep_states: bool
 
 
 class Forest(NamedTuple):
@@ -91,6 +93,7 @@ class Forest(NamedTuple):
     log_prob : float64 (E, M), what the edge adds to the log probability of each language model
     weight : float64 (E,), what the edge adds to the score
     tails : int32 (E, A), in source order, filled with −1
+    state : int32 (N, M, W), the states of the language models; (0, M, W) if they were not kept
     num_queries : int, the words whose probability a language model was asked for
     """
 
@@ -102,6 +105,7 @@ class Forest(NamedTuple):
     log_prob: np.ndarray
     weight: np.ndarray
     tails: np.ndarray
+    state: np.ndarray
     num_queries: int
 
 
@@ -186,12 +190,15 @@ def search(
     first = first_item[num_cells - 1]
     edges = larger_edges(edges, count[EDGES] + count[ITEMS] - first)
     _finish(task, first, by_reference(items), by_reference(edges), by_reference(scratch))
-    return _forest(items, edges, scratch.counter)
+    return _forest(items, edges, scratch.counter, settings.keep_states)
 
 
 @compiled
-def _forest(items, edges, count):
+def _forest(items, edges, count, keep_states):
     num_items, num_edges = count[ITEMS], count[EDGES]
+    num_states = num_items if keep_states else 0
+    if keep_states:
+        items.state[num_items - 1] = 0  # The goal's, which nothing comes before or after.
     return Forest(
         items.cell[:num_items].copy(),
         items.score[:num_items].copy(),
@@ -201,6 +208,7 @@ def _forest(items, edges, count):
         edges.log_prob[:num_edges].copy(),
         edges.weight[:num_edges].copy(),
         edges.tails[:num_edges].copy(),
+        items.state[:num_states].copy(),
         count[QUERIES],
     )
 

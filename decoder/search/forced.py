@@ -320,6 +320,7 @@ def _finished(items, edges, count, last_cell, task):
         edges.log_prob[:num_edges].copy(),
         edges.weight[:num_edges].copy(),
         edges.tails[:num_edges].copy(),
+        np.empty((0, len(task.lm_weights), 1), np.int32),
         0,
     )
     return ForcedForest(forest, items.begin[:num_items].copy(), items.end[:num_items].copy(), whole >= 0)

@@ -107,9 +107,9 @@ class System:
         words = [line[begin:end] for begin, end in places]
         return Prepared(words, places, words, words, [False] * len(words), False)
 
-    def search(self, prepared: Prepared) -> SearchResult:
-        """The forest of a prepared line of at least one word, however long."""
-        return self._search(prepared, 0, len(prepared.words))
+    def search(self, prepared: Prepared, *, keep_states: bool = False) -> SearchResult:
+        """The forest of a prepared line of at least one word, however long; `keep_states` as in `Decoder`."""
+        return self._search(prepared, 0, len(prepared.words), keep_states)
 
     def finish(
         self, line: str, prepared: Prepared, result: SearchResult, translation: Translation
@@ -117,15 +117,17 @@ class System:
         """One of the translations in a forest of `search`, as text."""
         return self._finished(line, prepared, [(0, result, translation)])
 
-    def _search(self, prepared: Prepared, begin: int, end: int) -> SearchResult:
+    def _search(self, prepared: Prepared, begin: int, end: int, keep_states: bool = False) -> SearchResult:
         words = prepared.words[begin:end]
         if self.preparation is None:
-            return self.decoder.search(words)
+            return self.decoder.search(words, keep_states=keep_states)
         known = self.decoder.grammar.source_vocabulary
         for at, word in enumerate(words):
             if word not in known and (other := self.preparation.source.segmenter.respelled(word)) in known:
                 words[at] = other
-        return self.decoder.search(words, self.preparation.copied(prepared)[begin:end])
+        return self.decoder.search(
+            words, self.preparation.copied(prepared)[begin:end], keep_states=keep_states
+        )
 
     def _finished(
         self, line: str, prepared: Prepared, parts: Sequence[tuple[int, SearchResult, Translation]]

@@ -227,7 +227,7 @@ class Decoder:
 
     def _search_settings(self) -> SearchSettings:
         glue_weight = float(self.weights[-2])
-        return SearchSettings(self.beam, self.lm_weights, glue_weight, np.zeros(0), float(self.widen))
+        return SearchSettings(self.beam, self.lm_weights, glue_weight, np.zeros(0), float(self.widen), False)
 
     @property
     def lm_weights(self) -> np.ndarray:
@@ -268,14 +268,17 @@ class Decoder:
         other.copy_any = True
         return other
 
-    def search(self, words: Sequence[str], copies: Sequence[str] | None = None) -> SearchResult:
+    def search(
+        self, words: Sequence[str], copies: Sequence[str] | None = None, *, keep_states: bool = False
+    ) -> SearchResult:
         """The forest of a sentence of at least one word.
 
         copies : what each word becomes if it is copied; by default the same word
+        keep_states : whether the forest is to have the language-model states of its items
         """
         copies = words if copies is None else copies
         chart, copied, copied_words, extra = self.parse(words, copies)
-        settings = self._settings._replace(copy_weight=self.copy_weights(copies))
+        settings = self._settings._replace(copy_weight=self.copy_weights(copies), keep_states=keep_states)
         forest = search(self._rules, self.lms, chart, copied, self.grammar.max_arity, settings)
         return SearchResult(words, copies, chart, forest, copied_words, extra)
 

@@ -28,7 +28,7 @@ from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError
 from scfg_sampler.rules.table import rule
 
-__all__ = ["check_record", "derivation_record", "draw_text", "spell"]
+__all__ = ["check_record", "derivation_record", "draw_text", "rule_sides", "spell"]
 
 
 def derivation_record(
@@ -53,7 +53,7 @@ def derivation_record(
     for edge, values in zip(translation.edges.tolist(), features, strict=True):
         cell = int(forest.cell[forest.head[edge]])
         span = [int(chart.begin[cell]), int(chart.end[cell])]
-        symbol, source, target = _rule(decoder, result, int(forest.rule[edge]), span[0])
+        symbol, source, target = rule_sides(decoder, result, int(forest.rule[edge]), span[0])
         if cell < chart.num_x_cells:
             symbol = "X"
         named = zip(decoder.feature_names, values.tolist(), strict=True)
@@ -75,8 +75,11 @@ def derivation_record(
     return record
 
 
-def _rule(decoder: Decoder, result: SearchResult, row: int, begin: int) -> tuple[str, list, list]:
-    """The left-hand side and the two right-hand sides of a rule of the grammar or of the decoder's own."""
+def rule_sides(decoder: Decoder, result: SearchResult, row: int, begin: int) -> tuple[str, list, list]:
+    """The left-hand side and the two right-hand sides of a rule of the grammar or of the decoder's own.
+
+    row, begin : what `Forest.rule` says, and where the span of the rule begins
+    """
     if row == FINISH:
         return "GOAL", [1], [1]
     if row == START:

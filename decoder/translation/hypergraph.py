@@ -1,0 +1,101 @@
+"""The hypergraph of a search as JSON: everything the search kept, for programs that look for more in it.
+
+    {"sentence": 0, "source": ["das", "haus"], "goal": 7, "score": -3.1,
+     "rules": [{"source": ["das", 1], "target": ["the", 1], "features": {"LogForward": -0.3, …}}, …],
+     "nodes": [{"symbol": "X", "span": [0, 2], "score": -1.2,
+                "states": [{"left": ["the"], "right": ["the", "house"], "closed": true}]}, …],
+     "edges": [{"head": 2, "tails": [1], "rule": 0, "features": {"LanguageModel": -0.9}, "score": -1.2}, …]}
+
+Nodes are numbered in the order they are listed, tails before heads, the goal last; edges are listed by head.
+In the sides of a rule, words are strings and the numbers 1, 2, … stand for the first, second, … of the edge's
+tails. The features of an edge are those of its rule and its own, the language models'; its score is their
+product with the weights, and the score of a derivation the sum of the scores of its edges. The score of a
+node is that of its best derivation. Features that are 0 are left out.
+
+A state says what a language model has to know of the words below a node to score those around it: the first
+of them that words to the left can still change the probability of, and the last of them that are context of
+words to the right; `closed`, that no further word will join the first ones. It is the only thing, beside
+symbol and span, in which two nodes differ.
+
+The fact a newcomer would get wrong: a node of X scores its first words without their left context, and an
+edge above it corrects that. So an edge may have a log probability above 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from decoder.lm.model import feature_of, state_words
+from decoder.search.chart import COPY
+from decoder.search.cube import FINISH
+from decoder.translation.decoder import Decoder, SearchResult
+from decoder.translation.derivations import rule_sides
+
+__all__ = ["hypergraph_record"]
+
+
+def hypergraph_record(decoder: Decoder, result: SearchResult | None, sentence: int) -> dict[str, Any]:
+    """The record of a search that kept its states; `result` is None for an empty sentence: no nodes."""
+    if result is None:
+        return {"sentence": sentence, "source": [], "goal": None, "score": 0.0} | {
+            name: [] for name in ("rules", "nodes", "edges")
+        }
+    graph = decoder.export(result)
+    forest = result.forest
+    of_models = np.isin(decoder.feature_names, [feature_of(model) for model in range(len(decoder.lms))])
+    values = decoder.edge_features(result, graph.edges)
+    heads = np.repeat(np.arange(len(graph.items)), np.diff(graph.graph.edge_start))
+    rules: list[dict[str, Any]] = []
+    numbers: dict[tuple[int, int], int] = {}
+    edges = []
+    for at, (edge, head) in enumerate(zip(graph.edges.tolist(), heads.tolist(), strict=True)):
+        row = int(forest.rule[edge])
+        begin = int(result.chart.begin[forest.cell[forest.head[edge]]])
+        key = (row, begin if row == COPY else -1)
+        if key not in numbers:
+            numbers[key] = len(rules)
+            _, source, target = rule_sides(decoder, result, row, begin)
+            features = _named(decoder, np.where(of_models, 0.0, values[at]))
+            rules.append({"source": source, "target": target, "features": features})
+        first, last = graph.graph.tail_start[at], graph.graph.tail_start[at + 1]
+        edges.append(
+            {
+                "head": head,
+                "tails": graph.graph.tails[first:last].tolist(),
+                "rule": numbers[key],
+                "features": _named(decoder, np.where(of_models, values[at], 0.0)),
+                "score": float(forest.weight[edge]),
+            }
+        )
+    return {
+        "sentence": sentence,
+        "source": list(result.source),
+        "goal": len(graph.items) - 1,
+        "score": float(forest.score[-1]),
+        "rules": rules,
+        "nodes": [_node(decoder, result, item) for item in graph.items.tolist()],
+        "edges": edges,
+    }
+
+
+def _named(decoder: Decoder, values: np.ndarray) -> dict[str, float]:
+    """The features that are not 0."""
+    return {decoder.feature_names[i]: float(values[i]) for i in np.flatnonzero(values).tolist()}
+
+
+def _node(decoder: Decoder, result: SearchResult, item: int) -> dict[str, Any]:
+    forest, chart = result.forest, result.chart
+    cell = int(forest.cell[item])
+    is_goal = forest.rule[forest.best_edge[item]] == FINISH
+    symbol = "GOAL" if is_goal else "X" if cell < chart.num_x_cells else "S"
+    states = []
+    for model, vocabulary in enumerate(decoder.lm_vocabularies):
+        left, right, is_closed = state_words(forest.state[item, model], decoder.lms[model].order)
+        words = vocabulary.words
+        states.append(
+            {"left": [words[i] for i in left], "right": [words[i] for i in right], "closed": is_closed}
+        )
+    span = [int(chart.begin[cell]), int(chart.end[cell])]
+    return {"symbol": symbol, "span": span, "score": float(forest.score[item]), "states": states}
