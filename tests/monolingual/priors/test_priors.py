@@ -266,6 +266,27 @@ def test_dirichlet_bound_is_below_the_log_evidence():
         state, _ = kernel.step(None, state)
 
 
+def test_sentences_that_occur_twice_count_twice_in_the_dirichlet_bound(rng):
+    sentences = [hmm_expectations(2, 3, [row]) for row in SENTENCES]
+    once, twice = (independent_units(hmm_families(2, 3), rows) for rows in (sentences, 2 * sentences))
+    kernels = [
+        dirichlet_em_kernel(units, 1.0)
+        for units in (once._replace(multiplicity=2.0 * once.multiplicity), twice)
+    ]
+    states = [kernel.init(None, start(once, np.random.default_rng(4))) for kernel in kernels]
+    for _ in range(3):
+        first, second = (kernel.log_joint(state) for kernel, state in zip(kernels, states, strict=True))
+        assert_allclose(first, second, rtol=1e-10)
+        states = [kernel.step(None, state)[0] for kernel, state in zip(kernels, states, strict=True)]
+
+
+def test_a_copy_without_counts_says_nothing_but_for_its_covariance():
+    """The posterior is the prior: no divergence, but for the terms of |Σ| that are left out."""
+    mean, variances = np.array([0.3, -1.0, 2.0]), np.array([0.5, 2.0, 3.0])
+    found = copy_bound(mean, np.diag(1.0 / variances), np.zeros(3), mean, variances)
+    assert_allclose(found, 0.5 * np.log(variances).sum())
+
+
 def test_vanishing_covariance_gives_the_e_step_of_em(units, rng):
     probs = start(units, rng)
     kernel = logistic_normal_kernel(

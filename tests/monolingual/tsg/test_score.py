@@ -97,6 +97,8 @@ def test_totals_are_over_all_brackets_and_the_cutoff_is_inclusive():
     assert both.f1 == pytest.approx(100 * 16 / 19)
     assert (both.crossing, both.no_crossing, both.two_or_less_crossing) == (1.5, 50.0, 50.0)
     assert total([first, second], 40).sentences == 1
+    assert total([first._replace(crossing=2)]).two_or_less_crossing == 100.0
+    assert total([first._replace(words=8, tags=6)]).tagging == 75.0
 
 
 @pytest.fixture

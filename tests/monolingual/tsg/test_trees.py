@@ -116,6 +116,7 @@ def test_signatures_are_about_fifty_classes():
     ]
     classes = {signature(word, first) for word in [*shapes, "1,2", "%", "NASA"] for first in (False, True)}
     assert 40 <= len(classes) <= 75
+    assert [signature(word, False) for word in ("I", "IT", "I-")] == ["UNK-cap", "UNK-upper", "UNK-cap"]
     assert all(name.startswith("UNK-") or name == "UNK" for name in classes)
 
 
