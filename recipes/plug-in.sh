@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# From word-aligned text to a directory that cdec, Moses, Joshua or Travatar runs as it is.
+#
+#   recipes/plug-in.sh DATA_DIR SOURCE TARGET DECODER [options]
+#
+# DATA_DIR as for recipes/alignments-to-bleu.sh; DECODER is cdec, moses, joshua or travatar, which is not needed here.
+# A grammar and a language model are learnt, weights tuned with our decoder, and all of it written to DIR/for-DECODER,
+# with the same scores there as here. The commands that translate the text with it are printed at the end.
+#
+# Options
+#   --out DIR         where the results go; default: runs/plug-in- and the names of the data and languages
+#   --text FILE       what is to be translated, in the source language: the rules that it can use are plugged in;
+#                     default: the first test set
+#   --all             plug in all rules, for any text; large tables load slowly
+#   --alignment FILE  default: as recipes/alignments-to-bleu.sh chooses
+#   --more-alignments LIST  of the same text, with commas between them
+#   --dev NAME        development set; default: dev
+#   --grammar WHICH   sampled or hiero; default: sampled
+#   --lm FILE         a language model in ARPA format; default: one of the training text
+#   --sweeps N        sweeps of the sampler; default: 60
+#   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
+#   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
+#   --order N         order of the language model; default: 3
+#   --method METHOD   of tuning, pro or mira; default: pro
+#   --rounds N        rounds of tuning; default: 10
+#   --beam N          beam of our decoder in tuning; default: 200
+#   --max-targets N   targets of a source side that are plugged in, with --text; default: 20
+#   --pop-limit N     derivations of a span that DECODER may try; default: 1000
+#   --seed N          default: 1
+#   --threads N       default: the number of processors
+#   --force           do everything again; without it, steps that were done with the same settings are left out
+#
+# A recipe that was stopped goes on where it was when it is started again; for another decoder or another text, only
+# what differs is made. Every step's log is in DIR/logs.
+set -euo pipefail
+# shellcheck source=recipes/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=recipes/translation.sh
+. "$RECIPES/translation.sh"
+
+{ # Read as a whole before anything runs: edits meanwhile do no harm.
+
+TEXT="" ALL=0 ALIGNMENT="" MORE_ALIGNMENTS="" DEV=dev GRAMMAR=sampled LM="" SWEEPS=60 BURN_IN="" SAMPLING=""
+ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 MAX_TARGETS=20 POP_LIMIT=1000 SEED=1 THREADS=""
+parse_options --force --all --out= --text= --alignment= --more-alignments= --dev= --grammar= --lm= --sweeps= --burn-in= \
+    --sampling= --order= --method= --rounds= --beam= --max-targets= --pop-limit= --seed= --threads= -- "$@"
+[ ${#positional[@]} = 4 ] ||
+    die "expected DATA_DIR SOURCE TARGET DECODER, e.g. data/novish-en novish en moses; see --help"
+DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]} DECODER=${positional[3]}
+case $DECODER in
+    cdec | joshua) copy=any ;; # as these do, whatever they are told
+    moses | travatar) copy=unknown ;;
+    *) die "DECODER is cdec, moses, joshua or travatar, not '$DECODER'" ;;
+esac
+case $GRAMMAR in
+    sampled | hiero) ;;
+    *) die "--grammar is sampled or hiero, not '$GRAMMAR'" ;;
+esac
+check_tuning "$METHOD" "$ROUNDS"
+need_number --sweeps "$SWEEPS"
+: "${BURN_IN:=$((SWEEPS / 3))}"
+need_number --burn-in "$BURN_IN"
+[ "$BURN_IN" -lt "$SWEEPS" ] || die "--burn-in $BURN_IN leaves none of the $SWEEPS sweeps"
+need_number --pop-limit "$POP_LIMIT"
+need_number --max-targets "$MAX_TARGETS"
+[ -z "$LM" ] || [ -f "$LM" ] || die "there is no language model $LM"
+: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+: "${OUT:=runs/plug-in-$(basename "$DATA")-$SOURCE-$TARGET}"
+
+find_training
+DEV_SOURCE=$(find_text "$DEV.$SOURCE")
+listed=$(list_references "$DEV")
+DEV_REFERENCES=()
+while IFS= read -r file; do DEV_REFERENCES+=("$file"); done <<<"$listed"
+TEST_REFERENCES=()
+if [ -z "$TEXT" ]; then
+    TEST=$(find_test)
+    TEXT=$(find_text "$TEST.$SOURCE")
+    listed=$(list_references "$TEST")
+    while IFS= read -r file; do TEST_REFERENCES+=("$file"); done <<<"$listed"
+fi
+[ -f "$TEXT" ] || die "there is no text $TEXT"
+
+prepare_python
+mkdir -p "$OUT"
+say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names); tuning on $DEV, for $DECODER"
+
+# ------------------------------------------------------------------ the steps
+
+step compile -- compile
+
+train_lm() { # LINES-OF, or a model that there is: into one plain file, for both programs
+    if [ -n "$LM" ]; then
+        text "$LM" >"$OUT/lm.arpa"
+    else
+        decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
+    fi
+}
+step lm "${LM:-$TRAIN_TARGET}" -- train_lm "$ORDER" "$LM"
+
+read -ra sampling <<<"$SAMPLING"
+corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${ALIGNMENTS[@]}")
+corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "${ALIGNMENTS[@]}")
+if [ "$GRAMMAR" = sampled ]; then
+    step sample "${corpus[@]}" -- \
+        sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
+        --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+    step grammar-sampled sample -- \
+        sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
+else
+    step grammar-hiero "${corpus[@]}" -- sampler extract "${corpus_options[@]}" --output "$OUT/hiero.gz"
+fi
+
+step "filter-$GRAMMAR" "grammar-$GRAMMAR" "$DEV_SOURCE" -- \
+    sampler filter "$OUT/$GRAMMAR.gz" --source "$DEV_SOURCE" --output "$OUT/$GRAMMAR.filtered.gz"
+step "tune-$GRAMMAR-$copy" "filter-$GRAMMAR" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
+    tune "$GRAMMAR" "$GRAMMAR-$copy" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" --copy "$copy" \
+    --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED"
+
+table=$OUT/$GRAMMAR.gz rules=grammar-$GRAMMAR
+if [ "$ALL" = 0 ]; then
+    table=$OUT/$GRAMMAR.text.gz rules=text-$GRAMMAR
+    step "$rules" "grammar-$GRAMMAR" "$TEXT" -- \
+        sampler filter "$OUT/$GRAMMAR.gz" --source "$TEXT" --output "$table" --max-targets "$MAX_TARGETS"
+fi
+directory=$OUT/for-$DECODER
+step "plug-$DECODER" "$rules" "tune-$GRAMMAR-$copy" lm -- \
+    sampler plug "$table" --to "$DECODER" --lm "$OUT/lm.arpa" --weights "$OUT/$GRAMMAR-$copy.weights.json" \
+    --output "$directory" --pop-limit "$POP_LIMIT"
+spelled=$OUT/input.$DECODER
+step "spell-$DECODER" "$TEXT" -- sampler convert --to "$DECODER" --text "$TEXT" "$spelled"
+
+# ------------------------------------------------------------------ what to type
+
+quoted() { # WORD…: as a shell would read them
+    local word words=""
+    for word; do
+        case $word in
+            *[!A-Za-z0-9_./+=:@-]*) words+=" '${word//\'/\'\\\'\'}'" ;;
+            *) words+=" $word" ;;
+        esac
+    done
+    printf '%s' "${words# }"
+}
+
+{
+    printf 'rules: %s; for %s: %s\n' "$(count_rules "$table")" "$DECODER" "$(short "$directory")"
+    printf '%s\n\n' "$(table_signature "$table")"
+    echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
+    command=$(tail -n 1 "$OUT/logs/plug-$DECODER.log")
+    command=${command%%) < INPUT*}
+    printf '  %s) < %s > %s\n' "$command" "$(quoted "$spelled")" "$(quoted "$OUT/output.$DECODER")"
+    printf '  scfg-sampler convert --from %s --to native --text %s %s\n' "$DECODER" \
+        "$(quoted "$OUT/output.$DECODER")" "$(quoted "$OUT/output.txt")"
+    [ ${#TEST_REFERENCES[@]} = 0 ] ||
+        printf '  scfg-decoder evaluate --hypothesis %s --references %s\n' "$(quoted "$OUT/output.txt")" \
+            "$(quoted "${TEST_REFERENCES[@]}")"
+    printf 'Another text: %s\n' "$(short "$directory")/README"
+} >"$OUT/summary.txt"
+cat "$OUT/summary.txt"
+exit
+}
