@@ -86,8 +86,10 @@ def run(options: argparse.Namespace) -> None:
             max_span=options.max_span,
             advance=advance,
         )
+    for warning in report.warnings:
+        console.warn(warning)
     for note in report.notes:
-        console.warn(note)
+        console.say(note)
     if report.constant:
         console.say(f"scores are those of scfg-decoder and {report.constant:+.6f} for each sentence")
     console.say(f"{table.num_rules} rules written to {options.output}; to translate:")

@@ -71,12 +71,14 @@ class Report(NamedTuple):
 
     command : what to type, where the directory is as given
     constant : scores are those of our decoder and this
-    notes : what is to be known, a sentence each
+    notes : what differs from our decoder, a sentence each
+    warnings : what may spoil translations, a sentence each
     """
 
     command: str
     constant: float
     notes: list[str]
+    warnings: list[str]
 
 
 def write_plug(
@@ -127,11 +129,14 @@ def write_plug(
         lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)
         if plug.glue:
             write_glue(folder / plug.glue, decoder)
-        notes = [f"{number} {reason}" for reason, number in lost.items()]
-        notes += _notes(parts, decoder, lm.respelled)
+        notes = []
+        if plug.copies_any:
+            notes.append(f"{plug.name} may copy any word, also one with rules, as translate --copy any does")
+        warnings = [f"{number} {reason}" for reason, number in lost.items()]
+        warnings += _warnings(parts, decoder, lm.respelled)
         for name, text in plug.files(theirs, Search(pop_limit, max_span, lm.order)).items():
             _write(folder / name, text)
-        _write(folder / README, _readme(parts, decoder, theirs, max_span, notes))
+        _write(folder / README, _readme(parts, decoder, theirs, max_span, notes + warnings))
         record: dict[str, Any] = {
             "version": __version__,
             "decoder": decoder,
@@ -139,9 +144,10 @@ def write_plug(
             "rules": parts.table.num_rules,
             "constant": theirs.constant,
             "notes": notes,
+            "warnings": warnings,
         }
         _write(folder / PLUG, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    return Report(_command(plug, str(output)), theirs.constant, notes)
+    return Report(_command(plug, str(output)), theirs.constant, notes, warnings)
 
 
 # ---- Checks ---------------------------------------------------------------------------------------
@@ -210,34 +216,30 @@ def _listed(names: list[str]) -> str:
 # ---- What is said ---------------------------------------------------------------------------------
 
 
-def _notes(parts: Parts, decoder: str, of_model: int) -> list[str]:
-    """What differs from our decoder, or has to be done besides.
+def _warnings(parts: Parts, decoder: str, of_model: int) -> list[str]:
+    """What has to be done besides, or is not exact.
 
     of_model : how many words of the language model are spelled otherwise
     """
-    plug, table = PLUGS[decoder], parts.table
-    notes = []
+    table = parts.table
+    warnings = []
     source, target = respelled(table, decoder, parts.escaped)
     if source or target or of_model:
         example = next(iter((source | target).items()), None)
         such = f", such as {example[0]!r} as {example[1]!r}" if example else ""
-        notes.append(
+        warnings.append(
             f"{len(source)} source and {len(target)} target words, and {of_model} of the language model, are "
             f"spelled otherwise than in texts{such}: spell input and output likewise, see {README}"
-        )
-    if plug.copies_any:
-        notes.append(
-            f"{plug.name} may copy any word, also one that has rules: translate --copy any does the same"
         )
     if decoder == "moses":
         columns = [k for k, name in enumerate(table.feature_names) if name in SCORES]
         low = int(np.count_nonzero((table.features[:, columns] < _LEAST_FLOAT).any(axis=1)))
         if low:
-            notes.append(
+            warnings.append(
                 f"{low} rules have a probability below exp({_LEAST_FLOAT:g}): Moses reads few digits of it "
                 "or none"
             )
-    return notes
+    return warnings
 
 
 def _command(plug: Plug, directory: str) -> str:
