@@ -22,6 +22,7 @@
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
 #   --method METHOD   of tuning, pro or mira; default: pro
+#   --metric METRIC   that weights are tuned for, bleu or chrf (with pro alone); default: bleu
 #   --rounds N        rounds of tuning; default: 10
 #   --beam N          beam of the decoder; default: 200
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
@@ -39,13 +40,18 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" GRAMMAR=sampled SWEEPS=60 BURN_IN="" SAMPLING=""
-ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
+ORDER=3 METHOD=pro METRIC=bleu ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
 parse_options --force --out= --segment= --case= --dev= --test= --preparing= --monolingual=+ --grammar= --sweeps= \
-    --burn-in= --sampling= --order= --method= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
+    --burn-in= --sampling= --order= --method= --metric= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 4 ] ||
     die "expected SOURCE_FILE TARGET_FILE XX YY, e.g. corpus.de corpus.en de en; see --help"
 SOURCE_FILE=${positional[0]} TARGET_FILE=${positional[1]} SOURCE=${positional[2]} TARGET=${positional[3]}
 check_tuning "$METHOD" "$ROUNDS"
+case $METHOD-$METRIC in
+    pro-chrf | *-bleu) ;;
+    mira-chrf) die "--metric chrf is for --method pro alone" ;;
+    *) die "--metric is bleu or chrf, not '$METRIC'" ;;
+esac
 need_number --sweeps "$SWEEPS"
 : "${BURN_IN:=$((SWEEPS / 3))}"
 need_number --burn-in "$BURN_IN"
@@ -135,7 +141,7 @@ planned_step filter "grammar-$GRAMMAR" prepare -- \
     sampler filter "$OUT/$GRAMMAR.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$GRAMMAR.filtered.gz"
 planned_step tune filter lm prepare -- \
     tune "$GRAMMAR" "$GRAMMAR" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
-    --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
+    --method "$METHOD" --metric "$METRIC" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
 
 planned_step system "grammar-$GRAMMAR" lm tune prepare -- \
     decoder bundle --grammar "$OUT/$GRAMMAR.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$GRAMMAR.weights.json" \

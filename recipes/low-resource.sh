@@ -173,7 +173,7 @@ lm_text() { # ORDER
 
 # ------------------------------------------------------------------ the steps
 
-# Seconds on two cores of 2020, from runs on 4,000 and 15,000 pairs; M is megabytes of text, G grammars.
+# Seconds on two cores of 2020, from runs on 4,000 and 15,000 pairs; M is megabytes of text, D sentences of development.
 file=$(given "train.$TARGET")
 M=$(text "$file" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }')
 D=$(count_lines "${dev_files[0]}")
@@ -355,7 +355,8 @@ for name in map(str, names):
     printf 'the system (%s, best on dev): %s\n\n' "$best" "$(short "$OUT/system")"
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     example=$(awk 'NR == 1 { print }' "$RAW/test.$SOURCE")
-    printf "  echo '%s' | scfg-decoder translate --system %s\n" "${example//\'/\'\\\'\'}" "$(short "$OUT/system")"
+    printf "  echo '%s' | scfg-decoder translate --system %s%s\n" "${example//\'/\'\\\'\'}" "$(short "$OUT/system")" \
+        "$([ "$COPY" = unknown ] || echo " --copy $COPY")"
     printf '  → %s\n' "$(awk 'NR == 1 { print }' "$OUT/$best.1.test.txt")"
 } >"$OUT/summary.txt"
 cat "$OUT/summary.txt"

@@ -66,6 +66,11 @@ def recipe(stand_in, *options):
         (("a.xx", "b.en", "xx", "en", "--test", "many"), "--test is a whole number, not 'many'"),
         (("a.xx", "b.en", "xx", "en", "--sweeps", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
         (("a.xx", "b.en", "xx", "en", "--method", "mert"), "--method is pro or mira, not 'mert'"),
+        (("a.xx", "b.en", "xx", "en", "--metric", "ter"), "--metric is bleu or chrf, not 'ter'"),
+        (
+            ("a.xx", "b.en", "xx", "en", "--method", "mira", "--metric", "chrf"),
+            "--metric chrf is for --method pro alone",
+        ),
     ],
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arguments, complaint):
@@ -100,6 +105,7 @@ def test_steps_lead_from_raw_text_to_a_system(stand_in):
 def test_options_reach_their_commands(stand_in):
     options = ("--segment", "subwords:50", "--case", "lower", "--dev", "7", "--test", "8", "--seed", "5")
     more = ("--preparing", "--max-ratio 6 --joint", "--grammar", "hiero", "--order", "4", "--beam", "9")
+    more = (*more, "--metric", "chrf")
     outcome = recipe(stand_in, *options, *more, "--monolingual", stand_in / "b.en", stand_in / "c.en.gz")
     assert outcome.returncode == 0, outcome.stderr
     noted = calls(stand_in)
@@ -113,6 +119,7 @@ def test_options_reach_their_commands(stand_in):
     assert (stand_in / "run" / "lm.en").read_text() == "it's train.en\nit's monolingual.en\n"
     for command in ("tune", "bundle"):
         assert "--beam 9" in found[command]
+    assert "--method pro --metric chrf" in found["tune"]
     assert f"--preparation {stand_in}/run/data" in found["bundle"]
 
 

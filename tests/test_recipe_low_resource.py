@@ -197,6 +197,7 @@ def test_options_reach_their_commands(stand_in):
         assert "--beam 9" in found[command]
     assert re.search(r"^sampled +1 +2\.00 +3\.00 +6\.00$", outcome.stdout, re.MULTILINE)
     assert "sampled −" not in outcome.stdout
+    assert "| scfg-decoder translate --system run/system --copy any\n" in outcome.stdout
 
 
 def test_second_run_repeats_nothing(stand_in):
