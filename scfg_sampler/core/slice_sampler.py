@@ -38,7 +38,7 @@ def slice_sample(
         The interval grows to at most `max_steps` × `width`.
 
     >>> rng = np.random.default_rng(1)
-    >>> 0.0 < slice_sample(rng, lambda x: 0.0 if 0.0 < x < 1.0 else -math.inf, 0.5) < 1.0
+    >>> 0.0 < slice_sample(rng, lambda x: 0.0 if 0.0 < x < 1.0 else -np.inf, 0.5) < 1.0
     True
     """
     level = log_density(start) + log1p_value(-rng.random())
