@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scfg_sampler.core.fragments.restaurant import is_nearly_full
+from scfg_sampler.core.fragments.room import lacks_room
 from scfg_sampler.core.fragments.sampler import find_rules
 from scfg_sampler.core.fragments.tree import decode, encode
 from scfg_sampler.core.jit import by_reference, kernel
@@ -12,7 +12,7 @@ from scfg_sampler.forest.implicit import fill_forest
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
 from scfg_sampler.learner.model import RuleModel  # noqa: F401
-from scfg_sampler.learner.passes import forget_stamps, most_insertions
+from scfg_sampler.learner.passes import forget_stamps
 
 __all__ = ["sweep_attached_sentences"]
 
@@ -29,7 +29,7 @@ def sweep_attached_sentences(rng, walk, model, restaurants, trees, sentences, ma
         size = tree_start[sentence + 1] - tree_start[sentence]
         if size == 0:
             continue
-        if is_nearly_full(restaurants, most_insertions(size)):
+        if lacks_room(restaurants, size):
             return sentence
         fill_forest(forest, work, corpus, sentence)
         decode(forest, work, trees, tree_start[sentence], 0)

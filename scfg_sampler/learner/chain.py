@@ -22,6 +22,7 @@ from scfg_sampler.core.chains.kernel import Kernel, copy_state
 from scfg_sampler.core.elementary import log_each
 from scfg_sampler.core.fragments.audit import AuditError, audited
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
+from scfg_sampler.core.fragments.room import with_room_for_visits
 from scfg_sampler.core.fragments.shards import merged
 from scfg_sampler.core.fragments.tree import (
     ACCEPTED,
@@ -45,7 +46,6 @@ from scfg_sampler.learner.model import (
 from scfg_sampler.learner.passes import (
     Walk,
     draw_trees,
-    most_insertions,
     propose_sentences,
     seat_trees,
     sum_internal_trees,
@@ -380,7 +380,7 @@ def _with_room(restaurants: Restaurants, more: int) -> Restaurants:
 def _with_room_for(bank: ForestBank, restaurants: Restaurants, sentence: int) -> Restaurants:
     """Restaurants that have room for whatever visits of a sentence bring."""
     size = int(bank.tree_start[sentence + 1] - bank.tree_start[sentence])
-    return _with_room(restaurants, most_insertions(size))
+    return with_room_for_visits(restaurants, size)
 
 
 def _word_weights(corpus: ParallelCorpus, settings: LearnerSettings) -> tuple[np.ndarray, np.ndarray] | None:

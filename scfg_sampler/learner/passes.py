@@ -13,7 +13,7 @@ import numpy as np
 
 from scfg_sampler.core import draws
 from scfg_sampler.core.fragments.rejection import StoredTree, resample_tree
-from scfg_sampler.core.fragments.restaurant import is_nearly_full
+from scfg_sampler.core.fragments.room import lacks_room
 from scfg_sampler.core.fragments.sampler import find_rules, seat_tree, sweep_tree
 from scfg_sampler.core.fragments.tree import (
     BELOW,
@@ -48,7 +48,6 @@ __all__ = [
     "count_nodes",
     "draw_trees",
     "forget_stamps",
-    "most_insertions",
     "propose_sentences",
     "seat_trees",
     "sum_internal_trees",
@@ -66,12 +65,6 @@ class Walk(NamedTuple):
     corpus: CorpusArrays
     tree_start: np.ndarray
     """int64 (S + 1,): where each sentence's derivation begins, and with it ends the one before."""
-
-
-@kernel
-def most_insertions(num_nodes):
-    """A bound on the rules that visits of all nodes of a tree can bring into the restaurants."""
-    return 2 * num_nodes * num_nodes + 8
 
 
 @kernel
@@ -142,7 +135,7 @@ def seat_trees(rng, walk, model, restaurants, trees, first):
     forget_stamps(work)
     for sentence in range(first, tree_start.shape[0] - 1):
         size = tree_start[sentence + 1] - tree_start[sentence]
-        if is_nearly_full(restaurants, most_insertions(size)):
+        if lacks_room(restaurants, size):
             return sentence
         if fill_forest(forest, work, corpus, sentence):
             seat_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence])
@@ -161,7 +154,7 @@ def sweep_sentences(rng, walk, model, restaurants, trees, sentences, max_level, 
         size = tree_start[sentence + 1] - tree_start[sentence]
         if size == 0:
             continue
-        if is_nearly_full(restaurants, most_insertions(size)):
+        if lacks_room(restaurants, size):
             return sentence
         fill_forest(forest, work, corpus, sentence)
         decode(forest, work, trees, tree_start[sentence], 0)
@@ -183,7 +176,7 @@ def propose_sentences(rng, walk, model, restaurants, trees, sentences):
         size = tree_start[sentence + 1] - tree_start[sentence]
         if size == 0:
             continue
-        if is_nearly_full(restaurants, most_insertions(size)):
+        if lacks_room(restaurants, size):
             return sentence
         fill_forest(forest, work, corpus, sentence)
         decode(forest, work, trees, tree_start[sentence], 0)

@@ -44,8 +44,10 @@ from scfg_sampler.errors import SettingsError
 __all__ = [
     "COUNT_MASK",
     "LIVE",
+    "PARTIES",
     "TABLE_UNIT",
     "TRACKED",
+    "USED",
     "Restaurants",
     "clear_tables",
     "dish_customers",
@@ -450,7 +452,7 @@ def is_full(restaurants, more):
     return is_nearly_full(restaurants, more)
 
 
-def grown(restaurants: Restaurants, more: int) -> Restaurants:
+def grown(restaurants: Restaurants, more: int, rows_needed: int | None = None) -> Restaurants:
     """The same restaurants with room for `more` insertions; dishes without customers are forgotten.
 
     Parameters
@@ -459,13 +461,15 @@ def grown(restaurants: Restaurants, more: int) -> Restaurants:
         Not changed.
     more : int
         How many dishes, or parties, may come next.
+    rows_needed : int, optional
+        How long the list of parties must be; by default so long that `more` cannot fill it.
     """
     capacity = 1 << 12
     while capacity < 3 * (int(restaurants.totals[LIVE]) + more):
         capacity *= 2
     rows = restaurants.parties
     if restaurants.totals[TRACKED]:
-        needed = int(restaurants.totals[PARTIES]) + 2 * more
+        needed = int(restaurants.totals[PARTIES]) + 2 * more if rows_needed is None else rows_needed
         if needed > len(rows):
             rows = np.zeros((needed + needed // 2, 3), np.int32)
             rows[: len(restaurants.parties)] = restaurants.parties

@@ -33,6 +33,7 @@ from scfg_sampler.core.fragments.restaurant import (
     table_growth,
     unseat_from,
 )
+from scfg_sampler.core.fragments.room import forget_unused
 from scfg_sampler.core.fragments.tree import (
     BASE,
     DIVIDE_BY_TREES,
@@ -129,6 +130,8 @@ def seat_option(rng, restaurants, work, begin, size):
         row = work.option_rows[k]
         stratum, slot = rules[row, STRATUM], slot_of(restaurants, work, row)
         if slot < 0:
+            if forget_unused(restaurants):
+                _forget_slots(work)
             slot = find_or_insert(restaurants, rules[row, FINGERPRINT], stratum, probs[row, LOG_BASE])
             rules[row, SLOT] = slot
         opens = work.option_opens[k] == 1
@@ -138,6 +141,12 @@ def seat_option(rng, restaurants, work, begin, size):
             prob = new_table_prob(restaurants, stratum, probs[row, BASE], customers, tables, 0)
             opens = prob >= 1.0 or draws.bernoulli(rng, prob)
         seat_in(rng, restaurants, slot, stratum, opens)
+
+
+@borrowing
+def _forget_slots(work):
+    for row in range(work.rules.shape[0]):
+        work.rules[row, SLOT] = NOT_SOUGHT
 
 
 @borrowing
