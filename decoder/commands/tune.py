@@ -12,6 +12,7 @@ from decoder.tuning.settings import METHODS, METRICS, TuneSettings, default_inte
 if TYPE_CHECKING:
     import numpy as np
 
+    from decoder.grammar.trie import Grammar
     from decoder.translation.decoder import Decoder
     from decoder.tuning.tune import Round
 
@@ -124,6 +125,7 @@ def run(options: argparse.Namespace) -> None:
     decoder = _decoder(options)
     names = decoder.feature_names
     sources = [input_words(options, split_words(line)) for line in lines]
+    _warn_of_unknown_words(decoder.grammar, sources, references, options)
     rounds = []
     metric = metric_of(_settings(options)).name
     say(f"round   {metric}  length     new  weights that changed most")
@@ -166,6 +168,30 @@ def _decoder(options: argparse.Namespace) -> Decoder:
         weights_path=options.initial,
     )
     return decoder.copying_any() if options.copy == "any" else decoder
+
+
+def _warn_of_unknown_words(
+    grammar: Grammar,
+    sources: Sequence[Sequence[str]],
+    references: Sequence[Sequence[Sequence[str]]],
+    options: argparse.Namespace,
+) -> None:
+    """Warn if more than half of the words of the source, or of the references, are in no rule."""
+    from scfg_sampler.core.console import warn
+
+    texts = (
+        (options.source, grammar.source_vocabulary, [word for words in sources for word in words]),
+        (
+            ", ".join(options.references),
+            grammar.target_vocabulary,
+            [word for each in references for words in each for word in words],
+        ),
+    )
+    for path, vocabulary, words in texts:
+        unknown = sum(vocabulary.id(word) < 0 for word in words)
+        if 2 * unknown > len(words):
+            hint = "are the languages swapped, or is the table another text's?"
+            warn(f"{path}: {unknown} of {len(words)} words are in no rule; {hint}")
 
 
 def _identity(options: argparse.Namespace) -> dict:

@@ -88,6 +88,7 @@ def run(options: argparse.Namespace) -> None:
 
     from scfg_sampler.baseline.table import Resources, write_baseline
     from scfg_sampler.corpus.parallel_text import read_corpus
+    from scfg_sampler.corpus.sanity import require_links, warn_of_odd_pairs
     from scfg_sampler.rules import lexical
     from scfg_sampler.rules.text import signature
 
@@ -97,6 +98,8 @@ def run(options: argparse.Namespace) -> None:
     settings.check()
     files = corpus_files(options)
     corpus = read_corpus(files.source, files.target, *files.alignments)
+    require_links(corpus, files.source)
+    warn_of_odd_pairs(corpus, files.source)
     tables = lexical.estimate(corpus)
     if options.lexical:
         lexical.write_lexical(tables, corpus.source_vocabulary, corpus.target_vocabulary, options.lexical)

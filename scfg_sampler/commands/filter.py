@@ -35,6 +35,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the filtered tables, and say how many rules were kept."""
+    from scfg_sampler.core.files import read_lines
     from scfg_sampler.rules.text_filter import filter_table
 
     file_format = _known_format(options.table)
@@ -49,6 +50,11 @@ def run(options: argparse.Namespace) -> None:
             advance=advance,
         )
     places = [place for place in (options.output, options.per_sentence) if place is not None]
+    if options.source != "-":
+        words = {word for line in read_lines(options.source) for word in line.split()}
+        if 2 * report.kept < len(words):
+            found = f"{report.kept} rules match a text of {len(words)} different words"
+            console.warn(f"{options.source}: {found}; is it the source language, and the table's text?")
     console.say(f"{report.kept} of {report.read} rules written to {' and '.join(places)}")
 
 

@@ -40,6 +40,7 @@ from scfg_sampler.core.chains.run_directory import (
 from scfg_sampler.core.elementary import log_each
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
+from scfg_sampler.corpus.sanity import warn_of_odd_pairs
 from scfg_sampler.errors import InputError
 from scfg_sampler.learner.chain import LearnerState, learner_kernel, log_posterior
 from scfg_sampler.learner.collecting import Collector, collected_rules, packed
@@ -281,6 +282,8 @@ class _Chain:
         if len(self.bank.skipped) == self.corpus.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)
+        if stream == 0:
+            warn_of_odd_pairs(self.corpus, files.source)
         self.kept = Collection(self.bank, run)
         self.clock = Stopwatch()
         kernel = learner_kernel(self.bank, settings)
