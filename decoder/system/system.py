@@ -83,15 +83,19 @@ class System:
         self.decoder, self.preparation, self.record = decoder, preparation, record
 
     def translate(self, lines: Iterable[str], *, threads: int = 1) -> list[SystemTranslation]:
-        """The translations of lines of raw text, in their order."""
+        """The translations of lines of raw text, in order; TypeError for a string, which is one line."""
         return list(self.stream(lines, threads=threads))
 
     def stream(self, lines: Iterable[str], *, threads: int = 1) -> Iterator[SystemTranslation]:
         """The same, each as soon as it is found."""
+        if isinstance(lines, str):
+            raise TypeError("lines is a string; give a list of lines, or the string to translate_line")
         return in_order(self.translate_line, lines, threads)
 
     def translate_line(self, line: str) -> SystemTranslation:
         """The translation of one line; of one without words "" ."""
+        if not isinstance(line, str):
+            raise TypeError(f"line is a {type(line).__name__}; give a string")
         prepared = self.prepare(line)
         parts: list[tuple[int, SearchResult, Translation]] = []
         for begin, end in _cut(prepared.parts):

@@ -329,6 +329,8 @@ class Decoder:
 
     def translate(self, words: Sequence[str]) -> Translation:
         """The best translation found; no words have no words as their translation."""
+        if isinstance(words, str):
+            raise TypeError("words is a string; give a list of words, such as text.split()")
         if not words:
             return Translation([], 0.0, np.zeros(len(self.feature_names)), np.zeros(0, np.int32))
         return self.best(self.search(words))

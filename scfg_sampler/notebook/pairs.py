@@ -22,6 +22,7 @@ from scfg_sampler.errors import InputError
 from scfg_sampler.forest.explicit import ForestBuilder, PhraseForest, forest_edges
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.drawing import draw_alignment, draw_derivation, draw_forest, readable
+from scfg_sampler.notebook.arguments import require_type
 from scfg_sampler.notebook.shown import SHOWN, html_table
 
 __all__ = ["Corpus", "Forest", "Phrase", "SentencePair", "Tree", "make_corpus", "read_corpus"]
@@ -56,11 +57,25 @@ def read_corpus(
 def make_corpus(pairs: Iterable[tuple[str, str, str]]) -> Corpus:
     """A corpus in memory out of (source, target, alignment) lines.
 
+    Raises
+    ------
+    TypeError, ValueError
+        A pair is not three strings; says which.
+    InputError, AlignmentError
+        A string is not one line, or not an alignment of the pair.
+
     >>> make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])
     Corpus of 1 sentence pairs, 3 source and 2 target words
     """
     lines: list[list[str]] = [[], [], []]
     for number, pair in enumerate(pairs, start=1):
+        require_type(f"pair {number}", pair, (tuple, list), "three strings: source, target, alignment")
+        if len(pair) != 3:
+            found = f"pair {number} has {len(pair)} parts"
+            raise ValueError(f"{found}; give three strings: source, target, alignment such as '0-0 1-2'")
+        for name, line in zip(("source", "target", "alignment"), pair, strict=True):
+            wanted = "a string: ' '.join(words)" if name != "alignment" else "a string such as '0-0 1-2'"
+            require_type(f"the {name} of pair {number}", line, str, wanted)
         for side, line in zip(lines, pair, strict=True):
             if "\n" in line:
                 raise InputError("pair", number, f"{line!r} is more than one line", "Give one sentence each")

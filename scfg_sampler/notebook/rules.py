@@ -13,11 +13,11 @@ from scfg_sampler.baseline.extraction import extract
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.errors import SettingsError
 from scfg_sampler.formats.conversion import PLAIN, Spelling, read_table, write_table
 from scfg_sampler.formats.tables import iterate_rules
 from scfg_sampler.formats.words import spelling_note
 from scfg_sampler.learner.drawing import readable
+from scfg_sampler.notebook.arguments import ArgumentError, of_arguments, require_type
 from scfg_sampler.notebook.pairs import Corpus
 from scfg_sampler.notebook.settings import BaselineSettings
 from scfg_sampler.notebook.shown import SHOWN, check_names, html_table
@@ -54,7 +54,9 @@ class Rules(Sequence[Rule]):
         return iterate_rules(self.table)
 
     def find(self, source: str = "", target: str = "") -> Rules:
-        """The rules whose sides hold all of these words, in any order."""
+        """The rules whose sides hold all of these words, strings with spaces between, in any order."""
+        for name, text in (("source", source), ("target", target)):
+            require_type(name, text, str, "a string: ' '.join(words)")
         found = np.ones(len(self), bool)
         for text, start, symbols, vocabulary in (
             (source, self.table.source_start, self.table.source, self.table.source_vocabulary),
@@ -70,7 +72,7 @@ class Rules(Sequence[Rule]):
         """So many rules with the highest values of a feature, the highest first."""
         if by not in self.table.feature_names:
             names = ", ".join(self.table.feature_names)
-            raise SettingsError(f"by is {by!r}, but the rules have the features {names}")
+            raise ArgumentError(f"by is {by!r}, but the rules have the features {names}")
         values = self.table.features[:, self.table.feature_names.index(by)]
         return Rules(select_rows(self.table, np.argsort(-values, kind="stable")[:number]))
 
@@ -124,9 +126,20 @@ def read_rules(path: PathLike, file_format: str | None = None, spelling: Spellin
 
 
 def extract_rules(corpus: Corpus, **settings: Unpack[BaselineSettings]) -> Rules:
-    """The Hiero baseline's rules of a corpus, with features; `settings` are those of `HieroSettings`."""
-    check_names(settings, HieroSettings._fields)
-    chosen = HieroSettings(**settings)
+    """The Hiero baseline's rules of a corpus, with features; `settings` are those of `HieroSettings`.
+
+    Raises
+    ------
+    TypeError
+        `corpus` is no Corpus.
+    ArgumentError
+        There is no such setting, or it is out of range.
+    """
+    require_type("corpus", corpus, Corpus, "a Corpus, as read_corpus and make_corpus return it")
+    with of_arguments():
+        check_names(settings, HieroSettings._fields)
+        chosen = HieroSettings(**settings)
+        chosen.check()
     arrays = corpus.arrays
     vocabularies = arrays.source_vocabulary, arrays.target_vocabulary
     made = signature([("model", "hiero"), *chosen._asdict().items()])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import os
+import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,6 +17,7 @@ import numpy as np
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.corpus.parallel_text import CorpusFiles
+from scfg_sampler.errors import ScfgError
 from scfg_sampler.learner.chains import chain_directories, start_chains
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.grammar import write_grammar
@@ -24,6 +29,7 @@ from scfg_sampler.learner.settings import (
     default_burn_in,
     default_strength,
 )
+from scfg_sampler.notebook.arguments import of_arguments, require_type
 from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
 from scfg_sampler.notebook.rules import Rules
 from scfg_sampler.notebook.settings import GrammarOptions, SampleSettings
@@ -77,8 +83,9 @@ class Run:
             max_targets, prune, keep, more.
         """
         if output is not None:
-            check_names(options, GrammarSettings._fields)
-            write_grammar(self.directory, output, GrammarSettings(**options))
+            with of_arguments():
+                check_names(options, GrammarSettings._fields)
+                write_grammar(self.directory, output, GrammarSettings(**options))
             return Rules(read_rule_table(output))
         with tempfile.TemporaryDirectory() as folder:
             return self.grammar(Path(folder) / "grammar", **options)
@@ -139,9 +146,42 @@ def sample(
     ------
     InputError
         The directory holds a run already, or the corpus cannot be used.
-    SettingsError
-        There is no such setting, or it is out of range.
+    TypeError
+        An argument is of another type.
+    ArgumentError
+        There is no such setting, or it is out of range. A directory that was made for the run is removed.
     """
+    require_type("corpus", corpus, Corpus, "a Corpus, as read_corpus and make_corpus return it")
+    for name, value in (("iterations", iterations), ("seed", seed), ("chains", chains)):
+        require_type(name, value, (int, np.integer), "a whole number")
+    require_type("directory", directory, (str, os.PathLike), "a path")
+    with of_arguments(), _removed_if_refused(Path(directory)):
+        return _sample(corpus, directory, iterations, burn_in, seed, chains, overwrite, settings)
+
+
+@contextlib.contextmanager
+def _removed_if_refused(directory: Path) -> Iterator[None]:
+    """A directory that was not there before is not there afterwards if nothing was begun in it."""
+    existed = directory.exists()
+    try:
+        yield
+    except ScfgError:
+        if not existed and not any(directory.rglob("checkpoint.npz")):
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
+
+
+def _sample(
+    corpus: Corpus,
+    directory: PathLike,
+    iterations: int,
+    burn_in: int | None,
+    seed: int,
+    chains: int,
+    overwrite: bool,
+    settings: SampleSettings,
+) -> Run:
+    """`sample`, of arguments of the right types."""
     check_names(settings, (*LearnerSettings._fields, *RunSettings._fields))
     given: dict[str, Any] = {**settings}
     given.setdefault("strength", default_strength(given.get("model", LearnerSettings().model)))
