@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     for lines, line in enumerate(read_lines(options.derivations), start=1):
         try:
             record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             hint = "Derivations are what translate --derivations writes"
             raise InputError(options.derivations, lines, "not JSON", hint) from None
         record = check_record(record, options.derivations, lines)

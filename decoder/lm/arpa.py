@@ -42,10 +42,11 @@ RESERVED = ("<unk>", "<s>", "</s>")
 MAX_ORDER = 6
 _MISSING = {"<unk>": -100.0, "<s>": -99.0, "</s>": -100.0}
 _ZERO = -99.0  # What SRILM writes for log 0.
+_LARGEST = 1e4  # Of a logarithm; sums of hundreds are still far from the limits of single precision.
 _BLOCK = 50_000  # Lines parsed or written at a time.
 _CUT = "It was cut; copy or train it again"
-_COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*([0-9]+)\s*")
-_SECTION = re.compile(r"\\([0-9]+)-grams:\s*")
+_COUNT = re.compile(r"\s*ngram\s+([0-9]{1,3})\s*=\s*([0-9]{1,15})\s*")
+_SECTION = re.compile(r"\\([0-9]{1,3})-grams:\s*")
 
 
 class Rows(Protocol):
@@ -276,11 +277,12 @@ class _Reader:
         raise AssertionError("no entry has an error")
 
     def _check_numbers(self, log_probs: np.ndarray, backoffs: np.ndarray, first: int) -> None:
-        for values, limit, name in ((log_probs, 1e-4, "log probability"), (backoffs, np.inf, "back-off")):
-            bad = np.isnan(values) | (values == np.inf) | (values > limit)
+        for values, limit, name in ((log_probs, 1e-4, "log probability"), (backoffs, _LARGEST, "back-off")):
+            bad = np.isnan(values) | (values > limit) | ((values < -_LARGEST) & (values > -np.inf))
             if bad.any():
                 row = int(np.argmax(bad))
-                hint = "It must be a number, at most 0" if name == "log probability" else "It must be finite"
+                most = 0 if name == "log probability" else f"{_LARGEST:g}"
+                hint = f"It is a logarithm to base 10: from {-_LARGEST:g} to {most}"
                 raise self._error(f"{name} {values[row]:g}", hint, first + row)
             values[values == -np.inf] = _ZERO
         np.minimum(log_probs, 0.0, out=log_probs)

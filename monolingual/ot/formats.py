@@ -14,7 +14,6 @@ The fact a newcomer would get wrong: OTSoft spells no zero, so a line may simply
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -30,6 +29,8 @@ __all__ = ["FORMATS", "PraatGrammar", "read_grammar", "read_tableaux", "write_pa
 
 FORMATS = ("tsv", "otsoft", "praat")
 
+_MOST_VIOLATIONS = 1_000_000_000
+_LARGEST_FREQUENCY = 1e15  # Sums of such lose no single observation.
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(!.*)|(<[^<>\s]*>)|(\S+)')
 _HEAD = ("input", "output", "frequency")
 
@@ -157,8 +158,9 @@ def _violation(path: PathLike, line: int, cell: str) -> int:
         value = int(number)
     except (ValueError, OverflowError):
         value, number = -1, 0.0
-    if value != number or value < 0:
-        raise InputError(path, line, f"{text!r} is not a number of violations", "Expected 0, 1, 2, …")
+    if value != number or not 0 <= value <= _MOST_VIOLATIONS:
+        hint = f"Expected 0, 1, 2, … up to {_MOST_VIOLATIONS}"
+        raise InputError(path, line, f"{text!r} is not a number of violations", hint)
     return value
 
 
@@ -168,8 +170,9 @@ def _frequency(path: PathLike, line: int, cell: str) -> float:
         value = real_number(text) if text else 0.0
     except ValueError:
         value = -1.0
-    if not 0.0 <= value < math.inf:
-        raise InputError(path, line, f"{text!r} is not a frequency", "Expected a number, 0 or more")
+    if not 0.0 <= value <= _LARGEST_FREQUENCY:
+        hint = f"Expected a number from 0 to {_LARGEST_FREQUENCY:g}"
+        raise InputError(path, line, f"{text!r} is not a frequency", hint)
     return value
 
 
@@ -190,7 +193,7 @@ class _Tokens:
             offset = match.start()
             quoted, _, flag, word = match.groups()
             if quoted is not None:
-                yield self._line + 1, quoted.replace('""', '"')
+                yield self._line + 1, " ".join(quoted.replace('""', '"').split("\n"))
             elif flag is not None:
                 yield self._line + 1, None
             elif word is not None:
@@ -213,7 +216,7 @@ class _Tokens:
 
     def count(self, what: str) -> int:
         value = self.number(what)
-        if not (0 <= value < math.inf and value == int(value)):
+        if not (0 <= value <= _MOST_VIOLATIONS and value == int(value)):
             raise InputError(self._path, self.line, f"{value:g} is not {what}")
         return int(value)
 
@@ -252,7 +255,7 @@ def _tokens_of(path: PathLike, lines: Sequence[str], kind: str) -> tuple[_Tokens
     tokens = _Tokens(path, lines)
     tokens.string("ooTextFile")
     name = tokens.string("the class of the object")
-    if name.split()[0] != kind:
+    if next(iter(name.split()), "") != kind:
         hint = "Name the OTGrammar first and the PairDistribution with --pairs"
         raise InputError(path, tokens.line, f"is a {name}, not a file of class {kind}", hint)
     return tokens, name
@@ -304,8 +307,9 @@ def _with_pairs(tableaux: Tableaux, path: PathLike) -> Tableaux:
         if pair not in place:
             found = f"the pair {pair[0]!r}, {pair[1]!r} is no candidate of the grammar"
             raise InputError(path, line, found, "Inputs and outputs must be spelled alike in both files")
-        if not 0.0 <= weight < math.inf:
-            raise InputError(path, line, f"{weight:g} is not a weight", "Expected a number, 0 or more")
+        if not 0.0 <= weight <= _LARGEST_FREQUENCY:
+            hint = f"Expected a number from 0 to {_LARGEST_FREQUENCY:g}"
+            raise InputError(path, line, f"{weight:g} is not a weight", hint)
         frequency[place[pair]] += weight
     return tableaux._replace(frequency=frequency)
 

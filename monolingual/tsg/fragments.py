@@ -35,6 +35,7 @@ __all__ = [
     "write_fragments",
 ]
 
+_LARGEST_COUNT = 1e15  # Sums of such lose no single one.
 _TOKENS = re.compile(r"[()]|[^\s()]+")
 
 
@@ -177,7 +178,7 @@ def read_fragments(path: PathLike) -> list[CountedFragment]:
         count, _, text = line.partition("\t")
         try:
             value = real_number(count)
-            if not 0.0 < value < float("inf"):
+            if not 0.0 < value <= _LARGEST_COUNT:
                 raise ValueError(f"the count is {count}")
             found.append(CountedFragment(parse_fragment(text), value))
         except ValueError as error:

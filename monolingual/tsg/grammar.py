@@ -26,7 +26,7 @@ import numpy as np
 from monolingual.tsg.fragments import CountedFragment
 from monolingual.tsg.trees import Tree, fold
 
-__all__ = ["FlatGrammar", "base_probability", "flatten", "fragment_weights"]
+__all__ = ["FlatGrammar", "base_probability", "flatten", "fragment_weights", "production_key"]
 
 
 class FlatGrammar(NamedTuple):
@@ -95,19 +95,24 @@ def base_probability(fragment: Tree, log_production: dict[tuple, float], stop: d
     pending = [fragment]
     while pending:
         node = pending.pop()
-        total += log_production[_key(node)]
+        total += log_production[production_key(node)]
         for child in node.children:
             if isinstance(child, str):
                 continue
             if child.children:
-                total += math.log1p(-stop[child.label])
+                total += math.log1p(-stop[child.label]) if stop[child.label] < 1.0 else -math.inf
                 pending.append(child)
             else:
-                total += math.log(stop[child.label])
+                total += _log(stop[child.label])
     return math.exp(total)
 
 
-def _key(node: Tree) -> tuple:
+def _log(prob: float) -> float:
+    return math.log(prob) if prob > 0.0 else -math.inf
+
+
+def production_key(node: Tree) -> tuple:
+    """(label, child, child, …): the production at a node, of labels and words."""
     return (node.label, *((child,) if isinstance(child, str) else child.label for child in node.children))
 
 
@@ -136,13 +141,16 @@ def fragment_weights(
     for tree, count in productions:
         totals[tree.label] += count  # type: ignore[assignment]
     if base == "pcfg":
-        logs = {_key(tree): math.log(count / totals[tree.label]) for tree, count in productions}
+        logs = {production_key(tree): math.log(count / totals[tree.label]) for tree, count in productions}
     else:
         widest = max(len(tree.children) for tree, _ in productions)
         words = {child for tree, _ in productions for child in tree.children if isinstance(child, str)}
         labels = {tree.label for tree, _ in productions}
         per_symbol = math.log(len(words) + len(labels))
-        logs = {_key(tree): -math.log(widest) - len(tree.children) * per_symbol for tree, _ in productions}
+        logs = {
+            production_key(tree): -math.log(widest) - len(tree.children) * per_symbol
+            for tree, _ in productions
+        }
     used = {tree for tree, _ in fragments if all(isinstance(c, str) or not c.children for c in tree.children)}
     trees = [*fragments, *(CountedFragment(tree, 0.0) for tree, _ in productions if tree not in used)]
     customers: Counter[str] = Counter()

@@ -14,9 +14,10 @@ Means over the last states are made from `samples/`.
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ from monolingual.tsg.fragments import (
     read_fragments,
     write_fragments,
 )
+from monolingual.tsg.grammar import production_key
 from monolingual.tsg.marginals import NodeCounts
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.sampler import SweepInfo, TsgState, tsg_kernel
@@ -239,20 +241,63 @@ def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
         if len(paths) < samples:
             raise SettingsError(f"--average is {samples}; {directory} has {len(paths)} samples")
         fragments = _mean(paths)
-    concentration, stop = {}, {}
-    for line in list(read_lines(place / _PARAMETERS))[1:]:
-        label, alpha, stopping = line.split("\t")
-        concentration[label], stop[label] = real_number(alpha), real_number(stopping)
+    concentration, stop = _parameters(place / _PARAMETERS)
     productions = read_fragments(place / _PCFG)
-    return LearntGrammar(
-        fragments,
-        productions,
-        record["preparation"],
-        concentration,
-        stop,
-        record["settings"],
-        record["roots"],
-    )
+    try:
+        described = record["preparation"], record["settings"], record["roots"]
+    except KeyError as missing:
+        hint = "Make the run again"
+        raise InputError(place / "run.json", None, f"does not say its {missing.args[0]}", hint) from None
+    require_consistent(place, fragments, productions, concentration, stop)
+    return LearntGrammar(fragments, productions, described[0], concentration, stop, *described[1:])
+
+
+def _parameters(path: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """The concentration and the stop probability of each label."""
+    concentration, stop = {}, {}
+    for number, line in enumerate(read_lines(path), start=1):
+        if number == 1:
+            continue
+        try:
+            label, alpha, stopping = line.split("\t")
+            concentration[label], stop[label] = real_number(alpha), real_number(stopping)
+        except ValueError:
+            found = "not a label, its concentration and its stop probability"
+            raise InputError(path, number, found, "Expected three columns between tabs") from None
+        if not (0.0 < concentration[label] < math.inf and 0.0 <= stop[label] <= 1.0):
+            found = f"concentration {alpha}, stop probability {stopping}"
+            raise InputError(path, number, found, "Expected a number above 0 and one from 0 to 1")
+    return concentration, stop
+
+
+def require_consistent(
+    place: Path,
+    fragments: Sequence[CountedFragment],
+    productions: Sequence[CountedFragment],
+    concentration: Mapping[str, float],
+    stop: Mapping[str, float],
+) -> None:
+    """Raise InputError unless all labels have parameters and fragments are made of the productions."""
+    known = set()
+    for path, trees in ((place / _PCFG, productions), (place / _GRAMMAR, fragments)):
+        if not trees:
+            raise InputError(path, None, "has no trees", "Make the run again")
+        for tree, _ in trees:
+            pending = [tree]
+            while pending:
+                node = pending.pop()
+                if node.label not in concentration or node.label not in stop:
+                    hint = f"{_PARAMETERS} has a line for each; make the run again"
+                    raise InputError(path, None, f"the label {node.label!r} has no parameters", hint)
+                if not node.children:
+                    continue
+                kind = production_key(node)
+                if path.name == _PCFG:
+                    known.add(kind)
+                elif kind not in known:
+                    found = f"the production {' '.join((kind[0], '->', *kind[1:]))} is not in {_PCFG}"
+                    raise InputError(path, None, found, "Make the run again")
+                pending.extend(child for child in node.children if not isinstance(child, str))
 
 
 def _mean(paths: list[Path]) -> list[CountedFragment]:

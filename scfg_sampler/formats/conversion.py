@@ -120,12 +120,15 @@ def read_table(
         elif text.strip(" \t\r"):
             try:
                 rule = parse(text)
+                if isinstance(rule, str):
+                    losses[rule] += 1
+                else:
+                    builder.add(rule)
             except RuleProblem as problem:
                 raise RuleTableError(path, line, *problem.args) from None
-            if isinstance(rule, str):
-                losses[rule] += 1
-            else:
-                builder.add(rule)
+            except (OverflowError, ValueError):
+                found = "holds a number that is too large"
+                raise RuleTableError(path, line, found, "Features are numbers of single precision") from None
     return builder.table(read_signature(path) if signature is None else signature), losses
 
 

@@ -14,8 +14,8 @@ import numpy as np
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.rules.features import FEATURE_NAMES, count_words
-from scfg_sampler.rules.table import RuleTable
-from scfg_sampler.rules.text import Rule
+from scfg_sampler.rules.table import MOST_FEATURES, RuleTable
+from scfg_sampler.rules.text import Rule, RuleProblem
 
 __all__ = [
     "LEAST_LOG",
@@ -48,7 +48,7 @@ class TableBuilder:
         self._num_rules = 0
 
     def add(self, rule: Rule) -> None:
-        """Append a rule."""
+        """Append a rule; a RuleProblem if it has a feature too many, or one that is too large."""
         for side in (0, 1):
             add = self._vocabularies[side].add
             symbols: tuple[str | int, ...] = (rule.source, rule.target)[side]
@@ -58,6 +58,15 @@ class TableBuilder:
         for start, values, width in zip(self._starts, self._values, (1, 1, 2), strict=True):
             start.append(len(values) // width)
         for name, value in rule.features.items():
+            if name not in self._columns and len(self._columns) >= MOST_FEATURES:
+                raise RuleProblem(
+                    f"the feature {name} is one more than the {MOST_FEATURES} that a table may have",
+                    "Every rule has a number for each, so sparse features do not fit: keep the dense ones",
+                )
+            if not abs(value) < 3.4e38:
+                raise RuleProblem(
+                    f"the feature {name} is {value:g}", "Features are numbers of single precision"
+                )
             column = self._columns.setdefault(name, array("f"))
             column.extend([0.0] * (self._num_rules - len(column)))
             column.append(value)

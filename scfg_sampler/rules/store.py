@@ -21,6 +21,7 @@ from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.arrays.hash_table import Sequences, new_sequences
 from scfg_sampler.core.arrays.ragged import lexicographic_order
 from scfg_sampler.core.jit import compiled, inlined, kernel
+from scfg_sampler.errors import InputError
 from scfg_sampler.rules.counts import RuleCounts
 
 __all__ = [
@@ -99,7 +100,15 @@ def merge_rules(counts: RuleCounts) -> RuleCounts:
     Of a rule's alignments the one with the largest total count is kept, on ties the one that comes first
     when alignments are compared link by link. Symbols compare as integers, and a side comes before its
     continuations. Needs memory for the distinct rules beside the input.
+
+    Raises
+    ------
+    InputError
+        A rule links words that are too far from its beginning: a link is one number in a store.
     """
+    if len(counts.alignment) and (counts.alignment >= (LINK_BASE // 2, LINK_BASE)).any():
+        limits = f"below {LINK_BASE // 2} on the source side and {LINK_BASE} on the target side"
+        raise InputError(None, None, f"a rule has a link that is not {limits}", "Leave out rules that long")
     return stored_rules(_add_counts(new_store(), *counts))
 
 

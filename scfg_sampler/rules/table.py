@@ -35,7 +35,9 @@ from scfg_sampler.rules.text import Rule, escape, parse_rule, unescape
 from scfg_sampler.rules.writer import format_rules
 
 __all__ = [
+    "MOST_FEATURES",
     "RuleTable",
+    "check_feature_names",
     "read_rule_table",
     "rule",
     "select_rows",
@@ -44,6 +46,10 @@ __all__ = [
     "write_rule_table",
     "write_rule_tables",
 ]
+
+
+MOST_FEATURES = 256
+"""Names of features that a table may have: every rule has a number for each."""
 
 
 class RuleTable(NamedTuple):
@@ -214,9 +220,13 @@ def read_rule_table(path: PathLike) -> RuleTable:
             else:
                 new = _new_features(raw[at:end], path, lines + raw.count(b"\n", 0, at) + 1, names)
                 names.extend(new)
-                out = rule_parser.with_columns(out, len(names))
+                check_feature_names(len(names), path, lines + raw.count(b"\n", 0, at) + 1)
+                columns = out.features.shape[1]
+                if len(names) > columns:
+                    # Room for as many again: a copy for each new name would take time by their square.
+                    out = rule_parser.with_columns(out, max(len(names), 2 * columns))
         lines += raw.count(b"\n")
-        parts.append(_trimmed(out))
+        parts.append(_trimmed(out, len(names)))
     return _joined(parts, pools, names, read_signature(path) if signature is None else signature, path)
 
 
@@ -292,6 +302,20 @@ def _new_features(raw: bytes, path: PathLike, line: int, names: list[str]) -> li
     return new
 
 
+def check_feature_names(number: int, path: PathLike, line: int | None) -> None:
+    """Refuse a table with more names of features than a table can have.
+
+    Raises
+    ------
+    RuleTableError
+        With the line where there were too many.
+    """
+    if number > MOST_FEATURES:
+        found = f"{number} names of features so far; a table has at most {MOST_FEATURES}"
+        hint = "Every rule has a number for each, so sparse features do not fit: keep the dense ones"
+        raise RuleTableError(path, line, found, hint)
+
+
 def _raise_not_utf8(path: PathLike) -> None:
     """Read the file again as text, which names the line and the byte."""
     if str(path) == "-":
@@ -308,7 +332,7 @@ def _texts(words) -> tuple[np.ndarray, np.ndarray]:
     return np.frombuffer(b"".join(encoded), np.uint8), start
 
 
-def _trimmed(out: rule_parser.ParsedRules) -> rule_parser.ParsedRules:
+def _trimmed(out: rule_parser.ParsedRules, num_features: int) -> rule_parser.ParsedRules:
     rules, source, target, links = out.size.tolist()
     return rule_parser.ParsedRules(
         out.source_start[: rules + 1].copy(),
@@ -317,7 +341,7 @@ def _trimmed(out: rule_parser.ParsedRules) -> rule_parser.ParsedRules:
         out.target[:target].copy(),
         out.alignment_start[: rules + 1].copy(),
         out.alignment[:links].copy(),
-        out.features[:rules].copy(),
+        out.features[:rules, :num_features].copy(),
         out.size,
     )
 

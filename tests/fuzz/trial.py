@@ -1,0 +1,66 @@
+"""One reader on one input: read, or refused in a line, with little time and memory. All else is a fault."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from scfg_sampler.errors import ScfgError
+from tests.fuzz.readers import Reader
+
+__all__ = ["fault"]
+
+_SECONDS = 20
+_KILOBYTES = 300_000  # Compiled kernels among them; beyond it, ten times the input.
+
+
+def fault(reader: Reader, content: bytes) -> str | None:
+    """What is wrong with a reader given a file with these contents, and where; None if nothing is."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "input"
+        path.write_bytes(content)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            with _limited(), _quiet():
+                reader.read(path)
+        except ScfgError as error:
+            if "\n" in str(error).strip():
+                return f"a message of several lines ({str(error)[:100]!r})"
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            return (
+                f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno} ({str(error)[:100]})"
+            )
+        taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        if taken > _KILOBYTES + len(content) // 100:
+            return f"took {taken // 1000} MB for {len(content)} bytes"
+    return None
+
+
+@contextlib.contextmanager
+def _limited() -> Iterator[None]:
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError(f"took more than {_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without warnings of readers on standard error."""
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+        assert sys.stderr is nowhere
+        yield
