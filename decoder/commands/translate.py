@@ -14,6 +14,7 @@ from decoder.commands import add_search_options, default_threads, input_words, l
 if TYPE_CHECKING:
     from decoder.commands._forced import Derived
     from decoder.system.system import System
+    from decoder.translation.decoder import Decoder, SearchResult
 
 __all__ = ["add_parser", "run"]
 
@@ -64,6 +65,11 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="print the translation most like the K best ones (100 if K is left out): minimum Bayes risk "
         "for BLEU",
+    )
+    parser.add_argument(
+        "--markup",
+        choices=("xml",),
+        help='read <n translation="the house">das haus</n> as words with that translation and no other',
     )
     parser.add_argument(
         "--mbr-scale", type=float, default=1.0, metavar="A", help="probabilities are exp(A · score)"
@@ -159,6 +165,8 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError("--mbr gives one translation of a line, so --nbest cannot be given beside it")
     if options.reference and options.mbr is not None:
         raise SettingsError("--reference gives the translations, so --mbr cannot be given beside it")
+    if options.reference and options.markup:
+        raise SettingsError("--reference gives the translations, so --markup cannot be given beside it")
     if options.reference and options.hypergraph:
         raise SettingsError("--reference does not search, so --hypergraph cannot be given beside it")
     check_scale(options.mbr_scale)
@@ -214,6 +222,8 @@ def _task(system: System, options: argparse.Namespace) -> tuple[Callable, Iterab
     from scfg_sampler.core.files import read_lines
     from scfg_sampler.errors import SettingsError
 
+    if options.markup is not None and system.preparation is not None:
+        raise SettingsError("--markup takes prepared text; give --grammar, --lm and --weights instead")
     if not options.reference:
         return functools.partial(_translate, system, options), enumerate(read_lines(options.input))
     if system.preparation is not None:
@@ -237,10 +247,13 @@ def _translate(system: System, options: argparse.Namespace, numbered: tuple[int,
         return Derived(system.translate_line(line).text + "\n", "", True)
     decoder = system.decoder
     prepared = system.prepare(line)
-    if system.preparation is None:
-        prepared = prepared._replace(words=input_words(options, prepared.words))
-    keep_states = options.hypergraph is not None
-    result = system.search(prepared, keep_states=keep_states) if prepared.words else None
+    if options.markup is not None:
+        result = _search_marked(decoder, options, line, number)
+    else:
+        if system.preparation is None:
+            prepared = prepared._replace(words=input_words(options, prepared.words))
+        keep_states = options.hypergraph is not None
+        result = system.search(prepared, keep_states=keep_states) if prepared.words else None
     if result is None:
         found = [decoder.translate([])]
     elif options.nbest is not None:
@@ -262,6 +275,23 @@ def _translate(system: System, options: argparse.Namespace, numbered: tuple[int,
     if options.hypergraph is not None:
         graph = _json_line(hypergraph_record(decoder, result, number))
     return Derived(text, tree, True, graph)
+
+
+def _search_marked(
+    decoder: Decoder, options: argparse.Namespace, line: str, number: int
+) -> SearchResult | None:
+    """The forest of a line with markup; None if it has no words."""
+    from decoder.translation.markup import read_marked
+
+    marked = read_marked(line, options.input, number + 1)
+    if not marked.words:
+        return None
+    words, copies = list(marked.words), list(marked.copies)
+    for at, word in enumerate(input_words(options, marked.words)):
+        if at not in marked.fixed:
+            words[at] = copies[at] = word
+    keep_states = options.hypergraph is not None
+    return decoder.search(words, copies, fixed=marked.fixed, keep_states=keep_states)
 
 
 def _json_line(record: dict) -> str:

@@ -113,7 +113,8 @@ class _Task(NamedTuple):
     """What the search of a sentence reads; the first three are references.
 
     lm : the first of the language models
-    copied : int32 (M, n), each language model's ids of the source words, should they be copied
+    copied : int32 (M, …), each language model's ids of what the source words become if they are copied
+    copied_start : int64 (n + 1,), where among them those of each word are
     lms : all M language models
     """
 
@@ -122,6 +123,7 @@ class _Task(NamedTuple):
     chart: Chart
     settings: SearchSettings
     copied: np.ndarray
+    copied_start: np.ndarray
     lms: tuple[LanguageModel, ...]
 
 
@@ -144,7 +146,7 @@ def search(
     rules: RankedRules,
     lms: tuple[LanguageModel, ...],
     chart: Chart,
-    copied: np.ndarray,
+    copied: tuple[np.ndarray, np.ndarray],
     max_arity: int,
     settings: SearchSettings,
 ) -> Forest:
@@ -153,7 +155,8 @@ def search(
     Parameters
     ----------
     lms : M language models, at least one
-    copied : int32 (M, n), each language model's ids of the source words, should they be copied
+    copied : int64 (n + 1,), int32 (M, …): what the source words become if they are copied, for each
+        language model its ids
     max_arity : the most nonterminals a rule has
     """
     arity, width, num_cells = max(2, max_arity), rules.prefix_state.shape[2], len(chart.begin)
@@ -165,7 +168,7 @@ def search(
 
     # The arrays that grow are read again further down, which keeps them: see `by_reference`.
     read = by_reference(rules), by_reference(lms[0]), by_reference(chart)
-    task = by_reference(_Task(*read, settings, copied, lms))
+    task = by_reference(_Task(*read, settings, copied[1], copied[0], lms))
     for cell in range(num_cells):
         num_cubes = chart.cube_start[cell + 1] - chart.cube_start[cell]
         count[POINTS], count[WAITING], count[POPS] = 0, 0, 0
@@ -409,8 +412,12 @@ def _compose(task, work, lm, model, cell, group, place):
         return add_state(lm, state, other)
     if group == COPY:
         begin(lm, state)
-        count[QUERIES] += 1
-        return add_word(lm, state, task.copied[model, task.chart.begin[cell]])
+        total = 0.0
+        at = task.chart.begin[cell]
+        for i in range(task.copied_start[at], task.copied_start[at + 1]):
+            count[QUERIES] += 1
+            total += add_word(lm, state, task.copied[model, i])
+        return total
     total = rules.prefix_log_prob[place, model]
     copy_state(rules.prefix_state, place, model, state)
     target = rules.target[model]

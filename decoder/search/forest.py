@@ -46,19 +46,21 @@ class ForestGraph(NamedTuple):
 
 
 def export(
-    forest: Forest, target_start: np.ndarray, target: np.ndarray, copied_words: np.ndarray, begin: np.ndarray
+    forest: Forest,
+    target_start: np.ndarray,
+    target: np.ndarray,
+    copied: tuple[np.ndarray, np.ndarray],
+    begin: np.ndarray,
 ) -> ForestGraph:
     """The forest as a hypergraph; edge weights are `forest.weight[result.edges]`.
 
     Parameters
     ----------
     target_start, target : of the `Grammar`
-    copied_words : int32 (n,), what each source word is if it is copied
+    copied : int64 (n + 1,), int32: what each source word becomes if it is copied
     begin : int32 (C,), of the `Chart`
     """
-    edge_start, tail_start, tails, *rest = _export(
-        forest, _Strings(target_start, target, copied_words, begin)
-    )
+    edge_start, tail_start, tails, *rest = _export(forest, _Strings(target_start, target, *copied, begin))
     return ForestGraph(Hypergraph(edge_start, tail_start, tails), *rest)
 
 
@@ -67,6 +69,7 @@ class _Strings(NamedTuple):
 
     target_start: np.ndarray
     target: np.ndarray
+    copied_start: np.ndarray
     copied_words: np.ndarray
     begin: np.ndarray
 
@@ -168,9 +171,12 @@ def _templates(forest, strings, edges):
                 template[end] = strings.target[at]
                 end += 1
         elif rule == COPY:
-            template = grown(template, end + 1)
-            template[end] = strings.copied_words[strings.begin[forest.cell[forest.head[edge]]]]
-            end += 1
+            word = strings.begin[forest.cell[forest.head[edge]]]
+            first, last = strings.copied_start[word], strings.copied_start[word + 1]
+            template = grown(template, end + last - first)
+            for at in range(first, last):
+                template[end] = strings.copied_words[at]
+                end += 1
         else:
             template = grown(template, end + forest.tails.shape[1])
             for k in range(forest.tails.shape[1]):
@@ -183,9 +189,14 @@ def _templates(forest, strings, edges):
 
 @kernel
 def best_derivation(
-    forest: Forest, target_start: np.ndarray, target: np.ndarray, copied_words: np.ndarray, begin: np.ndarray
+    forest: Forest,
+    target_start: np.ndarray,
+    target: np.ndarray,
+    copied: tuple[np.ndarray, np.ndarray],
+    begin: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The words of the best derivation, and its edges in preorder; both int32. Parameters as for `export`."""
+    copied_start, copied_words = copied
     edges, words = np.empty(64, np.int32), np.empty(64, np.int32)
     num_edges, num_words = 0, 0
     stack, places = np.empty(64, np.int32), np.empty(64, np.int64)
@@ -217,10 +228,11 @@ def best_derivation(
             if symbol < 0:
                 tail = forest.tails[edge, -1 - symbol]
         elif rule == COPY:
-            if place == 1:
+            word = begin[forest.cell[forest.head[edge]]]
+            if place == copied_start[word + 1] - copied_start[word]:
                 depth -= 1
                 continue
-            symbol = copied_words[begin[forest.cell[forest.head[edge]]]]
+            symbol = copied_words[copied_start[word] + place]
         else:
             if place == (2 if rule == GLUE else 1):
                 depth -= 1

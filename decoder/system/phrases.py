@@ -52,7 +52,8 @@ def phrases_of(decoder: Decoder, result: SearchResult, translation: Translation)
             begin, end = int(grammar.target_start[rule]), int(grammar.target_start[rule + 1])
             side = grammar.target[begin:end].tolist()
         elif rule == COPY:
-            side = [0]
+            word = spans[at][0]
+            side = [0] * int(result.copied[0][word + 1] - result.copied[0][word])
         else:
             side = [-1, -2] if rule == GLUE else [-1]
         for done in range(read, len(side)):

@@ -11,12 +11,8 @@ input are words and nothing else: `[X,1]`, `|||` or `<s>` are translated or copi
 
 from __future__ import annotations
 
-import contextlib
-import queue
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +30,7 @@ from decoder.search.forest import (
 from decoder.search.kbest import k_best
 from decoder.search.mbr import expected_bleu, posteriors
 from decoder.translation.settings import SearchDefaults
+from decoder.translation.streams import in_order
 from decoder.translation.weights import weight_vector
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.forests.derivations import edge_posteriors
@@ -41,19 +38,19 @@ from scfg_sampler.core.forests.semiring import Expectation, inside
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
+    "Copy",
     "Decoder",
     "ForestPosterior",
     "KBestList",
     "ParsedSentence",
     "SearchResult",
     "Translation",
+    "copied_to",
     "feature_names",
     "in_order",
     "nbest_lines",
 ]
-
-T = TypeVar("T")
-R = TypeVar("R")
+Copy = str | tuple[str, ...]  # What a source word becomes if it is copied.
 
 
 class Translation(NamedTuple):
@@ -111,30 +108,35 @@ class ForestPosterior(NamedTuple):
 class ParsedSentence(NamedTuple):
     """The chart of a sentence, and what its words are should they be copied.
 
-    copied : int32 (M, n), the id each language model has for each
-    copied_words : int32 (n,), the id each has as a target word
+    copied : int64 (n + 1,), int32: the target words of each
+    lm_ids : int32 (M, …), the ids that each language model has for these
     extra_words : the words beyond the target vocabulary
     """
 
     chart: Chart
-    copied: np.ndarray
-    copied_words: np.ndarray
+    copied: tuple[np.ndarray, np.ndarray]
+    lm_ids: np.ndarray
     extra_words: list[str]
+
+
+def copied_to(copy: Copy) -> list[str]:
+    """The words that a source word becomes if it is copied."""
+    return [copy] if isinstance(copy, str) else list(copy)
 
 
 class SearchResult(NamedTuple):
     """The chart and the forest of a sentence.
 
     copies : what each source word becomes if it is copied
-    copied_words : int32 (n,), the id of that as a target word
+    copied : int64 (n + 1,), int32: the ids of that as target words
     extra_words : the words beyond the target vocabulary
     """
 
     source: Sequence[str]
-    copies: Sequence[str]
+    copies: Sequence[Copy]
     chart: Chart
     forest: Forest
-    copied_words: np.ndarray
+    copied: tuple[np.ndarray, np.ndarray]
     extra_words: list[str]
 
 
@@ -269,33 +271,46 @@ class Decoder:
         return other
 
     def search(
-        self, words: Sequence[str], copies: Sequence[str] | None = None, *, keep_states: bool = False
+        self,
+        words: Sequence[str],
+        copies: Sequence[Copy] | None = None,
+        *,
+        fixed: Collection[int] = (),
+        keep_states: bool = False,
     ) -> SearchResult:
         """The forest of a sentence of at least one word.
 
-        copies : what each word becomes if it is copied; by default the same word
+        copies : what each word becomes if it is copied, a word or several; by default the same word
+        fixed : the positions of words that are copied, whatever rules there are
         keep_states : whether the forest is to have the language-model states of its items
         """
         copies = words if copies is None else copies
-        chart, copied, copied_words, extra = self.parse(words, copies)
+        chart, copied, lm_ids, extra = self.parse(words, copies, fixed)
         settings = self._settings._replace(copy_weight=self.copy_weights(copies), keep_states=keep_states)
-        forest = search(self._rules, self.lms, chart, copied, self.grammar.max_arity, settings)
-        return SearchResult(words, copies, chart, forest, copied_words, extra)
+        arity = self.grammar.max_arity
+        forest = search(self._rules, self.lms, chart, (copied[0], lm_ids), arity, settings)
+        return SearchResult(words, copies, chart, forest, copied, extra)
 
-    def parse(self, words: Sequence[str], copies: Sequence[str]) -> ParsedSentence:
+    def parse(
+        self, words: Sequence[str], copies: Sequence[Copy], fixed: Collection[int] = ()
+    ) -> ParsedSentence:
         """The chart of a sentence of at least one word, and what each becomes if it is copied."""
         vocabulary = self.grammar.target_vocabulary
         extra: dict[str, int] = {}
         known = len(vocabulary)
-        copied_words = np.empty(len(words), np.int32)
-        for i, word in enumerate(copies):
+        spelled = [copied_to(copy) for copy in copies]
+        flat = [word for each in spelled for word in each]
+        copied_words = np.empty(len(flat), np.int32)
+        for i, word in enumerate(flat):
             target = vocabulary.id(word)
             copied_words[i] = target if target >= 0 else extra.setdefault(word, known + len(extra))
+        start = np.cumsum([0, *map(len, spelled)]).astype(np.int64)
         source = np.fromiter(map(self.grammar.source_vocabulary.id, words), np.int32, len(words))
+        source[list(fixed)] = -1
         chart = parse(self.grammar.trie, source, self.grammar.max_arity, self._max_span, self.copy_any)
-        return ParsedSentence(chart, self.lm_ids(copies), copied_words, list(extra))
+        return ParsedSentence(chart, (start, copied_words), self.lm_ids(flat), list(extra))
 
-    def copy_weights(self, copies: Sequence[str]) -> np.ndarray:
+    def copy_weights(self, copies: Sequence[Copy]) -> np.ndarray:
         """What copying each word adds to the score, its language-model probability apart; float64 (n,)."""
         weights = np.full(len(copies), self.weights[-1])
         for feature, unknown in self._unknown(copies):
@@ -311,7 +326,7 @@ class Decoder:
         values = derivation_features(forest, self.grammar.features, start, edges)
         for feature, unknown in self._unknown(result.copies):
             begin = result.chart.begin[forest.cell[forest.head[edges]]]
-            copied = unknown[begin] & (forest.rule[edges] == COPY)
+            copied = unknown[begin] * (forest.rule[edges] == COPY)
             before = np.concatenate([[0], np.cumsum(copied)])
             values[:, feature] += np.diff(before[start])
         return values
@@ -320,12 +335,12 @@ class Decoder:
         """The features of single edges, float64 (len(edges), F)."""
         return self.features(result, np.arange(len(edges) + 1), edges)
 
-    def _unknown(self, words: Sequence[str]) -> Iterator[tuple[int, np.ndarray]]:
-        """The features that count words unknown to a language model, and which these are, bool (n,)."""
+    def _unknown(self, copies: Sequence[Copy]) -> Iterator[tuple[int, np.ndarray]]:
+        """The features that count words unknown to a model, and how many each copy has, int64 (n,)."""
         for model, vocabulary in enumerate(self.lm_vocabularies):
             if (name := unknown_feature_of(model)) in self.feature_names:
-                unknown = np.array([word not in vocabulary for word in words], np.bool_)
-                yield self.feature_names.index(name), unknown
+                counts = [sum(word not in vocabulary for word in copied_to(copy)) for copy in copies]
+                yield self.feature_names.index(name), np.array(counts, np.int64)
 
     def translate(self, words: Sequence[str]) -> Translation:
         """The best translation found; no words have no words as their translation."""
@@ -342,7 +357,7 @@ class Decoder:
             forest,
             self.grammar.target_start,
             self.grammar.target,
-            result.copied_words,
+            result.copied,
             result.chart.begin,
         )
         start = np.array([0, len(edges)], np.int64)
@@ -355,7 +370,7 @@ class Decoder:
             result.forest,
             self.grammar.target_start,
             self.grammar.target,
-            result.copied_words,
+            result.copied,
             result.chart.begin,
         )
 
@@ -445,50 +460,3 @@ def nbest_lines(
         values = zip(names, translation.features.tolist(), strict=True)
         features = " ".join(f"{name}={value:.6g}" for name, value in values)
         yield f"{number} ||| {' '.join(words)} ||| {features} ||| {translation.score:.6f}"
-
-
-def in_order(task: Callable[[T], R], inputs: Iterable[T], threads: int = 1) -> Iterator[R]:
-    """The results of a task for each input, in the order of the inputs, each as soon as it can be given.
-
-    Inputs are read ahead by another thread, a few for each of `threads`, so that a result never waits for
-    the next input. An exception in the task or in the inputs is raised in its place.
-
-    Raises
-    ------
-    SettingsError
-        `threads` is below 1.
-    """
-    if threads < 1:
-        raise SettingsError(f"--threads is {threads}; at least 1 is needed")
-    if threads == 1:
-        yield from map(task, inputs)
-        return
-    waiting: queue.Queue[Any] = queue.Queue(maxsize=8 * threads)
-    stopped = threading.Event()
-
-    def put(entry: Any) -> None:
-        while not stopped.is_set():
-            with contextlib.suppress(queue.Full):
-                waiting.put(entry, timeout=0.5)
-                return
-
-    def feed() -> None:
-        try:
-            for value in inputs:
-                put(pool.submit(task, value))
-                if stopped.is_set():
-                    return
-            put(None)
-        except BaseException as error:  # Handed to the reader of the results.
-            put(error)
-
-    pool = ThreadPoolExecutor(threads)
-    threading.Thread(target=feed, daemon=True).start()
-    try:
-        while (entry := waiting.get()) is not None:
-            if not isinstance(entry, Future):
-                raise entry
-            yield entry.result()
-    finally:
-        stopped.set()
-        pool.shutdown(wait=False, cancel_futures=True)

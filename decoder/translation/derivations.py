@@ -23,7 +23,7 @@ import numpy as np
 
 from decoder.search.chart import COPY, GLUE, START
 from decoder.search.cube import FINISH
-from decoder.translation.decoder import Decoder, SearchResult, Translation
+from decoder.translation.decoder import Decoder, SearchResult, Translation, copied_to
 from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError
 from scfg_sampler.rules.table import rule
@@ -87,7 +87,7 @@ def rule_sides(decoder: Decoder, result: SearchResult, row: int, begin: int) -> 
     if row == GLUE:
         return "S", [1, 2], [1, 2]
     if row == COPY:
-        return "X", [result.source[begin]], [result.copies[begin]]
+        return "X", [result.source[begin]], copied_to(result.copies[begin])
     grammar = decoder.grammar
     table = int(np.searchsorted(grammar.table_start, row, side="right")) - 1
     found = rule(grammar.sources[table].table, row - int(grammar.table_start[table]))

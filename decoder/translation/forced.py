@@ -69,7 +69,7 @@ class ForcedDecoder:
         task = ForcedTask(
             self._reference_ids(parsed, reference),
             np.column_stack(log_probs),
-            parsed.copied_words,
+            parsed.copied[1],
             decoder.copy_weights(words),
             decoder.lm_weights,
             float(decoder.weights[-2]),
@@ -77,9 +77,7 @@ class ForcedDecoder:
         found = force(self._targets, parsed.chart, decoder.grammar.max_arity, task)
         if not found.is_complete:
             return Forced(None, False, self._reason(words, reference, parsed, task.reference, found))
-        result = SearchResult(
-            words, words, parsed.chart, found.forest, parsed.copied_words, parsed.extra_words
-        )
+        result = SearchResult(words, words, parsed.chart, found.forest, parsed.copied, parsed.extra_words)
         return Forced(result, True, "")
 
     def _reference_ids(self, parsed: ParsedSentence, reference: Sequence[str]) -> np.ndarray:
@@ -125,7 +123,7 @@ class ForcedDecoder:
         rules = targets.rules[_ranges(targets.rule_start, groups)]
         symbols = np.unique(targets.target[_ranges(targets.target_start, rules)])
         cell_of_cube = np.repeat(np.arange(len(chart.begin)), np.diff(chart.cube_start))
-        copied = parsed.copied_words[chart.begin[cell_of_cube[chart.group == COPY]]]
+        copied = parsed.copied[1][chart.begin[cell_of_cube[chart.group == COPY]]]
         return np.concatenate([symbols[symbols >= 0], copied])
 
 

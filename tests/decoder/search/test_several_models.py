@@ -5,6 +5,7 @@ import pytest
 
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.search.mbr import expected_bleu, posteriors
+from decoder.search.workspace import Slots, slot_of
 from decoder.translation.decoder import Decoder
 from decoder.translation.forced import ForcedDecoder
 from decoder.translation.weights import initial_weights
@@ -63,6 +64,7 @@ def test_forced_derivations_have_the_scores_of_the_enumeration(seed):
         result = forced.derive(known.words, words).result
         found = decoder.translations(result, len(scores) + 3, unique=False)
         np.testing.assert_allclose([t.score for t in found], scores, atol=1e-4)
+        assert decoder.best(result).score == pytest.approx(scores[0], abs=1e-4)
         assert all(tuple(t.words) == words for t in found)
 
 
@@ -91,6 +93,19 @@ def test_a_model_of_weight_zero_changes_nothing_but_its_feature(seed):
     both = decoder.k_best(decoder.search(known.words), 50, unique=False)
     single = one.k_best(one.search(known.words), 50, unique=False)
     np.testing.assert_allclose(both.score, single.score, atol=1e-5)
+
+
+def test_items_differ_if_the_state_of_any_model_does():
+    states = np.zeros((1, 2, 5), np.int32)
+    for value in range(1, 40):
+        for model in (0, 1):
+            state = states[0].copy()
+            state[model, 3] = value
+            slots = Slots(np.zeros(2, np.int32), np.full(2, -1, np.int32))
+            taken = slot_of(slots, states, states[0], 6)
+            slots.cell[taken] = 6
+            assert slot_of(slots, states, states[0], 6) == taken
+            assert slot_of(slots, states, state, 6) == 1 - taken
 
 
 def test_models_rank_the_targets_of_a_source_side_together():
