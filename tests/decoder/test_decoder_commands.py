@@ -282,6 +282,8 @@ def test_translations_of_several_tunings_are_compared_by_their_means(models, cap
     )
     found = json.loads(capsys.readouterr().out)["bleu"]
     assert (found["p_value"] * 8) % 1 == pytest.approx(0)
+    assert main(["evaluate", "--hypothesis", reference, worse, worse, "--references", reference]) == 0
+    assert re.search(r"^BLEU +33\.33 \(57\.74, mean of 3\)", capsys.readouterr().out, re.MULTILINE)
     (models / "short").write_text("a\n")
     for wrong in ([*arguments[:3], f"{models}/short"], [*arguments, "--against", worse, f"{models}/short"]):
         assert main([*wrong, *arguments[4:]]) == 2

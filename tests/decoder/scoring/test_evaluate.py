@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from decoder.scoring.evaluate import compare, compare_tunings, evaluate, read_references
+from decoder.scoring.evaluate import compare, compare_tunings, corpus_bleu, evaluate, read_references
 from scfg_sampler.errors import InputError, SettingsError
 
 HYPOTHESES = ["the cat sat on the mat .", "a dog", "it is it is", ""]
@@ -30,6 +30,13 @@ def test_scores_and_signatures_are_those_of_sacrebleu():
     assert found["ter"]["score"] == pytest.approx(
         sacrebleu.corpus_ter(HYPOTHESES, [REFERENCES]).score, abs=0.05
     )
+
+
+def test_bleu_of_sums_by_hand():
+    """Five words against seven: 4, 3, 2 and 1 n-grams of 5, 4, 3 and 2 match."""
+    precision = (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25
+    expected = 100 * math.exp(1 - 7 / 5) * precision
+    assert corpus_bleu([5, 7, 4, 3, 2, 1, 5, 4, 3, 2]) == pytest.approx(expected)
 
 
 def test_tokenizer_can_be_chosen_and_is_in_the_signature():

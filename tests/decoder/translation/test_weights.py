@@ -31,5 +31,10 @@ def test_bad_weights_are_refused_with_a_reason(tmp_path, text, complaint):
         read_weights(path)
 
 
+def test_a_feature_without_weight_is_refused():
+    with pytest.raises(InputError, match="no weight for 'b', 'c'"):
+        weight_vector({"a": 1.0}, ["a", "b", "c"])
+
+
 def test_vector_follows_the_names():
     assert weight_vector({"b": 2.0, "a": 1.0}, ["a", "b"]).tolist() == [1.0, 2.0]

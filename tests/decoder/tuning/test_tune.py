@@ -54,6 +54,16 @@ def test_separable_translations_are_learnt():
         assert found.translate(words).words == reference
 
 
+def test_new_weights_are_a_mixture_with_the_old_ones():
+    """The first optimum does not depend on the share ψ: w′ = ψ optimum + (1 − ψ) w."""
+    before, whole, part = (
+        run(TuneSettings(rounds=1, nbest=20, interpolation=share))[number].weights
+        for share, number in ((1.0, 0), (1.0, 1), (0.25, 1))
+    )
+    assert np.abs(whole - before).max() > 0.1
+    np.testing.assert_allclose(part, 0.25 * whole + 0.75 * before, rtol=1e-12)
+
+
 def test_best_round_is_the_first_of_the_highest_bleu():
     rounds = [Round(number, np.zeros(2), bleu, 1.0, 5) for number, bleu in enumerate([30, 50, 41, 50, 49])]
     assert best_round(rounds).number == 1
@@ -151,6 +161,8 @@ def test_smooth_brevity_counts_references_as_a_word_longer():
     )
     assert bleu_plus_one(statistics)[0] == pytest.approx(1.0)
     assert bleu_plus_one(statistics, 1)[0] == pytest.approx(np.exp(1 - 4 / 3))
+    assert metric_of(TuneSettings(smooth_brevity=False)).scores(statistics)[0] == pytest.approx(1.0)
+    assert metric_of(TuneSettings(smooth_brevity=True)).scores(statistics)[0] == pytest.approx(np.exp(-1 / 3))
 
 
 @pytest.mark.parametrize("random_starts", [0, 2])
