@@ -13,8 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,12 @@ from monolingual.dmv.training import Job, Round, Task, Training, stored_type, tr
 from monolingual.dmv.treebank import Sentence
 from scfg_sampler.core import console
 from scfg_sampler.core.chains.chain import Sweep
-from scfg_sampler.core.chains.checkpoint import read_settings
+from scfg_sampler.core.chains.checkpoint import read_checkpoint_header
 from scfg_sampler.core.chains.driver import ChainPlan, begin_or_restore, drive
+from scfg_sampler.core.chains.owner import owned
+from scfg_sampler.core.chains.run_directory import require_names
 from scfg_sampler.core.files import PathLike, file_digest
+from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["checkpoint_of", "drive_training", "forget", "read_options"]
@@ -42,18 +44,22 @@ def checkpoint_of(output: PathLike) -> Path | None:
     return None if str(output) == "-" else Path(f"{output}.checkpoint.npz")
 
 
-def read_options(output: PathLike) -> dict[str, Any]:
+def read_options(output: PathLike, names: Collection[str]) -> dict[str, Any]:
     """The options that stopped training was started with.
 
     Parameters
     ----------
     output : path
         The model it was to write.
+    names : collection of str
+        The options of this version.
 
     Raises
     ------
     InputError
         No checkpoint lies beside it.
+    CheckpointMismatch
+        It is of a version with other options.
     """
     checkpoint = checkpoint_of(output)
     if checkpoint is None or not checkpoint.exists():
@@ -61,7 +67,12 @@ def read_options(output: PathLike) -> dict[str, Any]:
         if checkpoint is not None:
             found += f" ({checkpoint.name} is not there)"
         raise InputError(output, None, found, "Name a model whose training was stopped")
-    return dict(read_settings(checkpoint)["options"])
+    stored = read_checkpoint_header(checkpoint)
+    options = stored["settings"].get("options")
+    if not isinstance(options, dict):
+        raise InputError(checkpoint, None, "is not that of 'dmv train'", "Train again")
+    require_names(options, set(names) - set(_FREE), checkpoint, stored["version"])
+    return options
 
 
 def forget(output: PathLike) -> None:
@@ -146,10 +157,11 @@ def _tell(task: Task, options: argparse.Namespace, sweep: Sweep, advance: Callab
 def _place_of(output: PathLike) -> Iterator[Path]:
     checkpoint = checkpoint_of(output)
     if checkpoint is not None:
-        yield checkpoint
+        with owned(checkpoint.parent, f"{checkpoint.name}.lock", output):
+            yield checkpoint
         return
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder) / "checkpoint.npz"
+    with temporary_directory("scfg-dmv-") as folder:
+        yield folder / "checkpoint.npz"
 
 
 def _files(options: argparse.Namespace) -> dict[str, str]:

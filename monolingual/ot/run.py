@@ -27,8 +27,10 @@ from monolingual.ot.summaries import summarise
 from monolingual.ot.tableaux import Tableaux, token_counts
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep, read_trace
+from scfg_sampler.core.chains.checkpoint import layout_problem
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive
 from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
     RECORD,
@@ -39,6 +41,7 @@ from scfg_sampler.core.chains.run_directory import (
     read_record,
     refuse_finished,
     refuse_occupied,
+    stored_settings,
     write_json,
 )
 from scfg_sampler.core.files import PathLike, file_digest
@@ -100,10 +103,11 @@ def start_run(
     refuse_occupied(output, overwrite, "ot resume")
     orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
     kernel = ot_kernel(orderings, settings)
-    directory.mkdir(parents=True, exist_ok=True)
-    clear(directory, f"chain-*/{CHECKPOINT}", "summary.json")
-    write_tableaux(tableaux, directory / "tableaux.tsv")
-    return _Run(directory, tableaux, orderings, settings, run).sample(kernel, check, advance)
+    with owned(output):
+        refuse_occupied(output, overwrite, "ot resume")
+        clear(directory, f"chain-*/{CHECKPOINT}", "summary.json")
+        write_tableaux(tableaux, directory / "tableaux.tsv")
+        return _Run(directory, tableaux, orderings, settings, run).sample(kernel, check, advance)
 
 
 def resume_run(
@@ -133,6 +137,13 @@ def resume_run(
     SettingsError
         The run has as many sweeps already.
     """
+    read_run(output)
+    with owned(output):
+        return _resume(Path(output), iterations, check, advance)
+
+
+def _resume(output: Path, iterations: int | None, check: bool, advance: Callable[[int, str], Any]) -> dict:
+    """`resume_run` of a directory that this process owns."""
     record = read_run(output)
     settings, run = record["settings"], record["run"]
     if iterations is not None:
@@ -140,10 +151,10 @@ def resume_run(
         check_run_settings(run)
     if record["finished"]:
         refuse_finished(output, record["sweeps"], run.iterations)
-    tableaux = read_tableaux(Path(output) / "tableaux.tsv")
+    tableaux = read_tableaux(output / "tableaux.tsv")
     orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
     kernel = ot_kernel(orderings, settings)
-    return _Run(Path(output), tableaux, orderings, settings, run).sample(kernel, check, advance)
+    return _Run(output, tableaux, orderings, settings, run).sample(kernel, check, advance)
 
 
 def read_run(directory: PathLike) -> dict[str, Any]:
@@ -157,8 +168,10 @@ def read_run(directory: PathLike) -> dict[str, Any]:
 
     def restored(record: dict[str, Any]) -> dict[str, Any]:
         priors = {int(key): tuple(prior) for key, prior in record["settings"]["priors"].items()}
-        record["settings"] = OtSettings(**{**record["settings"], "priors": priors})
-        record["run"] = RunSettings(**record["run"])
+        place, version = Path(directory) / RECORD, record["versions"]["scfg-sampler"]
+        settings = {**record["settings"], "priors": priors}
+        record["settings"] = stored_settings(OtSettings, settings, place, version)
+        record["run"] = stored_settings(RunSettings, record["run"], place, version)
         record["sweeps"], record["finished"]
         return record
 
@@ -229,6 +242,7 @@ class _Run:
             trace=place / TRACE,
             columns=self._columns(),
             checkpoint_every=self.run.checkpoint_every,
+            problem=lambda stored: _problem(stored, kernel),
         )
         start = begin_or_restore(plan, lambda: np.random.default_rng(seed))
         advance(min(start.sweep, self.run.iterations), "")
@@ -292,6 +306,22 @@ class _Run:
             "cpu_seconds": round(time.process_time() - self._cpu, 3),
         }
         write_json(record, self.directory / RECORD)
+
+
+def _problem(stored: OtState, kernel: Kernel) -> str | None:
+    """What keeps a chain from going on from a state that was read; None if nothing does."""
+    like = kernel.init(np.random.default_rng(0), None)
+    if problem := layout_problem(stored, like):
+        return problem
+    if not all((np.abs(array) < _LARGEST).all() for array in stored):
+        return "a number is too large"
+    if not (stored.deviation > 1.0 / _LARGEST).all() or not np.isfinite(kernel.log_joint(stored)):
+        return "it is not a state that can be reached"
+    return None
+
+
+_LARGEST = 1e6
+"""Beyond what means, deviations and values come to, all of which are near the noise's deviation."""
 
 
 def _reader(field: str, index: int) -> Callable[[Sweep], float]:

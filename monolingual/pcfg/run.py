@@ -36,6 +36,7 @@ from scfg_sampler import __version__
 from scfg_sampler.core import draws
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, begin, drive, restore
+from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import RECORD, clear, origin, require_at_least, write_json
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.errors import SettingsError
@@ -121,6 +122,20 @@ def sample(
     shared = _Shared(task, settings, handling)
     began = time.time()
     described = {**settings._asdict(), **task.described, "block": shared.block}
+    with owned(output):
+        return _sample(shared, directory, described, began, resume, advance)
+
+
+def _sample(
+    shared: _Shared,
+    directory: Path,
+    described: dict[str, Any],
+    began: float,
+    resume: bool,
+    advance: Callable[..., Any],
+) -> dict:
+    """`sample` into a directory that this process owns."""
+    model, data, settings = shared.model, shared.data, shared.settings
     if not resume:
         clear(directory, "checkpoint.*.npz", "trace.*.tsv", "samples.npz", "summary.json", "trees.txt.gz")
     write_json(_record(described, began, finished=False), directory / RECORD)

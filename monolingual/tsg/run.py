@@ -41,7 +41,7 @@ from monolingual.tsg.fragments import (
 from monolingual.tsg.grammar import production_key
 from monolingual.tsg.marginals import NodeCounts
 from monolingual.tsg.preparation import Preparation
-from monolingual.tsg.sampler import SweepInfo, TsgState, tsg_kernel
+from monolingual.tsg.sampler import SweepInfo, TsgState, state_problem, tsg_kernel
 from monolingual.tsg.settings import RunSettings, Sources, TsgSettings, check_run_settings, check_settings
 from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
@@ -49,6 +49,7 @@ from scfg_sampler import __version__
 from scfg_sampler.core.chains import run_directory
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive
+from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
     RECORD,
@@ -57,6 +58,7 @@ from scfg_sampler.core.chains.run_directory import (
     origin,
     refuse_finished,
     refuse_occupied,
+    stored_settings,
     write_json,
 )
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
@@ -142,14 +144,20 @@ def start_run(
     check_run_settings(settings, run)
     refuse_occupied(output, overwrite, "tsg resume")
     corpus, preparation = gather(sources, preparation)
-    directory.mkdir(parents=True, exist_ok=True)
+    with owned(output):
+        refuse_occupied(output, overwrite, "tsg resume")
+        _clear_and_write(directory, corpus, preparation)
+        treebank = corpus.treebank()
+        write_fragments(directory / _PCFG, production_fragments(treebank))
+        return _Run(directory, corpus, treebank, settings, preparation, run).sample(check, advance)
+
+
+def _clear_and_write(directory: Path, corpus: Corpus, preparation: Preparation) -> None:
+    """Remove an older run, its checkpoint first, and write what is learnt from."""
     clear(directory, CHECKPOINT, TRACE, "marginals.json", _GRAMMAR, _CHOSEN, "samples/*.tsg.gz")
     write_corpus(directory, corpus)
     with atomic_output(directory / _KNOWN) as stream:
         stream.writelines(word + "\n" for word in sorted(preparation.known))
-    treebank = corpus.treebank()
-    write_fragments(directory / _PCFG, production_fragments(treebank))
-    return _Run(directory, corpus, treebank, settings, preparation, run).sample(check, advance)
 
 
 def resume_run(
@@ -179,14 +187,22 @@ def resume_run(
     SettingsError
         The run has as many sweeps already.
     """
-    record = read_record(output)
+    read_record(output)
+    with owned(output):
+        return _resume(Path(output), iterations, check, advance)
+
+
+def _resume(
+    directory: Path, iterations: int | None, check: bool, advance: Callable[[int, str], Any]
+) -> dict[str, Any]:
+    """`resume_run` of a directory that this process owns."""
+    record = read_record(directory)
     run: RunSettings = record["run"]
     if iterations is not None:
         run = run._replace(iterations=iterations)
         check_run_settings(record["settings"], run)
     if record["finished"]:
-        refuse_finished(output, record["sweeps"], run.iterations)
-    directory = Path(output)
+        refuse_finished(directory, record["sweeps"], run.iterations)
     corpus = read_corpus(directory)
     chain = _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
     return chain.sample(check, advance)
@@ -203,9 +219,9 @@ def read_record(directory: PathLike) -> dict[str, Any]:
 
     def restored(record: dict[str, Any]) -> dict[str, Any]:
         settings = record["settings"]
-        tuples = {"moves": tuple(settings["moves"]), "anneal": tuple(settings["anneal"])}
-        record["settings"] = TsgSettings(**{**settings, **tuples})
-        record["run"] = RunSettings(**record["run"])
+        place, version = Path(directory) / RECORD, record["versions"]["scfg-sampler"]
+        record["settings"] = stored_settings(TsgSettings, settings, place, version)
+        record["run"] = stored_settings(RunSettings, record["run"], place, version)
         # Directories of earlier versions do not say it.
         record.setdefault("finished", record["sweeps"] >= record["run"].iterations)
         known = frozenset(read_lines(Path(directory) / _KNOWN))
@@ -353,11 +369,19 @@ class _Run:
             pack=self._packed,
             unpack=self._unpacked,
             checkpoint_every=self.run.checkpoint_every,
+            problem=self._problem,
         )
 
     def _packed(self, state: TsgState) -> _RunState:
         counts = np.zeros((0, 2), np.int64) if self.nodes is None else self.nodes.counts
         return _RunState(state, counts)
+
+    def _problem(self, stored: _RunState) -> str | None:
+        """What keeps this chain from going on from something stored."""
+        rows = (0, 2) if self.nodes is None else self.nodes.counts.shape
+        if stored.marginals.dtype != np.int64 or stored.marginals.shape != rows:
+            return f"marginals is {stored.marginals.dtype} {stored.marginals.shape}"
+        return state_problem(self.treebank, self.settings, stored.chain)
 
     def _unpacked(self, stored: _RunState) -> TsgState:
         if self.nodes is not None:

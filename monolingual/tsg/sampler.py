@@ -29,6 +29,7 @@ from monolingual.tsg.model import log_production_probs
 from monolingual.tsg.settings import TsgSettings, check_settings, temperature
 from monolingual.tsg.sweep import (
     count_decisions,
+    first_bad_tree,
     propose_sentences,
     renew_bases,
     resample_types,
@@ -37,8 +38,9 @@ from monolingual.tsg.sweep import (
     sweep_sentences,
 )
 from monolingual.tsg.treebank import Treebank, has_choices
+from scfg_sampler.core.chains.checkpoint import layout_problem
 from scfg_sampler.core.chains.kernel import Kernel
-from scfg_sampler.core.fragments.audit import AuditError, audited
+from scfg_sampler.core.fragments.audit import AuditError, audited, require_comparable
 from scfg_sampler.core.fragments.density import log_joint
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
 from scfg_sampler.core.fragments.tree import (
@@ -48,8 +50,9 @@ from scfg_sampler.core.fragments.tree import (
     PROPOSED,
     Workspace,
 )
+from scfg_sampler.errors import ScfgError
 
-__all__ = ["SweepInfo", "TsgStart", "TsgState", "hyperparameter_kernel", "tsg_kernel"]
+__all__ = ["SweepInfo", "TsgStart", "TsgState", "hyperparameter_kernel", "state_problem", "tsg_kernel"]
 
 _REPORTED = (CUTS_CHANGED, EDGES_CHANGED, PROPOSED, ACCEPTED)
 
@@ -150,15 +153,19 @@ def hyperparameter_kernel(treebank: Treebank, settings: TsgSettings) -> Kernel:
 
 def _kernel(treebank: Treebank, settings: TsgSettings, move: Move) -> Kernel:
     check_settings(settings)
-    forest = new_tree_forest(treebank, log_production_probs(treebank, settings.base))
-    model = TsgModel(np.array([len(treebank.productions.labels)], np.int64))
-    blocks = _BlockMemory(treebank, forest) if "block" in settings.moves else None
-    chain = _Chain(treebank, settings, forest, new_tree_workspace(treebank), model, blocks)
+    chain = _new_chain(treebank, settings)
     return Kernel(
         functools.partial(_first_state, chain),
         functools.partial(_step, chain, move),
         functools.partial(_log_joint_from_scratch, chain),
     )
+
+
+def _new_chain(treebank: Treebank, settings: TsgSettings) -> _Chain:
+    forest = new_tree_forest(treebank, log_production_probs(treebank, settings.base))
+    model = TsgModel(np.array([len(treebank.productions.labels)], np.int64))
+    blocks = _BlockMemory(treebank, forest) if "block" in settings.moves else None
+    return _Chain(treebank, settings, forest, new_tree_workspace(treebank), model, blocks)
 
 
 def _first_state(chain: _Chain, rng: np.random.Generator, start: TsgStart | None = None) -> TsgState:
@@ -194,16 +201,16 @@ def _draw_edges(rng: np.random.Generator, bank: Treebank, sentence: int, trees: 
         pending.extend(bank.tails[start:stop][::-1].tolist())
 
 
+def _no_guests(chain: _Chain, num_labels: int) -> Restaurants:
+    settings = chain.settings
+    strength = 1.0 if settings.concentration is None else settings.concentration
+    return new_restaurants(num_labels, discount=settings.discount, strength=strength, exact=True)
+
+
 def _seat(chain: _Chain, rng: np.random.Generator, trees: np.ndarray, expand: np.ndarray) -> Restaurants:
     """Restaurants in which the fragments of derivations were seated one after the other."""
     _set_expand(chain, expand)
-    settings = chain.settings
-    restaurants = new_restaurants(
-        len(expand),
-        discount=settings.discount,
-        strength=1.0 if settings.concentration is None else settings.concentration,
-        exact=True,
-    )
+    restaurants = _no_guests(chain, len(expand))
     forest, node_start, sentence = chain.forest, chain.treebank.node_start, 0
     while sentence < chain.treebank.num_sentences:
         restaurants = _with_room_for(chain, restaurants, sentence)
@@ -274,6 +281,34 @@ def _log_joint_from_scratch(chain: _Chain, state: TsgState) -> float:
         recount.strength[:] = state.restaurants.strength
     checked = audited(state.restaurants, recount)
     return float(log_joint(checked)) + _log_prior(chain.settings, checked)
+
+
+def state_problem(treebank: Treebank, settings: TsgSettings, state: TsgState) -> str | None:
+    """What keeps a chain of a treebank from going on from a state that was read; None if nothing does.
+
+    Parameters
+    ----------
+    treebank : Treebank
+    settings : TsgSettings
+    state : TsgState
+    """
+    chain = _new_chain(treebank, settings)
+    expand = _first_expand(chain)
+    like = TsgState(np.zeros(treebank.node_start[-1], np.uint16), _no_guests(chain, len(expand)), expand, 0)
+    sized = [f"restaurants.{name}" for name in ("entries", "stratum", "log_base", "party", "parties")]
+    if problem := layout_problem(state, like, free=sized):
+        return problem
+    if state.sweep < 0 or not ((state.expand > 0) & (state.expand < 1)).all():
+        return "sweep or expand is out of range"
+    bad = first_bad_tree(chain.forest, chain.work, state.trees)
+    if bad >= 0:
+        return f"trees has no tree of sentence {bad + 1}"
+    try:
+        require_comparable(state.restaurants, like.restaurants)
+        _log_joint_from_scratch(chain, state)
+    except (AuditError, ScfgError) as error:
+        return str(error)
+    return None
 
 
 def _sweep(

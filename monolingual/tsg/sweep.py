@@ -25,6 +25,7 @@ from scfg_sampler.core.fragments.sampler import (
     sweep_at_random,
     sweep_tree,
 )
+from scfg_sampler.core.fragments.stored_trees import stored_size
 from scfg_sampler.core.fragments.tree import (
     BELOW,
     CUT,
@@ -52,6 +53,7 @@ from scfg_sampler.core.jit import borrowing, by_reference, kernel
 __all__ = [
     "add_marginals",
     "count_decisions",
+    "first_bad_tree",
     "list_fragments",
     "propose_sentences",
     "renew_bases",
@@ -104,6 +106,19 @@ def seat_sentences(rng, forest, model, restaurants, work, node_start, trees, fir
         open_sentence(forest, work, node_start, sentence)
         seat_tree(rng, forest, model, restaurants, work, trees, node_start[sentence])
     return node_start.shape[0] - 1
+
+
+@kernel
+def first_bad_tree(forest, work, trees):
+    """The first sentence whose codes are no tree of its forest, or −1."""
+    forest, work = by_reference(forest), by_reference(work)
+    node_start = forest.node_start
+    for sentence in range(node_start.shape[0] - 1):
+        open_sentence(forest, work, node_start, sentence)
+        first = node_start[sentence]
+        if stored_size(forest, work, trees, first, node_start[sentence + 1] - first) < 0:
+            return sentence
+    return -1
 
 
 @kernel

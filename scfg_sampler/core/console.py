@@ -22,6 +22,7 @@ __all__ = [
     "Terminated",
     "add_commands",
     "memory_size",
+    "option_names",
     "progress",
     "run",
     "run_parser",
@@ -90,6 +91,21 @@ def add_commands(
     subparsers = parser.add_subparsers(dest=metavar.lower(), metavar=metavar, required=True)
     for name in names:
         importlib.import_module(f"{package}.{name.replace('-', '_')}").add_parser(subparsers)
+
+
+def option_names(add_parser: Callable[[Any], None], name: str) -> set[str]:
+    """The names under which a command's options, and its arguments, are known to its function.
+
+    Parameters
+    ----------
+    add_parser : callable
+        Adds the command to subparsers.
+    name : str
+        Of the command.
+    """
+    subparsers = argparse.ArgumentParser().add_subparsers(parser_class=Parser)
+    add_parser(subparsers)
+    return {action.dest for action in subparsers.choices[name]._actions} - {"help"}
 
 
 def run_parser(

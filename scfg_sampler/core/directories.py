@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.leftovers import sync_directory, sync_file, temporary_directory
 from scfg_sampler.errors import InputError
 
 __all__ = ["new_directory"]
@@ -35,26 +34,19 @@ def new_directory(path: PathLike, mark: str, kind: str) -> Iterator[Path]:
     target = Path(path)
     if target.exists() and not (target / mark).is_file() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(path, None, f"exists and is no {kind}", f"Name another directory for the {kind}")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise InputError(path, None, f"cannot be written ({error.strerror})") from None
-    try:
+    with contextlib.ExitStack() as stack:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            place = stack.enter_context(temporary_directory(f".{target.name}.", target.parent))
+            folder = place / "new"
+            folder.mkdir()
+        except OSError as error:
+            raise InputError(path, None, f"cannot be written ({error.strerror})") from None
         yield folder
         folder.chmod(0o755)
-        _replace(folder, target)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _replace(folder: Path, target: Path) -> None:
-    """Give a directory another's name; the older one goes."""
-    old = None
-    if target.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)) / "old"
-        target.rename(old)
-    folder.rename(target)
-    if old is not None:
-        shutil.rmtree(old.parent, ignore_errors=True)
+        for each in folder.rglob("*"):
+            sync_file(each)
+        if target.exists():
+            target.rename(place / "old")
+        folder.rename(target)
+        sync_directory(target.parent)

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from scfg_sampler.core.leftovers import hold, sync_directory, sync_file
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -67,7 +68,7 @@ def require_file(path: PathLike) -> None:
 
 
 @contextlib.contextmanager
-def atomic_output(path: PathLike, *, binary: bool = False) -> Iterator[IO]:
+def atomic_output(path: PathLike, *, binary: bool = False, durable: bool = True) -> Iterator[IO]:
     """A stream that becomes the file when the block ends without an exception.
 
     Until then an older file of that name stays as it is; a device or a pipe is written to at once. Text is
@@ -78,7 +79,11 @@ def atomic_output(path: PathLike, *, binary: bool = False) -> Iterator[IO]:
         yield sys.stdout.buffer if binary else sys.stdout
         sys.stdout.flush()
         return
-    with atomic_path(path) as temporary, open(temporary, "wb") as raw, contextlib.ExitStack() as stack:
+    with (
+        atomic_path(path, durable=durable) as temporary,
+        open(temporary, "wb") as raw,
+        contextlib.ExitStack() as stack,
+    ):
         stream: IO = raw
         if str(path).endswith(".gz"):
             zipped = gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=4, mtime=0)
@@ -90,10 +95,18 @@ def atomic_output(path: PathLike, *, binary: bool = False) -> Iterator[IO]:
 
 
 @contextlib.contextmanager
-def atomic_path(path: PathLike) -> Iterator[Path]:
+def atomic_path(path: PathLike, *, durable: bool = True) -> Iterator[Path]:
     """A temporary path beside `path` that is renamed to it when the block ends without an exception.
 
-    A symbolic link stays one. Devices and pipes cannot be replaced: they are yielded themselves.
+    The contents are on the disk before they have the name, and the name before this returns, so that not even
+    a loss of power leaves half a file. What a killed process has left is written over. A symbolic link stays
+    one. Devices and pipes cannot be replaced: they are yielded themselves.
+
+    Parameters
+    ----------
+    path : path
+    durable : bool
+        Whether to wait for the disk, which takes milliseconds: not for each of thousands of small files.
 
     Raises
     ------
@@ -107,19 +120,28 @@ def atomic_path(path: PathLike) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     with naming(path, None):
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+        temporary = target.with_name(f".{target.name}.partial")
+        held = hold(temporary)
+        if held is None:  # Somebody else writes the same file; the last one wins.
+            held, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+            temporary = Path(name)
+        os.ftruncate(held, 0)
     try:
         with naming(path, temporary):
             yield temporary
             mask = os.umask(0)
             os.umask(mask)
             os.chmod(temporary, 0o666 & ~mask)
+            if durable:
+                sync_file(temporary)
             os.replace(temporary, target)
+            if durable:
+                sync_directory(target.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(held)
 
 
 @contextlib.contextmanager

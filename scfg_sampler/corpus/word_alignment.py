@@ -15,7 +15,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +23,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.corpus.parallel_text import read_text, require_equal_lines
 from scfg_sampler.corpus.symmetrise import METHODS, symmetrise_files
 from scfg_sampler.errors import InputError, SettingsError
@@ -79,7 +79,7 @@ def align_texts(
     if not any(len(words) for _, _, words in texts):
         raise InputError(source, None, "has no words", "Give tokenised text, one sentence a line")
     longest = np.maximum(*(np.diff(start) for _, start, _ in texts))
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_directory("scfg-align-") as folder:
         numbered, made = (
             [str(Path(folder) / name) for name in names] for names in (("f", "e"), ("fwd", "rev"))
         )

@@ -55,7 +55,15 @@ from scfg_sampler.learner.settings import LearnerSettings, attached, check_setti
 from scfg_sampler.learner.type_passes import resample_types
 from scfg_sampler.rules.counts import RuleCounts
 
-__all__ = ["LearnerState", "SweepInfo", "learner_kernel", "log_posterior", "rule_model", "type_kernel"]
+__all__ = [
+    "LearnerState",
+    "SweepInfo",
+    "empty_state",
+    "learner_kernel",
+    "log_posterior",
+    "rule_model",
+    "type_kernel",
+]
 
 NO_LIMIT = np.iinfo(np.int32).max
 
@@ -177,11 +185,37 @@ def rule_model(bank: ForestBank, settings: LearnerSettings, mean_length: float) 
 
 def _first_state(chain: _Chain, rng: np.random.Generator, trees: np.ndarray | None = None) -> LearnerState:
     if trees is None:
-        trees = np.zeros(chain.bank.tree_start[-1], np.uint32 if chain.bank.max_attached else np.uint16)
+        trees = _no_trees(chain.bank)
         draw_trees(rng, chain.walks[0], trees)
     settings = chain.settings
     restaurants = _seat(chain, rng, trees, _discount(settings), settings.strength, settings.mean_length)
     return LearnerState(trees, restaurants, np.array([settings.mean_length]), 0)
+
+
+def empty_state(bank: ForestBank, settings: LearnerSettings) -> LearnerState:
+    """A state whose arrays have the types and, but for the number of dishes, the sizes of a chain's.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    settings : LearnerSettings
+    """
+    mean_length = np.array([settings.mean_length])
+    restaurants = _no_guests(bank, settings, _discount(settings), settings.strength, settings.mean_length)
+    return LearnerState(_no_trees(bank), restaurants, mean_length, 0)
+
+
+def _no_trees(bank: ForestBank) -> np.ndarray:
+    return np.zeros(bank.tree_start[-1], np.uint32 if bank.max_attached else np.uint16)
+
+
+def _no_guests(
+    bank: ForestBank, settings: LearnerSettings, discount: float, strength: float, mean_length: float
+) -> Restaurants:
+    model = rule_model(bank, settings, mean_length)
+    num_strata = 1 if settings.model == "dirichlet" else len(model.log_length)
+    exact = settings.tables == "exact"
+    return new_restaurants(num_strata, discount=discount, strength=strength, exact=exact)
 
 
 def _discount(settings: LearnerSettings) -> float:
@@ -199,9 +233,7 @@ def _seat(
 ) -> Restaurants:
     """Restaurants in which the rules of derivations were seated one after the other."""
     model = rule_model(chain.bank, chain.settings, mean_length)
-    num_strata = 1 if chain.settings.model == "dirichlet" else len(model.log_length)
-    exact = chain.settings.tables == "exact"
-    restaurants = new_restaurants(num_strata, discount=discount, strength=strength, exact=exact)
+    restaurants = _no_guests(chain.bank, chain.settings, discount, strength, mean_length)
     walk, sentence = chain.walks[0], 0
     _set_switches(walk, chain.settings, 1.0)
     while sentence < chain.bank.corpus.num_sentences:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from scfg_sampler.core.chains.chain import terminable
+from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     RECORD,
     chain_directory,
@@ -26,6 +27,7 @@ from scfg_sampler.core.chains.run_directory import (
     refuse_finished,
     refuse_occupied,
     require_same_files,
+    stored_settings,
     write_json,
 )
 from scfg_sampler.core.files import PathLike, atomic_output
@@ -96,9 +98,11 @@ def start_chains(
     check_settings(settings)
     refuse_occupied(output, overwrite, "scfg-sampler resume")
     record = new_record(files, settings._replace(threads=1), run)
-    clear_run(output)
     record |= {"chains": chains, "threads": settings.threads}
-    return _run_chains(Path(output), record, check, advance)
+    with owned(output):
+        refuse_occupied(output, overwrite, "scfg-sampler resume")
+        clear_run(output)
+        return _run_chains(Path(output), record, check, advance)
 
 
 def resume_chains(
@@ -133,18 +137,28 @@ def resume_chains(
         if threads is not None:
             raise SettingsError(f"--threads is for runs of several chains; {output} has one")
         return resume_run(output, iterations, check=check, advance=advance)
+    with owned(output):
+        return _resume_chains(Path(output), read_run(output), iterations, threads, check, advance)
+
+
+def _resume_chains(
+    output: Path, record: dict, iterations: int | None, threads: int | None, check: bool, advance: Advance
+) -> dict:
+    """`resume_chains` of a directory of several chains that this process owns."""
     if threads is not None:
         if threads < 1:
             raise SettingsError(f"--threads is {threads}; it must be at least 1")
         record["threads"] = threads
+    place, version = output / RECORD, record["versions"]["scfg-sampler"]
+    run = stored_settings(RunSettings, record["run"], place, version)
     if iterations is not None:
         record["run"]["iterations"] = iterations
-        check_run_settings(RunSettings(**record["run"]))
+        check_run_settings(run._replace(iterations=iterations))
     require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
     longest = max((read_run(chain)["sweeps"] for chain in chains_begun(output)), default=0)
     if record["finished"] or longest > record["run"]["iterations"]:
         refuse_finished(output, longest, record["run"]["iterations"])
-    return _run_chains(Path(output), record, check, advance)
+    return _run_chains(output, record, check, advance)
 
 
 def _run_chains(directory: Path, record: dict, check: bool, advance: Advance) -> dict:

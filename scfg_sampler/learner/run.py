@@ -18,13 +18,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, Stopwatch, begin, drive, restore
+from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
     RECORD,
@@ -35,6 +36,7 @@ from scfg_sampler.core.chains.run_directory import (
     refuse_finished,
     refuse_occupied,
     require_same_files,
+    stored_settings,
     write_json,
 )
 from scfg_sampler.core.elementary import log_each
@@ -42,7 +44,7 @@ from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.corpus.sanity import warn_of_odd_pairs
 from scfg_sampler.errors import InputError
-from scfg_sampler.learner.chain import LearnerState, learner_kernel, log_posterior
+from scfg_sampler.learner.chain import LearnerState, empty_state, learner_kernel, log_posterior
 from scfg_sampler.learner.collecting import Collector, collected_rules, packed
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
@@ -54,6 +56,7 @@ from scfg_sampler.learner.settings import (
     check_run_settings,
     check_settings,
 )
+from scfg_sampler.learner.stored import RunState, stored_problem
 from scfg_sampler.rules.lexical import estimate, write_lexical
 from scfg_sampler.rules.table import RuleTable, write_rule_table
 from scfg_sampler.rules.text import signature
@@ -66,17 +69,6 @@ __all__ = [
     "signature_fields",
     "start_run",
 ]
-
-
-class _RunState(NamedTuple):
-    """What a checkpoint of a run holds."""
-
-    learner: LearnerState
-    marginal: Collector
-    average: Collector
-    marginals: np.ndarray
-    seconds: float
-    cpu_seconds: float
 
 
 def start_run(
@@ -118,8 +110,10 @@ def start_run(
     check_run_settings(run)
     refuse_occupied(output, overwrite, "scfg-sampler resume")
     chain = _Chain(Path(output), files, settings, run, stream)
-    clear_run(output)
-    return chain.begin(check, advance)
+    with owned(output):
+        refuse_occupied(output, overwrite, "scfg-sampler resume")
+        clear_run(output)
+        return chain.begin(check, advance)
 
 
 def new_record(files: CorpusFiles, settings: LearnerSettings, run: RunSettings, stream: int = 0) -> dict:
@@ -181,26 +175,32 @@ def resume_run(
     SettingsError
         The run has as many sweeps already.
     """
-    directory = Path(output)
-    record = read_run(output)
-    run = RunSettings(**record["run"])
+    read_run(output)
+    with owned(output):
+        return _resume(Path(output), iterations, check, advance)
+
+
+def _resume(directory: Path, iterations: int | None, check: bool, advance: Callable[[int, str], Any]) -> dict:
+    """`resume_run` of a directory that this process owns."""
+    record = read_run(directory)
+    origin_of = directory / RECORD, record["versions"]["scfg-sampler"]
+    run = stored_settings(RunSettings, record["run"], *origin_of)
     if iterations is not None:
         run = run._replace(iterations=iterations)
         check_run_settings(run)
-    settings = LearnerSettings(**record["settings"])
-    settings = settings._replace(learned=tuple(settings.learned))
+    settings = stored_settings(LearnerSettings, record["settings"], *origin_of)
     files = CorpusFiles.from_names(record["corpus"]["files"])
     chain = _Chain(directory, files, settings, run, record.get("stream", 0))
     if not (directory / CHECKPOINT).exists():
         if record["sweeps"] > 0:
             found = f"has no {CHECKPOINT}, though {record['sweeps']} sweeps were done"
             hint = "Restore the file, or begin again with 'scfg-sampler sample --overwrite'"
-            raise InputError(output, None, found, hint)
-        require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
+            raise InputError(directory, None, found, hint)
+        require_same_files(directory, record["corpus"]["files"], record["corpus"]["sha256"])
         return chain.begin(check, advance)
     place = restore(chain.plan)
     if record["finished"] or place.sweep > run.iterations:
-        refuse_finished(output, place.sweep, run.iterations)
+        refuse_finished(directory, place.sweep, run.iterations)
     return chain.go_on(place, check, advance)
 
 
@@ -218,7 +218,9 @@ def read_run(directory: PathLike) -> dict:
     """
 
     def restored(record: dict) -> dict:
-        record["settings"], record["run"], CorpusFiles.from_names(record["corpus"]["files"])
+        record["settings"], record["run"]["iterations"], record["versions"]["scfg-sampler"]
+        record["sweeps"], record["finished"]
+        CorpusFiles.from_names(record["corpus"]["files"])
         return record
 
     return read_record(directory, "scfg-sampler sample", restored)
@@ -290,7 +292,7 @@ class _Chain:
         self.plan = ChainPlan(
             kernel._replace(step=self.clock.timed(kernel.step)),
             directory / CHECKPOINT,
-            _RunState,
+            RunState,
             self._checked_settings(),
             corpus=self.digests,
             trace=directory / TRACE,
@@ -299,6 +301,7 @@ class _Chain:
             pack=self._packed,
             unpack=self._unpacked,
             checkpoint_every=run.checkpoint_every,
+            problem=self._problem,
         )
         self._record: dict = {}
         self._cpu = time.process_time()
@@ -352,12 +355,18 @@ class _Chain:
         more = ["acceptance", "discount", "strength", "mean_length", "evaluations"]
         return columns + [(name, operator.attrgetter(f"info.{name}")) for name in more]
 
-    def _packed(self, state: LearnerState) -> _RunState:
+    def _packed(self, state: LearnerState) -> RunState:
         kept, clock = self.kept, self.clock
         collectors = packed(kept.marginal), packed(kept.average)
-        return _RunState(state, *collectors, kept.nodes, clock.seconds, clock.cpu_seconds)
+        return RunState(state, *collectors, kept.nodes, clock.seconds, clock.cpu_seconds)
 
-    def _unpacked(self, stored: _RunState) -> LearnerState:
+    def _problem(self, stored: RunState) -> str | None:
+        """What keeps this chain from going on from something stored."""
+        return stored_problem(
+            self.bank, self.plan.kernel, stored, self._packed(empty_state(self.bank, self.settings))
+        )
+
+    def _unpacked(self, stored: RunState) -> LearnerState:
         kept = self.kept
         kept.marginal, kept.average, kept.nodes = stored.marginal, stored.average, stored.marginals
         self.clock.go_back_to(stored.seconds, stored.cpu_seconds)

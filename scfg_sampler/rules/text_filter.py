@@ -249,7 +249,7 @@ def _score(line: bytes, path: PathLike) -> float:
 def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, source: Any) -> None:
     """Write the tables of all sentences, given as the rows of `lines`, and the text that names them."""
     for sentence, own in enumerate(rows):
-        with atomic_output(directory / f"grammar.{sentence}.gz", binary=True) as stream:
+        with atomic_output(directory / f"grammar.{sentence}.gz", binary=True, durable=False) as stream:
             stream.writelines(lines[row] for row in own)
     with atomic_output(directory / "input.sgm") as stream:
         for sentence, line in enumerate(read_lines(source)):

@@ -190,7 +190,7 @@ def test_full_disk_names_the_trace(tmp_path, rng, short_of_disk):
 def test_full_disk_names_the_place_of_temporary_files(tmp_path, short_of_disk):
     with Workspace(directory=str(tmp_path)) as workspace:
         table = workspace.table(np.int64)
-        with pytest.raises(InputError, match=rf"{tmp_path}/scfg-\w+: cannot be written \("):
+        with pytest.raises(InputError, match=rf"{tmp_path}/scfg-work-\w+: cannot be written \("):
             table.append(np.arange(1000))
 
 

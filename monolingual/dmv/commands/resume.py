@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from monolingual.dmv.commands import add_checkpoint_option
+from scfg_sampler.core import console
 
 __all__ = ["add_parser", "run"]
 
@@ -27,9 +28,9 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Continue, and write the model."""
-    from monolingual.dmv.commands.train import execute
+    from monolingual.dmv.commands.train import add_parser, execute
     from monolingual.dmv.run import read_options
 
-    given = read_options(options.output)
+    given = read_options(options.output, console.option_names(add_parser, "train"))
     given |= {"output": options.output, "quiet": options.quiet, "checkpoint_every": options.checkpoint_every}
     execute(argparse.Namespace(**given))

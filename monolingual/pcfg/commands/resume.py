@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from monolingual.pcfg.commands import add_handling
+from scfg_sampler.core import console
 
 __all__ = ["add_parser", "run"]
 
@@ -29,15 +31,25 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Continue, and say what came of it."""
-    from monolingual.pcfg.commands.sample import execute
-    from scfg_sampler.core.chains.run_directory import read_record, refuse_finished
+    from monolingual.pcfg.commands.sample import add_parser, decisive, execute
+    from scfg_sampler.core.chains.run_directory import (
+        RECORD,
+        read_record,
+        refuse_finished,
+        require_names,
+    )
 
     def restored(record: dict) -> dict:
-        record["settings"]["options"], record["finished"]
+        settings = record["settings"]
+        settings["iterations"], settings["chains"], settings["block"], record["finished"]
+        settings["options"].keys(), record["versions"]["scfg-sampler"]
         return record
 
     record = read_record(options.output, "pcfg sample", restored)
     settings = record["settings"]
+    names = decisive(console.option_names(add_parser, "sample"))
+    place = Path(options.output) / RECORD
+    require_names(settings["options"], names, place, record["versions"]["scfg-sampler"])
     given = settings["options"] | {name: settings[name] for name in ("iterations", "chains", "block")}
     if options.iterations is not None:
         given["iterations"] = options.iterations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.commands import add_grammar_options, add_handling, read_model_grammar
@@ -115,9 +116,8 @@ def execute(given: dict, *, resume: bool) -> None:
     fields["start"] = options.start or ("weights" if has_weights else "prior")
     settings = SampleSettings(**fields)  # type: ignore[arg-type]
     gold = read_brackets(options.gold) if options.gold else None
-    unimportant = {"run", "output", "overwrite", "quiet", *_FREE}
     described = {
-        "options": {name: value for name, value in sorted(given.items()) if name not in unimportant},
+        "options": {name: given[name] for name in sorted(decisive(given))},
         "digests": {name: file_digest(path) for name, path in files.items() if path != "-"},
     }
     handling = Handling(options.threads, options.check, options.checkpoint_every)
@@ -130,6 +130,11 @@ def execute(given: dict, *, resume: bool) -> None:
 
 _FREE = ("iterations", "chains", "block", "threads", "checkpoint_every", "check", "command", "model")
 """Options that may change on resuming."""
+
+
+def decisive(names: Iterable[str]) -> set[str]:
+    """Those names of options that a run has to keep."""
+    return set(names) - {"run", "output", "overwrite", "quiet", *_FREE}
 
 
 def read_prior(text: str | None, grammar, pseudo_counts):

@@ -13,7 +13,7 @@ hold such keys unread.
 
 from __future__ import annotations
 
-import tempfile
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +21,7 @@ from types import TracebackType
 import numpy as np
 
 from scfg_sampler.core.files import naming
+from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["Sorter", "Table", "Workspace", "gather", "scatter", "tally"]
@@ -51,7 +52,8 @@ class Workspace:
     def __init__(self, memory: int = 1 << 30, directory: str | None = None):
         self.memory = memory
         try:
-            self._directory = tempfile.TemporaryDirectory(prefix="scfg-", dir=directory)
+            self._place = contextlib.ExitStack()
+            self._directory = self._place.enter_context(temporary_directory("scfg-work-", directory))
         except OSError as error:
             raise SettingsError(f"--temporary {directory} cannot be used ({error.strerror})") from None
         self._num_files = 0
@@ -62,12 +64,12 @@ class Workspace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._directory.cleanup()
+        self._place.close()
 
     def table(self, dtype: np.typing.DTypeLike) -> Table:
         """An empty table."""
         self._num_files += 1
-        return Table(Path(self._directory.name) / str(self._num_files), np.dtype(dtype), self)
+        return Table(self._directory / str(self._num_files), np.dtype(dtype), self)
 
     def block_rows(self, dtype: np.typing.DTypeLike) -> int:
         """How many rows of a dtype make a block: a 64th of the memory."""

@@ -3,8 +3,8 @@
 A checkpoint is all that the rest of a chain depends on: with xₜ the state after t sweeps and gₜ the
 state of the generator, (xₜ₊₁, gₜ₊₁) is a function of (xₜ, gₜ), the settings and the corpus. So the file holds
 the arrays of the state under their field names (`state.restaurants.customers`), the state of the generator
-and t; and, to be compared on loading, the settings and a digest of each corpus file. Resuming equals
-running through, bit for bit.
+and t; and, to be compared on loading, the settings, a digest of each corpus file, and a digest of all this.
+Resuming equals running through, bit for bit.
 
 The fact a newcomer would get wrong: `sweep` is the number of sweeps *done*, the index of the next one.
 
@@ -14,10 +14,13 @@ States are NamedTuples whose fields are annotated as arrays, numbers, strings, N
 
 from __future__ import annotations
 
+import hashlib
 import json
+import struct
 import typing
 import zipfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,11 +30,33 @@ from scfg_sampler import __version__
 from scfg_sampler.core.files import PathLike, atomic_path
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
-__all__ = ["FORMAT", "Checkpoint", "load_checkpoint", "read_settings", "save_checkpoint"]
+__all__ = [
+    "FORMAT",
+    "Checkpoint",
+    "layout_problem",
+    "load_checkpoint",
+    "read_checkpoint_header",
+    "save_checkpoint",
+]
 
-FORMAT = 2
+FORMAT = 3
 """Raised whenever a checkpoint of an older version can no longer be resumed."""
 
+_AGAIN = "Restore the file, or start the run again"
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, UnicodeError, MemoryError, RecursionError),
+    *(
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+    ),
+)
+"""What reading a damaged archive raises."""
 _HEADER = "header"
 _STATE = "state"
 
@@ -86,8 +111,8 @@ def save_checkpoint(path: PathLike, checkpoint: Checkpoint) -> None:
         "corpus": dict(checkpoint.corpus),
         "generator": checkpoint.rng.bit_generator.state,
     }
-    text = json.dumps(header, default=_plain, sort_keys=True)
     arrays = dict(_flatten(_STATE, checkpoint.state))
+    text = json.dumps({**header, "digest": _digest(header, arrays)}, default=_plain, sort_keys=True)
     try:
         with atomic_path(path) as temporary, open(temporary, "wb") as stream:
             # The names of fields are free, so they must not meet the names of savez's own parameters.
@@ -128,23 +153,47 @@ def load_checkpoint(
     ]
     if differences:
         raise CheckpointMismatch(f"{path} belongs to another run: {'; '.join(differences)}")
+    hint = f"It is no checkpoint of a {state_type.__name__}"
     try:
         state = _unflatten(_STATE, state_type, arrays)
+        generator = _generator(header["generator"])
     except KeyError as error:
-        found = f"lacks the array {error.args[0]}"
-        raise InputError(path, None, found, f"It is no checkpoint of a {state_type.__name__}") from None
+        raise InputError(path, None, f"lacks the array {error.args[0]}", hint) from None
+    except (ValueError, TypeError, AttributeError):
+        raise InputError(path, None, "has other arrays than it should", hint) from None
     return Checkpoint(
-        state,
-        _generator(header["generator"]),
-        header["sweep"],
-        header["settings"],
-        header["corpus"],
-        header["version"],
+        state, generator, header["sweep"], header["settings"], header["corpus"], header["version"]
     )
 
 
-def read_settings(path: PathLike) -> Mapping[str, Any]:
-    """The settings of the run that a checkpoint belongs to.
+def layout_problem(stored: Any, expected: Any, free: Collection[str] = ()) -> str | None:
+    """What array of a state has another type or shape than in one that is as it should be; None if none has.
+
+    Parameters
+    ----------
+    stored, expected : NamedTuple
+        States of one type.
+    free : collection of str
+        Dotted names of arrays whose first dimension may be any.
+    """
+    given, right = dict(_flatten("", stored)), dict(_flatten("", expected))
+    for name, array in right.items():
+        found, short = given.get(name), name[1:]
+        if found is None:
+            return f"{short} is missing"
+        kind, shape = (found.dtype, found.shape), (array.dtype, array.shape)
+        if short in free:
+            kind, shape = (found.dtype, found.shape[1:]), (array.dtype, array.shape[1:])
+        # A number may be of any size; what a text is, others know.
+        is_plain = array.ndim == found.ndim == 0 and found.dtype.kind == array.dtype.kind
+        if found.ndim != array.ndim or (kind != shape and not is_plain):
+            wanted = f"{array.dtype} {array.shape}"
+            return f"{short} is {found.dtype} {found.shape} where {wanted} is expected"
+    return None
+
+
+def read_checkpoint_header(path: PathLike) -> Mapping[str, Any]:
+    """What a checkpoint says beside its arrays: `settings`, `corpus`, `sweep`, `version` and more.
 
     Parameters
     ----------
@@ -155,7 +204,7 @@ def read_settings(path: PathLike) -> Mapping[str, Any]:
     InputError, CheckpointMismatch
         As `load_checkpoint`.
     """
-    return _read(path)[1]["settings"]
+    return _read(path)[1]
 
 
 def _read(path: PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -164,17 +213,30 @@ def _read(path: PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         with np.load(path, allow_pickle=False) as archive:
             arrays = dict(archive)
         header = json.loads(arrays.pop(_HEADER).item())
+        found_format, written = header.get("format"), header.get("version")
     except OSError as error:
         reason = error.strerror or "not a checkpoint"
         raise InputError(path, None, f"cannot be read ({reason})", "Check the name") from None
-    except (zipfile.BadZipFile, ValueError, KeyError, EOFError, AttributeError):
-        raise InputError(path, None, "is not a checkpoint, or is damaged", "Start the run again") from None
-    if header.get("format") != FORMAT:
+    except _UNREADABLE:
+        raise InputError(path, None, "is not a checkpoint, or is damaged", _AGAIN) from None
+    if found_format != FORMAT:
         raise CheckpointMismatch(
-            f"{path} has checkpoint format {header.get('format')} (version {header.get('version')}); this is "
+            f"{path} has checkpoint format {found_format} (version {written}); this is "
             f"version {__version__} with format {FORMAT}. Resume with the version that wrote it"
         )
+    stated = header.pop("digest", None)
+    if stated != _digest(header, arrays):
+        raise InputError(path, None, "does not match its digest", _AGAIN)
     return arrays, header
+
+
+def _digest(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of everything that a checkpoint holds, but for the digest."""
+    digest = hashlib.sha256(json.dumps(header, default=_plain, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"\n{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
 
 
 def _flatten(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:

@@ -28,6 +28,7 @@ import numpy as np
 from scfg_sampler.core.chains.chain import Checkpointer, Sweep, TraceWriter, run_chain
 from scfg_sampler.core.chains.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.errors import InputError
 
 __all__ = ["ChainPlan", "Columns", "Place", "Stopwatch", "begin", "begin_or_restore", "drive", "restore"]
 
@@ -41,6 +42,10 @@ def _itself(value: Any) -> Any:
 
 def _ignore(sweep: Sweep) -> None:
     pass
+
+
+def _nothing(stored: Any) -> None:
+    return None
 
 
 class ChainPlan(NamedTuple):
@@ -64,6 +69,8 @@ class ChainPlan(NamedTuple):
     """From what is stored to the state."""
     checkpoint_every: int | None = None
     """Sweeps; 0: at the end; None: by the clock, see `Checkpointer`."""
+    problem: Callable[[Any], str | None] = _nothing
+    """What is wrong with something stored; None if the chain can go on from it."""
 
 
 class Place(NamedTuple):
@@ -147,9 +154,12 @@ def restore(plan: ChainPlan) -> Place:
     Raises
     ------
     InputError, CheckpointMismatch
-        As `load_checkpoint`.
+        As `load_checkpoint`; and if there is a problem with what was stored.
     """
     found = load_checkpoint(plan.checkpoint, plan.stored, settings=plan.settings, corpus=plan.corpus)
+    if problem := plan.problem(found.state):
+        hint = "Restore the file, or start the run again"
+        raise InputError(plan.checkpoint, None, f"does not fit what it was made from: {problem}", hint)
     return Place(plan.unpack(found.state), found.rng, found.sweep)
 
 

@@ -13,7 +13,7 @@ import json
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,9 @@ __all__ = [
     "refuse_occupied",
     "require_at_least",
     "require_burn_in",
+    "require_names",
     "require_same_files",
+    "stored_settings",
     "write_json",
 ]
 
@@ -124,6 +126,78 @@ def read_record(
     except (ValueError, KeyError, TypeError, AttributeError):
         hint = f"Run '{writer}' again"
         raise InputError(path, None, f"is damaged, or not that of '{writer}'", hint) from None
+
+
+def stored_settings(kind: type, stored: Mapping[str, Any], place: PathLike, version: object) -> Any:
+    """Settings that a file holds, as the NamedTuple they were.
+
+    Parameters
+    ----------
+    kind : NamedTuple class
+        Lists become tuples where the default is one.
+    stored : mapping
+    place : path
+        Where they were found, for the message.
+    version : str
+        Of the program that wrote them.
+
+    Raises
+    ------
+    CheckpointMismatch
+        There are settings that this version does not have, or some that it has are missing.
+    InputError
+        One has a value of another type.
+
+    >>> stored_settings(NamedTuple("Settings", [("seed", int)]), {"sed": 1}, "run.json", "0.1")
+    Traceback (most recent call last):
+        ...
+    scfg_sampler.errors.CheckpointMismatch: run.json was written by version 0.1, whose settings are others \
+(sed is not known, seed is missing). Go on with that version, or start the run again
+    """
+    fields: tuple[str, ...] = kind._fields  # type: ignore[attr-defined]
+    defaults: dict[str, Any] = kind._field_defaults  # type: ignore[attr-defined]
+    require_names(stored, fields, place, version, optional=defaults)
+    values = dict(stored)
+    for name, default in defaults.items():
+        value = values.get(name, default)
+        if isinstance(default, tuple) and isinstance(value, list):
+            values[name] = value = tuple(value)
+        alike = _ALIKE.get(type(default), (type(default),))
+        if not isinstance(value, alike) or (isinstance(value, bool) and bool not in alike):
+            found = f"is damaged: {name} is {value!r}"
+            raise InputError(place, None, found, "Restore the file, or start the run again")
+    return kind(**values)
+
+
+_ALIKE: dict[type, tuple[type, ...]] = {float: (float, int), type(None): (type(None), float, int, str)}
+"""Types that values may have where their default has another."""
+
+
+def require_names(
+    stored: Collection[str],
+    names: Collection[str],
+    place: PathLike,
+    version: object,
+    optional: Collection[str] = (),
+) -> None:
+    """Raise CheckpointMismatch unless settings that a file holds are those that this version has.
+
+    Parameters
+    ----------
+    stored, names : collection of str
+        What the file holds, and what this version has.
+    place, version
+        As in `stored_settings`.
+    optional : collection of str
+        Those of `names` that may be missing.
+    """
+    others = [f"{name} is not known" for name in sorted(set(stored) - set(names))]
+    others += [f"{name} is missing" for name in sorted(set(names) - set(stored) - set(optional))]
+    if others:
+        raise CheckpointMismatch(
+            f"{place} was written by version {version}, whose settings are others ({', '.join(others)}). "
+            "Go on with that version, or start the run again"
+        )
 
 
 def refuse_occupied(directory: PathLike, overwrite: bool, resume: str) -> None:

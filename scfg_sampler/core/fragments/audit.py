@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from scfg_sampler.core.arrays.array_file import is_within
 from scfg_sampler.core.fragments.restaurant import (
     COUNT_MASK,
     FREE_PARTY,
@@ -29,7 +30,7 @@ from scfg_sampler.core.fragments.restaurant import (
 )
 from scfg_sampler.core.jit import kernel
 
-__all__ = ["AuditError", "audited"]
+__all__ = ["AuditError", "audited", "require_comparable"]
 
 _TOLERANCE = 1e-9
 """Of base probabilities, which hyperparameters that move change by differences."""
@@ -69,6 +70,39 @@ def audited(given: Restaurants, recount: Restaurants) -> Restaurants:
     log_base = np.zeros_like(given.log_base)
     log_base[slots] = recount.log_base[_live_slots(recount)]
     return given._replace(log_base=log_base, stratum_customers=recount.stratum_customers)
+
+
+def require_comparable(given: Restaurants, like: Restaurants) -> None:
+    """Raise an AuditError unless arrays have the shapes of others, and indices point into them.
+
+    What was read from a file may be anything; this comes before `audited`, and before any kernel.
+
+    Parameters
+    ----------
+    given : Restaurants
+    like : Restaurants
+        With the same strata; of any other size.
+    """
+    for name, array, other in zip(Restaurants._fields, given, like, strict=True):
+        fits = array.dtype == other.dtype and array.ndim == other.ndim
+        fits = fits and array.shape[1:] == other.shape[1:]
+        _require(fits and (name in _SIZED or len(array) == len(other)), name, "another type or shape")
+    capacity, rows = len(given.entries), len(given.parties)
+    _require(capacity > 0 and capacity & (capacity - 1) == 0, "entries", "their number is no power of two")
+    for name in ("stratum", "log_base", "party"):
+        _require(len(getattr(given, name)) == capacity, name, "another number of dishes")
+    _require((given.entries[:, 0] == 0).any(), "entries", "no slot is free")
+    _require(is_within(given.stratum, 0, len(given.strength) - 1), "stratum", "there is no such stratum")
+    _require(is_within(given.party, -1, rows - 1), "party", "there is no such row")
+    _require(is_within(given.parties[:, 2], -1, rows - 1), "parties", "there is no such row")
+    _require(0 <= given.totals[PARTIES] <= rows, "totals, PARTIES", "there are not so many rows")
+    _require(-1 <= given.totals[FREE_PARTY] < rows, "totals, FREE_PARTY", "there is no such row")
+    _require(((given.discount >= 0) & (given.discount < 1)).all(), "discount", "out of range")
+    _require(((given.strength > 0) & np.isfinite(given.strength)).all(), "strength", "out of range")
+
+
+_SIZED = ("entries", "stratum", "log_base", "party", "parties")
+"""Fields that grow with the number of dishes, or of tables."""
 
 
 def _compare_parameters(given: Restaurants, recount: Restaurants) -> None:

@@ -1,0 +1,106 @@
+"""Files and directories in the making, which the next process clears away if theirs is killed.
+
+Each is held by a lock of the operating system (flock), which ends with the process that has it, however that
+ends. So what is locked is in the making, and what is not is a leftover: no number of a process, which another
+one may have by now, has to be trusted.
+
+The fact a newcomer would get wrong: a lock is taken on what is open, not on a name. Between opening and
+locking another process may have given the name to something else, so that is looked at again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["HELD", "hold", "sync_directory", "sync_file", "temporary_directory"]
+
+HELD = ".held"
+"""The file in a temporary directory that is locked while it is in use."""
+
+_UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EACCES, errno.EBADF)
+
+
+def hold(path: Path) -> int | None:
+    """A descriptor that holds the file of that name, which is made if need be; close it to let go.
+
+    None if another process, or another part of this one, holds it, or nothing can be held there.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(descriptor)):
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
+
+
+def sync_file(path: Path) -> None:
+    """Have the contents of a file on the disk, as far as the operating system can tell."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def sync_directory(path: Path) -> None:
+    """Have the names in a directory on the disk; nothing where that cannot be asked for."""
+    with contextlib.suppress(OSError):
+        sync_file(path)
+
+
+@contextlib.contextmanager
+def temporary_directory(prefix: str, parent: Path | str | None = None) -> Iterator[Path]:
+    """A new directory that goes when the block ends; leftovers with the same prefix go now.
+
+    Parameters
+    ----------
+    prefix : str
+        What its name begins with.
+    parent : path, optional
+        Where it is made; by default the system's place for such.
+
+    Raises
+    ------
+    OSError
+        Nothing can be made there.
+    """
+    place = Path(tempfile.gettempdir() if parent is None else parent)
+    _clear(place, prefix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    try:
+        # Locked before it has its name, so that nobody meets it unlocked.
+        held = hold(folder / f"{HELD}.new")
+        os.rename(folder / f"{HELD}.new", folder / HELD)
+        try:
+            yield folder
+        finally:
+            if held is not None:
+                os.close(held)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear(place: Path, prefix: str) -> None:
+    """Remove the directories with a prefix that nobody holds."""
+    with contextlib.suppress(OSError):
+        for folder in place.glob(f"{prefix}*"):
+            held = folder / HELD
+            if folder.is_symlink() or not held.is_file() or held.stat().st_uid != os.getuid():
+                continue
+            descriptor = hold(held)
+            if descriptor is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.close(descriptor)
