@@ -10,7 +10,9 @@ import contextlib
 import importlib
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -24,10 +26,12 @@ __all__ = [
     "memory_size",
     "option_names",
     "progress",
+    "raise_terminated",
     "run",
     "run_parser",
     "say",
     "set_quiet",
+    "terminable",
     "warn",
 ]
 
@@ -40,6 +44,29 @@ class Terminated(SystemExit):
     def __init__(self) -> None:
         super().__init__(128 + 15)
         self.code: int
+
+
+def raise_terminated(number: int, frame: Any) -> None:
+    """A handler of SIGTERM that raises Terminated, once: `timeout` and others send several."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Terminated
+
+
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Within the block SIGTERM raises Terminated, once, as Ctrl-C raises KeyboardInterrupt.
+
+    Does nothing outside the main thread, or where somebody else already handles the signal.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, raise_terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 class Parser(argparse.ArgumentParser):
@@ -140,8 +167,9 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
         if _screen_size(name) is None:
             os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
     try:
-        status = command(arguments) or 0
-        sys.stdout.flush()
+        with terminable():
+            status = command(arguments) or 0
+            sys.stdout.flush()
         return status
     except ScfgError as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)

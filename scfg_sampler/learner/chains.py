@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from scfg_sampler.core.chains.chain import terminable
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     RECORD,
@@ -30,6 +29,7 @@ from scfg_sampler.core.chains.run_directory import (
     stored_settings,
     write_json,
 )
+from scfg_sampler.core.console import terminable
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import SettingsError

@@ -26,14 +26,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
-from scfg_sampler.core.console import Terminated, say
+from scfg_sampler.core.console import Terminated, raise_terminated, say
 from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import CheckpointMismatch, InputError
@@ -46,7 +46,6 @@ __all__ = [
     "TraceWriter",
     "read_trace",
     "run_chain",
-    "terminable",
 ]
 
 
@@ -328,28 +327,6 @@ def _cell(value: float) -> str:
     return repr(float(value))
 
 
-@contextlib.contextmanager
-def terminable() -> Iterator[None]:
-    """Within the block SIGTERM raises Terminated, once, as Ctrl-C raises KeyboardInterrupt.
-
-    For whoever waits for chains that run in other threads. Does nothing outside the main thread, or where
-    somebody else already handles the signal.
-    """
-    if not _unhandled(signal.SIGTERM):
-        yield
-        return
-
-    def terminate(number: int, frame: Any) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated
-
-    signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 _RAISED: dict[int, type[BaseException]] = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
 _DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 
@@ -357,7 +334,7 @@ _DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.S
 def _unhandled(number: int) -> bool:
     """Whether a signal may be handled here and is not yet."""
     in_main_thread = threading.current_thread() is threading.main_thread()
-    return in_main_thread and signal.getsignal(number) is _DEFAULTS[number]
+    return in_main_thread and signal.getsignal(number) in (_DEFAULTS[number], raise_terminated)
 
 
 class _DeferredSignals:
@@ -373,11 +350,11 @@ class _DeferredSignals:
         self.requested: type[BaseException] | None = None
 
     def __enter__(self) -> _DeferredSignals:
-        self._handled = [number for number in _RAISED if _unhandled(number)]
+        self._handled = {number: signal.getsignal(number) for number in _RAISED if _unhandled(number)}
         if self._handled:
             reader, self._writer = os.pipe()
             os.set_blocking(self._writer, False)
-            threading.Thread(target=_listen, args=(reader, self._handled), daemon=True).start()
+            threading.Thread(target=_listen, args=(reader, tuple(self._handled)), daemon=True).start()
             self._old_descriptor = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
             for number in self._handled:
                 signal.signal(number, self._note)
@@ -388,8 +365,9 @@ class _DeferredSignals:
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if self._handled:
-            for number in self._handled:
-                signal.signal(number, _DEFAULTS[number])
+            for number, before in self._handled.items():
+                ended = self.requested is Terminated and number == signal.SIGTERM
+                signal.signal(number, signal.SIG_IGN if ended and before is raise_terminated else before)
             signal.set_wakeup_fd(self._old_descriptor)
             os.close(self._writer)  # Ends the thread.
             if self.requested is not None and (kind is None or kind is GeneratorExit):
