@@ -40,6 +40,7 @@ __all__ = [
     "CorpusArrays",
     "SentenceForest",
     "fill_forest",
+    "fill_phrases",
     "new_sentence_forest",
     "plain_corpus_arrays",
     "write_hull",
@@ -191,6 +192,20 @@ def new_sentence_forest(
 @borrowing
 def fill_forest(forest, work, corpus, sentence):
     """Build the forest of a sentence; False if it has no links, and so no forest, or is too long."""
+    if not fill_phrases(forest, work, corpus, sentence):
+        return False
+    first, last = corpus.source_start[sentence], corpus.source_start[sentence + 1]
+    prefix_hashes(corpus.source, first, last, corpus.source_values, forest.hashes[0])
+    _prefix_sums(corpus.source, first, last, corpus.source_weights, forest.weights[0])
+    first, last = corpus.target_start[sentence], corpus.target_start[sentence + 1]
+    prefix_hashes(corpus.target, first, last, corpus.target_values, forest.hashes[1])
+    _prefix_sums(corpus.target, first, last, corpus.target_weights, forest.weights[1])
+    return True
+
+
+@borrowing
+def fill_phrases(forest, work, corpus, sentence):
+    """`fill_forest`, but for what `compose` needs: the prefix sums of the words' hashes and weights."""
     if corpus.link_start[sentence + 1] == corpus.link_start[sentence]:
         return False
     for start in (corpus.source_start, corpus.target_start):
@@ -199,12 +214,6 @@ def fill_forest(forest, work, corpus, sentence):
     _mark_phrases(forest, work, corpus, sentence)
     if forest.shape[MAX_ATTACHED] > 0:
         _open_boxes(forest, corpus, sentence)
-    first, last = corpus.source_start[sentence], corpus.source_start[sentence + 1]
-    prefix_hashes(corpus.source, first, last, corpus.source_values, forest.hashes[0])
-    _prefix_sums(corpus.source, first, last, corpus.source_weights, forest.weights[0])
-    first, last = corpus.target_start[sentence], corpus.target_start[sentence + 1]
-    prefix_hashes(corpus.target, first, last, corpus.target_values, forest.hashes[1])
-    _prefix_sums(corpus.target, first, last, corpus.target_weights, forest.weights[1])
     return True
 
 
@@ -253,6 +262,7 @@ def _mark_phrases(forest, work, corpus, sentence):
             first = min(first, low[j - 1])
             last = max(last, high[j - 1])
             node = i * width + j
+            # A phrase: no link of its target span leads out of its source span (section 3).
             if links_to[last + 1] - links_to[first] == links_before[j] - links_before[i]:
                 forest.is_phrase[node] = 1
                 forest.spans[node, 0] = position[i]
@@ -263,6 +273,7 @@ def _mark_phrases(forest, work, corpus, sentence):
                 work.nodes[node, TAIL_START] = -1
             else:
                 forest.is_phrase[node] = 0
+    # The root is the whole sentence pair, with the unaligned words at its ends.
     goal = size
     forest.spans[goal, 0] = 0
     forest.spans[goal, 1] = source_length

@@ -1,7 +1,7 @@
-"""Trees over phrase decomposition forests: edges, tails, and what a node spells.
+"""Trees over phrase decomposition forests: edges and tails.
 
-Here `SentenceForest` answers what `core.fragments.tree` asks of a forest. Every kernel that walks trees of
-sentence pairs must have this module below it: see `core.jit`.
+Here, and in `forest.pieces` for what a node spells, `SentenceForest` answers what `core.fragments.tree` asks
+of a forest. Every kernel that walks trees of sentence pairs must have this module below it: see `core.jit`.
 
 The label of a node's edge is the length of its first tail, in positions of words with a link, or 0 for the
 minimal edge of a node that is not split. By Lemma 2 of Chung et al. (2014) a node with several edges is a
@@ -19,26 +19,6 @@ import math
 import numpy as np
 
 from scfg_sampler.core.fragments import tree as fragment_tree
-from scfg_sampler.core.fragments.fingerprint import (
-    ADJACENT,
-    COUNTS,
-    ENDS,
-    ENDS_WITH_SLOT,
-    FIRST_HASH,
-    FIRST_POWER,
-    MULTIPLIER,
-    ONE_FIRST,
-    ONE_SECOND,
-    ONE_SLOT,
-    SECOND_HASH,
-    SECOND_POWER,
-    SECOND_SLOTS,
-    SLOT,
-    SLOT_BASE,
-    SLOT_STEP,
-    STARTS_WITH_SLOT,
-    num_slots,
-)
 from scfg_sampler.core.fragments.tree import CUT, EDGE, NUM_TAILS, ORDER, TAIL_START
 from scfg_sampler.core.jit import borrowing, inlined
 from scfg_sampler.forest.implicit import (
@@ -46,19 +26,17 @@ from scfg_sampler.forest.implicit import (
     MAX_ATTACHED,
     MAX_CUT_SPAN,
     SIZE,
-    SentenceForest,
     fill_forest,
-    write_hull,
 )
+
+# With what its nodes spell.
+from scfg_sampler.forest.pieces import SentenceForest
 
 __all__ = ["ATTACHED_MASK", "SentenceForest"]
 
 # How many unaligned words a box takes in, side by side in 16 bits: source left, right, target left, right.
 ATTACHED_BITS = 4
 ATTACHED_MASK = (1 << ATTACHED_BITS) - 1
-
-_ZERO = np.uint64(0)
-_ONE = np.uint64(1)
 
 
 @fragment_tree.open_sentence.register(SentenceForest)
@@ -78,6 +56,7 @@ def _count_splits(forest, node):
     i = node // width
     j = node - i * width
     splits = 0
+    # Algorithm 2, line 10: (i, k) and (k, j) both are phrases.
     for k in range(i + 1, j):
         splits += forest.is_phrase[i * width + k] & forest.is_phrase[k * width + j]
     return splits
@@ -232,6 +211,7 @@ def _log_trees_over(forest, node, num_items):
             if length > 1:
                 count = 0.0
                 whole = items[first] // width * width + items[last] % width
+                # Catalan numbers, but for nodes that must be cut and so cannot be inside.
                 if length == num_items or fragment_tree.may_be_internal(forest, whole) == 1:
                     for k in range(first, last):
                         count += trees[first, k] * trees[k + 1, last]
@@ -259,6 +239,7 @@ def _set_tails(forest, work, node):
         start = forest.shape[FREE_TAIL]
         nodes[node, TAIL_START] = start
         size = 0
+        # Algorithm 2 from line 16 on: the largest proper sub-phrases, left to right; no two overlap.
         begin = i
         while begin < j:
             end = j if begin > i else j - 1
@@ -272,203 +253,6 @@ def _set_tails(forest, work, node):
                 begin += 1
         nodes[node, NUM_TAILS] = size
         forest.shape[FREE_TAIL] = start + size
-
-
-@fragment_tree.compose.register(SentenceForest)
-def _compose(forest, work, node):
-    if forest.shape[MAX_ATTACHED] > 0 and work.nodes[node, CUT] == 0:
-        write_hull(forest, work, node, forest.boxes[node])
-    if work.nodes[node, EDGE] > 0:
-        _compose_split(forest, work, node)
-    else:
-        _compose_minimal(forest, work, node)
-
-
-@inlined
-def _outer(work, tail):
-    """What a tail contributes: (first hash, power, second hash, slots, power, counts, weight)."""
-    pieces = work.pieces
-    if work.nodes[tail, CUT] == 1:
-        return SLOT, MULTIPLIER, SLOT_BASE, _ONE, MULTIPLIER, ONE_SLOT | ENDS, 0.0
-    return (
-        pieces[tail, FIRST_HASH],
-        pieces[tail, FIRST_POWER],
-        pieces[tail, SECOND_HASH],
-        pieces[tail, SECOND_SLOTS],
-        pieces[tail, SECOND_POWER],
-        pieces[tail, COUNTS],
-        work.weights[tail],
-    )
-
-
-@inlined
-def _append(prefix, power, start, stop, hashed, powered):
-    """Hash and power of a string with the words from start to stop, which may be none, put after it."""
-    shift = power[stop - start]
-    return hashed * shift + (prefix[stop] - prefix[start] * shift), powered * shift
-
-
-@inlined
-def _prepend(prefix, power, start, stop, hashed, powered):
-    """Hash and power of a string with the words from start to stop, which may be none, put before it."""
-    shift = power[stop - start]
-    return hashed + (prefix[stop] - prefix[start] * shift) * powered, powered * shift
-
-
-@borrowing
-def _compose_split(forest, work, node):
-    """`_compose_minimal` for a node with two tails and, but for unaligned words, nothing else."""
-    left = work.tails[work.nodes[node, TAIL_START]]
-    right = work.tails[work.nodes[node, TAIL_START] + 1]
-    left_weight, right_weight = _outer(work, left)[6], _outer(work, right)[6]
-    counts, total = _join_first(forest, work, node, left, right, left_weight + right_weight)
-    more, total = _join_second(forest, work, node, left, right, total)
-    work.pieces[node, COUNTS] = counts + more
-    work.weights[node] = total
-
-
-@borrowing
-def _join_first(forest, work, node, left, right, total):
-    """Write the source side of a node with two tails; the piece's counts, `total` with its words' weights."""
-    boxes, power, prefix, weights = forest.boxes, forest.power, forest.hashes[0], forest.weights[0]
-    hashed, powered, _, _, _, left_counts, _ = _outer(work, left)
-    right_hash, right_power, _, _, _, right_counts, _ = _outer(work, right)
-    counts = (left_counts & ~ENDS) + (right_counts & ~ENDS)
-    begin, end = boxes[node, 0], boxes[node, 1]
-    first, start, stop, last = boxes[left, 0], boxes[left, 1], boxes[right, 0], boxes[right, 1]
-    counts += np.uint64((first - begin) + (stop - start) + (end - last)) * ONE_FIRST
-    if (
-        start == stop
-        and (left_counts & ENDS_WITH_SLOT) != _ZERO
-        and (right_counts & STARTS_WITH_SLOT) != _ZERO
-    ):
-        counts += ADJACENT
-    if first == begin:
-        counts |= left_counts & STARTS_WITH_SLOT
-    if last == end:
-        counts |= right_counts & ENDS_WITH_SLOT
-    hashed, powered = _append(prefix, power, start, stop, hashed, powered)
-    hashed, powered = hashed * right_power + right_hash, powered * right_power
-    hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
-    hashed, powered = _append(prefix, power, last, end, hashed, powered)
-    total += weights[stop] - weights[start]
-    total += weights[first] - weights[begin]
-    total += weights[end] - weights[last]
-    work.pieces[node, FIRST_HASH] = hashed
-    work.pieces[node, FIRST_POWER] = powered
-    return counts, total
-
-
-@borrowing
-def _join_second(forest, work, node, left, right, total):
-    """Write the target side; the counts of the node's own words there, and `total` with their weights."""
-    pieces, boxes, power, prefix = work.pieces, forest.boxes, forest.power, forest.hashes[1]
-    weights = forest.weights[1]
-    _, _, hashed, slots, powered, left_counts, _ = _outer(work, left)
-    _, _, later, later_slots, later_power, _, _ = _outer(work, right)
-    # The slots of the right tail are numbered after those of the left.
-    later += np.uint64(num_slots(left_counts)) * SLOT_STEP * later_slots
-    low, high = left, right
-    if boxes[left, 2] > boxes[right, 2]:
-        low, high = right, left
-        hashed, later = later, hashed
-        slots, later_slots = later_slots, slots
-        powered, later_power = later_power, powered
-    begin, end = boxes[node, 2], boxes[node, 3]
-    first, start, stop, last = boxes[low, 2], boxes[low, 3], boxes[high, 2], boxes[high, 3]
-    hashed, powered = _append(prefix, power, start, stop, hashed, powered)
-    hashed, powered = hashed * later_power + later, powered * later_power
-    hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
-    hashed, powered = _append(prefix, power, last, end, hashed, powered)
-    slots = (slots * power[stop - start] * later_power + later_slots) * power[end - last]
-    total += weights[stop] - weights[start]
-    total += weights[first] - weights[begin]
-    total += weights[end] - weights[last]
-    pieces[node, SECOND_HASH] = hashed
-    pieces[node, SECOND_SLOTS] = slots
-    pieces[node, SECOND_POWER] = powered
-    return np.uint64((first - begin) + (stop - start) + (end - last)) * ONE_SECOND, total
-
-
-@borrowing
-def _compose_minimal(forest, work, node):
-    """Renew what a node spells, whatever its tails."""
-    counts, total = _spell_first(forest, work, node)
-    more, total = _spell_second(forest, work, node, total)
-    work.pieces[node, COUNTS] = counts + more
-    work.weights[node] = total
-
-
-@borrowing
-def _spell_first(forest, work, node):
-    """Write the source side of a node, left to right; the piece's counts, and the weights of words so far."""
-    boxes, power, prefix, weights = forest.boxes, forest.power, forest.hashes[0], forest.weights[0]
-    start, size = work.nodes[node, TAIL_START], work.nodes[node, NUM_TAILS]
-    hashed, powered, counts, total = _ZERO, _ONE, _ZERO, 0.0
-    ends_with_slot = False
-    position = boxes[node, 0]
-    for t in range(size):
-        tail = work.tails[start + t]
-        begin = boxes[tail, 0]
-        hashed, powered = _append(prefix, power, position, begin, hashed, powered)
-        counts += np.uint64(begin - position) * ONE_FIRST
-        total += weights[begin] - weights[position]
-        tail_hash, tail_power, _, _, _, inner, weight = _outer(work, tail)
-        hashed, powered = hashed * tail_power + tail_hash, powered * tail_power
-        total += weight
-        if inner & STARTS_WITH_SLOT and begin == position:
-            if ends_with_slot:
-                counts += ADJACENT
-            if t == 0:
-                counts |= STARTS_WITH_SLOT
-        counts += inner & ~ENDS
-        ends_with_slot = (inner & ENDS_WITH_SLOT) != _ZERO
-        position = boxes[tail, 1]
-    end = boxes[node, 1]
-    hashed, powered = _append(prefix, power, position, end, hashed, powered)
-    counts += np.uint64(end - position) * ONE_FIRST
-    total += weights[end] - weights[position]
-    if ends_with_slot and end == position:
-        counts |= ENDS_WITH_SLOT
-    work.pieces[node, FIRST_HASH] = hashed
-    work.pieces[node, FIRST_POWER] = powered
-    return counts, total
-
-
-@borrowing
-def _spell_second(forest, work, node, total):
-    """Write the target side, left to right; the counts of the node's own words, `total` with their weights.
-
-    Slots are numbered in source order.
-    """
-    nodes, pieces, boxes, power = work.nodes, work.pieces, forest.boxes, forest.power
-    prefix, weights, order = forest.hashes[1], forest.weights[1], work.lists[ORDER]
-    start, size = nodes[node, TAIL_START], nodes[node, NUM_TAILS]
-    _sort_by_target(boxes, work.tails, start, size, order)
-    hashed, powered, slots, num_words = _ZERO, _ONE, _ZERO, 0
-    position = boxes[node, 2]
-    for rank in range(size + 1):
-        tail = work.tails[start + order[rank]] if rank < size else node
-        stop = boxes[tail, 2] if rank < size else boxes[node, 3]
-        slots *= power[stop - position]
-        hashed, powered = _append(prefix, power, position, stop, hashed, powered)
-        num_words += stop - position
-        total += weights[stop] - weights[position]
-        if rank == size:
-            break
-        before = 0
-        for t in range(order[rank]):
-            earlier = work.tails[start + t]
-            before += 1 if nodes[earlier, CUT] == 1 else num_slots(pieces[earlier, COUNTS])
-        _, _, tail_hash, own, tail_power, _, _ = _outer(work, tail)
-        hashed = hashed * tail_power + tail_hash + np.uint64(before) * SLOT_STEP * own
-        slots = slots * tail_power + own
-        powered *= tail_power
-        position = boxes[tail, 3]
-    pieces[node, SECOND_HASH] = hashed
-    pieces[node, SECOND_SLOTS] = slots
-    pieces[node, SECOND_POWER] = powered
-    return np.uint64(num_words) * ONE_SECOND, total
 
 
 @fragment_tree.attach.register(SentenceForest)
@@ -487,13 +271,3 @@ def _attached(forest, node):
             more = abs(forest.boxes[node, side] - forest.spans[node, side])
             packed |= np.int64(more) << (ATTACHED_BITS * side)
     return packed
-
-
-@borrowing
-def _sort_by_target(boxes, tails, start, size, order):
-    for t in range(size):
-        at = t
-        while at > 0 and boxes[tails[start + order[at - 1]], 2] > boxes[tails[start + t], 2]:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = t

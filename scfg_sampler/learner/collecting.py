@@ -93,6 +93,7 @@ def spell(collector, forest, work, corpus, sentence, node):
     slots, order = work.lists[OPTIONS], work.lists[ORDER]
     num_slots = _frontier(work, node)
     begin, at = corpus.source_start[sentence], spans[node, 0]
+    # The source side: words between the spans of the nonterminals, which are numbered in this order.
     length = 0
     for slot in range(num_slots + 1):
         stop = spans[slots[slot], 0] if slot < num_slots else spans[node, 1]
@@ -109,6 +110,7 @@ def spell(collector, forest, work, corpus, sentence, node):
                 at += 1
     symbols[length] = END
     length += 1
+    # The target side: the same nonterminals in the order of their target spans, by insertion.
     for slot in range(num_slots):
         place = slot
         while place > 0 and spans[slots[order[place - 1]], 2] > spans[slots[slot], 2]:
@@ -130,6 +132,7 @@ def spell(collector, forest, work, corpus, sentence, node):
             at = spans[slots[order[rank]], 3]
     symbols[length] = END
     length += 1
+    # Links of the rule's own words. Both ends are in one rule, for a phrase holds both or neither.
     for link in range(corpus.link_start[sentence], corpus.link_start[sentence + 1]):
         s, t = corpus.links[link, 0], corpus.links[link, 1]
         if spans[node, 0] <= s < spans[node, 1] and source[s] >= 0:

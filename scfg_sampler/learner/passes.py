@@ -27,6 +27,7 @@ from scfg_sampler.core.fragments.tree import (
     Workspace,
     decode,
     encode,
+    lay_out,
     log_internal_trees,
     nth_edge,
     num_edges,
@@ -34,7 +35,7 @@ from scfg_sampler.core.fragments.tree import (
     set_tails,
 )
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
-from scfg_sampler.forest.implicit import CorpusArrays, fill_forest
+from scfg_sampler.forest.implicit import CorpusArrays, fill_forest, fill_phrases
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest
@@ -75,6 +76,7 @@ def count_nodes(walk):
     for sentence in range(tree_start.shape[0] - 1):
         size = 0
         if fill_forest(forest, work, corpus, sentence):
+            # Any derivation will do: all have as many nodes (Lemma 3).
             pending = work.lists[PENDING]
             pending[0] = root(forest)
             num_pending = 1
@@ -159,6 +161,7 @@ def sweep_sentences(rng, walk, model, restaurants, trees, sentences, max_level, 
         fill_forest(forest, work, corpus, sentence)
         decode(forest, work, trees, tree_start[sentence], 0)
         find_rules(forest, model, restaurants, work, size)
+        # Algorithm 4 of Chung et al. (2014) on one sentence, given the rules of all others.
         sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first)
         encode(forest, work, trees, tree_start[sentence])
     return stop
@@ -181,6 +184,7 @@ def propose_sentences(rng, walk, model, restaurants, trees, sentences):
         fill_forest(forest, work, corpus, sentence)
         decode(forest, work, trees, tree_start[sentence], 0)
         find_rules(forest, model, restaurants, work, size)
+        # Algorithm 3.
         tree = StoredTree(trees, tree_start[sentence], size)
         resample_tree(rng, forest, model, restaurants, work, tree)
     return stop
@@ -200,6 +204,7 @@ def sum_internal_trees(walk, trees):
         for k in range(size):
             node = work.lists[BELOW, k]
             if work.nodes[node, CUT] == 1:
+                # A composed rule stands in P_t once for every tree inside it.
                 total += log_internal_trees(forest, work, node)
     return total
 
@@ -216,8 +221,8 @@ def collect_sentences(walk, trees, collector, node_counts, node_start):
     for sentence in range(tree_start.shape[0] - 1):
         if tree_start[sentence + 1] == tree_start[sentence]:
             continue
-        fill_forest(forest, work, corpus, sentence)
-        size = decode(forest, work, trees, tree_start[sentence], 0)
+        fill_phrases(forest, work, corpus, sentence)
+        size = lay_out(forest, work, trees, tree_start[sentence], 0)
         collector = with_room_for(collector, corpus, sentence)
         collect_tree(by_reference(collector), forest, work, corpus, sentence, size)
         if node_counts.shape[0] > 0:

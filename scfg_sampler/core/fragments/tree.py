@@ -70,6 +70,7 @@ __all__ = [
     "draft_row",
     "encode",
     "is_shared",
+    "lay_out",
     "log_internal_trees",
     "may_be_internal",
     "new_workspace",
@@ -291,7 +292,21 @@ def draft_row(work, place):
 
 @borrowing
 def decode(forest, work, codes, start, cut_all):
-    """Lay out the tree stored at codes[start:]; the number of its nodes.
+    """Lay out the tree stored at codes[start:], with its pieces and levels; the number of its nodes.
+
+    Parameters as of `lay_out`.
+    """
+    size = lay_out(forest, work, codes, start, cut_all)
+    # Upwards, for a piece is made of those of its tails.
+    for k in range(size - 1, -1, -1):
+        compose(forest, work, work.lists[BELOW, k])
+        set_level(work, work.lists[BELOW, k])
+    return size
+
+
+@borrowing
+def lay_out(forest, work, codes, start, cut_all):
+    """`decode`, but for pieces and levels, for who asks where the cuts are and not what fragments spell.
 
     codes : uint16 or uint32, a node's edge label × 2 + its cut bit, in preorder, and what is attached to it.
     cut_all : 1 to lay it out with every node cut, else 0.
@@ -322,9 +337,6 @@ def decode(forest, work, codes, start, cut_all):
             nodes[work.tails[t], PARENT] = node
             pending[num_pending] = work.tails[t]
             num_pending += 1
-    for k in range(size - 1, -1, -1):
-        compose(forest, work, listed[k])
-        set_level(work, listed[k])
     return size
 
 
@@ -354,6 +366,7 @@ def encode(forest, work, codes, start):
 
 @inlined
 def set_level(work, node):
+    # The minimal edges below a node, one per node of its subtree (section 3, after Lemma 3).
     nodes = work.nodes
     level = 1
     for t in range(nodes[node, TAIL_START], nodes[node, TAIL_START] + nodes[node, NUM_TAILS]):

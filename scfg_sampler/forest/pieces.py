@@ -1,0 +1,272 @@
+"""What the nodes of a phrase decomposition forest spell: the pieces of rules, made of those of their tails.
+
+Here `SentenceForest` answers `core.fragments.tree.compose`. A node with two tails is composed in constant
+time, whatever it spells; a minimal edge takes its tails one after the other. How hashes are joined,
+and slots renumbered, is told in `core.fragments.fingerprint`.
+
+The fact a newcomer would get wrong: a cut tail spells one slot, whatever stands below it, and unaligned words
+between or around tails belong to the node itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scfg_sampler.core.fragments import tree as fragment_tree
+from scfg_sampler.core.fragments.fingerprint import (
+    ADJACENT,
+    COUNTS,
+    ENDS,
+    ENDS_WITH_SLOT,
+    FIRST_HASH,
+    FIRST_POWER,
+    MULTIPLIER,
+    ONE_FIRST,
+    ONE_SECOND,
+    ONE_SLOT,
+    SECOND_HASH,
+    SECOND_POWER,
+    SECOND_SLOTS,
+    SLOT,
+    SLOT_BASE,
+    SLOT_STEP,
+    STARTS_WITH_SLOT,
+    num_slots,
+)
+from scfg_sampler.core.fragments.tree import CUT, EDGE, NUM_TAILS, ORDER, TAIL_START
+from scfg_sampler.core.jit import borrowing, inlined
+from scfg_sampler.forest.implicit import MAX_ATTACHED, SentenceForest, write_hull
+
+__all__ = ["SentenceForest"]
+
+_ZERO = np.uint64(0)
+_ONE = np.uint64(1)
+
+
+@fragment_tree.compose.register(SentenceForest)
+def _compose(forest, work, node):
+    if forest.shape[MAX_ATTACHED] > 0 and work.nodes[node, CUT] == 0:
+        write_hull(forest, work, node, forest.boxes[node])
+    if work.nodes[node, EDGE] > 0:
+        _compose_split(forest, work, node)
+    else:
+        _compose_minimal(forest, work, node)
+
+
+@inlined
+def _outer(work, tail):
+    """What a tail contributes: (first hash, power, second hash, slots, power, counts, weight)."""
+    pieces = work.pieces
+    if work.nodes[tail, CUT] == 1:
+        return SLOT, MULTIPLIER, SLOT_BASE, _ONE, MULTIPLIER, ONE_SLOT | ENDS, 0.0
+    return (
+        pieces[tail, FIRST_HASH],
+        pieces[tail, FIRST_POWER],
+        pieces[tail, SECOND_HASH],
+        pieces[tail, SECOND_SLOTS],
+        pieces[tail, SECOND_POWER],
+        pieces[tail, COUNTS],
+        work.weights[tail],
+    )
+
+
+@inlined
+def _append(prefix, power, start, stop, hashed, powered):
+    """Hash and power of a string with the words from start to stop, which may be none, put after it."""
+    shift = power[stop - start]
+    return hashed * shift + (prefix[stop] - prefix[start] * shift), powered * shift
+
+
+@inlined
+def _prepend(prefix, power, start, stop, hashed, powered):
+    """Hash and power of a string with the words from start to stop, which may be none, put before it."""
+    shift = power[stop - start]
+    return hashed + (prefix[stop] - prefix[start] * shift) * powered, powered * shift
+
+
+@borrowing
+def _compose_split(forest, work, node):
+    """`_compose_minimal` for a node with two tails and, but for unaligned words, nothing else."""
+    left = work.tails[work.nodes[node, TAIL_START]]
+    right = work.tails[work.nodes[node, TAIL_START] + 1]
+    left_weight, right_weight = _outer(work, left)[6], _outer(work, right)[6]
+    counts, total = _join_first(forest, work, node, left, right, left_weight + right_weight)
+    more, total = _join_second(forest, work, node, left, right, total)
+    work.pieces[node, COUNTS] = counts + more
+    work.weights[node] = total
+
+
+@inlined
+def _join_first(forest, work, node, left, right, total):
+    """Write the source side of a node with two tails; the piece's counts, `total` with its words' weights."""
+    boxes, power, prefix, weights = forest.boxes, forest.power, forest.hashes[0], forest.weights[0]
+    hashed, powered, _, _, _, left_counts, _ = _outer(work, left)
+    right_hash, right_power, _, _, _, right_counts, _ = _outer(work, right)
+    counts = (left_counts & ~ENDS) + (right_counts & ~ENDS)
+    begin, end = boxes[node, 0], boxes[node, 1]
+    first, start, stop, last = boxes[left, 0], boxes[left, 1], boxes[right, 0], boxes[right, 1]
+    counts += np.uint64((first - begin) + (stop - start) + (end - last)) * ONE_FIRST
+    # Adjacent pairs of slots, and slots at the ends: the scope, part of a rule's length ℓ (section 5.2).
+    if (
+        start == stop
+        and (left_counts & ENDS_WITH_SLOT) != _ZERO
+        and (right_counts & STARTS_WITH_SLOT) != _ZERO
+    ):
+        counts += ADJACENT
+    if first == begin:
+        counts |= left_counts & STARTS_WITH_SLOT
+    if last == end:
+        counts |= right_counts & ENDS_WITH_SLOT
+    # hash(uv) = hash(u) B^|v| + hash(v): left tail, gap, right tail, and unaligned words at either end.
+    hashed, powered = _append(prefix, power, start, stop, hashed, powered)
+    hashed, powered = hashed * right_power + right_hash, powered * right_power
+    hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
+    hashed, powered = _append(prefix, power, last, end, hashed, powered)
+    total += weights[stop] - weights[start]
+    total += weights[first] - weights[begin]
+    total += weights[end] - weights[last]
+    work.pieces[node, FIRST_HASH] = hashed
+    work.pieces[node, FIRST_POWER] = powered
+    return counts, total
+
+
+@inlined
+def _join_second(forest, work, node, left, right, total):
+    """Write the target side; the counts of the node's own words there, and `total` with their weights."""
+    pieces, boxes, power, prefix = work.pieces, forest.boxes, forest.power, forest.hashes[1]
+    weights = forest.weights[1]
+    _, _, hashed, slots, powered, left_counts, _ = _outer(work, left)
+    _, _, later, later_slots, later_power, _, _ = _outer(work, right)
+    # The slots of the right tail are numbered after those of the left: o s₁ Σ B^(n−i) is added to its hash.
+    later += np.uint64(num_slots(left_counts)) * SLOT_STEP * later_slots
+    low, high = left, right
+    if boxes[left, 2] > boxes[right, 2]:
+        low, high = right, left
+        hashed, later = later, hashed
+        slots, later_slots = later_slots, slots
+        powered, later_power = later_power, powered
+    begin, end = boxes[node, 2], boxes[node, 3]
+    first, start, stop, last = boxes[low, 2], boxes[low, 3], boxes[high, 2], boxes[high, 3]
+    hashed, powered = _append(prefix, power, start, stop, hashed, powered)
+    hashed, powered = hashed * later_power + later, powered * later_power
+    hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
+    hashed, powered = _append(prefix, power, last, end, hashed, powered)
+    slots = (slots * power[stop - start] * later_power + later_slots) * power[end - last]
+    total += weights[stop] - weights[start]
+    total += weights[first] - weights[begin]
+    total += weights[end] - weights[last]
+    pieces[node, SECOND_HASH] = hashed
+    pieces[node, SECOND_SLOTS] = slots
+    pieces[node, SECOND_POWER] = powered
+    return np.uint64((first - begin) + (stop - start) + (end - last)) * ONE_SECOND, total
+
+
+@borrowing
+def _compose_minimal(forest, work, node):
+    """Renew what a node spells, whatever its tails."""
+    counts, total = _spell_first(forest, work, node)
+    more, total = _spell_second(forest, work, node, total)
+    work.pieces[node, COUNTS] = counts + more
+    work.weights[node] = total
+
+
+@inlined
+def _spell_first(forest, work, node):
+    """Write the source side of a node, left to right; the piece's counts, and the weights of words so far."""
+    nodes, pieces, boxes, power = work.nodes, work.pieces, forest.boxes, forest.power
+    prefix, weights = forest.hashes[0], forest.weights[0]
+    start, size = nodes[node, TAIL_START], nodes[node, NUM_TAILS]
+    hashed, powered, counts, total = _ZERO, _ONE, _ZERO, 0.0
+    ends_with_slot = False
+    position = boxes[node, 0]
+    for t in range(size):
+        tail = work.tails[start + t]
+        gap = boxes[tail, 0] - position
+        if gap > 0:
+            hashed, powered = _append(prefix, power, position, position + gap, hashed, powered)
+            counts += np.uint64(gap) * ONE_FIRST
+            total += weights[position + gap] - weights[position]
+            ends_with_slot = False
+        if nodes[tail, CUT] == 1:
+            inner = ONE_SLOT | ENDS
+            hashed, powered = hashed * MULTIPLIER + SLOT, powered * MULTIPLIER
+        else:
+            inner = pieces[tail, COUNTS]
+            # hash(uv) = hash(u) B^|v| + hash(v).
+            hashed = hashed * pieces[tail, FIRST_POWER] + pieces[tail, FIRST_HASH]
+            powered *= pieces[tail, FIRST_POWER]
+            total += work.weights[tail]
+        if inner & STARTS_WITH_SLOT:
+            if ends_with_slot:
+                counts += ADJACENT
+            if t == 0 and gap == 0:
+                counts |= STARTS_WITH_SLOT
+        counts += inner & ~ENDS
+        ends_with_slot = (inner & ENDS_WITH_SLOT) != _ZERO
+        position = boxes[tail, 1]
+    gap = boxes[node, 1] - position
+    if gap > 0:
+        hashed, powered = _append(prefix, power, position, position + gap, hashed, powered)
+        counts += np.uint64(gap) * ONE_FIRST
+        total += weights[position + gap] - weights[position]
+    elif ends_with_slot:
+        counts |= ENDS_WITH_SLOT
+    pieces[node, FIRST_HASH], pieces[node, FIRST_POWER] = hashed, powered
+    return counts, total
+
+
+@inlined
+def _spell_second(forest, work, node, total):
+    """Write the target side, left to right; the counts of the node's own words, `total` with their weights.
+
+    Slots are numbered in source order.
+    """
+    nodes, pieces, boxes, power = work.nodes, work.pieces, forest.boxes, forest.power
+    prefix, weights, order = forest.hashes[1], forest.weights[1], work.lists[ORDER]
+    start, size = nodes[node, TAIL_START], nodes[node, NUM_TAILS]
+    _sort_by_target(boxes, work.tails, start, size, order)
+    hashed, powered, slots, num_words = _ZERO, _ONE, _ZERO, 0
+    position = boxes[node, 2]
+    for rank in range(size):
+        tail = work.tails[start + order[rank]]
+        gap = boxes[tail, 2] - position
+        if gap > 0:
+            hashed, powered = _append(prefix, power, position, position + gap, hashed, powered)
+            slots *= power[gap]
+            num_words += gap
+            total += weights[position + gap] - weights[position]
+        before = 0
+        for t in range(order[rank]):
+            earlier = work.tails[start + t]
+            before += 1 if nodes[earlier, CUT] == 1 else num_slots(pieces[earlier, COUNTS])
+        # A slot's value is s₀ + k s₁: the tail's slots move up by as many as come before it on the source.
+        shift = np.uint64(before) * SLOT_STEP
+        if nodes[tail, CUT] == 1:
+            hashed = hashed * MULTIPLIER + SLOT_BASE + shift
+            slots = slots * MULTIPLIER + _ONE
+            powered *= MULTIPLIER
+        else:
+            own = pieces[tail, SECOND_SLOTS]
+            hashed = hashed * pieces[tail, SECOND_POWER] + pieces[tail, SECOND_HASH] + shift * own
+            slots = slots * pieces[tail, SECOND_POWER] + own
+            powered *= pieces[tail, SECOND_POWER]
+        position = boxes[tail, 3]
+    gap = boxes[node, 3] - position
+    if gap > 0:
+        hashed, powered = _append(prefix, power, position, position + gap, hashed, powered)
+        slots *= power[gap]
+        num_words += gap
+        total += weights[position + gap] - weights[position]
+    pieces[node, SECOND_HASH], pieces[node, SECOND_SLOTS] = hashed, slots
+    pieces[node, SECOND_POWER] = powered
+    return np.uint64(num_words) * ONE_SECOND, total
+
+
+@borrowing
+def _sort_by_target(boxes, tails, start, size, order):
+    for t in range(size):
+        at = t
+        while at > 0 and boxes[tails[start + order[at - 1]], 2] > boxes[tails[start + t], 2]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = t
