@@ -23,8 +23,8 @@ PACKAGES = ("scfg_sampler", "decoder", "monolingual")
 ROOMS = """
 scfg_sampler.errors scfg_sampler
 scfg_sampler.core
-scfg_sampler.core.arrays scfg_sampler.core.forests
-scfg_sampler.core.chains scfg_sampler.core.fragments
+scfg_sampler.core.arrays
+scfg_sampler.core.forests scfg_sampler.core.chains scfg_sampler.core.fragments
 scfg_sampler.corpus
 scfg_sampler.rules scfg_sampler.preparation
 scfg_sampler.forest scfg_sampler.baseline scfg_sampler.formats

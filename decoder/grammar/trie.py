@@ -29,6 +29,7 @@ from decoder.lm.model import (
     unknown_feature_of,
 )
 from scfg_sampler.core.arrays.growth import sort_descending
+from scfg_sampler.core.arrays.hash_table import first_slot, key_slot
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.elementary import products
 from scfg_sampler.core.jit import compiled, kernel
@@ -342,11 +343,8 @@ def _key(node, symbol):
 def _slot(slot_keys, key):
     """The slot that holds the key, or the free slot where it belongs."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    mask = len(slot_keys) - 1
-    slot = np.int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(mask))
-    while slot_keys[slot] != key and slot_keys[slot] != _FREE:
-        slot = (slot + 1) & mask
-    return slot
+    first = first_slot(slot_keys, np.int64(mixed ^ (mixed >> np.uint64(32))))
+    return key_slot(slot_keys, key, first, _FREE)
 
 
 # ---- Ranking --------------------------------------------------------------------------------------

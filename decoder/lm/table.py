@@ -26,7 +26,7 @@ from scfg_sampler.core.arrays.array_file import (
     write_array_file,
 )
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.jit import borrowing, compiled, kernel
+from scfg_sampler.core.jit import borrowing, compiled, inlined, kernel
 from scfg_sampler.errors import ArpaError
 
 __all__ = [
@@ -88,13 +88,23 @@ def extended(key: int, word: int) -> int:
 @borrowing
 def find(lm: LanguageModel, key: int) -> int:
     """The entry of an n-gram of two words or more, −1 if the model does not have it."""
+    entry = _entry_or_free(lm, key)
+    return entry if lm.keys[2 * entry] >= 0 else -1
+
+
+@inlined
+def _entry_or_free(lm, key):
+    """The entry of an n-gram of two words or more, or the free one where it belongs.
+
+    A table of its own, apart from `core.arrays.hash_table`: a slot is the whole entry, so that a query reads
+    one place of memory, and the table, which is what the file holds, is two thirds full and no power of two,
+    where a power of two at most half full would take up to three times the memory.
+    """
     slot = (key >> 31) * lm.num_slots >> 31
     while True:
         entry = lm.num_words + slot
         stored = lm.keys[2 * entry]
-        if stored < 0:
-            return -1
-        if stored & _KEY == key:
+        if stored < 0 or stored & _KEY == key:
             return entry
         slot += 1
         if slot == lm.num_slots:
@@ -203,13 +213,9 @@ def _insert(lm: LanguageModel, ngrams: np.ndarray, log_probs: np.ndarray, backof
         key = _key(ngrams[row])
         entry = row
         if ngrams.shape[1] > 1:
-            slot = (key >> 31) * lm.num_slots >> 31
-            entry = lm.num_words + slot
-            while lm.keys[2 * entry] != _EMPTY:
-                if lm.keys[2 * entry] == key:
-                    return row
-                slot = slot + 1 if slot + 1 < lm.num_slots else 0
-                entry = lm.num_words + slot
+            entry = _entry_or_free(lm, key)
+            if lm.keys[2 * entry] != _EMPTY:
+                return row
         lm.keys[2 * entry] = key
         lm.values[4 * entry + 2] = log_probs[row]
         lm.values[4 * entry + 3] = backoffs[row]

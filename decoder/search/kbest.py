@@ -23,9 +23,17 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arrays.growth import grown
-from scfg_sampler.core.arrays.hash_table import mix
+from scfg_sampler.core.arrays.hash_table import (
+    first_candidate,
+    free_slot,
+    mix,
+    new_slots,
+    next_candidate,
+    number_in,
+    put,
+)
 from scfg_sampler.core.forests.hypergraph import Hypergraph, largest_arity
-from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, compiled, inlined, kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["KBest", "k_best"]
@@ -143,7 +151,7 @@ def _k_best(graph, k, unique, max_arity):
     candidates, is_open = np.full(num_nodes, -1, np.int32), np.zeros(num_nodes, np.bool_)
     count = np.array([num_nodes, 0, 0])
     nodes = _Nodes(candidates, is_open, count)
-    slots, asked = np.full(1024, -1, np.int32), np.empty(64, np.int32)
+    slots, asked = new_slots(512), np.empty(64, np.int32)
 
     best, num_best = np.empty(16, np.int32), 0
     current = num_nodes - 1 if found.edge[num_nodes - 1] >= 0 else _NONE
@@ -442,35 +450,39 @@ def _hash(graph, found, one):
 @compiled
 def _rehashed(found, slots):
     """A table of strings twice as large."""
-    larger = np.full(2 * len(slots), -1, np.int32)
-    for i in range(len(slots)):
-        if slots[i] >= 0:
-            larger[_slot(found, larger, slots[i])] = slots[i]
+    larger = new_slots(len(slots))
+    for slot in range(len(slots)):
+        one = number_in(slots, slot)
+        if one >= 0:
+            code = _string_hash(found, one)
+            put(larger, free_slot(larger, code), code, one)
     return larger
 
 
 @borrowing
 def _is_seen(found, slots, count, one):
     """Whether the node of a derivation has had its string before; it is noted that it has it now."""
-    slot = _slot(found, slots, one)
-    if slots[slot] >= 0:
-        return True
-    slots[slot] = one
+    code = _string_hash(found, one)
+    slot = first_candidate(slots, code, 0)
+    while number_in(slots, slot) >= 0:
+        if _is_same(found, one, number_in(slots, slot)):
+            return True
+        slot = next_candidate(slots, code, 0, slot)
+    put(slots, slot, code, one)
     count[_STRINGS] += 1
     return False
 
 
-@borrowing
-def _slot(found, slots, one):
-    """The slot of a derivation of the same node with the same string, or a free one."""
+@inlined
+def _string_hash(found, one):
+    """A hash of a derivation's node and string."""
     mine = found.spelling[one]
-    code = mix(mix(mix(np.uint64(found.node[one]), mine[0]), mine[1]), mine[2])
-    mask = len(slots) - 1
-    slot = np.int64(code & np.uint64(mask))
-    while slots[slot] >= 0:
-        other = found.spelling[slots[slot]]
-        is_same = found.node[slots[slot]] == found.node[one] and mine[0] == other[0]
-        if is_same and mine[1] == other[1] and mine[2] == other[2]:
-            break
-        slot = (slot + 1) & mask
-    return slot
+    return mix(mix(mix(np.uint64(found.node[one]), mine[0]), mine[1]), mine[2])
+
+
+@inlined
+def _is_same(found, one, other):
+    """Whether two derivations have the same node and the same string."""
+    mine, its = found.spelling[one], found.spelling[other]
+    is_same = found.node[one] == found.node[other] and mine[0] == its[0]
+    return is_same and mine[1] == its[1] and mine[2] == its[2]

@@ -30,6 +30,7 @@ from monolingual.pcfg.posterior import SINK, ThetaGiven, draw_probs, log_partiti
 from monolingual.pcfg.tree_draws import Parsing, Trees, draw_tree, draw_trees, new_parsing
 from monolingual.priors.multinomials import log_dirichlet_multinomial
 from scfg_sampler.core import draws
+from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.jit import by_reference, compiled, kernel
 from scfg_sampler.errors import SettingsError
@@ -183,10 +184,7 @@ def sweep_trees(rng, parsing, given, data, state):
             _remove_tree(rules, first, size, counts, totals, family_of)
             _add_tree(old_rules, old_first, old_end, prior, counts, totals, family_of, mean)
             size = first
-            while len(rules) < size + old_end - old_first:
-                larger = np.empty(2 * len(rules), dtype=np.int32)
-                larger[:size] = rules[:size]
-                rules = larger
+            rules = grown(rules, size + old_end - old_first)
             rules[size : size + old_end - old_first] = old_rules[old_first:old_end]
             size += old_end - old_first
         start[sentence + 1] = size

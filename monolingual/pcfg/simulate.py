@@ -17,7 +17,8 @@ from monolingual.pcfg.grammar import Grammar
 from monolingual.pcfg.tightness import tighten
 from monolingual.pcfg.tree_draws import Trees
 from scfg_sampler.core import draws
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.arrays.growth import grown
+from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["simulate"]
@@ -85,28 +86,15 @@ def _simulate(rng, rule_start, rhs_start, rhs, probs, samples, max_rules):
             for c in range(count):
                 weights[c] = probs[first + c]
             rule = first + draws.categorical(rng, weights, count)
-            if size == len(rules):
-                larger = np.empty(2 * size, dtype=np.int32)
-                larger[:size] = rules
-                rules = larger
+            rules = grown(rules, size + 1)
             rules[size] = rule
             size += 1
             if size - start[sample] > max_rules:
                 return start[: sample + 1].copy(), rules[: start[sample]].copy()
-            stack = _with_room(stack, depth + rhs_start[rule + 1] - rhs_start[rule])
+            stack = grown(stack, depth + rhs_start[rule + 1] - rhs_start[rule])
             for i in range(rhs_start[rule + 1] - 1, rhs_start[rule] - 1, -1):
                 if rhs[i] < 0:
                     stack[depth] = -1 - rhs[i]
                     depth += 1
         start[sample + 1] = size
     return start, rules[:size].copy()
-
-
-@compiled
-def _with_room(stack, size):
-    """The stack, moved to a larger array if it has fewer places."""
-    if size <= len(stack):
-        return stack
-    larger = np.empty(2 * size, dtype=np.int64)
-    larger[: len(stack)] = stack
-    return larger

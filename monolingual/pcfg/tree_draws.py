@@ -17,6 +17,7 @@ import numpy as np
 from monolingual.pcfg.chart import Chart, fill_inside, new_chart
 from monolingual.pcfg.chart_grammar import ChartGrammar, ChartWeights
 from scfg_sampler.core import draws
+from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import by_reference, compiled, kernel
 
 __all__ = ["Parsing", "Trees", "draw_tree", "draw_trees", "new_parsing"]
@@ -97,7 +98,7 @@ def draw_tree(rng, parsing, words, first, length, rules, size):
                 chart.unary_start[symbol],
                 chart.unary_start[symbol + 1] - chart.unary_start[symbol],
             )
-            choices = _at_least(choices, count + 1)
+            choices = grown(choices, count + 1)
             for c in range(count):
                 choices[c] = weights.unary[begin + c] * room.inside[row, chart.unary_child[begin + c]]
             choices[count] = room.before[row, symbol]
@@ -114,7 +115,7 @@ def draw_tree(rng, parsing, words, first, length, rules, size):
             continue
         begin = chart.parent_start[symbol]
         count = chart.parent_start[symbol + 1] - begin
-        choices = _at_least(choices, count * (k - i - 1))
+        choices = grown(choices, count * (k - i - 1))
         top = room.log_scale[row]
         for c in range(count):
             binary = chart.parent_binary[begin + c]
@@ -141,18 +142,9 @@ def draw_tree(rng, parsing, words, first, length, rules, size):
 
 
 @compiled
-def _at_least(room, size):
-    """An array of at least that size; the same one if it will do."""
-    return room if len(room) >= size else np.empty(2 * size)
-
-
-@compiled
 def _append(rules, size, rule):
-    """The rules with one more, moved to a larger array if need be, and how many they are."""
-    if size == len(rules):
-        larger = np.empty(2 * size + 16, dtype=np.int32)
-        larger[:size] = rules
-        rules = larger
+    """The rules with one more, and how many they are."""
+    rules = grown(rules, size + 1)
     rules[size] = rule
     return rules, size + 1
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from monolingual.tsg.forest import TreeForest
 from monolingual.tsg.treebank import Treebank
+from scfg_sampler.core.arrays.hash_table import first_slot, key_slot
 from scfg_sampler.core.fragments.fingerprint import fingerprint
 from scfg_sampler.core.fragments.tree import (
     BELOW,
@@ -79,11 +80,8 @@ def _key(state, symbol):
 @inlined
 def _slot(trie, key):
     """Where a transition is, or would be."""
-    mask = trie.keys.shape[0] - 1
-    slot = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT) & mask
-    while trie.keys[slot] != 0 and trie.keys[slot] != key:
-        slot = (slot + 1) & mask
-    return slot
+    code = np.int64((np.uint64(key) * _MULTIPLIER) >> _SHIFT)
+    return key_slot(trie.keys, key, first_slot(trie.keys, code))
 
 
 @inlined

@@ -147,7 +147,7 @@ def fill_chart(rules: ChartRules, leaves: ChartLeaves, use_max: bool, beam: floa
             for k in range(i + 1, j):
                 _combine(rules, chart_at, cell_at, i * (n + 1) + k, k * (n + 1) + j, k, use_max)
             _close(rules, cell_at, i, use_max)
-            chart = _longer_chart(chart, size + cell.number[0])
+            chart = _larger_chart(chart, size + cell.number[0])
             start[i * (n + 1) + j] = size
             size = _list_items(by_reference(chart), cell_at, size, beam)
             stop[i * (n + 1) + j] = size
@@ -276,7 +276,7 @@ def _list_items(chart, cell, size, beam):
 
 
 @compiled
-def _longer_chart(chart, size):
+def _larger_chart(chart, size):
     """With room for so many items."""
     return Chart(
         chart.start,

@@ -25,6 +25,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from scfg_sampler.core import elementary
+from scfg_sampler.core.arrays.hash_table import (
+    first_candidate,
+    free_slot,
+    mix,
+    new_slots,
+    next_candidate,
+    number_in,
+    put,
+)
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
@@ -47,6 +56,7 @@ __all__ = [
 NULL = -1
 _NULL_WORD = "NULL"
 _escape, _unescape = guards(_NULL_WORD)
+_SEED = np.uint64(0)
 _FLOOR = 1e-7  # Of a pair never seen linked: what Moses gives it.
 
 
@@ -55,7 +65,7 @@ class LexicalTables(NamedTuple):
 
     pair_keys : int64, shape (P,), ascending: (source id + 1) · 2³² + target id + 1, ids −1 being NULL
     target_given_source, source_given_target : float64, shape (P,)
-    slots : int32, shape (a power of two,), row + 1 of the pair that hashes there, or 0
+    slots : int64, numbers of rows by the hashes of their keys, see `core.arrays.hash_table`
     """
 
     pair_keys: np.ndarray
@@ -174,35 +184,24 @@ def _with_slots(pair_keys: np.ndarray, forward: np.ndarray, backward: np.ndarray
 
 @kernel
 def _make_slots(pair_keys):
-    capacity = 16
-    while capacity < 2 * len(pair_keys):
-        capacity *= 2
-    slots = np.zeros(capacity, np.int32)
+    slots = new_slots(len(pair_keys))
     for row in range(len(pair_keys)):
-        slot = _first_slot(pair_keys[row], capacity)
-        while slots[slot] != 0:
-            slot = (slot + 1) & (capacity - 1)
-        slots[slot] = row + 1
+        code = mix(_SEED, pair_keys[row])
+        put(slots, free_slot(slots, code), code, row)
     return slots
-
-
-@compiled
-def _first_slot(key, capacity):
-    mixed = (key >> 32) * 0x9E3779B1 + (key & 0xFFFFFFFF) * 0x85EBCA6B
-    return (mixed ^ (mixed >> 29)) & (capacity - 1)
 
 
 @compiled
 def _row(tables, source, target):
     """The pair's row, or −1."""
     key = ((np.int64(source) + 1) << 32) + np.int64(target) + 1
-    slot = _first_slot(key, len(tables.slots))
-    while tables.slots[slot] != 0:
-        row = tables.slots[slot] - 1
-        if tables.pair_keys[row] == key:
-            return row
-        slot = (slot + 1) & (len(tables.slots) - 1)
-    return -1
+    code = mix(_SEED, key)
+    slot = first_candidate(tables.slots, code, 0)
+    row = number_in(tables.slots, slot)
+    while row >= 0 and tables.pair_keys[row] != key:
+        slot = next_candidate(tables.slots, code, 0, slot)
+        row = number_in(tables.slots, slot)
+    return row
 
 
 @kernel

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arrays.word_pool import WordPool, add_word, end_of_line, has_room, next_token
+from scfg_sampler.core.arrays.hash_table import add
+from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, has_room, next_token
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
 __all__ = [
@@ -191,7 +192,7 @@ def _end_rule(out, rule, num_source, num_target, num_links):
 def _source_symbol(block, begin, end, bracketed, words, order, labels):
     """A word's id, or −1−k for nonterminal k, whose label order[k] becomes; _WRONG if it cannot be."""
     if not bracketed:
-        return np.int64(add_word(words, block, begin, end))
+        return np.int64(add(words, block, begin, end))
     label = _label(block, begin, end, True)
     if label == 0 or _holds(order, 0, labels, label):
         return _WRONG
@@ -203,7 +204,7 @@ def _source_symbol(block, begin, end, bracketed, words, order, labels):
 def _target_symbol(block, begin, end, bracketed, words, order, labels):
     """A word's id, or −1−k for the source side's nonterminal k; _WRONG for a label it does not have."""
     if not bracketed:
-        return np.int64(add_word(words, block, begin, end))
+        return np.int64(add(words, block, begin, end))
     label = _label(block, begin, end, False)
     for k in range(labels):
         if label != 0 and order[k] == label:

@@ -32,7 +32,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arrays.hash_table import mix
+from scfg_sampler.core.arrays.hash_table import (
+    first_candidate,
+    free_slot,
+    mix,
+    new_slots,
+    next_candidate,
+    number_in,
+    put,
+)
 from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.elementary import log, log_gamma, log_value
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
@@ -204,20 +212,16 @@ def best_compositions(rules: RuleCounts, log_forward: np.ndarray) -> np.ndarray:
         ln P(e | f).
     """
     longest = int(max(np.diff(start).max(initial=0) for start in (rules.source_start, rules.target_start)))
-    size = 4
-    while size < 2 * rules.num_rules:
-        size *= 2
-    slots = np.full(size, -1, np.int64)
     composed = np.empty(rules.num_rules)
     scratch = np.zeros((5, longest + 2), np.int32)
-    _compose_rules(rules, np.asarray(log_forward, np.float64), slots, scratch, composed)
+    _compose_rules(rules, np.asarray(log_forward, np.float64), scratch, composed)
     return composed
 
 
 @kernel
-def _compose_rules(rules, log_forward, slots, scratch, composed):
+def _compose_rules(rules, log_forward, scratch, composed):
     rules = by_reference(rules)
-    mask = slots.shape[0] - 1
+    slots = new_slots(composed.shape[0])
     for r in range(composed.shape[0]):
         first, last = rules.source_start[r], rules.source_start[r + 1]
         length = last - first
@@ -227,10 +231,8 @@ def _compose_rules(rules, log_forward, slots, scratch, composed):
         target_length = rules.target_start[r + 1] - target_first
         for i in range(target_length):
             scratch[1, i] = rules.target[target_first + i]
-        slot = _hash(scratch[0], length, scratch[1], target_length) & mask
-        while slots[slot] >= 0:
-            slot = (slot + 1) & mask
-        slots[slot] = r
+        code = _hash(scratch[0], length, scratch[1], target_length)
+        put(slots, free_slot(slots, code), code, r)
     for r in range(composed.shape[0]):
         composed[r] = _compose(rules, log_forward, r, slots, scratch)
 
@@ -243,22 +245,22 @@ def _hash(source, source_length, target, target_length):
     state = mix(state, np.int64(1) << 40)
     for i in range(target_length):
         state = mix(state, target[i])
-    return np.int64(state >> np.uint64(1))
+    return state
 
 
 @borrowing
 def _find(rules, slots, source, source_length, target, target_length):
     """The rule with these sides, or −1."""
-    mask = slots.shape[0] - 1
-    slot = _hash(source, source_length, target, target_length) & mask
-    while slots[slot] >= 0:
-        r = slots[slot]
-        if _equals(rules.source_start, rules.source, r, source, source_length) and _equals(
-            rules.target_start, rules.target, r, target, target_length
-        ):
-            return r
-        slot = (slot + 1) & mask
-    return -1
+    code = _hash(source, source_length, target, target_length)
+    slot = first_candidate(slots, code, 0)
+    r = number_in(slots, slot)
+    while r >= 0 and not (
+        _equals(rules.source_start, rules.source, r, source, source_length)
+        and _equals(rules.target_start, rules.target, r, target, target_length)
+    ):
+        slot = next_candidate(slots, code, 0, slot)
+        r = number_in(slots, slot)
+    return r
 
 
 @borrowing

@@ -23,7 +23,7 @@ import numpy as np
 from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.arrays.ragged import lexicographic_order, take_rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
-from scfg_sampler.core.arrays.word_pool import WordPool, larger, new_word_pool
+from scfg_sampler.core.arrays.word_pool import WordPool, new_word_pool, with_room
 from scfg_sampler.core.elementary import exp_each
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import kernel
@@ -216,7 +216,7 @@ def read_rule_table(path: PathLike) -> RuleTable:
                 break
             end = raw.find(b"\n", at) % (len(raw) + 1)
             if status == rule_parser.NO_ROOM:
-                pools = [larger(pool, end - at) for pool in pools]
+                pools = [with_room(pool, end - at) for pool in pools]
             else:
                 new = _new_features(raw[at:end], path, lines + raw.count(b"\n", 0, at) + 1, names)
                 names.extend(new)
@@ -395,7 +395,7 @@ def _joined_starts(starts: list[np.ndarray], lengths: list[int]) -> np.ndarray:
 def _vocabulary(pool: WordPool, path: PathLike) -> tuple[Vocabulary, np.ndarray | None]:
     """The words of a pool, unescaped, and their ids where two spellings of one word made them differ."""
     size = int(pool.size[0])
-    start, text = pool.start[: size + 1].tolist(), pool.text.tobytes()
+    start, text = pool.start[: size + 1].tolist(), pool.symbols.tobytes()
     try:
         words = [text[begin:end].decode("utf-8") for begin, end in itertools.pairwise(start)]
     except UnicodeDecodeError:

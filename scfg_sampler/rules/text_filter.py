@@ -24,9 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arrays.blocks import read_blocks
+from scfg_sampler.core.arrays.growth import grown
+from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.arrays.ragged import lexicographic_order
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
-from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, find_word, next_token, pool_of
+from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, next_token, pool_of
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import RuleTableError, SettingsError
@@ -302,8 +304,7 @@ def _match_lines(block, at, index, everything, per_sentence):
             if _num_bars(block, source_end, stop) < 2:
                 status = _BAD
                 break
-            if num_kept == len(extents):
-                extents, pair_start = _doubled(extents, pair_start)
+            extents, pair_start = grown(extents, num_kept + 1), grown(pair_start, num_kept + 2)
             extents[num_kept, 0], extents[num_kept, 1] = at, stop
             if per_sentence:
                 for k in range(num_matched):
@@ -314,17 +315,6 @@ def _match_lines(block, at, index, everything, per_sentence):
         num_read += 1
         at = end + 1
     return status, at, num_read, extents[:num_kept], pair_start[: num_kept + 1], sentences[:num_pairs]
-
-
-@compiled
-def _doubled(extents, pair_start):
-    more = np.empty((2 * len(extents), 2), extents.dtype)
-    more_start = np.empty(2 * len(extents) + 1, pair_start.dtype)
-    for row in range(len(extents)):
-        more[row, 0], more[row, 1] = extents[row, 0], extents[row, 1]
-        more_start[row + 1] = pair_start[row + 1]
-    more_start[0] = pair_start[0]
-    return more, more_start
 
 
 @compiled
@@ -349,7 +339,7 @@ def _read_source(block, at, end, words, symbols):
         if stop - begin > 2 and block[begin] == _OPEN and block[stop - 1] == _CLOSE:
             symbols[number] = _NONTERMINAL
         else:
-            word = find_word(words, block, begin, stop)
+            word = find(words, block, begin, stop)
             symbols[number] = word if word >= 0 else _UNKNOWN
         number += 1
 

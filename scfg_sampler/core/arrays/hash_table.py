@@ -27,6 +27,7 @@ from scfg_sampler.core.jit import compiled, inlined
 __all__ = [
     "Sequences",
     "add",
+    "capacity_for",
     "find",
     "first_candidate",
     "first_slot",
@@ -72,13 +73,19 @@ def hash_sequence(symbols: np.ndarray, begin: int, end: int) -> np.uint64:
 # ---- Slots ----------------------------------------------------------------------------------------
 
 
-@compiled
-def new_slots(number: int) -> np.ndarray:
-    """int64, free slots for so many keys or numbers."""
+@inlined
+def capacity_for(number):
+    """How many slots a table of so many keys or numbers has."""
     capacity = _FEWEST_SLOTS
     while capacity < 2 * number:
         capacity *= 2
-    return np.zeros(capacity, np.int64)
+    return capacity
+
+
+@compiled
+def new_slots(number: int) -> np.ndarray:
+    """int64, free slots for so many keys or numbers."""
+    return np.zeros(capacity_for(number), np.int64)
 
 
 @inlined
@@ -88,23 +95,25 @@ def first_slot(keys, code):
 
 
 @inlined
-def key_slot(keys, key, slot):
+def key_slot(keys, key, slot, free=0):
     """The slot of a key, or the free one where it belongs.
 
     Parameters
     ----------
     keys : int64 (C,), or (C, W) with the key in column 0
     key : int
-        Not 0.
+        Not `free`.
     slot : int
         As `first_slot` gives it.
+    free : int
+        What stands in slots without a key.
     """
     mask = keys.shape[0] - 1
     if keys.ndim == 1:
-        while keys[slot] != key and keys[slot] != 0:
+        while keys[slot] != key and keys[slot] != free:
             slot = (slot + 1) & mask
     else:
-        while keys[slot, 0] != key and keys[slot, 0] != 0:
+        while keys[slot, 0] != key and keys[slot, 0] != free:
             slot = (slot + 1) & mask
     return slot
 

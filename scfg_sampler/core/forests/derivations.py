@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from scfg_sampler.core import draws, elementary
+from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.forests.hypergraph import Hypergraph, largest_degree, num_edges, num_nodes
 from scfg_sampler.core.forests.semiring import Expectation, LogSum, Tropical, checked, inside, outside
 from scfg_sampler.core.jit import compiled, kernel
@@ -167,11 +168,8 @@ def _edge_value(graph, semiring, inside_values, edge):
 
 @compiled
 def _push(stack, size, item):
-    """The stack with one more item, moved to a larger array if need be."""
-    if size == len(stack):
-        larger = np.empty(2 * size, dtype=np.int32)
-        larger[:size] = stack
-        stack = larger
+    """The stack with one more item."""
+    stack = grown(stack, size + 1)
     stack[size] = item
     return stack
 

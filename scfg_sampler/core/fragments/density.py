@@ -91,8 +91,10 @@ def log_joint(restaurants):
         alpha = restaurants.strength[stratum]
         d = restaurants.discount[stratum]
         tables = restaurants.stratum_tables[stratum] / TABLE_UNIT
+        # Π_{i<N} (α + i) = Γ(α + N) / Γ(α).
         total -= elementary.log_gamma(customers + alpha) - elementary.log_gamma(alpha)
         if restaurants.totals[TRACKED] == 1:
+            # Π_{k<T} (α + k d) = d^T Γ(α/d + T) / Γ(α/d).
             total += (
                 tables * elementary.log(d)
                 + elementary.log_gamma(alpha / d + tables)
@@ -107,6 +109,7 @@ def log_joint(restaurants):
         if restaurants.totals[TRACKED] == 1:
             tables = entries[slot, 1] >> _COUNT_BITS
             total += tables * restaurants.log_base[slot]
+            # Π_{i=1}^{c−1} (i − d) = Γ(c − d) / Γ(1 − d) for a table of c; 1 where all are single.
             row = restaurants.party[slot]
             if row < 0 and tables == 1:
                 total += elementary.log_gamma(customers - d) - elementary.log_gamma(1.0 - d)
@@ -116,6 +119,7 @@ def log_joint(restaurants):
                 total += number * (elementary.log_gamma(size - d) - elementary.log_gamma(1.0 - d))
                 row = restaurants.parties[row, 2]
         else:
+            # The first customer opens a table, the others sit down by the predictive rule with t = i^d.
             all_tables = restaurants.stratum_tables[stratum] / TABLE_UNIT
             opening = restaurants.strength[stratum] + d * all_tables
             total += elementary.log(opening) + restaurants.log_base[slot]

@@ -90,6 +90,7 @@ def _mixed(x):
 @inlined
 def fingerprint(pieces, node):
     """A positive 63-bit key of the fragment headed at a node."""
+    # The second hash is mixed before it is added, so that ⟨u, v⟩ and ⟨v, u⟩ differ.
     mixed = _mixed(pieces[node, FIRST_HASH] + _mixed(pieces[node, SECOND_HASH] + MULTIPLIER))
     return np.int64((mixed >> _KEY_SHIFT) | _ONE)
 
@@ -150,5 +151,6 @@ def prefix_hashes(words, start, stop, values, out):
     hashed = np.uint64(0)
     out[0] = hashed
     for i in range(start, stop):
+        # hash(ux) = hash(u) B + h(x).
         hashed = hashed * MULTIPLIER + values[words[i]]
         out[i - start + 1] = hashed

@@ -88,12 +88,14 @@ def resample_tree(rng, forest, model, restaurants, work, tree):
     unseat_option(rng, restaurants, work, 1, num_old)
     product, logs = option_weight(rng, restaurants, work, 1, num_old)
     old_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
+    # What the proposal would have been for the old derivation, from the same restaurants.
     old_proposal = _propose(rng, forest, model, restaurants, work, tree, True)
     new_proposal = _propose(rng, forest, model, restaurants, work, tree, False)
     new_size = _list_tree(forest, work)
     num_new = list_rules(work, new_size, 1 + num_old)
     product, logs = option_weight(rng, restaurants, work, 1 + num_old, num_new)
     new_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
+    # Algorithm 3: min{1, P_t(new) q(old) / (P_t(old) q(new))}.
     log_ratio = new_weight - new_proposal - old_weight + old_proposal
     settle_tree(rng, forest, model, restaurants, work, tree, (num_old, num_new), log_ratio)
 
@@ -175,6 +177,7 @@ def _propose(rng, forest, model, restaurants, work, tree, replay):
         nodes[node, IN_TREE] = work.counters[TREE]
         nodes[node, FREE] = may_be_internal(forest, node)
         nodes[node, CUT] = 1
+        # SampleEdge and SampleCut, each by the probability of the rules that are there so far.
         log_prob += _propose_edge(rng, forest, model, restaurants, work, node, code >> 1, replay)
         record(forest, model, restaurants, work, node, row_of(node))
         if nodes[node, FREE] == 1 and node != goal:

@@ -290,12 +290,14 @@ def seat_in(rng, restaurants, slot, stratum, opens_table):
         return
     tables = entries[slot, 1] >> _COUNT_BITS
     if opens_table:
+        # As likely as (α + d T) P₀: `new_table_prob`.
         if tables != customers:
             _make_explicit(restaurants, slot, customers, tables)
             _change_party(restaurants, slot, 1, 1)
         entries[slot, 1] += 1 + (1 << _COUNT_BITS)
         restaurants.stratum_tables[stratum] += TABLE_UNIT
     else:
+        # A table with c customers is joined as likely as c − d.
         if tables != 1:
             _make_explicit(restaurants, slot, customers, tables)
             size = _draw_party(rng, restaurants, slot, restaurants.discount[stratum])
@@ -324,6 +326,7 @@ def unseat_from(rng, restaurants, slot, stratum):
         return False
     tables = entries[slot, 1] >> _COUNT_BITS
     alone = tables == customers
+    # The customer that leaves is any of the n, so that its table is one with c of them as likely as c.
     if not alone and tables > 1:
         size = _draw_party(rng, restaurants, slot, 0.0)
         _change_party(restaurants, slot, size, -1)

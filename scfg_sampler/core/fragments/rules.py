@@ -169,6 +169,8 @@ def option_weight(rng, restaurants, work, begin, size):
         customers = dish_customers(restaurants, slot)
         more_customers, more_tables = pending[stratum, 0], pending[stratum, 1]
         tables = dish_tables(restaurants, slot, stratum, customers)
+        # Fragments of the option that came before and are the same are customers already: the Kronecker
+        # deltas of Cohn et al. (2009), for any number of fragments.
         if more_customers > 0:
             growth = 0
             for j in range(begin, k):
@@ -179,9 +181,11 @@ def option_weight(rng, restaurants, work, begin, size):
                 tables += growth * TABLE_UNIT
             else:
                 tables = dish_tables(restaurants, slot, stratum, customers)
+        # [ n_r − d t_r + (α + d T) P₀ ] / (N + α), and ln P(stratum): Chung et al. (2014), section 5.2.
         total = restaurants.stratum_customers[stratum] + more_customers + restaurants.strength[stratum]
         logs += probs[row, LOG_PRIOR]
         if customers == 0:
+            # P₀ may be too small to be a number that is not 0; its logarithm is not.
             product *= opening_mass(restaurants, stratum, more_tables) / total
             logs += probs[row, LOG_BASE]
         else:
@@ -189,6 +193,7 @@ def option_weight(rng, restaurants, work, begin, size):
         if product < _TINY:
             product /= _TINY
             logs += _LOG_TINY
+        # What the next fragments see: one customer more, and its table as the policy has it.
         if k + 1 < end:
             pending[stratum, 0] += 1
             if not tracked:

@@ -138,6 +138,7 @@ def sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first):
             last -= 1
             node = pending[last]
         if nodes[node, LEVEL] <= max_level:
+            # SampleEdge, then SampleCut, then down the tree as it is now.
             resample_edge(rng, forest, model, restaurants, work, node)
             if nodes[node, FREE] == 1 and nodes[node, PARENT] >= 0:
                 resample_cut(rng, forest, model, restaurants, work, node)
@@ -186,6 +187,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
     save_path(work, node, top)
     num_before = _list_below(rng, forest, model, restaurants, work, node, BELOW_BEFORE)
     num_current = list_option(work, row_of(top), BELOW_BEFORE, num_before, 0)
+    # Before any option is weighed: the present fragments must not vote for themselves.
     unseat_option(rng, restaurants, work, 0, num_current)
     inverse_temperature = work.inverse_temperature[0]
     end = num_current
@@ -205,6 +207,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
             end += num_rules
             product, logs = option_weight(rng, restaurants, work, first_rule[option], num_rules)
             density = log_density(forest, work, node, BELOW, num_below)
+        # Equation 6: ln P_t, at temperature T, and the density factor, which no temperature changes.
         work.log_weights[option] = inverse_temperature * (elementary.log(product) + logs) + density
     chosen = draws.log_categorical(rng, work.log_weights, num_options)
     nodes[node, EDGE] = options[chosen]
@@ -214,6 +217,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
         seat_option(rng, restaurants, work, 0, num_current)
         return
     work.counters[EDGES_CHANGED] += 1
+    # The variables below are those that the option was weighed with: STAMP keeps them for this call.
     num_below = _list_below(rng, forest, model, restaurants, work, node, BELOW)
     for k in range(num_before):
         nodes[work.lists[BELOW_BEFORE, k], IN_TREE] = 0
@@ -257,6 +261,7 @@ def resample_cut(rng, forest, model, restaurants, work, node):
     unseat_option(rng, restaurants, work, was_cut, 1 + was_cut)
     whole, log_whole = option_weight(rng, restaurants, work, 0, 1)
     parts, log_parts = option_weight(rng, restaurants, work, 1, 2)
+    # P_t(one fragment) / P_t(two): no density factor, for the tree stays the same (section 2.3).
     odds = whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
     if work.inverse_temperature[0] != 1.0:
         odds **= work.inverse_temperature[0]
@@ -360,6 +365,7 @@ def _list_below(rng, forest, model, restaurants, work, node, row):
         below[size] = at
         size += 1
         if nodes[at, IN_TREE] != tree and nodes[at, STAMP] != call:
+            # One draw for both variables, uniform as in equation 2: edge number and cut bit.
             free = may_be_internal(forest, at)
             draw = draws.uniform_index(rng, num_inner_edges(forest, node, at) * (1 + free))
             nodes[at, EDGE] = nth_inner_edge(forest, node, at, draw >> free)
@@ -401,6 +407,7 @@ def log_density(forest, work, node, row, size):
     product = 1.0
     for k in range(size):
         below = work.lists[row, k]
+        # deg(v) of the edge, times 2 if the node has a free cut: section 2.3, where all nodes have one.
         product *= num_inner_edges(forest, node, below) << work.nodes[below, FREE]
         if product > _LARGE:
             product /= _LARGE

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core import draws, elementary
+from scfg_sampler.core.arrays.hash_table import capacity_for, first_candidate, next_candidate, number_in, put
 from scfg_sampler.core.fragments.fingerprint import fingerprint
 from scfg_sampler.core.fragments.restaurant import (
     TABLE_UNIT,
@@ -131,7 +132,7 @@ class TypeScratch(NamedTuple):
     type_key: np.ndarray
     """int64 (C,): of its type; 0 once it has been dealt with."""
     heads: np.ndarray
-    """int64 (H,), H > 4 C: first site of each type, −1 for none."""
+    """int64 (H,): numbers of the first site of each type, see `core.arrays.hash_table`."""
     following: np.ndarray
     """int64 (C,): next site of the same type, −1 for none."""
     rules: np.ndarray
@@ -271,9 +272,7 @@ def resample_classes(rng, forest, model, restaurants, work, trees, classes, firs
 def _list_class(classes, first, stop, rank):
     """List as members the sites order[first:stop] that are number `rank` of their sentences; how many."""
     sites, order, scratch = classes.sites, classes.order, classes.scratch
-    size = 0
-    before = -1
-    seen = 0
+    size, seen, before = 0, 0, -1
     for at in range(first, stop):
         sentence = sites.sentence[order[at]]
         seen = seen + 1 if sentence == before else 0
@@ -288,21 +287,17 @@ def _list_class(classes, first, stop, rank):
 def _load_class(forest, model, restaurants, work, trees, classes, size):
     """Describe the three fragments of every member as the other cuts are now, and chain equal types."""
     sites, scratch = classes.sites, classes.scratch
-    mask = 3
-    while mask < 2 * size:
-        mask = 2 * mask + 1
-    for slot in range(mask + 1):
-        scratch.heads[slot] = -1
+    heads = scratch.heads[: capacity_for(size)]  # No more, for most classes are small.
+    for slot in range(heads.shape[0]):
+        heads[slot] = 0
     for i in range(size - 1, -1, -1):
         site = scratch.member[i]
         sentence = sites.sentence[site]
         open_sentence(forest, work, trees.data, sentence)
         decode(forest, work, trees.codes, trees.start[sentence], 0)
         _describe_site(forest, model, restaurants, work, work.lists[BELOW, sites.place[site]])
-        key = _mixed(
-            _mixed(work.rules[WHOLE, FINGERPRINT], work.rules[UPPER, FINGERPRINT]),
-            work.rules[LOWER, FINGERPRINT],
-        )
+        key = _mixed(work.rules[WHOLE, FINGERPRINT], work.rules[UPPER, FINGERPRINT])
+        key = _mixed(key, work.rules[LOWER, FINGERPRINT])
         for row in range(SPARE):
             if work.counters[DIVIDE_BY_TREES] == 1:
                 # Equal fragments may have different numbers of trees inside.
@@ -312,11 +307,12 @@ def _load_class(forest, model, restaurants, work, trees, classes, size):
             for column in range(PROB_WIDTH):
                 scratch.probs[i, row, column] = work.rule_probs[row, column]
         scratch.type_key[i] = key
-        slot = key & mask
-        while scratch.heads[slot] >= 0 and scratch.type_key[scratch.heads[slot]] != key:
-            slot = (slot + 1) & mask
-        scratch.following[i] = scratch.heads[slot]
-        scratch.heads[slot] = i
+        code = np.uint64(key) >> _ONE  # Whose last bit is always set.
+        slot = first_candidate(heads, code, 0)
+        while number_in(heads, slot) >= 0 and scratch.type_key[number_in(heads, slot)] != key:
+            slot = next_candidate(heads, code, 0, slot)
+        scratch.following[i] = number_in(heads, slot)
+        put(heads, slot, code, i)
 
 
 @borrowing
