@@ -148,7 +148,8 @@ def stored_settings(kind: type, stored: Mapping[str, Any], place: PathLike, vers
     InputError
         One has a value of another type.
 
-    >>> stored_settings(NamedTuple("Settings", [("seed", int)]), {"sed": 1}, "run.json", "0.1")
+    >>> from collections import namedtuple
+    >>> stored_settings(namedtuple("Settings", "seed"), {"sed": 1}, "run.json", "0.1")
     Traceback (most recent call last):
         ...
     scfg_sampler.errors.CheckpointMismatch: run.json was written by version 0.1, whose settings are others \
