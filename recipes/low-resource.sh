@@ -313,32 +313,10 @@ for grammar in "${grammars[@]}"; do
         --references "$RAW/test.$TARGET" --tokenize 13a --metrics chrf bleu
 done
 
-results() { # NAME…: DIR/results.json, chrF on the test set; rows of the table to standard output
-    "$PYTHON" -c '
-import gzip, json, sys
-from pathlib import Path
-
-out, *names = map(Path, sys.argv[1:])
-found = {}
-for name in map(str, names):
-    table = out / f"{name}.gz"
-    row = [name, sum(line[:1] != b"#" for line in gzip.open(table)) if table.is_file() else ""]
-    for which, metric in (("dev", "chrf"), ("test", "chrf"), ("test", "bleu")):
-        path = out / f"{name}.{which}.json"
-        score = json.loads(path.read_text(encoding="utf-8"))[metric] if path.is_file() else {}
-        row.append("{:.2f}".format(score["score"]) if score else "")
-        if score.get("scores"):
-            row[-1] += " ({:.2f})".format(score["deviation"])
-        if (which, metric) == ("test", "chrf"):
-            found[name] = score["score"]
-    print(*row, sep="\t")
-(out / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")' "$OUT" "$@"
-}
-
 {
     {
         printf 'grammar\trules\tdev chrF\ttest chrF\ttest BLEU\n'
-        results "${grammars[@]}" ${others[@]+"${others[@]}"}
+        tables low-resource "$OUT" "${grammars[@]}" ${others[@]+"${others[@]}"} # and results.json
     } | table
     echo
     for grammar in "${grammars[@]}"; do

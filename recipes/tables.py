@@ -180,6 +180,39 @@ def tsg_scores(out: str, *sets: str) -> None:
             row(name, method, *cells, sentences, f"{seconds:.1f}", speed)
 
 
+# ------------------------------------------------------------------ recipes/low-resource.sh
+
+
+def low_resource(out: str, *names: str) -> None:
+    """Rules, chrF on the development set, chrF and BLEU on the test set of every grammar or translation.
+
+    Several tunings have their standard deviation in brackets. `results.json` takes the chrF on the test set.
+    """
+    directory = Path(out)
+    found = {}
+    for name in names:
+        table = directory / f"{name}.gz"
+        cells: list[object] = [name, count_rules(table) if table.is_file() else ""]
+        for which, metric in (("dev", "chrf"), ("test", "chrf"), ("test", "bleu")):
+            path = directory / f"{name}.{which}.json"
+            if not path.is_file():  # A rival may have translated one of the sets only.
+                cells.append("")
+                continue
+            score = load(path)[metric]
+            several = f" ({score['deviation']:.2f})" if score.get("scores") else ""
+            cells.append(f"{score['score']:.2f}{several}")
+            if (which, metric) == ("test", "chrf"):
+                found[name] = score["score"]
+        row(*cells)
+    (directory / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def count_rules(path: Path) -> int:
+    """The lines of a table without its header."""
+    with gzip.open(path, "rb") as stream:
+        return sum(not line.startswith(b"#") for line in stream)
+
+
 TABLES: dict[str, Callable[..., None]] = {
     "value": value,
     "with-zero": with_zero,
@@ -188,6 +221,7 @@ TABLES: dict[str, Callable[..., None]] = {
     "section-8": section_8,
     "tsg-sizes": tsg_sizes,
     "tsg-scores": tsg_scores,
+    "low-resource": low_resource,
 }
 
 if __name__ == "__main__":
