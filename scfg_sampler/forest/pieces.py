@@ -72,14 +72,14 @@ def _outer(work, tail):
 
 @inlined
 def _append(prefix, power, start, stop, hashed, powered):
-    """Hash and power of a string with the words from start to stop, which may be none, put after it."""
+    """Hash and power of a string with the words from start to stop put after it."""
     shift = power[stop - start]
-    return hashed * shift + (prefix[stop] - prefix[start] * shift), powered * shift
+    return (hashed - prefix[start]) * shift + prefix[stop], powered * shift
 
 
 @inlined
 def _prepend(prefix, power, start, stop, hashed, powered):
-    """Hash and power of a string with the words from start to stop, which may be none, put before it."""
+    """Hash and power of a string with the words from start to stop put before it."""
     shift = power[stop - start]
     return hashed + (prefix[stop] - prefix[start] * shift) * powered, powered * shift
 
@@ -89,54 +89,60 @@ def _compose_split(forest, work, node):
     """`_compose_minimal` for a node with two tails and, but for unaligned words, nothing else."""
     left = work.tails[work.nodes[node, TAIL_START]]
     right = work.tails[work.nodes[node, TAIL_START] + 1]
-    left_weight, right_weight = _outer(work, left)[6], _outer(work, right)[6]
-    counts, total = _join_first(forest, work, node, left, right, left_weight + right_weight)
-    more, total = _join_second(forest, work, node, left, right, total)
-    work.pieces[node, COUNTS] = counts + more
+    one, other = _outer(work, left), _outer(work, right)
+    # All is read before anything is written: the compiler cannot know that these are different rows.
+    first_hash, first_power, counts, total = _join_first(forest, node, left, right, one, other)
+    hashed, slots, powered, more, total = _join_second(forest, node, left, right, one, other, total)
+    pieces = work.pieces
+    pieces[node, FIRST_HASH], pieces[node, FIRST_POWER] = first_hash, first_power
+    pieces[node, SECOND_HASH], pieces[node, SECOND_SLOTS] = hashed, slots
+    pieces[node, SECOND_POWER] = powered
+    pieces[node, COUNTS] = counts + more
     work.weights[node] = total
 
 
 @inlined
-def _join_first(forest, work, node, left, right, total):
-    """Write the source side of a node with two tails; the piece's counts, `total` with its words' weights."""
+def _join_first(forest, node, left, right, one, other):
+    """Hash and power of the source side of a node with two tails; the counts so far, and the weights."""
     boxes, power, prefix, weights = forest.boxes, forest.power, forest.hashes[0], forest.weights[0]
-    hashed, powered, _, _, _, left_counts, _ = _outer(work, left)
-    right_hash, right_power, _, _, _, right_counts, _ = _outer(work, right)
+    hashed, powered, _, _, _, left_counts, total = one
+    right_hash, right_power, _, _, _, right_counts, weight = other
+    total += weight
     counts = (left_counts & ~ENDS) + (right_counts & ~ENDS)
     begin, end = boxes[node, 0], boxes[node, 1]
     first, start, stop, last = boxes[left, 0], boxes[left, 1], boxes[right, 0], boxes[right, 1]
-    counts += np.uint64((first - begin) + (stop - start) + (end - last)) * ONE_FIRST
-    # Adjacent pairs of slots, and slots at the ends: the scope, part of a rule's length ℓ (section 5.2).
-    if (
-        start == stop
-        and (left_counts & ENDS_WITH_SLOT) != _ZERO
-        and (right_counts & STARTS_WITH_SLOT) != _ZERO
-    ):
+    # hash(uv) = hash(u) B^|v| + hash(v): left tail, gap, right tail, and unaligned words at either end. Most
+    # nodes have none of these words: passing them by is faster than adding empty strings.
+    if stop > start:
+        hashed, powered = _append(prefix, power, start, stop, hashed, powered)
+        counts += np.uint64(stop - start) * ONE_FIRST
+        total += weights[stop] - weights[start]
+    elif (left_counts & ENDS_WITH_SLOT) != _ZERO and (right_counts & STARTS_WITH_SLOT) != _ZERO:
+        # Adjacent pairs of slots, and slots at the ends: the scope, part of a rule's length ℓ (section 5.2).
         counts += ADJACENT
-    if first == begin:
-        counts |= left_counts & STARTS_WITH_SLOT
-    if last == end:
-        counts |= right_counts & ENDS_WITH_SLOT
-    # hash(uv) = hash(u) B^|v| + hash(v): left tail, gap, right tail, and unaligned words at either end.
-    hashed, powered = _append(prefix, power, start, stop, hashed, powered)
     hashed, powered = hashed * right_power + right_hash, powered * right_power
-    hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
-    hashed, powered = _append(prefix, power, last, end, hashed, powered)
-    total += weights[stop] - weights[start]
-    total += weights[first] - weights[begin]
-    total += weights[end] - weights[last]
-    work.pieces[node, FIRST_HASH] = hashed
-    work.pieces[node, FIRST_POWER] = powered
-    return counts, total
+    if first > begin:
+        hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
+        counts += np.uint64(first - begin) * ONE_FIRST
+        total += weights[first] - weights[begin]
+    else:
+        counts |= left_counts & STARTS_WITH_SLOT
+    if end > last:
+        hashed, powered = _append(prefix, power, last, end, hashed, powered)
+        counts += np.uint64(end - last) * ONE_FIRST
+        total += weights[end] - weights[last]
+    else:
+        counts |= right_counts & ENDS_WITH_SLOT
+    return hashed, powered, counts, total
 
 
 @inlined
-def _join_second(forest, work, node, left, right, total):
-    """Write the target side; the counts of the node's own words there, and `total` with their weights."""
-    pieces, boxes, power, prefix = work.pieces, forest.boxes, forest.power, forest.hashes[1]
+def _join_second(forest, node, left, right, one, other, total):
+    """Hash, slots and power of the target side; the counts of its own words, `total` with their weights."""
+    boxes, power, prefix = forest.boxes, forest.power, forest.hashes[1]
     weights = forest.weights[1]
-    _, _, hashed, slots, powered, left_counts, _ = _outer(work, left)
-    _, _, later, later_slots, later_power, _, _ = _outer(work, right)
+    _, _, hashed, slots, powered, left_counts, _ = one
+    _, _, later, later_slots, later_power, _, _ = other
     # The slots of the right tail are numbered after those of the left: o s₁ Σ B^(n−i) is added to its hash.
     later += np.uint64(num_slots(left_counts)) * SLOT_STEP * later_slots
     low, high = left, right
@@ -147,32 +153,42 @@ def _join_second(forest, work, node, left, right, total):
         powered, later_power = later_power, powered
     begin, end = boxes[node, 2], boxes[node, 3]
     first, start, stop, last = boxes[low, 2], boxes[low, 3], boxes[high, 2], boxes[high, 3]
-    hashed, powered = _append(prefix, power, start, stop, hashed, powered)
+    num_words = 0
+    if stop > start:
+        hashed, powered = _append(prefix, power, start, stop, hashed, powered)
+        slots *= power[stop - start]
+        num_words += stop - start
+        total += weights[stop] - weights[start]
     hashed, powered = hashed * later_power + later, powered * later_power
-    hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
-    hashed, powered = _append(prefix, power, last, end, hashed, powered)
-    slots = (slots * power[stop - start] * later_power + later_slots) * power[end - last]
-    total += weights[stop] - weights[start]
-    total += weights[first] - weights[begin]
-    total += weights[end] - weights[last]
-    pieces[node, SECOND_HASH] = hashed
-    pieces[node, SECOND_SLOTS] = slots
-    pieces[node, SECOND_POWER] = powered
-    return np.uint64((first - begin) + (stop - start) + (end - last)) * ONE_SECOND, total
+    slots = slots * later_power + later_slots
+    if first > begin:
+        hashed, powered = _prepend(prefix, power, begin, first, hashed, powered)
+        num_words += first - begin
+        total += weights[first] - weights[begin]
+    if end > last:
+        hashed, powered = _append(prefix, power, last, end, hashed, powered)
+        slots *= power[end - last]
+        num_words += end - last
+        total += weights[end] - weights[last]
+    return hashed, slots, powered, np.uint64(num_words) * ONE_SECOND, total
 
 
 @borrowing
 def _compose_minimal(forest, work, node):
     """Renew what a node spells, whatever its tails."""
-    counts, total = _spell_first(forest, work, node)
-    more, total = _spell_second(forest, work, node, total)
-    work.pieces[node, COUNTS] = counts + more
+    pieces = work.pieces
+    first_hash, first_power, counts, total = _spell_first(forest, work, node)
+    hashed, slots, powered, more, total = _spell_second(forest, work, node, total)
+    pieces[node, FIRST_HASH], pieces[node, FIRST_POWER] = first_hash, first_power
+    pieces[node, SECOND_HASH], pieces[node, SECOND_SLOTS] = hashed, slots
+    pieces[node, SECOND_POWER] = powered
+    pieces[node, COUNTS] = counts + more
     work.weights[node] = total
 
 
 @inlined
 def _spell_first(forest, work, node):
-    """Write the source side of a node, left to right; the piece's counts, and the weights of words so far."""
+    """Hash and power of the source side of a node, left to right; the counts so far, and the weights."""
     nodes, pieces, boxes, power = work.nodes, work.pieces, forest.boxes, forest.power
     prefix, weights = forest.hashes[0], forest.weights[0]
     start, size = nodes[node, TAIL_START], nodes[node, NUM_TAILS]
@@ -211,13 +227,12 @@ def _spell_first(forest, work, node):
         total += weights[position + gap] - weights[position]
     elif ends_with_slot:
         counts |= ENDS_WITH_SLOT
-    pieces[node, FIRST_HASH], pieces[node, FIRST_POWER] = hashed, powered
-    return counts, total
+    return hashed, powered, counts, total
 
 
 @inlined
 def _spell_second(forest, work, node, total):
-    """Write the target side, left to right; the counts of the node's own words, `total` with their weights.
+    """Hash, slots and power of the target side; the counts of its own words, `total` with their weights.
 
     Slots are numbered in source order.
     """
@@ -257,9 +272,7 @@ def _spell_second(forest, work, node, total):
         slots *= power[gap]
         num_words += gap
         total += weights[position + gap] - weights[position]
-    pieces[node, SECOND_HASH], pieces[node, SECOND_SLOTS] = hashed, slots
-    pieces[node, SECOND_POWER] = powered
-    return np.uint64(num_words) * ONE_SECOND, total
+    return hashed, slots, powered, np.uint64(num_words) * ONE_SECOND, total
 
 
 @borrowing
