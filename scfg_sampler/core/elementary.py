@@ -76,7 +76,7 @@ def _short(value: decimal.Decimal) -> float:
 
 
 def _constants(values: np.ndarray) -> Any:
-    """A table as kernels read it: plain Python is several times faster with its own numbers than with numpy's."""
+    """A table as kernels read it: plain Python is several times faster with its own numbers than numpy's."""
     return values if ENABLED else values.tolist()
 
 

@@ -186,7 +186,7 @@ _READ = {
     "tmx": (_named("scfg_sampler.preparation.readers", "read_tmx", ("en", "fr")), _TMX),
     "alignment": (_named("scfg_sampler.corpus.parallel_text", "read_alignment"), b"0-0 1-2\n\n3-1\n"),
     "trace": (_named(f"{_CORE}.chain", "read_trace"), _TRACE),
-    "checkpoint": (_named(f"{_CORE}.checkpoint", "read_settings"), _checkpoint()),
+    "checkpoint": (_named(f"{_CORE}.checkpoint", "read_checkpoint_header"), _checkpoint()),
     "tsg-trees": (_named(f"{_TSG_ROOM}.trees", "read_trees"), _TREES),
     "tsg-fragments": (_named(f"{_TSG_ROOM}.fragments", "read_fragments"), _FRAGMENTS),
     "tsg-forests": (_named(f"{_TSG_ROOM}.annotation", "read_forests"), _TREES),
