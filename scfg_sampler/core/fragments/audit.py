@@ -98,8 +98,11 @@ def require_comparable(given: Restaurants, like: Restaurants) -> None:
     _require(0 <= given.totals[PARTIES] <= rows, "totals, PARTIES", "there are not so many rows")
     _require(-1 <= given.totals[FREE_PARTY] < rows, "totals, FREE_PARTY", "there is no such row")
     _require(((given.discount >= 0) & (given.discount < 1)).all(), "discount", "out of range")
-    _require(((given.strength > 0) & np.isfinite(given.strength)).all(), "strength", "out of range")
+    _require(((given.strength > 0) & (given.strength <= LARGEST_STRENGTH)).all(), "strength", "out of range")
 
+
+LARGEST_STRENGTH = 1e15
+"""Above it customers make no difference to α + n, and its products leave the range of numbers."""
 
 _SIZED = ("entries", "stratum", "log_base", "party", "parties")
 """Fields that grow with the number of dishes, or of tables."""
