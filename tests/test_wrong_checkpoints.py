@@ -138,7 +138,7 @@ def test_settings_of_another_version_are_one_line(place, monkeypatch, capsys, na
 
 def test_options_of_another_version_are_one_line(place, monkeypatch, capsys):
     sample = "pcfg sample grammar --sentences sentences --approach sink --prior 1 --iterations 8 --output run"
-    stopped(monkeypatch, monolingual.cli.main, sample + " --quiet --block 1")
+    stopped(monkeypatch, monolingual.cli.main, sample + " --quiet")
     record = json.loads((place / "run" / "run.json").read_text())
     record["settings"]["options"]["cleverness"] = 7
     (place / "run" / "run.json").write_text(json.dumps(record))
