@@ -17,6 +17,7 @@ __all__ = [
     "ROOT",
     "STAND_IN",
     "TABLE2",
+    "assert_refused",
     "bleu_recipe",
     "calls",
     "run",
@@ -61,6 +62,16 @@ case $program-$command in
         ;;
 esac
 """
+
+
+def assert_refused(directory: Path, script: Path, arguments, complaint: str, **environment) -> None:
+    """A recipe called wrongly says so in one line, with status 2, before it has made anything."""
+    before = sorted(path.name for path in directory.iterdir())
+    outcome = run(script, *arguments, directory=directory, **environment)
+    assert outcome.returncode == 2
+    assert complaint in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+    assert sorted(path.name for path in directory.iterdir()) == before
 
 
 def run(script, *arguments, directory=ROOT, timeout=300, **environment):

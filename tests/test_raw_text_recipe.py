@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, ROOT, STAND_IN, calls, run, write_stand_in
+from tests.recipe_calls import RECIPES, ROOT, STAND_IN, assert_refused, calls, run, write_stand_in
 
 FROM_RAW_TEXT = RECIPES / "from-raw-text.sh"
 
@@ -74,12 +74,7 @@ def recipe(stand_in, *options):
     ],
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arguments, complaint):
-    before = sorted(path.name for path in stand_in.iterdir())
-    outcome = run(FROM_RAW_TEXT, *arguments, directory=stand_in, SCFG_PYTHON=sys.executable)
-    assert outcome.returncode == 2
-    assert complaint in outcome.stderr
-    assert outcome.stderr.count("\n") == 1
-    assert sorted(path.name for path in stand_in.iterdir()) == before
+    assert_refused(stand_in, FROM_RAW_TEXT, arguments, complaint, SCFG_PYTHON=sys.executable)
 
 
 def test_steps_lead_from_raw_text_to_a_system(stand_in):

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import ALIGNMENTS_TO_BLEU, RECIPES, ROOT, run
+from tests.recipe_calls import ALIGNMENTS_TO_BLEU, RECIPES, ROOT, assert_refused, run
 
 SCRIPTS = [*sorted(RECIPES.glob("*.sh")), ROOT / ".ci" / "run"]
 RUNNABLE = [script for script in SCRIPTS if script.name not in ("common.sh", "translation.sh")]
@@ -101,11 +101,7 @@ def test_help_is_the_comment_at_the_head(script):
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, complaint, tmp_path):
     os.symlink(ROOT / "data", tmp_path / "data")
-    outcome = run(ALIGNMENTS_TO_BLEU, *arguments, directory=tmp_path, SCFG_PYTHON=sys.executable)
-    assert outcome.returncode == 2
-    assert complaint in outcome.stderr
-    assert outcome.stderr.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    assert_refused(tmp_path, ALIGNMENTS_TO_BLEU, arguments, complaint, SCFG_PYTHON=sys.executable)
 
 
 def test_tables_align_whatever_the_characters():

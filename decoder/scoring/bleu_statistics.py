@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from decoder.scoring.occurrences import occurrences
 from scfg_sampler.core import elementary
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import kernel
 
 __all__ = ["MAX_ORDER", "bleu_plus_one", "bleu_statistics"]
 
@@ -48,9 +49,9 @@ def bleu_statistics(
             matches = 0
             for at in range(begin, end - order + 1):
                 # This occurrence matches if the earlier ones have not used up those of the references.
-                earlier = _occurrences(words, begin, at + order - 1, words, at, order)
+                earlier = occurrences(words, begin, at + order - 1, words, at, order)
                 for i in range(len(reference_start) - 1):
-                    found = _occurrences(
+                    found = occurrences(
                         references, reference_start[i], reference_start[i + 1], words, at, order
                     )
                     if found > earlier:
@@ -59,21 +60,6 @@ def bleu_statistics(
             statistics[row, 1 + order] = matches
             statistics[row, 1 + MAX_ORDER + order] = max(0, length - order + 1)
     return statistics
-
-
-@compiled
-def _occurrences(text, begin, end, words, at, order):
-    """How often words[at:at + order] occurs in text[begin:end]."""
-    count = 0
-    for i in range(begin, end - order + 1):
-        same = True
-        for k in range(order):
-            if text[i + k] != words[at + k]:
-                same = False
-                break
-        if same:
-            count += 1
-    return count
 
 
 @kernel

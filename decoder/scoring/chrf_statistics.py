@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from decoder.scoring.occurrences import occurrences
 from scfg_sampler.core.jit import compiled, kernel
 
 __all__ = ["CHARACTER_ORDER", "chrf", "chrf_statistics"]
@@ -69,28 +70,13 @@ def _count(found, hypothesis, reference):
         num_hypothesis = max(0, len(hypothesis) - order + 1)
         for at in range(num_hypothesis):
             # This occurrence matches if the earlier ones have not used up those of the reference.
-            earlier = _occurrences(hypothesis, at + order - 1, hypothesis, at, order)
-            if _occurrences(reference, len(reference), hypothesis, at, order) > earlier:
+            earlier = occurrences(hypothesis, 0, at + order - 1, hypothesis, at, order)
+            if occurrences(reference, 0, len(reference), hypothesis, at, order) > earlier:
                 matches += 1
         # As sacrebleu counts: an order without n-grams in the reference has none in the hypothesis.
         found[3 * order - 3] = num_hypothesis if num_reference > 0 else 0
         found[3 * order - 2] = num_reference
         found[3 * order - 1] = matches
-
-
-@compiled
-def _occurrences(text, end, pattern, at, order):
-    """How often pattern[at:at + order] occurs in text[:end]."""
-    count = 0
-    for i in range(end - order + 1):
-        same = True
-        for k in range(order):
-            if text[i + k] != pattern[at + k]:
-                same = False
-                break
-        if same:
-            count += 1
-    return count
 
 
 @compiled

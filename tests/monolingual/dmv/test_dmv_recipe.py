@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.recipe_calls import RECIPES, run
+from tests.recipe_calls import RECIPES, assert_refused
 
 RECIPE = RECIPES / "dmv.sh"
 
@@ -25,8 +25,4 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
     ],
 )
 def test_wrong_call_is_refused_in_one_line(arguments, complaint, tmp_path):
-    outcome = run(RECIPE, *arguments, directory=tmp_path)
-    assert outcome.returncode == 2
-    assert complaint in outcome.stderr
-    assert outcome.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+    assert_refused(tmp_path, RECIPE, arguments, complaint)

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, ROOT, STAND_IN, calls, run, small_data, write_stand_in
+from tests.recipe_calls import RECIPES, ROOT, STAND_IN, assert_refused, calls, run, small_data, write_stand_in
 from tests.recognisers import cdec, joshua, moses, travatar
 
 PLUG_IN = RECIPES / "plug-in.sh"
@@ -71,11 +71,7 @@ def recipe(stand_in, decoder, *options):
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, complaint, tmp_path):
     os.symlink(ROOT / "data", tmp_path / "data")
-    outcome = run(PLUG_IN, *arguments, directory=tmp_path, SCFG_PYTHON=sys.executable)
-    assert outcome.returncode == 2
-    assert complaint in outcome.stderr
-    assert outcome.stderr.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    assert_refused(tmp_path, PLUG_IN, arguments, complaint, SCFG_PYTHON=sys.executable)
 
 
 def test_steps_lead_from_alignments_to_a_directory(stand_in):

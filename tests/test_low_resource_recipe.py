@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, ROOT, STAND_IN, calls, run, write_stand_in
+from tests.recipe_calls import RECIPES, ROOT, STAND_IN, assert_refused, calls, run, write_stand_in
 
 LOW_RESOURCE = RECIPES / "low-resource.sh"
 
@@ -77,12 +77,7 @@ def recipe(stand_in, *options):
     ],
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arguments, complaint):
-    before = sorted(path.name for path in stand_in.iterdir())
-    outcome = run(LOW_RESOURCE, *arguments, directory=stand_in, SCFG_PYTHON=sys.executable)
-    assert outcome.returncode == 2
-    assert complaint in outcome.stderr
-    assert outcome.stderr.count("\n") == 1
-    assert sorted(path.name for path in stand_in.iterdir()) == before
+    assert_refused(stand_in, LOW_RESOURCE, arguments, complaint, SCFG_PYTHON=sys.executable)
 
 
 def test_spelling_rules_that_sed_does_not_take_are_refused(stand_in):
