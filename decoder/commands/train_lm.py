@@ -55,20 +55,20 @@ def run(options: argparse.Namespace) -> None:
     from decoder.lm.arpa import write_arpa
     from decoder.lm.counts import encode_text
     from decoder.lm.estimation import estimate_tables, pruning_thresholds
-    from scfg_sampler.core.arrays.external import Workspace
+    from scfg_sampler.core.arrays.external import Scratch
     from scfg_sampler.core.console import memory_size, progress, say, set_quiet, warn
     from scfg_sampler.core.files import read_lines
 
     set_quiet(options.quiet)
     prune = pruning_thresholds(options.order, options.prune or ())
-    with Workspace(memory_size(options.memory), options.temporary) as workspace:
+    with Scratch(memory_size(options.memory), options.temporary) as scratch:
         with progress("reading lines", None) as advance:
-            text = encode_text(_counted(read_lines(options.text), advance), options.text, workspace)
+            text = encode_text(_counted(read_lines(options.text), advance), options.text, scratch)
         if text.num_reserved:
             warn(f"{text.num_reserved} words of the text are <s>, </s> or <unk> and count as unknown words")
         with progress("estimating orders", options.order) as advance:
             model, discounts = estimate_tables(
-                text, options.order, workspace, prune=prune, interpolate_unigrams=options.interpolate_unigrams
+                text, options.order, scratch, prune=prune, interpolate_unigrams=options.interpolate_unigrams
             )
             advance(options.order, "")
         for n, (ngrams, discount) in enumerate(zip(model.ngrams, discounts, strict=True), start=1):

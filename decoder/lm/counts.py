@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.lm.arpa import BEGIN, END, RESERVED, UNKNOWN, split_words
-from scfg_sampler.core.arrays.external import Sorter, Table, Workspace, scatter
+from scfg_sampler.core.arrays.external import Scratch, Sorter, Table, scatter
 from scfg_sampler.errors import InputError
 
 __all__ = ["NGRAM", "TrainingText", "count_ngrams", "encode_text", "parts"]
@@ -40,16 +40,14 @@ class TrainingText(NamedTuple):
     num_reserved: int
 
 
-def encode_text(
-    lines: Iterable[str], path: object = None, workspace: Workspace | None = None
-) -> TrainingText:
+def encode_text(lines: Iterable[str], path: object = None, scratch: Scratch | None = None) -> TrainingText:
     """Lines of words separated by spaces, as ids. An empty line is a sentence of no words.
 
     Parameters
     ----------
     lines : without their ends
     path : for the message
-    workspace : where to put the ids; they stay in memory without one
+    scratch : where to put the ids; they stay in memory without one
 
     Raises
     ------
@@ -58,8 +56,8 @@ def encode_text(
     """
     ids = {word: i for i, word in enumerate(RESERVED)}
     blocks: list[np.ndarray] = []
-    table = None if workspace is None else workspace.table(np.int32)
-    limit = 1_000_000 if workspace is None else workspace.block_rows(np.int64)
+    table = None if scratch is None else scratch.table(np.int32)
+    limit = 1_000_000 if scratch is None else scratch.block_rows(np.int64)
     block: list[int] = []
     num_reserved = 0
     for line in lines:
@@ -89,19 +87,19 @@ def encode_text(
     return TrainingText(list(ids), tokens, num_reserved)
 
 
-def count_ngrams(text: TrainingText, order: int, workspace: Workspace) -> list[Table]:
+def count_ngrams(text: TrainingText, order: int, scratch: Scratch) -> list[Table]:
     """The n-grams of every length up to `order`, a table of `NGRAM` rows each; the last may be empty."""
-    tokens, num_words, rows = text.tokens, len(text.words), workspace.block_rows(_OCCURRENCE)
+    tokens, num_words, rows = text.tokens, len(text.words), scratch.block_rows(_OCCURRENCE)
     level = np.zeros(num_words, NGRAM)
     level["word"] = np.arange(num_words)
     level["begins"] = level["word"] == BEGIN
     for start in range(0, len(tokens), rows):
         level["occurrences"] += np.bincount(tokens[start : start + rows], minlength=num_words)
-    levels = [workspace.table(NGRAM)]
+    levels = [scratch.table(NGRAM)]
     levels[0].append(level)
     ids: np.ndarray | Table = tokens
     for n in range(2, order + 1):
-        sorter = Sorter(workspace, _OCCURRENCE)
+        sorter = Sorter(scratch, _OCCURRENCE)
         for start in range(0, len(tokens) - n + 1, rows):
             count = min(rows, len(tokens) - n + 1 - start)
             ahead, own = tokens[start : start + count + n - 1], ids[start : start + count + 1]
@@ -112,17 +110,17 @@ def count_ngrams(text: TrainingText, order: int, workspace: Workspace) -> list[T
             found["place"] = places + start
             found["begins"] = ahead[places] == BEGIN
             sorter.add(found)
-        level_table, pairs = _number(sorter, num_words, workspace)
+        level_table, pairs = _number(sorter, num_words, scratch)
         levels.append(level_table)
         if n < order:
-            ids = scatter(workspace, len(tokens), -1, pairs)
+            ids = scatter(scratch, len(tokens), -1, pairs)
         pairs.discard()
     return levels
 
 
-def _number(sorter: Sorter, num_words: int, workspace: Workspace) -> tuple[Table, Table]:
+def _number(sorter: Sorter, num_words: int, scratch: Scratch) -> tuple[Table, Table]:
     """The n-grams among sorted occurrences, and pairs of each occurrence's place and n-gram."""
-    level, pairs = workspace.table(NGRAM), workspace.table(_PAIR)
+    level, pairs = scratch.table(NGRAM), scratch.table(_PAIR)
     pending = np.empty(0, NGRAM)  # The last n-gram, which the next block may go on with.
     last_key, number = -1, -1
     for block in sorter.blocks():
@@ -149,6 +147,6 @@ def _number(sorter: Sorter, num_words: int, workspace: Workspace) -> tuple[Table
 
 def parts(table: Table) -> Iterator[slice]:
     """Slices that cover a table, of no more rows than a block of n-grams has."""
-    rows = table.workspace.block_rows(NGRAM)
+    rows = table.scratch.block_rows(NGRAM)
     for start in range(0, len(table), rows):
         yield slice(start, start + rows)

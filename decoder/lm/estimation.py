@@ -27,7 +27,7 @@ import numpy as np
 
 from decoder.lm.arpa import BEGIN, MAX_ORDER, UNKNOWN, ArpaModel
 from decoder.lm.counts import TrainingText, count_ngrams, parts
-from scfg_sampler.core.arrays.external import Table, Workspace, gather, tally
+from scfg_sampler.core.arrays.external import Scratch, Table, gather, tally
 from scfg_sampler.core.console import warn
 from scfg_sampler.errors import SettingsError
 
@@ -81,9 +81,9 @@ def estimate_lm(
     interpolate_unigrams: bool = True,
 ) -> tuple[ArpaModel, list[Discounts]]:
     """The model of a text, in memory, and the discounts of each order; see `estimate_tables`."""
-    with Workspace() as workspace:
+    with Scratch() as scratch:
         tables, discounts = estimate_tables(
-            text, order, workspace, prune=prune, interpolate_unigrams=interpolate_unigrams
+            text, order, scratch, prune=prune, interpolate_unigrams=interpolate_unigrams
         )
         columns = [tuple(table[:] for table in column) for column in tables[1:]]
     return ArpaModel(tables.words, *columns), discounts
@@ -92,22 +92,22 @@ def estimate_lm(
 def estimate_tables(
     text: TrainingText,
     order: int,
-    workspace: Workspace,
+    scratch: Scratch,
     *,
     prune: Sequence[int] = (),
     interpolate_unigrams: bool = True,
 ) -> tuple[LmTables, list[Discounts]]:
-    """The model of a text, in tables of the workspace, and the discounts of each order.
+    """The model of a text, in tables on disk, and the discounts of each order.
 
     Where an order's counts of counts do not give discounts between 0 and k, as in tiny or artificial
-    texts, `FALLBACK_DISCOUNTS` are used, with a warning. Memory is that of the workspace and the vocabulary;
+    texts, `FALLBACK_DISCOUNTS` are used, with a warning. Memory is that of `scratch` and the vocabulary;
     the disk takes some 200 bytes for each word of the text.
 
     Parameters
     ----------
     text : TrainingText
     order : from 1 to 6
-    workspace : Workspace
+    scratch : Scratch
     prune : a threshold per order, non-decreasing, the first 0; the last goes for all higher orders.
         N-grams that occur so often or less are left out and their mass goes to the back-off.
     interpolate_unigrams : if False, `<unk>` gets all that the discounts took from the unigrams,
@@ -119,33 +119,33 @@ def estimate_tables(
         The order or the thresholds are out of range.
     """
     thresholds = pruning_thresholds(order, prune)
-    levels = count_ngrams(text, order, workspace)
+    levels = count_ngrams(text, order, scratch)
     discounts = []
-    spelled, was_kept, lower = (workspace.table(dtype) for dtype in (_words(0), np.bool_, np.float64))
+    spelled, was_kept, lower = (scratch.table(dtype) for dtype in (_words(0), np.bool_, np.float64))
     was_kept.append(np.ones(1, np.bool_))
     lower.append(np.zeros(1))
     ngrams, log_probs, backoffs = [], [], []
     for n, level in enumerate(levels, start=1):
         threshold = thresholds[n - 1] if n > 1 else -1
-        adjusted = _adjusted(level, levels[n] if n < order else None, n, workspace)
+        adjusted = _adjusted(level, levels[n] if n < order else None, n, scratch)
         discounts.append(_discounts(n, adjusted))
-        contexts = _contexts(level, adjusted, threshold, discounts[-1], len(lower), workspace)
+        contexts = _contexts(level, adjusted, threshold, discounts[-1], len(lower), scratch)
         if n > 1:
-            backoffs.append(workspace.table(np.float64))
+            backoffs.append(scratch.table(np.float64))
             for part in parts(contexts):
                 backoffs[-1].append(np.log10(contexts[part]["gamma"][was_kept[part]]))
         probs = _interpolate(level, adjusted, threshold, discounts[-1], contexts, lower, interpolate_unigrams)
-        spelled = _spell(level, spelled, n, workspace)
-        ngrams.append(workspace.table(_words(n)))
-        log_probs.append(workspace.table(np.float64))
-        was_kept = workspace.table(np.bool_)
+        spelled = _spell(level, spelled, n, scratch)
+        ngrams.append(scratch.table(_words(n)))
+        log_probs.append(scratch.table(np.float64))
+        was_kept = scratch.table(np.bool_)
         for part in parts(level):
             is_kept = level[part]["occurrences"] > threshold
             was_kept.append(is_kept)
             ngrams[-1].append(spelled[part][is_kept])
             log_probs[-1].append(np.log10(np.maximum(probs[part][is_kept], _SMALLEST_PROB)))
         lower = probs
-    backoffs.append(workspace.table(np.float64))
+    backoffs.append(scratch.table(np.float64))
     for part in parts(ngrams[-1]):
         backoffs[-1].append(np.zeros(len(ngrams[-1][part])))
     return LmTables(text.words, tuple(ngrams), tuple(log_probs), tuple(backoffs)), discounts
@@ -159,12 +159,12 @@ def _words(n: int) -> np.dtype:
 # ---- Probabilities ----------------------------------------------------------------------------------
 
 
-def _adjusted(level: Table, longer: Table | None, n: int, workspace: Workspace) -> Table:
+def _adjusted(level: Table, longer: Table | None, n: int, scratch: Scratch) -> Table:
     """int64, the adjusted counts a of n-grams; `longer` are those one word longer."""
-    adjusted = workspace.table(np.int64)
+    adjusted = scratch.table(np.int64)
     if longer is not None:
         suffixes = (longer[part]["suffix"] for part in parts(longer))
-        continued = tally(workspace, suffixes, len(level))
+        continued = tally(scratch, suffixes, len(level))
     for part in parts(level):
         rows = level[part]
         values = rows["occurrences"]
@@ -182,10 +182,10 @@ def _contexts(
     threshold: int,
     discounts: Discounts,
     num_contexts: int,
-    workspace: Workspace,
+    scratch: Scratch,
 ) -> Table:
     """Rows of `_CONTEXT`: Σ a of what follows every context, and γ (1 where nothing follows)."""
-    out = workspace.table(_CONTEXT)
+    out = scratch.table(_CONTEXT)
     first = 0
     pending: np.ndarray = np.zeros((5, 1))  # Sums of the context numbered `first`, which may not be complete.
     for part in parts(level):
@@ -200,7 +200,7 @@ def _contexts(
         first, pending = int(rows["prefix"][-1]), sums[:, -1:]
     out.append(_finished(pending, discounts))
     while len(out) < num_contexts:
-        missing = min(num_contexts - len(out), workspace.block_rows(_CONTEXT))
+        missing = min(num_contexts - len(out), scratch.block_rows(_CONTEXT))
         out.append(_finished(np.zeros((5, missing)), discounts))
     return out
 
@@ -226,8 +226,8 @@ def _interpolate(
     interpolate_unigrams: bool,
 ) -> Table:
     """float64, probabilities of all n-grams of a level; `lower` are those of the level below."""
-    workspace = level.workspace
-    probs = workspace.table(np.float64)
+    scratch = level.scratch
+    probs = scratch.table(np.float64)
     amounts = np.array([0.0, *discounts.amounts])
     backed_off = gather(lower, (level[part]["suffix"] for part in parts(level)))
     for part in parts(level):
@@ -246,9 +246,9 @@ def _interpolate(
     return probs
 
 
-def _spell(level: Table, shorter: Table, n: int, workspace: Workspace) -> Table:
+def _spell(level: Table, shorter: Table, n: int, scratch: Scratch) -> Table:
     """Rows of n word ids, the words of each n-gram; `shorter` are those of the level below."""
-    out = workspace.table(_words(n))
+    out = scratch.table(_words(n))
     for part in parts(level):
         rows = level[part]
         words = rows["word"][:, None]

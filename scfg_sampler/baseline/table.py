@@ -22,7 +22,7 @@ import numpy as np
 
 from scfg_sampler.baseline.extraction import Share, extract, leading_keys
 from scfg_sampler.baseline.settings import HieroSettings
-from scfg_sampler.core.arrays.external import Sorter, Table, Workspace
+from scfg_sampler.core.arrays.external import Scratch, Sorter, Table
 from scfg_sampler.core.arrays.hash_table import hash_sequence
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
@@ -105,11 +105,11 @@ def write_baseline(
     if len(shares) == 1:
         return write_rule_tables([scored(extracted(shares[0]))], path)
     with (
-        Workspace(resources.memory // 8, resources.temporary) as workspace,
+        Scratch(resources.memory // 8, resources.temporary) as scratch,
         ThreadPoolExecutor(resources.threads) as pool,
     ):
         kept = []
-        targets = Sorter(workspace, _TARGET)
+        targets = Sorter(scratch, _TARGET)
         num_rules = 0
         for batch in _batches(shares, resources.threads):
             for counts in pool.map(extracted, batch):
@@ -119,9 +119,9 @@ def write_baseline(
                 records["count"] = counts.count
                 targets.add(records)
                 num_rules += counts.num_rules
-                kept.append([_saved(array, workspace) for array in counts])
+                kept.append([_saved(array, scratch) for array in counts])
                 del counts, records  # Before the next ones are made.
-        totals = _totals(targets, workspace)
+        totals = _totals(targets, scratch)
         return write_rule_tables(_scored_shares(kept, totals, scored, resources.threads, pool), path)
 
 
@@ -147,8 +147,8 @@ def _batches(values: list, size: int) -> Iterator[list]:
         yield values[start : start + size]
 
 
-def _saved(array: np.ndarray, workspace: Workspace) -> Table:
-    table = workspace.table(np.dtype((array.dtype, array.shape[1:])) if array.ndim > 1 else array.dtype)
+def _saved(array: np.ndarray, scratch: Scratch) -> Table:
+    table = scratch.table(np.dtype((array.dtype, array.shape[1:])) if array.ndim > 1 else array.dtype)
     table.append(array)
     return table
 
@@ -173,9 +173,9 @@ def _scored_shares(
         yield from pool.map(lambda part: scored(*part), parts)
 
 
-def _totals(targets: Sorter, workspace: Workspace) -> Table:
+def _totals(targets: Sorter, scratch: Scratch) -> Table:
     """float64, for each rule the sum of counts over all rules with its target side."""
-    by_place = Sorter(workspace, _TOTAL)
+    by_place = Sorter(scratch, _TOTAL)
     pending = np.empty(0, _TARGET)  # Of the last target side, which the next block may go on with.
     for block in targets.blocks():
         block = np.concatenate([pending, block])
@@ -183,7 +183,7 @@ def _totals(targets: Sorter, workspace: Workspace) -> Table:
         pending = block[is_last]
         _add_totals(by_place, block[~is_last])
     _add_totals(by_place, pending)
-    out = workspace.table(np.float64)
+    out = scratch.table(np.float64)
     for block in by_place.blocks():
         out.append(block["total"])
     return out

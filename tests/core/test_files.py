@@ -11,7 +11,7 @@ import threading
 import numpy as np
 import pytest
 
-from scfg_sampler.core.arrays.external import Workspace
+from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.chains.chain import TraceWriter, read_trace, run_chain
 from scfg_sampler.core.files import atomic_output, atomic_path, file_digest, read_lines, require_file
 from scfg_sampler.errors import InputError
@@ -188,8 +188,8 @@ def test_full_disk_names_the_trace(tmp_path, rng, short_of_disk):
 
 
 def test_full_disk_names_the_place_of_temporary_files(tmp_path, short_of_disk):
-    with Workspace(directory=str(tmp_path)) as workspace:
-        table = workspace.table(np.int64)
+    with Scratch(directory=str(tmp_path)) as scratch:
+        table = scratch.table(np.int64)
         with pytest.raises(InputError, match=rf"{tmp_path}/scfg-work-\w+: cannot be written \("):
             table.append(np.arange(1000))
 

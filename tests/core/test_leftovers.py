@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core import files
-from scfg_sampler.core.arrays.external import Workspace
+from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.files import atomic_output, atomic_path, read_lines
 from scfg_sampler.core.leftovers import temporary_directory
 
 WRITER = """
 import sys, time
 from scfg_sampler.core.files import atomic_output
-from scfg_sampler.core.arrays.external import Workspace
+from scfg_sampler.core.arrays.external import Scratch
 import numpy as np
-with Workspace(directory=sys.argv[1]) as workspace, atomic_output(sys.argv[1] + "/out") as stream:
-    workspace.table(np.int64).append(np.arange(1000))
+with Scratch(directory=sys.argv[1]) as scratch, atomic_output(sys.argv[1] + "/out") as stream:
+    scratch.table(np.int64).append(np.arange(1000))
     stream.write("half" * 100000)
     stream.flush()
     print("writing", flush=True)
@@ -42,8 +42,8 @@ def writer(tmp_path, root):
 
 
 def write(directory) -> None:
-    with Workspace(directory=str(directory)) as workspace, atomic_output(directory / "out") as stream:
-        workspace.table(np.int64).append(np.arange(10))
+    with Scratch(directory=str(directory)) as scratch, atomic_output(directory / "out") as stream:
+        scratch.table(np.int64).append(np.arange(10))
         stream.write("whole\n")
 
 

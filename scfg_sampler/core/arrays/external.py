@@ -1,6 +1,6 @@
 """Tables on disk, and sorting, gathering and counting with bounded memory.
 
-A `Workspace` is a temporary directory and a number of bytes. Tables in it are read and written block by
+A `Scratch` is a temporary directory and a number of bytes. Tables in it are read and written block by
 block; what needs any other order goes through a `Sorter`, which sorts as much as it may hold, writes that to
 disk, and merges. `gather`, `scatter` and `tally` are the array operations `values[indices]`, `out[indices] =
 values` and `bincount(indices)`; they use arrays where these fit into a quarter of the memory, and sort where
@@ -24,12 +24,12 @@ from scfg_sampler.core.files import naming
 from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["Sorter", "Table", "Workspace", "gather", "scatter", "tally"]
+__all__ = ["Scratch", "Sorter", "Table", "gather", "scatter", "tally"]
 
 _LARGEST_BLOCK = 1 << 18  # Rows; more do not make numpy faster.
 
 
-class Workspace:
+class Scratch:
     """A temporary directory for tables, and the memory that work on them may take; remove it with `with`.
 
     Parameters
@@ -42,8 +42,8 @@ class Workspace:
     SettingsError
         Nothing can be made in the directory.
 
-    >>> with Workspace() as workspace:
-    ...     table = workspace.table(np.int64)
+    >>> with Scratch() as scratch:
+    ...     table = scratch.table(np.int64)
     ...     table.append(np.arange(5))
     ...     table[2:4]
     array([2, 3])
@@ -58,7 +58,7 @@ class Workspace:
             raise SettingsError(f"--temporary {directory} cannot be used ({error.strerror})") from None
         self._num_files = 0
 
-    def __enter__(self) -> Workspace:
+    def __enter__(self) -> Scratch:
         return self
 
     def __exit__(
@@ -83,9 +83,9 @@ class Workspace:
 class Table:
     """Rows of one dtype in a file: appended at the end, read by slices."""
 
-    def __init__(self, path: Path, dtype: np.dtype, workspace: Workspace):
+    def __init__(self, path: Path, dtype: np.dtype, scratch: Scratch):
         self.dtype = dtype
-        self.workspace = workspace
+        self.scratch = scratch
         self._path = path
         self._length = 0
         self._path.touch()
@@ -106,7 +106,7 @@ class Table:
 
     def blocks(self) -> Iterator[np.ndarray]:
         """All rows, block by block."""
-        rows = self.workspace.block_rows(self.dtype)
+        rows = self.scratch.block_rows(self.dtype)
         for start in range(0, self._length, rows):
             yield self[start : start + rows]
 
@@ -121,15 +121,15 @@ class Sorter:
 
     Parameters
     ----------
-    workspace : Workspace
+    scratch : Scratch
     dtype : structured, with a field `key` of any integer type
     """
 
-    def __init__(self, workspace: Workspace, dtype: np.typing.DTypeLike):
+    def __init__(self, scratch: Scratch, dtype: np.typing.DTypeLike):
         self.dtype = np.dtype(dtype)
-        self._workspace = workspace
+        self._scratch = scratch
         # Sorting holds the rows, the sorted rows, and an order of 8 bytes a row.
-        self._room = max(workspace.memory // 2 // (2 * self.dtype.itemsize + 8), 64)
+        self._room = max(scratch.memory // 2 // (2 * self.dtype.itemsize + 8), 64)
         self._waiting: list[np.ndarray] = []
         self._num_waiting = 0
         self._runs: list[Table] = []
@@ -139,7 +139,7 @@ class Sorter:
         for start in range(0, len(rows), self._room):
             part = rows[start : start + self._room]
             if self._num_waiting + len(part) > self._room:
-                self._runs.append(self._workspace.table(self.dtype))
+                self._runs.append(self._scratch.table(self.dtype))
                 self._runs[-1].append(self._sorted())
             self._waiting.append(part)
             self._num_waiting += len(part)
@@ -148,12 +148,12 @@ class Sorter:
         """All rows in order, block by block. Can be called once."""
         if not self._runs:
             rows = self._sorted()
-            size = self._workspace.block_rows(self.dtype)
+            size = self._scratch.block_rows(self.dtype)
             for start in range(0, len(rows), size):
                 yield rows[start : start + size]
             return
         if self._num_waiting:
-            self._runs.append(self._workspace.table(self.dtype))
+            self._runs.append(self._scratch.table(self.dtype))
             self._runs[-1].append(self._sorted())
         yield from _merged(self._runs, max(self._room // len(self._runs), 1))
         for run in self._runs:
@@ -200,20 +200,20 @@ def _merged(runs: list[Table], size: int) -> Iterator[np.ndarray]:
 
 def gather(values: Table, indices: Iterable[np.ndarray]) -> Table:
     """The table of `values[i]` for every index of some blocks of int64, in their order."""
-    workspace = values.workspace
-    out = workspace.table(values.dtype)
-    if workspace.fits(len(values), values.dtype):
+    scratch = values.scratch
+    out = scratch.table(values.dtype)
+    if scratch.fits(len(values), values.dtype):
         array = values[:]
         for block in indices:
             out.append(array[block])
         return out
-    asked = Sorter(workspace, [("key", np.int64), ("place", np.int64)])
+    asked = Sorter(scratch, [("key", np.int64), ("place", np.int64)])
     place = 0
     for block in indices:
         asked.add(_records(asked.dtype, block, np.arange(place, place + len(block))))
         place += len(block)
-    answers = Sorter(workspace, [("key", np.int64), ("value", values.dtype)])
-    rows = workspace.block_rows(values.dtype)
+    answers = Sorter(scratch, [("key", np.int64), ("value", values.dtype)])
+    rows = scratch.block_rows(values.dtype)
     start, held = 0, values[:rows]
     for block in asked.blocks():
         while len(block):
@@ -229,16 +229,16 @@ def gather(values: Table, indices: Iterable[np.ndarray]) -> Table:
     return out
 
 
-def scatter(workspace: Workspace, length: int, fill: int, pairs: Table) -> Table:
+def scatter(scratch: Scratch, length: int, fill: int, pairs: Table) -> Table:
     """A table of int64 with `value` at every `key` of some pairs, of two int64 each, and `fill` elsewhere."""
-    out = workspace.table(np.int64)
-    if workspace.fits(length, np.int64):
+    out = scratch.table(np.int64)
+    if scratch.fits(length, np.int64):
         array = np.full(length, fill, np.int64)
         for block in pairs.blocks():
             array[block["key"]] = block["value"]
         out.append(array)
         return out
-    sorter = Sorter(workspace, pairs.dtype)
+    sorter = Sorter(scratch, pairs.dtype)
     for block in pairs.blocks():
         sorter.add(block)
     for block in sorter.blocks():
@@ -247,16 +247,16 @@ def scatter(workspace: Workspace, length: int, fill: int, pairs: Table) -> Table
     return out
 
 
-def tally(workspace: Workspace, indices: Iterable[np.ndarray], length: int) -> Table:
+def tally(scratch: Scratch, indices: Iterable[np.ndarray], length: int) -> Table:
     """A table of int64: how often each of 0 … length − 1 occurs in some blocks of int64."""
-    out = workspace.table(np.int64)
-    if workspace.fits(length, np.int64):
+    out = scratch.table(np.int64)
+    if scratch.fits(length, np.int64):
         array = np.zeros(length, np.int64)
         for block in indices:
             np.add.at(array, block, 1)
         out.append(array)
         return out
-    sorter = Sorter(workspace, [("key", np.int64)])
+    sorter = Sorter(scratch, [("key", np.int64)])
     for block in indices:
         sorter.add(np.ascontiguousarray(block, np.int64).view(sorter.dtype))
     last, times = 0, 0  # The next block may go on with the last number of this one.
@@ -274,7 +274,7 @@ def tally(workspace: Workspace, indices: Iterable[np.ndarray], length: int) -> T
 
 def _spread(out: Table, keys: np.ndarray, values: np.ndarray, fill: int, length: int | None = None) -> None:
     """Append values, each at the row of its key, and `fill` in between; keys increase. Cut at `length`."""
-    rows = out.workspace.block_rows(out.dtype)
+    rows = out.scratch.block_rows(out.dtype)
     done = 0
     while done < len(keys):
         first = len(out)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scfg_sampler.core.arrays.external import Sorter, Workspace, gather, scatter, tally
+from scfg_sampler.core.arrays.external import Scratch, Sorter, gather, scatter, tally
 from scfg_sampler.core.leftovers import HELD
 from scfg_sampler.errors import SettingsError
 
@@ -30,8 +30,8 @@ def test_rows_come_sorted_and_equal_keys_in_their_order(seed, num_rows, num_keys
     rng = np.random.default_rng(seed)
     rows = np.empty(num_rows, RECORD)
     rows["key"], rows["value"] = rng.integers(num_keys, size=num_rows), np.arange(num_rows)
-    with Workspace(memory) as workspace:
-        sorter = Sorter(workspace, RECORD)
+    with Scratch(memory) as scratch:
+        sorter = Sorter(scratch, RECORD)
         for block in blocks_of(rows, size):
             sorter.add(block)
         found = np.concatenate([np.empty(0, RECORD), *sorter.blocks()])
@@ -44,25 +44,25 @@ def test_gather_scatter_and_tally_are_the_array_operations(seed, num_rows, lengt
     rng = np.random.default_rng(seed)
     indices = rng.integers(length, size=num_rows)
     values = rng.normal(size=length)
-    with Workspace(memory) as workspace:
-        table = workspace.table(np.float64)
+    with Scratch(memory) as scratch:
+        table = scratch.table(np.float64)
         table.append(values)
         np.testing.assert_array_equal(gather(table, blocks_of(indices, 50))[:], values[indices])
-        counts = tally(workspace, blocks_of(indices, 70), length)
+        counts = tally(scratch, blocks_of(indices, 70), length)
         np.testing.assert_array_equal(counts[:], np.bincount(indices, minlength=length))
         keys = rng.permutation(length)[: min(length, num_rows)]
-        pairs = workspace.table(RECORD)
+        pairs = scratch.table(RECORD)
         pairs.append(np.array([(key, 10 * key) for key in keys.tolist()], RECORD))
         expected = np.full(length, -1)
         expected[keys] = 10 * keys
-        np.testing.assert_array_equal(scatter(workspace, length, -1, pairs)[:], expected)
+        np.testing.assert_array_equal(scatter(scratch, length, -1, pairs)[:], expected)
 
 
 def test_runs_go_to_disk_only_when_memory_is_short(tmp_path):
     rows = np.zeros(500, RECORD)
     for memory, some in ((TINY, True), (ROOMY, False)):
-        with Workspace(memory, str(tmp_path)) as workspace:
-            sorter = Sorter(workspace, RECORD)
+        with Scratch(memory, str(tmp_path)) as scratch:
+            sorter = Sorter(scratch, RECORD)
             sorter.add(rows)
             (directory,) = tmp_path.iterdir()
             assert any(path.name != HELD for path in directory.iterdir()) == some
@@ -71,8 +71,8 @@ def test_runs_go_to_disk_only_when_memory_is_short(tmp_path):
 
 
 def test_tables_are_read_back_by_slices_and_blocks():
-    with Workspace(TINY) as workspace:
-        table = workspace.table(np.int32)
+    with Scratch(TINY) as scratch:
+        table = scratch.table(np.int32)
         for part in blocks_of(np.arange(100), 7):
             table.append(part)
         assert len(table) == 100
@@ -88,12 +88,12 @@ def test_tables_are_read_back_by_slices_and_blocks():
 
 def test_directories_that_cannot_be_used_are_refused(tmp_path):
     with pytest.raises(SettingsError, match=r"--temporary .*missing cannot be used \(No such file"):
-        Workspace(TINY, str(tmp_path / "missing"))
+        Scratch(TINY, str(tmp_path / "missing"))
 
 
 @pytest.mark.parametrize("memory", [TINY, ROOMY])
 def test_nothing_is_sorted_into_nothing(memory):
-    with Workspace(memory) as workspace:
-        assert list(Sorter(workspace, RECORD).blocks()) == []
-        assert len(gather(workspace.table(np.float64), [])) == 0
-        assert tally(workspace, [], 3)[:].tolist() == [0, 0, 0]
+    with Scratch(memory) as scratch:
+        assert list(Sorter(scratch, RECORD).blocks()) == []
+        assert len(gather(scratch.table(np.float64), [])) == 0
+        assert tally(scratch, [], 3)[:].tolist() == [0, 0, 0]

@@ -12,7 +12,7 @@ from decoder.lm.arpa import BEGIN, ArpaModel, write_arpa
 from decoder.lm.counts import encode_text
 from decoder.lm.estimation import FALLBACK_DISCOUNTS, estimate_lm, estimate_tables
 from decoder.lm.model import LmVocabulary, build_lm, score_text
-from scfg_sampler.core.arrays.external import Workspace
+from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.files import read_lines
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -163,9 +163,9 @@ def test_pruning_leaves_out_what_occurs_so_often_or_less(rng):
 def test_little_memory_gives_the_same_model(seed, order, prune):
     lines = zipf_text(np.random.default_rng(seed), 120)
     model, discounts = estimate_lm(encode_text(lines), order, prune=prune[:order])
-    with Workspace(5000) as workspace:  # A dozen rows at a time.
-        text = encode_text(lines, workspace=workspace)
-        tables, same = estimate_tables(text, order, workspace, prune=prune[:order])
+    with Scratch(5000) as scratch:  # A dozen rows at a time.
+        text = encode_text(lines, scratch=scratch)
+        tables, same = estimate_tables(text, order, scratch, prune=prune[:order])
         assert same == discounts
         assert tables.words == model.words
         for ours, theirs in zip(tables[1:], model[1:], strict=True):
