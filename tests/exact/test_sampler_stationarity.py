@@ -196,6 +196,13 @@ def test_rejection_with_a_cut_span_limit_leaves_posterior_invariant(case, model)
     assert departure(chain, pairs) < 1e-12
 
 
+def test_rejection_with_choices_below_choices_leaves_posterior_invariant():
+    """Where all choices are at the root, the sums of the options of old and new are the same, and cancel."""
+    pairs = [sentence("a b c d", "A B C D", "0-0 1-1 2-2 3-3")]
+    chain = chain_on(pairs, max_cut_span=1, operator="rejection", discount=0.0)
+    assert departure(chain, pairs) < 1e-12
+
+
 def test_forgotten_proposal_ratio_is_noticed(monkeypatch):
     propose = fragment_rejection._propose
 
