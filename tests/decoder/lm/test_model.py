@@ -185,6 +185,27 @@ def test_unequal_lengths_share_a_state_when_the_model_has_forgotten_the_rest():
     assert state_of(lm, [3, 4])[0].tolist() == state_of(lm, [5])[0].tolist()
 
 
+def test_the_left_side_is_closed_once_the_right_has_forgotten_it():
+    """Nothing goes on after "a b", so that what stands before it concerns "a b" alone, never a later word."""
+    a, b = 3, 4
+    ngrams = (
+        np.arange(5)[:, None],
+        np.array([[UNKNOWN, a], [a, b]]),
+        np.array([[UNKNOWN, a, b]]),
+        np.zeros((0, 4)),
+    )
+    sizes = [len(level) for level in ngrams]
+    model = ArpaModel(
+        ["<unk>", "<s>", "</s>", "a", "b"],
+        tuple(level.astype(np.int32) for level in ngrams),
+        tuple(np.full(size, -1.0) for size in sizes),
+        tuple(np.zeros(size) for size in sizes),
+    )
+    lm = lms.build_lm(model)
+    is_closed = {text: bool(state_of(lm, list(text))[0][0] & 1 << 8) for text in ((a,), (a, b), (a, b, a))}
+    assert is_closed == {(a,): False, (a, b): True, (a, b, a): True}
+
+
 def test_the_state_of_no_words_changes_nothing(rng):
     lm = lms.build_lm(random_model(3, 3))
     empty = state_of(lm, [])[0]
