@@ -25,6 +25,7 @@ COMMANDS = (
     "prune",
     "diagnose",
     "curves",
+    "verify",
 )
 
 

@@ -44,6 +44,8 @@ decoder.commands
 decoder.cli
 decoder.__main__
 
+scfg_sampler.commands.verify
+
 monolingual
 monolingual.priors
 monolingual.tsg monolingual.pcfg monolingual.dmv monolingual.ot
@@ -56,6 +58,8 @@ monolingual.__main__
 MAY_IMPORT = {
     "scfg_sampler.core": ("scfg_sampler", "scfg_sampler.core.*", "scfg_sampler.errors"),
     "scfg_sampler": ("scfg_sampler", "scfg_sampler.*"),
+    # What is compiled, and systems, are the decoder's.
+    "scfg_sampler.commands.verify": ("scfg_sampler", "scfg_sampler.*", "decoder.system.verification"),
     "decoder": (
         "decoder",
         "decoder.*",

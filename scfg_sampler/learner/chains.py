@@ -44,7 +44,7 @@ from scfg_sampler.learner.settings import LearnerSettings, RunSettings, check_ru
 from scfg_sampler.rules.mixing import mix_tables
 from scfg_sampler.rules.table import read_rule_table, write_rule_table
 
-__all__ = ["chain_directories", "resume_chains", "start_chains"]
+__all__ = ["chain_directories", "pool_results", "resume_chains", "start_chains"]
 
 Advance = Callable[[int, str], Any]
 
@@ -217,17 +217,8 @@ def _side_by_side(jobs: Sequence[Callable[[Advance], dict]], threads: int, advan
 
 def _pool(directory: Path, record: dict) -> dict:
     """Write what the chains say together; the record."""
-    chains = [chain_directory(directory, chain + 1) for chain in range(record["chains"])]
-    records = [read_run(chain) for chain in chains]
-    for counts in sorted((chains[0] / "counts").glob("*.gz")):
-        tables = [read_rule_table(chain / "counts" / counts.name) for chain in chains]
-        made = f"{tables[0].signature}|chains:{len(tables)}"
-        pooled = mix_tables(tables, [1.0 / len(tables)] * len(tables), made)
-        write_rule_table(pooled, directory / "counts" / counts.name)
-    for name in ("lex.f2e", "lex.e2f"):
-        shutil.copyfile(chains[0] / name, directory / name)
-    if (chains[0] / "marginals.json").exists():
-        _pool_marginals([chain / "marginals.json" for chain in chains], directory / "marginals.json")
+    pool_results(directory, record["chains"], directory)
+    records = [read_run(chain_directory(directory, chain + 1)) for chain in range(record["chains"])]
     pooled_record = {
         **records[0],
         "chains": record["chains"],
@@ -238,6 +229,30 @@ def _pool(directory: Path, record: dict) -> dict:
     }
     write_json(pooled_record, directory / RECORD)
     return pooled_record
+
+
+def pool_results(directory: PathLike, number: int, output: PathLike) -> None:
+    """Write what the chains of a run say together, their counts and marginals, into a directory.
+
+    Parameters
+    ----------
+    directory : path
+        The run's.
+    number : int
+        Of its chains, all of which are finished.
+    output : path
+        Where the results go; for a run, its own directory.
+    """
+    chains, place = [chain_directory(directory, chain + 1) for chain in range(number)], Path(output)
+    for counts in sorted((chains[0] / "counts").glob("*.gz")):
+        tables = [read_rule_table(chain / "counts" / counts.name) for chain in chains]
+        made = f"{tables[0].signature}|chains:{len(tables)}"
+        pooled = mix_tables(tables, [1.0 / len(tables)] * len(tables), made)
+        write_rule_table(pooled, place / "counts" / counts.name)
+    for name in ("lex.f2e", "lex.e2f"):
+        shutil.copyfile(chains[0] / name, place / name)
+    if (chains[0] / "marginals.json").exists():
+        _pool_marginals([chain / "marginals.json" for chain in chains], place / "marginals.json")
 
 
 def _pool_marginals(paths: list[Path], output: Path) -> None:

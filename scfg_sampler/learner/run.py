@@ -65,6 +65,7 @@ __all__ = [
     "clear_run",
     "new_record",
     "read_run",
+    "restored_results",
     "resume_run",
     "signature_fields",
     "start_run",
@@ -182,15 +183,7 @@ def resume_run(
 
 def _resume(directory: Path, iterations: int | None, check: bool, advance: Callable[[int, str], Any]) -> dict:
     """`resume_run` of a directory that this process owns."""
-    record = read_run(directory)
-    origin_of = directory / RECORD, record["versions"]["scfg-sampler"]
-    run = stored_settings(RunSettings, record["run"], *origin_of)
-    if iterations is not None:
-        run = run._replace(iterations=iterations)
-        check_run_settings(run)
-    settings = stored_settings(LearnerSettings, record["settings"], *origin_of)
-    files = CorpusFiles.from_names(record["corpus"]["files"])
-    chain = _Chain(directory, files, settings, run, record.get("stream", 0))
+    record, chain = _opened(directory, iterations)
     if not (directory / CHECKPOINT).exists():
         if record["sweeps"] > 0:
             found = f"has no {CHECKPOINT}, though {record['sweeps']} sweeps were done"
@@ -199,9 +192,48 @@ def _resume(directory: Path, iterations: int | None, check: bool, advance: Calla
         require_same_files(directory, record["corpus"]["files"], record["corpus"]["sha256"])
         return chain.begin(check, advance)
     place = restore(chain.plan)
-    if record["finished"] or place.sweep > run.iterations:
-        refuse_finished(directory, place.sweep, run.iterations)
+    if record["finished"] or place.sweep > chain.run.iterations:
+        refuse_finished(directory, place.sweep, chain.run.iterations)
     return chain.go_on(place, check, advance)
+
+
+def restored_results(directory: PathLike, output: PathLike) -> tuple[dict, float]:
+    """What `run.json` says, and the log joint of the checkpoint's state; writes what a finished run has left.
+
+    Parameters
+    ----------
+    directory : path
+    output : path
+        Another directory: counts, derivations and all else are made anew from checkpoint and corpus.
+
+    Raises
+    ------
+    InputError, CheckpointMismatch
+        As in `resume_run`; or `run.json` and the checkpoint do not agree on how many sweeps were done.
+    """
+    record, chain = _opened(Path(directory), None)
+    place = restore(chain.plan)
+    if record["finished"] and record["sweeps"] != place.sweep:
+        found = f"is of sweep {place.sweep}, but {RECORD} tells of {record['sweeps']}"
+        raise InputError(
+            Path(directory) / CHECKPOINT, None, found, "Restore the file, or start the run again"
+        )
+    if record["finished"]:
+        chain.write_results(place.state, record, Path(output))
+    return {**record, "sweeps": place.sweep}, chain.plan.kernel.log_joint(place.state)
+
+
+def _opened(directory: Path, iterations: int | None) -> tuple[dict, _Chain]:
+    """What `run.json` says, and the chain it tells of, of so many iterations if that is given."""
+    record = read_run(directory)
+    origin_of = directory / RECORD, record["versions"]["scfg-sampler"]
+    run = stored_settings(RunSettings, record["run"], *origin_of)
+    if iterations is not None:
+        run = run._replace(iterations=iterations)
+        check_run_settings(run)
+    settings = stored_settings(LearnerSettings, record["settings"], *origin_of)
+    files = CorpusFiles.from_names(record["corpus"]["files"])
+    return record, _Chain(directory, files, settings, run, record.get("stream", 0))
 
 
 def read_run(directory: PathLike) -> dict:
@@ -332,8 +364,8 @@ class _Chain:
 
         state = drive(self.plan, place, sweeps=self.run.iterations, check=check, watch=watch)
         self.clock.stop()
-        self._write_record(self.run.iterations, finished=False)
-        self._write_results(state)
+        record = self._write_record(self.run.iterations, finished=False)
+        self.write_results(state, record, self.directory)
         return self._write_record(self.run.iterations, finished=True)
 
     def _columns(self) -> Columns:
@@ -372,24 +404,25 @@ class _Chain:
         self.clock.go_back_to(stored.seconds, stored.cpu_seconds)
         return stored.learner
 
-    def _write_results(self, state: LearnerState) -> None:
+    def write_results(self, state: LearnerState, record: dict, output: Path) -> None:
+        """Write what the chain has learnt into a directory."""
         kept = self.kept
         last = collect(self.bank, state.trees)
         collected = {"last": last, "average": kept.average, "marginal": kept.marginal}
         for name, collector in collected.items():
-            path = self.directory / "counts" / f"{name}.gz"
+            path = output / "counts" / f"{name}.gz"
             if collector.states[0] == 0:
                 path.unlink(missing_ok=True)
                 continue
             states = int(collector.states[0])
-            made = signature([*signature_fields(self._record), ("counts", name), ("states", states)])
+            made = signature([*signature_fields(record), ("counts", name), ("states", states)])
             write_rule_table(self._counts_table(collector, state, made), path)
         vocabularies = self.corpus.source_vocabulary, self.corpus.target_vocabulary
-        write_lexical(estimate(self.corpus), *vocabularies, self.directory / "lex")
-        write_derivations(self.directory / "derivations.jsonl.gz", self.bank, state.trees)
+        write_lexical(estimate(self.corpus), *vocabularies, output / "lex")
+        write_derivations(output / "derivations.jsonl.gz", self.bank, state.trees)
         if self.run.marginals:
             rules = self._counts_table(kept.marginal, state, "")
-            path = self.directory / "marginals.json"
+            path = output / "marginals.json"
             write_marginals(path, self.bank, kept.nodes, int(kept.marginal.states[0]), rules)
 
     def _counts_table(self, collector: Collector, state: LearnerState, made: str) -> RuleTable:

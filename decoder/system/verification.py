@@ -1,0 +1,56 @@
+"""Whether compiled files and systems are what was written: every digest and checksum, every index."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from decoder.grammar.file import is_grammar_file, read_grammar_file
+from decoder.lm.table import is_lm_file, read_lm_file
+from decoder.system.bundle import SYSTEM, read_system_record
+from decoder.system.system import load_system
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError
+
+__all__ = ["is_compiled", "is_system", "verify_compiled", "verify_system"]
+
+
+def is_compiled(path: PathLike) -> bool:
+    """Whether a file is a compiled grammar or language model."""
+    return is_grammar_file(path) or is_lm_file(path)
+
+
+def is_system(path: PathLike) -> bool:
+    """Whether a directory is a system."""
+    return (Path(path) / SYSTEM).is_file()
+
+
+def verify_compiled(path: PathLike) -> list[str]:
+    """What was found to be right of a compiled file, in words.
+
+    Raises
+    ------
+    InputError
+        It is damaged, or holds what kernels cannot index with.
+    """
+    if is_lm_file(path):
+        return [f"{path}: a model of order {read_lm_file(path)[0].order}"]
+    return [f"{path}: {len(read_grammar_file(path).grammar.rules)} rules"]
+
+
+def verify_system(directory: PathLike) -> list[str]:
+    """What was found to be right of a system, in words: also digests that loading leaves out.
+
+    Raises
+    ------
+    InputError
+        A part is missing, damaged, or does not fit the others.
+    """
+    record = read_system_record(directory)
+    for name, entry in record["files"].items():
+        with open(Path(directory) / name, "rb") as stream:
+            if hashlib.file_digest(stream, "sha256").hexdigest() != entry["sha256"]:
+                found = f"does not match its digest in {SYSTEM}"
+                raise InputError(Path(directory) / name, None, found, "Copy the whole system again")
+    load_system(directory)
+    return [f"{directory}: {len(record['files'])} files, their digests, and the ranking of the rules"]
