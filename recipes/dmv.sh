@@ -14,7 +14,7 @@
 # Options
 #   --out DIR            where the results go; default: runs/dmv-NAME, after the treebank
 #   --tags COLUMN        xpos or upos; default: xpos
-#   --punctuation TAGS   tags of words to be removed; default: PUNCT
+#   --punctuation TAGS   tags of words to be removed; default: the tag set is recognised
 #   --heads TAGS         heads whose covariances are drawn, separated by commas; default: VBD,NN
 #   --rounds N           at the most; default: 200
 #   --seeds N            of random starts and the Gibbs sampler; default: 3
@@ -57,7 +57,7 @@ report() { # TITLE=NAME…
 
 main() {
     local positional=() directory name seed gibbs="" random="" rows=()
-    TAGS=xpos PUNCTUATION=PUNCT ROUNDS=200 HEADS=VBD,NN SEEDS=3 NO_PLOTS=0
+    TAGS=xpos PUNCTUATION=auto ROUNDS=200 HEADS=VBD,NN SEEDS=3 NO_PLOTS=0
     parse_options --force --no-plots --out= --tags= --punctuation= --heads= --rounds= --seeds= -- "$@"
     [ ${#positional[@]} = 1 ] || die "expected one TREEBANK_DIR; see --help"
     directory=${positional[0]}

@@ -8,7 +8,9 @@
     child VB left NN 0.9
     child VB left further NN 0.2         only in models whose children depend on adjacency
 
-Probabilities that are left out are 0, but those of a multinomial of which nothing is given are equal.
+Probabilities that are left out are 0, but those of a multinomial of which nothing is given are equal. A file
+is known for a model by its first parameter, not by the comment; those of JDAGEEM are too (`jdageem.py`). Numbers
+with few digits sum to 1 as nearly as they can.
 
 The fact a newcomer would get wrong: a model knows the tags it was trained on, and other text has others. What
 parses, uses `weights_for`: a new tag is a dependent as often as the rarest one, and has dependents as tags
@@ -22,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.dmv.jdageem import is_weight, parse_weight
 from monolingual.dmv.layout import (
     ADJACENCIES,
     DIRECTIONS,
@@ -49,6 +52,10 @@ SMOOTHING = 1e-6
 """The share of the uniform distribution mixed into every multinomial before it meets new text."""
 
 _SIGNATURE = "# scfg-monolingual dmv"
+_COMMENTS = ("#", "//")
+
+_EXACT, _ROUNDED = 1e-6, 1e-3
+"""How far sums may be from 1: at the least, and at the most where numbers have few digits."""
 
 
 class DmvModel(NamedTuple):
@@ -59,7 +66,7 @@ class DmvModel(NamedTuple):
     tags : tuple of str
     layout : Layout
     probs : float64
-        In the order of `Layout`.
+        In the order of `Layout`. Those of JDAGEEM's variational files are weights, which sum to less than 1.
     """
 
     tags: tuple[str, ...]
@@ -128,12 +135,17 @@ def write_model(path: PathLike, model: DmvModel, *, comment: str = "") -> None:
 
 
 def is_model(path: PathLike) -> bool:
-    """Whether a file begins as a model does."""
-    return next(iter(read_lines(path)), "").startswith(_SIGNATURE)
+    """Whether the first line of a file that is no comment is a parameter, ours or JDAGEEM's."""
+    for line in read_lines(path):
+        if line.strip() and not line.startswith(_COMMENTS):
+            return "\t" not in line.strip() and (_is_parameter(line.split()) or is_weight(line))
+        if line.startswith(_SIGNATURE):
+            return True
+    return False
 
 
 def read_model(path: PathLike) -> DmvModel:
-    """Read a model.
+    """Read a model, ours or JDAGEEM's.
 
     Raises
     ------
@@ -141,34 +153,75 @@ def read_model(path: PathLike) -> DmvModel:
         Names the line that is no parameter, or whose number is no probability, or the multinomial that
         does not sum to 1.
     """
-    rows: list[tuple[int, list[str], float]] = []
+    rows = []
+    is_theirs = None
     for number, line in enumerate(read_lines(path), start=1):
-        fields = line.split()
-        if not fields or line.startswith("#"):
+        if not line.strip() or line.startswith(_COMMENTS):
             continue
-        if not _is_parameter(fields):
-            hint = "Write 'root TAG P', 'stop TAG left adjacent P' or 'child TAG left TAG P'"
-            raise InputError(path, number, f"{line.strip()!r} is no parameter of a dependency model", hint)
-        try:
-            value = real_number(fields[-1])
-        except ValueError:
-            value = np.nan
-        if not 0.0 <= value <= 1.0:
-            raise InputError(path, number, f"{fields[-1]!r} is no probability", "Give a number from 0 to 1")
-        rows.append((number, fields, value))
-    tags = tuple(sorted({tag for _, fields, _ in rows for tag in _tags_of(fields)}))
+        if is_theirs is None:
+            is_theirs = is_weight(line)
+        rows += [_weight_row(path, number, line)] if is_theirs else _rows(path, number, line)
+    tags = tuple(sorted({tag for row in rows for tag in _tags_of(row.fields)}))
     if not tags:
         raise InputError(path, None, "holds no parameter of a dependency model", "Train one with dmv train")
-    layout = Layout(len(tags), 1 + any(fields[0] == "child" and len(fields) == 6 for _, fields, _ in rows))
-    probs = np.zeros(num_parameters(layout))
-    _place(path, rows, {tag: at for at, tag in enumerate(tags)}, layout, probs)
+    valences = 1 + any(row.fields[0] == "child" and len(row.fields) == 5 for row in rows)
+    layout = Layout(len(tags), valences)
+    probs, errors = np.zeros(num_parameters(layout)), np.zeros(num_parameters(layout))
+    places = _places(path, rows, {tag: at for at, tag in enumerate(tags)}, layout)
+    probs[places], errors[places] = [row.value for row in rows], [row.error for row in rows]
     families = parameter_families(layout)
-    sums = np.add.reduceat(probs, families.start[:-1])
-    wrong = np.flatnonzero((np.abs(sums - 1.0) > 1e-6) & (sums > 0.0))
-    if len(wrong):
-        found = f"the probabilities of {_family_name(tags, layout, int(wrong[0]))} sum to {sums[wrong[0]]:g}"
-        raise InputError(path, None, found, "They must sum to 1")
-    return DmvModel(tags, layout, normalise(families, probs))
+    sums, slack = (np.add.reduceat(values, families.start[:-1]) for values in (probs, errors))
+    allowed = np.clip(slack, _EXACT, _ROUNDED)
+    wrong = np.flatnonzero((np.abs(sums - 1.0) > allowed) & (sums > 0.0))
+    if not len(wrong):
+        return DmvModel(tags, layout, normalise(families, probs))
+    if is_theirs:
+        given = repeat_per_choice(families, sums) > 0.0
+        return DmvModel(tags, layout, np.where(given, probs, normalise(families, probs)))
+    found = f"the probabilities of {_family_name(tags, layout, int(wrong[0]))} sum to {sums[wrong[0]]:g}"
+    raise InputError(path, None, found, "They must sum to 1")
+
+
+class _Row(NamedTuple):
+    """A line: what it is about, its number, and how far that is from what was rounded."""
+
+    number: int
+    fields: tuple[str, ...]
+    value: float
+    error: float
+
+
+def _rows(path: PathLike, number: int, line: str) -> list[_Row]:
+    """A line of our own format; going on has the rest of what stopping has."""
+    *fields, text = line.split()
+    if not _is_parameter([*fields, text]):
+        hint = "Write 'root TAG P', 'stop TAG left adjacent P' or 'child TAG left TAG P'"
+        raise InputError(path, number, f"{line.strip()!r} is no parameter of a dependency model", hint)
+    try:
+        value = real_number(text)
+    except ValueError:
+        value = np.nan
+    if not 0.0 <= value <= 1.0:
+        raise InputError(path, number, f"{text!r} is no probability", "Give a number from 0 to 1")
+    row = _Row(number, tuple(fields), value, _half_unit(text))
+    rest = row._replace(fields=("continue", *fields[1:]), value=1.0 - value)
+    return [row, rest] if fields[0] == "stop" else [row]
+
+
+def _weight_row(path: PathLike, number: int, line: str) -> _Row:
+    """A line of JDAGEEM's."""
+    found = parse_weight(line)
+    if found is None:
+        hint = "Expected lines such as 'leftattach NN <- VB : -1.5', with the logarithm of a weight"
+        raise InputError(path, number, f"{line.strip()!r} is no weight of a model of JDAGEEM", hint)
+    return _Row(number, found.fields, found.value, found.value * _half_unit(line.split()[-1]))
+
+
+def _half_unit(text: str) -> float:
+    """Half a unit of the last digit of a number."""
+    digits, _, power = text.lower().partition("e")
+    places = len(digits.partition(".")[2])
+    return 0.5 * 10.0 ** min(max(int(power or 0), -400) - places, 0)
 
 
 def _is_parameter(fields: Sequence[str]) -> bool:
@@ -182,25 +235,29 @@ def _is_parameter(fields: Sequence[str]) -> bool:
 
 
 def _tags_of(fields: Sequence[str]) -> list[str]:
-    return [fields[1], fields[-2]] if fields[0] == "child" else [fields[1]]
+    return [fields[1], fields[-1]] if fields[0] == "child" else [fields[1]]
 
 
-def _place(path: PathLike, rows, number_of: dict[str, int], layout: Layout, probs: np.ndarray) -> None:
-    """Put the numbers of a file where they belong."""
-    root, stop, child = parts(layout, probs)
-    for number, fields, value in rows:
-        tag = number_of[fields[1]]
-        if fields[0] == "root":
-            root[tag] = value
+def _places(path: PathLike, rows: Sequence[_Row], number_of: dict[str, int], layout: Layout) -> list[int]:
+    """Where the numbers of lines belong among the parameters."""
+    root, stop, child = parts(layout, np.arange(num_parameters(layout)))
+    found = []
+    for row in rows:
+        kind, tag = row.fields[0], number_of[row.fields[1]]
+        if kind == "root":
+            found.append(int(root[tag]))
             continue
-        d = DIRECTIONS.index(fields[2])
-        if fields[0] == "stop":
-            stop[tag, d, ADJACENCIES.index(fields[3])] = value, 1.0 - value
-        elif len(fields) - 4 == layout.child_valences:
-            v = ADJACENCIES.index(fields[3]) if len(fields) == 6 else 0
-            child[tag, d, v, number_of[fields[-2]]] = value
+        d = DIRECTIONS.index(row.fields[2])
+        if kind in ("stop", "continue"):
+            found.append(int(stop[tag, d, ADJACENCIES.index(row.fields[3]), int(kind == "continue")]))
+        elif len(row.fields) - 3 == layout.child_valences:
+            v = ADJACENCIES.index(row.fields[3]) if len(row.fields) == 5 else 0
+            found.append(int(child[tag, d, v, number_of[row.fields[-1]]]))
         else:
-            raise InputError(path, number, "a child without adjacency beside others with", "Give it to all")
+            raise InputError(
+                path, row.number, "a child without adjacency beside others with", "Give it to all"
+            )
+    return found
 
 
 def _family_name(tags: Sequence[str], layout: Layout, family: int) -> str:

@@ -13,14 +13,17 @@ The fact a newcomer would get wrong: positions count kept words only. `kept` lea
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import whole_number
 from scfg_sampler.errors import InputError, TreeError
 
-__all__ = ["Sentence", "read_treebank", "write_treebank"]
+__all__ = ["Punctuation", "Sentence", "is_block", "read_treebank", "write_treebank"]
+
+Punctuation: TypeAlias = Collection[str] | Callable[[Sequence[tuple[str, str]]], Collection[str]]
+"""Tags, or what finds them given the coarse and the fine tag of every word."""
 
 
 class Sentence(NamedTuple):
@@ -44,7 +47,7 @@ class Sentence(NamedTuple):
 
 
 def read_treebank(
-    path: PathLike, *, column: str = "xpos", punctuation: Collection[str] = ("PUNCT",)
+    path: PathLike, *, column: str = "xpos", punctuation: Punctuation = ("PUNCT",)
 ) -> list[Sentence]:
     """The sentences of a treebank, in whichever of the formats it is.
 
@@ -54,8 +57,9 @@ def read_treebank(
         "-" is standard input.
     column : str
         "xpos" or "upos": the fine or the coarse tags of ten columns.
-    punctuation : collection of str
-        Words whose coarse or fine tag is among these are removed from ten columns.
+    punctuation : collection of str, or function
+        Words whose coarse or fine tag is among these are removed from ten columns. A function is asked for
+        them, given the coarse and fine tags of all words of ten columns.
 
     Raises
     ------
@@ -63,16 +67,16 @@ def read_treebank(
         Names the line whose columns are too few, or whose tag is missing, or the sentence whose heads are
         not a tree.
     """
-    lines = read_lines(path)
+    lines = [line.removesuffix("\r") for line in read_lines(path)]
+    first = next((line for line in lines if line.strip()), "")
+    in_blocks = first.startswith("#") or first.count("\t") >= 6
+    if callable(punctuation):
+        punctuation = punctuation(_tag_pairs(lines)) if in_blocks else ()
     sentences: list[Sentence] = []
     block: list[str] = []
-    is_block = None
     number = 0
     for number, line in enumerate(lines, start=1):
-        line = line.removesuffix("\r")
-        if is_block is None and line.strip():
-            is_block = line.startswith("#") or line.count("\t") >= 6
-        if is_block is False:
+        if not in_blocks:
             if line.strip():
                 sentences.append(_read_columns(path, number, line))
         elif line.strip():
@@ -85,6 +89,11 @@ def read_treebank(
     if not sentences:
         raise InputError(path, None, "holds no sentence", "Give CoNLL-U, CoNLL-X, or tags, heads and words")
     return sentences
+
+
+def is_block(sentence: Sentence) -> bool:
+    """Whether a sentence was read from CoNLL-U or CoNLL-X, and not from three columns."""
+    return sentence.lines[0].startswith("#") or sentence.lines[0].count("\t") >= 6
 
 
 def write_treebank(path: PathLike, sentences: Sequence[Sentence], heads: Sequence[Sequence[int]]) -> None:
@@ -101,12 +110,18 @@ def write_treebank(path: PathLike, sentences: Sequence[Sentence], heads: Sequenc
     """
     with atomic_output(path) as stream:
         for sentence, new in zip(sentences, heads, strict=True):
-            if sentence.lines[0].startswith("#") or sentence.lines[0].count("\t") >= 6:
+            if is_block(sentence):
                 stream.writelines(line + "\n" for line in _with_heads(sentence, new))
                 stream.write("\n")
             else:
                 tags, _, words = (sentence.lines[0] + "\t\t").split("\t")[:3]
                 stream.write(f"{tags}\t{' '.join(map(str, new))}\t{words}\n")
+
+
+def _tag_pairs(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """The coarse and the fine tag of every word in ten columns."""
+    rows = (line.split("\t", 5) for line in lines if line[:1].isdigit())
+    return [(row[3], row[4]) for row in rows if len(row) > 4 and row[0].isdecimal()]
 
 
 def _read_columns(path: PathLike, number: int, line: str) -> Sentence:

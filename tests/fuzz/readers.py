@@ -81,6 +81,9 @@ _DMV = (
     )
     + b"child NN left NN 1\nchild NN right NN 1\n"
 )
+_JDAGEEM = (
+    b"root NN : -0.1\nleftattach NN <- NN : -0.5\nrightattach NN -> NN : 0\nleftstop NN nochild : -1e-1\n"
+)
 _TREES = (
     b"(S (NP (D the) (N cat)) (VP (V sleeps)))\n"
     b"( (S (NP (D a) (N dog)) (VP (V sees) (NP (D the) (N cat)))) )\n"
@@ -192,7 +195,7 @@ _READ = {
     "tsg-forests": (_named(f"{_TSG_ROOM}.annotation", "read_forests"), _TREES),
     "tsg-run": (_tsg, _TSG),
     "dmv-treebank": (_named("monolingual.dmv.treebank", "read_treebank"), _CONLLU, _TAGGED),
-    "dmv-model": (_named("monolingual.dmv.model", "read_model"), _DMV),
+    "dmv-model": (_named("monolingual.dmv.model", "read_model"), _DMV, _JDAGEEM),
     "dmv-families": (_named("monolingual.dmv.tag_families", "read_families"), b"NN\tnoun\nVB\tverb\n"),
     "ot": (_named(f"{_OT_ROOM}.formats", "read_tableaux"), _OT, _OTSOFT, _PRAAT),
     "ot-grammar": (_named(f"{_OT_ROOM}.formats", "read_grammar"), _PRAAT),

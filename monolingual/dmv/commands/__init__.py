@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
+from monolingual.dmv.punctuation import AUTOMATIC, TAG_SETS, named_tags, recognise
 from scfg_sampler.core import console
 
 __all__ = ["COMMANDS", "add_checkpoint_option", "add_parser", "add_treebank_options", "read"]
@@ -33,8 +35,10 @@ def add_treebank_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--punctuation",
         metavar="TAGS",
-        default="PUNCT",
-        help="tags, of either column, of words to be removed from CoNLL files, separated by commas",
+        default=AUTOMATIC,
+        help="tags, of either column, of words to be removed from CoNLL files, separated by commas, or by "
+        f"spaces if the comma is one of them; or a tag set ({', '.join(TAG_SETS)}); '' for none (default: "
+        "the tag set is recognised)",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
 
@@ -50,8 +54,47 @@ def add_checkpoint_option(parser: argparse.ArgumentParser) -> None:
 
 
 def read(options: argparse.Namespace, path: str):
-    """The sentences of a treebank, read as the options say."""
-    from monolingual.dmv.treebank import read_treebank
+    """The sentences of a treebank, read as the options say; says which tags were taken for punctuation."""
+    from monolingual.dmv.treebank import is_block, read_treebank
 
-    removed = [tag for tag in options.punctuation.split(",") if tag]
-    return read_treebank(path, column=options.tags, punctuation=removed)
+    def choose(pairs: Sequence[tuple[str, str]]) -> Sequence[str]:
+        return _punctuation(options.punctuation, path, pairs)
+
+    sentences = read_treebank(path, column=options.tags, punctuation=choose)
+    if not is_block(sentences[0]):
+        _warn_of_columns(path, sentences)
+    return sentences
+
+
+def _punctuation(option: str, path: str, pairs: Sequence[tuple[str, str]]) -> Sequence[str]:
+    """The tags of punctuation in a file of ten columns."""
+    if option != AUTOMATIC:
+        named = named_tags(option)
+        occurring = {tag for pair in pairs for tag in pair}
+        if named and not occurring.intersection(named):
+            console.warn(
+                f"{path}: no word has a tag of --punctuation ({' '.join(named)}), so that none is left out"
+            )
+        return named
+    found = recognise(pairs)
+    if found.punctuation:
+        title = f"{found.title} tags" if found.title else "tags of no set that is known"
+        console.say(f"{path}: {title}; punctuation, left out: {' '.join(found.punctuation)}")
+    elif found.title:
+        console.say(f"{path}: {found.title} tags, none of them punctuation")
+    elif pairs:
+        console.warn(
+            f"{path}: no tag is recognised as punctuation, so that none is left out; "
+            "name them with --punctuation"
+        )
+    return found.punctuation
+
+
+def _warn_of_columns(path: str, sentences) -> None:
+    """Warn of punctuation in three columns, where it stays."""
+    found = recognise([(tag, tag) for sentence in sentences for tag in sentence.tags])
+    if found.punctuation:
+        console.warn(
+            f"{path}: the tags {' '.join(found.punctuation)} look like punctuation, which is left out of "
+            "CoNLL files alone; three columns are taken as they are"
+        )
