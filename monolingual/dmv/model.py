@@ -9,8 +9,8 @@
     child VB left further NN 0.2         only in models whose children depend on adjacency
 
 Probabilities that are left out are 0, but those of a multinomial of which nothing is given are equal. A file
-is known for a model by its first parameter, not by the comment; those of JDAGEEM are too (`jdageem.py`). Numbers
-with few digits sum to 1 as nearly as they can.
+is known for a model by its first parameter, not by the comment; those of JDAGEEM are too (`jdageem.py`).
+Numbers with few digits sum to 1 as nearly as they can.
 
 The fact a newcomer would get wrong: a model knows the tags it was trained on, and other text has others. What
 parses, uses `weights_for`: a new tag is a dependent as often as the rarest one, and has dependents as tags

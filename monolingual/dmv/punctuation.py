@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from monolingual.dmv.tag_families import PENN, UNIVERSAL
+from monolingual.dmv.tag_sets import PENN, UNIVERSAL
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["AUTOMATIC", "TAG_SETS", "Recognised", "TagSet", "named_tags", "recognise"]

@@ -1,8 +1,7 @@
 """Tag families: which tags are expected to behave alike, and covariances that say so.
 
 Cohen, Gimpel and Smith (2008) begin with covariance 0.5 between tags of one family in all child
-distributions, over twelve families that they name but do not list; `PENN` is our reading of them, with
-determiners among the pronouns, and `UNIVERSAL` the same families over the tags of Universal Dependencies.
+distributions; the families are those of `tag_sets.py`, or a file's.
 
 The fact a newcomer would get wrong: families are a prior belief about the tags, not learnt; what EM makes of
 them is.
@@ -15,58 +14,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from monolingual.dmv.layout import Layout, parameter_families
+from monolingual.dmv.tag_sets import PENN, UNIVERSAL
 from monolingual.priors.covariances import covariances, identity_covariances, square_starts
 from monolingual.priors.shared_logistic_normal import Experts, experts_of_groups
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
-    "PENN",
-    "UNIVERSAL",
     "expert_covariances",
     "family_covariances",
     "family_experts",
     "read_families",
     "shipped_families",
 ]
-
-PENN: dict[str, str] = {
-    tag: family
-    for family, tags in {
-        "adjective": "JJ JJR JJS AFX",
-        "adverb": "RB RBR RBS WRB",
-        "conjunction": "CC",
-        "foreign": "FW",
-        "interjection": "UH",
-        "noun": "NN NNS GW",
-        "number": "CD LS $ SYM",
-        "particle": "RP POS",
-        "preposition": "IN TO",
-        "pronoun": "PRP PRP$ WP WP$ EX DT PDT WDT",
-        "proper": "NNP NNPS ADD",
-        "verb": "VB VBD VBG VBN VBP VBZ MD",
-    }.items()
-    for tag in tags.split()
-}
-
-UNIVERSAL: dict[str, str] = {
-    tag: family
-    for family, tags in {
-        "adjective": "ADJ",
-        "adverb": "ADV",
-        "conjunction": "CCONJ SCONJ",
-        "foreign": "X",
-        "interjection": "INTJ",
-        "noun": "NOUN",
-        "number": "NUM SYM",
-        "particle": "PART",
-        "preposition": "ADP",
-        "pronoun": "PRON DET",
-        "proper": "PROPN",
-        "verb": "VERB AUX",
-    }.items()
-    for tag in tags.split()
-}
 
 
 def shipped_families(tags: Sequence[str]) -> dict[str, str]:

@@ -12,14 +12,13 @@ from monolingual.dmv.layout import Layout, build_corpus, num_parameters, paramet
 from monolingual.dmv.model import DmvModel, parts, read_model, smoothed, weights_for, write_model
 from monolingual.dmv.parsing import parse
 from monolingual.dmv.tag_families import (
-    PENN,
-    UNIVERSAL,
     expert_covariances,
     family_covariances,
     family_experts,
     read_families,
     shipped_families,
 )
+from monolingual.dmv.tag_sets import PENN, UNIVERSAL
 from monolingual.dmv.treebank import Sentence, read_treebank, write_treebank
 from monolingual.priors.logistic_normal import covariances
 from monolingual.priors.multinomials import normalise, sum_per_family
