@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from decoder.translation.decoder import Decoder
-    from decoder.translation.forced import ForcedDecoder
+    from decoder.translation.forced import Forced, ForcedDecoder
 
 __all__ = ["Derived", "ReferenceTask", "derive_line", "reference_task", "summary"]
 
@@ -49,30 +50,39 @@ def derive_line(task: ReferenceTask, numbered: tuple[int, str]) -> Derived:
     from decoder.commands import input_words
     from decoder.translation.decoder import nbest_lines
     from decoder.translation.derivations import derivation_record
+    from decoder.translation.hypergraph import hypergraph_record, no_hypergraph
     from scfg_sampler.core.arrays.vocabulary import split_words
 
+    def json_line(option: str | None, record: Callable[[], dict[str, Any]]) -> str:
+        return "" if option is None else json.dumps(record(), ensure_ascii=False) + "\n"
+
     number, line = numbered
+    trees, graphs = task.options.derivations, task.options.hypergraph
     words = input_words(task.options, split_words(line))
     texts = [texts[number] for texts in task.references]
     outcomes = [task.forced.derive(words, split_words(text)) for text in texts if text is not None]
     derived = [outcome for outcome in outcomes if outcome.exists]
     if not derived:
         reason = outcomes[0].reason.replace("|||", "&#124;&#124;&#124;")
-        return Derived(f"{number} ||| no derivation: {reason}\n", "", False)
+        graph = json_line(graphs, lambda: no_hypergraph(number, words))
+        return Derived(f"{number} ||| no derivation: {reason}\n", "", False, graph)
     decoder = task.decoder
-    if not words:
-        result, found = None, [decoder.translate(words)]
+    best = max(derived, key=_best_score)
+    result = best.result
+    if result is None:  # Of a sentence without words.
+        found = [decoder.translate(words)]
     else:
-        results = [outcome.result for outcome in derived if outcome.result is not None]
-        result = max(results, key=lambda result: float(result.forest.score[-1]))
         k = task.options.nbest
         found = [decoder.best(result)] if k is None else decoder.translations(result, k, unique=False)
     rows = nbest_lines(number, found, decoder.feature_names)
     text = "".join(row + "\n" for row in rows)
-    if task.options.derivations is None:
-        return Derived(text, "", True)
-    record = derivation_record(decoder, result, found[0], number)
-    return Derived(text, json.dumps(record, ensure_ascii=False) + "\n", True)
+    tree = json_line(trees, lambda: derivation_record(decoder, result, found[0], number))
+    graph = json_line(graphs, lambda: hypergraph_record(decoder, result, number, best.stretches))
+    return Derived(text, tree, True, graph)
+
+
+def _best_score(outcome: Forced) -> float:
+    return -math.inf if outcome.result is None else float(outcome.result.forest.score[-1])
 
 
 def summary(exist: Sequence[bool]) -> str:

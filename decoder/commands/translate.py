@@ -90,7 +90,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hypergraph",
         metavar="FILE",
-        help="write all that the search kept, a JSON object a line; in a directory (DIR/), one file a line",
+        help="write all that the search kept, or with --reference all derivations of the translation, a JSON "
+        "object a line; in a directory (DIR/), one file a line",
     )
     parser.add_argument("--input", default="-", metavar="FILE", help="text to translate")
     parser.add_argument("--output", default="-", metavar="FILE", help="where the translations go")
@@ -167,8 +168,6 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError("--reference gives the translations, so --mbr cannot be given beside it")
     if options.reference and options.markup:
         raise SettingsError("--reference gives the translations, so --markup cannot be given beside it")
-    if options.reference and options.hypergraph:
-        raise SettingsError("--reference does not search, so --hypergraph cannot be given beside it")
     check_scale(options.mbr_scale)
 
 

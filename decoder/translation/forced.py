@@ -32,11 +32,14 @@ class Forced(NamedTuple):
         derivation, or no sentence
     exists : whether there is a derivation; that of an empty sentence into nothing is empty
     reason : why there is none, "" if there is one
+    stretches : int32 (N, 2), where in the translation what each item yields begins and ends; None without
+        `result`
     """
 
     result: SearchResult | None
     exists: bool
     reason: str
+    stretches: np.ndarray | None = None
 
 
 class ForcedDecoder:
@@ -78,7 +81,7 @@ class ForcedDecoder:
         if not found.is_complete:
             return Forced(None, False, self._reason(words, reference, parsed, task.reference, found))
         result = SearchResult(words, words, parsed.chart, found.forest, parsed.copied, parsed.extra_words)
-        return Forced(result, True, "")
+        return Forced(result, True, "", np.column_stack([found.begin, found.end]))
 
     def _reference_ids(self, parsed: ParsedSentence, reference: Sequence[str]) -> np.ndarray:
         vocabulary = self._decoder.grammar.target_vocabulary

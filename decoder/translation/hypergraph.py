@@ -17,12 +17,16 @@ of them that words to the left can still change the probability of, and the last
 words to the right; `closed`, that no further word will join the first ones. It is the only thing, beside
 symbol and span, in which two nodes differ.
 
+Of forced derivations, `"target": [begin, end]` stands in place of the states: nodes differ in the stretch of
+the translation that they yield. A sentence without derivation has no nodes, its goal and score are null.
+
 The fact a newcomer would get wrong: a node of X scores its first words without their left context, and an
 edge above it corrects that. So an edge may have a log probability above 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,15 +37,25 @@ from decoder.search.cube import FINISH
 from decoder.translation.decoder import Decoder, SearchResult
 from decoder.translation.derivations import rule_sides
 
-__all__ = ["hypergraph_record"]
+__all__ = ["hypergraph_record", "no_hypergraph"]
 
 
-def hypergraph_record(decoder: Decoder, result: SearchResult | None, sentence: int) -> dict[str, Any]:
-    """The record of a search that kept its states; `result` is None for an empty sentence: no nodes."""
+def no_hypergraph(sentence: int, words: Sequence[str]) -> dict[str, Any]:
+    """The record of a sentence without nodes: an empty one, whose score is 0, or one without derivation."""
+    score = None if words else 0.0
+    lists: dict[str, Any] = {name: [] for name in ("rules", "nodes", "edges")}
+    return {"sentence": sentence, "source": list(words), "goal": None, "score": score} | lists
+
+
+def hypergraph_record(
+    decoder: Decoder, result: SearchResult | None, sentence: int, stretches: np.ndarray | None = None
+) -> dict[str, Any]:
+    """The record of a search that kept its states; `result` is None for an empty sentence: no nodes.
+
+    stretches : int32 (N, 2), of forced derivations: the part of the translation that each item yields
+    """
     if result is None:
-        return {"sentence": sentence, "source": [], "goal": None, "score": 0.0} | {
-            name: [] for name in ("rules", "nodes", "edges")
-        }
+        return no_hypergraph(sentence, [])
     graph = decoder.export(result)
     forest = result.forest
     of_models = np.isin(decoder.feature_names, [feature_of(model) for model in range(len(decoder.lms))])
@@ -75,7 +89,7 @@ def hypergraph_record(decoder: Decoder, result: SearchResult | None, sentence: i
         "goal": len(graph.items) - 1,
         "score": float(forest.score[-1]),
         "rules": rules,
-        "nodes": [_node(decoder, result, item) for item in graph.items.tolist()],
+        "nodes": [_node(decoder, result, item, stretches) for item in graph.items.tolist()],
         "edges": edges,
     }
 
@@ -85,11 +99,15 @@ def _named(decoder: Decoder, values: np.ndarray) -> dict[str, float]:
     return {decoder.feature_names[i]: float(values[i]) for i in np.flatnonzero(values).tolist()}
 
 
-def _node(decoder: Decoder, result: SearchResult, item: int) -> dict[str, Any]:
+def _node(decoder: Decoder, result: SearchResult, item: int, stretches: np.ndarray | None) -> dict[str, Any]:
     forest, chart = result.forest, result.chart
     cell = int(forest.cell[item])
     is_goal = forest.rule[forest.best_edge[item]] == FINISH
     symbol = "GOAL" if is_goal else "X" if cell < chart.num_x_cells else "S"
+    span = [int(chart.begin[cell]), int(chart.end[cell])]
+    node = {"symbol": symbol, "span": span, "score": float(forest.score[item])}
+    if stretches is not None:
+        return node | {"target": stretches[item].tolist()}
     states = []
     for model, vocabulary in enumerate(decoder.lm_vocabularies):
         left, right, is_closed = state_words(forest.state[item, model], decoder.lms[model].order)
@@ -97,5 +115,4 @@ def _node(decoder: Decoder, result: SearchResult, item: int) -> dict[str, Any]:
         states.append(
             {"left": [words[i] for i in left], "right": [words[i] for i in right], "closed": is_closed}
         )
-    span = [int(chart.begin[cell]), int(chart.end[cell])]
-    return {"symbol": symbol, "span": span, "score": float(forest.score[item]), "states": states}
+    return node | {"states": states}

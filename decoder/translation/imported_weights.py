@@ -70,8 +70,6 @@ _TRAVATAR = {
     "w": ("TargetWords", 1.0),
     "glue": ("Glue", 1.0),
     "unk": ("PassThrough", 1.0),
-    "lm": ("LanguageModel", 1.0 / _LN10),
-    "lmunk": ("LanguageModel_OOV", 1.0),
 }
 
 
@@ -221,18 +219,31 @@ def _sparse_name(name: str, is_glue: dict[str, bool]) -> str | None:
 def _travatar(path: PathLike) -> Imported:
     weights: dict[str, float] = {"LogCount": 0.0}
     warnings: list[str] = []
-    lines = (
-        (line, " ".join(text.rpartition("=")[::2])) for line, text in _sections(path).get("weight_vals", [])
-    )
+    sections = _sections(path)
+    models = _travatar_models(" ".join(text for _, text in sections.get("lm_file", [])))
+    lines = ((line, " ".join(text.rpartition("=")[::2])) for line, text in sections.get("weight_vals", []))
     for line, name, values in _pairs(path, lines):
         value = _one(path, line, name, values)
         if name == "p":
             if value:
                 warnings.append("p is left out: no feature here counts the rules used")
             continue
-        ours, factor = _TRAVATAR.get(name, (name, 1.0))
-        _add(weights, ours, factor * value)
+        for ours, factor in models.get(name, [_TRAVATAR.get(name, (name, 1.0))]):
+            _add(weights, ours, factor * value)
     return Imported(weights, warnings, 0.0)
+
+
+def _travatar_models(files: str) -> dict[str, list[tuple[str, float]]]:
+    """What the features of Travatar's language models are here, from `lm.arpa other.arpa|lm_feat=NAME,…`.
+
+    Models without names share one feature, and so its weight.
+    """
+    names: dict[str, list[tuple[str, float]]] = {}
+    for model, file in enumerate(files.split() or [""]):
+        settings = dict(part.partition("=")[::2] for part in file.partition("|")[2].split(","))
+        names.setdefault(settings.get("lm_feat", "lm"), []).append((feature_of(model), 1.0 / _LN10))
+        names.setdefault(settings.get("lm_unk_feat", "lmunk"), []).append((unknown_feature_of(model), 1.0))
+    return names
 
 
 def _add(weights: dict[str, float], name: str, value: float) -> None:

@@ -15,8 +15,8 @@ def add_parser(subparsers) -> None:
         "plug",
         help="make a directory that cdec, Moses, Joshua or Travatar runs as it is",
         description=(
-            "Write a rule table, a language model and weights, as scfg-decoder tune makes them, into a\n"
-            "directory that another decoder runs as it is: table, glue rules, language model,\n"
+            "Write a rule table, language models and weights, as scfg-decoder tune makes them, into a\n"
+            "directory that another decoder runs as it is: table, glue rules, language models,\n"
             "configuration, and weights that rank translations as they do here. The command to type is\n"
             "printed, and stands in DIR/README. Of a large table, give what filter leaves for the text."
         ),
@@ -29,7 +29,11 @@ def add_parser(subparsers) -> None:
         "--to", choices=("cdec", "moses", "joshua", "travatar"), required=True, help="the decoder"
     )
     parser.add_argument(
-        "--lm", metavar="LM.arpa", required=True, help="language model, an ARPA file; .gz too"
+        "--lm",
+        metavar="LM.arpa",
+        required=True,
+        action="append",
+        help="language model, an ARPA file; .gz too. May be given several times, as to scfg-decoder tune",
     )
     parser.add_argument(
         "--weights",
@@ -68,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.formats.conversion import Spelling, read_table
     from scfg_sampler.plugs.plug import Parts, write_plug
 
-    for path in (options.lm, options.weights):
+    for path in (*options.lm, options.weights):
         require_file(path)
     with console.progress("reading lines", None) as advance:
         table, left_out = read_table(
@@ -76,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
         )
     for reason, number in left_out.items():
         console.warn(f"left out: {number} {reason}")
-    parts = Parts(table, options.table, options.lm, options.weights, options.escaped)
+    parts = Parts(table, options.table, tuple(options.lm), options.weights, options.escaped)
     with console.progress("writing rules", table.num_rules) as advance:
         report = write_plug(
             parts,

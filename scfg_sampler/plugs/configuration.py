@@ -12,11 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from scfg_sampler.plugs.weights import TheirWeights
+from scfg_sampler.plugs.weights import TheirWeights, model_feature
 
-__all__ = ["PLUGS", "Plug", "Search"]
+__all__ = ["PLUGS", "Plug", "Search", "model_file"]
 
-LM = "lm.arpa"
+
+def model_file(model: int) -> str:
+    """What a language model is called in a directory.
+
+    >>> model_file(0), model_file(1)
+    ('lm.arpa', 'lm.1.arpa')
+    """
+    return f"lm.{model}.arpa" if model else "lm.arpa"
 
 
 class Search(NamedTuple):
@@ -24,12 +31,12 @@ class Search(NamedTuple):
 
     pop_limit : derivations that a span may try
     max_span : source words that a rule may cover, gaps included
-    order : length of the longest n-grams of the language model
+    orders : length of the longest n-grams of each language model
     """
 
     pop_limit: int
     max_span: int
-    order: int
+    orders: tuple[int, ...]
 
 
 class Plug(NamedTuple):
@@ -58,7 +65,24 @@ def _lines(weights: TheirWeights, form: str) -> str:
     )
 
 
+def _models(search: Search, form: str, first: str | None = None) -> str:
+    """A line for each language model, with its `number`, `path`, `order` and `name` by our features.
+
+    first : the form of the first one, where it is another
+    """
+    return "".join(
+        (first if first and not model else form).format(
+            number=model, path=model_file(model), order=order, name=model_feature(model)
+        )
+        + "\n"
+        for model, order in enumerate(search.orders)
+    )
+
+
 def _cdec(weights: TheirWeights, search: Search) -> dict[str, str]:
+    models = _models(
+        search, "feature_function=KLanguageModel -n {name} {path}", "feature_function=KLanguageModel {path}"
+    )
     return {
         "cdec.ini": f"""\
 formalism=scfg
@@ -68,8 +92,7 @@ add_pass_through_rules=true
 scfg_max_span_limit={search.max_span}
 intersection_strategy=cube_pruning
 cubepruning_pop_limit={search.pop_limit}
-feature_function=KLanguageModel {LM}
-""",
+{models}""",
         "weights": _lines(weights, "{} {}"),
     }
 
@@ -116,14 +139,15 @@ PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=rule-table.gz 
 output-factor=0 table-limit=0
 PhraseDictionaryMemory name=TranslationModel1 num-features=1 path=glue-grammar input-factor=0 \
 output-factor=0 tuneable=true
-KENLM name=LM0 factor=0 path={LM} order={search.order} oov-feature=1
-
+{_models(search, "KENLM name=LM{number} factor=0 path={path} order={order} oov-feature=1")}
 [weight]
 {_lines(weights, "{}= {}")}"""
     }
 
 
 def _joshua(weights: TheirWeights, search: Search) -> dict[str, str]:
+    model = "feature-function = StateMinimizingLanguageModel -lm_type kenlm"
+    model += " -lm_order {order} -lm_file {path} -oov_feature"
     return {
         "joshua.config": f"""\
 tm = thrax -owner pt -maxspan {search.max_span} -path grammar.gz
@@ -135,15 +159,15 @@ pop-limit = {search.pop_limit}
 num-translation-options = 0
 top-n = 1
 output-format = %s
-feature-function = StateMinimizingLanguageModel -lm_type kenlm -lm_order {search.order} -lm_file {LM} \
--oov_feature
-feature-function = OOVPenalty
+{_models(search, model)}feature-function = OOVPenalty
 
 {_lines(weights, "{} {}")}"""
     }
 
 
 def _travatar(weights: TheirWeights, search: Search) -> dict[str, str]:
+    # Without names, all models would be one feature.
+    models = _models(search, "{path}|lm_feat=lm{number},lm_unk_feat=lm{number}unk", "{path}")
     return {
         "travatar.ini": f"""\
 [tm_file]
@@ -151,8 +175,7 @@ rules.gz
 glue-rules
 
 [lm_file]
-{LM}
-
+{models}
 [in_format]
 word
 

@@ -25,11 +25,11 @@ class ModelCopy(NamedTuple):
     """What was copied.
 
     order : the length of the longest n-grams
-    respelled : how many words are spelled otherwise
+    respelled : the words that are spelled otherwise
     """
 
     order: int
-    respelled: int
+    respelled: frozenset[str]
 
 
 def copy_model(path: PathLike, output: PathLike, spell: Callable[[str], str]) -> ModelCopy:
@@ -45,7 +45,7 @@ def copy_model(path: PathLike, output: PathLike, spell: Callable[[str], str]) ->
     with atomic_output(output) as stream:
         for line in copier.lines():
             stream.write(line + "\n")
-    return ModelCopy(copier.order, len(copier.respelled))
+    return ModelCopy(copier.order, frozenset(copier.respelled))
 
 
 def _require_text(path: PathLike) -> None:

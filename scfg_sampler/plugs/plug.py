@@ -1,9 +1,9 @@
-"""`plug`: a table, a language model and weights as a directory that another decoder runs as it is.
+"""`plug`: a table, language models and weights as a directory that another decoder runs as it is.
 
     plug.json           what it was made with, and what is to be known of it
     README              the same for people, with the command to type
     grammar.gz, …       the table, and grammar.gz.json, what it was made with; glue rules
-    lm.arpa             the language model, its words spelled as the table's
+    lm.arpa, …          the language models, their words spelled as the table's
     cdec.ini, …         configuration and weights
 
 Files name each other without directories, so that it may be moved. The fact a newcomer would get wrong: the
@@ -30,9 +30,9 @@ from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.formats.conversion import Spelling, read_line, write_glue, write_line, write_table
 from scfg_sampler.formats.moses import SCORES
 from scfg_sampler.formats.words import respelled, speller
-from scfg_sampler.plugs.configuration import LM, PLUGS, Plug, Search
+from scfg_sampler.plugs.configuration import PLUGS, Plug, Search, model_file
 from scfg_sampler.plugs.language_model import copy_model
-from scfg_sampler.plugs.weights import OWN_FEATURES, REQUIRED, TheirWeights, their_weights
+from scfg_sampler.plugs.weights import TheirWeights, own_features, their_weights, unknown_feature
 from scfg_sampler.rules.features import count_words
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import Rule, RuleProblem
@@ -41,10 +41,10 @@ __all__ = ["PLUG", "Parts", "Report", "write_plug"]
 
 PLUG, README = "plug.json", "README"
 _OWN_NAMES = {  # What a feature of a table cannot be called.
-    "cdec": r"LanguageModel|LanguageModel_OOV|Glue|PassThrough\S*|WordPenalty",
+    "cdec": r"LanguageModel(_[0-9]+)?(_OOV|_Emit)?|Glue|PassThrough\S*|WordPenalty",
     "moses": r"",
     "joshua": r"lm_\S*|tm_\S*|OOVPenalty|WordPenalty",
-    "travatar": r"lm|lmunk|unk|glue|p",
+    "travatar": r"lm([0-9]+)?(unk)?|unk|glue|p",
 }
 _LEAST_FLOAT = (
     -87.0
@@ -55,13 +55,14 @@ class Parts(NamedTuple):
     """What goes into a directory.
 
     table : RuleTable
-    table_path, lm, weights : paths, the first for messages only
+    table_path, weights : paths, the first for messages only
+    lms : the paths of the language models, at least one
     escaped : Moses: words are escaped by its tokeniser already
     """
 
     table: RuleTable
     table_path: PathLike
-    lm: PathLike
+    lms: tuple[PathLike, ...]
     weights: PathLike
     escaped: bool = False
 
@@ -118,14 +119,16 @@ def write_plug(
     if parts.escaped and decoder != "moses":
         raise SettingsError("--escaped is for Moses, whose tokeniser escapes words")
     plug = PLUGS[decoder]
-    require_file(parts.lm)
+    for path in parts.lms:
+        require_file(path)
     weights = read_weights(parts.weights)
     _check_weights(parts, weights)
     _check_features(parts, decoder)
-    theirs = their_weights(weights, parts.table.feature_names, decoder)
+    theirs = their_weights(weights, parts.table.feature_names, decoder, len(parts.lms))
     spelling = Spelling(escaped=parts.escaped, linear=True)
     with new_directory(output, PLUG, "directory of plug") as folder:
-        lm = copy_model(parts.lm, folder / LM, speller(decoder, parts.escaped).write)
+        spell = speller(decoder, parts.escaped).write
+        models = [copy_model(path, folder / model_file(k), spell) for k, path in enumerate(parts.lms)]
         lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)
         if plug.glue:
             write_glue(folder / plug.glue, decoder)
@@ -133,8 +136,9 @@ def write_plug(
         if plug.copies_any:
             notes.append(f"{plug.name} may copy any word, also one with rules, as translate --copy any does")
         warnings = [f"{number} {reason}" for reason, number in lost.items()]
-        warnings += _warnings(parts, decoder, lm.respelled)
-        for name, text in plug.files(theirs, Search(pop_limit, max_span, lm.order)).items():
+        warnings += _warnings(parts, decoder, len(frozenset().union(*(lm.respelled for lm in models))))
+        search = Search(pop_limit, max_span, tuple(lm.order for lm in models))
+        for name, text in plug.files(theirs, search).items():
             _write(folder / name, text)
         _write(folder / README, _readme(parts, decoder, theirs, max_span, notes + warnings))
         record: dict[str, Any] = {
@@ -155,13 +159,18 @@ def write_plug(
 
 def _check_weights(parts: Parts, weights: Mapping[str, float]) -> None:
     """An InputError unless every feature has a weight, and every weight but 0 a feature."""
-    features = (*parts.table.feature_names, *REQUIRED)
+    num_models = len(parts.lms)
+    features = (*parts.table.feature_names, *own_features(num_models))
     missing = [name for name in features if name not in weights]
     if missing:
         hint = "Add it to the weights, as 0 to ignore the feature"
         raise InputError(parts.weights, None, f"no weight for {_listed(missing)}", hint)
-    known = {*features, *OWN_FEATURES}
+    known = {*features, *map(unknown_feature, range(num_models))}
     unknown = [name for name, value in weights.items() if value and name not in known]
+    models = [name for name in unknown if re.fullmatch(r"LanguageModel_[0-9]+(_OOV)?", name)]
+    if models:
+        found = f"has weights for {_listed(models)}, and fewer language models are given"
+        raise InputError(parts.weights, None, found, "Give --lm for each of the models, in their order")
     if unknown:
         found = f"has weights for {_listed(unknown)}, which the table {parts.table_path} lacks"
         raise InputError(
@@ -219,7 +228,7 @@ def _listed(names: list[str]) -> str:
 def _warnings(parts: Parts, decoder: str, of_model: int) -> list[str]:
     """What has to be done besides, or is not exact.
 
-    of_model : how many words of the language model are spelled otherwise
+    of_model : how many words of the language models are spelled otherwise
     """
     table = parts.table
     warnings = []
@@ -228,8 +237,8 @@ def _warnings(parts: Parts, decoder: str, of_model: int) -> list[str]:
         example = next(iter((source | target).items()), None)
         such = f", such as {example[0]!r} as {example[1]!r}" if example else ""
         warnings.append(
-            f"{len(source)} source and {len(target)} target words, and {of_model} of the language model, are "
-            f"spelled otherwise than in texts{such}: spell input and output likewise, see {README}"
+            f"{len(source)} source and {len(target)} target words, and {of_model} of the language models, "
+            f"are spelled otherwise than in texts{such}: spell input and output likewise, see {README}"
         )
     if decoder == "moses":
         columns = [k for k, name in enumerate(table.feature_names) if name in SCORES]
@@ -251,6 +260,7 @@ def _readme(parts: Parts, decoder: str, theirs: TheirWeights, max_span: int, not
     copy = " --copy any" if plug.copies_any else ""
     escaped = " --escaped" if parts.escaped else ""
     constant = f" and {theirs.constant:+.6f} for each sentence" if theirs.constant else ""
+    models = " ".join(f"--lm {model_file(model)}" for model in range(len(parts.lms)))
     said = "".join(f"- {note}\n" for note in notes)
     return f"""\
 For {plug.name}, written by scfg-sampler {__version__}: {parts.table.num_rules} rules.
@@ -269,7 +279,7 @@ Words with brackets, bars and the like are spelled otherwise for {plug.name}; to
 Scores are those of the command below{constant}, as far as both searches are wide enough:
 
     scfg-decoder import-weights {plug.weights} --from {decoder} --output weights.json
-    scfg-decoder translate --grammar {plug.table},format={decoder} --lm {LM} --weights weights.json \\
+    scfg-decoder translate --grammar {plug.table},format={decoder} {models} --weights weights.json \\
         --max-targets 0 --max-span {max_span}{copy} < INPUT > OUTPUT
 
 {said}"""

@@ -4,7 +4,8 @@ A score is a sum of weight times value everywhere. Where a decoder's value of a 
 weight is ours divided by k. Its own features, beside those of the rules that `formats` renames:
 
 cdec
-    `LanguageModel` in log10, `LanguageModel_OOV`, `Glue`, `PassThrough`
+    `LanguageModel` in log10, `LanguageModel_OOV`, `Glue`, `PassThrough`; of another language model, the names
+    that it is given
 Joshua
     `lm_0` in log10, `lm_0_oov`, `tm_glue_0`, one for every X, and `OOVPenalty`, −100 for a copied word
 Moses
@@ -29,11 +30,7 @@ from scfg_sampler.formats.bracketed import counterparts as bracketed_counterpart
 from scfg_sampler.formats.moses import SCORES
 from scfg_sampler.formats.travatar import counterparts as travatar_counterparts
 
-__all__ = ["OWN_FEATURES", "REQUIRED", "TheirWeights", "their_weights"]
-
-REQUIRED = ("LanguageModel", "Glue", "PassThrough")
-OWN_FEATURES = (*REQUIRED, "LanguageModel_OOV")
-"""The features that are no table's, by our names; the last one needs no weight."""
+__all__ = ["TheirWeights", "model_feature", "own_features", "their_weights", "unknown_feature"]
 
 _LN10 = math.log(10.0)
 _UNKNOWN = -100.0  # Of a copied word, to Joshua and Moses.
@@ -41,7 +38,7 @@ _MOSES_GLUE = math.log(2.718)
 
 
 class TheirWeights(NamedTuple):
-    """Weights by a decoder's names.
+    """Weights by a decoder's names; language models are counted from 0.
 
     values : one number, or, of Moses' features, as many as they have scores
     constant : their score of a derivation is ours and this
@@ -51,39 +48,73 @@ class TheirWeights(NamedTuple):
     constant: float
 
 
-def their_weights(weights: Mapping[str, float], features: tuple[str, ...], decoder: str) -> TheirWeights:
+def model_feature(model: int) -> str:
+    """Our name of the feature that is the log probability of a language model.
+
+    >>> model_feature(0), model_feature(1)
+    ('LanguageModel', 'LanguageModel_1')
+    """
+    return f"LanguageModel_{model}" if model else "LanguageModel"
+
+
+def unknown_feature(model: int) -> str:
+    """Our name of the feature that counts the words a language model does not know; it needs no weight."""
+    return f"{model_feature(model)}_OOV"
+
+
+def own_features(num_models: int) -> tuple[str, ...]:
+    """The features that are no table's and have to have a weight, by our names."""
+    return (*map(model_feature, range(num_models)), "Glue", "PassThrough")
+
+
+def their_weights(
+    weights: Mapping[str, float], features: tuple[str, ...], decoder: str, num_models: int = 1
+) -> TheirWeights:
     """The weights that make a decoder's scores ours.
 
     Parameters
     ----------
     weights : mapping from our names to weights
-        With one for each of `features` and `REQUIRED`.
+        With one for each of `features` and `own_features(num_models)`.
     features : tuple of str
         The features of the table, written with `Spelling(linear=True)`.
     decoder : str
         cdec, moses, joshua or travatar.
+    num_models : int
+        The language models.
     """
-    unknown = weights.get("LanguageModel_OOV", 0.0)
     if decoder == "moses":
-        return _moses(weights, features, unknown)
+        return _moses(weights, features, num_models)
     names = travatar_counterparts() if decoder == "travatar" else bracketed_counterparts(decoder)
     values: dict[str, tuple[float, ...]] = {}
     for ours in features:
         theirs, multiple = names.get(ours, (ours, 1.0))
         values[theirs] = (weights[ours] / multiple,)
-    model, glue, copied = (weights[name] for name in REQUIRED)
-    model *= _LN10
+    glue, copied = weights["Glue"], weights["PassThrough"]
     if decoder == "joshua":
-        own = {"lm_0": model, "lm_0_oov": unknown, "tm_glue_0": glue, "OOVPenalty": copied / _UNKNOWN}
+        own = {"tm_glue_0": glue, "OOVPenalty": copied / _UNKNOWN}
     elif decoder == "cdec":
-        own = {"LanguageModel": model, "LanguageModel_OOV": unknown, "Glue": glue, "PassThrough": copied}
+        own = {"Glue": glue, "PassThrough": copied}
     else:
-        own = {"lm": model, "lmunk": unknown, "glue": glue, "unk": copied}
+        own = {"glue": glue, "unk": copied}
+    for model in range(num_models):
+        name, unknown = _model_names(model, decoder)
+        own[name] = _LN10 * weights[model_feature(model)]
+        own[unknown] = weights.get(unknown_feature(model), 0.0)
     values |= {name: (value,) for name, value in own.items()}
     return TheirWeights(values, glue if decoder == "joshua" else 0.0)
 
 
-def _moses(weights: Mapping[str, float], features: tuple[str, ...], unknown: float) -> TheirWeights:
+def _model_names(model: int, decoder: str) -> tuple[str, str]:
+    """What a language model's log10 and its unknown words are called."""
+    if decoder == "cdec":
+        return model_feature(model), unknown_feature(model)
+    if decoder == "joshua":
+        return f"lm_{model}", f"lm_{model}_oov"
+    return (f"lm{model}", f"lm{model}unk") if model else ("lm", "lmunk")
+
+
+def _moses(weights: Mapping[str, float], features: tuple[str, ...], num_models: int) -> TheirWeights:
     word = weights["TargetWords"] if "TargetWords" in features else 0.0
     glue = weights["Glue"]
     values: dict[str, tuple[float, ...]] = {
@@ -91,8 +122,9 @@ def _moses(weights: Mapping[str, float], features: tuple[str, ...], unknown: flo
         "WordPenalty0": (-word,),
         "TranslationModel0": tuple(weights[name] if name in features else 0.0 for name in SCORES),
         "TranslationModel1": (glue / _MOSES_GLUE,),
-        "LM0": (weights["LanguageModel"], unknown),
     }
+    for model in range(num_models):
+        values[f"LM{model}"] = (weights[model_feature(model)], weights.get(unknown_feature(model), 0.0))
     for name in features:
         if name not in SCORES and name != "TargetWords":
             values[f"TranslationModel0_{name}"] = (weights[name],)

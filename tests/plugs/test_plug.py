@@ -359,7 +359,7 @@ def test_words_of_the_language_model_are_spelled_as_in_the_table(folder, decoder
     }[decoder]
     assert copied == ARPA.replace("[b", spelled_b).replace("&apos;", spelled_apos)
     words = {"cdec": 1, "moses": 1, "joshua": 1, "travatar": 0}[decoder]
-    assert f"and {words} of the language model, are spelled otherwise" in capsys.readouterr().err
+    assert f"and {words} of the language models, are spelled otherwise" in capsys.readouterr().err
 
 
 def test_words_that_are_escaped_already_stay_so_for_moses(folder):
@@ -380,6 +380,105 @@ def test_an_older_directory_is_replaced_and_nothing_else(folder, capsys):
     assert plug(folder, "moses") == 2
     assert "moses: exists and is no directory of plug. Name another" in capsys.readouterr().err
     assert [path.name for path in (folder / "moses").iterdir()] == ["thesis.tex"]
+
+
+# ---- Several language models -----------------------------------------------------------------------
+
+SECOND = """
+\\data\\
+ngram 1=4
+ngram 2=1
+ngram 3=1
+
+\\1-grams:
+-1\t<unk>
+-99\t<s>\t-0.5
+-1\t</s>
+-0.5\t[c\t-0.5
+
+\\2-grams:
+-0.25\t<s> [c\t-0.5
+
+\\3-grams:
+-0.125\t<s> [c </s>
+
+\\end\\
+"""
+SECOND_WEIGHTS = {"LanguageModel_1": 0.375, "LanguageModel_1_OOV": -0.625}
+SECOND_LINES = {  # In the configuration, by file, and among the weights, by ours.
+    "cdec": (
+        "feature_function=KLanguageModel lm.arpa\n"
+        "feature_function=KLanguageModel -n LanguageModel_1 lm.1.arpa\n",
+        "LanguageModel_1 {log10}\n",
+        "LanguageModel_1_OOV -0.625\n",
+    ),
+    "moses": (
+        "KENLM name=LM0 factor=0 path=lm.arpa order=2 oov-feature=1\n"
+        "KENLM name=LM1 factor=0 path=lm.1.arpa order=3 oov-feature=1\n",
+        "\nLM1= 0.375 -0.625\n",
+    ),
+    "joshua": (
+        "StateMinimizingLanguageModel -lm_type kenlm -lm_order 2 -lm_file lm.arpa -oov_feature\n"
+        "feature-function = StateMinimizingLanguageModel -lm_type kenlm -lm_order 3 -lm_file lm.1.arpa "
+        "-oov_feature\n",
+        "\nlm_1 {log10}\n",
+        "\nlm_1_oov -0.625\n",
+    ),
+    "travatar": (
+        "[lm_file]\nlm.arpa\nlm.1.arpa|lm_feat=lm1,lm_unk_feat=lm1unk\n\n",
+        "\nlm1={log10}\n",
+        "\nlm1unk=-0.625\n",
+    ),
+}
+
+
+def plug_two(folder: Path, decoder: str, *more: str) -> int:
+    (folder / "second.arpa").write_text(SECOND)
+    (folder / "w.json").write_text(json.dumps(WEIGHTS | SECOND_WEIGHTS))
+    return plug(folder, decoder, f"--lm={folder / 'second.arpa'}", *more)
+
+
+@pytest.mark.parametrize("decoder", READERS)
+def test_every_language_model_has_its_file_and_its_weights(folder, decoder, capsys):
+    assert plug_two(folder, decoder) == 0
+    directory = folder / decoder
+    texts = {NAMED[decoder][0], WEIGHT_FILES[decoder]}
+    text = "".join((directory / name).read_text() for name in sorted(texts))
+    for line in SECOND_LINES[decoder]:
+        assert line.format(log10=0.375 * math.log(10.0)) in text
+    spelled_c = {"cdec": "&#91;c", "joshua": "-lsb-c"}.get(decoder, "[c")
+    assert (directory / "lm.1.arpa").read_text() == SECOND.replace("[c", spelled_c)
+    assert "\tthe\t" in (directory / "lm.arpa").read_text()
+    words = {"cdec": 2, "moses": 1, "joshua": 2, "travatar": 0}[decoder]
+    assert f"and {words} of the language models, are spelled otherwise" in capsys.readouterr().err
+    assert " --lm lm.arpa --lm lm.1.arpa --weights " in (directory / "README").read_text()
+    found = import_weights(directory / WEIGHT_FILES[decoder], decoder)
+    assert found.weights == pytest.approx(WEIGHTS | SECOND_WEIGHTS, abs=1e-12)
+    assert found.constant == pytest.approx(CONSTANTS[decoder], abs=1e-12)
+
+
+def test_language_models_and_weights_are_as_many(folder, capsys):
+    (folder / "w.json").write_text(json.dumps(WEIGHTS | SECOND_WEIGHTS))
+    said = complaint(folder, capsys)
+    assert "weights for 'LanguageModel_1', 'LanguageModel_1_OOV', and fewer language models are given" in said
+    (folder / "w.json").write_text(json.dumps(WEIGHTS))
+    said = complaint(folder, capsys, "cdec", f"--lm={folder / 'lm.arpa'}")
+    assert "w.json: no weight for 'LanguageModel_1'. Add it" in said
+    said = complaint(folder, capsys, "cdec", f"--lm={folder / 'none.arpa'}")
+    assert "none.arpa: cannot be read" in said
+
+
+def test_names_of_travatars_language_models_are_those_of_its_configuration(tmp_path):
+    """The second model's come first in the list of weights; without names, models share a weight."""
+    path = tmp_path / "travatar.ini"
+    weights = "[weight_vals]\nb=4.605170185988092\nlm=2.302585092994046\nbu=-1\nlmunk=-2\n"
+    path.write_text("[lm_file]\nx.arpa\ny.arpa|factor=0,lm_feat=b,lm_unk_feat=bu\n\n" + weights)
+    found = import_weights(path, "travatar").weights
+    wanted = {"LanguageModel": 1, "LanguageModel_1": 2, "LanguageModel_OOV": -2, "LanguageModel_1_OOV": -1}
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
+    path.write_text("[lm_file]\nx.arpa y.arpa\n\n[weight_vals]\nlm=2.302585092994046\n")
+    found = import_weights(path, "travatar").weights
+    assert found["LanguageModel"] == found["LanguageModel_1"] == pytest.approx(1.0)
 
 
 # ---- What cannot be plugged in --------------------------------------------------------------------
@@ -415,6 +514,8 @@ def test_every_feature_has_a_weight_and_every_weight_a_feature(folder, capsys):
         ("joshua", "tm_pt_0", "Joshua cannot have a feature of rules called 'tm_pt_0'"),
         ("joshua", "count", "Joshua's tables have another meaning for a feature called 'count'"),
         ("joshua", "rarity;1", "Joshua cannot have a feature of rules called 'rarity;1'"),
+        ("cdec", "LanguageModel_2_OOV", "cdec cannot have a feature of rules called 'LanguageModel_2_OOV'"),
+        ("travatar", "lm1unk", "Travatar cannot have a feature of rules called 'lm1unk'"),
         ("travatar", "p", "Travatar cannot have a feature of rules called 'p'"),
         ("travatar", "egfp", "Travatar's tables have another meaning for a feature called "),
     ],

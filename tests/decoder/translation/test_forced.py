@@ -98,7 +98,7 @@ def test_unknown_words_are_copied_and_reordered():
     decoder = one_decoder(RULES)
     outcome = ForcedDecoder(decoder).derive(["u", "zebra", "[X,1]"], ["zebra", "a", "[X,1]"])
     assert decoder.best(outcome.result).text == "zebra a [X,1]"
-    assert ForcedDecoder(decoder).derive([], []) == (None, True, "")
+    assert ForcedDecoder(decoder).derive([], []) == (None, True, "", None)
 
 
 def test_language_model_is_shared_out_word_by_word():

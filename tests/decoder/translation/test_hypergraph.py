@@ -114,6 +114,43 @@ def test_files_directories_and_systems_hold_the_same_hypergraphs(models, tmp_pat
     assert (tmp_path / "system.jsonl").read_text().splitlines(keepends=True) == lines
 
 
-def test_forced_derivations_have_no_hypergraph(models, capsys):
-    assert main(["translate", *models, "--reference", "in", "--hypergraph", "x"]) == 2
-    assert "--hypergraph cannot be given beside it" in capsys.readouterr().err
+def test_hypergraphs_of_forced_derivations_hold_all_that_yield_the_translation(models, tmp_path):
+    """They are the exhaustive search's derivations with these words, and nodes yield what they say."""
+    exact = ["--beam", "0", "--max-targets", "0"]
+    assert main(["translate", *models, *exact, "--nbest", "2", "--output", "o"]) == 0
+    assert main(["translate", *models, *exact, "--hypergraph", "every", "--output", "x"]) == 0
+    every = [json.loads(line) for line in (tmp_path / "every").read_text().splitlines()]
+    rows = [row.split(" ||| ") for row in (tmp_path / "o").read_text().splitlines()]
+    wanted = [next((row[1] for row in rows[::-1] if int(row[0]) == k), "") for k in range(3)]
+    (tmp_path / "two").write_text("".join(text + "\n" for text in wanted))
+    (tmp_path / "none").write_text("\n\nno such words\n")
+    references = ["--reference", "two", "none"]
+    assert main(["translate", *models, *references, "--hypergraph", "graphs", "--output", "x"]) == 0
+    records = [json.loads(line) for line in (tmp_path / "graphs").read_text().splitlines()]
+    assert [record["sentence"] for record in records] == [0, 1, 2]
+    assert (records[1]["nodes"], records[1]["score"]) == ([], 0.0)
+    for record, text, searched in ((records[k], wanted[k], every[k]) for k in (0, 2)):
+        found = derivations(record)
+        same = [row[0] for row in derivations(searched)[-1] if " ".join(row[1]) == text]
+        np.testing.assert_allclose([row[0] for row in found[-1]], same, atol=1e-9)
+        assert record["score"] == pytest.approx(same[0], abs=1e-9)
+        reference = text.split()
+        for node, built in zip(record["nodes"], found, strict=True):
+            first, last = node["target"]
+            assert {tuple(row[1]) for row in built} == {tuple(reference[first:last])}
+            assert node["score"] == pytest.approx(built[0][0], abs=1e-9)
+        nodes = [json.dumps([node["symbol"], node["span"], node["target"]]) for node in record["nodes"]]
+        assert len(set(nodes)) == len(nodes)
+        assert record["nodes"][-1]["target"] == [0, len(reference)]
+    (tmp_path / "two").write_text("no such words\n" * 3)
+    assert main(["translate", *models, "--reference", "two", "--hypergraph", "graphs", "--output", "x"]) == 0
+    none = json.loads((tmp_path / "graphs").read_text().splitlines()[0])
+    assert none == {
+        "sentence": 0,
+        "source": ["u", "v"],
+        "goal": None,
+        "score": None,
+        "rules": [],
+        "nodes": [],
+        "edges": [],
+    }
