@@ -4,7 +4,8 @@ A share has the rules whose source sides begin with symbols of a certain range, 
 text: so the shares, each sorted, are the sorted table one after the other, P(target | source) needs one
 share, and threads can work on several shares at a time. Ranges are chosen so that shares are about equal,
 from what every few sentences yield. P(source | target) needs the counts of target sides over all shares: they
-are summed by an external sort, under 64-bit fingerprints.
+are summed by an external sort, under 64-bit fingerprints. What is extracted of a table in several shares is
+kept beside it (`shares`), so that a killed process loses no share that it had done.
 
 The fact a newcomer would get wrong: fingerprints are no proof of equality. Two of thirty million target sides
 share one with a probability of 1 in 40,000; then their rules have a backward probability that is too small. A
@@ -13,6 +14,7 @@ table that is made in one share has no fingerprints.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,12 +24,13 @@ import numpy as np
 
 from scfg_sampler.baseline.extraction import Share, extract, leading_keys
 from scfg_sampler.baseline.settings import HieroSettings
+from scfg_sampler.baseline.shares import KeptShares, kept_shares
 from scfg_sampler.core.arrays.external import Scratch, Sorter, Table
 from scfg_sampler.core.arrays.hash_table import hash_sequence
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
-from scfg_sampler.errors import SettingsError
+from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import LexicalTables
@@ -85,6 +88,8 @@ def write_baseline(
     ------
     SettingsError
         A limit is outside its range, or `threads` below 1.
+    InputError
+        The table or its shares cannot be written, or another process is making it.
     """
     settings, resources = settings or HieroSettings(), resources or Resources()
     if resources.threads < 1:
@@ -106,23 +111,36 @@ def write_baseline(
         return write_rule_tables([scored(extracted(shares[0]))], path)
     with (
         Scratch(resources.memory // 8, resources.temporary) as scratch,
+        kept_shares(path, corpus, settings, resources.temporary) as kept,
         ThreadPoolExecutor(resources.threads) as pool,
     ):
-        kept = []
         targets = Sorter(scratch, _TARGET)
         num_rules = 0
-        for batch in _batches(shares, resources.threads):
-            for counts in pool.map(extracted, batch):
+
+        def counted(numbered: tuple[int, Share]) -> RuleCounts:
+            counts = kept.read(*numbered)
+            if counts is None:
+                counts = extracted(numbered[1])
+                kept.write(*numbered, counts)
+            else:
+                step(corpus.num_sentences)
+            return counts
+
+        numbered = list(enumerate(shares))
+        for batch in _batches(numbered, resources.threads):
+            for counts in pool.map(counted, batch):
                 records = np.empty(counts.num_rules, _TARGET)
                 records["key"] = _fingerprints(counts.target_start, counts.target)
                 records["place"] = np.arange(num_rules, num_rules + counts.num_rules)
                 records["count"] = counts.count
                 targets.add(records)
                 num_rules += counts.num_rules
-                kept.append([_saved(array, scratch) for array in counts])
                 del counts, records  # Before the next ones are made.
         totals = _totals(targets, scratch)
-        return write_rule_tables(_scored_shares(kept, totals, scored, resources.threads, pool), path)
+        read = functools.partial(_kept_again, kept, path)
+        return write_rule_tables(
+            _scored_shares(numbered, read, totals, scored, resources.threads, pool), path
+        )
 
 
 def choose_shares(corpus: ParallelCorpus, settings: HieroSettings, resources: Resources) -> list[Share]:
@@ -147,14 +165,17 @@ def _batches(values: list, size: int) -> Iterator[list]:
         yield values[start : start + size]
 
 
-def _saved(array: np.ndarray, scratch: Scratch) -> Table:
-    table = scratch.table(np.dtype((array.dtype, array.shape[1:])) if array.ndim > 1 else array.dtype)
-    table.append(array)
-    return table
+def _kept_again(kept: KeptShares, path: PathLike, number: int, share: Share) -> RuleCounts:
+    """The rules of a share that is kept."""
+    counts = kept.read(number, share)
+    if counts is None:
+        raise InputError(path, None, f"its share {number + 1} has changed meanwhile", "Start it again")
+    return counts
 
 
 def _scored_shares(
-    kept: list[list[Table]],
+    shares: list[tuple[int, Share]],
+    read: Callable[[int, Share], RuleCounts],
     totals: Table,
     scored: Callable[[RuleCounts, np.ndarray], RuleTable],
     threads: int,
@@ -162,12 +183,10 @@ def _scored_shares(
 ) -> Iterator[RuleTable]:
     """The scored tables of the shares, in order."""
     done = 0
-    for batch in _batches(kept, threads):
+    for batch in _batches(shares, threads):
         parts = []
-        for tables in batch:
-            counts = RuleCounts(*(table[:] for table in tables))
-            for table in tables:
-                table.discard()
+        for number, share in batch:
+            counts = read(number, share)
             parts.append((counts, totals[done : done + counts.num_rules]))
             done += counts.num_rules
         yield from pool.map(lambda part: scored(*part), parts)

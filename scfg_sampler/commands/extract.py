@@ -31,7 +31,8 @@ def add_parser(subparsers) -> None:
         "--memory",
         metavar="SIZE",
         default="4G",
-        help="memory for rules, as in 500M or 4G; a table that needs more is made in shares kept on disk",
+        help="memory for rules, as in 500M or 4G; a table that needs more is made in shares, which are kept "
+        "in TABLE.shares until it is written: the same command goes on from there",
     )
     parser.add_argument(
         "--temporary", metavar="DIR", help="where to put files while it works, if not the system's place"
