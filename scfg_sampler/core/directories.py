@@ -1,13 +1,21 @@
-"""Directories that appear whole or not at all, and replace nothing but their own kind."""
+"""Directories that appear whole or not at all, and replace nothing but their own kind.
+
+The new directory and the one it replaces change names in one step of the operating system where that can be
+asked for (Linux, macOS). Elsewhere there is a moment in which neither has the name; if the process is killed
+in it, the next one that writes there gives the old one its name back.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.leftovers import sync_directory, sync_file, temporary_directory
+from scfg_sampler.core.leftovers import HELD, hold, sync_directory, sync_file, temporary_directory
 from scfg_sampler.errors import InputError
 
 __all__ = ["new_directory"]
@@ -37,6 +45,7 @@ def new_directory(path: PathLike, mark: str, kind: str) -> Iterator[Path]:
     with contextlib.ExitStack() as stack:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
+            _give_back(target)
             place = stack.enter_context(temporary_directory(f".{target.name}.", target.parent))
             folder = place / "new"
             folder.mkdir()
@@ -46,7 +55,37 @@ def new_directory(path: PathLike, mark: str, kind: str) -> Iterator[Path]:
         folder.chmod(0o755)
         for each in folder.rglob("*"):
             sync_file(each)
-        if target.exists():
-            target.rename(place / "old")
-        folder.rename(target)
+        if not target.exists():
+            folder.rename(target)
+        elif not _exchanged(folder, target):
+            target.rename(place / _OLD)
+            folder.rename(target)
         sync_directory(target.parent)
+
+
+_OLD = "old"
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Whether two directories have exchanged their names; if not, nothing is done."""
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        names = os.fsencode(one), os.fsencode(other)
+        if sys.platform == "darwin":
+            return libc.renamex_np(*names, ctypes.c_uint(2)) == 0  # RENAME_SWAP
+        here = ctypes.c_int(-100)  # AT_FDCWD
+        return libc.renameat2(here, names[0], here, names[1], ctypes.c_uint(2)) == 0  # RENAME_EXCHANGE
+    except (AttributeError, OSError):
+        return False
+
+
+def _give_back(target: Path) -> None:
+    """The name of a directory that a killed process was replacing, given back to it."""
+    if target.exists():
+        return
+    for old in target.parent.glob(f".{target.name}.*/{_OLD}"):
+        descriptor = hold(old.parent / HELD)
+        if descriptor is not None:
+            old.rename(target)
+            os.close(descriptor)
+            return
