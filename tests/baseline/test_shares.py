@@ -118,6 +118,8 @@ def put(name, place, value):
     "change",
     [
         put("source", 0, 10**6),
+        put("source", 0, 4),  # One more than there are words.
+        put("alignment_start", 0, 1),
         put("target", 3, -9),
         put("source_start", -1, 10**7),
         put("target_start", 4, 10**7),
