@@ -12,7 +12,7 @@
 #
 # Options
 #   --out DIR         where the results go; default: runs/ and the names of the data and languages
-#   --segment HOW     words, subwords:N, subwords:N,M or none; default: subwords:2000
+#   --segment HOW     words, subwords:N, subwords:N,M, none, or two, as in words,subwords:N; default: subwords:2000
 #   --case CASE       true, lower or keep; default: true
 #   --spelling FILE   rules of sed -E that bring the YY training text into the spelling of the sets
 #   --dictionary FILE FILE  more pairs for training, words or phrases, in XX and in YY

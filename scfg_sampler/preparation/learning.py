@@ -1,8 +1,8 @@
 """From training text to a `Preparation`: how words, spaces and capitals are learnt.
 
-A segmentation is said as text: `words`, `subwords:N` (`subwords:N,M` for N pieces of the source and M of the
-target language) or `none`. Languages whose script has no spaces between words cannot be told apart into
-words by sacremoses; for them `words` means 8,000 subwords.
+A segmentation is said as text: `words`, `subwords:N` or `none`, or two of these with a comma between them, for
+the source and the target language (`subwords:N,M` is `subwords:N,subwords:M`). Languages whose script has no
+spaces between words cannot be told apart into words by sacremoses; for them `words` means 8,000 subwords.
 
 The fact a newcomer would get wrong: only the training part is learnt from. What were learnt from the test set
 too would know its words.
@@ -59,22 +59,26 @@ def parse_segmentation(text: str) -> tuple[Segmentation, Segmentation]:
 
     >>> parse_segmentation("subwords:2000,4000")
     (Segmentation(kind='subwords', size=2000), Segmentation(kind='subwords', size=4000))
+    >>> parse_segmentation("words,subwords:4000")
+    (Segmentation(kind='words', size=0), Segmentation(kind='subwords', size=4000))
 
     Raises
     ------
     SettingsError
         It says nothing of the kind.
     """
-    if text in ("words", "none"):
-        return Segmentation(text), Segmentation(text)
-    sizes = re.fullmatch(r"subwords:(\d{1,7})(?:,(\d{1,7}))?", text)
-    if sizes is None or min(int(size) for size in sizes.groups() if size) < 2:
+    sides = text.split(",")
+    if len(sides) == 2 and sides[0].startswith("subwords:") and sides[1].isdecimal():
+        sides[1] = f"subwords:{sides[1]}"
+    found = [re.fullmatch(r"(words|none)|subwords:(\d{1,7})", side) for side in sides]
+    parsed = [Segmentation(side[1] or "subwords", int(side[2] or 0)) for side in found if side]
+    too_small = any(side.kind == "subwords" and side.size < 2 for side in parsed)
+    if len(sides) > 2 or len(parsed) < len(sides) or too_small:
         raise SettingsError(
             f"--segment is {text!r}, but must be words, none, subwords:N or subwords:N,M, such as "
-            "subwords:8000"
+            "subwords:8000, or two of them, such as words,subwords:8000"
         )
-    source = int(sizes[1])
-    return Segmentation("subwords", source), Segmentation("subwords", int(sizes[2] or source))
+    return parsed[0], parsed[-1]
 
 
 def learn_preparation(

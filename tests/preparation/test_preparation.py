@@ -162,7 +162,9 @@ def test_impossible_settings_are_refused(settings, complaint):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "word", "subwords", "subwords:", "subwords:1", "subwords:a", "subwords:5,6,7"]
+    "text",
+    "|word|subwords|subwords:|subwords:1|subwords:a|subwords:5,6,7|subwords:5,1|5|words,5|words,|,words|"
+    "words,subwords:1|words,words,none".split("|"),
 )
 def test_segmentations_are_words_none_or_sizes(text):
     with pytest.raises(SettingsError, match="--segment is "):
@@ -174,6 +176,17 @@ def test_pieces_have_a_number_for_each_language():
     assert parse_segmentation("subwords:50") == (("subwords", 50), ("subwords", 50))
     preparation = learn(segment="subwords:27,26", case="keep")
     assert [side.segmenter.num_pieces for side in (preparation.source, preparation.target)] == [27, 26]
+
+
+def test_each_language_can_be_cut_in_a_way_of_its_own():
+    assert parse_segmentation("words,subwords:50") == (("words", 0), ("subwords", 50))
+    assert parse_segmentation("subwords:50,none") == (("subwords", 50), ("none", 0))
+    preparation = learn(segment="words,subwords:26", case="keep")
+    kinds = [side.segmenter.record()["kind"] for side in (preparation.source, preparation.target)]
+    assert kinds == ["words", "subwords"]
+    assert preparation.target.segmenter.num_pieces == 26
+    for language in ("de", "en"):
+        assert preparation.restore(preparation.segment("Anna, 12!", language), language) == "Anna, 12!"
 
 
 def test_rules_of_another_language_can_be_named():
