@@ -1,6 +1,6 @@
 """From training text to a `Preparation`: how words, spaces and capitals are learnt.
 
-A segmentation is said as text: `words`, `subwords:N` or `none`, or two of these with a comma between them, for
+A segmentation is said as text: `words`, `subwords:N` or `none`, or two of these with a comma between them for
 the source and the target language (`subwords:N,M` is `subwords:N,subwords:M`). Languages whose script has no
 spaces between words cannot be told apart into words by sacremoses; for them `words` means 8,000 subwords.
 

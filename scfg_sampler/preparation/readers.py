@@ -4,26 +4,24 @@ Each reader yields `Pair`s in the order of the file, raw: nothing is normalised 
 feed; the carriage return of a Windows line end is taken off when text is normalised.
 
 The fact a newcomer would get wrong: one line too many on one side shifts all pairs below it, and no length
-tells where. `place_apart` guesses the line from what translations have in common: length, digits, emptiness.
+tells where. `place_apart` guesses the line from what translations have in common.
 """
 
 from __future__ import annotations
 
 import gzip
-import itertools
-import math
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 from scfg_sampler.core.files import PathLike, open_bytes, read_lines
 from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.preparation.apart import place_apart
 
-__all__ = ["Pair", "check_columns", "place_apart", "read_pairs", "read_tmx", "read_tsv"]
+__all__ = ["Pair", "check_columns", "read_pairs", "read_tmx", "read_tsv"]
 
-_CLEAR = 3.0  # By how much the worst guess of a place must cost more than the best one.
 _EXPORT = "Export the memory again, or copy the file again"
 _NESTED_CODES = ("bpt", "ept", "it", "ph", "ut")  # What they hold is formatting, not text.
 
@@ -55,36 +53,6 @@ def read_pairs(source: PathLike, target: PathLike) -> list[Pair]:
         raise InputError(paths[short], None, found, hint)
     both = zip(sides[0], sides[1], strict=True)
     return [Pair(one, other, line) for line, (one, other) in enumerate(both, start=1)]
-
-
-def place_apart(source: Sequence[str], target: Sequence[str]) -> int | None:
-    """The line, from 1, near which two texts of unequal length stop belonging together; None if unclear.
-
-    With d more lines in the longer one, it is taken that d lines in a row are in excess. Every place of
-    theirs is tried: before it pairs are (k, k), behind it (k, k + d). The one with the lowest cost is the
-    guess.
-    """
-    swap = len(source) > len(target)
-    short, long = (target, source) if swap else (source, target)
-    more = len(long) - len(short)
-    if not short or not more:
-        return None
-    scale = (1 + sum(map(len, short))) / (1 + sum(map(len, long)))
-    before = [_cost(one, other, scale) for one, other in zip(short, long, strict=False)]
-    behind = [_cost(one, other, scale) for one, other in zip(short, long[more:], strict=True)]
-    steps = (one - other for one, other in zip(before, behind, strict=True))
-    costs = list(itertools.accumulate(steps, initial=sum(behind)))
-    best = min(range(len(costs)), key=costs.__getitem__)
-    return best + 1 if max(costs) > costs[best] + _CLEAR else None
-
-
-def _cost(one: str, other: str, scale: float) -> float:
-    """How badly two lines fit as translations of each other."""
-    a, b = len(one.strip()), scale * len(other.strip())
-    cost = min(abs(math.log((a + 5) / (b + 5))), 2.0)
-    if (a == 0) != (b == 0):
-        cost += 2
-    return cost + 2 * (re.findall(r"\d+", one) != re.findall(r"\d+", other))
 
 
 def read_tsv(path: PathLike, columns: tuple[int, int]) -> Iterator[Pair]:

@@ -163,8 +163,10 @@ def test_impossible_settings_are_refused(settings, complaint):
 
 @pytest.mark.parametrize(
     "text",
-    "|word|subwords|subwords:|subwords:1|subwords:a|subwords:5,6,7|subwords:5,1|5|words,5|words,|,words|"
-    "words,subwords:1|words,words,none".split("|"),
+    [
+        *("", "word", "subwords", "subwords:", "subwords:1", "subwords:a", "subwords:5,6,7", "subwords:5,1"),
+        *("5", "words,5", "words,", ",words", "words,subwords:1", "words,words,none"),
+    ],
 )
 def test_segmentations_are_words_none_or_sizes(text):
     with pytest.raises(SettingsError, match="--segment is "):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 
+import numpy as np
 import pytest
 
 from scfg_sampler.errors import InputError, SettingsError
-from scfg_sampler.preparation.readers import Pair, check_columns, place_apart, read_pairs, read_tmx, read_tsv
+from scfg_sampler.preparation import apart
+from scfg_sampler.preparation.apart import place_apart
+from scfg_sampler.preparation.readers import Pair, check_columns, read_pairs, read_tmx, read_tsv
 
 TMX = """<?xml version="1.0"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -59,6 +62,29 @@ def test_files_of_unequal_length_are_refused_with_the_place(tmp_path, at, side, 
     assert f"a.{1 - side}: has 200 lines, but " in message
     assert f"a.{side} has {200 + more}. They seem to go apart near line" in message
     assert abs(int(message.rpartition(" ")[2]) - (at + 1)) <= 1
+
+
+def sorted_by_length(lines: int) -> list[tuple[str, str]]:
+    """Pairs in order of length; half of the words are translations of each other, most of them rare."""
+    rng = np.random.default_rng(4)
+    pairs = []
+    for _ in range(lines):
+        words = rng.zipf(1.3, size=rng.integers(4, 9)) % 9000
+        others = np.where(rng.random(len(words)) < 0.5, rng.integers(9000, 90000, len(words)), words)
+        pairs.append((" ".join(f"ab{w:05}" for w in words), " ".join(f"{w:05}yz" for w in others[::-1])))
+    no_digits = str.maketrans("0123456789", "klmnopqrst")  # They would tell by themselves.
+    pairs = [(source.translate(no_digits), target.translate(no_digits)) for source, target in pairs]
+    return sorted(pairs, key=lambda pair: len(pair[0]))
+
+
+@pytest.mark.parametrize("at", [80, 480, 900])
+@pytest.mark.parametrize("most", [4000, 250])
+def test_words_tell_the_place_where_neighbours_are_equally_long(monkeypatch, at, most):
+    monkeypatch.setattr(apart, "_MOST_LINES", most)
+    source, target = (list(side) for side in zip(*sorted_by_length(1000), strict=True))
+    del source[at]
+    assert abs(place_apart(source, target) - (at + 1)) <= 2
+    assert abs(place_apart(target, source) - (at + 1)) <= 2
 
 
 def test_no_place_is_guessed_where_lines_say_nothing():
