@@ -42,9 +42,9 @@ learn() { # NAME
     step "fit-$name" "$data" -- ot fit "$data" --output "$OUT/$name-ml" --overwrite
     step "gla-$name" "$data" "$OUT/settings" -- \
         ot gla "$data" --output "$OUT/$name-gla" --overwrite --seeds "$SEEDS" --trials "$TRIALS" --seed "$SEED"
-    step "maxent-$name" "$data" -- ot maxent "$data" --output "$OUT/$name-maxent" --overwrite
+    step "maxent-$name" "$data" -- ot maxent "$data" --no-non-negative --output "$OUT/$name-maxent" --overwrite
     step "smoothed-$name" "$data" -- \
-        ot maxent "$data" --prior-variance 10 --output "$OUT/$name-maxent-smoothed" --overwrite
+        ot maxent "$data" --no-non-negative --prior-variance 10 --output "$OUT/$name-maxent-smoothed" --overwrite
     step "compare-$name" "sample-$name" "fit-$name" "gla-$name" "maxent-$name" "smoothed-$name" -- \
         compare "$name" "$data"
 }

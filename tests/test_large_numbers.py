@@ -3,7 +3,8 @@
 import pytest
 
 from decoder.lm.arpa import read_arpa
-from monolingual.ot.formats import read_grammar, read_tableaux
+from monolingual.ot.formats import read_tableaux
+from monolingual.ot.praat import read_grammar
 from scfg_sampler.core.weights import read_weights
 from scfg_sampler.errors import InputError
 from scfg_sampler.formats.conversion import read_table

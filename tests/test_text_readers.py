@@ -9,8 +9,8 @@ import pytest
 from decoder.lm.arpa import read_arpa
 from monolingual.dmv.model import read_model
 from monolingual.dmv.treebank import read_treebank
-from monolingual.ot.formats import read_grammar as read_praat
 from monolingual.ot.formats import read_tableaux
+from monolingual.ot.praat import read_grammar as read_praat
 from monolingual.pcfg.dependency_grammar import read_tagged
 from monolingual.pcfg.grammar_text import read_grammar
 from monolingual.tsg.fragments import read_fragments

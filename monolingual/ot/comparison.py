@@ -1,6 +1,7 @@
 """Comparing grammars: likelihood, information criteria, leave-one-out, all per token.
 
-For single grammars, with k fitted values, AIC = 2k − 2 log L. For a posterior with draws s,
+For single grammars, with k fitted values and n tokens, AIC = 2k − 2 log L and BIC = k log n − 2 log L. For a
+posterior with draws s,
 
     lppd = Σ_c f_c log mean_s P_s(c),    p_WAIC = Σ_c f_c var_s log P_s(c),    WAIC = −2 (lppd − p_WAIC)
 
@@ -10,6 +11,9 @@ For single grammars, with k fitted values, AIC = 2k − 2 log L. For a posterior
 
 On this scale all of them estimate −2 × the log likelihood of as many new tokens: smaller is better.
 
+Grammars are compared on the same tokens: those that some grammar gives no chance at all (a harmonically
+bounded winner has none in Optimality Theory) are left out for all, else likelihoods are of different data.
+
 The fact a newcomer would get wrong: a token is one observation here, so equal winners of an input share
 their terms. Leaving out a whole input is another question.
 """
@@ -17,18 +21,37 @@ their terms. Leaving out a whole input is another question.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from monolingual.ot.exact import winning_probs
-from monolingual.ot.grammar import Grammar, aligned, correlation, log_likelihood, predict, read_summary
+from monolingual.ot.formats import read_tableaux
+from monolingual.ot.grammar import (
+    Grammar,
+    aligned,
+    correlation,
+    log_likelihood,
+    predict,
+    read_any,
+    read_summary,
+)
 from monolingual.ot.run import read_draws
 from monolingual.ot.tableaux import Tableaux
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
-__all__ = ["Comparison", "compare", "comparison_record", "criteria", "mean_prediction", "posterior_probs"]
+__all__ = [
+    "Comparison",
+    "compare",
+    "comparison_record",
+    "criteria",
+    "mean_prediction",
+    "other_data",
+    "posterior_probs",
+]
 
 _MOST_DRAWS = 1000
 
@@ -40,50 +63,86 @@ class Comparison(NamedTuple):
     ----------
     name, model : str
     log_likelihood : float
-        At the point estimate.
+        At the point estimate, of the tokens that no grammar of the comparison excludes; so are the criteria.
+    excluded : float
+        How many tokens this grammar gives no chance.
     correlation : float
         Of observed and predicted shares.
     parameters : int
         Fitted values: one fewer than there are constraints in Stochastic OT, where only differences count.
-    aic, waic, loo : float
+    aic, bic, waic, loo : float
     """
 
     name: str
     model: str
     log_likelihood: float
+    excluded: float
     correlation: float
     parameters: int
     aic: float
+    bic: float
     waic: float
     loo: float
 
 
-def compare(run: PathLike, tableaux: Tableaux) -> Comparison:
-    """How a grammar on disk fits tableaux.
+def compare(runs: Sequence[PathLike], tableaux: Tableaux) -> tuple[list[Comparison], np.ndarray]:
+    """How grammars on disk fit tableaux.
 
     Parameters
     ----------
-    run : path
-        A directory that `ot sample`, `fit`, `gla` or `maxent` has written.
+    runs : sequence of path
+        Directories that `ot sample`, `fit`, `gla` or `maxent` has written, or grammars of Praat.
     tableaux : Tableaux
+
+    Returns
+    -------
+    (list of Comparison, bool of shape (C,))
+        The second says which observed candidates some grammar gives no chance.
 
     Raises
     ------
     InputError
         It is none, or lacks a constraint.
     """
-    grammar, summary = read_summary(run)
-    grammar = aligned(grammar, tableaux, run)
-    probs = predict(grammar, tableaux)
-    fit = log_likelihood(tableaux, probs)
+    known = [read_any(run) for run in runs]
+    grammars = [aligned(grammar, tableaux, run) for run, (grammar, _) in zip(runs, known, strict=True)]
+    probs = np.array([predict(grammar, tableaux) for grammar in grammars])
+    seen = tableaux.frequency > 0
+    impossible = seen & (probs <= 0.0).any(axis=0)
+    common = tableaux._replace(frequency=np.where(impossible, 0.0, tableaux.frequency))
+    found = []
+    for run, grammar, row, (_, summary) in zip(runs, grammars, probs, known, strict=True):
+        entry = _fit(str(run), grammar, row, common)
+        if "median" in summary:
+            waic, loo = criteria(common, posterior_probs(run, tableaux))
+            entry = entry._replace(aic=math.nan, bic=math.nan, waic=waic, loo=loo)
+        excluded = float(tableaux.frequency[seen & (row <= 0.0)].sum())
+        found.append(entry._replace(excluded=excluded, correlation=correlation(tableaux, row)))
+    return found, impossible
+
+
+def _fit(name: str, grammar: Grammar, probs: np.ndarray, tableaux: Tableaux) -> Comparison:
+    """Likelihood, AIC and BIC of a single grammar."""
+    fit, tokens = log_likelihood(tableaux, probs), float(tableaux.frequency.sum())
     telling = _telling_constraints(tableaux)
-    parameters = telling - 1 if grammar.model == "stochastic-ot" and telling else telling
-    waic = loo = aic = math.nan
-    if "median" in summary:
-        waic, loo = criteria(tableaux, posterior_probs(run, tableaux))
-    else:
-        aic = 2.0 * parameters - 2.0 * fit
-    return Comparison(str(run), grammar.model, fit, correlation(tableaux, probs), parameters, aic, waic, loo)
+    k = telling - 1 if grammar.model == "stochastic-ot" and telling else telling
+    bic = k * math.log(tokens) - 2.0 * fit if tokens > 0.0 else math.nan
+    return Comparison(
+        name, grammar.model, fit, 0.0, math.nan, k, 2.0 * k - 2.0 * fit, bic, math.nan, math.nan
+    )
+
+
+def other_data(run: PathLike, tableaux: Tableaux) -> bool:
+    """Whether a run was learnt from other candidates or frequencies; False if it does not say."""
+    place = Path(run) / "tableaux.tsv"
+    if not place.is_file():
+        return False
+    return _observations(read_tableaux(place)) != _observations(tableaux)
+
+
+def _observations(tableaux: Tableaux) -> dict[tuple[str, str], float]:
+    forms = (tableaux.inputs[index] for index in tableaux.input_of())
+    return dict(zip(zip(forms, tableaux.outputs, strict=True), tableaux.frequency.tolist(), strict=True))
 
 
 def criteria(tableaux: Tableaux, probs: np.ndarray) -> tuple[float, float]:

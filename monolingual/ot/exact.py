@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
+from monolingual.ot.demotion import Pair
 from monolingual.ot.domination import dominated_sets, smallest_sets
 from monolingual.ot.orderings import bounded_candidates, conjuncts, derive_orderings
 from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs
@@ -27,6 +28,8 @@ from scfg_sampler.errors import InputError, SettingsError
 __all__ = ["MaximumLikelihood", "OrderingModel", "maximise", "winning_probs"]
 
 _SMALLEST = 1e-300
+_LEAST_GIVEN = 1e-6
+"""Below that, dividing by it would magnify the error of quadrature, 1e-12."""
 
 
 class MaximumLikelihood(NamedTuple):
@@ -59,11 +62,15 @@ class OrderingModel:
     tableaux : Tableaux
     candidates : sequence of int, optional
         By default all.
+    given : sequence of Pair
+        More conjuncts, of every candidate.
     """
 
-    def __init__(self, tableaux: Tableaux, candidates: Sequence[int] | None = None):
+    def __init__(
+        self, tableaux: Tableaux, candidates: Sequence[int] | None = None, given: Sequence[Pair] = ()
+    ):
         self.candidates = range(len(tableaux.outputs)) if candidates is None else candidates
-        pairs = [[pair for _, pair in conjuncts(tableaux, candidate)] for candidate in self.candidates]
+        pairs = [[*(pair for _, pair in conjuncts(tableaux, c)), *given] for c in self.candidates]
         self._plan = make_plan(pairs, len(tableaux.constraints))
         share = np.ones(len(tableaux.outputs))
         for group in identical_candidates(tableaux):
@@ -84,7 +91,12 @@ class OrderingModel:
         return probs * self._share, gradient * self._share[:, None]
 
 
-def winning_probs(tableaux: Tableaux, mean: np.ndarray, deviation: np.ndarray | float = 1.0) -> np.ndarray:
+def winning_probs(
+    tableaux: Tableaux,
+    mean: np.ndarray,
+    deviation: np.ndarray | float = 1.0,
+    given: Sequence[Pair] = (),
+) -> np.ndarray:
     """The probability that each candidate wins, exactly.
 
     Parameters
@@ -93,15 +105,29 @@ def winning_probs(tableaux: Tableaux, mean: np.ndarray, deviation: np.ndarray | 
     mean : float64, shape (N,)
     deviation : float64, shape (N,), or float
         Standard deviations of the constraints.
+    given : sequence of Pair
+        Rankings that are known to hold: the probabilities are P(c wins and they hold) / P(they hold).
 
     Returns
     -------
     float64 of shape (C,)
         Sums to 1 in each input. Candidates with the same violations share evenly.
+
+    Raises
+    ------
+    SettingsError
+        What is given has next to no probability.
     """
     mean = np.asarray(mean, dtype=np.float64)
     spread = np.broadcast_to(np.asarray(deviation, dtype=np.float64), mean.shape).copy()
-    return np.minimum(OrderingModel(tableaux).probs(mean, spread), 1.0)
+    probs = OrderingModel(tableaux, given=given).probs(mean, spread)
+    if given:
+        grid = make_grid(float(np.min(mean)), float(np.max(mean)), spread)
+        total = float(ordering_probs(make_plan([given], len(mean)), grid, mean, spread, False)[0][0])
+        if total < _LEAST_GIVEN:
+            raise SettingsError(f"the rankings that are to hold have the probability {total:.3g}")
+        probs /= total
+    return np.minimum(probs, 1.0)
 
 
 def maximise(

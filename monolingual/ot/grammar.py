@@ -2,7 +2,8 @@
 
 `summary.json` of a run names its model, the value of each constraint (mean, or weight) and the noise. So
 `predict` works for every learner, also on tableaux other than those learnt from, as long as they name the
-same constraints.
+same constraints. It works for the grammars of Praat as well, of which some have models of their own: the
+weight of a constraint is a function of its value plus noise (`TRANSFORMS`).
 
 The fact a newcomer would get wrong: constraints are matched by name, never by position.
 """
@@ -11,32 +12,47 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from monolingual.ot.demotion import Pair
 from monolingual.ot.exact import winning_probs
 from monolingual.ot.harmonic import maxent_probs, noisy_probs
+from monolingual.ot.praat import STRATEGIES, PraatGrammar, is_praat, parse_grammar, text_lines
 from monolingual.ot.tableaux import Tableaux, relative_frequencies
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.errors import InputError
+from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
     "MODELS",
+    "TRANSFORMS",
     "Grammar",
     "aligned",
     "correlation",
     "finite",
     "log_likelihood",
+    "praat_grammar",
     "predict",
     "prediction_record",
+    "read_any",
     "read_summary",
     "summary_grammar",
 ]
 
-MODELS = ("stochastic-ot", "noisy-hg", "maxent")
+TRANSFORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "linear-ot": lambda value: np.maximum(value, 0.0),
+    "positive-hg": lambda value: np.maximum(value, 1.0),
+    "exponential-hg": np.exp,
+}
+"""Weights of noisy Harmonic Grammars given values with noise, where they are not the same (Praat)."""
+
+MODELS = ("stochastic-ot", "noisy-hg", "maxent", "exponential-maxent", *TRANSFORMS)
+
+_NOISE = 2.0
+"""The evaluation noise that Praat suggests."""
 
 
 class Grammar(NamedTuple):
@@ -59,7 +75,7 @@ class Grammar(NamedTuple):
     deviation: np.ndarray
 
 
-def predict(grammar: Grammar, tableaux: Tableaux) -> np.ndarray:
+def predict(grammar: Grammar, tableaux: Tableaux, given: Sequence[Pair] = ()) -> np.ndarray:
     """The probability of each candidate, float64 of shape (C,), summing to 1 in each input.
 
     Parameters
@@ -67,13 +83,48 @@ def predict(grammar: Grammar, tableaux: Tableaux) -> np.ndarray:
     grammar : Grammar
         In the order of the tableaux' constraints: see `aligned`.
     tableaux : Tableaux
+    given : sequence of Pair
+        Of Stochastic OT: see `winning_probs`.
     """
     assert grammar.constraints == tableaux.constraints
     if grammar.model == "maxent":
         return maxent_probs(tableaux, grammar.value)
-    if grammar.model == "noisy-hg":
-        return noisy_probs(tableaux, grammar.value, grammar.deviation)
-    return winning_probs(tableaux, grammar.value, grammar.deviation)
+    if grammar.model == "exponential-maxent":
+        return maxent_probs(tableaux, np.exp(grammar.value))
+    if grammar.model == "stochastic-ot":
+        return winning_probs(tableaux, grammar.value, grammar.deviation, given)
+    return noisy_probs(tableaux, grammar.value, grammar.deviation, TRANSFORMS.get(grammar.model))
+
+
+def praat_grammar(source: PraatGrammar, noise: float | None = None, path: PathLike | None = None) -> Grammar:
+    """The grammar in a file of Praat.
+
+    Parameters
+    ----------
+    source : PraatGrammar
+    noise : float, optional
+        The evaluation noise, which a file does not hold: by default 2, as Praat suggests, or 0 for maximum
+        entropy.
+    path : path
+        For messages.
+
+    Raises
+    ------
+    SettingsError
+        The noise is out of range, or not 0 for maximum entropy.
+    """
+    model = STRATEGIES[source.strategy]
+    is_maxent = model.endswith("maxent")
+    spread = (0.0 if is_maxent else _NOISE) if noise is None else noise
+    if is_maxent and spread:
+        raise SettingsError(
+            f"--noise is {spread:g}, but {path} has the strategy {source.strategy}, which has chances of its "
+            "own; only 0 is known for it"
+        )
+    if not 0.0 <= spread < math.inf or (model == "stochastic-ot" and spread == 0.0):
+        raise SettingsError(f"--noise is {spread:g}; it must be above 0")
+    names = source.tableaux.constraints
+    return Grammar(model, names, source.ranking, np.full(len(names), spread))
 
 
 def aligned(grammar: Grammar, tableaux: Tableaux, path: PathLike | None = None) -> Grammar:
@@ -105,12 +156,12 @@ def log_likelihood(tableaux: Tableaux, probs: np.ndarray) -> float:
 def correlation(tableaux: Tableaux, probs: np.ndarray) -> float:
     """Pearson's correlation of observed and predicted shares over all candidates of observed inputs.
 
-    NaN if either never varies.
+    NaN if either never varies, or nothing was observed.
     """
     index = tableaux.input_of()
     seen = np.bincount(index, tableaux.frequency, minlength=len(tableaux.inputs))[index] > 0
     observed, predicted = relative_frequencies(tableaux)[seen], probs[seen]
-    if np.ptp(observed) == 0 or np.ptp(predicted) == 0:
+    if not seen.any() or np.ptp(observed) == 0 or np.ptp(predicted) == 0:
         return math.nan
     return float(np.corrcoef(observed, predicted)[0, 1])
 
@@ -153,6 +204,15 @@ def summary_grammar(grammar: Grammar) -> dict[str, Any]:
         "grammar": dict(zip(names, grammar.value.tolist(), strict=True)),
         "deviation": dict(zip(names, grammar.deviation.tolist(), strict=True)),
     }
+
+
+def read_any(path: PathLike) -> tuple[Grammar, dict[str, Any]]:
+    """As `read_summary`; of a grammar of Praat the grammar alone, with the noise that Praat suggests."""
+    if Path(path).is_file():
+        lines = text_lines(path)
+        if is_praat(lines):
+            return praat_grammar(parse_grammar(path, lines), path=path), {}
+    return read_summary(path)
 
 
 def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:

@@ -1,8 +1,8 @@
 """Tableaux: inputs, their candidates, how often each was observed, and the constraints each violates.
 
-Read from tab-separated text with the header `input output frequency CONSTRAINT …`, from the files of
+Read from text with the header `input output frequency CONSTRAINT …` between tabs or commas, from the files of
 OTSoft, and from Praat's OTGrammar with a PairDistribution; which of these a file is, its beginning tells.
-See `monolingual/ot/formats.py` for how each is spelled.
+See `formats.py` and `praat.py` for how each is spelled.
 
 The fact a newcomer would get wrong: frequencies may be counts or probabilities, and need not be whole. What a
 learner makes of them is its own affair; `token_counts` says what the sampler does.
@@ -20,14 +20,21 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
+    "LARGEST_FREQUENCY",
+    "MOST_VIOLATIONS",
     "Row",
     "Tableaux",
     "build_tableaux",
     "candidate_name",
     "identical_candidates",
     "relative_frequencies",
+    "shortest_number",
     "token_counts",
 ]
+
+MOST_VIOLATIONS = 1_000_000_000
+LARGEST_FREQUENCY = 1e15
+"""Sums of such lose no single observation."""
 
 _HUNDRED = 100.0  # Probabilities are taken as percentages.
 
@@ -77,6 +84,9 @@ class Row(NamedTuple):
 def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Row]) -> Tableaux:
     """The tableaux of rows in any order; inputs and candidates keep the order of their first appearance.
 
+    A candidate that stands again with the same violations, as in a file with a line for each observation, is
+    the same one; its frequencies are summed.
+
     Parameters
     ----------
     path : path
@@ -87,7 +97,8 @@ def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Ro
     Raises
     ------
     InputError
-        A constraint has no name or that of another, there is no candidate, or a candidate stands twice.
+        A constraint has no name or that of another, there is no candidate, or one stands again
+        with other violations.
     """
     names = tuple(constraints)
     for column, name in enumerate(names):
@@ -98,11 +109,13 @@ def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Ro
     by_input: dict[str, dict[str, Row]] = {}
     for row in rows:
         candidates = by_input.setdefault(row.input, {})
-        if row.output in candidates:
-            found = f"input {row.input!r} has the candidate {row.output!r} in line "
-            hint = "Remove one, or rename it"
-            raise InputError(path, row.line, f"{found}{candidates[row.output].line} already", hint)
-        candidates[row.output] = row
+        first = candidates.setdefault(row.output, row._replace(frequency=0.0))
+        if first.violations != row.violations:
+            found = f"input {row.input!r} has the candidate {row.output!r} in line {first.line}, with other "
+            raise InputError(
+                path, row.line, f"{found}violations", "Rename one of them, or mend the violations"
+            )
+        candidates[row.output] = first._replace(frequency=first.frequency + row.frequency)
     if not by_input:
         raise InputError(path, None, "has no candidate", "Give at least one input with its candidates")
     if not names:
@@ -117,6 +130,11 @@ def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Ro
         np.array([row.frequency for row in flat], dtype=np.float64),
         np.array([row.violations for row in flat], dtype=np.int64).reshape(len(flat), len(names)),
     )
+
+
+def shortest_number(value: float) -> str:
+    """A number in the shortest form that reads back the same."""
+    return str(int(value)) if value == int(value) else repr(float(value))
 
 
 def candidate_name(tableaux: Tableaux, candidate: int) -> str:

@@ -54,6 +54,7 @@ ngram 2=2
 """
 _OT = b"input\toutput\tfrequency\tMax\t*Coda\npat\tpa\t60\t1\t0\npat\tpat\t40\t0\t1\n"
 _OTSOFT = b"\t\t\tMax\t*Coda\n\t\t\tM\tC\npat\tpa\t60\t1\t\n\tpat\t40\t\t1\n"
+_OTCSV = b'Input,Output,Frequency,"Max, or so",*Coda\npat,pa,60,1,\n,pat,40,,1\n,pat,2,,1\n'
 _PRAAT = b"""File type = "ooTextFile"
 Object class = "OTGrammar 2"
 <OptimalityTheory> 0
@@ -197,8 +198,8 @@ _READ = {
     "dmv-treebank": (_named("monolingual.dmv.treebank", "read_treebank"), _CONLLU, _TAGGED),
     "dmv-model": (_named("monolingual.dmv.model", "read_model"), _DMV, _JDAGEEM),
     "dmv-families": (_named("monolingual.dmv.tag_families", "read_families"), b"NN\tnoun\nVB\tverb\n"),
-    "ot": (_named(f"{_OT_ROOM}.formats", "read_tableaux"), _OT, _OTSOFT, _PRAAT),
-    "ot-grammar": (_named(f"{_OT_ROOM}.formats", "read_grammar"), _PRAAT),
+    "ot": (_named(f"{_OT_ROOM}.formats", "read_tableaux"), _OT, _OTSOFT, _PRAAT, _OTCSV),
+    "ot-grammar": (_named(f"{_OT_ROOM}.praat", "read_grammar"), _PRAAT, _PRAAT.decode().encode("utf-16")),
     "pcfg": (_named("monolingual.pcfg.grammar_text", "read_grammar"), _PCFG, b"0.5 S --> a b\n"),
 }
 READERS = {name: Reader(read, tuple(seeds)) for name, (read, *seeds) in _READ.items()}

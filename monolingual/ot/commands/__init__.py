@@ -59,16 +59,22 @@ def add_tableaux(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tableaux",
         metavar="TABLEAUX",
-        help="tab-separated text, OTSoft or Praat OTGrammar; .gz is read too, - is standard input",
+        help="text with tabs or commas between columns, OTSoft or Praat OTGrammar; .gz is read too, - is "
+        "standard input",
     )
     parser.add_argument("--pairs", metavar="FILE", help="frequencies: a PairDistribution of Praat")
 
 
 def load_tableaux(options: argparse.Namespace) -> Tableaux:
-    """The tableaux that the options name."""
-    from monolingual.ot.formats import read_tableaux
+    """The tableaux that the options name, to be learnt from; warns of what a file of Praat holds besides."""
+    from monolingual.ot.formats import read_source
 
-    return read_tableaux(options.tableaux, options.pairs)
+    source = read_source(options.tableaux, options.pairs)
+    if source.grammar is not None and source.grammar.fixed_rankings:
+        names = source.tableaux.constraints
+        pairs = ", ".join(f"{names[a]} above {names[b]}" for a, b in source.grammar.fixed_rankings)
+        console.warn(f"{options.tableaux}: its fixed rankings ({pairs}) are not made use of")
+    return source.tableaux
 
 
 def index_of(tableaux: Tableaux, option: str, name: str) -> int:
@@ -102,6 +108,8 @@ def print_predictions(record: dict[str, Any], as_json: bool) -> None:
             shares = (f"{candidate[key]:.4f}" for key in ("observed", "predicted"))
             rows.append((form, candidate["output"], *shares))
     print_table(rows)
+    if not any(candidate["frequency"] for entry in record["inputs"] for candidate in entry["candidates"]):
+        return
     likelihood, correlation = record["log_likelihood"], record["correlation"]
     shown = "-inf (something observed is predicted never to occur)"
     print(f"log likelihood {shown if likelihood is None else format(likelihood, '.4f')}")

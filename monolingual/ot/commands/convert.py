@@ -32,18 +32,20 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Convert."""
-    from monolingual.ot.formats import write_pairs, write_tableaux
+    from monolingual.ot.formats import write_tableaux
     from monolingual.ot.grammar import aligned, read_summary
+    from monolingual.ot.praat import STRATEGIES, write_pairs
 
     for name in ("output_pairs", "grammar"):
         if getattr(options, name) and options.to != "praat":
             raise SettingsError(f"--{name.replace('_', '-')} goes with --to praat")
     tableaux = load_tableaux(options)
-    ranking = None
+    ranking, strategy = None, "OptimalityTheory"
     if options.grammar:
         grammar, _ = read_summary(options.grammar)
         ranking = aligned(grammar, tableaux, options.grammar).value.tolist()
-    write_tableaux(tableaux, options.output, options.to, ranking)
+        strategy = next(name for name, model in STRATEGIES.items() if model == grammar.model)
+    write_tableaux(tableaux, options.output, options.to, ranking, strategy)
     if options.output_pairs:
         write_pairs(tableaux, options.output_pairs)
     elif options.to == "praat" and tableaux.frequency.any():

@@ -26,7 +26,12 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--prior-variance", metavar="V", type=float, help="of normal priors with mean 0 (default: no prior)"
     )
-    parser.add_argument("--non-negative", action="store_true", help="weights must not fall below 0")
+    parser.add_argument(
+        "--non-negative",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="weights must not fall below 0; with --no-non-negative a constraint may reward its violations",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)

@@ -30,16 +30,17 @@ def run(options: argparse.Namespace) -> None:
     """Print the strata."""
     from monolingual.ot.demotion import demote
     from monolingual.ot.orderings import conjuncts
-    from monolingual.ot.tableaux import candidate_name
+    from monolingual.ot.tableaux import candidate_name, identical_candidates
 
     tableaux = load_tableaux(options)
-    pairs, sources = [], []
+    pairs, sources, winners = [], [], set()
     for index in range(len(tableaux.inputs)):
         candidates = tableaux.candidates(index)
         top = max(tableaux.frequency[c] for c in candidates)
         for winner in candidates:
             frequency = tableaux.frequency[winner]
             if frequency > 0 and (options.all or frequency == top):
+                winners.add(winner)
                 for other, pair in conjuncts(tableaux, winner):
                     pairs.append(pair)
                     sources.append((winner, other))
@@ -49,8 +50,13 @@ def run(options: argparse.Namespace) -> None:
         f"{candidate_name(tableaux, sources[number][0])} rather than {tableaux.outputs[sources[number][1]]}"
         for number in found.unresolved
     ]
+    ties: list[tuple[str, list[str]]] = [
+        (candidate_name(tableaux, winner), [tableaux.outputs[other] for other in group if other != winner])
+        for group in identical_candidates(tableaux)
+        for winner in sorted(winners.intersection(group))
+    ]
     if options.json:
-        record = {"strata": strata, "consistent": not unresolved, "unresolved": unresolved}
+        record = {"strata": strata, "consistent": not unresolved, "unresolved": unresolved, "ties": ties}
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return
     for number, stratum in enumerate(strata, start=1):
@@ -59,3 +65,6 @@ def run(options: argparse.Namespace) -> None:
         print("no ranking satisfies all of these together:")
         for text in unresolved:
             print(f"  {text}")
+    for name, others in ties:
+        shown = ", ".join(others)
+        print(f"tied under every ranking, their violations being the same: {name}; {shown}")

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from monolingual.ot.formats import read_grammar, read_tableaux, write_pairs, write_tableaux
+from monolingual.ot.formats import read_tableaux, write_tableaux
+from monolingual.ot.praat import read_grammar, write_pairs
 from monolingual.ot.tableaux import (
     Row,
     build_tableaux,
@@ -121,7 +122,8 @@ def test_praat_grammar_with_comments_and_fixed_rankings(tmp_path):
     assert grammar.tableaux.violations.tolist() == [[0, 1], [1, 0], [0, 0]]
     assert grammar.tableaux.frequency.tolist() == [60.5, 0, 40]
     assert grammar.ranking.tolist() == [100, 90]
-    assert grammar.fixed_rankings == 1
+    assert grammar.fixed_rankings == ((0, 1),)
+    assert grammar.strategy == "OptimalityTheory"
 
 
 def test_older_grammars_have_no_plasticity(tmp_path):
@@ -155,7 +157,10 @@ def test_grammar_keeps_ranking_values(tmp_path):
         (TSV + "pat\tpam\tmany\t0\t1\n", ":4: 'many' is not a frequency"),
         (TSV + "pat\tpam\t-2\t0\t1\n", ":4: '-2' is not a frequency"),
         (TSV + "pat\tpam\tnan\t0\t1\n", ":4: 'nan' is not a frequency"),
-        (TSV + "pat\tpa\t1\t0\t1\n", ":4: input 'pat' has the candidate 'pa' in line 2 already"),
+        (
+            TSV + "pat\tpa\t1\t0\t1\n",
+            ":4: input 'pat' has the candidate 'pa' in line 2, with other violations",
+        ),
         (TSV + "pat\t\t1\t0\t1\n", ":4: no output"),
         (TSV + "pat\tpam\t1\t0\t1\t1\n", ":4: '1' stands beyond the last constraint"),
         (TSV.replace("*Coda", "Max"), "two constraints are named 'Max'"),

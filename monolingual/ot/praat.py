@@ -1,0 +1,328 @@
+"""Praat's OTGrammar and PairDistribution, as text: strings in quotes and numbers in a fixed order.
+
+Everything between them is comment. An OTGrammar has a decision strategy, ranking values, pairs of constraints
+whose ranking is fixed, and tableaux; a PairDistribution says how often each pair of input and output occurs.
+Praat writes ASCII where it can and UTF-16 elsewhere, or UTF-8; its binary files are refused.
+
+The fact a newcomer would get wrong: fixed rankings bind Praat's learners, which never let the lower of two
+constraints reach the higher. Its evaluations add noise to all values alike and may rank the two either way.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from monolingual.ot.tableaux import (
+    LARGEST_FREQUENCY,
+    MOST_VIOLATIONS,
+    Row,
+    Tableaux,
+    build_tableaux,
+    shortest_number,
+)
+from scfg_sampler.core.files import PathLike, atomic_output, open_bytes, read_lines
+from scfg_sampler.core.numerals import real_number
+from scfg_sampler.errors import InputError
+
+__all__ = [
+    "STRATEGIES",
+    "PraatGrammar",
+    "grammar_lines",
+    "is_praat",
+    "parse_grammar",
+    "read_grammar",
+    "text_lines",
+    "with_pairs",
+    "write_pairs",
+]
+
+STRATEGIES: dict[str, str] = {
+    "OptimalityTheory": "stochastic-ot",
+    "HarmonicGrammar": "noisy-hg",
+    "LinearOT": "linear-ot",
+    "PositiveHG": "positive-hg",
+    "ExponentialHG": "exponential-hg",
+    "MaximumEntropy": "maxent",
+    "ExponentialMaximumEntropy": "exponential-maxent",
+}
+"""What Praat calls decision strategies, and our models: see `monolingual/ot/grammar.py`."""
+
+_TOKEN = re.compile(r'"((?:[^"]|"")*)"|(!.*)|(<[^<>\s]*>)|(\S+)')
+_BINARY = "ooBinaryFile"
+
+
+class PraatGrammar(NamedTuple):
+    """What an OTGrammar holds.
+
+    Attributes
+    ----------
+    tableaux : Tableaux
+        With frequencies of 0 unless a PairDistribution was given.
+    ranking : float64, shape (N,)
+        Ranking values.
+    strategy : str
+        One of `STRATEGIES`.
+    fixed_rankings : tuple of (int, int)
+        The higher and the lower of two constraints, counted from 0.
+    """
+
+    tableaux: Tableaux
+    ranking: np.ndarray
+    strategy: str
+    fixed_rankings: tuple[tuple[int, int], ...]
+
+
+def read_grammar(path: PathLike, pairs: PathLike | None = None) -> PraatGrammar:
+    """The grammar in an OTGrammar file of Praat.
+
+    Parameters
+    ----------
+    path : path
+    pairs : path, optional
+        A PairDistribution.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or understood; names the line.
+    """
+    lines = text_lines(path)
+    if not is_praat(lines):
+        raise InputError(path, 1, "is not a text file of Praat", 'It begins with File type = "ooTextFile"')
+    grammar = parse_grammar(path, lines)
+    return grammar if pairs is None else grammar._replace(tableaux=with_pairs(grammar.tableaux, pairs))
+
+
+def text_lines(path: PathLike) -> list[str]:
+    """The lines of a text file in UTF-8, or in UTF-16 with its mark at the beginning, without line ends.
+
+    Raises
+    ------
+    InputError
+        As `read_lines`; or it is one of Praat's binary files.
+    """
+    try:
+        lines = [line.removesuffix("\r") for line in read_lines(path)]
+    except InputError:
+        begin, text = _beginning(path)
+        if begin.startswith(_BINARY.encode()):
+            lines = [_BINARY]
+        elif text is not None:
+            return [line.removesuffix("\r") for line in text.split("\n")]
+        else:
+            raise
+    if lines and lines[0].startswith(_BINARY):
+        hint = "In Praat choose 'Save as text file…', and give that"
+        raise InputError(path, None, "is a binary file of Praat", hint)
+    return lines
+
+
+def _beginning(path: PathLike) -> tuple[bytes, str | None]:
+    """The first bytes of a file that can be read twice, and its text if it is UTF-16."""
+    if str(path) == "-":
+        return b"", None
+    try:
+        with open_bytes(path) as stream:
+            data = stream.read()
+    except (OSError, EOFError, zlib.error):
+        return b"", None
+    if not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data[:20], None
+    try:
+        return data[:20], data.decode("utf-16")
+    except UnicodeDecodeError:
+        return data[:20], None
+
+
+class _Flag(NamedTuple):
+    """A name in angle brackets."""
+
+    name: str
+
+
+class _Tokens:
+    """The strings, numbers and flags of a text file of Praat, in order; all else is comment."""
+
+    def __init__(self, path: PathLike, lines: Sequence[str]):
+        self._path, self._line, self._last = path, 0, len(lines)
+        self._tokens = self._split(lines)
+
+    def _split(self, lines: Sequence[str]) -> Iterator[tuple[int, str | float | _Flag]]:
+        text, offset = "\n".join(lines), 0
+        for match in _TOKEN.finditer(text):
+            self._line += text.count("\n", offset, match.start())
+            offset = match.start()
+            quoted, _, flag, word = match.groups()
+            if quoted is not None:
+                yield self._line + 1, " ".join(quoted.replace('""', '"').split("\n"))
+            elif flag is not None:
+                yield self._line + 1, _Flag(flag[1:-1])
+            elif word is not None:
+                with_number = _as_number(word)
+                if with_number is not None:
+                    yield self._line + 1, with_number
+
+    def string(self, what: str) -> str:
+        """The next string; flags before it are passed over, a number is an error."""
+        line, value = self._next(what)
+        if not isinstance(value, str):
+            raise InputError(self._path, line, f"the number {value:g} instead of {what}, in quotes")
+        return value
+
+    def number(self, what: str) -> float:
+        line, value = self._next(what)
+        if not isinstance(value, float):
+            raise InputError(self._path, line, f'"{value}" instead of {what}')
+        return value
+
+    def count(self, what: str) -> int:
+        value = self.number(what)
+        if not (0 <= value <= MOST_VIOLATIONS and value == int(value)):
+            raise InputError(self._path, self.line, f"{value:g} is not {what}")
+        return int(value)
+
+    def constraint(self, most: int) -> int:
+        """The number of a constraint, which is counted from 1 in the file and from 0 here."""
+        value = self.count("a constraint of a fixed ranking")
+        if not 1 <= value <= most:
+            found = f"a fixed ranking has the constraint {value}"
+            raise InputError(self._path, self.line, found, f"They are counted from 1 to {most}")
+        return value - 1
+
+    def strategy(self) -> str:
+        """A decision strategy such as <OptimalityTheory>."""
+        line, value = next(self._tokens, (self._last, ""))
+        if not isinstance(value, _Flag):
+            raise InputError(self._path, line, "no decision strategy such as <OptimalityTheory>")
+        if value.name not in STRATEGIES:
+            hint = f"Known are {', '.join(STRATEGIES)}"
+            raise InputError(self._path, line, f"has the decision strategy {value.name!r}", hint)
+        return value.name
+
+    @property
+    def line(self) -> int:
+        return self._line + 1
+
+    def _next(self, what: str) -> tuple[int, str | float]:
+        for line, value in self._tokens:
+            if not isinstance(value, _Flag):
+                return line, value
+        raise InputError(self._path, self._last, f"the file ends where {what} should be", "Is it cut off?")
+
+
+def _as_number(word: str) -> float | None:
+    """The number a word is; None for words such as `[1]:` and `pairs`."""
+    try:
+        return real_number(word) if word[0] in "+-.0123456789" else None
+    except ValueError:
+        return None
+
+
+def is_praat(lines: Sequence[str]) -> bool:
+    """Whether lines are those of a text file of Praat."""
+    first = next((line for line in lines if line.strip()), "")
+    return '"ooTextFile"' in first
+
+
+def _tokens_of(path: PathLike, lines: Sequence[str], kind: str) -> tuple[_Tokens, str]:
+    """The tokens behind the head of a text file, and the class of the object with its version."""
+    tokens = _Tokens(path, lines)
+    tokens.string("ooTextFile")
+    name = tokens.string("the class of the object")
+    if next(iter(name.split()), "") != kind:
+        hint = "Name the OTGrammar first and the PairDistribution with --pairs"
+        raise InputError(path, tokens.line, f"is a {name}, not a file of class {kind}", hint)
+    return tokens, name
+
+
+def parse_grammar(path: PathLike, lines: Sequence[str]) -> PraatGrammar:
+    """The grammar in the lines of an OTGrammar; `path` is for messages."""
+    tokens, name = _tokens_of(path, lines, "OTGrammar")
+    word = next(iter(name.split()[1:]), "0")
+    if word not in ("0", "1", "2"):
+        raise InputError(path, tokens.line, f"has version {word} of OTGrammar", "Versions up to 2 are known")
+    version = int(word)
+    strategy = tokens.strategy() if version >= 1 else "OptimalityTheory"
+    if version == 2:
+        tokens.number("the leak")
+    names, ranking = [], []
+    for _ in range(tokens.count("a number of constraints")):
+        names.append(tokens.string("the name of a constraint"))
+        ranking.append(tokens.number("a ranking value"))
+        tokens.number("a disharmony")
+        if version == 2:
+            tokens.number("a plasticity")
+    fixed = []
+    for _ in range(tokens.count("a number of fixed rankings")):
+        higher, lower = (tokens.constraint(len(names)) for _ in range(2))
+        fixed.append((higher, lower))
+    rows = []
+    for _ in range(tokens.count("a number of tableaus")):
+        form = tokens.string("an input")
+        for _ in range(tokens.count("a number of candidates")):
+            output = tokens.string("a candidate")
+            line = tokens.line
+            marks = tuple(tokens.count("a number of violations") for _ in names)
+            rows.append(Row(line, form, output, 0.0, marks))
+    return PraatGrammar(build_tableaux(path, names, rows), np.array(ranking), strategy, tuple(fixed))
+
+
+def with_pairs(tableaux: Tableaux, path: PathLike) -> Tableaux:
+    """The tableaux with the frequencies of a PairDistribution."""
+    tokens, _ = _tokens_of(path, text_lines(path), "PairDistribution")
+    place = {
+        (tableaux.inputs[index], output): candidate
+        for candidate, (index, output) in enumerate(zip(tableaux.input_of(), tableaux.outputs, strict=True))
+    }
+    frequency = np.zeros(len(tableaux.outputs))
+    for _ in range(tokens.count("a number of pairs")):
+        pair = tokens.string("an input"), tokens.string("an output")
+        line = tokens.line
+        weight = tokens.number("a weight")
+        if pair not in place:
+            found = f"the pair {pair[0]!r}, {pair[1]!r} is no candidate of the grammar"
+            raise InputError(path, line, found, "Inputs and outputs must be spelled alike in both files")
+        if not 0.0 <= weight <= LARGEST_FREQUENCY:
+            hint = f"Expected a number from 0 to {LARGEST_FREQUENCY:g}"
+            raise InputError(path, line, f"{weight:g} is not a weight", hint)
+        frequency[place[pair]] += weight
+    return tableaux._replace(frequency=frequency)
+
+
+def write_pairs(tableaux: Tableaux, path: PathLike) -> None:
+    """Write the frequencies of tableaux as a PairDistribution of Praat."""
+    inputs = tableaux.input_of()
+    with atomic_output(path) as stream:
+        stream.write('File type = "ooTextFile"\nObject class = "PairDistribution"\n\n')
+        stream.write(f"{len(tableaux.outputs)} pairs\n")
+        for index, output, frequency in zip(inputs, tableaux.outputs, tableaux.frequency, strict=True):
+            stream.write(
+                f"{_quoted(tableaux.inputs[index])} {_quoted(output)} {shortest_number(frequency)}\n"
+            )
+
+
+def grammar_lines(
+    tableaux: Tableaux, ranking: Sequence[float] | None, strategy: str = "OptimalityTheory"
+) -> Iterator[str]:
+    """The lines of an OTGrammar; ranking values of 100 if there are none."""
+    values = [100.0] * len(tableaux.constraints) if ranking is None else ranking
+    yield 'File type = "ooTextFile"\nObject class = "OTGrammar 2"\n\n'
+    yield f"decisionStrategy = <{strategy}>\nleak = 0\n{len(values)} constraints\n"
+    for number, (name, value) in enumerate(zip(tableaux.constraints, values, strict=True), start=1):
+        yield f"constraint [{number}]: {_quoted(name)} {shortest_number(value)} {shortest_number(value)} 1\n"
+    yield f"\n0 fixed rankings\n\n{len(tableaux.inputs)} tableaus\n"
+    for index, form in enumerate(tableaux.inputs):
+        candidates = tableaux.candidates(index)
+        yield f"input [{index + 1}]: {_quoted(form)} {len(candidates)}\n"
+        for number, candidate in enumerate(candidates, start=1):
+            violations = " ".join(str(count) for count in tableaux.violations[candidate])
+            yield f"   candidate [{number}]: {_quoted(tableaux.outputs[candidate])} {violations}\n"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'

@@ -1,0 +1,120 @@
+"""Comparisons on the same data, information criteria, ties, repeated candidates, spreadsheets."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from numpy.testing import assert_allclose
+
+from monolingual.cli import main
+from monolingual.ot.formats import read_tableaux
+from monolingual.ot.harmonic import fit_maxent
+from scfg_sampler.errors import InputError
+
+# z is harmonically bounded by the other two together: no ranking makes it win, weights can.
+BOUNDED = (
+    "input\toutput\tfrequency\tA\tB\n"
+    "i\tx\t6\t2\t0\ni\ty\t3\t0\t2\ni\tz\t1\t1\t1\nj\tu\t5\t1\t0\nj\tv\t5\t0\t1\n"
+)
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.tsv").write_text(BOUNDED)
+    for command in ("maxent", "fit"):
+        assert main(["ot", command, "t.tsv", "--output", command, "--quiet"]) == 0
+    return tmp_path
+
+
+def compared(capsys, *names):
+    capsys.readouterr()
+    assert main(["ot", "compare", "t.tsv", *names, "--json"]) == 0
+    said = capsys.readouterr()
+    return json.loads(said.out), said.err
+
+
+def test_grammars_are_compared_on_what_none_excludes(place, capsys):
+    record, _ = compared(capsys, "maxent", "fit")
+    assert record["left_out"] == [{"candidate": "i → z", "frequency": 1.0}]
+    assert [entry["excluded"] for entry in record["grammars"]] == [0.0, 1.0]
+    alone, _ = compared(capsys, "maxent")
+    assert alone["left_out"] == []
+    weights = json.loads((place / "maxent" / "summary.json").read_text())["grammar"]
+    harmony = {
+        "x": -2 * weights["A"],
+        "y": -2 * weights["B"],
+        "z": -weights["A"] - weights["B"],
+    }
+    chance = math.exp(harmony["z"]) / sum(map(math.exp, harmony.values()))
+    lost = alone["grammars"][0]["log_likelihood"] - record["grammars"][0]["log_likelihood"]
+    assert_allclose(lost, math.log(chance), atol=1e-9)
+    assert main(["ot", "compare", "t.tsv", "maxent", "fit"]) == 0
+    shown = capsys.readouterr().out
+    assert "left out for all, as some grammar gives it no chance: i → z (frequency 1)" in shown
+    assert "fit gives 1 of 20 tokens no chance" in shown
+
+
+def test_bic_weighs_values_by_the_logarithm_of_tokens(place, capsys):
+    entry = compared(capsys, "maxent")[0]["grammars"][0]
+    assert entry["parameters"] == 2
+    assert_allclose(entry["bic"], 2 * math.log(20) - 2 * entry["log_likelihood"], rtol=1e-12)
+    assert_allclose(entry["aic"], 4 - 2 * entry["log_likelihood"], rtol=1e-12)
+
+
+def test_runs_learnt_from_other_data_are_named(place, capsys):
+    assert "was learnt from other" not in compared(capsys, "maxent")[1]
+    (place / "t.tsv").write_text(BOUNDED.replace("\t6\t", "\t7\t"))
+    assert (
+        "maxent was learnt from other candidates or frequencies than t.tsv" in compared(capsys, "maxent")[1]
+    )
+
+
+def test_ties_are_named_by_rank(tmp_path, capsys):
+    (tmp_path / "t").write_text(
+        "input\toutput\tfrequency\tA\tB\ni\tx\t6\t1\t0\ni\tw\t0\t1\t0\ni\ty\t0\t0\t1\n"
+        "j\tu\t0\t1\t0\nj\tv\t0\t1\t0\nj\tt\t1\t0\t0\n"
+    )
+    assert main(["ot", "rank", str(tmp_path / "t"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ties"] == [["i → x", ["w"]]]
+    assert main(["ot", "rank", str(tmp_path / "t")]) == 0
+    assert "tied under every ranking, their violations being the same: i → x; w" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_repeated_candidates_are_summed_and_commas_read(delimiter, tmp_path):
+    """As maxent.ot's files: a spreadsheet, with a line for each observation."""
+    rows = [
+        ["Input", "Output", "Frequency", '"Ident, back"' if delimiter != "\t" else "Ident, back", "Agree"],
+        ["hotel-nAk", "hotelnak", "1", "", "1"],
+        ["hotel-nAk", "hotelnek", "1", "1", ""],
+        ["hotel-nAk", "hotelnak", "1", "0", "1"],
+        ["", "hotelnak", "2", "0", "1"],
+    ]
+    path = tmp_path / "data.csv"
+    path.write_text("\r\n".join(delimiter.join(row) for row in rows) + "\r\n", encoding="utf-8-sig")
+    found = read_tableaux(path)
+    assert found.constraints == ("Ident, back", "Agree")
+    assert found.outputs == ("hotelnak", "hotelnek")
+    assert found.frequency.tolist() == [4.0, 1.0]
+    assert found.violations.tolist() == [[0, 1], [1, 0]]
+
+
+def test_damaged_quotes_are_named_with_their_line(tmp_path):
+    (tmp_path / "x.csv").write_text('input,output,frequency,A\ni,x,1,0\ni,"y,2,1\n')
+    with pytest.raises(InputError, match=":3: is no row of quoted columns"):
+        read_tableaux(tmp_path / "x.csv")
+
+
+def test_weights_are_not_negative_unless_asked_for(tmp_path):
+    """Violating A is what winners do here, so that its best weight is negative."""
+    (tmp_path / "t").write_text(
+        "input\toutput\tfrequency\tA\tB\ni\tx\t6\t1\t0\ni\ty\t2\t0\t0\ni\tz\t1\t0\t1\n"
+    )
+    example = read_tableaux(tmp_path / "t")
+    assert fit_maxent(example).weight[0] == 0.0
+    assert_allclose(fit_maxent(example, non_negative=False).weight[0], -math.log(3.0), atol=1e-6)
+    assert main(["ot", "maxent", str(tmp_path / "t"), "--output", str(tmp_path / "r"), "--quiet"]) == 0
+    assert json.loads((tmp_path / "r" / "summary.json").read_text())["grammar"]["A"] == 0.0

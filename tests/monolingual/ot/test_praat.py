@@ -1,0 +1,182 @@
+"""Grammars of Praat: decision strategies as Praat evaluates them, fixed rankings, encodings, refusals."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal, norm
+
+from monolingual.cli import main
+from monolingual.ot.exact import winning_probs
+from monolingual.ot.formats import read_tableaux
+from monolingual.ot.grammar import praat_grammar, predict
+from monolingual.ot.praat import STRATEGIES, read_grammar, text_lines
+from scfg_sampler.errors import InputError, SettingsError
+
+GRAMMAR = """File type = "ooTextFile"
+Object class = "OTGrammar 2"
+
+<OptimalityTheory>
+0 ! leak
+3 constraints
+constraint [1]: "A" 2 2 1 ! A
+constraint [2]: "B" 1 1 1 ! B
+constraint [3]: "C" 0.5 0.5 1 ! C
+
+1 fixed rankings
+   1 2
+
+2 tableaus
+input [1]: "in" 4
+   candidate [1]: "a" 1 0 0
+   candidate [2]: "b" 0 1 1
+   candidate [3]: "c" 0 0 3
+   candidate [4]: "d" 0 1 1
+input [2]: "two" 2
+   candidate [1]: "x" 2 0 1
+   candidate [2]: "y" 0 2 0
+"""
+
+# Praat 6.3.07 (Debian), 'To output Distributions: 1000000, 0.7' of GRAMMAR with each strategy; noise 0 where
+# the strategy has chances of its own. The wins of a, b, c, d and of x, y.
+WINS = {
+    "OptimalityTheory": (64747, 130225, 673868, 131160, 144279, 855721),
+    "HarmonicGrammar": (258530, 145629, 449731, 146110, 117185, 882815),
+    "LinearOT": (262064, 149396, 439985, 148555, 102859, 897141),
+    "PositiveHG": (660343, 167743, 4638, 167276, 48277, 951723),
+    "ExponentialHG": (231995, 208551, 350933, 208521, 107057, 892943),
+    "MaximumEntropy": (167717, 276613, 277579, 278091, 76275, 923725),
+    "ExponentialMaximumEntropy": (18809, 383251, 214447, 383493, 22, 999978),
+}
+
+
+def written(tmp_path, text, name="g.OTGrammar", encoding="utf-8"):
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def noise_of(strategy):
+    return 0.0 if strategy.endswith("Entropy") else 0.7
+
+
+@pytest.mark.parametrize("strategy", WINS)
+def test_strategies_predict_what_praat_draws(strategy, tmp_path):
+    """Within 5 standard errors of Praat's million, and of our 200,000 where we simulate."""
+    source = read_grammar(written(tmp_path, GRAMMAR.replace("OptimalityTheory", strategy)))
+    grammar = praat_grammar(source, noise_of(strategy))
+    probs = predict(grammar, source.tableaux)
+    share = np.array(WINS[strategy]) / 1e6
+    is_exact = strategy == "OptimalityTheory" or strategy.endswith("Entropy")
+    error = np.sqrt(share * (1 - share) * (1e-6 + (0.0 if is_exact else 1 / 200_000)))
+    assert (np.abs(probs - share) < 5 * error + 1e-9).all()
+    assert set(STRATEGIES) == set(WINS)
+
+
+def test_probabilities_given_fixed_rankings(tmp_path):
+    """The wins of c and y, given A above B, by the distribution function of two differences."""
+    source = read_grammar(written(tmp_path, GRAMMAR))
+    mean, noise = source.ranking, 0.7
+    given = [(frozenset([0]), frozenset([1]))]
+    probs = winning_probs(source.tableaux, mean, noise, given)
+    # y wins if B is below the higher of A and C: certain. c wins if C is below A and B, hence below B.
+    assert_allclose(probs[4:], [0.0, 1.0], atol=1e-12)
+    covariance = noise**2 * np.array([[2.0, -1.0], [-1.0, 2.0]])  # Of B − C and A − B.
+    both = multivariate_normal([mean[1] - mean[2], mean[0] - mean[1]], covariance).cdf(
+        [np.inf, np.inf], lower_limit=[0.0, 0.0]
+    )
+    alone = norm.cdf((mean[0] - mean[1]) / (noise * np.sqrt(2.0)))
+    assert_allclose(probs[2], both / alone, atol=1e-6)
+    assert_allclose(probs[:4].sum(), 1.0, atol=1e-10)
+    with pytest.raises(SettingsError, match="the rankings that are to hold have the probability"):
+        winning_probs(source.tableaux, np.array([-20.0, 0.0, 0.0]), noise, given)
+
+
+def predicted(capsys, *arguments):
+    assert main(["ot", "predict", *map(str, arguments), "--json"]) == 0
+    said = capsys.readouterr()
+    record = json.loads(said.out)
+    return [c["predicted"] for entry in record["inputs"] for c in entry["candidates"]], said.err
+
+
+def test_predict_takes_a_grammar_of_praat(tmp_path, capsys):
+    path = written(tmp_path, GRAMMAR)
+    source = read_grammar(path)
+    found, said = predicted(capsys, path)
+    assert_allclose(found, winning_probs(source.tableaux, source.ranking, 2.0), atol=1e-12)
+    assert "decision strategy OptimalityTheory, evaluation noise 2" in said
+    assert "1 fixed rankings bind learning alone" in said
+    given, _ = predicted(capsys, path, "--given-fixed-rankings", "--noise", 0.7)
+    assert_allclose(given[5], 1.0, atol=1e-12)
+    # Constraints of the tableaux in another order, and one candidate fewer.
+    other = "input\toutput\tfrequency\tC\tA\tB\ntwo\tx\t1\t1\t2\t0\ntwo\ty\t3\t0\t0\t2\n"
+    table = written(tmp_path, other, "t.tsv")
+    assert_allclose(predicted(capsys, path, table)[0], found[4:], atol=1e-12)
+    assert_allclose(predicted(capsys, path, table, "--given-fixed-rankings")[0], [0, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (("OptimalityTheory", "MaximumEntropy"), ["--noise", "2"], "only 0 is known for it"),
+        (("OptimalityTheory", "HarmonicGrammar"), ["--given-fixed-rankings"], "is for OptimalityTheory"),
+        (("", ""), ["--noise", "0"], "--noise is 0; it must be above 0"),
+        (("", ""), ["--at", "mean"], "needs a run of 'ot sample'"),
+        (("OptimalityTheory", "Guesswork"), [], "decision strategy 'Guesswork'. Known are OptimalityTheory"),
+        (("   1 2", "   1 4"), [], ":12: a fixed ranking has the constraint 4"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(change, options, message, tmp_path, capsys):
+    path = written(tmp_path, GRAMMAR.replace(*change) if change[0] else GRAMMAR)
+    assert main(["ot", "predict", str(path), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_runs_need_tableaux_and_have_their_own_noise(tmp_path, capsys):
+    assert main(["ot", "predict", str(tmp_path)]) == 2
+    assert "TABLEAUX is missing" in capsys.readouterr().err
+    assert main(["ot", "predict", str(tmp_path), "x", "--noise", "1"]) == 2
+    assert "are for grammars of Praat" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_praat_writes_other_encodings_too(encoding, tmp_path):
+    text = GRAMMAR.replace('"in"', '"ɪn"').replace("\n", "\r\n")
+    if encoding == "utf-16-be":
+        text = "\ufeff" + text
+    path = written(tmp_path, text, encoding=encoding)
+    assert read_tableaux(path).inputs == ("ɪn", "two")
+    assert text_lines(path)[0] == 'File type = "ooTextFile"'
+
+
+@pytest.mark.parametrize("rest", [b"\x0bOTGrammar 2", b"\x0bOTGrammar 2\x00\xff\xfe\n"])
+def test_binary_files_are_named(rest, tmp_path):
+    (tmp_path / "g").write_bytes(b"ooBinaryFile" + rest)
+    with pytest.raises(InputError, match=r"is a binary file of Praat\. In Praat choose 'Save as text"):
+        read_tableaux(tmp_path / "g")
+    (tmp_path / "g").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_tableaux(tmp_path / "g")
+
+
+def test_learners_warn_of_fixed_rankings(tmp_path, capsys):
+    path = written(tmp_path, GRAMMAR)
+    pairs = written(tmp_path, '"ooTextFile"\n"PairDistribution"\n1 pairs\n"two" "y" 3\n', "p")
+    assert main(["ot", "rank", str(path), "--pairs", str(pairs)]) == 0
+    assert "its fixed rankings (A above B) are not made use of" in capsys.readouterr().err
+
+
+def test_strategy_goes_with_a_grammar_that_is_converted(tmp_path):
+    table = written(tmp_path, "input\toutput\tfrequency\tA\tB\ni\tx\t3\t1\t0\ni\ty\t1\t0\t1\n", "t.tsv")
+    run, out = str(tmp_path / "run"), str(tmp_path / "g.OTGrammar")
+    assert main(["ot", "maxent", str(table), "--output", run, "--quiet"]) == 0
+    assert (
+        main(["ot", "convert", str(table), "--to", "praat", "--grammar", run, "--output", out, "--quiet"])
+        == 0
+    )
+    source = read_grammar(out)
+    assert source.strategy == "MaximumEntropy"
+    assert_allclose(predict(praat_grammar(source), source.tableaux), [0.75, 0.25], atol=1e-6)
