@@ -26,6 +26,7 @@ COMMANDS = (
     "diagnose",
     "curves",
     "verify",
+    "report",
 )
 
 

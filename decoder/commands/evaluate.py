@@ -56,6 +56,11 @@ def add_parser(subparsers) -> None:
         metavar="METRIC",
         help="which of bleu, chrf, ter",
     )
+    parser.add_argument(
+        "--intervals",
+        action="store_true",
+        help="also where 95 %% of the scores of bootstrap samples lie; of a single hypothesis",
+    )
     parser.add_argument("--samples", type=int, default=1000, help="samples of the bootstrap")
     parser.add_argument("--seed", type=int, default=12345, help="of the bootstrap")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -69,21 +74,26 @@ def run(options: argparse.Namespace) -> None:
 
     from decoder.scoring.evaluate import compare, compare_tunings, evaluate, read_references, read_same_length
     from scfg_sampler.core.files import read_lines
+    from scfg_sampler.errors import SettingsError
 
     first, *more = options.hypothesis
+    if options.intervals and more:
+        raise SettingsError("--intervals is for one --hypothesis; of several, their deviation is given")
     hypotheses = [list(read_lines(first))]
     lines = len(hypotheses[0])
     references = read_references(options.references, lines, first)
     hypotheses += [read_same_length(path, lines, first) for path in more]
     against = [read_same_length(path, lines, first) for path in options.against or []]
     how: dict[str, Any] = {"tokenize": options.tokenize, "metrics": list(dict.fromkeys(options.metrics))}
-    scores = [evaluate(text, references, **how) for text in hypotheses]
+    drawn = {"samples": options.samples, "seed": options.seed}
+    intervals = drawn if options.intervals else {}
+    scores = [evaluate(text, references, **how, **intervals) for text in hypotheses]
     others = [evaluate(text, references, **how) for text in against]
     one_each = len(hypotheses) == len(against) == 1
     test = "paired bootstrap" if one_each else "two-sided bootstrap over sentences and tunings"
     comparisons = {}
     if against:
-        how |= {"samples": options.samples, "seed": options.seed}
+        how |= drawn
         if one_each:
             comparisons = compare(hypotheses[0], against[0], references, **how)
         else:
@@ -105,6 +115,9 @@ def run(options: argparse.Namespace) -> None:
         return
     for name, score in scores[0].items():
         print(f"{score['name']:6} {_shown(scores, name, 6)}  {score['signature']}")
+        if options.intervals:
+            middle, half = score["confidence_mean"], score["confidence_var"]
+            print(f"       {middle - half:.2f} to {middle + half:.2f} in 95 % of {options.samples} samples")
         if name in comparisons:
             found = comparisons[name]
             print(

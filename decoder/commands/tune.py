@@ -28,8 +28,9 @@ def add_parser(subparsers) -> None:
             "Pairwise ranking optimisation (Hopkins and May 2011), or batch MIRA (Cherry and Foster 2012).\n"
             "Prints a row for each round: the BLEU (chrF) of the development set, words (characters) for\n"
             "one of the reference, translations not seen before, and the weights that changed most. The\n"
-            "weights of the round with the highest score are written. Rounds are saved in the directory\n"
-            "W.json.state, so that an interrupted run goes on where it was."
+            "weights of the round with the highest score are written, a table of all rounds beside them\n"
+            "(W.json.rounds.tsv). Rounds are saved in the directory W.json.state, so that an interrupted\n"
+            "run goes on where it was."
         ),
         epilog="example:\n  scfg-decoder tune --grammar grammar.gz --lm en.arpa --source dev.de "
         "--references dev.en --output weights.json",
@@ -143,6 +144,7 @@ def run(options: argparse.Namespace) -> None:
         ):
             rounds.append(found)
             say(_row(found, before, names))
+            _write_rounds(rounds, names, f"{options.output}.rounds.tsv")
             before = found.weights
     best = best_round(rounds)
     write_weights(dict(zip(names, best.weights.tolist(), strict=True)), options.output)
@@ -224,6 +226,19 @@ def _settings(options: argparse.Namespace) -> TuneSettings:
     if options.interpolation is None:
         given["interpolation"] = default_interpolation(options.method)
     return TuneSettings(**given)
+
+
+def _write_rounds(rounds: Sequence[Round], names: Sequence[str], path: str) -> None:
+    """Write the rounds so far, a row for each, with all weights; tab-separated."""
+    from scfg_sampler.core.files import atomic_output
+
+    with atomic_output(path) as stream:
+        stream.write("\t".join(["round", "score", "length", "new", *names]) + "\n")
+        for each in rounds:
+            weights = "".join(f"\t{weight:.6g}" for weight in each.weights)
+            stream.write(
+                f"{each.number}\t{each.score:.4f}\t{each.length_ratio:.4f}\t{each.num_new}{weights}\n"
+            )
 
 
 def _row(found: Round, before: np.ndarray, names: Sequence[str]) -> str:

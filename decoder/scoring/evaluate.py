@@ -88,8 +88,13 @@ def evaluate(
     *,
     tokenize: str = "none",
     metrics: Sequence[str] = METRICS,
+    samples: int | None = None,
+    seed: int = 12345,
 ) -> dict[str, dict[str, Any]]:
     """sacrebleu's own dictionary (name, score, signature, …) of each metric.
+
+    With `samples`, `confidence_mean` and `confidence_var` too: of the scores of so many bootstrap samples the
+    mean, and half the length of the interval that holds 95 % of them.
 
     Raises
     ------
@@ -97,9 +102,14 @@ def evaluate(
         The tokenizer or a metric is unknown, or there is nothing to evaluate.
     """
     _check(hypotheses)
+    more = {}
+    if samples is not None:
+        _check_bootstrap(samples, seed)
+        more["n_bootstrap"] = samples
     scores = {}
     for name, metric in _metrics(metrics, tokenize).items():
-        score = metric.corpus_score(hypotheses, references)
+        with _sacrebleu_seed(seed):
+            score = metric.corpus_score(hypotheses, references, **more)
         scores[name] = json.loads(score.format(signature=str(metric.get_signature()), is_json=True))
     return scores
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -61,6 +61,7 @@ __all__ = [
     "empty_state",
     "learner_kernel",
     "log_posterior",
+    "pair_kernel",
     "rule_model",
     "type_kernel",
 ]
@@ -145,6 +146,19 @@ def type_kernel(bank: ForestBank, settings: LearnerSettings) -> Kernel:
     settings : LearnerSettings
     """
     return _kernel(bank, settings, _resample_types)
+
+
+def pair_kernel(bank: ForestBank, settings: LearnerSettings, sentences: Sequence[int]) -> Kernel:
+    """`learner_kernel` whose steps visit a few sentence pairs alone, given the derivations of all others.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    settings : LearnerSettings
+    sentences : sequence of int
+        Pairs with a derivation, from 0.
+    """
+    return _kernel(bank, settings, functools.partial(_sweep_pairs, tuple(sentences)))
 
 
 def _kernel(bank: ForestBank, settings: LearnerSettings, move: Move) -> Kernel:
@@ -299,6 +313,20 @@ def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: 
     with ThreadPoolExecutor(num_shards) as pool:
         shards = list(pool.map(sweep_shard, range(num_shards)))
     return merged(rng, state.restaurants, shards)
+
+
+def _sweep_pairs(
+    sentences: tuple[int, ...],
+    chain: _Chain,
+    rng: np.random.Generator,
+    state: LearnerState,
+    model: RuleModel,
+) -> Restaurants:
+    """The restaurants after a few sentences have been visited."""
+    for sentence in sentences:
+        visited = (sentence, sentence + 1)
+        state = state._replace(restaurants=_sweep_shard(chain, rng, state, model, 0, visited))
+    return state.restaurants
 
 
 def _sweep_shard(

@@ -28,10 +28,11 @@ from scfg_sampler.rules.store import END
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import escape
 
-__all__ = ["Derivation", "derivation", "write_derivations", "write_marginals"]
+__all__ = ["Derivation", "Words", "derivation", "spelled_words", "write_derivations", "write_marginals"]
 
 
 Words = tuple[list[str], ...]
+"""Those of the source and of the target, by id, as rules spell them."""
 
 
 class Derivation(NamedTuple):
@@ -53,7 +54,7 @@ def write_derivations(path: PathLike, bank: ForestBank, trees: np.ndarray) -> No
     trees : uint16 or uint32
         As in `LearnerState`.
     """
-    scratch, words = collector_for(bank), _escaped(bank.corpus)
+    scratch, words = collector_for(bank), spelled_words(bank.corpus)
     with atomic_output(path) as stream:
         for sentence in range(bank.corpus.num_sentences):
             found = derivation(bank, trees, sentence, scratch, words)
@@ -89,7 +90,7 @@ def derivation(
     size = int(bank.tree_start[sentence + 1] - bank.tree_start[sentence])
     if size == 0:
         return None
-    collector, words = scratch or collector_for(bank), words or _escaped(bank.corpus)
+    collector, words = scratch or collector_for(bank), words or spelled_words(bank.corpus)
     spelled = _Spelled(
         np.empty(size, np.int32),
         np.empty((size, 4), np.int32),
@@ -115,7 +116,8 @@ def _plain(node: Derivation) -> dict:
     return {"source": node.source, "target": node.target, "rule": node.rule, "parts": parts}
 
 
-def _escaped(corpus: ParallelCorpus) -> Words:
+def spelled_words(corpus: ParallelCorpus) -> Words:
+    """The words of both vocabularies of a corpus, by id, as rules spell them."""
     vocabularies = corpus.source_vocabulary, corpus.target_vocabulary
     return tuple([escape(word) for word in vocabulary.words] for vocabulary in vocabularies)
 
@@ -201,7 +203,7 @@ def write_marginals(
                 nodes.append({"source": span[:2], "target": span[2:], "in_tree": in_tree, "cut": cut})
         sentences.append({"nodes": nodes})
     counts = []
-    words = _escaped(bank.corpus)
+    words = spelled_words(bank.corpus)
     for r in range(rules.num_rules):
         source = rules.source[rules.source_start[r] : rules.source_start[r + 1]]
         target = rules.target[rules.target_start[r] : rules.target_start[r + 1]]

@@ -216,6 +216,16 @@ def test_tuned_weights_translate_the_development_set(models, capsys):
     assert "round   BLEU" in said
     assert "BLEU 100.00" in said
     assert (models / "w.json.state" / "round-000.npz").exists()
+    rows = [line.split("\t") for line in (models / "w.json.rounds.tsv").read_text().splitlines()]
+    assert rows[0][:4] == ["round", "score", "length", "new"]
+    printed = [line.split() for line in said.splitlines() if re.match(r" +\d+ +\d+\.\d\d ", line)]
+    assert [row[0] for row in rows[1:]] == [row[0] for row in printed]
+    assert [f"{float(row[1]):.2f}" for row in rows[1:]] == [row[1] for row in printed]
+    best = max(rows[1:], key=lambda row: float(row[1]))
+    written = json.loads((models / "w.json").read_text())
+    assert {
+        name: pytest.approx(float(x), rel=1e-5) for name, x in zip(rows[0][4:], best[4:], strict=True)
+    } == written
     assert translate(models, (models / "source").read_text()) == [" ".join(row[0]) for row in REFERENCES]
     # The same command resumes; other weights to begin with do not fit the saved rounds.
     assert main(["tune", *arguments]) == 2

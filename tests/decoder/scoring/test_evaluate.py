@@ -3,11 +3,13 @@
 import itertools
 import math
 import os
+import re
 
 import numpy as np
 import pytest
 import sacrebleu
 
+from decoder.cli import main
 from decoder.scoring.evaluate import compare, compare_tunings, corpus_bleu, evaluate, read_references
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -51,6 +53,41 @@ def test_empty_lines_of_later_references_are_no_references(tmp_path):
     found = read_references([tmp_path / name for name in "012"], 2, "h")
     assert found == [["", "a b"], [None, "a c"], ["a", None]]
     assert "nrefs:2" in evaluate(["a", "a c"], found, metrics=["bleu"])["bleu"]["signature"]
+
+
+def test_intervals_hold_the_scores_of_most_samples():
+    """Against samples drawn here: 2.5 % of a thousand lie outside on either side, give or take 1.5 %."""
+    rng = np.random.default_rng(1)
+    hypotheses = [" ".join(rng.choice(list("abcd"), 8)) for _ in range(60)]
+    references = [
+        [" ".join(rng.choice(line.split(), 8)) if k % 2 else line for k, line in enumerate(hypotheses)]
+    ]
+    found = evaluate(hypotheses, references, metrics=["bleu"], samples=1000, seed=3)["bleu"]
+    drawn = []
+    for _ in range(1000):
+        rows = rng.integers(60, size=60)
+        texts = [hypotheses[row] for row in rows], [[references[0][row] for row in rows]]
+        drawn.append(evaluate(*texts, metrics=["bleu"])["bleu"]["score"])
+    low, high = (found["confidence_mean"] + side * found["confidence_var"] for side in (-1, 1))
+    assert 0.01 < np.mean(np.array(drawn) < low) < 0.04
+    assert 0.01 < np.mean(np.array(drawn) > high) < 0.04
+    assert found["score"] == evaluate(hypotheses, references, metrics=["bleu"])["bleu"]["score"]
+
+
+def test_intervals_depend_on_their_seed_alone(tmp_path, capsys):
+    (tmp_path / "out").write_text("a b c d e\nx y\n" * 5)
+    (tmp_path / "ref").write_text("a b c d e\nx z\n" * 5)
+    arguments = ["evaluate", "--hypothesis", f"{tmp_path}/out", "--references", f"{tmp_path}/ref"]
+    arguments += ["--metrics", "chrf", "--intervals", "--samples", "50"]
+
+    def said(*more: str) -> str:
+        assert main([*arguments, *more]) == 0
+        return capsys.readouterr().out.splitlines()[1]
+
+    assert re.fullmatch(r" +\d+\.\d\d to \d+\.\d\d in 95 % of 50 samples", said())
+    assert said() == said() != said("--seed", "2")
+    assert main([*arguments, "--hypothesis", f"{tmp_path}/ref"]) == 2
+    assert "--intervals is for one --hypothesis" in capsys.readouterr().err
 
 
 def test_better_translations_have_a_positive_difference():

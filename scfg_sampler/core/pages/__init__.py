@@ -1,0 +1,1 @@
+"""Pages of HTML that stand by themselves: elements, the style sheet, curves."""

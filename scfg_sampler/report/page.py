@@ -1,0 +1,214 @@
+"""The report as a whole: reads what there is, and puts the sections together.
+
+The fact a newcomer would get wrong: whatever is not there costs a section, not the page. A run that is not
+finished, or whose corpus has moved, has a report all the same, which says what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler import __version__
+from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.pages.elements import Markup, element, page
+from scfg_sampler.core.pages.style import STYLE
+from scfg_sampler.errors import CheckpointMismatch, InputError
+from scfg_sampler.learner.pair_posteriors import LastState, read_last_state
+from scfg_sampler.report.grammar import (
+    NamedTable,
+    counted_table,
+    named_table,
+    tell_comparison,
+    tell_grammar,
+    tell_rules,
+)
+from scfg_sampler.report.pairs import choose_pairs, tell_pairs
+from scfg_sampler.report.runs import (
+    RunOnPage,
+    open_run,
+    read_json,
+    require_runs,
+    tell_runs,
+    tell_traces,
+)
+from scfg_sampler.report.translations import (
+    Outputs,
+    read_outputs,
+    read_rounds,
+    tell_changes,
+    tell_scores,
+    tell_tuning,
+)
+
+__all__ = ["ReportInputs", "write_report"]
+
+
+class ReportInputs(NamedTuple):
+    """What a report is made of; all but the runs may be missing."""
+
+    runs: Sequence[PathLike]
+    """The first one's grammar and pairs are shown."""
+    grammar: PathLike | None = None
+    """A table made of the first run, in the place of its counts."""
+    baseline: PathLike | None = None
+    """Hiero's table."""
+    pairs: int = 12
+    """How many sentence pairs are shown."""
+    sweeps: int = 100
+    """States of them that certainty is judged by."""
+    seed: int = 1
+    tunings: Mapping[str, PathLike] = {}
+    """Rounds, by the name of the system."""
+    scores: Mapping[str, PathLike] = {}
+    """Of `evaluate --json`, by the name of the system."""
+    source: PathLike | None = None
+    """Of the test set."""
+    references: Sequence[PathLike] = ()
+    translations: Mapping[str, PathLike] = {}
+    """Of the test set, by the name of the system."""
+    derivations: Mapping[str, PathLike] = {}
+    title: str = ""
+
+
+class _Section(NamedTuple):
+    title: str
+    name: str
+    content: Sequence[Markup]
+
+
+def write_report(
+    inputs: ReportInputs, output: PathLike, advance: Callable[[int, str], Any] = lambda steps, note: None
+) -> int:
+    """Write the page; how many characters it has.
+
+    Parameters
+    ----------
+    inputs : ReportInputs
+    output : path
+    advance : callable
+        Told of every section: 1 and what comes next.
+
+    Raises
+    ------
+    InputError
+        A directory is no run, or a file cannot be used.
+    """
+    require_runs(inputs.runs)
+    runs = [open_run(directory) for directory in inputs.runs]
+    outputs = _outputs(inputs)
+    sections = []
+    with ThreadPoolExecutor(2) as pool:
+        for section in _sections(inputs, runs, outputs, _read(pool, inputs, runs[0])):
+            sections.append(section)
+            advance(1, section.title)
+    title = inputs.title or f"Report of {', '.join(run.name for run in runs)}"
+    links = [element("li", element("a", each.title, href=f"#{each.name}")) for each in sections]
+    text = page(
+        title,
+        STYLE,
+        element("header", element("h1", title), element("nav", element("ul", links), aria_label="Sections")),
+        element(
+            "main",
+            [element("section", element("h2", each.title), each.content, id=each.name) for each in sections],
+        ),
+        element("footer", f"Written by scfg-sampler {__version__}."),
+    )
+    with atomic_output(output) as stream:
+        stream.write(text)
+    return len(text)
+
+
+def _outputs(inputs: ReportInputs) -> Outputs | None:
+    """The test set, read at first, so that what is wrong with it is told at once."""
+    if not inputs.translations:
+        return None
+    if inputs.source is None or not inputs.references:
+        raise InputError(
+            None,
+            None,
+            "--translations are shown beside source and reference",
+            "Name these too, with --source and --references",
+        )
+    return read_outputs(inputs.source, inputs.references, inputs.translations, inputs.derivations)
+
+
+class _Reading(NamedTuple):
+    """What is read beside the sections that do not need it."""
+
+    grammar: Future[NamedTable | None]
+    baseline: Future[NamedTable | None]
+    last: Future[tuple[LastState | None, str]]
+
+
+def _read(pool: ThreadPoolExecutor, inputs: ReportInputs, run: RunOnPage) -> _Reading:
+    """Begin to read what takes long; compiled readers run side by side."""
+    baseline = inputs.baseline
+    return _Reading(
+        pool.submit(_grammar, inputs, run),
+        pool.submit(lambda: None if baseline is None else named_table("the baseline", baseline)),
+        pool.submit(_last_state, run),
+    )
+
+
+def _sections(
+    inputs: ReportInputs, runs: Sequence[RunOnPage], outputs: Outputs | None, read: _Reading
+) -> Iterator[_Section]:
+    """The sections as they are made."""
+    scores = {name: read_json(path) for name, path in inputs.scores.items()}
+    tunings = {name: read_rounds(path) for name, path in inputs.tunings.items()}
+    yield _Section("What was run", "run", tell_runs(runs))
+    yield _Section("Traces", "traces", tell_traces(runs))
+    if scores:
+        yield _Section("Scores", "scores", tell_scores(scores))
+    last, reason = read.last.result()
+    found = read.grammar.result()
+    if found is None:
+        note = "The run has no counts yet; they are written when its last sweep is done."
+        yield _Section("Grammar", "grammar", [element("p", note, class_="note")])
+    else:
+        yield from _grammar_sections(found, read.baseline.result(), last)
+    if last is None:
+        yield _Section("Sentence pairs", "pairs", [element("p", reason, class_="note")])
+    elif inputs.pairs:
+        chosen = choose_pairs(last, inputs.pairs)
+        told = tell_pairs(np.random.default_rng(inputs.seed), last, chosen, inputs.sweeps)
+        yield _Section("Sentence pairs", "pairs", told)
+    if tunings:
+        yield _Section("Tuning", "tuning", tell_tuning(tunings))
+    if outputs is not None:
+        title = "Translations that changed most" if len(outputs.systems) > 1 else "Translations"
+        yield _Section(title, "translations", tell_changes(outputs))
+
+
+def _grammar(inputs: ReportInputs, run: RunOnPage) -> NamedTable | None:
+    if inputs.grammar is not None:
+        return named_table("the sample", inputs.grammar)
+    return counted_table(run.directory)
+
+
+def _grammar_sections(
+    found: NamedTable, baseline: NamedTable | None, last: LastState | None
+) -> Iterator[_Section]:
+    if baseline is None:
+        yield _Section("Grammar", "grammar", tell_grammar([found]))
+        yield _Section("Frequent rules", "rules", tell_rules(found))
+        return
+    yield _Section("Grammar", "grammar", tell_grammar([found, baseline]))
+    yield _Section("Frequent rules", "rules", tell_rules(found))
+    yield _Section("Beside the baseline", "baseline", tell_comparison(found, baseline, last))
+
+
+def _last_state(run: RunOnPage) -> tuple[LastState | None, str]:
+    """Where the first chain of a run stands, or why that cannot be told."""
+    chain = run.chains[0]
+    if not (Path(chain) / "checkpoint.npz").exists():
+        return None, "The run has no checkpoint yet, and so no derivations to show."
+    try:
+        return read_last_state(chain), ""
+    except (InputError, CheckpointMismatch) as error:
+        return None, f"No derivations can be shown: {error}."
