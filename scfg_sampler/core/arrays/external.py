@@ -96,7 +96,8 @@ class Table:
     def append(self, rows: np.ndarray) -> None:
         """Add rows, cast to the table's dtype; an InputError where there is no room for them on the disk."""
         with naming(self._path.parent), open(self._path, "ab") as file:
-            np.ascontiguousarray(rows, self.dtype.base).tofile(file)
+            # Not `tofile`, which says nothing of a full disk where the rows fit into its buffer.
+            file.write(np.ascontiguousarray(rows, self.dtype.base).reshape(-1).view(np.uint8).data)
         self._length += len(rows)
 
     def __getitem__(self, part: slice) -> np.ndarray:

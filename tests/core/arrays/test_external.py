@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -97,3 +99,28 @@ def test_nothing_is_sorted_into_nothing(memory):
         assert list(Sorter(scratch, RECORD).blocks()) == []
         assert len(gather(scratch.table(np.float64), [])) == 0
         assert tally(scratch, [], 3)[:].tolist() == [0, 0, 0]
+
+
+FULL = """
+import resource, sys
+import numpy as np
+from scfg_sampler.core.arrays.external import Scratch
+from scfg_sampler.errors import InputError
+with Scratch(directory=sys.argv[1]) as scratch:
+    table = scratch.table(np.int64)
+    table.append(np.arange(5))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+    try:
+        table.append(np.arange(int(sys.argv[2])))
+    except InputError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("rows", [4, 100_000])
+def test_rows_without_room_are_not_lost_in_silence(root, tmp_path, rows):
+    """A few rows fit into the buffer of a stream, whose loss only closing tells of."""
+    command = [sys.executable, "-c", FULL, str(tmp_path), str(rows)]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "cannot be written (File too large)" in found.stdout
