@@ -10,7 +10,8 @@ a sentence (Lemma 3 of Chung et al. 2014), so every sentence keeps its place in 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import mmap
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -104,9 +105,30 @@ def _walk(
     num_nodes = (max(longest) + 1) ** 2
     num_rules = num_nodes + 16 + 2 * max_attached
     work = new_workspace(num_nodes, 3 * num_nodes + 16, num_rules, num_rules if max_attached else 0)
-    return Walk(
-        new_sentence_forest(*longest, max_cut_span, max_attached, num_rules), work, arrays, tree_start
-    )
+    forest = new_sentence_forest(*longest, max_cut_span, max_attached, num_rules)
+    return Walk(_on_small_pages(forest), _on_small_pages(work), arrays, tree_start)
+
+
+_LARGE = 1 << 22  # Bytes; numpy asks for huge pages from here on.
+
+
+def _on_small_pages(room: Any) -> Any:
+    """The same room, its large arrays, all of them zeros yet, on pages that are taken when first written to.
+
+    A long sentence has a row for each of its spans, of which few are ever written. On huge pages, which numpy
+    asks for, each of these brings two megabytes along.
+
+    Parameters
+    ----------
+    room : NamedTuple of arrays
+        One that is there twice is one again.
+    """
+    made: dict[int, np.ndarray] = {}
+    for array in room:
+        if array.nbytes > _LARGE and id(array) not in made:
+            pages = mmap.mmap(-1, array.nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            made[id(array)] = np.frombuffer(pages, array.dtype).reshape(array.shape)
+    return type(room)(*(made.get(id(array), array) for array in room))
 
 
 def collector_for(bank: ForestBank) -> Collector:

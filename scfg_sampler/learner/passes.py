@@ -240,5 +240,8 @@ def forget_stamps(work):
     work.counters[0] = 0
     work.counters[1] = 0
     for node in range(work.nodes.shape[0]):
-        work.nodes[node, IN_TREE] = 0
-        work.nodes[node, STAMP] = 0
+        # What has never been written to takes no memory, see `forest_bank`, and is not written to here.
+        if work.nodes[node, IN_TREE] != 0:
+            work.nodes[node, IN_TREE] = 0
+        if work.nodes[node, STAMP] != 0:
+            work.nodes[node, STAMP] = 0
