@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from scfg_sampler.core.chains.owner import owned
+from scfg_sampler.core.chains.owner import LOCK, owned
 from scfg_sampler.core.chains.run_directory import (
     RECORD,
     chain_directory,
@@ -176,6 +176,9 @@ def _run_chains(directory: Path, record: dict, check: bool, advance: Advance) ->
         if (place / RECORD).exists():
             chain = read_run(place)
             if chain["finished"] and chain["sweeps"] >= iterations:
+                if (place / LOCK).exists():  # Killed after its last word: the lock goes with this.
+                    with owned(place):
+                        continue
                 continue
         unfinished.append((place, stream))
 

@@ -131,6 +131,20 @@ def test_chains_all_done_but_not_pooled_are_pooled(corpus_options, tmp_path, cap
     assert results(tmp_path / "run") == whole
 
 
+def test_the_lock_of_a_finished_chain_that_was_killed_goes(corpus_options, tmp_path, monkeypatch, whole):
+    def killed(*arguments):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chains, "_pool", killed)
+        with pytest.raises(Killed):
+            sample(corpus_options, tmp_path / "run", *MORE, "--chains", "4")
+    (tmp_path / "run" / "chain-2" / "run.lock").write_text("{}")
+    assert main(["resume", str(tmp_path / "run"), "--quiet"]) == 0
+    assert not list((tmp_path / "run").rglob("run.lock"))
+    assert results(tmp_path / "run") == whole
+
+
 @pytest.mark.parametrize("old", [["--chains", "2"], []])
 @pytest.mark.parametrize("new", [["--chains", "3"], []])
 def test_overwriting_a_run_never_leaves_the_old_one(
