@@ -30,8 +30,9 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw, write, and print the last values."""
-    from scfg_sampler.learner.curves import draw_curves, read_curves, write_curves
+    from scfg_sampler.learner.curves import draw_curves, picture_ending, read_curves, write_curves
 
+    picture_ending(options.output)
     labels: dict[str, list[str]] = {}
     for text in options.labels:
         label, separator, runs = text.partition("=")

@@ -79,6 +79,11 @@ class Parser(argparse.ArgumentParser):
         self.register("type", int, whole_number)
         self.register("type", float, real_number)
 
+    def _print_message(self, message: str, file=None) -> None:
+        # As argparse does, but help that cannot be printed is not passed over in silence.
+        if message:
+            (file or sys.stderr).write(message)
+
     def error(self, message: str):
         self.exit(2, f"{self.prog}: {message}. Try '{self.prog} --help'.\n")
 
@@ -168,9 +173,7 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
             os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
     try:
         with terminable():
-            status = command(arguments) or 0
-            sys.stdout.flush()
-        return status
+            return _flushed(command, arguments)
     except ScfgError as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -187,6 +190,18 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     except OSError as error:
         print(f"{program}: {_described(error)}", file=sys.stderr)
         return 2
+
+
+def _flushed(command: Callable[[Sequence[str] | None], int | None], arguments: Sequence[str] | None) -> int:
+    """The status of a command whose output has left the process, be it help that ends it."""
+    try:
+        status = command(arguments) or 0
+    except SystemExit as error:
+        if not isinstance(error, Terminated):
+            sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+    return status
 
 
 def _described(error: OSError) -> str:

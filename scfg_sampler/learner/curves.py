@@ -7,6 +7,7 @@ two models; and tracked seating counts the seats, too.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, atomic_path
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.chains import chain_directories
 
-__all__ = ["Curve", "draw_curves", "read_curves", "write_curves"]
+__all__ = ["Curve", "draw_curves", "picture_ending", "read_curves", "write_curves"]
 
 
 class Curve(NamedTuple):
@@ -72,6 +73,20 @@ def read_curves(labels: Mapping[str, Sequence[PathLike]], *, first: int = 0) -> 
     return curves
 
 
+def picture_ending(path: PathLike) -> str:
+    """The format that a picture's name asks for: svg, pdf or png.
+
+    Raises
+    ------
+    SettingsError
+        It asks for none of these.
+    """
+    ending = Path(path).suffix.removeprefix(".")
+    if ending not in ("svg", "pdf", "png"):
+        raise SettingsError(f"--output is {path}; its name must end in .svg, .pdf or .png")
+    return ending
+
+
 def draw_curves(curves: Mapping[str, Curve], path: PathLike, *, title: str = "") -> None:
     """Draw the curves, by sweep on the left and by processor seconds on the right.
 
@@ -85,8 +100,9 @@ def draw_curves(curves: Mapping[str, Curve], path: PathLike, *, title: str = "")
     Raises
     ------
     SettingsError
-        matplotlib is not there.
+        matplotlib is not there, or the name ends in something else.
     """
+    ending = picture_ending(path)
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -107,7 +123,6 @@ def draw_curves(curves: Mapping[str, Curve], path: PathLike, *, title: str = "")
         figure.suptitle(title)
     # Text as text, and nothing that differs from one time to the next.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "curves"}), atomic_path(path) as temporary:
-        ending = str(path).rpartition(".")[2]
         figure.savefig(
             temporary, dpi=150, format=ending, metadata={"Date": None} if ending == "svg" else None
         )

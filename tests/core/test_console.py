@@ -83,6 +83,19 @@ def test_standard_output_that_is_full_is_one_line(lines):
         assert (child.returncode, child.stderr) == (2, message)
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_that_cannot_be_printed_is_not_passed_over(root, option, unbuffered):
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "decoder", option]
+        child = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=30, env=environment)
+    assert child.returncode == 2
+    assert child.stderr.endswith(b"cannot be written (No space left on device)\n")
+    assert child.stderr.count(b"\n") == 1
+
+
 def test_quiet_silences_all_but_warnings(capsys):
     console.say("hello")
     console.set_quiet(True)

@@ -45,3 +45,10 @@ def test_bad_labels_are_named(runs, tmp_path, capsys):
     assert "nothing is not LABEL=RUN" in capsys.readouterr().err
     assert main(["curves", f"a={runs[0]}", "--first", "9", "--output", str(tmp_path / "x.png")]) == 2
     assert "the shortest run of a has 8 sweeps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["-", "picture", "picture.bmp"])
+def test_names_of_pictures_without_a_format_are_refused(tmp_path, capsys, name):
+    assert main(["curves", f"a={tmp_path}", "--output", str(tmp_path / name)]) == 2
+    assert "its name must end in .svg, .pdf or .png" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
