@@ -137,11 +137,9 @@ class System:
         self, line: str, prepared: Prepared, parts: Sequence[tuple[int, SearchResult, Translation]]
     ) -> SystemTranslation:
         """The translation of a line from those of its parts, which begin at words of the line."""
-        own = prepared.words
-        if self.preparation is not None:
-            own = self.preparation.copied(prepared, own_case=True)
         words: list[str] = []
         phrases = []
+        copied: dict[int, int] = {}  # From a place in the source to one in the target.
         for begin, result, translation in parts:
             offset = len(words)
             words += translation.words
@@ -150,8 +148,14 @@ class System:
                     [at + by for at in side] for side, by in zip(phrase[:2], (begin, offset), strict=True)
                 )
                 if phrase.is_copied:
-                    words[target[0]] = own[source[0]]
+                    copied[source[0]] = target[0]
                 phrases.append((source, target, phrase.is_copied))
+        own = prepared.words
+        if self.preparation is not None:
+            follows = [copied.get(at - 1, -2) + 1 == copied.get(at, -2) for at in range(len(own))]
+            own = self.preparation.copied(prepared, own_case=True, follows=follows)
+        for at, place in copied.items():
+            words[place] = own[at]
         text, places = self._restored(words, prepared.begins_small)
         found = [
             Correspondence(_ranges(prepared.places, source), _ranges(places, target), is_copied)

@@ -45,6 +45,10 @@ __all__ = [
 FILE = "preparation.json"
 _FORMAT = 1
 _AGAIN = "Prepare the text again, or copy the whole directory"
+# Wide forms of ASCII, and what else punctuation of Chinese and Japanese is in text whose words have spaces.
+_NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | str.maketrans(
+    "。、·・「」『』《》〈〉【】〜～", ".,··“”“”“”“”[]~~"
+)
 
 
 class Prepared(NamedTuple):
@@ -157,10 +161,15 @@ class Preparation:
         """The text that words make, of the target language if no other is named."""
         return (self.target if language is None else self.of(language)).restore(words)
 
-    def copied(self, prepared: Prepared, *, own_case: bool = False) -> list[str]:
+    def copied(
+        self, prepared: Prepared, *, own_case: bool = False, follows: Sequence[bool] | None = None
+    ) -> list[str]:
         """Every word of a source text, spelled as a word of the target text that is the same.
 
-        With `own_case` in the case of the raw text, otherwise in that of the grammar.
+        With `own_case` in the case of the raw text, otherwise in that of the grammar. `follows` says of each
+        word whether it comes right after the word before it in the target, too (by default it does): only
+        then is a character of a text without spaces joined to it. Punctuation of such a text becomes that of
+        a text with spaces.
         """
         ours, theirs = self.source.segmenter, self.target.segmenter
         parts = prepared.parts if own_case else prepared.cased
@@ -170,7 +179,10 @@ class Preparation:
         words = []
         for at, part in enumerate(parts):
             before = parts[at - 1] if at else ""
-            joined = _is_joined(before, part, prepared.joined[at], theirs)
+            joined = prepared.joined[at] and (follows is None or follows[at] or not is_unspaced(part[0]))
+            joined = _is_joined(before, part, joined, theirs)
+            if theirs.record().get("spaced") is not False:
+                part = part.translate(_NARROW)
             words.append(theirs.word(part, joined=joined))
         return words
 

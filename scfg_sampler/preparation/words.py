@@ -26,6 +26,10 @@ __all__ = ["WordSegmenter", "known_languages", "sacremoses_version"]
 _RUN = re.compile(r"[^\W_]+|[^\s]")
 _USUAL = 2 / 3  # The share of its places at which a word must join for that to be expected,
 _FEWEST = 3  # … and their number.
+# What joins wherever it is used at all, for texts that have too little of it to tell.
+_TO_THE_LEFT = frozenset(",.)]}")
+_TO_THE_LEFT_BUT_IN_FRENCH = frozenset(";:!?")
+_TO_THE_RIGHT = frozenset("([{¿¡")
 
 
 class WordSegmenter:
@@ -61,17 +65,18 @@ class WordSegmenter:
                 (words[at - 1], words[at], places[at - 1][1] == places[at][0]) for at in range(1, len(words))
             )
         # Which way a straight quotation mark joins is never the usual way.
-        left = _usual(
+        left, known_left = _usual(
             (after, joined, n)
             for (_, after, joined), n in seen.items()
             if not after[0].isalnum() and after[0] != '"'
         )
-        right = _usual(
+        left |= (_TO_THE_LEFT if rules == "fr" else _TO_THE_LEFT | _TO_THE_LEFT_BUT_IN_FRENCH) - known_left
+        right, known_right = _usual(
             (before, joined, n)
             for (before, after, joined), n in seen.items()
             if not before[-1].isalnum() and before[-1] not in '."' and after not in left
         )
-        return cls(rules, left, right)
+        return cls(rules, left, right | (_TO_THE_RIGHT - known_right))
 
     def segment(self, text: str, own_case: str | None = None) -> Segmented:
         """The words of a text, with marks where they join in an unusual way.
@@ -210,13 +215,17 @@ def sacremoses_version() -> str:
         return ""
 
 
-def _usual(places: Iterable[tuple[str, bool, int]]) -> set[str]:
-    """The words that join at most of their places; a place is a word, whether it joins, and how often."""
+def _usual(places: Iterable[tuple[str, bool, int]]) -> tuple[set[str], set[str]]:
+    """The words that join at most of their places, and those that have enough places to tell.
+
+    A place is a word, whether it joins, and how often.
+    """
     seen: dict[str, list[int]] = {}
     for word, joined, number in places:
         seen.setdefault(word, [0, 0])[joined] += number
-    return {
+    usual = {
         word
         for word, (parted, joined) in seen.items()
         if joined >= _FEWEST and joined > _USUAL * (parted + joined)
     }
+    return usual, {word for word, counts in seen.items() if sum(counts) >= _FEWEST}

@@ -9,7 +9,7 @@ import pytest
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.preparation.learning import SegmentationSettings, learn_preparation, parse_segmentation
 from scfg_sampler.preparation.normalise import normalise
-from scfg_sampler.preparation.preparation import load_preparation, write_preparation
+from scfg_sampler.preparation.preparation import Prepared, load_preparation, spelling, write_preparation
 
 GERMAN = [
     "Der Hund sieht Anna (den Mann).",
@@ -18,7 +18,7 @@ GERMAN = [
 ] * 4
 ENGLISH = ["The dog sees Anna (the man).", "A man sees the dog, and it runs.", "Anna, does the man see?"] * 4
 CHINESE = ["狗看见Anna。", "男人看见狗，它跑了。", "男人看见Anna吗？"] * 4
-LANGUAGES = {"de": GERMAN, "en": ENGLISH, "zh": CHINESE}
+LANGUAGES = {"de": GERMAN, "en": ENGLISH, "zh": CHINESE, "ja": CHINESE}
 NEW = "\ufeffThe  Man; sees: (“Zoë” & ann@b.org) 1,5 Cafe\u0301s. It Runs!\r"
 
 
@@ -138,6 +138,29 @@ def test_words_become_subwords_where_there_are_no_spaces():
     ]
     copied = preparation.copied(preparation.source.prepare("狗1984Qux狗"))
     assert preparation.restore(copied) == "狗 1984 Qux 狗"
+
+
+@pytest.mark.parametrize("segment", ["words", "subwords:40,60"])
+def test_characters_are_joined_to_those_that_are_copied_beside_them_alone(segment):
+    preparation = learn(("zh", "en"), segment)
+    parts = ["狗", "漢", "字"]
+    prepared = Prepared(parts, [(0, 1), (1, 2), (2, 3)], parts, parts, [False, True, True], False)
+    beside = preparation.copied(prepared, follows=[False, False, True])
+    apart = preparation.copied(prepared, follows=[False, False, False])
+    assert preparation.restore(["it", *beside[1:]]) == "It 漢字"
+    assert preparation.restore(["it", *apart[1:]]) == "It 漢 字"
+
+
+@pytest.mark.parametrize("segment", ["words", "subwords:40,60"])
+def test_wide_punctuation_becomes_narrow_where_words_have_spaces(segment):
+    preparation = learn(("zh", "en"), segment, "keep")
+    copied = preparation.copied(preparation.source.prepare("（Ａ）。"))
+    assert "".join(map(spelling, copied)) == "(A)."
+    if segment == "words":
+        assert preparation.restore(["Anna", *copied]) == "Anna (A)."
+    back = learn(("zh", "ja"), segment, "keep")
+    copied = back.copied(back.source.prepare("（狗）。"))
+    assert "".join(map(spelling, copied)) == "（狗）。"
 
 
 def test_joint_subwords_are_one_model(tmp_path):

@@ -103,6 +103,16 @@ def test_where_words_join_is_learnt(words):
     assert '"' not in words.joins_left | words.joins_right
 
 
+def test_common_punctuation_joins_as_it_always_does_where_the_text_has_too_little_of_it():
+    pytest.importorskip("sacremoses")
+    few = WordSegmenter.learn(["So it is. (Or not.)"], "en")
+    assert few.segment("(See [it]; why?)").words == ["(", "See", "[", "it", "]", ";", "why", "?", ")"]
+    otherwise = WordSegmenter.learn(["What ? ( So . )"] * 3, "en")
+    assert not {"?", ".", ")"} & otherwise.joins_left
+    assert "(" not in otherwise.joins_right
+    assert not {"?", ":"} & WordSegmenter.learn(["Oui."], "fr").joins_left
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
