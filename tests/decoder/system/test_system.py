@@ -115,6 +115,21 @@ def test_small_letters_are_undone_and_copies_keep_their_own(parts, tmp_path):
     assert found[:6] == TRANSLATED[:6]
 
 
+def test_copied_characters_join_no_translated_words(parts, tmp_path):
+    texts = {"zh": ["狗跑。", "狗看狗。"] * 5, "en": ["The dog runs.", "Dogs see dogs."] * 5}
+    source, target = (write(tmp_path / f"raw.{language}", lines) for language, lines in texts.items())
+    prepare = ["prepare", "--source", source, "--target", target, "--keep-doubled"]
+    prepare += ["--dev", "0", "--test", "0"]
+    assert sampler([*prepare, "--segment", "subwords:10,60", "--quiet", "--output", f"{tmp_path}/zh"]) == 0
+    rules = "".join(f"[X] ||| {f} ||| {e} ||| LogForward=-1 ||| \n" for f, e in (("狗", "▁dog"), ("。", ".")))
+    (tmp_path / "grammar.gz").write_bytes(gzip.compress(rules.encode()))
+    models = ["--grammar", f"{tmp_path}/grammar.gz", "--lm", f"{parts}/words.arpa"]
+    models += ["--weights", f"{parts}/w.json", "--preparation", f"{tmp_path}/zh"]
+    assert main(["bundle", *models, "--output", f"{tmp_path}/system", "--quiet"]) == 0
+    system = decoder.load_system(tmp_path / "system")
+    assert text_of(system.translate(["狗漢字。", "狗1漢。"])) == ["Dog 漢字.", "Dog 1 漢."]
+
+
 def test_phrases_are_ranges_of_the_raw_text(system):
     raw = " \ufeffLäuft  der McX\u0308 ?\r"
     (found,) = decoder.load_system(system).translate([raw])
