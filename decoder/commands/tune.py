@@ -84,6 +84,10 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         ),
         "passes": (None, "MIRA: passes over the lists in a round"),
         "largest_step": ("C", "MIRA: limit of a step's size"),
+        "chrf_beta": (
+            "B",
+            "how much more recall counts in chrF than precision; 1 for translations less long",
+        ),
         "l2": (None, "strength of the prior that keeps weights small"),
         "seed": (None, "of the pairs that are drawn"),
     }

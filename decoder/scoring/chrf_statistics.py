@@ -4,7 +4,7 @@ For orders n = 1 … 6, mₙ is the number of character n-grams of the hypothesi
 counted at most as often as there; hₙ and rₙ are the numbers of n-grams of both. With P and R the means of
 mₙ/hₙ and mₙ/rₙ over the orders of which both have n-grams,
 
-    chrF = 5 P R / (4 P + R)                       (Popović 2015, with β = 2, and sacrebleu's defaults)
+    chrF = (1 + β²) P R / (β² P + R)               (Popović 2015; β = 2 is sacrebleu's default)
 
 Of several references, the one counts with which a hypothesis has the highest chrF, the first of equals.
 
@@ -18,15 +18,19 @@ import numpy as np
 from decoder.scoring.occurrences import occurrences
 from scfg_sampler.core.jit import compiled, kernel
 
-__all__ = ["CHARACTER_ORDER", "chrf", "chrf_statistics"]
+__all__ = ["BETA", "CHARACTER_ORDER", "chrf", "chrf_statistics"]
 
 CHARACTER_ORDER = 6
-_WEIGHT = 4.0  # β², what recall counts for.
+BETA = 2.0  # Recall counts β times as much as precision.
 
 
 @kernel
 def chrf_statistics(
-    start: np.ndarray, characters: np.ndarray, reference_start: np.ndarray, references: np.ndarray
+    start: np.ndarray,
+    characters: np.ndarray,
+    reference_start: np.ndarray,
+    references: np.ndarray,
+    beta: float,
 ) -> np.ndarray:
     """int64 (K, 18): n-grams of the hypothesis, of its reference, and of both, for each order from 1 to 6.
 
@@ -34,6 +38,7 @@ def chrf_statistics(
     ----------
     start, characters : int64 (K + 1,), int32; the hypotheses of one sentence, without spaces
     reference_start, references : int64 (M + 1,), int32; its references, at least one
+    beta : of the chrF by which one of several references is chosen
     """
     statistics = np.zeros((len(start) - 1, 3 * CHARACTER_ORDER), np.int64)
     found = np.zeros((1, 3 * CHARACTER_ORDER), np.int64)
@@ -45,7 +50,7 @@ def chrf_statistics(
                 characters[start[row] : start[row + 1]],
                 references[reference_start[i] : reference_start[i + 1]],
             )
-            score = _score(found[0])
+            score = _score(found[0], beta)
             if score > best:
                 best = score
                 statistics[row] = found[0]
@@ -53,11 +58,11 @@ def chrf_statistics(
 
 
 @kernel
-def chrf(statistics: np.ndarray) -> np.ndarray:
+def chrf(statistics: np.ndarray, beta: float) -> np.ndarray:
     """chrF of each row of statistics, float64 (K,), in [0, 1]; rows may be sums."""
     scores = np.zeros(len(statistics))
     for row in range(len(statistics)):
-        scores[row] = _score(statistics[row])
+        scores[row] = _score(statistics[row], beta)
     return scores
 
 
@@ -80,7 +85,7 @@ def _count(found, hypothesis, reference):
 
 
 @compiled
-def _score(statistics):
+def _score(statistics, beta):
     """chrF of one row of statistics."""
     precision, recall, orders = 0.0, 0.0, 0
     for order in range(CHARACTER_ORDER):
@@ -95,4 +100,5 @@ def _score(statistics):
         precision / orders,
         recall / orders,
     )  # First, as in sacrebleu, lest ties fall otherwise.
-    return (1.0 + _WEIGHT) * precision * recall / (_WEIGHT * precision + recall)
+    weight = beta * beta
+    return (1.0 + weight) * precision * recall / (weight * precision + recall)

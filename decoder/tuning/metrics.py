@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
-from decoder.scoring.chrf_statistics import CHARACTER_ORDER, chrf, chrf_statistics
+from decoder.scoring.chrf_statistics import BETA, CHARACTER_ORDER, chrf, chrf_statistics
 from decoder.scoring.evaluate import corpus_bleu
 from decoder.tuning.settings import TuneSettings
 from scfg_sampler.preparation.preparation import spelling
@@ -60,12 +60,13 @@ class Metric(NamedTuple):
 def metric_of(settings: TuneSettings) -> Metric:
     """What settings say weights are tuned for."""
     if settings.metric == "chrf":
+        beta = settings.chrf_beta
         return Metric(
-            "chrF",
+            "chrF" if beta == BETA else f"chrF, β {beta:g}",
             3 * CHARACTER_ORDER,
-            _count_chrf,
-            chrf,
-            lambda counts: 100.0 * float(chrf(counts[None])[0]),
+            lambda found, references: _count_chrf(found, references, beta),
+            lambda counts: chrf(counts, beta),
+            lambda counts: 100.0 * float(chrf(counts[None], beta)[0]),
             lambda counts: counts[0] / max(1, counts[1]),
         )
     return Metric(
@@ -85,13 +86,13 @@ def _count_bleu(found: Translations, references: Sequence[Sequence[str]]) -> np.
     return bleu_statistics(found.start, found.words, reference_start, flat)
 
 
-def _count_chrf(found: Translations, references: Sequence[Sequence[str]]) -> np.ndarray:
+def _count_chrf(found: Translations, references: Sequence[Sequence[str]], beta: float) -> np.ndarray:
     spelled = {word: spelling(found.spelled(word)) for word in set(found.words.tolist())}
     bounds = found.start.tolist()
     words = [spelled[word] for word in found.words.tolist()]
     ours = ["".join(words[begin:end]) for begin, end in itertools.pairwise(bounds)]
     theirs = ["".join(map(spelling, reference)) for reference in references]
-    return chrf_statistics(*_characters(ours), *_characters(theirs))
+    return chrf_statistics(*_characters(ours), *_characters(theirs), beta)
 
 
 def _characters(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ __all__ = ["METHODS", "METRICS", "TuneSettings", "check_settings", "default_inte
 
 METHODS = ("pro", "mira")
 METRICS = ("bleu", "chrf")
+_LARGEST_BETA = 1000.0
 
 
 class TuneSettings(NamedTuple):
@@ -29,6 +30,7 @@ class TuneSettings(NamedTuple):
     random_starts : how often a round optimises again from other weights
     passes, largest_step : of MIRA: passes over the lists, and C
     metric : "bleu" or, with "pro", "chrf"
+    chrf_beta : how much more recall counts than precision in chrF, above 0
     """
 
     rounds: int = 10
@@ -45,6 +47,7 @@ class TuneSettings(NamedTuple):
     passes: int = 60
     largest_step: float = 0.01
     metric: str = "bleu"
+    chrf_beta: float = 2.0
 
 
 def default_interpolation(method: str) -> float:
@@ -65,6 +68,10 @@ def check_settings(settings: TuneSettings) -> None:
         raise SettingsError(f"--metric is {settings.metric}; choose from {', '.join(METRICS)}")
     if settings.metric == "chrf" and settings.method != "pro":
         raise SettingsError("--method mira is for BLEU alone; tune for --metric chrf with --method pro")
+    if not 0 < settings.chrf_beta <= _LARGEST_BETA:
+        raise SettingsError(
+            f"--chrf-beta is {settings.chrf_beta}; it is above 0 and at most {_LARGEST_BETA:g}"
+        )
     if not settings.largest_step > 0:
         raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0")
     if not 0 < settings.interpolation <= 1:

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from decoder.scoring.chrf_statistics import BETA
 from decoder.translation.decoder import Decoder, in_order
 from decoder.tuning.metrics import Metric, Translations, metric_of
 from decoder.tuning.mira import mira
@@ -113,6 +114,8 @@ def tune(
     options = settings._replace(rounds=0)._asdict()
     if settings.metric == "bleu":
         del options["metric"]  # As before there was a choice.
+    if settings.metric == "bleu" or settings.chrf_beta == BETA:
+        del options["chrf_beta"]
     header = json.dumps({**(identity or {}), **options, "weights": decoder.weights.tolist()}, sort_keys=True)
     no_features, no_statistics = (
         np.zeros((0, len(decoder.weights))),

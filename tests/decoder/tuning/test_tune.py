@@ -275,6 +275,24 @@ def test_chrf_is_what_weights_are_tuned_for_if_asked():
     assert best.length_ratio == pytest.approx(0.5)
 
 
+def test_chrf_counts_recall_as_told():
+    metric = metric_of(TuneSettings(metric="chrf", chrf_beta=1.0))
+    assert metric.name == "chrF, β 1"
+    words = ["abcd", "abcdefgh"]
+    found = Translations(np.array([0, 1, 2]), np.array([0, 1], np.int32), words.__getitem__, words.index)
+    counts = metric.counts_of(found, [["abcdef"]])
+    expected = [CHRF(beta=1).sentence_score(word, ["abcdef"]).score for word in words]
+    assert 100 * metric.scores(counts) == pytest.approx(expected)
+    assert metric.of_text(counts[0]) == pytest.approx(expected[0])
+    assert metric_of(TuneSettings(metric="chrf")).name == "chrF"
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, 1001.0, float("nan")])
+def test_recall_that_counts_for_nothing_or_all_is_refused(beta):
+    with pytest.raises(SettingsError, match="at most 1000"):
+        run(TuneSettings(metric="chrf", chrf_beta=beta))
+
+
 def test_chrf_counts_characters_without_marks_and_spaces():
     words = ["▁ab", "c", "￭,", "␛wd"]
     found = Translations(
@@ -299,6 +317,14 @@ def test_state_of_another_metric_is_refused(tmp_path):
     run(TuneSettings(rounds=1, nbest=20), state=tmp_path)
     with pytest.raises(CheckpointMismatch, match="other metric"):
         run(TuneSettings(rounds=1, nbest=20, metric="chrf"), state=tmp_path)
+
+
+def test_state_of_another_beta_is_refused(tmp_path):
+    run(TuneSettings(rounds=1, nbest=20, metric="chrf"), state=tmp_path)
+    with np.load(tmp_path / "round-000.npz") as saved:
+        assert "chrf_beta" not in json.loads(str(saved["header"]))  # As before there was a choice.
+    with pytest.raises(CheckpointMismatch, match="chrf"):
+        run(TuneSettings(rounds=1, nbest=20, metric="chrf", chrf_beta=1.0), state=tmp_path)
 
 
 def test_state_of_bleu_is_that_of_versions_without_other_metrics(tmp_path):
