@@ -1,7 +1,8 @@
 """Fixtures and options shared by every test.
 
 `pytest` alone runs everything but the tests marked `slow`; `pytest --slow` runs those as well, and
-`pytest --slow-part K/N` one Nth of them and nothing else. Tests under `tests/exact` need kernels as plain
+`pytest --slow-part K/N` one Nth of them and nothing else; `--slow-seconds S` begins none of them after S
+seconds. Tests under `tests/exact` need kernels as plain
 Python and are run in a child process by `test_exact_tier.py`, unless `--without-exact` says that they have a
 run of their own.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 import zlib
 from pathlib import Path
 
@@ -21,6 +23,7 @@ import pytest
 from tests.recipe_calls import write_stand_in
 
 ROOT = Path(__file__).resolve().parents[1]
+_BEGAN = pytest.StashKey[float]()  # When the session did.
 
 # The same examples in every run, however long the first one takes to compile, and no files left behind.
 hypothesis.settings.register_profile(
@@ -33,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
     parser.addoption(
         "--slow-part", metavar="K/N", help="run part K, from 1 to N, of the tests marked slow, and no others"
+    )
+    parser.addoption(
+        "--slow-seconds",
+        metavar="S",
+        type=float,
+        help="begin no test marked slow after S seconds",
     )
     parser.addoption("--without-exact", action="store_true", help="leave tests/exact to a run of its own")
 
@@ -62,6 +71,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    session.config.stash[_BEGAN] = time.monotonic()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    limit = item.config.getoption("--slow-seconds")
+    if limit is not None and "slow" in item.keywords and time.monotonic() - item.config.stash[_BEGAN] > limit:
+        pytest.skip(f"no time left: {limit:g} s have passed")
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import subprocess
 import sys
 
@@ -25,6 +26,31 @@ def test_every_slow_test_is_in_one_part_and_parts_are_of_one_size(parts):
 def test_parts_that_are_none_are_refused(part):
     with pytest.raises(pytest.UsageError, match=f"--slow-part is {part}; it is K/N"):
         slow_part(["x"], part)
+
+
+def test_what_there_is_no_time_for_is_skipped_and_told(tmp_path, root):
+    """A part that is slow is no failure; one with a failing test is."""
+    (tmp_path / "conftest.py").write_text((root / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
+    (tmp_path / "test_it.py").write_text(
+        "import pytest, time\n\n"
+        "@pytest.mark.slow\ndef test_a(): time.sleep(1.5)\n\n"
+        "@pytest.mark.slow\ndef test_b(): assert False\n"
+    )
+
+    def run(seconds):
+        command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "test_it.py"]
+        command += ["--slow-part=1/1", f"--slow-seconds={seconds}"]
+        path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+        )
+
+    short = run(1)
+    assert short.returncode == 0, short.stdout
+    assert "1 passed, 1 skipped" in short.stdout
+    assert "no time left: 1 s have passed" in short.stdout
+    assert run(1000).returncode == 1
 
 
 def test_a_part_runs_nothing_that_is_not_slow(root):
