@@ -67,6 +67,7 @@ MAY_IMPORT = {
         "scfg_sampler.core.*",
         "scfg_sampler.errors",
         "scfg_sampler.rules.table",
+        "scfg_sampler.formats",  # What they are called.
         "scfg_sampler.formats.conversion",  # Other decoders' tables are read as they are.
         "scfg_sampler.preparation.preparation",  # The door to what systems do to raw text, and undo.
     ),

@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from decoder.translation.settings import SearchDefaults
+from scfg_sampler.formats import FORMATS
 
 if TYPE_CHECKING:
     from decoder.grammar.trie import Grammar
@@ -27,7 +28,7 @@ __all__ = [
 
 _GRAMMAR_SETTINGS = (
     r"prefix=(?P<prefix>\S+?)|max-span=(?P<max_span>\d{1,9})|"
-    r"format=(?P<file_format>native|cdec|moses|joshua|travatar)"
+    rf"format=(?P<file_format>{'|'.join(FORMATS)})"
 )
 
 
@@ -51,7 +52,7 @@ def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = Fal
         help="a rule table, of cdec, Moses, Joshua and Travatar too, or one of compile-grammar; may be given "
         "several times, and as "
         "TABLE,prefix=P to put P before the names of its features, TABLE,max-span=N to give it a span limit "
-        "of its own, TABLE,format=F if its format (native, cdec, moses, joshua, travatar) is not recognised",
+        f"of its own, TABLE,format=F if its format ({', '.join(FORMATS)}) is not recognised",
     )
     parser.add_argument(
         "--lm",

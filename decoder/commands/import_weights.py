@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.formats import DECODERS
+
 __all__ = ["add_parser", "run"]
 
 
@@ -24,7 +26,7 @@ def add_parser(subparsers) -> None:
         "--from",
         dest="decoder",
         required=True,
-        choices=("cdec", "moses", "joshua", "travatar"),
+        choices=DECODERS,
         help="the decoder whose file it is",
     )
     parser.add_argument("--output", required=True, metavar="W.json", help="where the weights go")

@@ -30,9 +30,7 @@ from decoder.lm.model import feature_of, unknown_feature_of
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.errors import InputError
 
-__all__ = ["FORMATS", "Imported", "import_weights"]
-
-FORMATS = ("cdec", "moses", "joshua", "travatar")
+__all__ = ["Imported", "import_weights"]
 
 _LN10 = math.log(10.0)
 _WORD = -1.0 / _LN10  # The word penalty of cdec and Joshua.
@@ -94,7 +92,7 @@ class _Named(NamedTuple):
 
 
 def import_weights(path: PathLike, decoder: str) -> Imported:
-    """The weights in a file of a decoder, one of FORMATS, by our names of features.
+    """The weights in a file of a decoder, one of `formats.DECODERS`, by our names of features.
 
     Raises
     ------

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.formats import FORMATS
 
 __all__ = ["add_parser", "run"]
-
-_FORMATS = ("native", "cdec", "moses", "joshua", "travatar")
 
 
 def add_parser(subparsers) -> None:
@@ -23,7 +22,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "table", metavar="TABLE", nargs="?", help="a rule table in any of the formats; .gz is read too"
     )
-    parser.add_argument("--to", choices=_FORMATS, required=True, help="the format to write")
+    parser.add_argument("--to", choices=FORMATS, required=True, help="the format to write")
     parser.add_argument(
         "--output",
         metavar="OUT",
@@ -33,7 +32,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--from",
         dest="origin",
-        choices=_FORMATS,
+        choices=FORMATS,
         help="the table's format (default: looked up in its rules), and the texts' (default: native)",
     )
     parser.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.formats import DECODERS, FORMATS
 
 __all__ = ["add_parser", "run"]
 
@@ -25,9 +26,7 @@ def add_parser(subparsers) -> None:
         "--output for-moses\n  (cd for-moses && moses -f moses.ini) < test.de > test.out",
     )
     parser.add_argument("table", metavar="TABLE", help="a rule table in any of the formats; .gz is read too")
-    parser.add_argument(
-        "--to", choices=("cdec", "moses", "joshua", "travatar"), required=True, help="the decoder"
-    )
+    parser.add_argument("--to", choices=DECODERS, required=True, help="the decoder")
     parser.add_argument(
         "--lm",
         metavar="LM.arpa",
@@ -50,7 +49,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--from",
         dest="origin",
-        choices=("native", "cdec", "moses", "joshua", "travatar"),
+        choices=FORMATS,
         help="the table's format (default: looked up in its rules)",
     )
     parser.add_argument(

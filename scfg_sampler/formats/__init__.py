@@ -3,3 +3,11 @@
 One module per family of formats, each with a parser and a writer of single rules; `conversion` reads and
 writes whole tables.
 """
+
+__all__ = ["DECODERS", "FORMATS"]
+
+DECODERS = ("cdec", "moses", "joshua", "travatar")
+"""Whose formats are read and written."""
+
+FORMATS = ("native", *DECODERS)
+"""Every format; `conversion` says which module reads and writes it, `words` how it spells words."""

@@ -30,7 +30,6 @@ import numpy as np
 
 from scfg_sampler.formats.tables import log, shortest
 from scfg_sampler.formats.words import speller
-from scfg_sampler.rules.features import FEATURE_NAMES
 from scfg_sampler.rules.table import RuleTable, text_order
 from scfg_sampler.rules.text import (
     Rule,
@@ -44,8 +43,17 @@ from scfg_sampler.rules.text import (
 
 __all__ = ["CDEC_NAMES", "DENSE", "Writer", "counterparts", "parser", "writer"]
 
-DENSE = FEATURE_NAMES
-"""The order of Joshua's features without names; any others follow in the table's order."""
+DENSE = (
+    "LogForward",
+    "LogBackward",
+    "LexForward",
+    "LexBackward",
+    "LogCount",
+    "TargetWords",
+    "Abstract",
+)
+"""The order of Joshua's features without names, which says what they are in files that are there already; any
+others follow in the table's order."""
 
 _LN10 = math.log(10.0)
 _OTHER_LABEL = re.compile(r"\[(?!X[,\]]|[0-9]+\])[^\s\[\],]+(?:,[0-9]+)?\]")

@@ -18,7 +18,7 @@ import numpy as np
 
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import RuleTableError, SettingsError
-from scfg_sampler.formats import bracketed, moses, travatar
+from scfg_sampler.formats import FORMATS, bracketed, moses, travatar
 from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
 from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
@@ -26,7 +26,6 @@ from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_tabl
 from scfg_sampler.rules.text import Rule, RuleProblem
 
 __all__ = [
-    "FORMATS",
     "PLAIN",
     "Spelling",
     "detect_format",
@@ -40,8 +39,6 @@ __all__ = [
 
 T = TypeVar("T")
 Advance = Callable[..., object]
-
-FORMATS = ("native", "cdec", "moses", "joshua", "travatar")
 
 _THRAX = ("e_given_f_phrase=", "f_given_e_phrase=", "rarity=", "phrase_penalty=", "lexical=")
 
@@ -250,12 +247,16 @@ def _writer(
     feature_names: tuple[str, ...], file_format: str, spelling: Spelling, losses: Counter
 ) -> tuple[Callable[[RuleTable], np.ndarray], Callable[[Rule], str]]:
     """The order of the lines of a table with such features, and the line of a rule."""
-    if file_format == "travatar":
-        return travatar.order, functools.partial(travatar.format_rule, linear=spelling.linear)
-    writer: bracketed.Writer | moses.Writer = moses.Writer(spelling.escaped, losses, spelling.linear)
-    if file_format != "moses":
-        writer = bracketed.writer(file_format, feature_names, spelling.dense, spelling.linear)
-    return writer.order, writer.format
+    match file_format:
+        case "cdec" | "joshua":
+            named = bracketed.writer(file_format, feature_names, spelling.dense, spelling.linear)
+            return named.order, named.format
+        case "moses":
+            scored = moses.Writer(spelling.escaped, losses, spelling.linear)
+            return scored.order, scored.format
+        case "travatar":
+            return travatar.order, functools.partial(travatar.format_rule, linear=spelling.linear)
+    raise AssertionError(f"no module writes {file_format}")
 
 
 def _counted(items: Iterable[T], advance: Advance) -> Iterator[T]:
@@ -269,11 +270,14 @@ def _counted(items: Iterable[T], advance: Advance) -> Iterator[T]:
 
 
 def _parser(file_format: str, spelling: Spelling):
-    if file_format in ("cdec", "joshua"):
-        return bracketed.parser(file_format, spelling.dense)
-    if file_format == "moses":
-        return moses.parser(spelling.escaped)
-    return travatar.parse_rule
+    match file_format:
+        case "cdec" | "joshua":
+            return bracketed.parser(file_format, spelling.dense)
+        case "moses":
+            return moses.parser(spelling.escaped)
+        case "travatar":
+            return travatar.parse_rule
+    raise AssertionError(f"no module reads {file_format}")
 
 
 def _check(file_format: str) -> None:

@@ -9,7 +9,8 @@ import pytest
 from scfg_sampler.commands.convert import add_parser
 from scfg_sampler.core.console import Parser
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.formats.conversion import FORMATS, read_table
+from scfg_sampler.formats import FORMATS
+from scfg_sampler.formats.conversion import read_table
 from scfg_sampler.rules.table import write_rule_table
 from scfg_sampler.rules.text import Rule
 from tests.formats.test_formats import EXAMPLE

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scfg_sampler.errors import RuleTableError, SettingsError
+from scfg_sampler.formats import FORMATS
 from scfg_sampler.formats.bracketed import DENSE
-from scfg_sampler.formats.conversion import FORMATS, PLAIN, Spelling, detect_format, read_table, write_table
+from scfg_sampler.formats.conversion import PLAIN, Spelling, detect_format, read_table, write_table
 from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import shortest_exp
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table

@@ -16,7 +16,8 @@ from scfg_sampler.baseline.extraction import extract
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import read_lines
 from scfg_sampler.corpus.parallel_text import read_corpus
-from scfg_sampler.formats.conversion import FORMATS, read_table, write_table
+from scfg_sampler.formats import FORMATS
+from scfg_sampler.formats.conversion import read_table, write_table
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import estimate
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table

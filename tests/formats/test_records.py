@@ -10,7 +10,8 @@ from decoder.cli import main as decoder
 from decoder.grammar.file import read_grammar_file
 from scfg_sampler.cli import main
 from scfg_sampler.errors import InputError
-from scfg_sampler.formats.conversion import FORMATS, read_table, write_table
+from scfg_sampler.formats import FORMATS
+from scfg_sampler.formats.conversion import read_table, write_table
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
 from scfg_sampler.rules.table import read_rule_table, write_rule_table
 from scfg_sampler.rules.text import Rule
