@@ -239,6 +239,8 @@ def test_scores_of_derivations_are_ours_and_the_constant(folder, table, rng, dec
         CONSTANTS[decoder], abs=1e-12
     )
     assert (f"{CONSTANTS[decoder]:+.6f} for each sentence" in told) == bool(CONSTANTS[decoder])
+    readme = (folder / decoder / "README").read_text()
+    assert (f" and {CONSTANTS[decoder]:+.6f} for each sentence" in readme) == bool(CONSTANTS[decoder])
     for parts in (1, 2, 5):
         rows = rng.choice(table.num_rules, 8, replace=False).tolist()
         found = Derivation(rows, parts, *rng.integers(0, 4, 2).tolist(), -float(rng.exponential(20.0)))

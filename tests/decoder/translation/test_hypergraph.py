@@ -142,6 +142,13 @@ def test_hypergraphs_of_forced_derivations_hold_all_that_yield_the_translation(m
         nodes = [json.dumps([node["symbol"], node["span"], node["target"]]) for node in record["nodes"]]
         assert len(set(nodes)) == len(nodes)
         assert record["nodes"][-1]["target"] == [0, len(reference)]
+    best = [next((row[1] for row in rows if int(row[0]) == k), "") for k in range(3)]
+    (tmp_path / "best").write_text("".join(text + "\n" for text in best))
+    references = ["--reference", "best", "two"]
+    assert main(["translate", *models, *references, "--hypergraph", "graphs", "--output", "x"]) == 0
+    records = [json.loads(line) for line in (tmp_path / "graphs").read_text().splitlines()]
+    assert best != wanted
+    assert [record["score"] for record in records] == pytest.approx([each["score"] for each in every])
     (tmp_path / "two").write_text("no such words\n" * 3)
     assert main(["translate", *models, "--reference", "two", "--hypergraph", "graphs", "--output", "x"]) == 0
     none = json.loads((tmp_path / "graphs").read_text().splitlines()[0])
