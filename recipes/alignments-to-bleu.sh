@@ -127,8 +127,30 @@ done
 for grammar in ${baselines[@]+"${baselines[@]}"}; do
     step "compare-$grammar" "translate-$grammar-$TEST" "translate-sampled-$TEST" "${TEST_REFERENCES[@]}" -- \
         score "$OUT/compare-$grammar.json" --hypothesis "$OUT/sampled.$TEST.txt" \
-        --against "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}" --seed "$SEED"
+        --against "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}" --seed "$SEED" --intervals
 done
+
+# ------------------------------------------------------------------ the report
+
+write_report() { # the page, of what there is: a tuning that was done long ago has left no table of its rounds
+    local grammar scores=("$OUT/sampled.$TEST.json") tunings=() translations=() beside=()
+    for grammar in sampled ${baselines[@]+"${baselines[@]}"}; do
+        [ ! -f "$OUT/$grammar.weights.json.rounds.tsv" ] || tunings+=("$OUT/$grammar.weights.json.rounds.tsv")
+        translations+=("$grammar=$OUT/$grammar.$TEST.txt")
+        [ "$grammar" = sampled ] || scores+=("$OUT/$grammar.$TEST.json" "sampled against $grammar=$OUT/compare-$grammar.json")
+    done
+    # Large tables are left out: reading them would take longer than all the rest.
+    for grammar in ${baselines[@]+"${baselines[@]}"}; do
+        [ "$(count_rules "$OUT/$grammar.gz")" -gt 2000000 ] || { beside=(--baseline "$OUT/$grammar.gz") && break; }
+    done
+    sampler report "$OUT/sample" --output "$OUT/report.html" --title "$(basename "$OUT")" ${beside[@]+"${beside[@]}"} \
+        --scores "${scores[@]}" ${tunings[@]+--tunings "${tunings[@]}"} \
+        --source "$TEST_SOURCE" --references "${TEST_REFERENCES[@]}" --translations "${translations[@]}"
+}
+made=(sample)
+for grammar in "${grammars[@]}"; do made+=("evaluate-$grammar-$TEST"); done
+for grammar in ${baselines[@]+"${baselines[@]}"}; do made+=("compare-$grammar"); done
+step report "${made[@]}" -- write_report "$BASELINE" "$TEST"
 
 # ------------------------------------------------------------------ the table
 
@@ -163,6 +185,7 @@ row() { # GRAMMAR LEARNING-SECONDS: one line of the table
     for grammar in "${grammars[@]}"; do
         printf '%s: %s\n' "$grammar" "$(table_signature "$OUT/$grammar.gz")"
     done
+    printf 'report: %s\n' "$OUT/report.html"
     printf 'run directory: %s\n' "$OUT"
 } >"$OUT/table.txt"
 cat "$OUT/table.txt"

@@ -99,6 +99,7 @@ estimate tune "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / thre
 estimate system "2 + M"
 estimate translate "3 + 0.02 * sentences * beam / 200"
 estimate evaluate 3
+estimate report "4 + 2 * M"
 
 # ------------------------------------------------------------------ the steps
 
@@ -158,15 +159,30 @@ raw_tokenizer() { # LANGUAGE: sacrebleu's tokenisation of raw text in it
     esac
 }
 
+tested=""
 if existing "$DATA/raw/test.$SOURCE" >/dev/null; then
     planned_step translate system -- \
         decoder translate --system "$OUT/system" --threads "$THREADS" --input "$DATA/raw/test.$SOURCE" --output "$OUT/test.txt"
     listed=$(DATA=$DATA/raw list_references test)
     references=()
     while IFS= read -r file; do references+=("$file"); done <<<"$listed"
+    tested=1
     planned_step evaluate translate -- \
         score "$OUT/test.json" --hypothesis "$OUT/test.txt" --references "${references[@]}" \
         --tokenize "$(raw_tokenizer "$TARGET")" --metrics bleu chrf
+fi
+
+write_report() {
+    local came_of_it=()
+    if [ -f "$OUT/test.json" ]; then
+        came_of_it=(--scores "$OUT/test.json" --source "$DATA/raw/test.$SOURCE" --references "${references[@]}"
+            --translations "$OUT/test.txt")
+    fi
+    [ ! -f "$OUT/$GRAMMAR.weights.json.rounds.tsv" ] || came_of_it+=(--tunings "$OUT/$GRAMMAR.weights.json.rounds.tsv")
+    sampler report "$OUT/sample" --output "$OUT/report.html" --title "$(basename "$OUT")" ${came_of_it[@]+"${came_of_it[@]}"}
+}
+if [ "$GRAMMAR" = sampled ]; then
+    planned_step report system ${tested:+evaluate} -- write_report
 fi
 
 sentence() { # a line of the text to show: the first of ordinary length, of the test set if there is one
@@ -183,7 +199,9 @@ sentence() { # a line of the text to show: the first of ordinary length, of the 
         printf 'BLEU: %s\nchrF: %s\n' "$(json "$OUT/test.json" bleu signature)" "$(json "$OUT/test.json" chrf signature)"
     fi
     printf '%s\n' "$(table_signature "$OUT/$GRAMMAR.gz")"
-    printf 'the system: %s\n\n' "$(short "$OUT/system")"
+    printf 'the system: %s\n' "$(short "$OUT/system")"
+    [ "$GRAMMAR" != sampled ] || printf 'the report: %s\n' "$(short "$OUT/report.html")"
+    echo
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     example=$(sentence)
     printf "  echo '%s' | scfg-decoder translate --system %s\n" "${example//\'/\'\\\'\'}" "$(short "$OUT/system")"

@@ -30,6 +30,7 @@ def test_recipe_prints_one_table_and_the_run_directory(stand_in):
     assert "sampled − hiero: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
     assert "sampled − hiero-loose: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
     assert "BLEU: tok" in table
+    assert table[-2] == f"report: {stand_in / 'run dir' / 'report.html'}"
     assert table[-1] == f"run directory: {stand_in / 'run dir'}"
     assert (stand_in / "run dir" / "table.txt").read_text() == outcome.stdout
 
@@ -45,7 +46,8 @@ def test_recipe_calls_every_command_once_per_grammar(stand_in):
         *2 * ["decoder evaluate"],
     ]
     assert sorted(commands) == sorted(
-        ["decoder train-lm", "scfg_sampler sample", "scfg_sampler grammar", *2 * ["scfg_sampler extract"]]
+        ["decoder train-lm", "scfg_sampler sample", "scfg_sampler grammar", "scfg_sampler report"]
+        + 2 * ["scfg_sampler extract"]
         + 3 * per_grammar
         + 2 * ["decoder evaluate"]
     )
@@ -57,11 +59,33 @@ def test_recipe_calls_every_command_once_per_grammar(stand_in):
     assert any(line.startswith("decoder train-lm") and "--order 4" in line for line in noted)
 
 
+@pytest.mark.parametrize("tuned_long_ago", [False, True])
+def test_report_is_made_of_what_the_steps_left(stand_in, tuned_long_ago):
+    out = stand_in / "run dir"
+    data = small_data(stand_in / "data")
+    bleu_recipe(stand_in, data)
+    calls(stand_in)
+    if not tuned_long_ago:
+        for grammar in ("sampled", "hiero", "hiero-loose"):
+            (out / f"{grammar}.weights.json.rounds.tsv").write_text("round\tscore\n")
+    (out / "logs" / "report.done").unlink()
+    bleu_recipe(stand_in, data)
+    (called,) = calls(stand_in)
+    assert called.startswith(
+        f"scfg_sampler report {out / 'sample'} --output {out / 'report.html'} --title run dir "
+    )
+    assert f"--baseline {out / 'hiero.gz'} " in called
+    assert f"sampled against hiero-loose={out / 'compare-hiero-loose.json'}" in called
+    rounds = [f"{out / grammar}.weights.json.rounds.tsv" for grammar in ("sampled", "hiero", "hiero-loose")]
+    assert (f" --tunings {' '.join(rounds)} " in called) != tuned_long_ago
+    assert f" --references {data / 'test.en'} --translations sampled={out / 'sampled.test.txt'} " in called
+
+
 def test_everything_is_compiled_before_it_is_timed(stand_in):
     bleu_recipe(stand_in, small_data(stand_in / "data"))
     noted = [line.split()[1] for line in (stand_in / "calls").read_text().splitlines()]
     begin = noted.index("train-lm", noted.index("train-lm") + 1)
-    assert set(noted[begin:]) - set(noted[:begin]) == {"evaluate"}  # which compiles nothing
+    assert set(noted[begin:]) - set(noted[:begin]) == {"evaluate", "report"}  # which compile nothing
     assert not (stand_in / "run dir" / "compile").exists()
 
 
@@ -82,9 +106,9 @@ def test_changed_input_repeats_exactly_the_steps_that_depend_on_it(stand_in):
     calls(stand_in)
     (data / "test.en").write_text("another reference\n")
     bleu_recipe(stand_in, data)
-    assert [line.split()[:2] for line in calls(stand_in)] == 5 * [["decoder", "evaluate"]]
+    assert [line.split()[1] for line in calls(stand_in)] == [*5 * ["evaluate"], "report"]
     bleu_recipe(stand_in, data, "--sweeps", "90")
-    noted = calls(stand_in)
+    noted = [line for line in calls(stand_in) if "scfg_sampler report" not in line]
     assert not any(re.search(r"hiero(-loose)?\.gz|train-lm", line) for line in noted)
     assert sum("sampled" in line for line in noted) == len(noted) - 1  # All but `sample` itself.
 

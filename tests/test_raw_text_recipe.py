@@ -80,16 +80,18 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arg
 def test_steps_lead_from_raw_text_to_a_system(stand_in):
     outcome = recipe(stand_in)
     assert outcome.returncode == 0, outcome.stderr
-    commands = [line.split()[1] for line in calls(stand_in)]
-    assert commands == [
+    noted = calls(stand_in)
+    assert [line.split()[1] for line in noted] == [
         *["prepare", "align", "train-lm", "sample", "grammar", "filter", "tune", "bundle"],
-        *["translate", "evaluate", "translate"],
+        *["translate", "evaluate", "report", "translate"],
     ]
+    assert f"--scores {stand_in}/run/test.json --source {stand_in}/run/data/raw/test.xx" in noted[10]
     lines = outcome.stdout.splitlines()
     assert lines[0] == "training pairs: 1; rules: 1"
     assert lines[1] == "BLEU 12.50, chrF 40.00 on 1 sentences of raw text"
     assert lines[2:5] == ["BLEU: B", "chrF: C", "signature"]
     assert lines[5] == f"the system: {stand_in}/run/system"
+    assert lines[6] == f"the report: {stand_in}/run/report.html"
     assert (
         lines[-2] == f"  echo 'it'\\''s raw/test.xx' | scfg-decoder translate --system {stand_in}/run/system"
     )
@@ -163,7 +165,7 @@ def test_changed_text_repeats_what_depends_on_it(stand_in):
     calls(stand_in)
     (stand_in / "a.xx").write_text("another\ntwo\n")
     recipe(stand_in, "--monolingual", stand_in / "b.en")
-    assert len(calls(stand_in)) == 11
+    assert len(calls(stand_in)) == 12
 
 
 def test_time_that_is_left_by_hand(tmp_path):
