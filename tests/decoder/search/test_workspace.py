@@ -1,8 +1,8 @@
-"""The workspace of the search: its heap gives the largest key first."""
+"""The workspace of the search: its heap gives the largest key first, its table the items of one cell."""
 
 import numpy as np
 
-from decoder.search.workspace import WAITING, new_workspace, pop, push
+from decoder.search.workspace import WAITING, Slots, new_workspace, pop, push, rehashed, slot_of
 
 
 def test_heap_gives_the_largest_key_first(rng):
@@ -22,3 +22,24 @@ def test_heap_gives_the_largest_key_first(rng):
         taken.append(points.key[0])
         pop(points, count)
     assert taken == sorted((keys[p] for p in waiting), reverse=True)
+
+
+def test_items_are_found_by_state_among_those_of_their_cell(rng):
+    """Against a dictionary, cell after cell in one table, which grows."""
+    states = rng.integers(0, 3, (400, 2, 2)).astype(np.int32)
+    slots, first, num_items = Slots(np.empty(16, np.int32), np.full(16, -1, np.int32)), 0, 0
+    for cell, draws in enumerate((20, 60, 120)):
+        known = {}
+        for state in rng.integers(0, 3, (draws, 2, 2)).astype(np.int32):
+            if 2 * (num_items - first) >= len(slots.item):
+                slots = rehashed(slots, states, first, num_items, cell)
+            slot = slot_of(slots, states, state, cell)
+            found = int(slots.item[slot]) if slots.cell[slot] == cell else None
+            assert found == known.get(state.tobytes())
+            if found is None:
+                slots.item[slot], slots.cell[slot] = num_items, cell
+                known[state.tobytes()], states[num_items] = num_items, state
+                num_items += 1
+        first = num_items
+    assert len(slots.item) == 256
+    assert num_items > 110
