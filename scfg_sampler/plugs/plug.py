@@ -108,8 +108,8 @@ def write_plug(
     Raises
     ------
     InputError
-        A part cannot be read, weights and table do not fit, a feature cannot be carried over, or `output` is
-        something else.
+        A part cannot be read, the table is empty, weights and table do not fit, a feature cannot be carried
+        over, or `output` is something else.
     SettingsError
         A limit is less than 1, or `escaped` is for another decoder.
     """
@@ -121,6 +121,8 @@ def write_plug(
     plug = PLUGS[decoder]
     for path in parts.lms:
         require_file(path)
+    if not parts.table.num_rules:
+        raise InputError(parts.table_path, None, "has no rules", "Is it the table that was meant?")
     weights = read_weights(parts.weights)
     _check_weights(parts, weights)
     _check_features(parts, decoder)

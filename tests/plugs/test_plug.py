@@ -551,6 +551,11 @@ def test_what_is_no_language_model_is_told(folder, capsys, text, said):
     assert said in complaint(folder, capsys)
 
 
+def test_an_empty_table_is_told(folder, capsys):
+    (folder / "table.gz").write_bytes(gzip.compress(b"# made by hand\n"))
+    assert "table.gz: has no rules. Is it the table that was meant?" in complaint(folder, capsys)
+
+
 def test_wrong_calls_are_told(folder, capsys):
     for limit in ("--pop-limit", "--max-span"):
         assert f"{limit} is 0; it is at least 1" in complaint(folder, capsys, "cdec", limit, "0")
