@@ -21,6 +21,7 @@ __all__ = ["CASES", "CaseModel", "begins_small", "capitalised", "learn_case", "l
 
 CASES = ("lower", "true", "keep")
 
+_FEWEST_SHOUTED = 3
 _WORD = re.compile(r"[^\W\d_]+")
 _STOP = re.compile(r"[.!?]+[\"'”’»)\]]* ")
 _ABBREVIATION = re.compile(r"([^\W\d_]+)\.,? (?=([^\W\d_]))")
@@ -53,7 +54,9 @@ class CaseModel(NamedTuple):
         return cls(bool(record["begins_with_capital"]), forms, frozenset(record["abbreviations"]))
 
     def true(self, text: str) -> str:
-        """The text with the first word of each sentence in its most frequent form."""
+        """The text with each first word of a sentence, and all of a line of capitals, as they mostly are."""
+        if _is_in_capitals(text):
+            return self._changed(text, lambda word, _: self.forms.get(lowered(word), lowered(word)))
         return self._changed(text, lambda word, is_first: self.forms.get(lowered(word), word) * is_first)
 
     def lower(self, text: str) -> str:
@@ -136,6 +139,21 @@ def capitalised(text: str) -> str:
     """
     first = text[:1].upper()
     return first + text[1:] if len(first) == 1 else text
+
+
+def _is_in_capitals(text: str) -> bool:
+    """Whether a text is a line of capitals, and not a name or two: it has at least three words.
+
+    >>> _is_in_capitals("WE ARE CLOSED!"), _is_in_capitals("A B C"), _is_in_capitals("NATO, UN")
+    (True, False, False)
+    """
+    words = [text[begin:end] for begin, end, _ in _sentence_words(text, frozenset())]
+    letters = "".join(words)
+    return (
+        len(words) >= _FEWEST_SHOUTED
+        and len(letters) > len(words)
+        and letters == letters.upper() != letters.lower()
+    )
 
 
 def begins_small(text: str) -> bool:

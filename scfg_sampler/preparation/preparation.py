@@ -179,8 +179,9 @@ class Preparation:
         words = []
         for at, part in enumerate(parts):
             before = parts[at - 1] if at else ""
-            joined = prepared.joined[at] and (follows is None or follows[at] or not is_unspaced(part[0]))
-            joined = _is_joined(before, part, joined, theirs)
+            joined = _is_joined(
+                before, part, prepared.joined[at], theirs, None if follows is None else follows[at]
+            )
             if theirs.record().get("spaced") is not False:
                 part = part.translate(_NARROW)
             words.append(theirs.word(part, joined=joined))
@@ -193,10 +194,14 @@ def _marks(segmenter: Segmenter) -> tuple[Any, Any]:
     return record["kind"], record.get("spaced")
 
 
-def _is_joined(before: str, part: str, joined: bool, target: Segmenter) -> bool:
-    """Whether a copied part is to have no space before it."""
+def _is_joined(before: str, part: str, joined: bool, target: Segmenter, follows: bool | None) -> bool:
+    """Whether a copied part is to have no space before it; `follows` may be unknown."""
     if target.record().get("spaced") is False:
+        if follows and before[-1].isalnum() and part[0].isalnum():
+            return joined  # +86 10 does not become +8610.
         return joined or is_protected(part) or not before
+    if follows is False and is_unspaced(part[0]):
+        return False
     # Words of a text without spaces are parted, but not the pieces of one foreign word.
     alike = before[-1:].isalnum() == part[0].isalnum() and is_unspaced(before[-1:]) == is_unspaced(part[0])
     return joined and alike and not is_protected(part) and not is_protected(before)

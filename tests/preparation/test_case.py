@@ -53,6 +53,10 @@ def test_abbreviations_are_words_whose_full_stop_goes_on(model):
         ("It was approx. The dog", "It was approx. The dog"),
         ("http://The.org. The dog", "http://The.org. the dog"),
         ("7 The dog", "7 The dog"),
+        ("ANNA SEES THE UNKNOWN DOG! HE", "Anna sees the unknown dog! he"),
+        ("THE DOG", "the DOG"),
+        ("A B C D", "A B C D"),
+        ("THE DOG SEES Me", "the DOG SEES Me"),
         ("", ""),
     ],
 )

@@ -130,6 +130,17 @@ def test_what_stands_between_spaces_is_copied_without_where_none_are_used():
     assert preparation.restore(["狗", copied[prepared.parts.index("1984")], "狗"]) == "狗1984狗"
 
 
+def test_numbers_that_are_copied_one_after_the_other_stay_two():
+    preparation = learn(("en", "zh"), "subwords:60,40", "keep")
+    prepared = preparation.source.prepare("+86 10-12 Anna")
+    number = prepared.parts.index("10-12")
+    assert prepared.parts[number - 1] == "86"
+    beside = preparation.copied(prepared, follows=[at == number for at in range(len(prepared.words))])
+    apart = preparation.copied(prepared, follows=[False] * len(prepared.words))
+    assert preparation.restore(beside[number - 1 : number + 1]) == "86 10-12"
+    assert preparation.restore(["狗", apart[number]]) == "狗10-12"
+
+
 def test_words_become_subwords_where_there_are_no_spaces():
     preparation = learn(("zh", "en"), "words")
     assert [side.segmenter.record()["kind"] for side in (preparation.source, preparation.target)] == [
