@@ -18,12 +18,18 @@
 #   ours-hiero        … the rules that Hiero allows
 #   ours-redundancy   … without redundant rules
 #   ours-tenth        … of these the most frequent, a tenth as many as the baseline has
+#   free              as ours, but unaligned words belong to any rule that could hold them
+#   free-tenth        … without redundant rules, the most frequent, a tenth as many as the baseline has
 # and with --more-alignments, every pair counting once under each alignment:
 #   union-hiero       all rules of Hiero
 #   union-hiero-loose-target  … with unaligned words at the ends of target phrases
 #   union             expected counts over 100 of 120 full sweeps with discount 0.8
 #   union-redundancy  … without redundant rules
 #   union-tenth       … of these the most frequent, a tenth as many as the baseline has
+#   union-free        as union, but unaligned words belong to any rule that could hold them
+# and with --more-alignments, every pair counting once, the chain choosing an alignment:
+#   choose            as union, for each phrase
+#   choose-sentence   … for each sentence
 #
 # The first table has weights that were tuned on the baseline and are used throughout, as in the paper: a weight for
 # LogPosterior, which the baseline does not have, is 0. p is that of paired bootstrap against the baseline, and the
@@ -63,8 +69,8 @@ set -euo pipefail
 ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
-ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth
-ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth
+ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
+ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth,union-free,choose,choose-sentence
 parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
@@ -96,7 +102,11 @@ origin() { # ROW
         ours-hiero) echo ours --filter hiero ;;
         ours-redundancy) echo ours --prune redundancy ;;
         ours-tenth) echo ours --prune redundancy --keep "$(tenth)" ;;
+        free) echo free ;;
+        free-tenth) echo free --prune redundancy --keep "$(tenth)" ;;
         union) echo union ;;
+        union-free) echo union-free ;;
+        choose | choose-sentence) echo "$1" ;;
         union-redundancy) echo union --prune redundancy ;;
         union-tenth) echo union --prune redundancy --keep "$(tenth)" ;;
     esac
@@ -108,7 +118,11 @@ sampling() { # RUN: options of sample
         paper) echo --paper --iterations 100 ;;
         dirichlet) echo --paper --iterations 100 --discount 0 ;;
         ours) echo --iterations 60 --burn-in 20 ;;
+        free) echo --iterations 60 --burn-in 20 --unaligned free ;;
         union) echo --iterations 120 --burn-in 20 --discount 0.8 ;;
+        union-free) echo --iterations 120 --burn-in 20 --discount 0.8 --unaligned free ;;
+        choose) echo --iterations 120 --burn-in 20 --discount 0.8 --choose phrase ;;
+        choose-sentence) echo --iterations 120 --burn-in 20 --discount 0.8 --choose sentence ;;
     esac
 }
 
@@ -173,7 +187,7 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
     local from options run chain corpus_options
     corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
     case $1 in
-        union*) corpus_options+=("${ALIGNMENTS[@]:1}") ;;
+        union* | choose*) corpus_options+=("${ALIGNMENTS[@]:1}") ;;
     esac
     from=$(origin "$1")
     read -ra options <<<"$from"

@@ -85,7 +85,8 @@ def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):
     bleu_recipe(stand_in, data, "--seeds", "0", recipe=TABLE2)
     noted = calls(stand_in)
     sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
-    assert len(sampled) == 4  # The initial state, the paper's, discount 0, ours.
+    assert len(sampled) == 5  # The initial state, the paper's, discount 0, ours, free.
+    assert ["--unaligned free" in line for line in sampled] == ["/free.run" in line for line in sampled]
     assert sum("--paper" in line for line in sampled) == 3
     assert sum("--discount 0" in line for line in sampled) == 1
     made = {
@@ -99,6 +100,8 @@ def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):
     assert "--from average" in made["dirichlet"]
     assert "--filter hiero" in made["ours-hiero"]
     assert "--prune redundancy --keep" in made["ours-tenth"]
+    assert "--prune redundancy --keep" in made["free-tenth"]
+    assert all("/free.run " in made[row] for row in ("free", "free-tenth"))
     assert "--no-singletons" in next(line for line in noted if "no-singletons.gz" in line)
     assert sum(line.startswith("decoder tune") for line in noted) == 1
 
@@ -112,16 +115,19 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     outcome = bleu_recipe(stand_in, data, *more, recipe=TABLE2)
     assert outcome.returncode == 0, outcome.stderr
     first, second, _ = outcome.stdout.split("\n\n")
-    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-4:]]
-    assert last == ["union-hiero-loose-target", "union", "union-redundancy", "union-tenth"]
+    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-6:]]
+    assert last == ["union", "union-redundancy", "union-tenth", "union-free", "choose", "choose-sentence"]
     assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
     done = calls(stand_in)
     noted = [line for line in done if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))]
-    assert len(noted) == 11  # As many runs as without, the union's, and six extractions.
+    assert len(noted) == 15  # As many runs as without, the union's two, two that choose, and six extractions.
     for line in noted:
         found = [re.search("xx-en.([a-z]+)", word)[1] for word in line.split() if "xx-en" in word]
-        assert found == (["gold", "hand", "my"] if "union" in line else ["gold"]), line
-        assert "sample" not in line.split()[1] or ("--discount 0.8" in line) == ("union" in line)
+        several = "union" in line or "choose" in line
+        assert found == (["gold", "hand", "my"] if several else ["gold"]), line
+        assert "sample" not in line.split()[1] or ("--discount 0.8" in line) == several
+        for way, name in (("phrase", "choose"), ("sentence", "choose-sentence")):
+            assert (f"--choose {way}" in line) == (f"/{name}.run " in line)
     tuned = [line for line in done if line.startswith("decoder tune --grammar") and "/compile/" not in line]
     assert len(tuned) == 2
     assert all("--method mira" in line for line in tuned)

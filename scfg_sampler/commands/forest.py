@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.files import atomic_output
+from scfg_sampler.learner.settings import CHOICES
 
 if TYPE_CHECKING:
     from scfg_sampler.corpus.parallel_text import ParallelCorpus
+    from scfg_sampler.forest.explicit import ForestBuilder
 
 __all__ = ["add_parser", "run"]
 
@@ -27,6 +29,12 @@ def add_parser(subparsers) -> None:
         "--sentence 0 --format svg --output forest.svg",
     )
     add_corpus(parser)
+    parser.add_argument(
+        "--choose",
+        choices=CHOICES,
+        default=CHOICES[0],
+        help="of several alignments one forest, as sample has it, or one for each (none)",
+    )
     parser.add_argument("--sentence", metavar="K", type=int, help="only this one, counted from 0")
     parser.add_argument(
         "--format", choices=("jsonl", "svg"), default="jsonl", help="JSON, or a picture of one forest"
@@ -40,20 +48,22 @@ def run(options: argparse.Namespace) -> None:
     """Write the forests."""
     from scfg_sampler.corpus.parallel_text import read_corpus
     from scfg_sampler.errors import SettingsError
+    from scfg_sampler.forest.choice import chosen
     from scfg_sampler.forest.explicit import ForestBuilder, forest_json
 
     files = corpus_files(options)
     corpus = read_corpus(files.source, files.target, *files.alignments)
-    sentences = range(corpus.num_sentences)
+    choice = chosen(options.choose, len(files.alignments))
+    builder = ForestBuilder(corpus, choice)
+    sentences = range(builder.num_sentences)
     if options.sentence is not None:
         if options.sentence not in sentences:
-            legal = f"the corpus has sentences 0 to {corpus.num_sentences - 1}"
+            legal = f"the corpus has sentences 0 to {builder.num_sentences - 1}"
             raise SettingsError(f"--sentence is {options.sentence}; {legal}")
         sentences = range(options.sentence, options.sentence + 1)
     if options.format == "svg":
-        _draw(corpus, sentences, options.output)
+        _draw(corpus, builder, sentences, options.output)
         return
-    builder = ForestBuilder(corpus)
     with (
         atomic_output(options.output) as stream,
         console.progress("forests", len(sentences)) as advance,
@@ -63,17 +73,16 @@ def run(options: argparse.Namespace) -> None:
             advance(1, "")
 
 
-def _draw(corpus: ParallelCorpus, sentences: range, output: str) -> None:
+def _draw(corpus: ParallelCorpus, builder: ForestBuilder, sentences: range, output: str) -> None:
     """Write the picture of one forest."""
     from scfg_sampler.corpus.parallel_text import pair_words
     from scfg_sampler.errors import InputError, SettingsError
-    from scfg_sampler.forest.explicit import ForestBuilder
     from scfg_sampler.learner.drawing import draw_forest
 
     if len(sentences) != 1:
         raise SettingsError("--format svg draws one forest; say which with --sentence, counted from 0")
     sentence = sentences[0]
-    forest = ForestBuilder(corpus).build(sentence)
+    forest = builder.build(sentence)
     if forest is None:
         raise InputError(None, None, f"sentence {sentence} has no links, and so no forest", "Choose another")
     with atomic_output(output) as stream:

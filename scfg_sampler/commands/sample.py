@@ -11,6 +11,7 @@ from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.settings import (
     BASES,
+    CHOICES,
     LEARNABLE,
     MODELS,
     OPERATORS,
@@ -128,19 +129,7 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> Non
         help="nodes over more words are cut; 0: no limit",
     )
     chain.add_argument("--order", choices=ORDERS, default=settings.order, help="order of the nodes")
-    chain.add_argument(
-        "--unaligned",
-        choices=UNALIGNED,
-        default=settings.unaligned,
-        help="the rule of an unaligned word: that of the lowest node around it, or any that could hold it",
-    )
-    chain.add_argument(
-        "--max-attached",
-        metavar="K",
-        type=int,
-        default=settings.max_attached,
-        help="most free words that a rule takes in at each end of either side",
-    )
+    _add_forests(chain, settings)
     chain.add_argument(
         "--no-density-factor",
         dest="density_factor",
@@ -158,6 +147,29 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> Non
         "chains at a time (exact)",
     )
     chain.add_argument("--paper", action="store_true", help="all settings as in Chung et al. (2014)")
+
+
+def _add_forests(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> None:
+    chain.add_argument(
+        "--unaligned",
+        choices=UNALIGNED,
+        default=settings.unaligned,
+        help="the rule of an unaligned word: that of the lowest node around it, or any that could hold it",
+    )
+    chain.add_argument(
+        "--max-attached",
+        metavar="K",
+        type=int,
+        default=settings.max_attached,
+        help="most free words that a rule takes in at each end of either side",
+    )
+    chain.add_argument(
+        "--choose",
+        choices=CHOICES,
+        default=settings.choose,
+        help="of several alignments, the chain chooses one for each sentence, or for each phrase; none: each "
+        "pair counts once under every one",
+    )
 
 
 def _add_moves(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> None:
@@ -252,6 +264,13 @@ def _temperatures(text: str | None) -> dict[str, float]:
         raise SettingsError(f"--anneal is {text}; it must be START:END:SWEEPS, as in 3:1:50") from None
 
 
+def _under(alignments: int, choose: str) -> str:
+    """What was made of several alignments."""
+    if choose == "none":
+        return f" ({alignments} alignments of each)"
+    return f" (one of {alignments} alignments chosen for each {choose})"
+
+
 def report(record: dict, output: str) -> None:
     """Say what a run came to."""
     from scfg_sampler.corpus.parallel_text import CorpusFiles
@@ -261,7 +280,7 @@ def report(record: dict, output: str) -> None:
     console.say(
         (f"{record['chains']} chains of " if "chains" in record else "")
         + f"{record['sweeps']} sweeps over {record['corpus']['sentences'] - skipped} sentence pairs"
-        + (f" ({alignments} alignments of each)" if alignments > 1 else "")
+        + (_under(alignments, record["settings"]["choose"]) if alignments > 1 else "")
         + f" in {record['seconds']:.1f} s, {record['peak_memory_mb']:.0f} MB"
         + (f"; {skipped} skipped (see run.json)" if skipped else "")
     )

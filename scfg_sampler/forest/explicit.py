@@ -12,15 +12,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.forests.hypergraph import Hypergraph, HypergraphBuilder, edge_heads
-from scfg_sampler.core.fragments.tree import EDGE, NUM_TAILS, TAIL_START, new_workspace, set_tails
+from scfg_sampler.core.fragments.tree import (
+    EDGE,
+    NUM_TAILS,
+    TAIL_START,
+    new_workspace,
+    open_sentence,
+    set_tails,
+)
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
-from scfg_sampler.forest.implicit import SIZE, fill_forest, new_sentence_forest, plain_corpus_arrays
+from scfg_sampler.forest.choice import (
+    Choice,
+    ChoiceSizes,
+    measure_choices,
+    new_choice_forest,
+    new_choice_workspace,
+)
+from scfg_sampler.forest.choice_trees import ChoiceForest, spelled_out
+from scfg_sampler.forest.implicit import SIZE, new_sentence_forest, plain_corpus_arrays
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
@@ -38,13 +53,14 @@ class PhraseForest(NamedTuple):
     spans : int32, shape (N, 4)
         Source and target span of each node, half-open.
     level : int32, shape (N,)
-        Edges in any derivation of the node (Lemma 3 of Chung et al. 2014).
+        Edges in any derivation of the node (Lemma 3 of Chung et al. 2014); of several alignments, at most.
     trees : tuple of N int
         Derivations of each node, exactly.
     rules : tuple of E str
         The minimal rule of each edge, `[X,1] ge [X,2] ||| [X,2] a [X,1]`, spelled as in rule tables.
     sampler_ids : int64, shape (N,)
-        What the sampler calls each node: i (n + 1) + j on compacted source positions.
+        What the sampler calls each node: i (n + 1) + j on compacted source positions, or of several
+        alignments a number.
     """
 
     graph: Hypergraph
@@ -61,17 +77,32 @@ class ForestBuilder:
     Parameters
     ----------
     corpus : ParallelCorpus
+    choice : Choice, optional
+        Of the alignments that the corpus has every pair under; by default each is a sentence of its own.
+
+    Attributes
+    ----------
+    num_sentences : int
     """
 
-    def __init__(self, corpus: ParallelCorpus):
-        longest = tuple(
-            int(np.diff(start).max(initial=0)) for start in (corpus.source_start, corpus.target_start)
+    def __init__(self, corpus: ParallelCorpus, choice: Choice | None = None):
+        longest = (
+            int(np.diff(corpus.source_start).max(initial=0)),
+            int(np.diff(corpus.target_start).max(initial=0)),
         )
         self._corpus = corpus
         self._arrays = plain_corpus_arrays(corpus)
-        self._forest = new_sentence_forest(longest[0], longest[1], 0)
+        self._forest: Any = new_sentence_forest(longest[0], longest[1], 0)
         num_nodes = (longest[0] + 1) ** 2
         self._work = new_workspace(num_nodes, 3 * num_nodes + 16, 16)
+        self.num_sentences = corpus.num_sentences // (choice.alignments if choice else 1)
+        if choice is not None:
+            node_start = np.zeros(self.num_sentences + 1, np.int64)
+            sizes = ChoiceSizes(
+                *measure_choices(self._forest, self._work, self._arrays, choice.alignments, node_start)
+            )
+            self._forest = new_choice_forest(longest, sizes, 0, choice, self.num_sentences)
+            self._work = new_choice_workspace(longest, sizes, choice)
 
     def build(self, sentence: int) -> PhraseForest | None:
         """The forest of a sentence; None if it has no links.
@@ -81,13 +112,15 @@ class ForestBuilder:
         sentence : int
             From 0.
         """
-        if not _fill(self._forest, self._work, self._arrays, sentence):
+        if not _open(self._forest, self._work, self._arrays, sentence):
             return None
-        size = int(self._forest.shape[SIZE])
-        is_phrase = self._forest.is_phrase[: (size + 1) ** 2].reshape(size + 1, size + 1)
-        spans = self._forest.spans
-        found = [i * (size + 1) + j for i in range(size) for j in range(i + 1, size + 1) if is_phrase[i, j]]
-        found.sort(key=lambda node: (node == size, spans[node, 1] - spans[node, 0], spans[node, 0]))
+        if isinstance(self._forest, ChoiceForest):
+            edges, goal = spelled_out(self._forest, self._work), 0
+        else:
+            edges, goal = self._all_edges()
+        boxes = self._forest.boxes
+        lengths = boxes[:, 1] - boxes[:, 0]
+        found = sorted(edges, key=lambda node: (node == goal, lengths[node], boxes[node, 0]))
         rank = {node: at for at, node in enumerate(found)}
         builder = HypergraphBuilder()
         rules: list[str] = []
@@ -95,8 +128,8 @@ class ForestBuilder:
         trees: list[int] = []
         for node in found:
             head = builder.add_node()
-            total = 0
-            for tails in self._edges(node, size, is_phrase):
+            total, most = 0, 0
+            for tails in edges[node]:
                 below = [rank[tail] for tail in tails]
                 builder.add_edge(head, below)
                 rules.append(self._rule(sentence, node, tails))
@@ -104,16 +137,24 @@ class ForestBuilder:
                 for tail in below:
                     product *= trees[tail]
                 total += product
+                most = max(most, sum(level[tail] for tail in below))
             trees.append(total)
-            level.append(1 + sum(level[tail] for tail in below))
+            level.append(1 + most)
         return PhraseForest(
             builder.build(),
-            spans[found].copy(),
+            boxes[found].copy(),
             np.array(level, np.int32),
             tuple(trees),
             tuple(rules),
             np.array(found, np.int64),
         )
+
+    def _all_edges(self) -> tuple[dict[int, list[list[int]]], int]:
+        """The tails of the edges of every node of one alignment's forest, and the goal."""
+        size = int(self._forest.shape[SIZE])
+        is_phrase = self._forest.is_phrase[: (size + 1) ** 2].reshape(size + 1, size + 1)
+        nodes = [i * (size + 1) + j for i in range(size) for j in range(i + 1, size + 1) if is_phrase[i, j]]
+        return {node: self._edges(node, size, is_phrase) for node in nodes}, size
 
     def _edges(self, node: int, size: int, is_phrase: np.ndarray) -> list[list[int]]:
         i, j = divmod(node, size + 1)
@@ -125,7 +166,7 @@ class ForestBuilder:
         return [self._work.tails[start : start + self._work.nodes[node, NUM_TAILS]].tolist()]
 
     def _rule(self, sentence: int, node: int, tails: list[int]) -> str:
-        corpus, spans = self._corpus, self._forest.spans
+        corpus, spans = self._corpus, self._forest.boxes
         source = corpus.source[corpus.source_start[sentence] : corpus.source_start[sentence + 1]]
         target = corpus.target[corpus.target_start[sentence] : corpus.target_start[sentence + 1]]
         sides = []
@@ -184,8 +225,8 @@ def forest_json(sentence: int, forest: PhraseForest | None) -> str:
 
 
 @kernel
-def _fill(forest, work, corpus, sentence):
-    return fill_forest(forest, work, corpus, sentence)
+def _open(forest, work, corpus, sentence):
+    return open_sentence(forest, work, corpus, sentence)
 
 
 @kernel

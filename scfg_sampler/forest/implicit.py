@@ -36,13 +36,17 @@ __all__ = [
     "FREE_TAIL",
     "MAX_ATTACHED",
     "MAX_CUT_SPAN",
+    "MAX_LENGTH",
+    "SHAPE_WIDTH",
     "SIZE",
     "CorpusArrays",
     "SentenceForest",
     "fill_forest",
     "fill_phrases",
+    "mark_phrases",
     "new_sentence_forest",
     "plain_corpus_arrays",
+    "sum_words",
     "write_hull",
 ]
 
@@ -194,13 +198,19 @@ def fill_forest(forest, work, corpus, sentence):
     """Build the forest of a sentence; False if it has no links, and so no forest, or is too long."""
     if not fill_phrases(forest, work, corpus, sentence):
         return False
+    sum_words(forest, corpus, sentence)
+    return True
+
+
+@borrowing
+def sum_words(forest, corpus, sentence):
+    """Fill in what `compose` needs: the prefix sums of the words' hashes and weights."""
     first, last = corpus.source_start[sentence], corpus.source_start[sentence + 1]
     prefix_hashes(corpus.source, first, last, corpus.source_values, forest.hashes[0])
     _prefix_sums(corpus.source, first, last, corpus.source_weights, forest.weights[0])
     first, last = corpus.target_start[sentence], corpus.target_start[sentence + 1]
     prefix_hashes(corpus.target, first, last, corpus.target_values, forest.hashes[1])
     _prefix_sums(corpus.target, first, last, corpus.target_weights, forest.weights[1])
-    return True
 
 
 @borrowing
@@ -211,7 +221,7 @@ def fill_phrases(forest, work, corpus, sentence):
     for start in (corpus.source_start, corpus.target_start):
         if start[sentence + 1] - start[sentence] > forest.shape[MAX_LENGTH]:
             return False
-    _mark_phrases(forest, work, corpus, sentence)
+    mark_phrases(forest, work, corpus, sentence)
     if forest.shape[MAX_ATTACHED] > 0:
         _open_boxes(forest, corpus, sentence)
     return True
@@ -227,7 +237,7 @@ def _prefix_sums(words, start, stop, values, out):
 
 
 @borrowing
-def _mark_phrases(forest, work, corpus, sentence):
+def mark_phrases(forest, work, corpus, sentence):
     """Find all phrases: a source span whose target span holds just as many links is one."""
     words = forest.words
     low, high, links_to, links_before, position = words[0], words[1], words[2], words[3], words[4]

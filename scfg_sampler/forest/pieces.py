@@ -37,7 +37,7 @@ from scfg_sampler.core.fragments.tree import CUT, EDGE, NUM_TAILS, ORDER, TAIL_S
 from scfg_sampler.core.jit import borrowing, inlined
 from scfg_sampler.forest.implicit import MAX_ATTACHED, SentenceForest, write_hull
 
-__all__ = ["SentenceForest"]
+__all__ = ["SentenceForest", "compose_tails"]
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
@@ -48,6 +48,15 @@ def _compose(forest, work, node):
     if forest.shape[MAX_ATTACHED] > 0 and work.nodes[node, CUT] == 0:
         write_hull(forest, work, node, forest.boxes[node])
     if work.nodes[node, EDGE] > 0:
+        _compose_split(forest, work, node)
+    else:
+        _compose_minimal(forest, work, node)
+
+
+@borrowing
+def compose_tails(forest, work, node):
+    """Renew what a node spells, whatever forest it is of that has the arrays of a `SentenceForest`."""
+    if work.nodes[node, NUM_TAILS] == 2:
         _compose_split(forest, work, node)
     else:
         _compose_minimal(forest, work, node)

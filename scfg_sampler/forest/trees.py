@@ -19,29 +19,73 @@ import math
 import numpy as np
 
 from scfg_sampler.core.fragments import tree as fragment_tree
-from scfg_sampler.core.fragments.tree import CUT, EDGE, NUM_TAILS, ORDER, TAIL_START
-from scfg_sampler.core.jit import borrowing, inlined
+from scfg_sampler.core.fragments.tree import CUT, EDGE, NUM_TAILS, ORDER, PENDING, TAIL_START
+from scfg_sampler.core.jit import borrowing, by_type, inlined
 from scfg_sampler.forest.implicit import (
     FREE_TAIL,
     MAX_ATTACHED,
     MAX_CUT_SPAN,
     SIZE,
     fill_forest,
+    fill_phrases,
 )
 
 # With what its nodes spell.
 from scfg_sampler.forest.pieces import SentenceForest
 
-__all__ = ["ATTACHED_MASK", "SentenceForest"]
+__all__ = ["ATTACHED_MASK", "SentenceForest", "choose_within", "most_nodes", "open_phrases"]
 
 # How many unaligned words a box takes in, side by side in 16 bits: source left, right, target left, right.
 ATTACHED_BITS = 4
 ATTACHED_MASK = (1 << ATTACHED_BITS) - 1
 
 
+@by_type
+def open_phrases(forest, work, corpus, sentence):
+    """`open_sentence`, but for what `compose` needs."""
+
+
+@by_type
+def most_nodes(forest, work):
+    """How many nodes a derivation of the sentence last opened has at most."""
+
+
+@by_type
+def choose_within(forest, work):
+    """Let moves of single nodes, until a forest is opened, leave be what only whole trees may change."""
+
+
+@choose_within.register(SentenceForest)
+def _choose_within(forest, work):
+    return
+
+
 @fragment_tree.open_sentence.register(SentenceForest)
 def _open_sentence(forest, work, data, sentence):
     return fill_forest(forest, work, data, sentence)
+
+
+@open_phrases.register(SentenceForest)
+def _open_phrases(forest, work, corpus, sentence):
+    return fill_phrases(forest, work, corpus, sentence)
+
+
+@most_nodes.register(SentenceForest)
+def _most_nodes(forest, work):
+    # Any derivation will do: all have as many nodes (Lemma 3).
+    pending = work.lists[PENDING]
+    pending[0] = forest.shape[SIZE]
+    num_pending, size = 1, 0
+    while num_pending > 0:
+        num_pending -= 1
+        node = pending[num_pending]
+        work.nodes[node, EDGE] = fragment_tree.nth_edge(forest, node, 0)
+        fragment_tree.set_tails(forest, work, node)
+        size += 1
+        for t in range(work.nodes[node, NUM_TAILS]):
+            pending[num_pending] = work.tails[work.nodes[node, TAIL_START] + t]
+            num_pending += 1
+    return size
 
 
 @fragment_tree.root.register(SentenceForest)

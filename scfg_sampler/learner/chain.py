@@ -34,6 +34,7 @@ from scfg_sampler.core.fragments.tree import (
     PROPOSED,
 )
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.attached_passes import sweep_attached_sentences
 from scfg_sampler.learner.forest_bank import ForestBank, new_walk
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
@@ -73,7 +74,8 @@ class LearnerState(NamedTuple):
     """What the next sweep needs."""
 
     trees: np.ndarray
-    """uint16: per node of a derivation in preorder, edge label × 2 + cut bit; uint32 where unaligned words
+    """uint16: per node of a derivation in preorder, edge label × 2 + cut bit, and zeros up to the sentence's
+    most nodes; uint32 where unaligned words
     are free, and above 16 bits, four for each side, how many of them a cut node takes in."""
     restaurants: Restaurants
     mean_length: np.ndarray
@@ -165,6 +167,8 @@ def _kernel(bank: ForestBank, settings: LearnerSettings, move: Move) -> Kernel:
     check_settings(settings)
     assert settings.max_length == bank.max_length, "the forests were made for another --max-length"
     assert bank.max_attached == attached(settings), "the forests were made for another --unaligned"
+    alignments = bank.choice.alignments if bank.choice else 0
+    assert bank.choice == chosen(settings.choose, alignments), "the forests were made for another --choose"
     weights = _word_weights(bank.corpus, settings)
     walks = tuple(new_walk(bank, settings.max_cut_span, weights) for _ in range(settings.threads))
     chain = _Chain(bank, settings, walks)
@@ -250,7 +254,7 @@ def _seat(
     restaurants = _no_guests(chain.bank, chain.settings, discount, strength, mean_length)
     walk, sentence = chain.walks[0], 0
     _set_switches(walk, chain.settings, 1.0)
-    while sentence < chain.bank.corpus.num_sentences:
+    while sentence < chain.bank.num_sentences:
         restaurants = _with_room_for(chain.bank, restaurants, sentence)
         sentence = seat_trees(rng, walk, model, restaurants, trees, sentence)
     return restaurants
@@ -297,7 +301,7 @@ def _resample_types(
 
 def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel) -> Restaurants:
     """The restaurants after every sentence has been visited."""
-    num_shards, num_sentences = len(chain.walks), chain.bank.corpus.num_sentences
+    num_shards, num_sentences = len(chain.walks), chain.bank.num_sentences
     if num_shards == 1:
         return _sweep_shard(chain, rng, state, model, 0, (0, num_sentences))
     tree_start = chain.bank.tree_start
@@ -337,18 +341,29 @@ def _sweep_shard(
     shard: int,
     sentences: tuple[int, int],
 ) -> Restaurants:
-    settings, restaurants = chain.settings, state.restaurants
-    highest = level(settings, state.sweep) or NO_LIMIT
-    first, stop = sentences
-    while first < stop:
-        restaurants = _with_room_for(chain.bank, restaurants, first)
-        visit = rng, chain.walks[shard], model, restaurants, state.trees, (first, stop)
-        if settings.operator == "rejection":
-            first = propose_sentences(*visit)
-        elif settings.unaligned == "free":
-            first = sweep_attached_sentences(*visit, highest, settings.order == "breadth-first")
-        else:
-            first = sweep_sentences(*visit, highest, settings.order == "breadth-first")
+    settings, highest = chain.settings, level(chain.settings, state.sweep) or NO_LIMIT
+    breadth_first = settings.order == "breadth-first"
+
+    def propose(restaurants: Restaurants, first: int) -> int:
+        visit = rng, chain.walks[shard], model, restaurants, state.trees, (first, sentences[1])
+        return propose_sentences(*visit)
+
+    def sweep(restaurants: Restaurants, first: int) -> int:
+        visit = rng, chain.walks[shard], model, restaurants, state.trees, (first, sentences[1])
+        if settings.unaligned == "free":
+            return sweep_attached_sentences(*visit, highest, breadth_first)
+        return sweep_sentences(*visit, highest, breadth_first)
+
+    # Which alignment holds for a sentence is decided by whole trees; the rest of the tree, node by node.
+    moves = [propose] if settings.operator == "rejection" else [sweep]
+    if settings.choose == "sentence" and settings.operator != "rejection":
+        moves = [propose, sweep]
+    restaurants = state.restaurants
+    for move in moves:
+        first = sentences[0]
+        while first < sentences[1]:
+            restaurants = _with_room_for(chain.bank, restaurants, first)
+            first = move(restaurants, first)
     return restaurants
 
 

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.fragments.tree import BELOW, CUT, NUM_TAILS, OPTIONS, ORDER, PENDING, TAIL_START
-from scfg_sampler.core.jit import borrowing, compiled
+from scfg_sampler.core.jit import borrowing, by_type, compiled
+from scfg_sampler.forest.choice_trees import NUM_ALIGNMENTS, NUM_PAIRS, ChoiceForest, chosen_alignment
+from scfg_sampler.forest.implicit import SentenceForest
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.store import (
     END,
@@ -65,11 +67,11 @@ def new_collector(longest_source: int, longest_target: int, most_links: int) -> 
 
 
 @compiled
-def with_room_for(collector, corpus, sentence):
+def with_room_for(collector, forest, corpus, sentence):
     """The same collector with room for all rules of a derivation of a sentence."""
     words = corpus.source_start[sentence + 1] - corpus.source_start[sentence]
     words += corpus.target_start[sentence + 1] - corpus.target_start[sentence]
-    links = corpus.link_start[sentence + 1] - corpus.link_start[sentence]
+    links = num_links(forest, corpus, sentence)
     # A rule spells words of its own, two ENDs, and names each rule below it twice.
     store = with_room(collector.store, words, 5 * words + links)
     return Collector(store, collector.record, collector.positions, collector.states)
@@ -132,10 +134,85 @@ def spell(collector, forest, work, corpus, sentence, node):
             at = spans[slots[order[rank]], 3]
     symbols[length] = END
     length += 1
-    # Links of the rule's own words. Both ends are in one rule, for a phrase holds both or neither.
+    return list_links(forest, work, corpus, sentence, node, collector, length)
+
+
+@by_type
+def num_links(forest, corpus, sentence):
+    """A bound on the links of all rules of a derivation."""
+
+
+@num_links.register(SentenceForest)
+def _num_links(forest, corpus, sentence):
+    return corpus.link_start[sentence + 1] - corpus.link_start[sentence]
+
+
+@num_links.register(ChoiceForest)
+def _num_links_of_all(forest, corpus, sentence):
+    total = np.int64(0)
+    for alignment in range(forest.shape[NUM_ALIGNMENTS]):
+        under = alignment * forest.shape[NUM_PAIRS] + sentence
+        total += corpus.link_start[under + 1] - corpus.link_start[under]
+    return total
+
+
+@by_type
+def list_links(forest, work, corpus, sentence, node, collector, length):
+    """Write the links of a rule's own words to `record` from `length` on, in order; where they end."""
+
+
+@list_links.register(SentenceForest)
+def _list_links(forest, work, corpus, sentence, node, collector, length):
+    symbols, spans = collector.record, forest.boxes
+    source, target = collector.positions[0], collector.positions[1]
+    # Both ends are in one rule, for a phrase holds both or neither.
     for link in range(corpus.link_start[sentence], corpus.link_start[sentence + 1]):
         s, t = corpus.links[link, 0], corpus.links[link, 1]
         if spans[node, 0] <= s < spans[node, 1] and source[s] >= 0:
+            symbols[length] = source[s] * LINK_BASE + target[t]
+            length += 1
+    return length
+
+
+@list_links.register(ChoiceForest)
+def _list_chosen_links(forest, work, corpus, sentence, node, collector, length):
+    nodes, pending = work.nodes, work.lists[PENDING]
+    begin = length
+    pending[0] = node
+    num_pending = 1
+    while num_pending > 0:
+        num_pending -= 1
+        at = pending[num_pending]
+        length = _list_links_of_edge(forest, work, corpus, sentence, at, collector, length)
+        first = nodes[at, TAIL_START]
+        for t in range(first, first + nodes[at, NUM_TAILS]):
+            if nodes[work.tails[t], CUT] == 0:
+                pending[num_pending] = work.tails[t]
+                num_pending += 1
+    # Every edge has its links in order, but edges are met from the top down.
+    symbols = collector.record
+    for end in range(begin + 1, length):
+        link, place = symbols[end], end
+        while place > begin and symbols[place - 1] > link:
+            symbols[place] = symbols[place - 1]
+            place -= 1
+        symbols[place] = link
+    return length
+
+
+@borrowing
+def _list_links_of_edge(forest, work, corpus, sentence, node, collector, length):
+    """`list_links` of the words that a node's edge has itself, under the alignment that it is of."""
+    symbols, boxes, nodes = collector.record, forest.boxes, work.nodes
+    source, target = collector.positions[0], collector.positions[1]
+    under = chosen_alignment(forest, work, node) * forest.shape[NUM_PAIRS] + sentence
+    first, last = nodes[node, TAIL_START], nodes[node, TAIL_START] + nodes[node, NUM_TAILS]
+    for link in range(corpus.link_start[under], corpus.link_start[under + 1]):
+        s, t = corpus.links[link, 0], corpus.links[link, 1]
+        is_own = boxes[node, 0] <= s < boxes[node, 1]
+        for tail in range(first, last):
+            is_own &= s < boxes[work.tails[tail], 0] or s >= boxes[work.tails[tail], 1]
+        if is_own:
             symbols[length] = source[s] * LINK_BASE + target[t]
             length += 1
     return length

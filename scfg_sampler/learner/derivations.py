@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.core.fragments.tree import BELOW, CUT, PARENT, decode
+from scfg_sampler.core.fragments.tree import BELOW, CUT, PARENT, decode, open_sentence
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
-from scfg_sampler.forest.explicit import ForestBuilder
-from scfg_sampler.forest.implicit import fill_forest
 
 # What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
+from scfg_sampler.forest.explicit import ForestBuilder
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
 from scfg_sampler.learner.collecting import Collector, spell
 from scfg_sampler.learner.forest_bank import ForestBank, collector_for
@@ -56,7 +56,7 @@ def write_derivations(path: PathLike, bank: ForestBank, trees: np.ndarray) -> No
     """
     scratch, words = collector_for(bank), spelled_words(bank.corpus)
     with atomic_output(path) as stream:
-        for sentence in range(bank.corpus.num_sentences):
+        for sentence in range(bank.num_sentences):
             found = derivation(bank, trees, sentence, scratch, words)
             line = {
                 "sentence": sentence,
@@ -150,11 +150,11 @@ def _spell_rules(walk, trees, sentence, collector, spelled):
     """Spell the rules of a derivation; how many."""
     forest, work, corpus = walk.forest, walk.work, walk.corpus
     above, spans, symbols_start, symbols = spelled
-    fill_forest(forest, work, corpus, sentence)
+    open_sentence(forest, work, corpus, sentence)
     size = decode(forest, work, trees, walk.tree_start[sentence], 0)
     # Spelling uses the other lists, but not this one.
     listed = work.lists[BELOW, :size].copy()
-    number = np.full(forest.spans.shape[0], -1, np.int32)
+    number = np.full(forest.boxes.shape[0], -1, np.int32)
     num_rules = 0
     symbols_start[0] = 0
     for k in range(size):
@@ -191,9 +191,9 @@ def write_marginals(
     rules : RuleTable
         Mean counts over the same sweeps.
     """
-    builder = ForestBuilder(bank.corpus)
+    builder = ForestBuilder(bank.corpus, bank.choice)
     sentences = []
-    for sentence in range(bank.corpus.num_sentences):
+    for sentence in range(bank.num_sentences):
         forest = builder.build(sentence)
         nodes = []
         if forest is not None:

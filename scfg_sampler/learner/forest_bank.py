@@ -4,8 +4,9 @@ Forests are built anew from the alignment for each visit, which costs less than 
 holds what does not change between visits: which sentences have a forest, where each sentence's derivation
 lies in the flat array of a state, and room for one sentence at a time.
 
-The fact a newcomer would get wrong: the number of nodes in a derivation is the same for all derivations of
-a sentence (Lemma 3 of Chung et al. 2014), so every sentence keeps its place in that array.
+The fact a newcomer would get wrong: every sentence keeps its place in that array. The number of nodes is the
+same for all derivations of a sentence (Lemma 3 of Chung et al. 2014), but where alignments are chosen: there
+is room for the largest then, and zeros follow smaller ones.
 """
 
 from __future__ import annotations
@@ -16,13 +17,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.fragments.fingerprint import LONGEST_STRING
-from scfg_sampler.core.fragments.tree import new_workspace
+from scfg_sampler.core.fragments.tree import LABELS, new_workspace
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.forest.choice import (
+    Choice,
+    ChoiceSizes,
+    measure_choices,
+    new_choice_forest,
+    new_choice_workspace,
+)
 from scfg_sampler.forest.implicit import CorpusArrays, new_sentence_forest, plain_corpus_arrays
 from scfg_sampler.learner.collecting import Collector, new_collector
 from scfg_sampler.learner.passes import Walk, collect_sentences, count_nodes
 
-__all__ = ["ForestBank", "collect", "collector_for", "forest_bank", "new_walk", "node_counts"]
+__all__ = ["Extent", "ForestBank", "collect", "collector_for", "forest_bank", "new_walk", "node_counts"]
+
+
+class Extent(NamedTuple):
+    """What decides how much room one sentence at a time needs."""
+
+    longest: tuple[int, int]
+    """Words of the longest source and target sentence that are not skipped."""
+    max_attached: int
+    """Most unaligned words that a rule takes in at each end; 0 if they belong to the lowest node."""
+    choice: Choice | None
+    """Among how many alignments derivations choose, if they do."""
+    sizes: ChoiceSizes
+    """Of the largest forests, where they do."""
 
 
 class ForestBank(NamedTuple):
@@ -35,13 +57,30 @@ class ForestBank(NamedTuple):
     """int64 (S + 1,): where each sentence's nodes begin in `node_counts`."""
     skipped: dict[int, str]
     """Sentences without a derivation, and why."""
-    longest: tuple[int, int]
-    """Words of the longest source and target sentence that are not skipped."""
     most_links: int
     max_length: int
     """Pairs with more words on a side are skipped."""
-    max_attached: int
-    """Most unaligned words that a rule takes in at each end; 0 if they belong to the lowest node."""
+    extent: Extent
+
+    @property
+    def longest(self) -> tuple[int, int]:
+        """As in `Extent`."""
+        return self.extent.longest
+
+    @property
+    def max_attached(self) -> int:
+        """As in `Extent`."""
+        return self.extent.max_attached
+
+    @property
+    def choice(self) -> Choice | None:
+        """As in `Extent`."""
+        return self.extent.choice
+
+    @property
+    def num_sentences(self) -> int:
+        """S: those of the corpus, or where derivations choose among alignments, sentence pairs."""
+        return len(self.walk.tree_start) - 1
 
     @property
     def tree_start(self) -> np.ndarray:
@@ -49,7 +88,9 @@ class ForestBank(NamedTuple):
         return self.walk.tree_start
 
 
-def forest_bank(corpus: ParallelCorpus, max_length: int, max_attached: int = 0) -> ForestBank:
+def forest_bank(
+    corpus: ParallelCorpus, max_length: int, max_attached: int = 0, choice: Choice | None = None
+) -> ForestBank:
     """The forests of a corpus.
 
     Parameters
@@ -59,23 +100,48 @@ def forest_bank(corpus: ParallelCorpus, max_length: int, max_attached: int = 0) 
         As in `LearnerSettings`.
     max_attached : int
         As in `LearnerSettings` if unaligned words are free, else 0.
+    choice : Choice, optional
+        Of the alignments that the corpus has every pair under; by default each is a sentence of its own.
+
+    Raises
+    ------
+    SettingsError
+        A pair is too long for what a derivation is stored in.
     """
     assert max_length < LONGEST_STRING
-    lengths = np.diff(corpus.source_start), np.diff(corpus.target_start)
+    num_sentences = corpus.num_sentences // (choice.alignments if choice else 1)
+    starts = corpus.source_start[: num_sentences + 1], corpus.target_start[: num_sentences + 1]
+    lengths = np.diff(starts[0]), np.diff(starts[1])
     longer = np.maximum(*lengths)
     fits = longer <= max_length
     longest = (int(lengths[0].max(initial=0, where=fits)), int(lengths[1].max(initial=0, where=fits)))
-    tree_start = np.zeros(corpus.num_sentences + 1, np.int64)
-    walk = _walk(plain_corpus_arrays(corpus), tree_start, longest, 0, max_attached)
+    tree_start = np.zeros(num_sentences + 1, np.int64)
+    node_start = np.zeros(num_sentences + 1, np.int64)
+    np.cumsum((lengths[0] + 1) ** 2, out=node_start[1:])
+    arrays, extent = plain_corpus_arrays(corpus), Extent(longest, max_attached, None, ChoiceSizes(0, 0, 0))
+    links = np.diff(corpus.link_start)
+    if choice is not None:
+        _require_room_for_labels(choice, longest)
+        plain = _walk(arrays, tree_start, extent, 0)
+        sizes = measure_choices(plain.forest, plain.work, arrays, choice.alignments, node_start)
+        extent = extent._replace(choice=choice, sizes=ChoiceSizes(*map(int, sizes)))
+        links = links.reshape(choice.alignments, num_sentences).sum(axis=0)
+    walk = _walk(arrays, tree_start, extent, 0)
     count_nodes(walk)
     skipped = {
         int(s): "no links" if fits[s] else f"{longer[s]} words, more than {max_length}"
         for s in np.flatnonzero(np.diff(tree_start) == 0)
     }
-    node_start = np.zeros(corpus.num_sentences + 1, np.int64)
-    np.cumsum((lengths[0] + 1) ** 2, out=node_start[1:])
-    most_links = int(np.diff(corpus.link_start).max(initial=0))
-    return ForestBank(corpus, walk, node_start, skipped, longest, most_links, max_length, max_attached)
+    most_links = int(links.max(initial=0))
+    return ForestBank(corpus, walk, node_start, skipped, most_links, max_length, extent)
+
+
+def _require_room_for_labels(choice: Choice, longest: tuple[int, int]) -> None:
+    """Raise a SettingsError if a node might have more edges than there are labels."""
+    most = (LABELS - 1) // choice.alignments
+    if longest[0] > most:
+        found = f"a sentence has {longest[0]} words"
+        raise SettingsError(f"{found}; --choose with so many alignments needs --max-length {most} or less")
 
 
 def new_walk(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray, np.ndarray] | None) -> Walk:
@@ -92,21 +158,20 @@ def new_walk(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray, np.
     arrays = bank.walk.corpus
     if weights is not None:
         arrays = arrays._replace(source_weights=weights[0], target_weights=weights[1])
-    return _walk(arrays, bank.tree_start, bank.longest, max_cut_span, bank.max_attached)
+    return _walk(arrays, bank.tree_start, bank.extent, max_cut_span)
 
 
-def _walk(
-    arrays: CorpusArrays,
-    tree_start: np.ndarray,
-    longest: tuple[int, int],
-    max_cut_span: int,
-    max_attached: int,
-) -> Walk:
+def _walk(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_cut_span: int) -> Walk:
+    longest, max_attached, choice, sizes = extent
     num_nodes = (max(longest) + 1) ** 2
     num_rules = num_nodes + 16 + 2 * max_attached
-    work = new_workspace(num_nodes, 3 * num_nodes + 16, num_rules, num_rules if max_attached else 0)
-    forest = new_sentence_forest(*longest, max_cut_span, max_attached, num_rules)
-    return Walk(_on_small_pages(forest), _on_small_pages(work), arrays, tree_start)
+    if choice is None:
+        work = new_workspace(num_nodes, 3 * num_nodes + 16, num_rules, num_rules if max_attached else 0)
+        forest = new_sentence_forest(*longest, max_cut_span, max_attached, num_rules)
+        return Walk(_on_small_pages(forest), _on_small_pages(work), arrays, tree_start)
+    work = new_choice_workspace(longest, sizes, choice)
+    chosen_from = new_choice_forest(longest, sizes, max_cut_span, choice, len(tree_start) - 1)
+    return Walk(_on_small_pages(chosen_from), _on_small_pages(work), arrays, tree_start)
 
 
 _LARGE = 1 << 22  # Bytes; numpy asks for huge pages from here on.
@@ -142,7 +207,7 @@ def collector_for(bank: ForestBank) -> Collector:
 
 
 def node_counts(bank: ForestBank) -> np.ndarray:
-    """Zeros to count nodes in, int64 (M, 2); sentence s has (source length + 1)² rows, by node id.
+    """Zeros to count nodes in, int64 (M, 2); sentence s has rows from node_start[s] on, by node id.
 
     Parameters
     ----------

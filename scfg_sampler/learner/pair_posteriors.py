@@ -24,6 +24,7 @@ from scfg_sampler.core.chains.run_directory import CHECKPOINT, RECORD, require_s
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.corpus.parallel_text import CorpusFiles, read_corpus
 from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.chain import LearnerState, pair_kernel
 from scfg_sampler.learner.collecting import Collector
 from scfg_sampler.learner.derivations import Derivation, Words, derivation, spelled_words
@@ -81,7 +82,8 @@ def read_last_state(directory: PathLike) -> LastState:
     place = Path(directory) / RECORD, record["versions"]["scfg-sampler"]
     settings = stored_settings(LearnerSettings, record["settings"], *place)
     corpus = read_corpus(files.source, files.target, *files.alignments)
-    bank = forest_bank(corpus, settings.max_length, attached(settings))
+    choice = chosen(settings.choose, len(files.alignments))
+    bank = forest_bank(corpus, settings.max_length, attached(settings), choice)
     path = Path(directory) / CHECKPOINT
     stored = load_checkpoint(path, RunState, corpus=record["corpus"]["sha256"])
     learner = stored.state.learner

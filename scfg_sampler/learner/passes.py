@@ -26,19 +26,21 @@ from scfg_sampler.core.fragments.tree import (
     TAIL_START,
     Workspace,
     decode,
-    encode,
+    encode_over,
     lay_out,
     log_internal_trees,
     nth_edge,
     num_edges,
+    open_sentence,
     root,
     set_tails,
 )
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
-from scfg_sampler.forest.implicit import CorpusArrays, fill_forest, fill_phrases
+from scfg_sampler.forest.choice_trees import ChoiceForest
+from scfg_sampler.forest.implicit import CorpusArrays
 
 # What kernels dispatch to must be below them: see `core.jit`.
-from scfg_sampler.forest.trees import SentenceForest
+from scfg_sampler.forest.trees import SentenceForest, choose_within, most_nodes, open_phrases
 from scfg_sampler.learner.collecting import collect_tree, with_room_for
 from scfg_sampler.learner.model import RuleModel  # noqa: F401
 
@@ -59,7 +61,7 @@ __all__ = [
 class Walk(NamedTuple):
     """What walking a corpus takes: where its derivations lie, and room for one sentence at a time."""
 
-    forest: SentenceForest
+    forest: SentenceForest | ChoiceForest
     """Of the sentence last visited."""
     work: Workspace
     """Its tree."""
@@ -74,21 +76,7 @@ def count_nodes(walk):
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
     for sentence in range(tree_start.shape[0] - 1):
-        size = 0
-        if fill_forest(forest, work, corpus, sentence):
-            # Any derivation will do: all have as many nodes (Lemma 3).
-            pending = work.lists[PENDING]
-            pending[0] = root(forest)
-            num_pending = 1
-            while num_pending > 0:
-                num_pending -= 1
-                node = pending[num_pending]
-                work.nodes[node, EDGE] = nth_edge(forest, node, 0)
-                set_tails(forest, work, node)
-                size += 1
-                for t in range(work.nodes[node, NUM_TAILS]):
-                    pending[num_pending] = work.tails[work.nodes[node, TAIL_START] + t]
-                    num_pending += 1
+        size = most_nodes(forest, work) if open_phrases(forest, work, corpus, sentence) else 0
         tree_start[sentence + 1] = tree_start[sentence] + size
 
 
@@ -98,7 +86,7 @@ def build_forests(walk):
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     number = 0
     for sentence in range(corpus.source_start.shape[0] - 1):
-        if fill_forest(forest, work, corpus, sentence):
+        if open_sentence(forest, work, corpus, sentence):
             number += 1
     return number
 
@@ -109,7 +97,7 @@ def draw_trees(rng, walk, trees):
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
     for sentence in range(tree_start.shape[0] - 1):
-        if not fill_forest(forest, work, corpus, sentence):
+        if not open_sentence(forest, work, corpus, sentence):
             continue
         pending = work.lists[PENDING]
         pending[0] = root(forest)
@@ -139,7 +127,7 @@ def seat_trees(rng, walk, model, restaurants, trees, first):
         size = tree_start[sentence + 1] - tree_start[sentence]
         if lacks_room(restaurants, size):
             return sentence
-        if fill_forest(forest, work, corpus, sentence):
+        if open_sentence(forest, work, corpus, sentence):
             seat_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence])
     return tree_start.shape[0] - 1
 
@@ -158,12 +146,13 @@ def sweep_sentences(rng, walk, model, restaurants, trees, sentences, max_level, 
             continue
         if lacks_room(restaurants, size):
             return sentence
-        fill_forest(forest, work, corpus, sentence)
-        decode(forest, work, trees, tree_start[sentence], 0)
+        open_sentence(forest, work, corpus, sentence)
+        size = decode(forest, work, trees, tree_start[sentence], 0)
         find_rules(forest, model, restaurants, work, size)
+        choose_within(forest, work)
         # Algorithm 4 of Chung et al. (2014) on one sentence, given the rules of all others.
         sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first)
-        encode(forest, work, trees, tree_start[sentence])
+        encode_over(forest, work, trees, tree_start[sentence], size)
     return stop
 
 
@@ -181,8 +170,8 @@ def propose_sentences(rng, walk, model, restaurants, trees, sentences):
             continue
         if lacks_room(restaurants, size):
             return sentence
-        fill_forest(forest, work, corpus, sentence)
-        decode(forest, work, trees, tree_start[sentence], 0)
+        open_sentence(forest, work, corpus, sentence)
+        size = decode(forest, work, trees, tree_start[sentence], 0)
         find_rules(forest, model, restaurants, work, size)
         # Algorithm 3.
         tree = StoredTree(trees, tree_start[sentence], size)
@@ -199,7 +188,7 @@ def sum_internal_trees(walk, trees):
     for sentence in range(tree_start.shape[0] - 1):
         if tree_start[sentence + 1] == tree_start[sentence]:
             continue
-        fill_forest(forest, work, corpus, sentence)
+        open_sentence(forest, work, corpus, sentence)
         size = decode(forest, work, trees, tree_start[sentence], 0)
         for k in range(size):
             node = work.lists[BELOW, k]
@@ -221,9 +210,9 @@ def collect_sentences(walk, trees, collector, node_counts, node_start):
     for sentence in range(tree_start.shape[0] - 1):
         if tree_start[sentence + 1] == tree_start[sentence]:
             continue
-        fill_phrases(forest, work, corpus, sentence)
+        open_phrases(forest, work, corpus, sentence)
         size = lay_out(forest, work, trees, tree_start[sentence], 0)
-        collector = with_room_for(collector, corpus, sentence)
+        collector = with_room_for(collector, forest, corpus, sentence)
         collect_tree(by_reference(collector), forest, work, corpus, sentence, size)
         if node_counts.shape[0] > 0:
             start = node_start[sentence]

@@ -44,6 +44,7 @@ from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.corpus.sanity import warn_of_odd_pairs
 from scfg_sampler.errors import InputError
+from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.chain import LearnerState, empty_state, learner_kernel, log_posterior
 from scfg_sampler.learner.collecting import Collector, collected_rules, packed
 from scfg_sampler.learner.collection import Collection
@@ -298,6 +299,8 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
     alignments = CorpusFiles.from_names(record["corpus"]["files"]).alignments
     if len(alignments) > 1:
         fields.append(("alignments", len(alignments)))
+    if settings.get("choose", "none") != "none":
+        fields.append(("choose", settings["choose"]))
     return [*fields, ("sweeps", record["sweeps"]), ("seed", run["seed"])]
 
 
@@ -312,8 +315,9 @@ class _Chain:
         self.corpus: ParallelCorpus = read_corpus(files.source, files.target, *files.alignments)
         self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         check_settings(settings)
-        self.bank = forest_bank(self.corpus, settings.max_length, attached(settings))
-        if len(self.bank.skipped) == self.corpus.num_sentences:
+        choice = chosen(settings.choose, len(files.alignments))
+        self.bank = forest_bank(self.corpus, settings.max_length, attached(settings), choice)
+        if len(self.bank.skipped) == self.bank.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)
         if stream == 0:
@@ -461,7 +465,7 @@ class _Chain:
             "corpus": {
                 "files": {name: str(Path(path).resolve()) for name, path in self.paths.items()},
                 "sha256": self.digests,
-                "sentences": self.corpus.num_sentences,
+                "sentences": self.bank.num_sentences,
                 "source_words": len(self.corpus.source),
                 "target_words": len(self.corpus.target),
             },

@@ -15,6 +15,7 @@ from scfg_sampler.errors import SettingsError
 
 __all__ = [
     "BASES",
+    "CHOICES",
     "FILTERS",
     "LEARNABLE",
     "LONGEST_SENTENCE",
@@ -46,6 +47,7 @@ OPERATORS = ("top-down", "rejection")
 SCHEDULES = ("stratified", "full")
 ORDERS = ("depth-first", "breadth-first")
 UNALIGNED = ("lowest", "free")
+CHOICES = ("none", "sentence", "phrase")
 
 ORIGINS = ("last", "average", "marginal")
 FILTERS = ("scope", "hiero", "none")
@@ -86,6 +88,9 @@ class LearnerSettings(NamedTuple):
     """Which rule an unaligned word belongs to: that of the lowest node around it, or any (`free`)."""
     max_attached: int = 3
     """Most free words that a rule takes in at each end of either side."""
+    choose: str = "none"
+    """Of several alignments, a pair is sampled under each (`none`), or the chain chooses one for each
+    sentence, or for each phrase."""
     max_length: int = 250
     """Pairs with a longer sentence are skipped."""
     order: str = "depth-first"
@@ -183,6 +188,7 @@ def check_settings(settings: LearnerSettings) -> None:
         "schedule": SCHEDULES,
         "order": ORDERS,
         "unaligned": UNALIGNED,
+        "choose": CHOICES,
     }
     for name, legal in choices.items():
         value = getattr(settings, name)
@@ -206,6 +212,8 @@ def check_settings(settings: LearnerSettings) -> None:
         raise SettingsError("--unaligned free has no --operator rejection; leave one of them out")
     if settings.unaligned == "free" and settings.type_moves > 0:
         raise SettingsError("--unaligned free has no --type-moves; leave one of them out")
+    if settings.choose != "none":
+        _check_choice(settings)
     if not 1 <= settings.max_length <= LONGEST_SENTENCE:
         limits = f"from 1 to {LONGEST_SENTENCE}"
         raise SettingsError(f"--max-length is {settings.max_length}; it must be {limits}")
@@ -222,6 +230,17 @@ def check_settings(settings: LearnerSettings) -> None:
         raise SettingsError("--model dirichlet has no hyperparameter to learn but --strength")
     if "discount" in settings.learned and settings.discount == 0.0:
         raise SettingsError("--discount is 0, a model without discount; it cannot be learned from there")
+
+
+def _check_choice(settings: LearnerSettings) -> None:
+    """Raise SettingsError if a setting goes with one alignment only."""
+    for name, value, option in (
+        ("unaligned", "free", "--unaligned free"),
+        ("schedule", "stratified", "--schedule stratified"),
+        ("divide_by_trees", True, "--divide-by-trees"),
+    ):
+        if getattr(settings, name) == value:
+            raise SettingsError(f"--choose {settings.choose} has no {option}; leave one of them out")
 
 
 def attached(settings: LearnerSettings) -> int:

@@ -16,10 +16,11 @@ from scfg_sampler.core.chains.checkpoint import layout_problem
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.fragments.audit import AuditError, require_comparable
 from scfg_sampler.core.fragments.stored_trees import stored_size
-from scfg_sampler.core.fragments.tree import BELOW, CUT, NUM_TAILS, TAIL_START
+from scfg_sampler.core.fragments.tree import BELOW, CUT, NUM_TAILS, TAIL_START, open_sentence
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
 from scfg_sampler.errors import ScfgError
-from scfg_sampler.forest.implicit import MAX_ATTACHED, fill_forest, write_hull
+from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401 (kernels dispatch to it)
+from scfg_sampler.forest.implicit import MAX_ATTACHED, write_hull
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401 (kernels dispatch to it)
 from scfg_sampler.learner.chain import LearnerState
 from scfg_sampler.learner.collecting import Collector
@@ -103,12 +104,22 @@ def _first_bad_tree(walk, trees):
         size = tree_start[sentence + 1] - tree_start[sentence]
         if size == 0:
             continue
-        fill_forest(forest, work, corpus, sentence)
-        if stored_size(forest, work, trees, tree_start[sentence], size) != size:
+        open_sentence(forest, work, corpus, sentence)
+        stored = stored_size(forest, work, trees, tree_start[sentence], size)
+        if stored < 0 or not _are_zeros(trees, tree_start[sentence] + stored, tree_start[sentence] + size):
             return sentence
         if forest.shape[MAX_ATTACHED] > 0 and not _boxes_fit(forest, work, size):
             return sentence
     return -1
+
+
+@borrowing
+def _are_zeros(codes, start, stop):
+    """Whether codes[start:stop] are all 0, as those after a derivation are."""
+    largest = np.int64(0)
+    for at in range(start, stop):
+        largest = max(largest, np.int64(codes[at]))
+    return largest == 0
 
 
 @borrowing

@@ -18,6 +18,7 @@ from scfg_sampler.core.fragments.type_moves import (
 from scfg_sampler.core.jit import by_reference, kernel
 
 # What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
 from scfg_sampler.learner.model import RuleModel
 from scfg_sampler.learner.passes import Walk

@@ -32,6 +32,7 @@ class SampleSettings(TypedDict, total=False):
     order: str
     unaligned: str
     max_attached: int
+    choose: str
     density_factor: bool
     divide_by_trees: bool
     type_moves: int

@@ -100,8 +100,11 @@ def tell_pairs(
 def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: PairPosterior) -> Markup:
     corpus = last.bank.corpus
     source, target = pair_words(corpus, sentence)
-    begin, end = corpus.link_start[sentence : sentence + 2]
-    links = [(i, j) for i, j in corpus.links[begin:end].tolist()]
+    links = set()
+    for under in range(sentence, corpus.num_sentences, last.bank.num_sentences):
+        # Of a pair that the chain chooses alignments for, the links of all.
+        begin, end = corpus.link_start[under : under + 2]
+        links |= {(i, j) for i, j in corpus.links[begin:end].tolist()}
     boxes = []
     for place, rules in posterior.rules.items():
         share = rules.total() / posterior.sweeps
@@ -115,7 +118,7 @@ def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: Pa
         element("p", words(" ".join(source)), element("br"), words(" ".join(target))),
         element(
             "div",
-            element("div", draw_grid(source, target, links, boxes), class_="scroll"),
+            element("div", draw_grid(source, target, sorted(links), boxes), class_="scroll"),
             element("div", nodes, class_="derivation"),
             class_="columns",
         ),

@@ -15,15 +15,18 @@ from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.fragments import restaurant
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.forest_bank import ForestBank, forest_bank
 from scfg_sampler.learner.settings import LearnerSettings, attached
-from tests.oracles import loose_derivations, phrase_forest, rule_model
+from tests.oracles import chosen_alignments, loose_derivations, phrase_forest, rule_model
 from tests.oracles.phrase_forest import Sentence
 
 
 def corpus_of(pairs: list[Sentence]) -> ParallelCorpus:
-    """A corpus in memory."""
+    """A corpus in memory; of pairs under several alignments, all under the first come first."""
+    if not isinstance(pairs[0], Sentence):
+        return corpus_of([one for alignment in zip(*pairs, strict=True) for one in alignment])
     vocabularies = Vocabulary(), Vocabulary()
     starts: list[list[int]] = [[0], [0], [0]]
     values: list[list] = [[], [], []]
@@ -55,7 +58,9 @@ class Chain(NamedTuple):
 def chain_on(pairs: list[Sentence], **settings) -> Chain:
     """The learner's chain on a corpus in memory."""
     given = LearnerSettings(**settings)
-    bank = forest_bank(corpus_of(pairs), given.max_length, attached(given))
+    alignments = 1 if isinstance(pairs[0], Sentence) else len(pairs[0])
+    choice = chosen(given.choose, alignments)
+    bank = forest_bank(corpus_of(pairs), given.max_length, attached(given), choice)
     return Chain(bank, given, learner_kernel(bank, given))
 
 
@@ -85,6 +90,8 @@ def all_derivations(
 
 
 def _rules(chain: Chain, pair: Sentence, derivation: tuple) -> list[tuple[str, str]]:
+    if chain.bank.choice:
+        return chosen_alignments.rules(pair, derivation)
     if chain.bank.max_attached == 0:
         return phrase_forest.rules(pair, derivation)
     return list(loose_derivations.rules(pair, derivation).values())
@@ -92,6 +99,12 @@ def _rules(chain: Chain, pair: Sentence, derivation: tuple) -> list[tuple[str, s
 
 def sentence_derivations(chain: Chain, pair: Sentence) -> Iterator[tuple[tuple[int, ...], tuple]]:
     """The codes of all derivations of a sentence, with the oracle's derivations."""
+    if chain.bank.choice:
+        merged, limit = chain.settings.choose == "phrase", chain.settings.max_cut_span
+        found = [(chosen_alignments.codes(d), d) for d in chosen_alignments.derivations(pair, merged, limit)]
+        most = max(len(codes) for codes, _ in found)
+        yield from ((codes + (0,) * (most - len(codes)), d) for codes, d in found)
+        return
     for derivation in phrase_forest.derivations(pair, chain.settings.max_cut_span):
         codes = _codes(pair, derivation)
         if chain.bank.max_attached == 0:
@@ -128,6 +141,11 @@ def _compact(positions: list[int], node: tuple[int, int, int, int]) -> int:
     return sum(node[0] <= s < node[1] for s in positions)
 
 
+def _once(pairs: list) -> list[Sentence]:
+    """The pairs under one of their alignments."""
+    return [pair if isinstance(pair, Sentence) else pair[0] for pair in pairs]
+
+
 Seating = tuple[tuple[int, tuple[int, ...]], ...]
 """Fingerprint and table sizes, ascending, of every dish; sizes () where the seating is not tracked."""
 
@@ -158,7 +176,7 @@ def spelled_dishes(chain: Chain, pairs: list[Sentence]) -> dict[int, tuple[str, 
     alike: dict[tuple, list[tuple[str, str]]] = defaultdict(list)
     for rule, where in uses.items():
         alike[tuple(where)].append(rule)
-    model = rule_model.model_of(chain.settings, pairs)
+    model = rule_model.model_of(chain.settings, _once(pairs))
     for rules in alike.values():
         kinds = {(phrase_forest.rule_length(r), round(rule_model.base_prob(model, r), 12)) for r in rules}
         assert len(kinds) == 1, f"no derivation tells {rules} apart"
@@ -172,7 +190,7 @@ def log_weights(chain: Chain, pairs: list[Sentence]) -> dict[tuple, float]:
     A state stands for all seatings of named customers with these table sizes.
     """
     found: dict[tuple, float] = {}
-    model = rule_model.model_of(chain.settings, pairs)
+    model = rule_model.model_of(chain.settings, _once(pairs))
     spelled = spelled_dishes(chain, pairs)
     for trees in all_trees(chain, pairs):
         customers = {dish: sum(sizes) for dish, sizes in _sizes(seated(chain, trees).restaurants)}

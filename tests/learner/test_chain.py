@@ -329,6 +329,8 @@ def test_collecting_changes_nothing_of_the_chain():
         ({"max_attached": 16}, "--max-attached is 16; it must be from 1 to 15"),
         ({"unaligned": "free", "operator": "rejection"}, "--operator rejection; leave one"),
         ({"unaligned": "free", "type_moves": 1}, "--type-moves; leave one"),
+        ({"choose": "word"}, "none, sentence, phrase"),
+        ({"choose": "phrase"}, "--choose phrase needs several alignments"),
     ],
 )
 def test_settings_out_of_range_are_named(settings, message):

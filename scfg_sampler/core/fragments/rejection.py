@@ -57,7 +57,7 @@ from scfg_sampler.core.fragments.tree import (
     TREE,
     compose,
     decode,
-    encode,
+    encode_over,
     may_be_internal,
     nth_edge,
     open_options,
@@ -113,7 +113,7 @@ def settle_tree(rng, forest, model, restaurants, work, tree, numbers, log_ratio)
     if taken:
         work.counters[ACCEPTED] += 1
         seat_option(rng, restaurants, work, 1 + num_old, num_new)
-        encode(forest, work, tree.codes, tree.start)
+        encode_over(forest, work, tree.codes, tree.start, tree.size)
     else:
         decode(forest, work, tree.codes, tree.start, 0)
         find_rules(forest, model, restaurants, work, tree.size)

@@ -40,6 +40,7 @@ __all__ = [
     "FREE",
     "IGNORE_DENSITY",
     "IN_TREE",
+    "LABELS",
     "LEVEL",
     "LOG_BASE",
     "LOG_PRIOR",
@@ -69,6 +70,7 @@ __all__ = [
     "describe",
     "draft_row",
     "encode",
+    "encode_over",
     "is_shared",
     "lay_out",
     "log_internal_trees",
@@ -127,6 +129,9 @@ STRATUM = 1
 SLOT = 2  # of the dish in the restaurants, −1 if it has none, NOT_SOUGHT before it is looked for
 RULE_WIDTH = 3
 NOT_SOUGHT = -2
+
+# Edge labels of a node are below this.
+LABELS = 1 << 15
 
 # Where a code's further variables begin.
 ATTACHED_SHIFT = 16
@@ -223,7 +228,7 @@ def num_edges(forest, node):
 
 @by_type
 def nth_edge(forest, node, rank):
-    """The label of a node's edge number `rank`; labels are below 2^15."""
+    """The label of a node's edge number `rank`; labels are below `LABELS`."""
 
 
 @by_type
@@ -338,6 +343,15 @@ def lay_out(forest, work, codes, start, cut_all):
             pending[num_pending] = work.tails[t]
             num_pending += 1
     return size
+
+
+@borrowing
+def encode_over(forest, work, codes, start, size):
+    """`encode` where a tree of `size` nodes is stored; zeros where the new one has fewer."""
+    new_size = encode(forest, work, codes, start)
+    for at in range(new_size, size):
+        codes[start + at] = 0
+    return new_size
 
 
 @borrowing
