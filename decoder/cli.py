@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from scfg_sampler import __version__
 from scfg_sampler.core import console
+from scfg_sampler.core.command_line import CommandParser
 
 __all__ = ["COMMANDS", "build_parser", "main"]
 
@@ -23,9 +24,9 @@ COMMANDS = (
 )
 
 
-def build_parser() -> console.Parser:
+def build_parser() -> CommandParser:
     """The parser of all commands."""
-    parser = console.Parser(
+    parser = CommandParser(
         prog="scfg-decoder",
         description="Translate with synchronous grammars: language models, search, tuning, evaluation.",
         epilog="example:\n  scfg-decoder train-lm train.en --output en.arpa\n"

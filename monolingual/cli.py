@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from scfg_sampler import __version__
 from scfg_sampler.core import console
+from scfg_sampler.core.command_line import CommandParser
 
 __all__ = ["MODELS", "build_parser", "main"]
 
@@ -13,9 +14,9 @@ MODELS: tuple[str, ...] = ("tsg", "pcfg", "ot", "dmv")
 """Packages in `monolingual`, each with the commands of one model, in the order of the help."""
 
 
-def build_parser() -> console.Parser:
+def build_parser() -> CommandParser:
     """The parser of all models."""
-    parser = console.Parser(
+    parser = CommandParser(
         prog="scfg-monolingual",
         description="Grammar induction from one language on the core of scfg-sampler.",
         epilog="example:\n  scfg-monolingual ot --help",

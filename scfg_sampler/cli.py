@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from scfg_sampler import __version__
 from scfg_sampler.core import console
+from scfg_sampler.core.command_line import CommandParser
 
 __all__ = ["COMMANDS", "build_parser", "main"]
 
@@ -27,12 +28,13 @@ COMMANDS = (
     "curves",
     "verify",
     "report",
+    "doctor",
 )
 
 
-def build_parser() -> console.Parser:
+def build_parser() -> CommandParser:
     """The parser of all commands."""
-    parser = console.Parser(
+    parser = CommandParser(
         prog="scfg-sampler",
         description="Learn small, readable translation grammars from word-aligned text.",
         epilog="example:\n  scfg-sampler sample --source train.de --target train.en "
