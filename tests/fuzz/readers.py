@@ -6,9 +6,10 @@ begin with. The fact a newcomer would get wrong: a reader that gives an iterator
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import gzip
 import io
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +17,30 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.fuzz.made_readers import MADE
+
 __all__ = ["READERS", "Reader"]
 
 
-class Reader(NamedTuple):
-    """A function that reads a file, and contents that can be read."""
+class Reader:
+    """A function that reads a file, and contents that can be read, made when they are first asked for."""
 
-    read: Callable[[Path], Any]
-    seeds: tuple[bytes, ...]
+    def __init__(
+        self, read: Callable[[Path], Any], seeds: tuple[bytes, ...] | Callable[[], tuple[bytes, ...]]
+    ):
+        self.read, self._seeds = read, seeds
+
+    @functools.cached_property
+    def seeds(self) -> tuple[bytes, ...]:
+        return self._seeds() if callable(self._seeds) else self._seeds
+
+    def warm(self) -> tuple[bytes, ...]:
+        """The seeds, each of them read, so that nothing is compiled or imported any more. All can be read."""
+        for seed in self.seeds:
+            with tempfile.TemporaryDirectory() as place, contextlib.redirect_stderr(io.StringIO()):
+                (Path(place) / "input").write_bytes(seed)
+                self.read(Path(place) / "input")
+        return self.seeds
 
 
 _RULES = b"""# scfg-sampler 0.2.0|model:hiero
@@ -73,15 +90,6 @@ _CONLLU = b"""# text = the dog barks
 3\tbarks\tbark\tVERB\tVBZ\t_\t0\troot\t_\t_
 
 """
-_DMV = (
-    b"root NN 1\n"
-    + b"".join(
-        f"stop NN {side} {near} {p}\n".encode()
-        for side in ("left", "right")
-        for near, p in (("adjacent", 0.5), ("nonadjacent", 1))
-    )
-    + b"child NN left NN 1\nchild NN right NN 1\n"
-)
 _JDAGEEM = (
     b"root NN : -0.1\nleftattach NN <- NN : -0.5\nrightattach NN -> NN : 0\nleftstop NN nochild : -1e-1\n"
 )
@@ -125,31 +133,18 @@ def _named(module: str, function: str, *arguments: Any) -> Callable[[Path], Any]
     return read
 
 
-def _tsg(path: Path) -> Any:
-    """A run directory: its files follow each other after lines of their own."""
-    from monolingual.tsg.run import read_grammar
-
-    parts = path.read_bytes().split(b"\n---\n")
-    names = ("grammar.tsg.gz", "pcfg.tsg.gz", "parameters.tsv", "run.json")
-    for name, part in zip(names, parts + [b""] * 4, strict=False):
-        (path.parent / name).write_bytes(gzip.compress(part) if name.endswith(".gz") else part)
-    from monolingual.tsg.grammar import flatten, fragment_weights
-
-    learnt = read_grammar(path.parent)
-    trees, weights = fragment_weights(
-        learnt.fragments,
-        learnt.productions,
-        str(learnt.settings.get("base", "pcfg")),
-        learnt.concentration,
-        learnt.stop,
-    )
-    return flatten(trees, weights)
-
-
 def _checkpoint() -> bytes:
-    out = io.BytesIO()
-    np.savez(out, header=np.array(json.dumps({"settings": {}})), values=np.arange(5))
-    return out.getvalue()
+    from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
+
+    with tempfile.TemporaryDirectory() as place:
+        rng = np.random.default_rng(1)
+        save_checkpoint(Path(place) / "c", Checkpoint(_State(np.arange(5), 1.5), rng, 3, {"seed": 1}))
+        return (Path(place) / "c").read_bytes()
+
+
+class _State(NamedTuple):
+    values: np.ndarray
+    number: float
 
 
 def _compiled_lm() -> bytes:
@@ -164,19 +159,70 @@ def _compiled_lm() -> bytes:
         return (Path(place) / "lm").read_bytes()
 
 
-_TSG = b"2\t(S (NP (D the) (N )) (VP ))\n1\t(N cat)\n---\n" + (
-    b"1\t(S (NP ) (VP ))\n1\t(NP (D ) (N ))\n1\t(D the)\n1\t(N cat)\n---\nlabel\tconcentration\tstop\n"
-    b"S\t1\t0.5\nNP\t1\t0.5\nVP\t1\t0.5\nD\t1\t0.5\nN\t1\t0.5\n---\n"
-    b'{"version": "0.2.0", "preparation": {}, "settings": {"base": "pcfg"}, "roots": ["S"], "finished": true}'
-)
-
 _CORE, _TSG_ROOM, _OT_ROOM = "scfg_sampler.core.chains", "monolingual.tsg", "monolingual.ot"
 _TRACE = b"sweep\tlog_joint\n0\t-1.5\n1\t-1\n"
+_FORESTS = b"S#1 -> A#2 B#3\nA#2 -> a\nB#3 -> b\nS#1 -> B#4 B#3\nB#4 -> a\n\nS#1 -> x\n"
 _FRAGMENTS = b"2\t(S (NP ) (VP (V runs)))\n"
 _PCFG = b"S -> S S [0.6]\nS -> 'a' [0.4]\n"
 _TAGGED = b"DT NN VBZ\t2 3 0\tthe dog barks\n"
+_JOSHUA_CONFIG = (
+    b"feature-function = LanguageModel -lm_order 3 -lm_file lm.gz\nlm_0 1.0\ntm_pt_0 0.5\nWordPenalty -2.8\n"
+)
+_MOSES_INI = b"""[feature]
+KENLM name=LM0 factor=0 path=lm order=3
+WordPenalty
+PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=rules input-factor=0 output-factor=0
+[weight]
+LM0= 0.5
+WordPenalty0= -1
+TranslationModel0= 0.2 0.2 0.2 0.2
+"""
+_TRAVATAR_INI = b"[tm_file]\nrules\n\n[lm_file]\nlm.arpa\n\n[weight_vals]\nlm=0.3\nword=-1\np=0.5\negfp=1\n"
+
+
+def _lexical(path: Path) -> Any:
+    from scfg_sampler.core.arrays.vocabulary import Vocabulary
+    from scfg_sampler.rules.lexical import read_lexical
+
+    for side in ("f2e", "e2f"):
+        (path.parent / f"lex.{side}").write_bytes(path.read_bytes())
+    return read_lexical(path.parent / "lex", Vocabulary(), Vocabulary())
+
+
+def _marked(path: Path) -> Any:
+    from decoder.translation.markup import read_marked
+    from scfg_sampler.core.files import read_lines
+
+    return [read_marked(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+
+
+def _record(path: Path) -> Any:
+    from scfg_sampler.rules.record import read_signature, require_record_place
+
+    (path.parent / "table.json").write_bytes(path.read_bytes())
+    require_record_place(path.parent / "table")
+    return read_signature(path.parent / "table")
+
+
+def _pcfg_data(function: str) -> Callable[[Path], Any]:
+    def read(path: Path) -> Any:
+        from monolingual.pcfg import trees
+        from monolingual.pcfg.grammar_text import read_grammar
+
+        (path.parent / "grammar").write_bytes(_PCFG)
+        return getattr(trees, function)(path, read_grammar(path.parent / "grammar").grammar)
+
+    return read
+
+
+def _nbest(path: Path) -> Any:
+    from monolingual.tsg.annotation import read_nbest
+
+    return list(read_nbest(path, lambda tree: tree))
+
+
 _READ = {
-    "corpus": (_pairs, b"a b\nc\n---\n0-0 1-1\n0-0\n", "ä ß\n\n---\n1-0\n\n".encode()),
+    "corpus": (_pairs, b"a b\nc\n---\n0-0 1-1\n0-0\n", "ä ß\n\n\n---\n1-0\n\n".encode()),
     "native": (_named("scfg_sampler.rules.table", "read_rule_table"), _RULES, gzip.compress(_RULES)),
     "any-table": (_table(None), _RULES, _JOSHUA, _MOSES, _TRAVATAR),
     "cdec": (_table("cdec"), _RULES, _JOSHUA),
@@ -190,16 +236,44 @@ _READ = {
     "tmx": (_named("scfg_sampler.preparation.readers", "read_tmx", ("en", "fr")), _TMX),
     "alignment": (_named("scfg_sampler.corpus.parallel_text", "read_alignment"), b"0-0 1-2\n\n3-1\n"),
     "trace": (_named(f"{_CORE}.chain", "read_trace"), _TRACE),
-    "checkpoint": (_named(f"{_CORE}.checkpoint", "read_checkpoint_header"), _checkpoint()),
+    "checkpoint": (_named(f"{_CORE}.checkpoint", "load_checkpoint", _State), _checkpoint()),
     "tsg-trees": (_named(f"{_TSG_ROOM}.trees", "read_trees"), _TREES),
     "tsg-fragments": (_named(f"{_TSG_ROOM}.fragments", "read_fragments"), _FRAGMENTS),
-    "tsg-forests": (_named(f"{_TSG_ROOM}.annotation", "read_forests"), _TREES),
-    "tsg-run": (_tsg, _TSG),
+    "tsg-forests": (_named(f"{_TSG_ROOM}.annotation", "read_forests"), _FORESTS),
     "dmv-treebank": (_named("monolingual.dmv.treebank", "read_treebank"), _CONLLU, _TAGGED),
-    "dmv-model": (_named("monolingual.dmv.model", "read_model"), _DMV, _JDAGEEM),
+    "dmv-jdageem": (_named("monolingual.dmv.model", "read_model"), _JDAGEEM),
     "dmv-families": (_named("monolingual.dmv.tag_families", "read_families"), b"NN\tnoun\nVB\tverb\n"),
     "ot": (_named(f"{_OT_ROOM}.formats", "read_tableaux"), _OT, _OTSOFT, _PRAAT, _OTCSV),
     "ot-grammar": (_named(f"{_OT_ROOM}.praat", "read_grammar"), _PRAAT, _PRAAT.decode().encode("utf-16")),
     "pcfg": (_named("monolingual.pcfg.grammar_text", "read_grammar"), _PCFG, b"0.5 S --> a b\n"),
+    "pcfg-trees": (_pcfg_data("read_trees"), b"(S (S a) (S a))\n( (S a) )\n"),
+    "pcfg-sentences": (_pcfg_data("read_sentences"), b"a a a\n\na\n"),
+    "pcfg-brackets": (_named("monolingual.pcfg.scores", "read_brackets"), _TREES),
+    "pcfg-tagged": (_named("monolingual.pcfg.dependency_grammar", "read_tagged"), _TAGGED),
+    "tsg-brackets": (
+        _named(f"{_TSG_ROOM}.annotation", "read_brackets", ("S", "NP"), ("D", "N"), "TOP", 40),
+        b"(? (NP (? the) (N cat)) (? sleeps))\n",
+    ),
+    "tsg-sentences": (
+        _named(f"{_TSG_ROOM}.annotation", "read_sentences", ("S", "NP"), ("D", "N"), "TOP", 40),
+        b"the cat sleeps\n",
+    ),
+    "tsg-nbest": (_nbest, b"0 ||| (S (A a) (B b))\n0 ||| (S (B a) (B b))\n1 ||| (S (A b))\n"),
+    "raw-text": (_named("scfg_sampler.corpus.parallel_text", "read_text"), "a b\nç d\n".encode()),
+    "lexical": (_lexical, b"a b 0.5\nNULL b 1e-3\nc \\u0020 1\n"),
+    "table-record": (_record, b'{"signature": "scfg-sampler 0.2.0|model:hiero", "format": "moses"}'),
+    "markup": (_marked, b'a <zone translation="b c">x y</zone> d\n', b"a &lt; b\n"),
+    **{
+        f"{name}-weights": (_named("decoder.translation.imported_weights", "import_weights", name), *seeds)
+        for name, seeds in {
+            "cdec": (b"LanguageModel 0.5\nGlue -1\n",),
+            "joshua": (_JOSHUA_CONFIG,),
+            "moses": (_MOSES_INI,),
+            "travatar": (_TRAVATAR_INI,),
+        }.items()
+    },
 }
-READERS = {name: Reader(read, tuple(seeds)) for name, (read, *seeds) in _READ.items()}
+READERS = {
+    **{name: Reader(read, tuple(seeds)) for name, (read, *seeds) in _READ.items()},
+    **{name: Reader(read, seeds) for name, (read, seeds) in MADE.items()},
+}

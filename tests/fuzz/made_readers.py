@@ -1,0 +1,237 @@
+"""Readers of what the programs themselves write: runs, systems, checkpoints, tables of numbers.
+
+Each gets one changed file among the others that belong to it, which the programs make once.
+
+The fact a newcomer would get wrong: most of these files have digests, so that most changes are met there.
+What is met when the digest is right too is asked in `tests/test_wrong_checkpoints.py` and
+`tests/decoder/test_mapped_files.py`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import importlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MADE"]
+
+
+@functools.cache
+def _made() -> Path:
+    """A directory with results of all programs, removed when the process ends."""
+    from tests.full_disks import CORPUS, prepare_more
+
+    place = Path(tempfile.mkdtemp(prefix="scfg-fuzz-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    before = Path.cwd()
+    os.chdir(place)
+    try:
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
+            prepare_more(place)
+            for package, options in (
+                (
+                    "decoder",
+                    "bundle --grammar table.gz --lm lm.arpa --weights weights --output system --quiet",
+                ),
+                (
+                    "decoder",
+                    "tune --grammar table.gz --lm lm.arpa --source train.f --references train.e "
+                    "--rounds 1 --threads 1 --quiet --output tuned",
+                ),
+                (
+                    "decoder",
+                    "translate --grammar table.gz --lm lm.arpa --weights weights --quiet "
+                    "--input train.f --output out --derivations derivations",
+                ),
+                (
+                    "scfg_sampler",
+                    "prepare --source train.f --target train.e --output prepared --segment none "
+                    "--dev 5 --test 5 --quiet",
+                ),
+                (
+                    "monolingual",
+                    "ot sample tableaux.tsv --iterations 60 --burn-in 5 --chains 1 --output run.ot --quiet",
+                ),
+                (
+                    "monolingual",
+                    "pcfg sample grammar --sentences sentences --approach sink --prior 1 "
+                    "--iterations 40 --chains 1 --output run.pcfg --quiet",
+                ),
+                (
+                    "monolingual",
+                    "dmv train tags.txt --method vb-em-logistic-normal --rounds 3 --output m "
+                    "--covariances covariances.npz --quiet",
+                ),
+                ("scfg_sampler", f"extract {CORPUS} --output table.gz"),
+            ):
+                status = importlib.import_module(f"{package}.cli").main(options.split())
+                assert status == 0, options
+            _keep_share(place)
+    finally:
+        os.chdir(before)
+    return place
+
+
+def _keep_share(place: Path) -> None:
+    """A share of an extraction, and what it is a share of."""
+    from scfg_sampler.baseline.extraction import extract
+    from scfg_sampler.baseline.settings import HieroSettings
+    from scfg_sampler.baseline.table import Resources, choose_shares
+
+    corpus = _corpus(place)
+    share = choose_shares(corpus, HieroSettings(), Resources(threads=2))[0]
+    (place / "shares").mkdir()
+    _shares(place, place / "shares").write(0, share, extract(corpus, HieroSettings(), share=share))
+
+
+def _corpus(place: Path) -> Any:
+    from scfg_sampler.corpus.parallel_text import read_corpus
+
+    return read_corpus(place / "train.f", place / "train.e", place / "train.a")
+
+
+def _shares(place: Path, directory: Path) -> Any:
+    from scfg_sampler.baseline.settings import HieroSettings
+    from scfg_sampler.baseline.shares import KeptShares
+
+    return KeptShares(directory, _corpus(place), HieroSettings())
+
+
+def _read_share(directory: Path) -> Any:
+    from scfg_sampler.baseline.settings import HieroSettings
+    from scfg_sampler.baseline.table import Resources, choose_shares
+
+    share = choose_shares(_corpus(_made()), HieroSettings(), Resources(threads=2))[0]
+    return _shares(_made(), directory).read(0, share)
+
+
+def _changed(folder: str, name: str, read: Callable[[Path], Any]) -> tuple[Callable[[Path], Any], Any]:
+    """A reader of a copy of a directory in which one file has other contents, and those it had."""
+
+    def read_changed(path: Path) -> Any:
+        copy = path.parent / "copy"
+        shutil.copytree(_made() / folder, copy, dirs_exist_ok=True)
+        shutil.copyfile(path, copy / name)
+        return read(copy)
+
+    return read_changed, lambda: ((_made() / folder / name).read_bytes(),)
+
+
+def _alone(name: str, read: Callable[[Path], Any]) -> tuple[Callable[[Path], Any], Any]:
+    """A reader of one file, and what it held."""
+    return read, lambda: ((_made() / name).read_bytes(),)
+
+
+def _call(module: str, function: str, *arguments: Any) -> Callable[[Path], Any]:
+    def read(path: Path) -> Any:
+        return getattr(importlib.import_module(module), function)(path, *arguments)
+
+    return read
+
+
+def _resumed(command: str) -> Callable[[Path], Any]:
+    """A run is taken up where a command of `scfg-monolingual` does, from its settings to its last sweep."""
+    room, folder = {
+        "tsg": ("monolingual.tsg.run", "trees.run"),
+        "ot": ("monolingual.ot.run", "run.ot"),
+    }[command]
+
+    def read(directory: Path) -> Any:
+        iterations = json.loads((_made() / folder / "run.json").read_text())["sweeps"] + 1
+        return importlib.import_module(room).resume_run(directory, iterations)
+
+    return read
+
+
+def _verified(directory: Path) -> Any:
+    from scfg_sampler.learner.verification import verify_run
+
+    return verify_run(directory)
+
+
+def _shown(path: Path) -> Any:
+    """As `show` does."""
+    import io
+
+    import decoder.cli
+    from scfg_sampler.errors import InputError
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+        status = decoder.cli.main(["show", str(path)])
+    if status == 2:
+        raise InputError(path, None, said.getvalue().strip())
+    return status
+
+
+def _parsed(directory: Path) -> Any:
+    """The grammar of a run, as far as a parser needs it."""
+    from monolingual.tsg.grammar import flatten, fragment_weights
+    from monolingual.tsg.run import read_grammar
+
+    learnt = read_grammar(directory)
+    base = str(learnt.settings.base)
+    return flatten(
+        *fragment_weights(learnt.fragments, learnt.productions, base, learnt.concentration, learnt.stop)
+    )
+
+
+def _tune_round(path: Path) -> Any:
+    import numpy as np
+
+    from decoder.tuning.tune import _load
+
+    with np.load(_made() / "tuned.state" / "round-000.npz") as saved:
+        header = str(saved["header"])
+    return _load(path, header)
+
+
+MADE = {
+    "compiled-grammar": _alone("system/grammar.bin", _call("decoder.grammar.file", "read_grammar_file")),
+    "compiled-lm": _alone("system/lm.bin", _call("decoder.lm.model", "load_lm")),
+    "ranking": _changed("system", "ranking.bin", _call("decoder.system.system", "load_system")),
+    "system": _changed("system", "system.json", _call("decoder.system.system", "load_system")),
+    "preparation": _changed(
+        "prepared", "preparation.json", _call("scfg_sampler.preparation.preparation", "load_preparation")
+    ),
+    "share": _changed("shares", "share-1", _read_share),
+    "tune-round": _alone("tuned.state/round-000.npz", _tune_round),
+    "derivations": _alone("derivations", _shown),
+    "run-record": _changed("sampled", "run.json", _verified),
+    "run-checkpoint": _changed("sampled", "checkpoint.npz", _verified),
+    "run-trace": _changed("sampled", "trace.tsv", _verified),
+    "run-lexical": _changed("sampled", "lex.f2e", _verified),
+    "tsg-record": _changed("trees.run", "run.json", _resumed("tsg")),
+    "tsg-checkpoint": _changed("trees.run", "checkpoint.npz", _resumed("tsg")),
+    **{
+        f"tsg-{name.split('.')[0]}": _changed("trees.run", name, lambda place: _parsed(place))
+        for name in ("grammar.tsg.gz", "pcfg.tsg.gz", "parameters.tsv", "known.txt.gz")
+    },
+    "dmv-model": _alone("tags.model", _call("monolingual.dmv.model", "read_model")),
+    "tsg-corpus": _changed("trees.run", "trees.mrg.gz", _resumed("tsg")),
+    "ot-record": _changed("run.ot", "run.json", _resumed("ot")),
+    "ot-checkpoint": _changed("run.ot", "chain-1/checkpoint.npz", _resumed("ot")),
+    "ot-draws": _changed("run.ot", "chain-1/trace.tsv", _call("monolingual.ot.run", "read_draws")),
+    "ot-summary": _changed("run.ot", "summary.json", _call("monolingual.ot.grammar", "read_summary")),
+    "pcfg-summary": _changed(
+        "run.pcfg", "summary.json", _call("monolingual.pcfg.comparison", "read_summary")
+    ),
+    "pcfg-checkpoint": _changed(
+        "run.pcfg", "checkpoint.1.npz", lambda place: _checkpoint(place / "checkpoint.1.npz")
+    ),
+    "covariances": _alone("covariances.npz", _call("monolingual.dmv.plots", "read_covariances")),
+}
+
+
+def _checkpoint(path: Path) -> Any:
+    from scfg_sampler.core.chains.checkpoint import read_checkpoint_header
+
+    return read_checkpoint_header(path)
