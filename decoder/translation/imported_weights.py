@@ -145,8 +145,8 @@ def _joshua(path: PathLike) -> Imported:
     )
     for line, name, values in _pairs(path, lines):
         value = _one(path, line, name, values)
-        dense = re.fullmatch(r"tm_(\S+)_([0-9]+)", name)
-        model = re.fullmatch(r"lm_([0-9]+)\S*", name)
+        dense = re.fullmatch(r"tm_(\S+)_([0-9]{1,9})", name)
+        model = re.fullmatch(r"lm_([0-9]{1,9})\S*", name)
         if name == "WordPenalty":
             word = _WORD * value
             _add(weights, "TargetWords", word)

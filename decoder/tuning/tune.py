@@ -26,8 +26,8 @@ result.
 
 from __future__ import annotations
 
+import hashlib
 import json
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +41,7 @@ from decoder.tuning.mira import mira
 from decoder.tuning.ranking_loss import minimum, sparse_rows
 from decoder.tuning.settings import TuneSettings, check_settings
 from scfg_sampler.core import draws
+from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.elementary import products
 from scfg_sampler.core.files import atomic_path
@@ -121,12 +122,12 @@ def tune(
         np.zeros((0, len(decoder.weights))),
         np.zeros((0, metric.num_counts), np.int64),
     )
-    lists = _Lists(np.zeros(len(sources) + 1, np.int64), no_features, np.zeros(0), no_statistics)
+    lists = none = _Lists(np.zeros(len(sources) + 1, np.int64), no_features, np.zeros(0), no_statistics)
     weights = decoder.weights
     for index in range(settings.rounds + 1):
         path = None if state is None else state / f"round-{index:03d}.npz"
         if path is not None and path.exists():
-            statistics, new = _load(path, header)
+            statistics, new = _load(path, header, none, metric.num_counts)
         else:
             statistics, found = _decode(
                 decoder.with_weights(weights), sources, references, settings.nbest, metric, threads, advance
@@ -310,17 +311,23 @@ def _sample_pairs(rng, start, features, scores, candidates, kept, threshold):
 
 
 def _save(path: Path, header: str, statistics: np.ndarray, new: _Lists) -> None:
+    arrays = {"header": np.array(header), "statistics": statistics, **new._asdict()}
     with atomic_path(path) as temporary, open(temporary, "wb") as out:
-        np.savez(out, header=np.array(header), statistics=statistics, **new._asdict())
+        np.savez(out, digest=np.array(_digest(arrays)), **arrays)
 
 
-def _load(path: Path, header: str) -> tuple[np.ndarray, _Lists]:
+def _load(path: Path, header: str, none: _Lists, num_counts: int) -> tuple[np.ndarray, _Lists]:
+    """A saved round; `none` are lists without translations of as many sentences and features."""
+    kinds = {"digest": ("U", 0), "header": ("U", 0), "statistics": ("i", 1)}
+    kinds |= {"start": ("i", 1), "features": ("f", 2), "scores": ("f", 1), "counts": ("i", 2)}
+    arrays = read_arrays(path, kinds, "not a saved round", "Remove it")
+    digest = str(arrays.pop("digest"))
+    if digest != _digest(arrays):
+        raise InputError(path, None, "a saved round that does not match its digest", "Remove it")
     try:
-        with np.load(path) as saved:
-            found = json.loads(str(saved["header"]))
-            statistics, lists = saved["statistics"], _Lists(*(saved[name] for name in _Lists._fields))
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(path, None, f"not a saved round ({error})", "Remove it") from None
+        found = dict(json.loads(str(arrays.pop("header"))))
+    except (ValueError, TypeError, RecursionError):
+        raise InputError(path, None, "not a saved round", "Remove it") from None
     expected = json.loads(header)
     if found != expected:
         names = sorted(
@@ -330,4 +337,25 @@ def _load(path: Path, header: str) -> tuple[np.ndarray, _Lists]:
             f"{path.parent}: tuning was begun with other {', '.join(names)}. "
             "Remove the directory or give --restart to begin anew"
         )
+    statistics, lists = arrays.pop("statistics"), _Lists(*(arrays[name] for name in _Lists._fields))
+    start, rows = lists.start, len(lists.scores)
+    if not (
+        (start.shape, len(statistics)) == (none.start.shape, num_counts)
+        and start[0] == 0
+        and start[-1] == rows
+        and (np.diff(start) >= 0).all()
+        and lists.features.shape == (rows, none.features.shape[1])
+        and lists.counts.shape == (rows, num_counts)
+        and all(array.dtype == like.dtype for array, like in zip(lists, none, strict=True))
+        and np.isfinite(lists.features).all()
+        and np.isfinite(lists.scores).all()
+    ):
+        raise InputError(path, None, "not a saved round of these sentences and features", "Remove it")
     return statistics, lists
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode() + array.tobytes())
+    return digest.hexdigest()

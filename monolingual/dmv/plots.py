@@ -9,6 +9,7 @@ import numpy as np
 
 from monolingual.dmv.layout import ADJACENCIES, DIRECTIONS, Layout, parameter_families
 from monolingual.priors.logistic_normal import covariances
+from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.files import PathLike, atomic_path
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -23,13 +24,18 @@ def read_covariances(path: PathLike) -> tuple[tuple[str, ...], Layout, np.ndarra
     InputError
         The file is missing or something else.
     """
-    try:
-        with np.load(path) as data:
-            tags = tuple(data["tags"].tolist())
-            return tags, Layout(len(tags), int(data["child_valences"])), data["covariance"]
-    except (OSError, ValueError, KeyError):
-        hint = "Write it with dmv train --covariances"
-        raise InputError(path, None, "holds no covariances", hint) from None
+    found, hint = "holds no covariances", "Write it with dmv train --covariances"
+    kinds = {"tags": ("U", 1), "child_valences": ("iu", 0), "covariance": ("f", 1)}
+    arrays = read_arrays(path, kinds, found, hint)
+    tags, valences, flat = tuple(arrays["tags"].tolist()), int(arrays["child_valences"]), arrays["covariance"]
+    if not tags or valences not in (1, 2):
+        raise InputError(path, None, found, hint)
+    layout = Layout(len(tags), valences)
+    numbers = int((np.diff(parameter_families(layout).start) ** 2).sum())
+    if len(flat) != numbers or not np.isfinite(flat).all():
+        wrong = f"{found}: {len(flat)} numbers where {numbers} finite ones should be"
+        raise InputError(path, None, wrong, hint)
+    return tags, layout, flat
 
 
 def child_covariances(

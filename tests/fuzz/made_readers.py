@@ -187,11 +187,13 @@ def _parsed(directory: Path) -> Any:
 def _tune_round(path: Path) -> Any:
     import numpy as np
 
-    from decoder.tuning.tune import _load
+    from decoder.tuning.tune import _Lists, _load
 
     with np.load(_made() / "tuned.state" / "round-000.npz") as saved:
-        header = str(saved["header"])
-    return _load(path, header)
+        header, arrays = str(saved["header"]), [saved[name] for name in _Lists._fields]
+        num_counts = len(saved["statistics"])
+    none = _Lists(np.zeros_like(arrays[0]), *(array[:0] for array in arrays[1:]))
+    return _load(path, header, none, num_counts)
 
 
 MADE = {

@@ -22,7 +22,15 @@ _KILOBYTES = 300_000  # Compiled kernels among them; beyond it, ten times the in
 
 
 def fault(reader: Reader, content: bytes) -> str | None:
-    """What is wrong with a reader given a file with these contents, and where; None if nothing is."""
+    """What is wrong with a reader given a file with these contents, and where; None if nothing is.
+
+    What takes long is tried again: the first time may have compiled something.
+    """
+    found = _fault(reader, content)
+    return _fault(reader, content) if found is not None and found.startswith("TimeoutError") else found
+
+
+def _fault(reader: Reader, content: bytes) -> str | None:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "input"
         path.write_bytes(content)
@@ -47,15 +55,15 @@ def fault(reader: Reader, content: bytes) -> str | None:
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
-        raise TimeoutError(f"took more than {_SECONDS} s")
+        raise TimeoutError(f"took more than {_SECONDS} s of the processor")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, _SECONDS)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, _SECONDS)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 @contextlib.contextmanager

@@ -126,6 +126,46 @@ def test_damaged_state_is_refused(tmp_path):
         run(state=tmp_path)
 
 
+def rewritten(path, name, change, *, with_digest=True) -> None:
+    """Change an array of a saved round; with its digest, as somebody would who knew how."""
+    with np.load(path) as saved:
+        arrays = dict(saved)
+    del arrays["digest"]
+    before = tuning._digest(arrays)
+    arrays[name] = change(arrays[name])
+    digest = tuning._digest(arrays) if with_digest else before
+    np.savez(path, digest=np.array(digest), **arrays)
+
+
+def test_a_changed_round_does_not_match_its_digest(tmp_path):
+    run(state=tmp_path)
+    rewritten(tmp_path / "round-000.npz", "scores", lambda scores: scores + 1, with_digest=False)
+    with pytest.raises(InputError, match=r"round-000\.npz: a saved round that does not match its digest"):
+        run(state=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("features", lambda array: array[:, :-1]),
+        ("features", lambda array: array[:-1]),
+        ("features", lambda array: array.astype(np.float32)),
+        ("features", lambda array: array * np.nan),
+        ("scores", lambda array: array[None]),
+        ("counts", lambda array: array[:, :2]),
+        ("start", lambda array: array + 1),
+        ("start", lambda array: array[:-1]),
+        ("start", lambda array: array - np.eye(len(array), dtype=array.dtype)[1] * 10**6),
+        ("statistics", lambda array: array[:1]),
+    ],
+)
+def test_wrong_arrays_of_a_round_are_refused_whatever_their_digest(tmp_path, name, change):
+    run(state=tmp_path)
+    rewritten(tmp_path / "round-000.npz", name, change)
+    with pytest.raises(InputError, match=r"round-000\.npz: not a saved round"):
+        run(state=tmp_path)
+
+
 def test_weights_minimise_the_logistic_loss(rng):
     truth = np.array([1.0, -2.0, 0.5])
     differences = rng.normal(size=(300, 3))
