@@ -194,7 +194,7 @@ def _moses(path: PathLike) -> Imported:
         elif name in is_glue:
             for k, value in enumerate(values):
                 _add(weights, _MOSES_SCORES[k] if k < len(_MOSES_SCORES) else f"Score_{k}", value)
-        elif match := re.fullmatch(r"LM([0-9]*)", name):
+        elif match := re.fullmatch(r"LM([0-9]{0,9})", name):
             number = int(match[1] or 0)
             _add(weights, feature_of(number), values[0])
             for value in values[1:2]:
