@@ -226,6 +226,9 @@ def _only_there(baseline: NamedTable, overlap: Overlap, last: LastState | None) 
 
 def _instead(grammar: RuleTable, row: int, last: LastState) -> Content:
     place = find_occurrence(last.bank.corpus, rule(grammar, row))
+    if place is not None:
+        # Where alignments are chosen, a pair stands in the corpus once under each.
+        place = place._replace(sentence=place.sentence % last.bank.num_sentences)
     if place is None:
         return element("span", "no place found where it matches", class_="soft")
     derivation = last_derivation(last, place.sentence)

@@ -36,8 +36,9 @@ def choose_pairs(last: LastState, number: int) -> list[int]:
     """
     if number < 0:
         raise SettingsError(f"--pairs is {number}; it must be at least 0")
-    corpus = last.bank.corpus
-    lengths = np.stack([np.diff(corpus.source_start), np.diff(corpus.target_start)])
+    corpus, number_of_all = last.bank.corpus, last.bank.num_sentences
+    starts = corpus.source_start, corpus.target_start
+    lengths = np.stack([np.diff(start[: number_of_all + 1]) for start in starts])
     derived = np.diff(last.bank.tree_start) > 0
     good = np.flatnonzero(derived & (lengths >= _SHORTEST).all(axis=0) & (lengths <= _LONGEST).all(axis=0))
     if len(good) < number:
