@@ -36,7 +36,7 @@ def build_parser() -> CommandParser:
         "    > out.en\n"
         "  scfg-decoder evaluate --hypothesis out.en --references test.en",
     )
-    parser.add_argument("--version", action="version", version=f"scfg-decoder {__version__}")
+    parser.add_program_options(__version__)
     console.add_commands(parser, "decoder.commands", COMMANDS)
     return parser
 

@@ -21,7 +21,7 @@ def build_parser() -> CommandParser:
         description="Grammar induction from one language on the core of scfg-sampler.",
         epilog="example:\n  scfg-monolingual ot --help",
     )
-    parser.add_argument("--version", action="version", version=f"scfg-monolingual {__version__}")
+    parser.add_program_options(__version__)
     console.add_commands(parser, "monolingual", [f"{name}.commands" for name in MODELS], "MODEL")
     return parser
 

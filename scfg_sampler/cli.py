@@ -40,7 +40,7 @@ def build_parser() -> CommandParser:
         epilog="example:\n  scfg-sampler sample --source train.de --target train.en "
         "--alignment train.align --output run\n  scfg-sampler grammar run --output grammar.gz",
     )
-    parser.add_argument("--version", action="version", version=f"scfg-sampler {__version__}")
+    parser.add_program_options(__version__)
     console.add_commands(parser, "scfg_sampler.commands", COMMANDS)
     return parser
 

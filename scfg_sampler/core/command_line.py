@@ -18,6 +18,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from scfg_sampler.core.completion import SHELLS, CompletionAction
 from scfg_sampler.core.console import Parser
 
 __all__ = ["CommandParser", "meant"]
@@ -45,6 +46,16 @@ class CommandParser(Parser):
     def __init__(self, *args: Any, **kwargs: Any):
         kwargs.setdefault("formatter_class", _Help)
         super().__init__(*args, **kwargs)
+
+    def add_program_options(self, version: str) -> None:
+        """Add what the programs have in common, beside their commands."""
+        self.add_argument("--version", action="version", version=f"{self.prog} {version}")
+        self.add_argument(
+            "--completion",
+            choices=SHELLS,
+            action=CompletionAction,
+            help=f'print what a shell completes by, as in eval "$({self.prog} --completion bash)"',
+        )
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; without a command shows the help, and refuses what is not known in one line."""

@@ -90,6 +90,8 @@ def tell_pairs(
         "its phrase; below it stand other rules that were there often. On the grid are all phrases at which "
         f"rules begin in {_DRAWN:.0%} of the states, the stronger the surer. Pairs are counted from 0."
     )
+    if longest := last.settings.max_cut_span:
+        note += f" Rules always begin at phrases of more than {longest} source words (--max-cut-span)."
     panels = []
     for sentence in shown:
         derivation = before[sentence]

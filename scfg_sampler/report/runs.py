@@ -217,7 +217,7 @@ def _diagnosis(traces: Sequence[dict[str, np.ndarray]], burn_in: int) -> list[Ma
 
 
 def _number(value: float) -> str:
-    return compact(value) if abs(value) < 1e4 else f"{value:,.0f}".replace("-", "−")
+    return compact(value) if abs(value) < 1e3 else f"{value:,.0f}".replace("-", "−")
 
 
 def _verdict(found: dict[str, Diagnosis], chains: int) -> str:

@@ -194,6 +194,7 @@ def test_pairs_are_drawn_with_their_links_and_derivations(made):
     pairs = nasty_pairs()
     panels = made.section("pairs").findall(f"{XHTML}section")
     assert len(panels) == 12
+    assert "more than 7 source words (--max-cut-span)" in made.said("pairs")
     for panel in panels:
         pair = pairs[int(panel.get("id").removeprefix("pair-"))]
         cells = [each for each in panel.iter(f"{SVG}rect") if (each.get("class") or "").startswith("cell")]
