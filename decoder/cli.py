@@ -21,6 +21,8 @@ COMMANDS = (
     "evaluate",
     "show",
     "import-weights",
+    "linearise",
+    "train-expressions",
 )
 
 

@@ -13,7 +13,7 @@ import statistics
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 
 def main(arguments: list[str]) -> None:
@@ -213,6 +213,81 @@ def count_rules(path: Path) -> int:
         return sum(not line.startswith(b"#") for line in stream)
 
 
+# ------------------------------------------------------------------ recipes/meaning.sh
+
+
+def questions(path: str) -> None:
+    """Questions in lower case, a line each, without the mark at their end."""
+    with lines_of(path) as lines:
+        for line in lines:
+            words = line.lower().split()
+            print(*(words[:-1] if words and words[-1] in {".", "?", "!", "؟", "。", "？"} else words))
+
+
+def first_expressions(path: str, number: str) -> None:
+    """The first well-formed line of each list of translations, or the lines themselves, if it is no list.
+
+    As many lines as there are questions, empty where none is well-formed.
+    """
+    text = Path(path).read_text(encoding="utf-8").splitlines()
+    found = [""] * int(number)
+    if not any(" ||| " in line for line in text):
+        found = text
+    for line in text:
+        if " ||| " in line:
+            question, expression = line.split(" ||| ")[:2]
+            if not found[int(question)] and is_expression(expression.split()):
+                found[int(question)] = expression
+    for expression in found:
+        print(expression)
+
+
+def is_expression(words: list[str]) -> bool:
+    """Whether the arities of a linear form add up to one tree, and not before its end."""
+    missing = 1
+    for word in words:
+        name, _, arity = word.rpartition("@")
+        if missing == 0 or not name or not arity.isdecimal():
+            return False
+        missing += int(arity) - 1
+    return missing == 0
+
+
+def meaning(out: str, *names: str) -> None:
+    """Rules and exact match of each grammar, beside the last; `results.json` takes those on the test set."""
+    directory = Path(out)
+    gold = {which: (directory / f"{which}.mr").read_text("utf-8").splitlines() for which in ("dev", "test")}
+    right: dict[tuple[str, str], list[bool]] = {}
+    for name in names:
+        for which, expected in gold.items():
+            given = (directory / f"{name}.{which}.mr").read_text("utf-8").splitlines()
+            right[name, which] = [line == wanted for line, wanted in zip(given, expected, strict=True)]
+    row("grammar", "rules", "dev exact", "test exact", "p")
+    found = {}
+    for name in names:
+        dev, test = (100 * statistics.fmean(right[name, which]) for which in gold)
+        sign = "" if name == names[-1] else f"{sign_test(right[name, 'test'], right[names[-1], 'test']):.4f}"
+        row(name, count_rules(directory / f"{name}.gz"), f"{dev:.1f}", f"{test:.1f}", sign)
+        found[name] = round(test, 2)
+    (directory / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def sign_test(ours: list[bool], theirs: list[bool]) -> float:
+    """The two-sided probability of so uneven a share of the questions that only one of two has right."""
+    only_ours = sum(a and not b for a, b in zip(ours, theirs, strict=True))
+    only_theirs = sum(b and not a for a, b in zip(ours, theirs, strict=True))
+    number = only_ours + only_theirs
+    tail = sum(math.comb(number, k) for k in range(min(only_ours, only_theirs) + 1))
+    return min(1.0, 2 * tail / 2**number)
+
+
+def lines_of(path: str) -> TextIO:
+    """A text, gzipped or not."""
+    if path.endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig")  # type: ignore[return-value]
+    return open(path, encoding="utf-8-sig")
+
+
 TABLES: dict[str, Callable[..., None]] = {
     "value": value,
     "with-zero": with_zero,
@@ -222,6 +297,9 @@ TABLES: dict[str, Callable[..., None]] = {
     "tsg-sizes": tsg_sizes,
     "tsg-scores": tsg_scores,
     "low-resource": low_resource,
+    "questions": questions,
+    "first-expressions": first_expressions,
+    "meaning": meaning,
 }
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ decoder.grammar
 decoder.search
 decoder.translation
 decoder.tuning decoder.system
+decoder.expressions
 decoder.commands
 decoder.cli
 decoder.__main__

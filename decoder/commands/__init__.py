@@ -13,6 +13,7 @@ from scfg_sampler.formats import FORMATS
 if TYPE_CHECKING:
     from decoder.grammar.trie import Grammar
     from decoder.lm.model import LanguageModels
+    from decoder.translation.decoder import Decoder
     from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "add_search_options",
     "add_search_settings",
     "default_threads",
+    "features_for",
     "input_words",
     "load_models",
+    "make_decoder",
     "read_any_table",
     "search_settings",
 ]
@@ -71,6 +74,12 @@ def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = Fal
         "Joshua, any",
     )
     parser.add_argument(
+        "--expressions",
+        metavar="M.json",
+        help="a model of train-expressions: all translations are well-formed expressions in linear form, and "
+        "words that are copied elsewhere are left out",
+    )
+    parser.add_argument(
         "--input-words",
         choices=("plain", "cdec", "moses", "joshua"),
         help="how the input spells brackets, bars and the like: as they are, or escaped for a decoder "
@@ -110,6 +119,37 @@ def search_settings(options: argparse.Namespace, defaults: SearchDefaults | None
     given = {name: getattr(options, name) for name in SearchDefaults._fields}
     known = SearchDefaults() if defaults is None else defaults
     return known._replace(**{name: value for name, value in given.items() if value is not None})
+
+
+def features_for(options: argparse.Namespace, grammar: Grammar, num_models: int) -> tuple[str, ...]:
+    """The features that the decoder of the options has weights for."""
+    from decoder.expressions.decoder import expression_features
+    from decoder.translation.decoder import feature_names
+
+    return (expression_features if options.expressions else feature_names)(grammar, num_models)
+
+
+def make_decoder(
+    options: argparse.Namespace,
+    models: tuple[Grammar, LanguageModels],
+    weights: dict[str, float],
+    settings: SearchDefaults,
+    weights_path: str | None,
+) -> Decoder:
+    """The decoder of the options."""
+    from decoder.expressions.decoder import ExpressionDecoder
+    from decoder.expressions.files import read_expressions
+    from decoder.translation.decoder import Decoder
+
+    grammar, lms = models
+    if options.expressions:
+        expressions = read_expressions(options.expressions)
+        decoder: Decoder = ExpressionDecoder(expressions, grammar, *lms, weights, settings, weights_path)
+    else:
+        search = settings._asdict()
+        del search["max_span"]  # The grammar's.
+        decoder = Decoder(grammar, *lms, weights, **search, weights_path=weights_path)
+    return decoder.copying_any() if options.copy == "any" else decoder
 
 
 def input_words(options: argparse.Namespace, words: list[str]) -> list[str]:

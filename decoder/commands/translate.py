@@ -9,7 +9,14 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from decoder.commands import add_search_options, default_threads, input_words, load_models, search_settings
+from decoder.commands import (
+    add_search_options,
+    default_threads,
+    input_words,
+    load_models,
+    make_decoder,
+    search_settings,
+)
 
 if TYPE_CHECKING:
     from decoder.commands._forced import Derived
@@ -168,6 +175,10 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError("--reference gives the translations, so --mbr cannot be given beside it")
     if options.reference and options.markup:
         raise SettingsError("--reference gives the translations, so --markup cannot be given beside it")
+    if options.expressions:
+        for name in ("system", "reference", "hypergraph", "markup"):
+            if getattr(options, name):
+                raise SettingsError(f"--expressions is for plain translation; leave out --{name}")
     check_scale(options.mbr_scale)
 
 
@@ -178,7 +189,6 @@ def _system(options: argparse.Namespace) -> System:
     from decoder.grammar.trie import with_unknown_words
     from decoder.system.bundle import read_system_record
     from decoder.system.system import System, load_system
-    from decoder.translation.decoder import Decoder
     from decoder.translation.settings import SearchDefaults
     from decoder.translation.weights import read_weights
     from scfg_sampler.core.console import say
@@ -203,16 +213,8 @@ def _system(options: argparse.Namespace) -> System:
     settings = search_settings(options)
     options.max_span = settings.max_span
     grammar, lms = load_models(options)
-    decoder = Decoder(
-        with_unknown_words(grammar, lms.vocabularies, weights),
-        *lms,
-        weights,
-        beam=settings.beam,
-        max_targets=settings.max_targets,
-        widen=settings.widen,
-        weights_path=options.weights,
-    )
-    return System(decoder.copying_any() if options.copy == "any" else decoder, None, {})
+    grammar = with_unknown_words(grammar, lms.vocabularies, weights)
+    return System(make_decoder(options, (grammar, lms), weights, settings, options.weights), None, {})
 
 
 def _task(system: System, options: argparse.Namespace) -> tuple[Callable, Iterable[tuple[int, str]]]:

@@ -6,7 +6,15 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from decoder.commands import add_search_options, default_threads, input_words, load_models
+from decoder.commands import (
+    add_search_options,
+    default_threads,
+    features_for,
+    input_words,
+    load_models,
+    make_decoder,
+    search_settings,
+)
 from decoder.tuning.settings import METHODS, METRICS, TuneSettings, default_interpolation
 
 if TYPE_CHECKING:
@@ -62,8 +70,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--metric",
         choices=METRICS,
         default=settings.metric,
-        help="what weights are good for: BLEU of the words given, or chrF of their characters, which has "
-        "more to go by where hardly a word comes out right; with PRO alone",
+        help="what weights are good for: BLEU of the words given; chrF of their characters, which has "
+        "more to go by where hardly a word comes out right; or exact, the share of translations that are a "
+        "reference, as for expressions; the last two with PRO alone",
     )
     shares = f"{settings.interpolation:g}; {default_interpolation('mira'):g} with MIRA"
     parser.add_argument(
@@ -158,22 +167,14 @@ def run(options: argparse.Namespace) -> None:
 def _decoder(options: argparse.Namespace) -> Decoder:
     """The decoder with the weights that tuning begins with."""
     from decoder.grammar.trie import with_unknown_words
-    from decoder.translation.decoder import Decoder, feature_names
     from decoder.translation.weights import initial_weights, read_weights
 
     weights = read_weights(options.initial) if options.initial else None
     grammar, lms = load_models(options)
     grammar = with_unknown_words(grammar, lms.vocabularies, weights or {})
-    decoder = Decoder(
-        grammar,
-        *lms,
-        initial_weights(feature_names(grammar, len(lms.models))) if weights is None else weights,
-        beam=options.beam,
-        max_targets=options.max_targets,
-        widen=options.widen,
-        weights_path=options.initial,
-    )
-    return decoder.copying_any() if options.copy == "any" else decoder
+    if weights is None:
+        weights = initial_weights(features_for(options, grammar, len(lms.models)))
+    return make_decoder(options, (grammar, lms), weights, search_settings(options), options.initial)
 
 
 def _warn_of_unknown_words(
@@ -221,6 +222,7 @@ def _identity(options: argparse.Namespace) -> dict:
         "widen": options.widen,
         # What is new and not asked for leaves rounds as they were.
         **({"copy": options.copy} if options.copy != "unknown" else {}),
+        **({"expressions": file_digest(options.expressions)} if options.expressions else {}),
         **({"input-words": options.input_words} if options.input_words else {}),
     }
 

@@ -219,7 +219,7 @@ class Decoder:
         )
         if not self.lms:
             raise SettingsError("--lm: no language model is given")
-        self.feature_names = feature_names(grammar, len(self.lms))
+        self.feature_names = self._feature_names(grammar, len(self.lms))
         self.weights = weight_vector(weights, self.feature_names, weights_path)
         self.beam, self.max_targets, self.widen = beam, max_targets, widen
         self.copy_any = False
@@ -227,14 +227,28 @@ class Decoder:
         self._lm_ids = self.lm_ids(grammar.target_vocabulary.words)
         self._settings = self._search_settings()
 
+    @staticmethod
+    def _feature_names(grammar: Grammar, num_models: int) -> tuple[str, ...]:
+        return feature_names(grammar, num_models)
+
     def _search_settings(self) -> SearchSettings:
-        glue_weight = float(self.weights[-2])
-        return SearchSettings(self.beam, self.lm_weights, glue_weight, np.zeros(0), float(self.widen), False)
+        widen, glue = float(self.widen), self.glue_weight
+        return SearchSettings(self.beam, self.lm_weights, glue, np.zeros(0), widen, False)
+
+    @property
+    def _glue(self) -> int:
+        """The column of Glue; that of PassThrough is the next."""
+        return len(self.grammar.feature_names) + len(self.lms)
+
+    @property
+    def glue_weight(self) -> float:
+        """The weight of Glue."""
+        return float(self.weights[self._glue])
 
     @property
     def lm_weights(self) -> np.ndarray:
         """The weight of each language model, float64 (M,)."""
-        return self.weights[len(self.grammar.feature_names) : -2]
+        return self.weights[len(self.grammar.feature_names) : self._glue]
 
     def lm_ids(self, words: Sequence[str]) -> np.ndarray:
         """The id each language model has for each word, int32 (M, n)."""
@@ -256,7 +270,7 @@ class Decoder:
 
     def with_weights(self, weights: np.ndarray) -> Decoder:
         """The same decoder with other weights, in the order of `feature_names`."""
-        other = object.__new__(Decoder)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.weights = np.array(weights, np.float64)
         other._settings = other._search_settings()
@@ -265,7 +279,7 @@ class Decoder:
 
     def copying_any(self) -> Decoder:
         """The same decoder, for which a word may be copied although rules have it as their source side."""
-        other = object.__new__(Decoder)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.copy_any = True
         return other
@@ -312,7 +326,7 @@ class Decoder:
 
     def copy_weights(self, copies: Sequence[Copy]) -> np.ndarray:
         """What copying each word adds to the score, its language-model probability apart; float64 (n,)."""
-        weights = np.full(len(copies), self.weights[-1])
+        weights = np.full(len(copies), self.weights[self._glue + 1])
         for feature, unknown in self._unknown(copies):
             weights += self.weights[feature] * unknown
         return weights

@@ -75,7 +75,7 @@ class ForcedDecoder:
             parsed.copied[1],
             decoder.copy_weights(words),
             decoder.lm_weights,
-            float(decoder.weights[-2]),
+            decoder.glue_weight,
         )
         found = force(self._targets, parsed.chart, decoder.grammar.max_arity, task)
         if not found.is_complete:

@@ -30,6 +30,8 @@ _INITIAL = {
     "LogPosterior": 0.0,
     "Glue": 0.0,
     "PassThrough": -10.0,
+    "ExpressionModel": 0.3,
+    "SymbolLexicon": 0.3,
 }
 
 

@@ -1,6 +1,6 @@
-"""The scores that weights are tuned for: BLEU of words, or chrF of their characters.
+"""The scores that weights are tuned for: BLEU of words, chrF of their characters, or how many are right.
 
-Both are kept as counts, a row for each translation, which add up to those of a text.
+All are kept as counts, a row for each translation, which add up to those of a text.
 
 The fact a newcomer would get wrong: BLEU counts the words the grammar translates to, which may be pieces of
 words (`▁tra` `duc` `tor`), but chrF is nearly that of raw text. Marks of what is joined are left out, as
@@ -69,6 +69,15 @@ def metric_of(settings: TuneSettings) -> Metric:
             lambda counts: 100.0 * float(chrf(counts[None], beta)[0]),
             lambda counts: counts[0] / max(1, counts[1]),
         )
+    if settings.metric == "exact":
+        return Metric(
+            "exact",
+            4,
+            _count_exact,
+            lambda counts: counts[:, 2].astype(np.float64),
+            lambda counts: 100.0 * float(counts[2]) / max(1, int(counts[3])),
+            lambda counts: counts[0] / max(1, counts[1]),
+        )
     return Metric(
         "BLEU",
         10,
@@ -84,6 +93,17 @@ def _count_bleu(found: Translations, references: Sequence[Sequence[str]]) -> np.
     reference_start = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     flat = np.array([word for row in rows for word in row], np.int32)
     return bleu_statistics(found.start, found.words, reference_start, flat)
+
+
+def _count_exact(found: Translations, references: Sequence[Sequence[str]]) -> np.ndarray:
+    """Words of each translation and of the first reference, whether it is one of the references, and 1."""
+    wanted = {tuple(found.id_of(word) for word in reference) for reference in references}
+    words, bounds = found.words.tolist(), found.start.tolist()
+    rows = [
+        [end - begin, len(references[0]), tuple(words[begin:end]) in wanted, 1]
+        for begin, end in itertools.pairwise(bounds)
+    ]
+    return np.array(rows, np.int64)
 
 
 def _count_chrf(found: Translations, references: Sequence[Sequence[str]], beta: float) -> np.ndarray:

@@ -13,7 +13,7 @@ from scfg_sampler.errors import SettingsError
 __all__ = ["METHODS", "METRICS", "TuneSettings", "check_settings", "default_interpolation"]
 
 METHODS = ("pro", "mira")
-METRICS = ("bleu", "chrf")
+METRICS = ("bleu", "chrf", "exact")
 _LARGEST_BETA = 1000.0
 
 
@@ -29,7 +29,7 @@ class TuneSettings(NamedTuple):
     method : "pro" or "mira"
     random_starts : how often a round optimises again from other weights
     passes, largest_step : of MIRA: passes over the lists, and C
-    metric : "bleu" or, with "pro", "chrf"
+    metric : "bleu" or, with "pro", "chrf" or "exact"
     chrf_beta : how much more recall counts than precision in chrF, above 0
     """
 
@@ -66,8 +66,10 @@ def check_settings(settings: TuneSettings) -> None:
         raise SettingsError(f"--method is {settings.method}; choose from {', '.join(METHODS)}")
     if settings.metric not in METRICS:
         raise SettingsError(f"--metric is {settings.metric}; choose from {', '.join(METRICS)}")
-    if settings.metric == "chrf" and settings.method != "pro":
-        raise SettingsError("--method mira is for BLEU alone; tune for --metric chrf with --method pro")
+    if settings.metric != "bleu" and settings.method != "pro":
+        raise SettingsError(
+            f"--method mira is for BLEU alone; tune for --metric {settings.metric} with --method pro"
+        )
     if not 0 < settings.chrf_beta <= _LARGEST_BETA:
         raise SettingsError(
             f"--chrf-beta is {settings.chrf_beta}; it is above 0 and at most {_LARGEST_BETA:g}"

@@ -343,13 +343,38 @@ def test_chrf_counts_characters_without_marks_and_spaces():
     assert counts[1, :3].tolist() == [1, 6, 1]
 
 
+def test_share_of_right_translations_is_what_weights_are_tuned_for_if_asked():
+    settings = TuneSettings(rounds=4, nbest=20, metric="exact")
+    rounds = list(tune(decoder(), SOURCES, REFERENCES, settings))
+    best = best_round(rounds)
+    found = [decoder().with_weights(best.weights).translate(words).words for words in SOURCES]
+    right = [
+        words in [list(reference) for reference in row] for words, row in zip(found, REFERENCES, strict=True)
+    ]
+    assert best.score == pytest.approx(100 * np.mean(right))
+    assert best.score > rounds[0].score
+
+
+def test_right_is_any_reference_and_all_of_it():
+    words = ["a", "b", "c"]
+    found = Translations(
+        np.array([0, 2, 3, 3, 5]), np.array([0, 1, 0, 1, 0], np.int32), words.__getitem__, words.index
+    )
+    metric = metric_of(TuneSettings(metric="exact"))
+    counts = metric.counts_of(found, [["a", "b"], ["a"]])
+    assert counts.tolist() == [[2, 2, 1, 1], [1, 2, 1, 1], [0, 2, 0, 1], [2, 2, 0, 1]]
+    assert metric.scores(counts).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert metric.of_text(counts.sum(axis=0)) == 50.0
+    assert metric.length_ratio(counts.sum(axis=0)) == 5 / 8
+
+
 def test_mira_is_for_bleu_alone():
     with pytest.raises(SettingsError, match="--method mira is for BLEU alone"):
         run(TuneSettings(method="mira", metric="chrf"))
 
 
 def test_unknown_metric_is_refused():
-    with pytest.raises(SettingsError, match="--metric is ter; choose from bleu, chrf"):
+    with pytest.raises(SettingsError, match="--metric is ter; choose from bleu, chrf, exact"):
         run(TuneSettings(metric="ter"))
 
 

@@ -1,0 +1,73 @@
+"""`scfg-decoder train-expressions`: a model of functional expressions."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "train-expressions",
+        help="learn which expressions there are",
+        description=(
+            "Learns from sentences and their expressions, in the linear form of linearise, which symbol\n"
+            "takes which arguments, and which words of a sentence speak for which symbols. With such a\n"
+            "model, translate and tune give well-formed expressions only. Phrases are names and what they\n"
+            "stand for: they say where a constant may be, and which words are names."
+        ),
+        epilog="example:\n  scfg-decoder train-expressions --source train.en --target train.mr "
+        "--phrases phrases.en \\\n    --phrase-targets phrases.mr --output model.json",
+    )
+    parser.add_argument("--source", required=True, metavar="F", help="sentences, tokenised")
+    parser.add_argument("--target", required=True, metavar="E", help="their expressions in linear form")
+    parser.add_argument("--phrases", metavar="F", help="names, one a line")
+    parser.add_argument("--phrase-targets", metavar="E", help="their expressions in linear form")
+    parser.add_argument("--output", required=True, metavar="M.json", help="where the model goes")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Learn and write."""
+    from decoder.expressions.files import Expressions, write_expressions
+    from decoder.expressions.model import count_arguments
+    from decoder.expressions.words import train_lexicon
+    from scfg_sampler.core.console import say
+    from scfg_sampler.errors import SettingsError
+
+    if (options.phrases is None) != (options.phrase_targets is None):
+        raise SettingsError("--phrases and --phrase-targets go together; one of them is missing")
+    sources, trees = _pairs(options.source, options.target)
+    phrases: list[list[str]] = []
+    phrase_trees: list[list[str]] = []
+    if options.phrases is not None:
+        phrases, phrase_trees = _pairs(options.phrases, options.phrase_targets)
+    arguments = count_arguments(trees, phrase_trees)
+    names = {word for phrase in phrases for word in phrase}
+    write_expressions(Expressions(arguments, train_lexicon(sources, trees, names)), options.output)
+    symbols = len(arguments.symbols)
+    say(f"{symbols} symbols in {len(trees)} expressions and {len(phrases)} phrases")
+
+
+def _pairs(source: str, target: str) -> tuple[list[list[str]], list[list[str]]]:
+    """The words of two files, line by line the same; of expressions, an InputError if one is not whole."""
+    from decoder.expressions.forms import from_linear
+    from scfg_sampler.core.arrays.vocabulary import split_words
+    from scfg_sampler.core.files import read_lines
+    from scfg_sampler.errors import InputError
+
+    sources = [split_words(line) for line in read_lines(source)]
+    trees = [split_words(line) for line in read_lines(target)]
+    if len(sources) != len(trees):
+        hint = "Line i of one is the expression of line i of the other"
+        raise InputError(target, None, f"{len(trees)} lines, but {source} has {len(sources)}", hint)
+    if not trees:
+        raise InputError(target, None, "has no lines", "Give at least one expression")
+    for number, words in enumerate(trees, start=1):
+        if from_linear(words) is None:
+            found = f"not an expression in linear form: {' '.join(words)[:60]}"
+            raise InputError(target, number, found, "Make it with scfg-decoder linearise")
+    return sources, trees

@@ -1,0 +1,157 @@
+"""Translation to functional expressions: a decoder all of whose translations are well-formed.
+
+The search is that of any translation, and goes by the language model. Then the forest is intersected with the
+expression model, and what is read off it, the best derivation and the k best, is read off the intersection.
+Two features come to those of the search:
+
+    ExpressionModel    ln P of the expression as a tree
+    SymbolLexicon      the log odds of the symbols, given the words of the sentence
+
+Words that are copied elsewhere are left out here: a source word is no symbol. PassThrough counts them.
+
+The fact a newcomer would get wrong: there may be no translation. Where the search has kept no well-formed
+derivation, the translation has no words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from decoder.expressions.files import Expressions
+from decoder.expressions.intersection import WellFormed, intersection
+from decoder.expressions.model import expression_model
+from decoder.expressions.words import log_odds
+from decoder.grammar.trie import Grammar
+from decoder.lm.model import LanguageModel, LmVocabulary
+from decoder.search.forest import ForestGraph
+from decoder.search.kbest import k_best
+from decoder.translation.decoder import (
+    Copy,
+    Decoder,
+    ForestPosterior,
+    KBestList,
+    SearchResult,
+    Translation,
+    feature_names,
+)
+from decoder.translation.settings import SearchDefaults
+from scfg_sampler.core.elementary import products
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["FEATURES", "ExpressionDecoder", "expression_features"]
+
+FEATURES = ("ExpressionModel", "SymbolLexicon")
+_MOST = 64  # Shapes of a node.
+
+
+def expression_features(grammar: Grammar, num_models: int = 1) -> tuple[str, ...]:
+    """The features of a decoder with so many language models, then those of expressions."""
+    return (*feature_names(grammar, num_models), *FEATURES)
+
+
+class ExpressionDecoder(Decoder):
+    """Translates to well-formed expressions in linear form.
+
+    Parameters
+    ----------
+    expressions : Expressions
+    grammar : Grammar
+    lm, lm_vocabulary : as for `Decoder`
+    weights : a number for every one of `expression_features(grammar, number of models)`
+    settings : SearchDefaults, its `max_span` aside
+    weights_path : for error messages
+    """
+
+    def __init__(
+        self,
+        expressions: Expressions,
+        grammar: Grammar,
+        lm: LanguageModel | tuple[LanguageModel, ...],
+        lm_vocabulary: LmVocabulary | tuple[LmVocabulary, ...],
+        weights: dict[str, float],
+        settings: SearchDefaults,
+        weights_path: PathLike | None = None,
+    ):
+        self._set(grammar, lm, lm_vocabulary, weights, settings, weights_path)
+        self._rank()
+        self._model = expression_model(expressions.arguments)
+        self._lexicon = expressions.lexicon
+        number = {symbol: i for i, symbol in enumerate(self._model.symbols)}
+        words = self.grammar.target_vocabulary.words
+        self._symbol = np.fromiter((number.get(word, -1) for word in words), np.int32, len(words))
+
+    @staticmethod
+    def _feature_names(grammar: Grammar, num_models: int) -> tuple[str, ...]:
+        return expression_features(grammar, num_models)
+
+    def search(
+        self,
+        words: Sequence[str],
+        copies: Sequence[Copy] | None = None,
+        *,
+        fixed: Collection[int] = (),
+        keep_states: bool = False,
+    ) -> SearchResult:
+        """The forest of a sentence; words that no rule covers are left out unless `copies` says otherwise."""
+        copies = [()] * len(words) if copies is None else copies
+        return super().search(words, copies, fixed=fixed, keep_states=keep_states)
+
+    def well_formed(self, result: SearchResult) -> tuple[WellFormed, np.ndarray] | None:
+        """The well-formed derivations of a forest, and the values of `FEATURES` of each edge, float64 (E, 2).
+
+        None if there are no such derivations.
+        """
+        forest = self.export(result)
+        words = self._word_values(result, forest)
+        weights = result.forest.weight[forest.edges] + self.weights[-1] * words
+        found = intersection(forest, weights, self._symbol, self._model, float(self.weights[-2]), _MOST)
+        if found is None:
+            return None
+        return found, np.column_stack((found.log_prob, self._word_values(result, found.graph)))
+
+    def _word_values(self, result: SearchResult, graph: ForestGraph) -> np.ndarray:
+        """The log odds of the symbols that each edge writes, summed; float64 (E,)."""
+        odds = log_odds(self._lexicon, result.source, self._model.symbols)
+        value = np.append(np.where(self._symbol >= 0, odds[self._symbol], 0.0), 0.0)
+        template = graph.template
+        # Words beyond the vocabulary are no symbols.
+        each = np.where(template >= 0, value[np.minimum(template, len(value) - 1)], 0.0)
+        return _sums(each, graph.template_start)
+
+    def k_best(self, result: SearchResult, k: int, *, unique: bool = True) -> KBestList:
+        """The k best well-formed derivations, or with `unique` those of different expressions.
+
+        One without words, and features of 0, where there are none.
+        """
+        well_formed = self.well_formed(result)
+        if well_formed is None:
+            start = np.zeros(2, np.int64)
+            nothing = np.zeros(0, np.int32)
+            return KBestList(
+                start, nothing, np.zeros((1, len(self.weights))), np.zeros(1), [], start, nothing
+            )
+        (graph, _), values = well_formed
+        weights = result.forest.weight[graph.edges] + products(values, self.weights[-2:])
+        best = k_best(graph.graph, weights, graph.template_start, graph.template, k, unique=unique)
+        edges = graph.edges[best.edges]
+        ours = [_sums(column[best.edges], best.edge_start) for column in values.T]
+        features = np.column_stack((self.features(result, best.edge_start, edges), *ours))
+        return KBestList(
+            best.word_start, best.words, features, best.score, result.extra_words, best.edge_start, edges
+        )
+
+    def best(self, result: SearchResult) -> Translation:
+        """The best well-formed translation; no words if there is none."""
+        return self._translation(self.k_best(result, 1), 0)
+
+    def posterior(self, result: SearchResult, scale: float = 1.0) -> ForestPosterior:
+        """Not there for expressions: a SettingsError."""
+        raise SettingsError("posteriors of rules are those of a forest, not of its expressions")
+
+
+def _sums(values: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """The sums of values[start[i]:start[i + 1]] for each i."""
+    return np.diff(np.concatenate([[0.0], np.cumsum(values)])[start])

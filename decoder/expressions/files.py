@@ -1,0 +1,91 @@
+"""Expression models as files: JSON that a person can read, and change."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any, NamedTuple
+
+from decoder.expressions.forms import arity_of
+from decoder.expressions.model import Arguments
+from decoder.expressions.words import SymbolLexicon
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.errors import InputError
+
+__all__ = ["Expressions", "read_expressions", "write_expressions"]
+
+_FORMAT = "scfg-expressions 1"
+
+
+class Expressions(NamedTuple):
+    """All that is learnt of expressions.
+
+    arguments : Arguments
+    lexicon : SymbolLexicon
+    """
+
+    arguments: Arguments
+    lexicon: SymbolLexicon
+
+
+def write_expressions(found: Expressions, path: PathLike) -> None:
+    """Write a model of expressions."""
+    arguments, lexicon = found
+    record = {
+        "format": _FORMAT,
+        "symbols": arguments.symbols,
+        "arguments": [[*place, dict(counts)] for place, counts in arguments.counts.items()],
+        "constants": {
+            word: [list(place) for place in places] for word, places in arguments.places_of.items()
+        },
+        "names": sorted(lexicon.names),
+        "words": lexicon.weights,
+    }
+    with atomic_output(path) as out:
+        out.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_expressions(path: PathLike) -> Expressions:
+    """What `write_expressions` wrote.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    hint = "Write it with scfg-decoder train-expressions"
+    try:
+        record = json.loads("\n".join(read_lines(path)))
+    except ValueError as error:
+        raise InputError(path, None, f"not JSON ({error})", hint) from None
+    if not isinstance(record, dict) or record.get("format") != _FORMAT:
+        raise InputError(path, None, f"not a model of expressions ('format' is not '{_FORMAT}')", hint)
+    try:
+        return _expressions(record)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(path, None, f"a damaged model of expressions ({error!r})", hint) from None
+
+
+def _expressions(record: dict[str, Any]) -> Expressions:
+    symbols = [str(word) for word in record["symbols"]]
+    if len(set(symbols)) < len(symbols) or any(arity_of(word) is None for word in symbols):
+        raise ValueError("a symbol twice, or without its arity")
+    places = {(word, at) for word in symbols for at in range(arity_of(word) or 0)} | {("", 0)}
+    counts = {}
+    for symbol, at, filled in record["arguments"]:
+        counts[symbol, at] = Counter({str(word): _whole(number) for word, number in filled.items()})
+    homes = {word: [(symbol, at) for symbol, at in found] for word, found in record["constants"].items()}
+    named = {place for found in homes.values() for place in found} | counts.keys()
+    if not named <= places or not homes.keys() <= set(symbols):
+        raise ValueError("a place of a symbol that is not listed")
+    weights = {
+        symbol: {str(context): float(weight) for context, weight in each.items()}
+        for symbol, each in record["words"].items()
+    }
+    return Expressions(Arguments(counts, homes, symbols), SymbolLexicon(frozenset(record["names"]), weights))
+
+
+def _whole(number: Any) -> int:
+    if not isinstance(number, int) or number < 1:
+        raise ValueError(f"a count of {number!r}")
+    return number

@@ -1,0 +1,181 @@
+"""Functional expressions, and the linear forms that grammars are learnt of.
+
+    answer(city(loc_2(stateid('new york'))))       FunQL
+    (answer (city (loc_2 (stateid "new york"))))   Lisp
+    answer@1 city@1 loc_2@1 stateid@1 'new_york'@0     linear
+
+The linear form lists the symbols of a tree in preorder, each with its number of arguments, so that it can be
+read back without brackets. A symbol whose name has quotes is a *constant*; blanks in it become underscores,
+underscores and backslashes in it are preceded by a backslash.
+
+The fact a newcomer would get wrong: a symbol is its name *and* its arity. `state@1` and `state@0` are two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError
+
+__all__ = ["FORMS", "Expression", "arity_of", "from_linear", "is_constant", "parse", "to_linear", "write"]
+
+FORMS = ("funql", "lisp")
+
+_TOKEN = re.compile(r"""\s*('[^']*'|"[^"]*"|[(),]|[^\s(),'"]+)""")
+_LINEAR = re.compile(r"(.+)@([0-9]{1,3})", re.DOTALL)
+
+
+class Expression(NamedTuple):
+    """A tree of symbols; a constant's name is in quotes."""
+
+    name: str
+    arguments: tuple[Expression, ...] = ()
+
+
+class _Reader:
+    """The tokens of a line, and where it stands."""
+
+    def __init__(self, text: str, path: PathLike, line: int):
+        self._text, self._path, self._line = text, path, line
+        self._at = 0
+
+    def peek(self) -> str:
+        """The next token, or nothing at the end."""
+        if not self._text[self._at :].strip():
+            return ""
+        match = _TOKEN.match(self._text, self._at)
+        if match is None:
+            raise self.error("a quotation mark that is not closed", "Close it")
+        return match[1]
+
+    def take(self) -> str:
+        token = self.peek()
+        if token:
+            self._at = _TOKEN.match(self._text, self._at).end()  # type: ignore[union-attr]
+        return token
+
+    def name(self) -> str:
+        """The next token, a name; constants in single quotes, blanks at their ends left out."""
+        token = self.take()
+        if token in ("", "(", ")", ","):
+            found = f"'{token}'" if token else "the end"
+            raise self.error(f"{found} where a name or a constant is expected", "Mend the expression")
+        return f"'{token[1:-1].strip()}'" if token[0] in "'\"" else token
+
+    def error(self, found: str, hint: str) -> InputError:
+        return InputError(self._path, self._line, f"{found}: {_short(self._text)}", hint)
+
+
+def parse(text: str, form: str, path: PathLike = "<text>", line: int = 1) -> Expression:
+    """The expression a line holds.
+
+    Parameters
+    ----------
+    form : "funql" or "lisp"
+    path, line : for messages
+
+    Raises
+    ------
+    InputError
+        It is no expression.
+    """
+    reader = _Reader(text, path, line)
+    found = (_parse_lisp if form == "lisp" else _parse_funql)(reader)
+    rest = reader.peek()
+    if rest:
+        raise reader.error(f"'{rest}' behind the expression", "Write one expression a line")
+    return found
+
+
+def _parse_funql(reader: _Reader) -> Expression:
+    name = reader.name()
+    if reader.peek() != "(":
+        return Expression(name)
+    reader.take()
+    arguments = [_parse_funql(reader)]
+    while (token := reader.take()) == ",":
+        arguments.append(_parse_funql(reader))
+    if token != ")":
+        raise reader.error(f"{token or 'the end'} where , or ) is expected", "Mend the expression")
+    return Expression(name, tuple(arguments))
+
+
+def _parse_lisp(reader: _Reader) -> Expression:
+    if reader.peek() != "(":
+        return Expression(reader.name())
+    reader.take()
+    name = reader.name()
+    arguments = []
+    while (token := reader.peek()) not in ("", ")"):
+        arguments.append(_parse_lisp(reader))
+    if token != ")":
+        raise reader.error("the end where ) is expected", "Close the bracket")
+    reader.take()
+    return Expression(name, tuple(arguments))
+
+
+def write(expression: Expression, form: str) -> str:
+    """The expression in FunQL, without blanks but behind commas, or in Lisp."""
+    if form == "lisp":
+        name = f'"{expression.name[1:-1]}"' if is_constant(expression.name) else expression.name
+        if not expression.arguments:
+            return name
+        return f"({' '.join([name, *(write(each, form) for each in expression.arguments)])})"
+    if not expression.arguments:
+        return expression.name
+    return f"{expression.name}({', '.join(write(each, form) for each in expression.arguments)})"
+
+
+def to_linear(expression: Expression) -> list[str]:
+    """The symbols in preorder, each with its arity."""
+    name = expression.name
+    if is_constant(name):
+        name = re.sub(r"([\\_@])", r"\\\1", name)
+        name = "_".join(name.split())
+    words = [f"{name}@{len(expression.arguments)}"]
+    for each in expression.arguments:
+        words += to_linear(each)
+    return words
+
+
+def from_linear(words: Sequence[str]) -> Expression | None:
+    """The expression that a linear form lists, or None if it is not one."""
+    rest = iter(words)
+    found = _from_linear(rest)
+    return found if found is not None and next(rest, None) is None else None
+
+
+def _from_linear(words: Iterator[str]) -> Expression | None:
+    word = next(words, "")
+    arity = arity_of(word)
+    if arity is None:
+        return None
+    name = word[: word.rindex("@")]
+    if is_constant(name):
+        name = re.sub(r"\\(.)|_", lambda match: match[1] or " ", name)
+    arguments = []
+    for _ in range(arity):
+        argument = _from_linear(words)
+        if argument is None:
+            return None
+        arguments.append(argument)
+    return Expression(name, tuple(arguments))
+
+
+def arity_of(word: str) -> int | None:
+    """The number of arguments a word of a linear form says it has; None if it is no symbol."""
+    match = _LINEAR.fullmatch(word)
+    return None if match is None else int(match[2])
+
+
+def is_constant(name: str) -> bool:
+    """Whether a name, or a word of a linear form, is in quotes."""
+    return len(name) > 1 and name[0] == "'"
+
+
+def _short(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,123 @@
+"""Which expressions there are, and how likely: a bigram model of trees.
+
+    P(tree) = P(root | the top) · Π over symbols: P(child | parent and place)
+
+A symbol's probability in a place backs off to how often it is anywhere (Witten and Bell 1991): with c(s, x)
+how often x fills the place s, n(s) the fillings of s, t(s) the different ones,
+
+    P(x | s) = (c(s, x) + t(s) · P(x)) / (n(s) + t(s))
+
+All constants are one outcome: which of them it is, rules say. What is *well-formed* is said by arities and by
+kinds: a place that was filled by constants alone takes constants alone, one that never was takes none, and a
+constant that was seen in places is allowed in those only.
+
+The fact a newcomer would get wrong: phrases (names and their constants) are learnt from as well, but not as
+trees of the top, and not as often as they are there. They say in which places a constant may be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.expressions.forms import arity_of, is_constant
+
+__all__ = ["TOP", "Arguments", "ExpressionModel", "count_arguments", "expression_model"]
+
+TOP = ("", 0)  # The place of the root.
+_CONSTANT = "''@0"
+
+
+class Arguments(NamedTuple):
+    """What fills which place; a place is a symbol and the position of an argument, or `TOP`.
+
+    counts : how often each outcome fills each place; a constant counts as `''@0`
+    places_of : where each constant was seen
+    symbols : all words of linear forms that there are, in the order in which they were met
+    """
+
+    counts: dict[tuple[str, int], Counter[str]]
+    places_of: dict[str, list[tuple[str, int]]]
+    symbols: list[str]
+
+
+class ExpressionModel(NamedTuple):
+    """A model of trees of V symbols with S places, the last of which is the top.
+
+    symbols : words of linear forms
+    arity : int32 (V,)
+    place_start : int32 (V + 1,); the places of symbol x are place_start[x] … place_start[x + 1] − 1
+    log_prob : float64 (S, V), −∞ where a symbol is not allowed
+    """
+
+    symbols: tuple[str, ...]
+    arity: np.ndarray
+    place_start: np.ndarray
+    log_prob: np.ndarray
+
+
+def count_arguments(trees: Iterable[Sequence[str]], phrases: Iterable[Sequence[str]] = ()) -> Arguments:
+    """What fills which place in whole expressions, and in parts of such, all in linear form."""
+    found = Arguments({}, {}, [])
+    known: set[str] = set()
+    for is_tree, texts in ((True, trees), (False, phrases)):
+        for words in texts:
+            waiting = [TOP]
+            for word in words:
+                if word not in known:
+                    known.add(word)
+                    found.symbols.append(word)
+                place = waiting.pop()
+                if is_tree or place != TOP:
+                    _count(found, place, word, is_tree)
+                waiting.extend((word, at) for at in range((arity_of(word) or 0) - 1, -1, -1))
+    return found
+
+
+def _count(found: Arguments, place: tuple[str, int], word: str, is_tree: bool) -> None:
+    counts = found.counts.setdefault(place, Counter())
+    outcome = _outcome(word)
+    if is_tree or outcome not in counts:
+        counts[outcome] += 1
+    if is_constant(word):
+        places = found.places_of.setdefault(word, [])
+        if place not in places:
+            places.append(place)
+
+
+def expression_model(arguments: Arguments) -> ExpressionModel:
+    """The model that the counts say."""
+    symbols = tuple(arguments.symbols)
+    arity = np.array([arity_of(word) or 0 for word in symbols], np.int32)
+    place_start = np.concatenate([[0], np.cumsum(arity)]).astype(np.int32)
+    places = [(word, at) for word, number in zip(symbols, arity, strict=True) for at in range(number)] + [TOP]
+    anywhere: Counter[str] = sum(arguments.counts.values(), Counter())
+    outcomes = [_outcome(word) for word in symbols]
+    of_constant = np.array([is_constant(word) for word in symbols], bool)
+    often = np.array([anywhere[outcome] for outcome in outcomes], np.float64)
+    column = {word: i for i, word in enumerate(symbols)}
+    is_known, at_home = np.zeros(len(symbols), bool), np.zeros((len(places), len(symbols)), bool)
+    row_of = {place: row for row, place in enumerate(places)}
+    for word, seen in arguments.places_of.items():
+        is_known[column[word]] = True
+        at_home[[row_of[place] for place in seen], column[word]] = True
+    log_prob = np.full((len(places), len(symbols)), -np.inf)
+    for row, place in enumerate(places):
+        counts = arguments.counts.get(place, Counter())
+        kinds = {is_constant(outcome) for outcome in counts}
+        total, types = sum(counts.values()), len(counts)
+        likely = sum(n for outcome, n in anywhere.items() if is_constant(outcome) in kinds)
+        if not counts:
+            continue
+        here = np.array([counts[outcome] for outcome in outcomes], np.float64)
+        allowed = np.isin(of_constant, list(kinds)) & (~is_known | at_home[row]) & (often > 0)
+        share = (here + types * often / likely) / (total + types)
+        log_prob[row, allowed] = np.log(share[allowed])
+    return ExpressionModel(symbols, arity, place_start, log_prob)
+
+
+def _outcome(word: str) -> str:
+    return _CONSTANT if is_constant(word) else word

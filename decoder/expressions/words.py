@@ -1,0 +1,86 @@
+"""Which symbols an expression has, told by the words of the question: a discriminative word lexicon.
+
+For every symbol that is no constant, a logistic regression on the words of the source and the pairs of
+neighbours among them says how likely the symbol is in the expression (Mauser, Hasan and Ney 2009; a symbol is
+there or is not). Its log odds are what a derivation earns for each time it writes the symbol, not below −5
+and not above 3, so that no single word decides.
+
+    f(w) = Σ over sentences: ln(1 + exp(−y w·x)) + l2/2 · |w|²,   y = ±1: whether the symbol is there
+
+The fact a newcomer would get wrong: words of names count as one word, or the regression would learn that
+rivers are in texas.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.expressions.forms import is_constant
+from decoder.tuning.ranking_loss import Rows, minimum
+
+__all__ = ["LEAST", "MOST", "SymbolLexicon", "contexts", "log_odds", "train_lexicon"]
+
+LEAST, MOST = -5.0, 3.0
+_NAME, _BEGIN, _END = "<name>", "<s>", "</s>"
+_L2 = 0.3
+_FEWEST = 2  # Contexts of fewer sentences are left out.
+
+
+class SymbolLexicon(NamedTuple):
+    """Log odds of symbols, given the words of a source sentence.
+
+    names : source words of names, all of which are one word
+    weights : of each symbol, by context; that of the empty context is always counted
+    """
+
+    names: frozenset[str]
+    weights: dict[str, dict[str, float]]
+
+
+def contexts(words: Sequence[str], names: frozenset[str]) -> set[str]:
+    """The words of a sentence and the pairs of neighbours, its beginning and end included."""
+    marked = [_BEGIN, *(_NAME if word in names else word for word in words), _END]
+    return {*marked, *(" ".join(pair) for pair in itertools.pairwise(marked))}
+
+
+def train_lexicon(
+    sources: Sequence[Sequence[str]], trees: Sequence[Sequence[str]], names: Iterable[str] = ()
+) -> SymbolLexicon:
+    """The lexicon of questions and their expressions in linear form."""
+    known = frozenset(names)
+    found = [contexts(words, known) for words in sources]
+    often = Counter(context for each in found for context in each)
+    columns = {context: i for i, context in enumerate(sorted(c for c, n in often.items() if n >= _FEWEST))}
+    rows = [sorted(columns[context] for context in each if context in columns) for each in found]
+    start = np.cumsum([0, *(len(row) + 1 for row in rows)]).astype(np.int64)
+    column = np.array([i for row in rows for i in (*row, len(columns))], np.int32)
+    weights = {}
+    for symbol in dict.fromkeys(word for tree in trees for word in tree):
+        if is_constant(symbol):
+            continue
+        sign = np.array([1.0 if symbol in tree else -1.0 for tree in trees])
+        values = np.repeat(sign, np.diff(start))
+        best = minimum(Rows(start, column, values, len(columns) + 1), _L2, np.zeros(len(columns) + 1))
+        spelled = zip([*columns, ""], best.tolist(), strict=True)
+        weights[symbol] = {context: round(weight, 6) for context, weight in spelled if abs(weight) >= 1e-6}
+    return SymbolLexicon(known, weights)
+
+
+def log_odds(lexicon: SymbolLexicon, words: Sequence[str], symbols: Sequence[str]) -> np.ndarray:
+    """The log odds of each symbol in the expression of a sentence, float64 (V,), within bounds.
+
+    Symbols that the lexicon does not know, as constants, have 0.
+    """
+    present = ["", *sorted(contexts(words, lexicon.names))]
+    values = np.zeros(len(symbols))
+    for i, symbol in enumerate(symbols):
+        known = lexicon.weights.get(symbol)
+        if known is not None:
+            total = sum(known.get(context, 0.0) for context in present)
+            values[i] = min(MOST, max(LEAST, total))
+    return values

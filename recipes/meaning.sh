@@ -1,0 +1,189 @@
+#!/usr/bin/env bash
+# From questions and their meanings to a parser that writes well-formed expressions, beside Hiero.
+#
+#   recipes/meaning.sh DATA_DIR LANG [options]
+#
+# DATA_DIR holds, plain or gzipped (.gz), one a line:
+#   train.LANG  train.funql   questions, words separated by spaces, and their meanings as functional expressions:
+#                             answer(city(loc_2(stateid('virginia'))))
+#   dev.…       test.…        for the weights, and for the scores
+#   phrases.LANG  phrases.LANG.funql   names and their constants, or parts of expressions; may be missing
+#
+# Scores are the questions of the test set, in percent, whose expression comes out exactly. Grammars are
+#   hiero         tight phrases of one alignment
+#   hiero-loose   … that may begin and end with unaligned symbols
+#   sampled       of the same alignment
+#   hiero-typed   as hiero-loose, of three alignments, and with the expression model
+#   typed         sampled from the three alignments, with the expression model
+# The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone.
+#
+# Options
+#   --out DIR         where the results go; default: runs/meaning- and the names of the data and language
+#   --form FORM       funql, or lisp for (answer (city …)), which is then also how the files are called
+#   --copies N        how often phrases count in learning; default: 10
+#   --alignments LIST three alignments, fwd, rev and gdfa of train.LANG with the phrases behind it, with commas between
+#                     them; default: by eflomal, which draws its own seed
+#   --sweeps N        sweeps of the sampler under one alignment, twice as many under three; default: 60
+#   --order N         order of the language model of expressions; default: 3
+#   --metric METRIC   what the weights of the last two are tuned for, bleu or exact; default: bleu
+#   --rounds N        rounds of tuning; default: 8
+#   --beam N          beam of the decoder; default: 200
+#   --seed N          default: 1
+#   --threads N       default: the number of processors
+#   --force           do everything again; without it, steps that were done with the same settings are left out
+#
+# A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.
+set -euo pipefail
+# shellcheck source=recipes/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+# shellcheck source=recipes/translation.sh
+. "$RECIPES/translation.sh"
+
+{ # Read as a whole before anything runs: edits meanwhile do no harm.
+
+FORM=funql COPIES=10 ALIGNMENTS="" SWEEPS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 SEED=1 THREADS=""
+parse_options --force --out= --form= --copies= --alignments= --sweeps= --order= --metric= --rounds= --beam= --seed= \
+    --threads= -- "$@"
+[ ${#positional[@]} = 2 ] || die "expected DATA_DIR LANG, e.g. data/geoquery en; see --help"
+DATA=${positional[0]} LANGUAGE=${positional[1]}
+case $FORM in
+    funql | lisp) ;;
+    *) die "--form is funql or lisp, not '$FORM'" ;;
+esac
+case $METRIC in
+    bleu | exact) ;;
+    *) die "--metric is bleu or exact, not '$METRIC'" ;;
+esac
+need_numbers --copies --sweeps --order --rounds --beam --seed
+[ "$SWEEPS" -ge 3 ] || die "--sweeps is at least 3, a third of them burn-in, not $SWEEPS"
+: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+: "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE}"
+[ -d "$DATA" ] || die "$DATA is not a directory"
+for set in train dev test; do
+    find_text "$set.$LANGUAGE" >/dev/null
+    find_text "$set.$FORM" >/dev/null
+done
+PHRASES=$(existing "$DATA/phrases.$LANGUAGE") && PHRASE_MEANINGS=$(find_text "phrases.$LANGUAGE.$FORM") ||
+    PHRASES="" PHRASE_MEANINGS=""
+split_list --alignments "$ALIGNMENTS"
+given=(${parts[@]+"${parts[@]}"})
+[ ${#given[@]} = 0 ] || [ ${#given[@]} = 3 ] || die "--alignments names three files, fwd, rev and gdfa, not ${#given[@]}"
+for file in ${given[@]+"${given[@]}"}; do
+    [ -f "$file" ] || die "there is no alignment $file"
+done
+
+prepare_python align
+mkdir -p "$OUT"
+say "$(count_lines "$(find_text "train.$LANGUAGE")") questions, ${PHRASES:+$(count_lines "$PHRASES") phrases, }tuning on dev, testing on test"
+
+# ------------------------------------------------------------------ the steps
+
+step compile -- compile
+
+linear() { # FILE OUTPUT: expressions in linear form
+    decoder linearise "$1" --form "$FORM" --output "$2"
+}
+
+questions() { # FILE OUTPUT: questions in lower case, without the mark at their end
+    tables questions "$1" >"$2.part" && mv "$2.part" "$2"
+}
+
+prepare_set() { # SET
+    questions "$(find_text "$1.$LANGUAGE")" "$OUT/$1.$LANGUAGE" && linear "$(find_text "$1.$FORM")" "$OUT/$1.mr"
+}
+
+add_phrases() { # COPIES: what grammars are learnt of
+    local side copy
+    : >"$OUT/phrases.$LANGUAGE" && : >"$OUT/phrases.mr"
+    if [ -n "$PHRASES" ]; then
+        questions "$PHRASES" "$OUT/phrases.$LANGUAGE" && linear "$PHRASE_MEANINGS" "$OUT/phrases.mr" || return
+    fi
+    for side in "$LANGUAGE" mr; do
+        cat "$OUT/train.$side" >"$OUT/learnt.$side"
+        for ((copy = 0; copy < $1; copy++)); do cat "$OUT/phrases.$side"; done >>"$OUT/learnt.$side"
+    done
+}
+
+for set in train dev test; do
+    step "prepare-$set" "$(find_text "$set.$LANGUAGE")" "$(find_text "$set.$FORM")" -- prepare_set "$set"
+done
+step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} -- add_phrases "$COPIES"
+
+align() { # the alignments of a run are kept: they differ each time
+    local way
+    if [ ${#given[@]} = 3 ]; then
+        for way in fwd rev gdfa; do cp "${given[0]}" "$OUT/align.$way" && given=("${given[@]:1}"); done
+    else
+        sampler align --source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --output "$OUT/align"
+    fi
+}
+step align phrases ${given[@]+"${given[@]}"} -- align
+
+step lm phrases -- decoder train-lm "$OUT/learnt.mr" --order "$ORDER" --output "$OUT/lm.arpa"
+
+train_expressions() {
+    local phrases=()
+    [ -z "$PHRASES" ] || phrases=(--phrases "$OUT/phrases.$LANGUAGE" --phrase-targets "$OUT/phrases.mr")
+    decoder train-expressions --source "$OUT/train.$LANGUAGE" --target "$OUT/train.mr" \
+        ${phrases[@]+"${phrases[@]}"} --output "$OUT/expressions.json"
+}
+step expressions phrases -- train_expressions
+
+learnt=(--source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --alignment)
+three=("$OUT/align.gdfa" "$OUT/align.fwd" "$OUT/align.rev")
+step grammar-hiero align -- sampler extract "${learnt[@]}" "$OUT/align.gdfa" --output "$OUT/hiero.gz"
+step grammar-hiero-loose align -- \
+    sampler extract "${learnt[@]}" "$OUT/align.gdfa" --loose target --output "$OUT/hiero-loose.gz"
+step grammar-hiero-typed align -- \
+    sampler extract "${learnt[@]}" "${three[@]}" --loose target --output "$OUT/hiero-typed.gz"
+step sample align -- sample_or_resume "$OUT/sample" "${learnt[@]}" "$OUT/align.gdfa" \
+    --iterations "$SWEEPS" --burn-in $((SWEEPS / 3)) --seed "$SEED"
+step grammar-sampled sample -- sampler grammar "$OUT/sample" --output "$OUT/sampled.gz"
+step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${three[@]}" \
+    --iterations $((2 * SWEEPS)) --burn-in $((2 * SWEEPS / 3)) --discount 0.8 --seed "$SEED"
+step grammar-typed sample-typed -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
+
+tune_grammar() { # GRAMMAR OPTION…
+    local grammar=$1 restart=--restart
+    shift
+    [ "$RESUMING" = 0 ] || restart=""
+    decoder tune --grammar "$OUT/$grammar.gz" --lm "$OUT/lm.arpa" --source "$OUT/dev.$LANGUAGE" \
+        --references "$OUT/dev.mr" --threads "$THREADS" --output "$OUT/$grammar.weights.json" ${restart:+"$restart"} "$@"
+}
+
+parse_set() { # GRAMMAR SET OPTION…: expressions, a line for each question, empty where there is none
+    local grammar=$1 set=$2
+    shift 2
+    decoder translate --grammar "$OUT/$grammar.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$grammar.weights.json" \
+        --threads "$THREADS" --input "$OUT/$set.$LANGUAGE" --output "$OUT/$grammar.$set.raw" "$@" &&
+        tables first-expressions "$OUT/$grammar.$set.raw" "$(count_lines "$OUT/$set.mr")" >"$OUT/$grammar.$set.mr" &&
+        decoder linearise "$OUT/$grammar.$set.mr" --undo --form "$FORM" --output "$OUT/$grammar.$set.$FORM"
+}
+
+grammars=(hiero hiero-loose sampled hiero-typed typed)
+for grammar in "${grammars[@]}"; do
+    case $grammar in
+        *typed)
+            search=(--expressions "$OUT/expressions.json" --copy any)
+            tuning=("${search[@]}" --metric "$METRIC") needs=expressions
+            ;;
+        *) search=(--nbest 100) tuning=() needs=lm ;;
+    esac
+    step "tune-$grammar" "grammar-$grammar" lm "$needs" prepare-dev -- \
+        tune_grammar "$grammar" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" ${tuning[@]+"${tuning[@]}"}
+    for set in dev test; do
+        step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" -- parse_set "$grammar" "$set" --beam "$BEAM" "${search[@]}"
+    done
+done
+
+# ------------------------------------------------------------------ the table
+
+tables meaning "$OUT" "${grammars[@]}" >"$OUT/table.tsv" # and results.json
+{
+    table <"$OUT/table.tsv"
+    printf 'exact: share of expressions that are the given ones, in percent; p: two-sided, exact sign test against typed\n'
+    printf 'run directory: %s\n' "$OUT"
+} >"$OUT/table.txt"
+cat "$OUT/table.txt"
+exit
+}

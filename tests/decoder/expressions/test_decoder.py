@@ -1,0 +1,198 @@
+"""Translation to expressions, with a grammar that would rather say something else."""
+
+import json
+
+import numpy as np
+import pytest
+
+from decoder.cli import main
+from decoder.expressions.decoder import ExpressionDecoder, expression_features
+from decoder.expressions.files import Expressions
+from decoder.expressions.forms import from_linear
+from decoder.expressions.model import count_arguments
+from decoder.expressions.words import SymbolLexicon, train_lexicon
+from decoder.grammar.trie import GrammarSource, build_grammar
+from decoder.lm.model import load_lms
+from decoder.translation.settings import SearchDefaults
+from scfg_sampler.errors import SettingsError
+from scfg_sampler.rules.table import write_rule_table
+from tests.decoder import small_grammars as small
+
+RULES = [
+    ("rivers X1", "answer@1 river@1 X1", (0.0, 0.0)),
+    ("rivers", "river@1", (2.0, 0.0)),
+    ("states X1", "answer@1 state@1 X1", (0.0, 0.0)),
+    ("states X1", "answer@1 river@1 X1", (-1.0, 0.0)),
+    ("in X1", "loc@1 X1", (0.0, 0.0)),
+    ("in X1", "X1 all@0", (3.0, 0.0)),
+    ("in", "loc@1", (0.0, 0.0)),
+    ("all", "all@0", (0.0, 0.0)),
+    ("texas", "'texas'@0", (0.0, 0.0)),
+    ("texas", "all@0", (-1.0, 0.0)),
+]
+TRAINING = [
+    ("rivers in texas", "answer@1 river@1 loc@1 'texas'@0"),
+    ("states all", "answer@1 state@1 all@0"),
+    ("rivers all", "answer@1 river@1 all@0"),
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A directory with a grammar, a language model, weights, and a model of expressions."""
+    write_rule_table(small.rule_table(RULES), tmp_path / "grammar.gz")
+    for name, side in (("source", 0), ("target", 1)):
+        (tmp_path / name).write_text("".join(pair[side] + "\n" for pair in TRAINING))
+    arguments = ["--source", f"{tmp_path}/source", "--target", f"{tmp_path}/target", "--quiet"]
+    assert (
+        main(["train-lm", f"{tmp_path}/target", "--order", "2", "--output", f"{tmp_path}/lm.arpa", "--quiet"])
+        == 0
+    )
+    assert main(["train-expressions", *arguments, "--output", f"{tmp_path}/m.json"]) == 0
+    weights = {"First": 1.0, "Second": 0.0, "LanguageModel": 0.1, "Glue": 0.0, "PassThrough": -3.0}
+    weights |= {"ExpressionModel": 2.0, "SymbolLexicon": 0.1}
+    (tmp_path / "w.json").write_text(json.dumps(weights))
+    return tmp_path
+
+
+def decoder(files, lexicon: SymbolLexicon | None = None, **weights: float) -> ExpressionDecoder:
+    grammar = build_grammar([GrammarSource(small.rule_table(RULES))])
+    trees = [tree.split() for _, tree in TRAINING]
+    sources = [source.split() for source, _ in TRAINING]
+    known = {**json.loads((files / "w.json").read_text()), **weights}
+    expressions = Expressions(count_arguments(trees), lexicon or train_lexicon(sources, trees))
+    settings = SearchDefaults(beam=0, max_targets=0)
+    return ExpressionDecoder(expressions, grammar, *load_lms([str(files / "lm.arpa")]), known, settings)
+
+
+def test_all_translations_are_expressions(files):
+    ours = decoder(files)
+    result = ours.search(["rivers", "in", "texas"])
+    found = ours.translations(result, 50)
+    assert found[0].text == "answer@1 river@1 loc@1 'texas'@0"
+    assert all(from_linear(each.words) is not None for each in found)
+    plain = super(ExpressionDecoder, ours).best(result)
+    assert from_linear(plain.words) is None, "the grammar alone says something else"
+
+
+def test_score_is_weights_times_features(files):
+    ours = decoder(files)
+    for text in ("rivers in texas", "states all", "rivers unknown all"):
+        for found in ours.translations(ours.search(text.split()), 20):
+            assert found.score == pytest.approx(float(ours.weights @ found.features), abs=1e-9)
+
+
+def test_features_are_those_of_the_expression(files):
+    lexicon = SymbolLexicon(frozenset(), {"river@1": {"": 0.25}, "answer@1": {"rivers": 0.5}})
+    ours = decoder(files, lexicon)
+    found = ours.best(ours.search(["rivers", "all"]))
+    assert found.text == "answer@1 river@1 all@0"
+    values = dict(zip(ours.feature_names, found.features, strict=True))
+    assert values["SymbolLexicon"] == pytest.approx(0.75)
+    # Anywhere: answer 3, river 2, state 1, loc 1, all 2 of 9 that are no constants.
+    river = (2 + 2 * 2 / 9) / (3 + 2)
+    everything = (1 + 2 * 2 / 9) / (2 + 2)
+    answer = (3 + 1 * 3 / 9) / (3 + 1)
+    assert values["ExpressionModel"] == pytest.approx(np.log(answer * river * everything))
+    assert ours.feature_names == expression_features(ours.grammar)
+
+
+def test_words_without_rules_are_left_out_and_counted(files):
+    ours = decoder(files)
+    found = ours.translate(["rivers", "please", "all"])
+    assert found.text == "answer@1 river@1 all@0"
+    assert dict(zip(ours.feature_names, found.features, strict=True))["PassThrough"] == 1
+
+
+def test_no_words_where_there_is_no_expression(files):
+    ours = decoder(files)
+    assert ours.translate(["in"]).words == []
+    assert ours.translate([]).words == []
+
+
+def test_lexicon_decides_between_expressions(files):
+    for bonus, expected in ((0.0, "answer@1 state@1 all@0"), (3.0, "answer@1 river@1 all@0")):
+        lexicon = SymbolLexicon(frozenset(), {"river@1": {"": bonus}})
+        found = decoder(files, lexicon, SymbolLexicon=1.0).translate(["states", "all"])
+        assert found.text == expected
+
+
+def test_posteriors_are_refused(files):
+    ours = decoder(files)
+    with pytest.raises(SettingsError, match="posteriors"):
+        ours.posterior(ours.search(["rivers", "all"]))
+
+
+def command(files, *more: str) -> list[str]:
+    return [
+        "--grammar",
+        f"{files}/grammar.gz",
+        "--lm",
+        f"{files}/lm.arpa",
+        "--expressions",
+        f"{files}/m.json",
+        *more,
+    ]
+
+
+def test_commands_tune_and_translate(files, capsys):
+    (files / "input").write_text("rivers in texas\n\nin\nstates please all\n")
+    arguments = [
+        "--input",
+        f"{files}/input",
+        "--output",
+        f"{files}/out",
+        "--weights",
+        f"{files}/tuned.json",
+        "--quiet",
+    ]
+    tuning = [
+        "--source",
+        f"{files}/source",
+        "--references",
+        f"{files}/target",
+        "--metric",
+        "exact",
+        "--rounds",
+        "2",
+    ]
+    assert main(["tune", *command(files, *tuning, "--output", f"{files}/tuned.json")]) == 0
+    assert "exact 100.00" in capsys.readouterr().err
+    assert main(["translate", *command(files, *arguments)]) == 0
+    assert (files / "out").read_text().splitlines() == [
+        "answer@1 river@1 loc@1 'texas'@0", "", "", "answer@1 state@1 all@0",
+    ]  # fmt: skip
+    assert main(["linearise", "--undo", f"{files}/out", "--output", f"{files}/funql"]) == 0
+    assert (files / "funql").read_text().splitlines()[0] == "answer(river(loc('texas')))"
+
+
+@pytest.mark.parametrize("option", [["--reference", "x"], ["--hypergraph", "x"], ["--markup", "xml"]])
+def test_what_does_not_go_together_is_refused(files, capsys, option):
+    arguments = ["--weights", f"{files}/w.json", *option]
+    assert main(["translate", *command(files, *arguments)]) == 2
+    assert f"leave out {option[0]}" in capsys.readouterr().err
+
+
+def test_weights_without_the_features_are_refused(files, capsys):
+    (files / "w.json").write_text(
+        '{"First": 1, "Second": 0, "LanguageModel": 1, "Glue": 0, "PassThrough": -1}'
+    )
+    assert main(["translate", *command(files, "--weights", f"{files}/w.json")]) == 2
+    assert "no weight for 'ExpressionModel', 'SymbolLexicon'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "complaint"),
+    [
+        ("a\nb\n", "c@0\n", "1 lines, but"),
+        ("a\n", "c(d)\n", "not an expression in linear form: c(d)"),
+        ("", "", "has no lines"),
+    ],
+)
+def test_wrong_training_is_refused(files, capsys, source, target, complaint):
+    (files / "source").write_text(source)
+    (files / "target").write_text(target)
+    arguments = ["--source", f"{files}/source", "--target", f"{files}/target", "--output", f"{files}/n.json"]
+    assert main(["train-expressions", *arguments]) == 2
+    assert complaint in capsys.readouterr().err
+    assert not (files / "n.json").exists()

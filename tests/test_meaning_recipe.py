@@ -1,0 +1,191 @@
+"""The recipe from questions to expressions: wrong calls, its steps, and exact matches in `results.json`."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.recipe_calls import RECIPES, STAND_IN, assert_refused, calls, run, write_stand_in
+
+MEANING = RECIPES / "meaning.sh"
+
+# What the commands of this recipe make. Every grammar but `hiero` has the first question right.
+MORE = r"""
+out=$(sed 's/.*--output \([^ ]*\).*/\1/' <<<"$given")
+case $program-$command in
+    decoder-linearise)
+        case $given in
+            *--undo*) sed 's/@[0-9]//g; s/ .*//' "$4" >"$out" ;;
+            *) sed 's/(.*/@1 c@0/; /@/!s/$/@0/' "$4" >"$out" ;;
+        esac
+        exit
+        ;;
+    scfg_sampler-align) for way in fwd rev gdfa; do echo 0-0 >"$out.$way"; done && exit ;;
+    decoder-translate)
+        case $given in
+            */hiero.gz*nbest*) printf '0 ||| a@1 ||| F ||| 1\n0 ||| d@0 ||| F ||| 1\n1 ||| e ||| F ||| 1\n' ;;
+            *nbest*) printf '0 ||| a@1 c ||| F ||| 1\n0 ||| a@1 c@0 ||| F ||| 1\n0 ||| b@0 ||| F ||| 1\n' ;;
+            *) printf 'a@1 c@0\n\n' ;;
+        esac >"$out"
+        exit
+        ;;
+esac
+while [ $# -gt 0 ]; do"""
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    for name, meanings in (("train", "a(c)\nb\n"), ("dev", "a(c)\nb\n"), ("test", "a(c)\nb\n")):
+        (data / f"{name}.en").write_text("What is It ?\nB .\n")
+        (data / f"{name}.funql").write_text(meanings)
+    with gzip.open(data / "phrases.en.gz", "wt") as out:
+        out.write("c\n")
+    (data / "phrases.en.funql").write_text("c\n")
+    for way in ("fwd", "rev", "gdfa"):
+        (tmp_path / way).write_text(f"{way}\n")
+    return write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+
+
+def recipe(stand_in, *options):
+    arguments = (stand_in / "data", "en", "--out", stand_in / "run", *options)
+    return run(MEANING, *arguments, SCFG_PYTHON=str(stand_in / "python"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "expected DATA_DIR LANG"),
+        (("none", "en"), "none is not a directory"),
+        (("data", "fr"), "neither train.fr nor train.fr.gz"),
+        (("data", "en", "--form", "sql"), "--form is funql or lisp, not 'sql'"),
+        (("data", "en", "--form", "lisp"), "neither train.lisp nor train.lisp.gz"),
+        (("data", "en", "--sweeps", "2"), "--sweeps is at least 3"),
+        (("data", "en", "--rounds", "few"), "--rounds is a whole number"),
+        (("data", "en", "--metric", "ter"), "--metric is bleu or exact, not 'ter'"),
+        (
+            ("data", "en", "--alignments", "fwd,rev"),
+            "--alignments names three files, fwd, rev and gdfa, not 2",
+        ),
+        (("data", "en", "--alignments", "fwd,rev,no"), "there is no alignment no"),
+    ],
+)
+def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arguments, complaint):
+    assert_refused(stand_in, MEANING, arguments, complaint, SCFG_PYTHON=sys.executable)
+
+
+def test_steps_lead_from_questions_to_exact_matches(stand_in):
+    outcome = recipe(stand_in)
+    assert outcome.returncode == 0, outcome.stderr
+    found = json.loads((stand_in / "run/results.json").read_text())
+    assert found == {"hiero": 0.0, "hiero-loose": 50.0, "sampled": 50.0, "hiero-typed": 50.0, "typed": 50.0}
+    table = (stand_in / "run/table.txt").read_text()
+    assert outcome.stdout == table
+    rows = [line.split() for line in table.splitlines()]
+    assert rows[2] == ["hiero", "1", "0.0", "0.0", "1.0000"]
+    assert rows[6] == ["typed", "1", "50.0", "50.0"]
+    assert (stand_in / "run/typed.test.funql").read_text() == "a\n\n"
+    noted = calls(stand_in)
+    commands = [" ".join(line.split()[:2]) for line in noted]
+    grammars = ["decoder tune", *["decoder translate", "decoder linearise"] * 2] * 5
+    assert commands[-len(grammars) :] == grammars
+    assert commands.count("scfg_sampler extract") == 3
+    sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
+    three = " ".join(f"{stand_in}/run/align.{way}" for way in ("gdfa", "fwd", "rev"))
+    assert "--iterations 60 --burn-in 20" in sampled[0]
+    assert f"--alignment {three} --iterations 120 --burn-in 40" in sampled[1]
+    assert all(("--expressions" in line) == ("typed.gz" in line) for line in noted if "decoder tune" in line)
+
+
+def test_phrases_are_behind_the_questions_as_often_as_asked(stand_in):
+    assert recipe(stand_in, "--copies", "3").returncode == 0
+    assert (stand_in / "run/learnt.en").read_text() == "what is it\nb\nc\nc\nc\n"
+    assert (stand_in / "run/learnt.mr").read_text() == "a@1 c@0\nb@0\nc@0\nc@0\nc@0\n"
+    assert any("--phrases" in line for line in calls(stand_in) if "train-expressions" in line)
+
+
+def test_phrases_may_be_missing(stand_in):
+    os.unlink(stand_in / "data/phrases.en.gz")
+    assert recipe(stand_in).returncode == 0
+    assert (stand_in / "run/learnt.en").read_text() == "what is it\nb\n"
+    assert not any("--phrases" in line for line in calls(stand_in))
+
+
+def test_given_alignments_are_taken(stand_in):
+    ways = ",".join(str(stand_in / way) for way in ("fwd", "rev", "gdfa"))
+    assert recipe(stand_in, "--alignments", ways).returncode == 0
+    assert [(stand_in / f"run/align.{way}").read_text() for way in ("fwd", "rev", "gdfa")] == [
+        "fwd\n",
+        "rev\n",
+        "gdfa\n",
+    ]
+    assert not any(" align " in line for line in calls(stand_in))
+
+
+def test_what_is_done_is_not_done_again(stand_in):
+    first = recipe(stand_in)
+    calls(stand_in)
+    again = recipe(stand_in)
+    assert again.stdout == first.stdout
+    assert calls(stand_in) == []
+    assert recipe(stand_in, "--rounds", "3").returncode == 0
+    assert {line.split()[1] for line in calls(stand_in)} == {"tune", "translate", "linearise"}
+
+
+# ---- What the table says --------------------------------------------------------------------------
+
+
+def tables(*arguments):
+    command = [sys.executable, str(RECIPES / "tables.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def signs(ours: str, theirs: str) -> float:
+    """Enumerated: how often fair coins on the questions that one of two has right are as uneven, or more."""
+    decided = [a for a, b in zip(ours, theirs, strict=True) if a != b]
+    uneven = abs(decided.count("1") - decided.count("0"))
+    throws = list(itertools.product((1, -1), repeat=len(decided)))
+    return sum(abs(sum(throw)) >= uneven for throw in throws) / len(throws)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [("11110000", "00001111"), ("1111111100", "1000000000"), ("111", "111"), ("10111", "00000"), ("1", "0")],
+)
+def test_p_is_that_of_all_throws_of_coins(tmp_path, ours, theirs):
+    for name, right in (("one", ours), ("two", theirs)):
+        for which in ("dev", "test"):
+            (tmp_path / f"{name}.{which}.mr").write_text("".join("a\n" if r == "1" else "b\n" for r in right))
+            (tmp_path / f"{which}.mr").write_text("a\n" * len(right))
+        with gzip.open(tmp_path / f"{name}.gz", "wt") as out:
+            out.write("# header\nrule\nrule\n")
+    rows = [line.split("\t") for line in tables("meaning", tmp_path, "one", "two").splitlines()]
+    share = f"{100 * ours.count('1') / len(ours):.1f}"
+    assert rows[1] == ["one", "2", share, share, f"{signs(ours, theirs):.4f}"]
+
+
+def test_questions_are_in_lower_case_without_their_mark(tmp_path):
+    (tmp_path / "text").write_text("\ufeffWo liegt Ähtäri ?\n.\n\nin U.S. now\n")
+    assert tables("questions", tmp_path / "text") == "wo liegt ähtäri\n\n\nin u.s. now\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0 ||| a@1 ||| f\n0 ||| a@1 b@0 ||| f\n0 ||| c@0 ||| f\n2 ||| c@0 d@0 ||| f\n", "a@1 b@0\n\n\n"),
+        ("a@0\n\nb\n", "a@0\n\nb\n"),
+    ],
+)
+def test_first_well_formed_of_each_list(tmp_path, text, expected):
+    (tmp_path / "list").write_text(text)
+    assert tables("first-expressions", tmp_path / "list", 3) == expected
