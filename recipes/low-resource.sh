@@ -25,6 +25,8 @@
 #   --order N         order of the language model; default: 3
 #   --copy WHICH      which words may be copied, unknown or any; default: unknown
 #   --metric METRIC   that weights are tuned for, chrf or bleu; default: chrf
+#   --chrf-beta B     how much more recall counts in it than precision: 1 for translations that are less long and
+#                     read better; default: 2, as chrF is scored
 #   --rounds N        rounds of tuning; default: 6
 #   --beam N          beam of the decoder; default: 100
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
@@ -45,10 +47,10 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SEGMENT=subwords:2000 CASE="true" SPELLING="" DICTIONARY="" MONOLINGUAL="" PREPARING=""
-GRAMMARS=hiero,hiero-loose,sampled SWEEPS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf ROUNDS=6 BEAM=100
+GRAMMARS=hiero,hiero-loose,sampled SWEEPS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
 NBEST=100 TUNINGS=3 SEED=1 THREADS=""
 parse_options --force --out= --segment= --case= --spelling= --dictionary=+ --monolingual=+ --preparing= \
-    --grammars= --sweeps= --burn-in= --sampling= --order= --copy= --metric= --rounds= --beam= --nbest= --tunings= \
+    --grammars= --sweeps= --burn-in= --sampling= --order= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR XX YY, e.g. es-cni es cni; see --help"
 GIVEN=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
@@ -57,6 +59,11 @@ check_tuning pro "$ROUNDS"
 case $METRIC in
     chrf | bleu) ;;
     *) die "--metric is chrf or bleu, not '$METRIC'" ;;
+esac
+case $CHRF_BETA in
+    *[!0-9.]* | *.*.* | "" | .) die "--chrf-beta is a number, not '$CHRF_BETA'" ;;
+    *[1-9]*) ;;
+    *) die "--chrf-beta is above 0, not '$CHRF_BETA'" ;;
 esac
 need_number --sweeps "$SWEEPS"
 : "${BURN_IN:=$((SWEEPS / 3))}"
@@ -286,7 +293,7 @@ for grammar in "${grammars[@]}"; do
         planned_step "tune-$grammar.$tuning" "filter-$grammar" lm prepare -- \
             tune "$grammar" "$grammar.$tuning" --source "$DATA/dev.$SOURCE" --references "$DATA/dev.$TARGET" \
             --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$tuning" --copy "$COPY" \
-            --metric "$METRIC"
+            --metric "$METRIC" --chrf-beta "$CHRF_BETA"
         planned_step "translate-$grammar.$tuning" "tune-$grammar.$tuning" -- translate_sets "$grammar" "$tuning"
         hypotheses+=("$OUT/$grammar.$tuning.%.txt")
         translated+=("translate-$grammar.$tuning")

@@ -74,6 +74,8 @@ def recipe(stand_in, *options):
         (("data", "xx", "yy", "--copy", "all"), "--copy is unknown or any, not 'all'"),
         (("data", "xx", "yy", "--sweeps", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
         (("data", "xx", "yy", "--metric", "ter"), "--metric is chrf or bleu, not 'ter'"),
+        (("data", "xx", "yy", "--chrf-beta", "1.2.3"), "--chrf-beta is a number, not '1.2.3'"),
+        (("data", "xx", "yy", "--chrf-beta", "0.0"), "--chrf-beta is above 0, not '0.0'"),
     ],
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arguments, complaint):
@@ -178,7 +180,9 @@ def test_options_reach_their_commands(stand_in):
         "--seed",
         "7",
     )
-    outcome = recipe(stand_in, *options, *more, "--sweeps", "30", "--sampling", "--base lexical")
+    outcome = recipe(
+        stand_in, *options, *more, "--sweeps", "30", "--sampling", "--base lexical", "--chrf-beta", "1.5"
+    )
     assert outcome.returncode == 0, outcome.stderr
     noted = calls(stand_in)
     found = {line.split()[1]: line for line in noted}
@@ -186,7 +190,7 @@ def test_options_reach_their_commands(stand_in):
     assert "extract" not in found
     assert "--iterations 30 --burn-in 10 --seed 7 --base lexical" in found["sample"]
     assert "--order 5" in found["train-lm"]
-    assert "--seed 1 --copy any --metric chrf" in found["tune"]
+    assert "--seed 1 --copy any --metric chrf --chrf-beta 1.5" in found["tune"]
     assert all("--copy any" in line for line in noted if " translate " in line)
     for command in ("tune", "bundle"):
         assert "--beam 9" in found[command]
