@@ -30,7 +30,7 @@ def add_parser(subparsers) -> None:
         "train.yy, dev.xx, …, the sets as they were in raw/, and preparation.json, which keeps what is "
         "needed to do the same to new text and to undo it on translations.",
         epilog="examples:\n  scfg-sampler prepare --source corpus.de --target corpus.en --output data\n"
-        "  scfg-sampler prepare --tsv pairs.tsv --columns 2,1 --languages zh,en --segment subwords:8000 "
+        "  scfg-sampler prepare --tsv pairs.tsv --columns 2,1 --languages zh,en --segment subwords:4000 "
         "--output data\n  scfg-sampler prepare --tmx memory.tmx.gz --languages fr,en --output data",
     )
     _add_input(parser)
@@ -87,7 +87,7 @@ def _add_segmentation(parser: argparse.ArgumentParser) -> None:
         default="words",
         help="words, by sacremoses; subwords:N, N pieces by sentencepiece, or subwords:N,M for another "
         "number on the target side; none, for text whose words stand between spaces; or two of them for "
-        "source and target, as in words,subwords:4000. Scripts without spaces get 8,000 subwords where "
+        "source and target, as in words,subwords:4000. Scripts without spaces get 4,000 subwords where "
         "words are asked for",
     )
     ways.add_argument("--joint", action="store_true", help="one set of subwords for both languages")

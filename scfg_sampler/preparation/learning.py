@@ -2,7 +2,7 @@
 
 A segmentation is said as text: `words`, `subwords:N` or `none`, or two of these with a comma between them for
 the source and the target language (`subwords:N,M` is `subwords:N,subwords:M`). Languages whose script has no
-spaces between words cannot be told apart into words by sacremoses; for them `words` means 8,000 subwords.
+spaces between words cannot be told apart into words by sacremoses; for them `words` means 4,000 subwords.
 
 The fact a newcomer would get wrong: only the training part is learnt from. What were learnt from the test set
 too would know its words.
@@ -24,7 +24,8 @@ from scfg_sampler.preparation.words import WordSegmenter
 
 __all__ = ["Segmentation", "SegmentationSettings", "learn_preparation", "parse_segmentation"]
 
-_INSTEAD_OF_WORDS = 8000
+_INSTEAD_OF_WORDS = 4000
+_OF_MANY_CHARACTERS = 16000  # If the text has more characters than that.
 _MOST_LINES = 200_000  # To learn from where words join.
 
 
@@ -136,7 +137,13 @@ def _segmenter(
         return WordSegmenter.learn(text[::step], rules, own_case[::step])
     if kind == "none":
         return Plain()
-    model = train_subwords(text, size, settings.subword_model, f"the text in {language}")
+    what = f"the text in {language}"
+    try:
+        model = train_subwords(text, size, settings.subword_model, what)
+    except SettingsError:
+        if settings.segment[side].kind == "subwords":
+            raise
+        model = train_subwords(text, _OF_MANY_CHARACTERS, settings.subword_model, what)
     segmenter = SubwordSegmenter(model, spaced=spaced)
     if settings.segment[side].kind == "subwords" and segmenter.num_pieces < size:
         warn(f"the text in {language} has {segmenter.num_pieces} subwords, fewer than {size}")

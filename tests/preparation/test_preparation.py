@@ -7,6 +7,7 @@ import json
 import pytest
 
 from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.preparation import learning
 from scfg_sampler.preparation.learning import SegmentationSettings, learn_preparation, parse_segmentation
 from scfg_sampler.preparation.normalise import normalise
 from scfg_sampler.preparation.preparation import Prepared, load_preparation, spelling, write_preparation
@@ -172,6 +173,13 @@ def test_wide_punctuation_becomes_narrow_where_words_have_spaces(segment):
     back = learn(("zh", "ja"), segment, "keep")
     copied = back.copied(back.source.prepare("（狗）。"))
     assert "".join(map(spelling, copied)) == "（狗）。"
+
+
+def test_more_characters_than_pieces_get_more_pieces_where_words_were_asked_for(monkeypatch):
+    monkeypatch.setattr(learning, "_INSTEAD_OF_WORDS", 5)
+    assert learn(("zh", "ja"), "words").source.segmenter.num_pieces > 5
+    with pytest.raises(SettingsError, match="subwords:5 is too few"):
+        learn(("zh", "ja"), "subwords:5")
 
 
 def test_joint_subwords_are_one_model(tmp_path):
