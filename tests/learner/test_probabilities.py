@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 
 from scfg_sampler.cli import main
 from scfg_sampler.learner import hyperparameters
-from scfg_sampler.learner.settings import LearnerSettings
+from scfg_sampler.learner.settings import BASES, LearnerSettings
+from scfg_sampler.learner.settings import MODELS as KINDS
 from scfg_sampler.rules.table import read_rule_table, rule
 from scfg_sampler.rules.text import format_rule
 from tests.learner.corpora import chain_on, spelled_dishes, state_key
@@ -107,6 +108,13 @@ def test_parameters_are_drawn_from_their_posterior_on_a_scale_without_borders(na
             for value in values.tolist()
         ]
         assert_allclose(np.subtract(found, found[0]), np.subtract(expected, expected[0]), atol=1e-7)
+
+
+def test_every_base_and_every_model_has_a_case():
+    """The sweep and LogPosterior each have a formula of their own for it, and all tests here compare both."""
+    cases = [LearnerSettings(**settings) for settings in MODELS.values()]
+    assert {settings.base for settings in cases} == set(BASES)
+    assert {settings.model for settings in cases} == set(KINDS)
 
 
 @pytest.mark.parametrize("name", MODELS)
