@@ -219,6 +219,7 @@ def test_forgotten_proposal_ratio_is_noticed(monkeypatch):
 
 TYPES = {
     **CORPORA,
+    "two identical sentences": [sentence("a b", "A B", "0-0 1-1")] * 2,
     "three identical sentences": [sentence("a b", "A B", "0-0 1-1")] * 3,
     "identical sentences with upper and lower rule alike": [sentence("a a", "A A", "0-0 1-1")] * 2,
 }
@@ -231,7 +232,9 @@ def with_type_moves(chain: Chain) -> Chain:
 
 def _type_cases():
     for name, model in itertools.product(TYPES, MODELS):
-        many = name in ("three identical sentences", "upper and lower rule alike") and "exact" in model
+        if name == "three identical sentences" and "exact" in model:
+            continue  # Every seat of three sentences is a state: more than five minutes.
+        many = name == "upper and lower rule alike" and "exact" in model
         yield pytest.param(name, model, marks=[pytest.mark.slow] if many else [])
 
 
