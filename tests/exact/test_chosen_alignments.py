@@ -41,6 +41,7 @@ DEEP = {
     "three blocks or two": [under("a b c", "A B C", "0-0 1-1 2-2", "0-0 0-1 2-2")],
     "inverted or straight": [under("a b c d", "A B C D", "0-0 1-1 2-3 3-2", "0-1 1-0 2-2 3-3")],
     "a minimal edge with two tails or a split": [under("a x b", "A x z B", "0-0 2-3", "0-0 1-1 1-2 2-3")],
+    "the largest phrase of one below that of the other": [under("a b c", "A B C", "0-1 1-0", "0-0 1-1 2-2")],
     "three alignments": [under("a b c", "A B C", "0-0 1-1 2-2", "0-0 1-2 2-1", "0-0 1-1")],
 }
 MODELS = {
@@ -74,7 +75,7 @@ def _rules(found: Derivation):
 
 def _cases(corpora):
     for name, model, way in itertools.product(corpora, MODELS, WAYS):
-        many = any(word in name for word in ("sharing", "inverted", "three", "sizes", "minimal"))
+        many = any(word in name for word in ("sharing", "inverted", "three", "sizes", "minimal", "largest"))
         slow = many and (model != "d = 0" or way == "sentence" or "inverted" in name)
         yield pytest.param(name, model, way, marks=[pytest.mark.slow] if slow else [])
 

@@ -41,8 +41,13 @@ def random_choices(rng: np.random.Generator, number: int, alignments: int = 2, m
 @pytest.mark.parametrize("way", WAYS)
 def test_forests_are_those_of_the_definition(way, rng):
     pairs = random_choices(rng, 60, alignments=3)
+    words = ("a", "b", "c"), ("A", "B", "C")
+    # The largest phrase of the first is below the root by the others, which take it apart in another way.
+    diagonal = {(0, 0), (1, 1), (2, 2)}
+    alignments = {(0, 1), (1, 0)}, diagonal, diagonal
+    pairs.append(tuple(Sentence(*words, frozenset(links)) for links in alignments))
     builder = ForestBuilder(corpus_of(pairs), Choice(3, way == "phrase"))
-    assert builder.num_sentences == 60
+    assert builder.num_sentences == 61
     for number, pair in enumerate(pairs):
         forest = builder.build(number)
         found, pending = {}, [None]
