@@ -94,6 +94,23 @@ def test_sweep_with_a_cut_span_limit_leaves_posterior_invariant(name, model, way
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("model", ["pitman-yor, exact", "d = 0"])
+def test_sweep_of_edges_alone_leaves_posterior_invariant(model, way):
+    """Two source words a block and a limit of one: every node is cut. Two trees under either alignment."""
+    straight, inverted = "0-0 1-0 2-1 3-1 4-2 5-2", "0-2 1-2 2-1 3-1 4-0 5-0"
+    pairs = [under("a b c d e f", "A B C", straight, inverted)]
+    assert departure(chain_on(pairs, choose=way, max_cut_span=1, **MODELS[model]), pairs) < 1e-12
+
+
+def test_sweep_of_edges_above_edges_leaves_posterior_invariant():
+    """Nodes below the root have several edges of their own, which count in the density factor."""
+    straight, crossed = "0-0 1-0 2-1 3-1 4-2 5-2 6-3 7-3", "0-1 1-1 2-0 3-0 4-2 5-2 6-3 7-3"
+    pairs = [under("a b c d e f g h", "A B C D", straight, crossed)]
+    chain = chain_on(pairs, choose="phrase", max_cut_span=1, discount=0.0)
+    assert departure(chain, pairs) < 1e-12
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["crossed or not", "one word more"])
 def test_rejection_leaves_posterior_invariant(name, way):
     pairs = CORPORA[name]
