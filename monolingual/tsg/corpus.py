@@ -18,10 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.tsg.annotation import read_brackets, read_forests, read_nbest, read_sentences
+from monolingual.tsg.markov import PLAIN, Form
 from monolingual.tsg.packed import ForestNode, PackedForest, binarise_forest, tree_of_edges
 from monolingual.tsg.preparation import (
     Preparation,
     check_preparation,
+    head_rules,
     prepared_tree,
     read_prepared,
     restore_tree,
@@ -79,6 +81,11 @@ def gather(sources: Sources, preparation: Preparation) -> tuple[Corpus, Preparat
     """
     _check(sources)
     check_preparation(preparation)
+    packed = [name for name in ("forests", "brackets", "sentences") if getattr(sources, name) is not None]
+    if packed and preparation.form not in (PLAIN, Form("none")):
+        raise SettingsError(
+            f"--{packed[0]} goes with --binarise right or none, --horizontal 0 and --vertical 1 alone"
+        )
     trees = [] if sources.trees is None else read_prepared(sources.trees, preparation)
     if sources.trees is not None and not trees:
         raise TreeError(sources.trees, None, "holds no tree", "Write bracketed trees, (S (NP (DT the) …) …)")
@@ -115,8 +122,10 @@ def _check(sources: Sources) -> None:
 
 
 def _forests(sources: Sources, preparation: Preparation) -> Iterator[PackedForest]:
+    rules = head_rules(preparation)
+
     def transform(tree: Tree) -> Tree | None:
-        return prepared_tree(tree, preparation)
+        return prepared_tree(tree, preparation, rules)
 
     if sources.nbest is not None:
         yield from (found.forest for found in read_nbest(sources.nbest, transform, sources.pack))

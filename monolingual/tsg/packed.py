@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from monolingual.tsg.transforms import BINARY_MARK, escaped
+from monolingual.tsg.markov import BINARY_MARK, escaped
 from monolingual.tsg.trees import ROOT, Tree, fold
 
 __all__ = [

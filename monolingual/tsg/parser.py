@@ -17,6 +17,7 @@ import bisect
 import itertools
 import math
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy as np
 from monolingual.tsg.chart import Chart, ChartLeaves, ChartRules, alternatives, fill_chart
 from monolingual.tsg.fragments import CountedFragment
 from monolingual.tsg.grammar import FlatGrammar
-from monolingual.tsg.trees import Tree
+from monolingual.tsg.trees import Tree, fold
 
 __all__ = ["METHODS", "Derivation", "Parse", "Parser"]
 
@@ -130,6 +131,7 @@ class Parser:
         tags: list[str] | None = None,
         samples: int = 1000,
         nbest: int = 1,
+        plain: Callable[[Tree], Tree] = lambda tree: tree,
     ) -> Parse:
         """The trees of a sentence.
 
@@ -147,16 +149,19 @@ class Parser:
             For mpp and mer.
         nbest : int
             For mpp, how many trees at the most.
+        plain : function
+            What becomes of the trees of derivations before they are counted, and returned.
         """
         leaves = self._leaves(words, tags)
         chart = self._fill(leaves, method == "mpd")
         root = self._best_root(chart, len(words))
         if root is None:
-            return Parse([(self.flat_tree(words, tags), -math.inf)], True, 1.0)
+            return Parse([(plain(self.flat_tree(words, tags)), -math.inf)], True, 1.0)
         if method == "mpd":
             best = self._derivation(words, self._backpointers(chart, leaves, root, len(words)))
-            return Parse([(best.tree, best.log_prob)], False, 1.0)
-        drawn, acceptance = self._sample(rng, words, chart, leaves, samples)
+            return Parse([(plain(best.tree), best.log_prob)], False, 1.0)
+        derivations, acceptance = self._sample(rng, words, chart, leaves, samples)
+        drawn = _with_trees(derivations, plain)
         if method == "mpp":
             ranked = Counter(derivation.tree for derivation in drawn).most_common(nbest)
             return Parse([(tree, count / samples) for tree, count in ranked], False, acceptance)
@@ -353,6 +358,35 @@ def _find(chart: Chart, symbol: int, i: int, j: int, n: int) -> int:
 def _value(chart: Chart, symbol: int, i: int, j: int, n: int) -> float:
     at = _find(chart, symbol, i, j, n)
     return float(chart.value[at]) if at >= 0 else 0.0
+
+
+def _with_trees(drawn: list[Derivation], plain: Callable[[Tree], Tree]) -> list[Derivation]:
+    """Derivations with other trees; a derivation that was kept several times is one object."""
+    changed: dict[int, Derivation] = {}
+    for derivation in drawn:
+        if id(derivation) not in changed:
+            tree = plain(derivation.tree)
+            rules = derivation.rules if tree is derivation.tree else _rules(tree)
+            changed[id(derivation)] = derivation._replace(tree=tree, rules=rules)
+    return [changed[id(derivation)] for derivation in drawn]
+
+
+def _rules(tree: Tree) -> tuple:
+    """What `Derivation` says of the constituents of a tree, the root last."""
+    found: list[tuple] = []
+    places = itertools.count()
+
+    def combine(label: str, parts: list[tuple[tuple[str, bool], int, int]]) -> tuple:
+        begin, ends = parts[0][1], tuple(end for _, _, end in parts)
+        found.append((label, tuple(part for part, _, _ in parts), begin, ends))
+        return (label, False), begin, ends[-1]
+
+    def word(text: str) -> tuple:
+        at = next(places)
+        return (text, True), at, at + 1
+
+    fold(tree, combine, word)
+    return tuple(found)
 
 
 def _best_rules(drawn: list[Derivation]) -> tuple[Tree, float]:

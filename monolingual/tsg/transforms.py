@@ -2,14 +2,13 @@
 
 cleaning      empty elements go, and the constituents left without words; labels lose function tags and
               indices (`NP-SBJ-1` → `NP`), but for those that begin with `-`, as `-LRB-` does.
-binarisation  (X a b c d) ↔ (X a (@X b (@X c d))): to the right, and nothing but the label of the constituent
-              is kept, following Petrov et al. (2006).
 rare words    words seen at most so often become one of some fifty signatures, by their shape, their ending
               and whether they open the sentence; the words are kept beside the tree.
 
-The fact a newcomer would get wrong: binarisation is exactly invertible only because labels that begin with
-`@` or a backslash get a backslash in front. Without that, a treebank that has a tag `@` could not be told
-from one that was binarised.
+Binarisation is in `markov.py`.
+
+The fact a newcomer would get wrong: a rare word is one that is rare in the training trees. In text that is
+parsed later it is replaced however often it occurs there.
 """
 
 from __future__ import annotations
@@ -20,20 +19,14 @@ from collections.abc import Iterable
 from monolingual.tsg.trees import Tree, fold
 
 __all__ = [
-    "BINARY_MARK",
     "SUFFIXES",
-    "binarise",
+    "category",
     "clean",
     "count_words",
-    "escaped",
     "replace_rare",
     "signature",
-    "unbinarise",
 ]
 
-BINARY_MARK = "@"
-"""What the labels of constituents begin with that binarisation makes."""
-_ESCAPE = "\\"
 SUFFIXES = ("s", "ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 """Endings that a signature tells apart."""
 
@@ -49,59 +42,16 @@ def clean(tree: Tree) -> Tree | None:
         kept = tuple(part for part in parts if part is not None)
         if label == "-NONE-" or not kept:
             return None
-        return Tree(_category(label), kept)
+        return Tree(category(label), kept)
 
     return fold(tree, combine)
 
 
-def _category(label: str) -> str:
+def category(label: str) -> str:
+    """A label without function tags and indices."""
     if label.startswith(("-", "=")):
         return label
     return label.partition("-")[0].partition("=")[0]
-
-
-def binarise(tree: Tree) -> Tree:
-    """The tree with no more than two children to a constituent.
-
-    >>> binarise(Tree("X", ("a", "b", "c")))
-    Tree(label='X', children=('a', Tree(label='@X', children=('b', 'c'))))
-    """
-
-    def combine(label: str, parts: list) -> Tree:
-        label = escaped(label)
-        rest = tuple(parts[-2:])
-        for part in reversed(parts[:-2]):
-            rest = (part, Tree(BINARY_MARK + label, rest))
-        return Tree(label, rest)
-
-    return fold(tree, combine)
-
-
-def escaped(label: str) -> str:
-    """A label of the treebank as it stands in binarised trees."""
-    return _ESCAPE + label if label.startswith((BINARY_MARK, _ESCAPE)) else label
-
-
-def unbinarise(tree: Tree) -> Tree:
-    """The tree that `binarise` was given.
-
-    Of trees that a grammar made up, the children of every `@` constituent go to the constituent above.
-    """
-
-    def combine(label: str, parts: list) -> Tree:
-        children: list[Tree | str] = []
-        for part in parts:
-            if not isinstance(part, str) and part.label.startswith(BINARY_MARK):
-                children.extend(part.children)
-            else:
-                children.append(part)
-        return Tree(label, tuple(children))
-
-    return fold(fold(tree, combine), _unescaped)
-
-
-def _unescaped(label: str, parts: list) -> Tree:
-    return Tree(label.removeprefix(_ESCAPE), tuple(parts))
 
 
 def count_words(sentences: Iterable[list[str]]) -> Counter[str]:

@@ -240,6 +240,7 @@ _READ = {
     "tsg-trees": (_named(f"{_TSG_ROOM}.trees", "read_trees"), _TREES),
     "tsg-fragments": (_named(f"{_TSG_ROOM}.fragments", "read_fragments"), _FRAGMENTS),
     "tsg-forests": (_named(f"{_TSG_ROOM}.annotation", "read_forests"), _FORESTS),
+    "tsg-heads": (_named(f"{_TSG_ROOM}.head_rules", "read_rules"), b"PP right IN/TO VBG left NP\n* left\n"),
     "dmv-treebank": (_named("monolingual.dmv.treebank", "read_treebank"), _CONLLU, _TAGGED),
     "dmv-jdageem": (_named("monolingual.dmv.model", "read_model"), _JDAGEEM),
     "dmv-families": (_named("monolingual.dmv.tag_families", "read_families"), b"NN\tnoun\nVB\tverb\n"),

@@ -17,6 +17,7 @@ COMMANDS: tuple[str, ...] = (
     "train",
     "parse",
     "simulate",
+    "induce",
     "dependencies",
 )
 """Modules of this package, in the order of the help."""

@@ -11,6 +11,9 @@ from scfg_sampler.core import console
 
 __all__ = ["add_parser", "run"]
 
+_MOST = 10
+"""Nonterminals that are listed without --all."""
+
 
 def add_parser(subparsers) -> None:
     """Add the command."""
@@ -25,6 +28,9 @@ def add_parser(subparsers) -> None:
     )
     add_grammar_options(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--all", action="store_true", help=f"list all nonterminals, not the {_MOST} with the least partition"
+    )
     parser.add_argument("--tighten", metavar="FILE", help="write the tight grammar of the same trees")
     parser.add_argument("--format", choices=("nltk", "johnson"), default="nltk", help="of that grammar")
     parser.add_argument(
@@ -46,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     elif options.tighten != "-":
-        print_report(found)
+        print_report(found, None if options.all else _MOST)
     if options.tighten:
         tight, new, _ = tighten(weighted.grammar, probs)
         write_grammar(options.tighten, tight, new, style=options.format)
@@ -96,8 +102,8 @@ def report(grammar, probs, *, compare: bool = False) -> dict:
     return found
 
 
-def print_report(found: dict) -> None:
-    """The report for people."""
+def print_report(found: dict, most: int | None = None) -> None:
+    """The report for people, with so many nonterminals: the smallest partitions, then the largest radii."""
     start, value = next(iter(found["partition"].items()))
     yes = {True: "yes", False: "no"}
     tight = yes[found["tight"]]
@@ -120,9 +126,16 @@ def print_report(found: dict) -> None:
     for name, label in lists.items():
         if found[name]:
             print(f"{label:<17}{'; '.join(found[name][:8])}" + "; …" * (len(found[name]) > 8))
-    print("\nnonterminal                partition  component  its radius  tight")
     home = {name: at for at, c in enumerate(found["components"]) for name in c["nonterminals"]}
-    for name, value in found["partition"].items():
-        component = found["components"][home[name]]
-        numbers = f"{value:>12.8f}{home[name] + 1:>11}{component['spectral_radius']:>12.6g}"
-        print(f"{name:<24}{numbers}  {yes[component['tight']]}")
+    radius = {name: found["components"][home[name]]["spectral_radius"] for name in home}
+    listed = list(found["partition"])
+    if most is not None and len(listed) > most:
+        listed = sorted(listed, key=lambda name: (found["partition"][name], -radius[name]))[:most]
+    print("\nnonterminal                partition  component  its radius  tight")
+    for name in listed:
+        numbers = f"{found['partition'][name]:>12.8f}{home[name] + 1:>11}{radius[name]:>12.6g}"
+        print(f"{name:<24}{numbers}  {yes[found['components'][home[name]]['tight']]}")
+    if len(listed) < len(found["partition"]):
+        loose = sum(not c["tight"] for c in found["components"])
+        parts = f"{len(found['components'])} components, {loose} of them not tight"
+        print(f"… of {len(found['partition'])} nonterminals in {parts}; --all lists them")

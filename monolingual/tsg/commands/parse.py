@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
 
     import numpy as np
 
-    from monolingual.tsg.preparation import restore_tree
+    from monolingual.tsg.preparation import plain_tree, restore_tree, without_orders
     from monolingual.tsg.run import read_grammar
     from monolingual.tsg.trees import format_tree
     from scfg_sampler.core.files import atomic_output
@@ -100,7 +100,8 @@ def run(options: argparse.Namespace) -> None:
             return [""], False
         known, tags = learnt.preparation.words(words), tags if options.gold_tags else None
         if len(words) > limit:
-            trees, is_flat = [(parser.flat_tree(known, tags), 0.0)], True
+            flat = plain_tree(parser.flat_tree(known, tags), learnt.preparation)
+            trees, is_flat = [(flat, 0.0)], True
         else:
             trees, is_flat, _ = parser.parse(
                 np.random.default_rng(seeds[number]),
@@ -109,10 +110,11 @@ def run(options: argparse.Namespace) -> None:
                 tags=tags,
                 samples=options.samples,
                 nbest=options.nbest or 1,
+                plain=lambda tree: plain_tree(tree, learnt.preparation),
             )
         lines = []
         for tree, share in trees:
-            text = format_tree(restore_tree(tree, learnt.preparation, words))
+            text = format_tree(restore_tree(tree, without_orders(learnt.preparation), words))
             lines.append(text if options.nbest is None else f"{number} ||| {text} ||| {share:.6g}")
         return lines, is_flat
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from monolingual.tsg.markov import BINARISE
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.settings import (
     BASES,
@@ -81,7 +82,32 @@ def _add_sources(several: argparse._ArgumentGroup, sources: Sources) -> None:
 
 
 def _add_preparation(prepared: argparse._ArgumentGroup, preparation: Preparation) -> None:
-    prepared.add_argument("--binarise", choices=("right", "none"), default=preparation.binarise, help="how")
+    prepared.add_argument(
+        "--binarise",
+        choices=BINARISE,
+        default=preparation.binarise,
+        help="from which side children are split off; head: what is before the head, then what is behind it",
+    )
+    prepared.add_argument(
+        "--horizontal",
+        metavar="N",
+        type=int,
+        default=preparation.horizontal,
+        help="how many siblings a constituent made by binarisation remembers; -1: all",
+    )
+    prepared.add_argument(
+        "--vertical",
+        metavar="N",
+        type=int,
+        default=preparation.vertical,
+        help="2: the label of each constituent names the one above, too; 3: and the one above that",
+    )
+    prepared.add_argument(
+        "--heads",
+        metavar="FILE",
+        default=preparation.heads,
+        help="rules for --binarise head, e.g. 'PP right IN/TO left NP'; english are those of Penn's labels",
+    )
     prepared.add_argument(
         "--unknown",
         choices=("signature", "none"),
@@ -182,6 +208,9 @@ def run(options: argparse.Namespace) -> None:
     sources = Sources(**{**{name: given[name] for name in Sources._fields}, **named})
     preparation = Preparation(
         binarise=options.binarise,
+        horizontal=options.horizontal,
+        vertical=options.vertical,
+        heads=options.heads,
         unknown=options.unknown,
         rare=options.rare,
         keep_annotation=options.keep_annotation,

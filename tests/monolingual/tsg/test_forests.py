@@ -14,10 +14,10 @@ from hypothesis import given
 from monolingual.cli import main
 from monolingual.tsg.annotation import read_brackets, read_forests, read_nbest, read_sentences
 from monolingual.tsg.corpus import Corpus, gather, read_corpus, write_corpus
+from monolingual.tsg.markov import binarise
 from monolingual.tsg.packed import binarise_forest, count_trees, fill_brackets, pack_trees
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.settings import Sources
-from monolingual.tsg.transforms import binarise
 from monolingual.tsg.treebank import build_treebank, largest_trees, production_counts
 from monolingual.tsg.trees import Tree, format_tree, leaves
 from scfg_sampler.errors import TreeError

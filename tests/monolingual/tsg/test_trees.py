@@ -10,9 +10,10 @@ from hypothesis import given
 
 from monolingual.tsg.corpus import gather
 from monolingual.tsg.fragments import format_fragment, parse_fragment, read_fragments
+from monolingual.tsg.markov import binarise, unbinarise
 from monolingual.tsg.preparation import Preparation, restore_tree
 from monolingual.tsg.settings import Sources
-from monolingual.tsg.transforms import binarise, clean, signature, unbinarise
+from monolingual.tsg.transforms import clean, signature
 from monolingual.tsg.treebank import build_treebank, production_counts
 from monolingual.tsg.trees import Tree, format_tree, leaves, preterminals, read_trees, with_leaves
 from scfg_sampler.errors import TreeError

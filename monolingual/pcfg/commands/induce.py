@@ -1,0 +1,155 @@
+"""`pcfg induce`: the grammar of a treebank."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from monolingual.tsg.markov import BINARISE
+from monolingual.tsg.preparation import Preparation
+from scfg_sampler.core import console
+
+if TYPE_CHECKING:
+    from monolingual.tsg.trees import Tree
+
+__all__ = ["START", "add_parser", "count_rules", "run", "spellable"]
+
+START = "ROOT"
+"""The start symbol above roots with several labels; with underlines if that is a label itself."""
+
+_REFUSED = " \t'\"[]|"
+
+_Rule = tuple[str, tuple[tuple[str, bool], ...]]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "induce",
+        help="the grammar of a treebank",
+        description="Read off the rules of a treebank, with their relative frequencies as probabilities: the "
+        "maximum-likelihood PCFG, which is always tight. Labels that NLTK's format cannot hold, such as '', "
+        "are written as %%27%%27. Trees are cleaned as 'tsg train' does, and their "
+        "labels may name siblings and ancestors.",
+        epilog="examples:\n  scfg-monolingual pcfg induce train.mrg --output grammar.txt\n"
+        "  scfg-monolingual pcfg induce train.mrg --tags --binarise head --horizontal 1 --vertical 2 \\\n"
+        "    --output grammar.txt",
+    )
+    plain = Preparation(binarise="none", unknown="none")
+    parser.add_argument("trees", metavar="TREES", help="bracketed trees; .gz is read, - is standard input")
+    parser.add_argument("--output", metavar="GRAMMAR", default="-", help="the grammar")
+    parser.add_argument("--format", choices=("nltk", "johnson"), default="nltk", help="of the grammar")
+    parser.add_argument("--tags", action="store_true", help="preterminals are the terminals, without words")
+    parser.add_argument("--rare", metavar="N", type=int, help="words seen at most N times become signatures")
+    parser.add_argument("--binarise", choices=BINARISE, default=plain.binarise, help="see 'tsg train'")
+    parser.add_argument(
+        "--horizontal", metavar="N", type=int, default=plain.horizontal, help="siblings that labels name"
+    )
+    parser.add_argument(
+        "--vertical", metavar="N", type=int, default=plain.vertical, help="labels upwards that labels name"
+    )
+    parser.add_argument("--heads", metavar="FILE", default=plain.heads, help="rules for --binarise head")
+    parser.add_argument(
+        "--keep-annotation", action="store_true", help="leave empty elements, function tags and indices"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Count, and write."""
+    import numpy as np
+
+    from monolingual.pcfg.grammar import build_grammar, families, weight_sums
+    from monolingual.pcfg.grammar_text import write_grammar
+    from monolingual.priors.multinomials import normalise
+    from monolingual.tsg.corpus import gather
+    from monolingual.tsg.settings import Sources
+
+    preparation = Preparation(
+        binarise=options.binarise,
+        horizontal=options.horizontal,
+        vertical=options.vertical,
+        heads=options.heads,
+        unknown="none" if options.rare is None else "signature",
+        rare=0 if options.rare is None else options.rare,
+        keep_annotation=options.keep_annotation,
+    )
+    corpus, _ = gather(Sources(trees=options.trees), preparation)
+    start, rules = count_rules(corpus.trees, tags=options.tags)
+    if options.format == "nltk":
+        start, rules = spellable(start), _spelled(rules)
+    grammar, place = build_grammar(start, list(rules))
+    counts = np.empty(len(rules))
+    counts[place] = list(rules.values())
+    write_grammar(options.output, grammar, normalise(families(grammar), counts), style=options.format)
+    assert (weight_sums(grammar, counts) > 0.0).all()
+    console.say(
+        f"{len(corpus.trees)} trees, {len(rules)} rules, {len(grammar.nonterminals)} nonterminals, "
+        f"{len(grammar.terminals)} terminals, start symbol {start}"
+    )
+
+
+def spellable(label: str) -> str:
+    """A label as NLTK's format can hold it: blanks, quotes, square brackets and bars as %27, and % as %25.
+
+    >>> spellable("''"), spellable("NP")
+    ('%27%27', 'NP')
+    """
+    if not set(label) & set(_REFUSED):
+        return label
+    return "".join(f"%{ord(letter):02X}" if letter in _REFUSED + "%" else letter for letter in label)
+
+
+def _spelled(rules: Counter[_Rule]) -> Counter[_Rule]:
+    found: Counter[_Rule] = Counter()
+    for (label, children), count in rules.items():
+        held = tuple((name if is_word else spellable(name), is_word) for name, is_word in children)
+        found[spellable(label), held] += count
+    return found
+
+
+def count_rules(trees: Iterable[Tree], *, tags: bool = False) -> tuple[str, Counter[_Rule]]:
+    """The start symbol of a treebank and how often each rule occurs.
+
+    Parameters
+    ----------
+    trees : iterable of Tree
+        At least one.
+    tags : bool
+        Constituents over one word become terminals of the name of their label.
+
+    Returns
+    -------
+    (str, Counter of (label, ((symbol, is terminal), …)))
+        The roots' label if they have one in common; otherwise a new one with a rule for each.
+    """
+    rules: Counter[_Rule] = Counter()
+    roots: Counter[str] = Counter()
+    labels: set[str] = set()
+    for tree in trees:
+        roots[tree.label] += 1
+        pending = [tree]
+        while pending:
+            node = pending.pop()
+            labels.add(node.label)
+            children = [(c, True) if isinstance(c, str) else _symbol(c, tags) for c in node.children]
+            rules[node.label, tuple(children)] += 1
+            pending.extend(
+                child
+                for child, (_, is_terminal) in zip(node.children, children, strict=True)
+                if not isinstance(child, str) and not is_terminal
+            )
+    if len(roots) == 1:
+        return next(iter(roots)), rules
+    start = START
+    while start in labels:
+        start += "_"
+    return start, Counter({(start, ((root, False),)): n for root, n in roots.items()}) + rules
+
+
+def _symbol(child: Tree, tags: bool) -> tuple[str, bool]:
+    """What a constituent is on the right-hand side of a rule."""
+    return child.label, tags and len(child.children) == 1 and isinstance(child.children[0], str)

@@ -1,0 +1,140 @@
+"""Grammars read off treebanks, and the short report of `pcfg check`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from monolingual.cli import main
+from monolingual.pcfg.grammar import num_rules, rule_name
+from monolingual.pcfg.grammar_text import read_grammar
+
+TREES = """
+( (S (NP-SBJ-1 (D the) (N dog)) (VP (V sees) (NP (D the) (J big) (N cat)))) )
+(TOP (S (NP (N dogs)) (VP (V bark) (NP (-NONE- *)))))
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.mrg").write_text(TREES)
+    return tmp_path
+
+
+def induced(*options, name="g"):
+    assert main(["pcfg", "induce", "t.mrg", "--output", name, "--quiet", *options]) == 0
+    found = read_grammar(name)
+    names = [rule_name(found.grammar, rule) for rule in range(num_rules(found.grammar))]
+    return dict(zip(names, found.weights.tolist(), strict=True))
+
+
+def test_rules_have_their_relative_frequencies(place):
+    rules = induced()
+    assert rules == {
+        "TOP -> S": 1.0,
+        "S -> NP VP": 1.0,
+        "NP -> D N": pytest.approx(1 / 3),
+        "NP -> D J N": pytest.approx(1 / 3),
+        "NP -> N": pytest.approx(1 / 3),
+        "VP -> V NP": 0.5,
+        "VP -> V": 0.5,
+        "D -> 'the'": 1.0,
+        "J -> 'big'": 1.0,
+        "V -> 'sees'": 0.5,
+        "V -> 'bark'": 0.5,
+        "N -> 'dog'": pytest.approx(1 / 3),
+        "N -> 'cat'": pytest.approx(1 / 3),
+        "N -> 'dogs'": pytest.approx(1 / 3),
+    }
+    assert induced("--format", "johnson") == rules
+
+
+def test_tags_may_be_the_words(place):
+    assert set(induced("--tags")) == {
+        "TOP -> S",
+        "S -> NP VP",
+        "NP -> 'D' 'N'",
+        "NP -> 'D' 'J' 'N'",
+        "NP -> 'N'",
+        "VP -> 'V' NP",
+        "VP -> 'V'",
+    }
+
+
+def test_labels_may_name_siblings_and_ancestors(place):
+    rules = induced("--binarise", "right", "--horizontal", "1", "--vertical", "2")
+    assert rules["NP^VP -> D @NP^VP~D"] == 1.0
+    assert rules["@NP^VP~D -> J N"] == 1.0
+    assert rules["NP^S -> N"] == 0.5
+
+
+def test_probability_of_the_treebank_is_that_of_its_counts(place, capsys):
+    """The best parse of a training sentence has the product of its rules' frequencies."""
+    induced()
+    (place / "text").write_text("the dog sees the big cat\n")
+    assert main(["pcfg", "parse", "g", "--sentences", "text", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert "(TOP (S (NP (D the) (N dog)) (VP (V sees) (NP (D the) (J big) (N cat)))))" in said
+
+
+def test_quotes_that_are_tags_can_be_written(place):
+    (place / "t.mrg").write_text("(S (`` ``) (N a) ('' '') (, ,))\n")
+    assert induced() == {
+        "S -> `` N %27%27 ,": 1.0,
+        "`` -> '``'": 1.0,
+        "N -> 'a'": 1.0,
+        "%27%27 -> \"''\"": 1.0,
+        ", -> ','": 1.0,
+    }
+
+
+def test_rare_words_become_signatures(place):
+    assert "N -> 'UNK'" in induced("--rare", "1")
+    assert "D -> 'the'" in induced("--rare", "1")
+
+
+@pytest.mark.parametrize(("label", "start"), [("S", "ROOT"), ("ROOT", "ROOT_")])
+def test_roots_of_several_labels_get_one_above(label, start, place):
+    (place / "t.mrg").write_text(f"(NP (N a))\n(NP (N b))\n({label} (NP (N a)))\n")
+    rules = induced()
+    assert_allclose([rules[f"{start} -> NP"], rules[f"{start} -> {label}"]], [2 / 3, 1 / 3])
+    assert read_grammar("g").grammar.nonterminals[0] == start
+
+
+def test_induced_grammars_are_tight(place, capsys):
+    induced()
+    assert main(["pcfg", "check", "g", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tight"] is True
+
+
+def test_what_is_no_treebank_is_refused(place, capsys):
+    (place / "t.mrg").write_text("(S (NP")
+    assert main(["pcfg", "induce", "t.mrg"]) == 2
+    assert "2 brackets are not closed" in capsys.readouterr().err
+
+
+def test_check_lists_the_worst_unless_all_are_asked_for(place, capsys):
+    """Twelve chains that end, and one that does not always; the worst is first."""
+    rng = np.random.default_rng(1)
+    names = [f"X{at}" for at in range(12)]
+    lines = ["S -> " + " | ".join(f"{name} [{1 / 13!r}]" for name in [*names, "Y"])]
+    lines += [
+        f"{name} -> {name} [{p:.4f}] | 'a' [{1 - p:.4f}]"
+        for name, p in zip(names, rng.random(12), strict=True)
+    ]
+    lines += ["Y -> Y Y [0.75] | 'a' [0.25]"]
+    (place / "g").write_text("\n".join(lines) + "\n")
+    assert main(["pcfg", "check", "g"]) == 0
+    short = capsys.readouterr().out.splitlines()
+    assert main(["pcfg", "check", "g", "--all"]) == 0
+    full = capsys.readouterr().out.splitlines()
+    at = next(at for at, line in enumerate(short) if line.startswith("nonterminal"))
+    assert [line.split()[0] for line in short[at + 1 : at + 3]] == ["Y", "S"]
+    assert short[-1] == "… of 14 nonterminals in 14 components, 2 of them not tight; --all lists them"
+    assert len(short) == at + 12
+    assert len(full) == at + 15
+    assert short[:at] == full[:at]
