@@ -27,6 +27,7 @@ __all__ = [
     "check_settings",
     "default_anneal",
     "default_burn_in",
+    "default_horizontal",
     "temperature",
 ]
 
@@ -140,6 +141,12 @@ def default_burn_in(iterations: int) -> int:
 def default_anneal(burn_in: int) -> tuple[float, float, int]:
     """The temperatures where none are given: from 5 to 1 over the burn-in."""
     return 5.0, 1.0, burn_in
+
+
+def default_horizontal(sources: Sources) -> int:
+    """The horizontal order where none is given: 1, by which the most is gained on GUM; 0 beside forests."""
+    packed = sources.forests, sources.brackets, sources.sentences
+    return 1 if all(source is None for source in packed) else 0
 
 
 def check_run_settings(settings: TsgSettings, run: RunSettings) -> None:

@@ -17,6 +17,7 @@ from monolingual.tsg.settings import (
     TsgSettings,
     default_anneal,
     default_burn_in,
+    default_horizontal,
 )
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number, whole_number
@@ -92,8 +93,9 @@ def _add_preparation(prepared: argparse._ArgumentGroup, preparation: Preparation
         "--horizontal",
         metavar="N",
         type=int,
-        default=preparation.horizontal,
-        help="how many siblings a constituent made by binarisation remembers; -1: all",
+        help="how many siblings a constituent made by binarisation names; -1: all (default: "
+        f"{default_horizontal(Sources())}; {default_horizontal(Sources(sentences='-'))} where --forests, "
+        "--brackets or --sentences are given)",
     )
     prepared.add_argument(
         "--vertical",
@@ -208,7 +210,7 @@ def run(options: argparse.Namespace) -> None:
     sources = Sources(**{**{name: given[name] for name in Sources._fields}, **named})
     preparation = Preparation(
         binarise=options.binarise,
-        horizontal=options.horizontal,
+        horizontal=default_horizontal(sources) if options.horizontal is None else options.horizontal,
         vertical=options.vertical,
         heads=options.heads,
         unknown=options.unknown,

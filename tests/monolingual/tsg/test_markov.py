@@ -206,3 +206,18 @@ def test_productions_of_other_trees_are_counted_alike(tmp_path):
     assert _rules(tree) == rules
     one = Derivation(tree_of("(S (X the dog barks at home))"), -1.0, (0,), ())
     assert [found.rules for found in _with_trees([one, one], lambda _: tree)] == [rules, rules]
+
+
+def test_one_sibling_is_named_unless_forests_are_given(tmp_path):
+    import json
+
+    (tmp_path / "t.mrg").write_text("(S (A a) (B b) (C c) (D d))\n")
+    (tmp_path / "words").write_text("a b\n")
+    common = ["--iterations", "1", "--unknown", "none", "--quiet", "--output"]
+    for name, more, order in (
+        ("r", [], 1),
+        ("f", ["--sentences", str(tmp_path / "words"), "--labels", "A"], 0),
+    ):
+        run = tmp_path / name
+        assert main(["tsg", "train", str(tmp_path / "t.mrg"), *more, *common, str(run)]) == 0
+        assert json.loads((run / "run.json").read_text())["preparation"]["horizontal"] == order
