@@ -10,9 +10,10 @@ from monolingual.dmv.decode import best_trees
 from monolingual.dmv.estimation import heldout_likelihood
 from monolingual.dmv.layout import Corpus, Layout, build_corpus
 from monolingual.dmv.model import DmvModel, weights_for
+from monolingual.dmv.posteriors import arc_posteriors
 from monolingual.dmv.treebank import Sentence
 
-__all__ = ["heldout_of", "number_tags", "parse", "unknown_tags"]
+__all__ = ["heldout_of", "number_tags", "parse", "posteriors", "unknown_tags"]
 
 
 def number_tags(tags: Sequence[str], sentences: Sequence[Sentence]) -> list[list[int]]:
@@ -36,6 +37,17 @@ def parse(model: DmvModel, sentences: Sequence[Sentence], decoder: str) -> list[
         found.append(heads[at : at + len(sentence.tags)].tolist())
         at += len(sentence.tags)
     return found
+
+
+def posteriors(model: DmvModel, sentences: Sequence[Sentence]) -> list[tuple[float, np.ndarray]]:
+    """Of every sentence its log probability and the posteriors of its arcs: see `arc_posteriors`.
+
+    New tags are dealt with as in `weights_for`. A sentence without words has the probability 1.
+    """
+    wide = weights_for(model, (tag for sentence in sentences for tag in sentence.tags))
+    corpus = build_corpus(wide.layout, number_tags(wide.tags, sentences), distinct=False)
+    following = zip(*arc_posteriors(wide.layout, corpus, wide.probs), strict=True)
+    return [next(following) if sentence.tags else (0.0, np.zeros((0, 1))) for sentence in sentences]
 
 
 def heldout_of(tags: Sequence[str], layout: Layout, sentences: Sequence[Sentence]):

@@ -26,6 +26,12 @@ def add_parser(subparsers) -> None:
     add_treebank_options(parser)
     parser.add_argument("--decoder", choices=("viterbi", "mbr"), default="mbr", help="which tree is best")
     parser.add_argument("--output", metavar="FILE", default="-", help="the sentences with their heads")
+    parser.add_argument(
+        "--posteriors",
+        metavar="FILE",
+        help="also write, for each sentence, a line of JSON: its log probability, and for each of its words "
+        "(punctuation left out) the posterior probability of every head, the root first",
+    )
     parser.set_defaults(run=run)
 
 
@@ -39,7 +45,22 @@ def run(options: argparse.Namespace) -> None:
     sentences = read(options, options.data)
     warn_of_unknown(model, sentences)
     write_treebank(options.output, sentences, parse(model, sentences, options.decoder))
+    if options.posteriors:
+        _write_posteriors(options.posteriors, model, sentences)
     console.say(f"{len(sentences)} sentences, {sum(len(s.tags) for s in sentences)} words")
+
+
+def _write_posteriors(path: str, model, sentences) -> None:
+    """A line of JSON for each sentence."""
+    import json
+
+    from monolingual.dmv.parsing import posteriors
+    from scfg_sampler.core.files import atomic_output
+
+    with atomic_output(path) as stream:
+        for sentence, (log_prob, arcs) in zip(sentences, posteriors(model, sentences), strict=True):
+            record = {"tags": sentence.tags, "log_probability": log_prob, "heads": arcs.round(9).tolist()}
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def warn_of_unknown(model, sentences) -> None:
