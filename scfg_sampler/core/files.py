@@ -25,9 +25,11 @@ from scfg_sampler.core.leftovers import hold, sync_directory, sync_file
 from scfg_sampler.errors import InputError
 
 __all__ = [
+    "LONGEST_LINE",
     "atomic_output",
     "atomic_path",
     "file_digest",
+    "long_line",
     "naming",
     "open_bytes",
     "read_lines",
@@ -37,19 +39,24 @@ __all__ = [
 PathLike = str | os.PathLike[str]
 
 
+LONGEST_LINE = 1 << 28  # Bytes: a packed file of a few hundred kilobytes may hold gigabytes without a line.
+
+
 def read_lines(path: PathLike) -> Iterator[str]:
     """The lines of a text file, without their line ends.
 
     Raises
     ------
     InputError
-        The file is missing, is a directory, is a truncated or damaged gzip file, or is not UTF-8; the
-        last two name the line.
+        The file is missing, is a directory, is a truncated or damaged gzip file, is not UTF-8, or has a line
+        beyond all sense, as a file that unpacks to gigabytes of nothing has; the last three name the line.
     """
     line = 0
     with open_bytes(path) as stream:
         try:
-            for line, raw in enumerate(stream, start=1):
+            for line, raw in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), start=1):
+                if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
+                    raise long_line(path, line)
                 text = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
                 yield text.decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
@@ -58,6 +65,12 @@ def read_lines(path: PathLike) -> Iterator[str]:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             found = f"the gzip data is damaged or ends too early ({error})"
             raise InputError(path, line + 1, found, "Copy or download the file again") from None
+
+
+def long_line(path: PathLike, line: int) -> InputError:
+    """What is said of a line that is longer than lines may be."""
+    found = f"is longer than {LONGEST_LINE >> 20} MB"
+    return InputError(path, line, found, "Is it text, a sentence or an entry a line?")
 
 
 def require_file(path: PathLike) -> None:

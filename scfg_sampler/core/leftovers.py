@@ -90,7 +90,20 @@ def temporary_directory(prefix: str, parent: Path | str | None = None) -> Iterat
             if held is not None:
                 os.close(held)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a directory, its lock at last: killed meanwhile, it stays one that the next may clear away."""
+    with contextlib.suppress(OSError):
+        for path in folder.iterdir():
+            if path.name == HELD:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _clear(place: Path, prefix: str) -> None:
@@ -102,5 +115,5 @@ def _clear(place: Path, prefix: str) -> None:
                 continue
             descriptor = hold(held)
             if descriptor is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
                 os.close(descriptor)

@@ -7,10 +7,14 @@ import io
 import os
 import stat
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
 
+from scfg_sampler.core import files
+from scfg_sampler.core.arrays import blocks
+from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.chains.chain import TraceWriter, read_trace, run_chain
 from scfg_sampler.core.files import atomic_output, atomic_path, file_digest, read_lines, require_file
@@ -252,3 +256,29 @@ def test_standard_input_is_read_once(monkeypatch):
     assert list(read_lines("-")) == ["a"]
     with pytest.raises(InputError, match="is standard input, which has been read already"):
         list(read_lines("-"))
+
+
+@pytest.mark.parametrize("ends", [b"", b"\n"])
+@pytest.mark.parametrize("reader", [read_lines, read_blocks])
+def test_a_bomb_is_one_line_and_little_memory(tmp_path, monkeypatch, reader, ends):
+    """A small packed file with one line of 64 MB, where a line may have one."""
+    for module in (files, blocks):
+        monkeypatch.setattr(module, "LONGEST_LINE", 1 << 20)
+    path = tmp_path / "bomb.gz"
+    path.write_bytes(gzip.compress(b"a b\n" + bytes(1 << 26) + ends, 1))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=r"bomb\.gz:[12]: is longer than 1 MB\. Is it text"):
+            list(reader(path))
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_line_of_the_longest_length_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST_LINE", 8)
+    (tmp_path / "f").write_bytes(b"1234567\n1234567\n\nx")
+    assert list(read_lines(tmp_path / "f")) == ["1234567", "1234567", "", "x"]
+    (tmp_path / "f").write_bytes(b"12345678\n")
+    with pytest.raises(InputError, match="f:1: is longer"):
+        list(read_lines(tmp_path / "f"))

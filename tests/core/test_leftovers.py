@@ -13,7 +13,7 @@ import pytest
 from scfg_sampler.core import files
 from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.files import atomic_output, atomic_path, read_lines
-from scfg_sampler.core.leftovers import temporary_directory
+from scfg_sampler.core.leftovers import HELD, temporary_directory
 
 WRITER = """
 import sys, time
@@ -91,3 +91,21 @@ def test_contents_reach_the_disk_before_the_name_does(tmp_path, monkeypatch, dur
     with atomic_output(tmp_path / "out", durable=durable) as stream:
         stream.write("text")
     assert done == ([("file", "text"), "renamed", ("names", True)] if durable else ["renamed"])
+
+
+def test_the_lock_is_removed_last(tmp_path, monkeypatch):
+    from scfg_sampler.core import leftovers
+
+    seen = []
+    real = leftovers.shutil.rmtree
+
+    def noted(path, **options):
+        seen.append(sorted(each.name for each in tmp_path.rglob("*")))
+        real(path, **options)
+
+    monkeypatch.setattr(leftovers.shutil, "rmtree", noted)
+    with temporary_directory("scfg-", tmp_path) as folder:
+        (folder / "inside").mkdir()
+        (folder / "inside" / "file").write_text("text")
+    assert all(HELD in names for names in seen)
+    assert "inside" not in seen[-1]

@@ -7,7 +7,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 
-from scfg_sampler.core.files import PathLike, open_bytes
+from scfg_sampler.core.files import LONGEST_LINE, PathLike, long_line, open_bytes
 from scfg_sampler.errors import InputError
 
 __all__ = ["read_blocks"]
@@ -19,7 +19,8 @@ def read_blocks(path: PathLike, size: int = 1 << 23) -> Iterator[bytes]:
     Raises
     ------
     InputError
-        The file is missing, is a directory, or is a truncated or damaged gzip file (the line is named).
+        The file is missing, is a directory, is a truncated or damaged gzip file, or has a line beyond all
+        sense (the line is named).
     """
     lines = 0
     with open_bytes(path) as stream:
@@ -29,6 +30,8 @@ def read_blocks(path: PathLike, size: int = 1 << 23) -> Iterator[bytes]:
                 cut = block.rfind(b"\n") + 1
                 if cut == 0:
                     rest += block
+                    if len(rest) > LONGEST_LINE:
+                        raise long_line(path, lines + 1)
                     continue
                 yield rest + block[:cut]
                 lines += rest.count(b"\n") + block.count(b"\n", 0, cut)
