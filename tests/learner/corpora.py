@@ -18,7 +18,7 @@ from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.forest_bank import ForestBank, forest_bank
-from scfg_sampler.learner.settings import LearnerSettings, attached
+from scfg_sampler.learner.settings import LearnerSettings, attached, check_settings
 from tests.oracles import chosen_alignments, loose_derivations, phrase_forest, rule_model
 from tests.oracles.phrase_forest import Sentence
 
@@ -58,6 +58,7 @@ class Chain(NamedTuple):
 def chain_on(pairs: list[Sentence], **settings) -> Chain:
     """The learner's chain on a corpus in memory."""
     given = LearnerSettings(**settings)
+    check_settings(given)
     alignments = 1 if isinstance(pairs[0], Sentence) else len(pairs[0])
     choice = chosen(given.choose, alignments)
     bank = forest_bank(corpus_of(pairs), given.max_length, attached(given), choice)
