@@ -54,6 +54,7 @@ class CommandParser(Parser):
             "--completion",
             choices=SHELLS,
             action=CompletionAction,
+            default=argparse.SUPPRESS,  # Or it would be among the options that runs are stored with.
             help=f'print what a shell completes by, as in eval "$({self.prog} --completion bash)"',
         )
 

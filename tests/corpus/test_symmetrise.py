@@ -88,4 +88,4 @@ def test_the_command_writes_one_line_per_sentence(tmp_path, capsys):
 def test_the_command_offers_every_method(capsys):
     with pytest.raises(SystemExit):
         main(["symmetrise", "--help"])
-    assert "{" + ",".join(METHODS) + "}" in "".join(capsys.readouterr().out.split())
+    assert "one of " + ", ".join(METHODS) in " ".join(capsys.readouterr().out.split())

@@ -25,7 +25,7 @@ from tests.oracles.phrase_forest import Sentence
 
 def corpus_of(pairs: list[Sentence]) -> ParallelCorpus:
     """A corpus in memory; of pairs under several alignments, all under the first come first."""
-    if not isinstance(pairs[0], Sentence):
+    if pairs and not isinstance(pairs[0], Sentence):
         return corpus_of([one for alignment in zip(*pairs, strict=True) for one in alignment])
     vocabularies = Vocabulary(), Vocabulary()
     starts: list[list[int]] = [[0], [0], [0]]
