@@ -1,0 +1,88 @@
+"""What cannot be plugged in is told in one line, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from scfg_sampler.rules.table import write_rule_table
+from tests.plugs.directories import ARPA, FEATURES, SIGNATURE, WEIGHTS, complaint, plug, some_rules
+from tests.rules.test_table import table_of
+
+
+def test_every_feature_has_a_weight_and_every_weight_a_feature(folder, capsys):
+    for missing in ("LogPosterior", "Glue"):
+        weights = {name: value for name, value in WEIGHTS.items() if name != missing}
+        (folder / "w.json").write_text(json.dumps(weights))
+        assert f"w.json: no weight for '{missing}'" in complaint(folder, capsys)
+    (folder / "w.json").write_text(json.dumps(WEIGHTS | {"Rarity": 0.5, "Unused": 0.0}))
+    said = complaint(folder, capsys)
+    assert f"has weights for 'Rarity', which the table {folder / 'table.gz'} lacks" in said
+    (folder / "w.json").write_text(json.dumps(WEIGHTS | {"Unused": 0.0}))
+    assert plug(folder, "cdec", "--quiet") == 0
+
+
+@pytest.mark.parametrize(
+    ("decoder", "name", "said"),
+    [
+        ("cdec", "PassThrough_3", "cdec cannot have a feature of rules called 'PassThrough_3'"),
+        ("cdec", "CountEF", "cdec's tables have another meaning for a feature called 'CountEF'"),
+        ("joshua", "tm_pt_0", "Joshua cannot have a feature of rules called 'tm_pt_0'"),
+        ("joshua", "count", "Joshua's tables have another meaning for a feature called 'count'"),
+        ("joshua", "rarity;1", "Joshua cannot have a feature of rules called 'rarity;1'"),
+        ("cdec", "LanguageModel_2_OOV", "cdec cannot have a feature of rules called 'LanguageModel_2_OOV'"),
+        ("travatar", "lm1unk", "Travatar cannot have a feature of rules called 'lm1unk'"),
+        ("travatar", "p", "Travatar cannot have a feature of rules called 'p'"),
+        ("travatar", "egfp", "Travatar's tables have another meaning for a feature called "),
+    ],
+)
+def test_features_that_would_be_taken_for_others_are_refused(folder, rng, capsys, decoder, name, said):
+    entries = [entry._replace(features={**entry.features, name: 1.5}) for entry in some_rules(rng)]
+    write_rule_table(table_of(entries, (*FEATURES, name), SIGNATURE), folder / "table.gz")
+    (folder / "w.json").write_text(json.dumps(WEIGHTS | {name: 0.5}))
+    assert said in complaint(folder, capsys, decoder)
+
+
+@pytest.mark.parametrize("name", ["TargetWords", "Abstract"])
+def test_counts_that_are_none_are_refused(folder, rng, capsys, name):
+    entries = some_rules(rng)
+    entries[3].features[name] += 1.0
+    write_rule_table(table_of(entries, FEATURES, SIGNATURE), folder / "table.gz")
+    assert f"{name} of 1 rules is not what is counted in the rule" in complaint(folder, capsys)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"the house\n", "lm.arpa: has no \\data\\"),
+        (ARPA.encode().replace(b"\\end\\\n", b""), "lm.arpa: ends without \\end\\"),
+        (ARPA.encode().replace(b"-0.9\t", b""), "lm.arpa:11: '[b\\t-0.125' where a number, 1 words"),
+        (b"mmap lm http://kheafield.com/code format version 5\n\0", "lm.arpa: is a compiled language model"),
+    ],
+)
+def test_what_is_no_language_model_is_told(folder, capsys, text, said):
+    (folder / "lm.arpa").write_bytes(text)
+    assert said in complaint(folder, capsys)
+
+
+def test_an_empty_table_is_told(folder, capsys):
+    (folder / "table.gz").write_bytes(gzip.compress(b"# made by hand\n"))
+    assert "table.gz: has no rules. Is it the table that was meant?" in complaint(folder, capsys)
+
+
+def test_wrong_calls_are_told(folder, capsys):
+    for limit in ("--pop-limit", "--max-span"):
+        assert f"{limit} is 0; it is at least 1" in complaint(folder, capsys, "cdec", limit, "0")
+    (folder / "lm.arpa").unlink()
+    assert "lm.arpa: cannot be read" in complaint(folder, capsys)
+
+
+def test_moses_is_told_of_probabilities_that_it_cannot_read(folder, rng, capsys):
+    entries = some_rules(rng)
+    for k in (2, 5, 6):
+        entries[k].features["LexForward"] = -90.0 - k
+    write_rule_table(table_of(entries, FEATURES, SIGNATURE), folder / "table.gz")
+    assert plug(folder, "moses") == 0
+    assert "3 rules have a probability below exp(-87)" in capsys.readouterr().err
