@@ -178,7 +178,8 @@ def test_example_in_help_uses_options_that_exist(help_of, program, command):
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+    "document",
+    ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))],
 )
 def test_documents_use_commands_and_options_that_exist(help_of, document):
     text = (ROOT / document).read_text(encoding="utf-8")

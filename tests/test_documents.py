@@ -12,7 +12,7 @@ import pytest
 import scfg_sampler
 from tests.test_docs import COMMANDS, ROOT
 
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 FOLDERS = "recipes|tests|data|docs|decoder|scfg_sampler"
 
 
@@ -48,6 +48,21 @@ def test_readme_lists_every_command_and_no_other(program):
     table = re.search(rf"^\| `{program}` \|.*\n((\|.*\n)+)", text, re.MULTILINE)
     listed = re.findall(r"^\| `([\w-]+)` \|", table[1], re.MULTILINE)
     assert sorted(listed) == sorted(name for other, name in COMMANDS if other == program)
+
+
+def contents() -> dict[str, list[str]]:
+    """The pages of the site below each caption of its contents."""
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\{toctree\}\n:caption: (.*)\n:hidden:\n\n((?:.+\n)*)```", text, re.MULTILINE)
+    return {caption: pages.split() for caption, pages in blocks}
+
+
+def test_contents_have_the_four_sections_and_every_page_once():
+    assert list(contents()) == ["Learn", "Do", "Look up", "Know"]
+    listed = [page for pages in contents().values() for page in pages]
+    docs = ROOT / "docs"
+    there = {str(path.relative_to(docs).with_suffix("")) for path in docs.rglob("*.md")} - {"index"}
+    assert sorted(listed) == sorted(there), "give every page of docs one place in docs/index.md"
 
 
 def test_version_of_the_citation_is_that_of_the_package():
