@@ -37,6 +37,8 @@ smartquotes = False  # Or --option would be a dash.
 
 html_theme = "furo"
 html_title = f"scfg-sampler {release}"
+html_static_path = ["site/static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

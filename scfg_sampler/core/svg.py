@@ -5,6 +5,7 @@ as wide as the longest text that must fit into its box. Joints link a box to box
 upper box, a line to each of the others. Pointing at a box or a dot shows its tip.
 
 Styles are bound to the class of the picture, so that several of them, and the page around them, do not mix.
+In a page, light or dark, what stands beside boxes has the page's colour; boxes bring their own.
 The fact a newcomer would get wrong: XML cannot hold control characters, escaped or not; they are shown as
 U+FFFD.
 """
@@ -26,8 +27,10 @@ _SIZE = 14  # Of the letters, pixels.
 _NARROW, _WIDE = 8.5, 15.0  # Widths of a letter, generous; fonts differ.
 _PADDING, _GAP, _JOINT_GAP = 8, 6, 40
 _STYLE = (
-    f".scfg text{{font:{_SIZE}px sans-serif;text-anchor:middle;white-space:pre}}"
-    ".scfg .target{font-weight:bold}.scfg .score{fill:#666;font-size:12px}.scfg rect{stroke:#8899aa}"
+    # Beside boxes, letters have the colour of the page around, be it dark; a file of its own is white.
+    f".scfg text{{font:{_SIZE}px sans-serif;text-anchor:middle;white-space:pre;fill:currentColor}}"
+    ".scfg:root{background:#fff;color:#111}.scfg :where(g) text{fill:#111}.scfg :where(g) .score{fill:#555}"
+    ".scfg .target{font-weight:bold}.scfg .score{font-size:12px}.scfg rect{stroke:#8899aa}"
     ".scfg line{stroke:#8899aa;stroke-opacity:.6}.scfg circle{fill:#8899aa}.scfg g:hover line{stroke:#c33}"
     ".scfg g:hover circle{fill:#c33}"
 )

@@ -18,31 +18,55 @@ from scfg_sampler.rules.text import unescape
 
 __all__ = ["draw_alignment", "draw_derivation", "draw_forest", "readable"]
 
-_CELL = 22
+_CELL, _INSET = 22, 2.5
 _FILL = "#e8f1fb"
 
 
 def draw_alignment(
-    source: Sequence[str], target: Sequence[str], links: Iterable[tuple[int, int]], name: str = "alignment"
+    source: Sequence[str],
+    target: Sequence[str],
+    links: Iterable[tuple[int, int]],
+    name: str = "alignment",
+    phrases: Iterable[tuple[int, int, int, int]] = (),
 ) -> str:
-    """A grid, source words on top, target words at the left, a filled square for each link; SVG."""
+    """A grid, source words on top, target words at the left, a filled square for each link; SVG.
+
+    Parameters
+    ----------
+    source, target : sequence of str
+    links : (source position, target position)
+    name : str
+        What a viewer shows as the name of the picture.
+    phrases : (source begin, end, target begin, end)
+        Drawn as frames, half-open spans.
+    """
     left = max(map(text_width, target), default=0.0) + LINE
-    column = max(map(text_width, source), default=0.0) + LINE / 2
+    top = max(map(text_width, source), default=0.0) + LINE / 2
     linked = set(links)
     out = []
     for i, word in enumerate(source):
-        out.append(text(left + (i + 0.5) * column, LINE, "source", word))
+        x, y = left + (i + 0.7) * _CELL, top - LINE / 3
+        out.append(
+            f'<text class="source" x="{x:.1f}" y="{y:.1f}" transform="rotate(-90 {x:.1f} {y:.1f})" '
+            f'style="text-anchor:start">{safe(word)}</text>'
+        )
     for j, word in enumerate(target):
-        y = LINE * 1.5 + j * _CELL
+        y = top + j * _CELL
         out.append(text(left / 2, y + LINE * 0.9, "target", word))
         for i in range(len(source)):
             fill = "#446688" if (i, j) in linked else "#ffffff"
             out.append(
                 f"<g><title>{safe(f'{source[i]} – {word}  ({i}-{j})')}</title>"
-                f'<rect x="{left + i * column:.1f}" y="{y:.1f}" width="{column:.1f}" height="{_CELL}" '
+                f'<rect x="{left + i * _CELL:.1f}" y="{y:.1f}" width="{_CELL}" height="{_CELL}" '
                 f'fill="{fill}"/></g>'
             )
-    return document(left + len(source) * column + 1, LINE * 2 + len(target) * _CELL, name, out)
+    for begin, end, first, last in phrases:
+        width, height = (end - begin) * _CELL - 2 * _INSET, (last - first) * _CELL - 2 * _INSET
+        out.append(
+            f'<rect x="{left + begin * _CELL + _INSET:.1f}" y="{top + first * _CELL + _INSET:.1f}" rx="4" '
+            f'width="{width:.1f}" height="{height:.1f}" fill="none" style="stroke:#c05a1a;stroke-width:2"/>'
+        )
+    return document(left + len(source) * _CELL + 1, top + len(target) * _CELL + 1, name, out)
 
 
 def draw_forest(

@@ -54,6 +54,30 @@ def test_alignments_have_a_filled_square_for_each_link(rng):
     assert len(boxes(root)) == len(pair.source) * len(pair.target)
     tips = {title.text.partition("(")[2].rstrip(")") for title in root.iter(f"{SVG}title")}
     assert {f"{i}-{j}" for i, j in pair.links} <= tips
+    assert {(width, height) for _, _, width, height in boxes(root)} == {(22.0, 22.0)}
+
+
+def test_phrases_frame_the_cells_of_their_spans(rng):
+    pair = random_sentence(rng)
+    spans = [phrase[:4] for phrase in ForestBuilder(corpus_of([pair])).build(0).spans.tolist()]
+    root = ElementTree.fromstring(draw_alignment(pair.source, pair.target, pair.links, phrases=spans))
+    cells, frames = boxes(root)[: -len(spans)], boxes(root)[-len(spans) :]
+    for (begin, end, first, last), (x, y, width, height) in zip(spans, frames, strict=True):
+        inside = {(i, j) for i in range(begin, end) for j in range(first, last)}
+        width_of = len(pair.source)
+        for at, (left, top, size, _) in enumerate(cells):
+            covered = (
+                x - 3 < left and left + size < x + width + 3 and y - 3 < top and top + size < y + height + 3
+            )
+            assert covered == (divmod(at, width_of)[::-1] in inside)
+
+
+def test_pictures_take_the_colour_of_the_page_but_in_boxes():
+    svg = draw_derivation(["a"], ["A"], Derivation((0, 1), (0, 1), "a ||| A", []))
+    style = next(ElementTree.fromstring(svg).iter(f"{SVG}style")).text
+    assert "fill:currentColor" in style
+    assert ".scfg :where(g) text{fill:#111}" in style, "letters in boxes, which are light, are dark"
+    assert ".scfg:root{background:#fff;color:#111}" in style, "a file of its own is on white"
 
 
 def test_derivations_have_a_box_for_each_rule():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import doctest
 import inspect
-import re
 import subprocess
 import sys
 import warnings
@@ -193,18 +191,6 @@ def test_what_a_format_cannot_hold_is_warned_of(corpus, tmp_path):
         rules = scfg_sampler.read_rules(tmp_path / "table", "cdec")
     with pytest.warns(UserWarning, match="1 rules without LogBackward"):
         rules.write(tmp_path / "moses", "moses")
-
-
-def test_the_page_about_notebooks_is_what_happens(root, tmp_path, monkeypatch):
-    text = (root / "docs" / "notebook.md").read_text(encoding="utf-8")
-    examples = "\n".join(re.findall(r"^```pycon\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
-    assert examples.count(">>>") > 20
-    (tmp_path / "data").symlink_to(root / "data")
-    monkeypatch.chdir(tmp_path)
-    test = doctest.DocTestParser().get_doctest(examples, {}, "docs/notebook.md", "docs/notebook.md", 0)
-    said: list[str] = []
-    doctest.DocTestRunner().run(test, out=said.append)
-    assert not said, "".join(said)
 
 
 def test_editors_know_every_setting_that_is_taken_by_name():
