@@ -7,18 +7,21 @@ contains, takes away the pairs whose W it meets, and goes on with what is left. 
 no ranking satisfies all.
 
 The fact a newcomer would get wrong: the result is the stratified hierarchy with every constraint as high as
-possible; constraints of one stratum may be ranked in any order.
+possible; constraints of one stratum may be ranked in any order. Learners that are biased place fewer of the
+constraints that could be placed (`biased_demotion.py`), and satisfy the same pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-__all__ = ["Demotion", "Pair", "demote", "is_consistent"]
+__all__ = ["Chooser", "Demotion", "Pair", "blocked", "demote", "is_consistent"]
 
 Pair = tuple[frozenset[int], frozenset[int]]
 """The constraints that prefer the winner, and those that prefer the loser."""
+Chooser = Callable[[set[int], set[int], list[Pair]], set[int]]
+"""Which of the constraints that can be placed are, given these, all that are left and the pairs left."""
 
 
 class Demotion(NamedTuple):
@@ -36,7 +39,12 @@ class Demotion(NamedTuple):
     unresolved: tuple[int, ...]
 
 
-def demote(pairs: Sequence[Pair], constraints: int) -> Demotion:
+def blocked(pairs: Sequence[Pair]) -> set[int]:
+    """The constraints that cannot be placed next: those that prefer the loser of some pair."""
+    return {constraint for _, loser in pairs for constraint in loser}
+
+
+def demote(pairs: Sequence[Pair], constraints: int, choose: Chooser | None = None) -> Demotion:
     """The stratified hierarchy of winner–loser pairs.
 
     Parameters
@@ -44,6 +52,8 @@ def demote(pairs: Sequence[Pair], constraints: int) -> Demotion:
     pairs : sequence of (frozenset, frozenset)
     constraints : int
         How many there are; they are 0, …, constraints − 1.
+    choose : function, optional
+        Which of the constraints that can be placed make the next stratum, at least one; by default all.
 
     >>> demote([(frozenset({2}), frozenset({0, 1})), (frozenset({0}), frozenset({1}))], 3).strata
     ((2,), (0,), (1,))
@@ -51,10 +61,12 @@ def demote(pairs: Sequence[Pair], constraints: int) -> Demotion:
     left, open_pairs = set(range(constraints)), list(range(len(pairs)))
     strata = []
     while left:
-        blocked = {constraint for number in open_pairs for constraint in pairs[number][1]}
-        stratum = left - blocked
+        still = [pairs[number] for number in open_pairs]
+        stratum = left - blocked(still)
         if not stratum:
             break
+        if choose is not None:
+            stratum = choose(stratum, left, still)
         strata.append(tuple(sorted(stratum)))
         left -= stratum
         open_pairs = [number for number in open_pairs if not pairs[number][0] & stratum]

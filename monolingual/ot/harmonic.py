@@ -29,7 +29,15 @@ from scipy import optimize, special
 from monolingual.ot.tableaux import Tableaux
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["Maxent", "Separation", "fit_maxent", "maxent_probs", "noisy_probs", "separation"]
+__all__ = [
+    "Maxent",
+    "Separation",
+    "fit_maxent",
+    "maxent_probs",
+    "maxent_weights",
+    "noisy_probs",
+    "separation",
+]
 
 _SIMULATIONS = 200_000
 _CHUNK = 20_000
@@ -94,6 +102,16 @@ def fit_maxent(
     SettingsError
         The variance is not above 0.
     """
+    weight = maxent_weights(tableaux, prior_variance=prior_variance, non_negative=non_negative)
+    harmony = -(tableaux.violations.astype(np.float64) @ weight)
+    log_likelihood = float(tableaux.frequency @ _log_probs(tableaux, harmony))
+    return Maxent(weight, log_likelihood, separation(tableaux, non_negative=non_negative))
+
+
+def maxent_weights(
+    tableaux: Tableaux, *, prior_variance: float | None = None, non_negative: bool = True
+) -> np.ndarray:
+    """The weights of `fit_maxent`, float64 of shape (N,), which has the arguments and errors."""
     if prior_variance is not None and not 0.0 < prior_variance < math.inf:
         raise SettingsError(f"--prior-variance is {prior_variance:g}; it must be above 0")
     if tableaux.frequency.sum() <= 0:
@@ -119,9 +137,7 @@ def fit_maxent(
         bounds=[(0.0, None)] * len(tableaux.constraints) if non_negative else None,
         options={"maxiter": 10000, "maxfun": 100000, "ftol": 1e-15, "gtol": 1e-9},
     )
-    weight = np.asarray(found.x)
-    log_likelihood = float(frequency @ _log_probs(tableaux, -(violations @ weight)))
-    return Maxent(weight, log_likelihood, separation(tableaux, non_negative=non_negative))
+    return np.asarray(found.x)
 
 
 def separation(tableaux: Tableaux, *, non_negative: bool = False) -> Separation:

@@ -28,6 +28,7 @@ __all__ = [
 COMMANDS: tuple[str, ...] = (
     "orderings",
     "rank",
+    "typology",
     "sample",
     "resume",
     "fit",

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING, Any
 
 from monolingual.ot.commands import add_tableaux, load_tableaux, print_predictions, print_table, save_grammar
 from scfg_sampler.core import console
+from scfg_sampler.core.numerals import real_number
+from scfg_sampler.errors import SettingsError
+
+if TYPE_CHECKING:
+    from monolingual.ot.tableaux import Tableaux
 
 __all__ = ["add_parser", "run"]
 
@@ -27,6 +33,25 @@ def add_parser(subparsers) -> None:
         "--prior-variance", metavar="V", type=float, help="of normal priors with mean 0 (default: no prior)"
     )
     parser.add_argument(
+        "--cross-validate",
+        metavar="K",
+        type=int,
+        help="choose the variance of the priors: in K folds, that which best predicts what was left out",
+    )
+    parser.add_argument(
+        "--variances",
+        metavar="V,…",
+        help="with --cross-validate: those to choose from (default: 0.01,0.1,1,10,100,1000)",
+    )
+    parser.add_argument(
+        "--leave-out",
+        choices=("token", "input"),
+        default="token",
+        help="with --cross-validate: what is dealt into folds, single observations or whole inputs "
+        "(default: token)",
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=1, help="deals the folds (default: 1)")
+    parser.add_argument(
         "--non-negative",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -46,11 +71,12 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.tableaux import candidate_name
 
     tableaux = load_tableaux(options)
-    found = fit_maxent(tableaux, prior_variance=options.prior_variance, non_negative=options.non_negative)
+    variance, validation = _chosen_variance(options, tableaux)
+    found = fit_maxent(tableaux, prior_variance=variance, non_negative=options.non_negative)
     names = tableaux.constraints
     direction = {names[i]: float(x) for i, x in enumerate(found.separation.direction) if x}
     losing = [candidate_name(tableaux, c) for c in found.separation.candidates]
-    if direction and options.prior_variance is None:
+    if direction and variance is None:
         growing = ", ".join(f"{'+' if x > 0 else '−'}{name}" for name, x in direction.items())
         console.warn(
             f"no finite optimum (separation): weights grow without end along {growing}, "
@@ -58,10 +84,16 @@ def run(options: argparse.Namespace) -> None:
         )
     grammar = Grammar("maxent", names, found.weight, np.zeros(len(names)))
     more = {
-        "prior_variance": options.prior_variance,
+        "prior_variance": variance,
+        **({} if validation is None else {"cross_validation": validation}),
         "separation": {"direction": direction, "candidates": losing} if direction else None,
     }
     record = save_grammar(grammar, tableaux, options.output, more, options.overwrite)
+    if not options.json and validation is not None:
+        print_table(
+            [("prior variance", "held out, a token", "standard error"), *_validation_rows(validation)]
+        )
+        print(f"chosen: {variance:g}\n")
     if not options.json:
         ranked = np.argsort(-found.weight, kind="stable")
         print_table([("constraint", "weight"), *((names[i], f"{found.weight[i]:.4f}") for i in ranked)])
@@ -69,3 +101,53 @@ def run(options: argparse.Namespace) -> None:
     print_predictions(
         {**record, "weight": dict(zip(names, found.weight.tolist(), strict=True))}, options.json
     )
+
+
+def _chosen_variance(
+    options: argparse.Namespace, tableaux: Tableaux
+) -> tuple[float | None, list[dict[str, Any]] | None]:
+    """The variance of the priors, given or chosen, and what cross-validation found of each."""
+    import numpy as np
+
+    from monolingual.ot.validation import VARIANCES, cross_validate
+
+    if options.cross_validate is None:
+        if options.variances:
+            raise SettingsError("--variances goes with --cross-validate")
+        return options.prior_variance, None
+    if options.seed < 0:
+        raise SettingsError(f"--seed is {options.seed}; it must be at least 0")
+    if options.prior_variance is not None:
+        raise SettingsError("give --prior-variance or --cross-validate, not both")
+    try:
+        variances = (
+            [real_number(part) for part in options.variances.split(",")] if options.variances else None
+        )
+    except ValueError:
+        raise SettingsError(
+            f"--variances {options.variances!r} are not numbers with commas between"
+        ) from None
+    found = cross_validate(
+        np.random.default_rng(options.seed),
+        tableaux,
+        VARIANCES if variances is None else variances,
+        folds=options.cross_validate,
+        by=options.leave_out,
+        non_negative=options.non_negative,
+    )
+    if len(found.variances) > 1 and found.best in (found.variances[0], found.variances[-1]):
+        console.warn(f"the best variance, {found.best:g}, is at the end of those tried: widen --variances")
+    columns = zip(found.variances, found.per_token.tolist(), found.error.tolist(), strict=True)
+    keys = ("prior_variance", "log_likelihood_per_token", "standard_error")
+    return found.best, [dict(zip(keys, column, strict=True)) for column in columns]
+
+
+def _validation_rows(validation: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    return [
+        (
+            f"{row['prior_variance']:g}",
+            f"{row['log_likelihood_per_token']:.5f}",
+            f"{row['standard_error']:.5f}",
+        )
+        for row in validation
+    ]

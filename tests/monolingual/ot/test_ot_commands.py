@@ -186,6 +186,107 @@ def test_orderings_and_rank(tmp_path, capsys):
     assert "no ranking satisfies all of these together" in capsys.readouterr().out
 
 
+ONSETS = tableaux(
+    "Onset NoCoda Max Dep",
+    ("VC", "V", 1, "1010"),
+    ("VC", "VC", 0, "1100"),
+    ("VC", "CVCV", 0, "0002"),
+    ("VC", "null", 0, "0020"),
+    ("VC", "CVC", 0, "0101"),
+    ("VC", "CV", 0, "0011"),
+    ("CV", "CV'", 1, "0000"),
+    ("CV", "V'", 0, "1010"),
+)
+
+
+def test_rank_keeps_faithfulness_low_and_says_what_the_data_say(tmp_path, capsys):
+    write_tableaux(ONSETS, tmp_path / "t")
+    found = printed(capsys, "rank", tmp_path / "t", "--method", "bcd", "--reduce", "skeletal", "--json")
+    assert found["faithfulness"] == ["Max", "Dep"]
+    assert found["strata"] == [["NoCoda"], ["Dep"], ["Max"], ["Onset"]]
+    assert found["r_measure"] == 2
+    assert found["conditions"] == [[["Dep"], ["Max"]], [["Max"], ["Onset"]], [["NoCoda"], ["Max"]]]
+    assert ot("rank", tmp_path / "t", "--reduce", "informative") == 0
+    assert "  Dep above Onset, Max\n" in capsys.readouterr().out
+    chosen = ["--method", "lfcd", "--faithfulness", "Max", "--specific", "Max<Dep"]
+    assert ot("rank", tmp_path / "t", *chosen) == 0
+    assert "markedness above faithfulness (r-measure): " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--faithfulness", "Max"], "--faithfulness goes with --method bcd or lfcd"),
+        (["--specific", "Max<Dep"], "--specific goes with --method lfcd"),
+        (["--method", "lfcd", "--specific", "Max<Nix"], "'Max<Nix' is not of the form NAME<NAME"),
+        (["--method", "bcd", "--faithfulness", "Nix"], "there is no constraint 'Nix'"),
+    ],
+)
+def test_wrong_options_of_rank_are_refused(tmp_path, capsys, options, message):
+    write_tableaux(ONSETS, tmp_path / "t")
+    assert ot("rank", tmp_path / "t", *options) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_faithfulness_that_is_not_recognised_must_be_named(tmp_path, capsys):
+    write_tableaux(TABLE_2, tmp_path / "t")
+    assert ot("rank", tmp_path / "t", "--method", "bcd") == 2
+    assert "say with --faithfulness which of C1, C2" in capsys.readouterr().err
+
+
+def test_typology_lists_languages_shares_and_implications(tmp_path, capsys):
+    write_tableaux(ONSETS, tmp_path / "t")
+    found = printed(capsys, "typology", tmp_path / "t", "--json")
+    assert [(entry["outputs"], entry["rankings"]) for entry in found["languages"]] == [
+        (["CVCV", "CV'"], "1/3"),
+        (["null", "CV'"], "1/3"),
+        (["VC", "CV'"], "1/6"),
+        (["V", "CV'"], "1/12"),
+        (["CVC", "CV'"], "1/12"),
+    ]
+    assert [entry["observed"] for entry in found["languages"]] == [False, False, False, True, False]
+    assert found["never"] == ["VC → CV", "CV → V'"]
+    assert found["implications"] == []
+    rows = [("x", "a", 0, "100"), ("x", "b", 0, "011"), ("y", "c", 0, "100"), ("y", "d", 0, "010")]
+    write_tableaux(tableaux("A B C", *rows), tmp_path / "t")
+    assert ot("typology", tmp_path / "t", "--implications") == 0
+    shown = capsys.readouterr().out.partition("wherever the first wins, so does the second:\n")[2]
+    assert shown == "  x → b  ⇒  y → d\n  y → c  ⇒  x → a\n"
+
+
+def test_maxent_chooses_the_variance_by_cross_validation(tmp_path, capsys):
+    example = tableaux(
+        "A B", ("x", "a", 30, "10"), ("x", "b", 12, "01"), ("y", "c", 9, "20"), ("y", "d", 5, "01")
+    )
+    write_tableaux(example, tmp_path / "t")
+    found = printed(capsys, "maxent", tmp_path / "t", "--cross-validate", "4", "--json")
+    tried = found["cross_validation"]
+    assert [row["prior_variance"] for row in tried] == [0.01, 0.1, 1, 10, 100, 1000]
+    best = max(tried, key=lambda row: row["log_likelihood_per_token"])
+    assert found["prior_variance"] == best["prior_variance"]
+    fixed = printed(
+        capsys, "maxent", tmp_path / "t", "--prior-variance", str(found["prior_variance"]), "--json"
+    )
+    assert fixed["weight"] == found["weight"]
+    assert ot("maxent", tmp_path / "t", "--cross-validate", "4", "--variances", "0.1") == 0
+    assert "chosen: 0.1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--variances", "1"], "--variances goes with --cross-validate"),
+        (["--cross-validate", "2", "--variances", "1,x"], "are not numbers with commas between"),
+        (["--cross-validate", "2", "--prior-variance", "1"], "not both"),
+        (["--cross-validate", "2", "--seed", "-1"], "--seed is -1"),
+        (["--cross-validate", "900"], "30 tokens were observed, too few for 900 folds"),
+    ],
+)
+def test_wrong_options_of_cross_validation_are_refused(spanish, capsys, options, message):
+    assert ot("maxent", spanish, *options) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_convert_goes_round(spanish, tmp_path, capsys):
     grammar, pairs, back = (tmp_path / name for name in ("g.OTGrammar", "p.PairDistribution", "back.tsv"))
     assert ot("maxent", spanish, "--prior-variance", "10", "--output", tmp_path / "me", "--quiet") == 0

@@ -1,0 +1,154 @@
+"""Factorial typology: every language that some ranking of the constraints gives (Prince and Smolensky 1993).
+
+A language is a choice of one output for each input. It is possible if the winner–loser pairs of all its
+winners are consistent, so languages are built up input by input, and what is inconsistent already is never
+made longer: all N! rankings are accounted for without trying them.
+
+Its *share* is that of all rankings that give it (its r-volume, Riggle 2010): how often it comes out if
+constraints are ranked at random. Rankings are counted from the top: the number of ways to rank what is not
+in a set S of constraints that stand above is the sum, over the constraints that no pair forbids to come
+next, of the ways after S with that one. Languages share all rankings between them, so the shares sum to 1.
+
+An *implication* (T-order, Anttila and Andrus 2006) holds if every language with output a for input A has
+output b for input B.
+
+The fact a newcomer would get wrong: candidates of one input with the same violations win together. They are
+one output here, named by the first.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from monolingual.ot.demotion import Pair, is_consistent
+from monolingual.ot.orderings import conjuncts
+from monolingual.ot.tableaux import Tableaux, identical_candidates
+from scfg_sampler.errors import InputError
+
+__all__ = ["MOST_COUNTED", "MOST_LANGUAGES", "Language", "Typology", "factorial_typology", "ranking_share"]
+
+MOST_LANGUAGES = 100_000
+MOST_COUNTED = 16
+"""Of so many constraints rankings are counted."""
+
+
+class Language(NamedTuple):
+    """A language that some ranking gives.
+
+    Attributes
+    ----------
+    winners : tuple of I int
+        The candidate that wins, for each input.
+    pairs : tuple of Pair
+        What its winners say of the constraints, without repetitions.
+    share : Fraction or None
+        Of all rankings those that give it; None if there are too many constraints to count.
+    """
+
+    winners: tuple[int, ...]
+    pairs: tuple[Pair, ...]
+    share: Fraction | None
+
+
+class Typology(NamedTuple):
+    """All languages, those of most rankings first, and what holds in all of them.
+
+    Attributes
+    ----------
+    languages : tuple of Language
+    never : tuple of int
+        Candidates that win in none.
+    implications : tuple of (int, int)
+        Candidates a and b of different inputs such that b wins wherever a does. Left out where b always wins.
+    """
+
+    languages: tuple[Language, ...]
+    never: tuple[int, ...]
+    implications: tuple[tuple[int, int], ...]
+
+
+def factorial_typology(tableaux: Tableaux, most: int = MOST_LANGUAGES) -> Typology:
+    """The languages of all rankings.
+
+    Parameters
+    ----------
+    tableaux : Tableaux
+        Frequencies are not looked at.
+    most : int
+        So many languages are listed.
+
+    Raises
+    ------
+    InputError
+        There are more.
+    """
+    size = len(tableaux.constraints)
+    first = {other: group[0] for group in identical_candidates(tableaux) for other in group}
+    partial: list[tuple[tuple[int, ...], frozenset[Pair]]] = [((), frozenset())]
+    for index in range(len(tableaux.inputs)):
+        options = []
+        for candidate in tableaux.candidates(index):
+            pairs = frozenset(pair for _, pair in conjuncts(tableaux, candidate) if pair[1])
+            if first.get(candidate, candidate) == candidate and is_consistent(list(pairs), size):
+                options.append((candidate, pairs))
+        partial = [
+            ((*winners, candidate), both)
+            for winners, known in partial
+            for candidate, pairs in options
+            if is_consistent(list(both := known | pairs), size)
+        ]
+        if len(partial) > most:
+            hint = "Leave out inputs, or constraints"
+            raise InputError(None, None, f"rankings give more than {most} languages", hint)
+    languages = [_language(winners, pairs) for winners, pairs in partial]
+    languages.sort(key=lambda language: (-(language.share or 0), language.winners))
+    won = {winner for language in languages for winner in language.winners}
+    never = tuple(
+        candidate for candidate in range(len(tableaux.outputs)) if first.get(candidate, candidate) not in won
+    )
+    return Typology(tuple(languages), never, _implications(languages))
+
+
+def ranking_share(pairs: Sequence[Pair]) -> Fraction:
+    """The share of all rankings that satisfy some pairs; constraints in none of them change nothing.
+
+    >>> ranking_share([(frozenset({0, 1}), frozenset({2}))])
+    Fraction(2, 3)
+    """
+    active = sorted(frozenset[int]().union(*(winner | loser for winner, loser in pairs)))
+    bit = {constraint: 1 << place for place, constraint in enumerate(active)}
+    masks = [(sum(bit[c] for c in winner), sum(bit[c] for c in loser)) for winner, loser in pairs]
+    full = (1 << len(active)) - 1
+    ways = {full: 1}  # Of a set that stands above, the ways to rank the others.
+    for above in range(full - 1, -1, -1):
+        forbidden = above
+        for winner, loser in masks:
+            if not winner & above:
+                forbidden |= loser
+        free = full & ~forbidden
+        ways[above] = sum(ways[above | 1 << place] for place in range(len(active)) if free >> place & 1)
+    return Fraction(ways[0], math.factorial(len(active)))
+
+
+def _language(winners: tuple[int, ...], pairs: frozenset[Pair]) -> Language:
+    ordered = tuple(sorted(pairs, key=lambda pair: (sorted(pair[0]), sorted(pair[1]))))
+    active = frozenset[int]().union(*(winner | loser for winner, loser in pairs))
+    return Language(winners, ordered, ranking_share(ordered) if len(active) <= MOST_COUNTED else None)
+
+
+def _implications(languages: Sequence[Language]) -> tuple[tuple[int, int], ...]:
+    """Winners a, b of different inputs such that b wins wherever a does, and not everywhere."""
+    where: dict[tuple[int, int], int] = {}  # From input and winner to the languages, as bits.
+    for number, language in enumerate(languages):
+        for place, winner in enumerate(language.winners):
+            where[place, winner] = where.get((place, winner), 0) | 1 << number
+    everywhere = (1 << len(languages)) - 1
+    return tuple(
+        (a, b)
+        for ((first, a), these), ((second, b), those) in itertools.permutations(sorted(where.items()), 2)
+        if first != second and those != everywhere and these & ~those == 0
+    )

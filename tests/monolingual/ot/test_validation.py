@@ -1,0 +1,71 @@
+"""Cross-validation of maximum entropy, against a fit of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import optimize, special
+
+from monolingual.ot.validation import cross_validate, deal
+from scfg_sampler.errors import InputError, SettingsError
+from tests.monolingual.ot.examples import SPANISH, TABLE_2, tableaux
+
+TWO = tableaux("A B", ("x", "a", 30, "10"), ("x", "b", 12, "01"), ("y", "c", 9, "20"), ("y", "d", 5, "01"))
+
+
+def test_folds_hold_every_token_once_and_are_of_one_size(rng):
+    for example in (TWO, SPANISH, TABLE_2):
+        for folds in (2, 3, 7):
+            parts = deal(rng, example, folds)
+            assert parts.sum(axis=0).tolist() == example.frequency.tolist()
+            assert np.ptp(parts.sum(axis=1)) <= 1
+
+
+def test_inputs_are_left_out_as_a_whole(rng):
+    parts = deal(rng, SPANISH, 3, "input")
+    assert parts.sum(axis=0).tolist() == SPANISH.frequency.tolist()
+    by_input = np.add.reduceat(parts, SPANISH.start[:-1], axis=1)
+    assert np.count_nonzero(by_input) == 3
+    assert np.all(np.count_nonzero(by_input, axis=1) == 1)
+
+
+def test_held_out_likelihoods_are_those_of_logistic_regression():
+    """Two candidates an input: log odds of the first are a difference of violations times weights."""
+    found = cross_validate(
+        np.random.default_rng(5), TWO, [4.0, 0.5, 4.0], folds=3, by="token", non_negative=False
+    )
+    parts = deal(np.random.default_rng(5), TWO, 3)
+    assert found.variances == (0.5, 4.0)
+    assert found.tokens.tolist() == parts.sum(axis=1).tolist()
+    gain = np.array([[-1.0, 1.0], [-2.0, 1.0]])  # Of a over b, and of c over d.
+    for fold, part in enumerate(parts):
+        rest = TWO.frequency - part
+        for row, variance in enumerate((0.5, 4.0)):
+
+            def loss(weight, counts=rest, variance=variance):
+                odds = gain @ weight
+                fit = counts[::2] @ special.log_expit(odds) + counts[1::2] @ special.log_expit(-odds)
+                return -fit + weight @ weight / (2.0 * variance)
+
+            best = optimize.minimize(
+                loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12}
+            )
+            expected = -loss(best.x, part, np.inf)
+            assert_allclose(found.held_out[row, fold], expected, atol=1e-5)
+    assert_allclose(found.per_token, found.held_out.sum(axis=1) / TWO.frequency.sum())
+    assert found.best == found.variances[int(np.argmax(found.held_out.sum(axis=1)))]
+    means = found.held_out / found.tokens
+    assert_allclose(found.error, np.sqrt(((means.T - means.mean(axis=1)) ** 2).sum(axis=0) / 2 / 3))
+
+
+def test_wrong_cross_validation_is_refused(rng):
+    for options in ({"folds": 1}, {"variances": [0.0]}, {"variances": []}):
+        with pytest.raises(SettingsError, match=r"--(cross-validate|variances)"):
+            cross_validate(rng, TWO, **options)
+    with pytest.raises(InputError, match="2 inputs were observed, too few for 3 folds"):
+        cross_validate(rng, TWO, by="input", folds=3)
+    with pytest.raises(InputError, match="not counts"):
+        deal(rng, TWO._replace(frequency=TWO.frequency / 3), 2)
+    with pytest.raises(InputError, match="too many to deal"):
+        deal(rng, TWO._replace(frequency=TWO.frequency * 1e9), 2)
