@@ -26,7 +26,7 @@ def add_parser(subparsers) -> None:
         "--threads",
         metavar="N",
         type=int,
-        help="chains at a time, of a run that has several (default: as started)",
+        help="shards worked on at a time, or chains (default: as started)",
     )
     parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")

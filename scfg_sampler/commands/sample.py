@@ -23,6 +23,7 @@ from scfg_sampler.learner.settings import (
     LearnerSettings,
     RunSettings,
     default_burn_in,
+    default_shards,
     default_strength,
 )
 
@@ -137,14 +138,20 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> Non
         help="leave out the correction for bushy forests",
     )
     _add_moves(chain, settings)
-    chain.add_argument("--chains", metavar="N", type=int, default=1, help="independent chains")
+    chain.add_argument("--chains", metavar="N", type=int, default=run.chains, help="independent chains")
+    chain.add_argument(
+        "--shards",
+        metavar="P",
+        type=int,
+        help="parts of the corpus, each swept against the counts that the others left in the last sweep; "
+        "1 is exact (default: as many as threads, 1 with --chains)",
+    )
     chain.add_argument(
         "--threads",
         metavar="N",
         type=int,
-        default=settings.threads,
-        help="shards of the corpus swept side by side against stale counts (approximate); with --chains, "
-        "chains at a time (exact)",
+        default=run.threads,
+        help="shards worked on at a time, or chains; with equal --shards results are the same",
     )
     chain.add_argument("--paper", action="store_true", help="all settings as in Chung et al. (2014)")
 
@@ -221,13 +228,13 @@ def run(options: argparse.Namespace) -> None:
     if burn_in is None:
         burn_in = default_burn_in(options.iterations, settings.anneal_sweeps)
     given = {name: getattr(options, name) for name in RunSettings._fields}
-    with console.progress("sampling", options.iterations * max(1, options.chains)) as advance:
+    total = options.iterations * max(1, options.chains)
+    with console.progress("sampling", total) as advance:
         record = start_chains(
             corpus_files(options),
             options.output,
             settings,
             RunSettings(**{**given, "burn_in": burn_in}),
-            chains=options.chains,
             overwrite=options.overwrite,
             check=options.check,
             advance=advance,
@@ -241,6 +248,7 @@ def _settings(options: argparse.Namespace) -> LearnerSettings:
     if options.model == "dirichlet":
         learned = [name for name in learned if name == "strength"]
     found: dict[str, Any] = {
+        "shards": default_shards(options.threads, options.chains),
         "strength": default_strength(options.model),
         **(PAPER if options.paper else {}),
         "learned": tuple(learned) if options.learn_hyperparameters else (),

@@ -11,31 +11,27 @@ scratch memory besides, so that one kernel makes one step at a time.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.chains.kernel import Kernel, copy_state
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.elementary import log_each
+from scfg_sampler.core.executors import Executor, InProcess
 from scfg_sampler.core.fragments.audit import AuditError, audited
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits
-from scfg_sampler.core.fragments.shards import merged
+from scfg_sampler.core.fragments.shards import merged, snapshot
 from scfg_sampler.core.fragments.tree import (
     ACCEPTED,
     CUTS_CHANGED,
-    DIVIDE_BY_TREES,
     EDGES_CHANGED,
     EVALUATIONS,
-    IGNORE_DENSITY,
     PROPOSED,
 )
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.forest.choice import chosen
-from scfg_sampler.learner.attached_passes import sweep_attached_sentences
 from scfg_sampler.learner.forest_bank import ForestBank, new_walk
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
 from scfg_sampler.learner.model import (
@@ -47,12 +43,19 @@ from scfg_sampler.learner.model import (
 from scfg_sampler.learner.passes import (
     Walk,
     draw_trees,
-    propose_sentences,
     seat_trees,
     sum_internal_trees,
-    sweep_sentences,
 )
 from scfg_sampler.learner.settings import LearnerSettings, attached, check_settings, level, temperature
+from scfg_sampler.learner.shards import (
+    ShardResult,
+    Visit,
+    set_switches,
+    shard_of,
+    shard_ranges,
+    sweep_sentence_range,
+    sweep_shard,
+)
 from scfg_sampler.learner.type_passes import resample_types
 from scfg_sampler.rules.counts import RuleCounts
 
@@ -109,18 +112,24 @@ class SweepInfo(NamedTuple):
 
 
 class _Chain(NamedTuple):
-    """What the moves of a chain share: nothing of it changes but the scratch memory of the walks."""
+    """What the moves of a chain share: nothing of it changes but the scratch memory of the walk."""
 
     bank: ForestBank
     settings: LearnerSettings
-    walks: tuple[Walk, ...]
-    """One for every shard."""
+    walk: Walk
+    """Over the whole corpus."""
+    executor: Executor
+    """Sweeps shards."""
+    ranges: list[tuple[int, int]]
+    """Of sentences: one for every shard."""
+    shards: list[Any]
+    """What stands for each `Shard` in the arguments of tasks."""
 
 
 Move = Callable[[_Chain, np.random.Generator, LearnerState, RuleModel], Restaurants]
 
 
-def learner_kernel(bank: ForestBank, settings: LearnerSettings) -> Kernel:
+def learner_kernel(bank: ForestBank, settings: LearnerSettings, executor: Executor | None = None) -> Kernel:
     """The chain of a corpus: sweeps, type moves and hyperparameters, as the settings say.
 
     `init(rng, trees)` makes the state whose derivations are `trees` (as in `LearnerState`), their
@@ -130,13 +139,16 @@ def learner_kernel(bank: ForestBank, settings: LearnerSettings) -> Kernel:
     ----------
     bank : ForestBank
     settings : LearnerSettings
+    executor : Executor, optional
+        Sweeps the shards, where there are several; this thread does by default. Steps are the same whoever
+        does it.
 
     Raises
     ------
     SettingsError
         A setting is out of range.
     """
-    return _kernel(bank, settings, _all_moves)
+    return _kernel(bank, settings, _all_moves, executor)
 
 
 def type_kernel(bank: ForestBank, settings: LearnerSettings) -> Kernel:
@@ -163,15 +175,23 @@ def pair_kernel(bank: ForestBank, settings: LearnerSettings, sentences: Sequence
     return _kernel(bank, settings, functools.partial(_sweep_pairs, tuple(sentences)))
 
 
-def _kernel(bank: ForestBank, settings: LearnerSettings, move: Move) -> Kernel:
+def _kernel(
+    bank: ForestBank, settings: LearnerSettings, move: Move, executor: Executor | None = None
+) -> Kernel:
     check_settings(settings)
     assert settings.max_length == bank.max_length, "the forests were made for another --max-length"
     assert bank.max_attached == attached(settings), "the forests were made for another --unaligned"
     alignments = bank.choice.alignments if bank.choice else 0
     assert bank.choice == chosen(settings.choose, alignments), "the forests were made for another --choose"
     weights = _word_weights(bank.corpus, settings)
-    walks = tuple(new_walk(bank, settings.max_cut_span, weights) for _ in range(settings.threads))
-    chain = _Chain(bank, settings, walks)
+    walk = new_walk(bank, settings.max_cut_span, weights)
+    executor = executor or InProcess()
+    ranges = shard_ranges(bank.tree_start, settings.shards)
+    shards = [
+        executor.share(shard_of(bank, walk.corpus, settings.max_cut_span, sentences))
+        for sentences in (ranges if settings.shards > 1 else [])
+    ]
+    chain = _Chain(bank, settings, walk, executor, ranges, shards)
     rule_model(bank, settings, settings.mean_length)  # Complains of what is out of range.
     return Kernel(
         functools.partial(_first_state, chain),
@@ -204,7 +224,7 @@ def rule_model(bank: ForestBank, settings: LearnerSettings, mean_length: float) 
 def _first_state(chain: _Chain, rng: np.random.Generator, trees: np.ndarray | None = None) -> LearnerState:
     if trees is None:
         trees = _no_trees(chain.bank)
-        draw_trees(rng, chain.walks[0], trees)
+        draw_trees(rng, chain.walk, trees)
     settings = chain.settings
     restaurants = _seat(chain, rng, trees, _discount(settings), settings.strength, settings.mean_length)
     return LearnerState(trees, restaurants, np.array([settings.mean_length]), 0)
@@ -252,8 +272,8 @@ def _seat(
     """Restaurants in which the rules of derivations were seated one after the other."""
     model = rule_model(chain.bank, chain.settings, mean_length)
     restaurants = _no_guests(chain.bank, chain.settings, discount, strength, mean_length)
-    walk, sentence = chain.walks[0], 0
-    _set_switches(walk, chain.settings, 1.0)
+    walk, sentence = chain.walk, 0
+    set_switches(walk, chain.settings, 1.0)
     while sentence < chain.bank.num_sentences:
         restaurants = _with_room_for(chain.bank, restaurants, sentence)
         sentence = seat_trees(rng, walk, model, restaurants, trees, sentence)
@@ -266,20 +286,12 @@ def _step(
     """One sweep over the corpus; `state` is changed in place."""
     settings = chain.settings
     heat = temperature(settings, state.sweep)
-    for walk in chain.walks:
-        walk.work.counters[list(_REPORTED)] = 0
-        _set_switches(walk, settings, heat)
+    chain.walk.work.counters[list(_REPORTED)] = 0
+    set_switches(chain.walk, settings, heat)
     model = rule_model(chain.bank, settings, float(state.mean_length[0]))
     restaurants = move(chain, rng, state, model)
     done = LearnerState(state.trees, restaurants, state.mean_length, state.sweep + 1)
     return done, _info(chain, done, model, level(settings, state.sweep), heat)
-
-
-def _set_switches(walk: Walk, settings: LearnerSettings, heat: float) -> None:
-    """Tell a workspace what the settings say of weighing options."""
-    walk.work.counters[IGNORE_DENSITY] = not settings.density_factor
-    walk.work.counters[DIVIDE_BY_TREES] = settings.divide_by_trees
-    walk.work.inverse_temperature[0] = 1.0 / heat
 
 
 def _all_moves(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel) -> Restaurants:
@@ -296,27 +308,34 @@ def _resample_types(
     chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel
 ) -> Restaurants:
     """The restaurants after the cuts of all sites of a type, type by type, have been resampled together."""
-    return resample_types(rng, chain.walks[0], model, state.restaurants, state.trees, _with_room)
+    return resample_types(rng, chain.walk, model, state.restaurants, state.trees, _with_room)
 
 
 def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel) -> Restaurants:
     """The restaurants after every sentence has been visited."""
-    num_shards, num_sentences = len(chain.walks), chain.bank.num_sentences
-    if num_shards == 1:
-        return _sweep_shard(chain, rng, state, model, 0, (0, num_sentences))
-    tree_start = chain.bank.tree_start
-    ends = np.linspace(0, tree_start[-1], num_shards + 1)
-    borders = np.searchsorted(tree_start, ends[1:-1]).tolist()
-    ranges = list(itertools.pairwise([0, *borders, num_sentences]))
-    streams = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=num_shards)]
+    settings, num_sentences = chain.settings, chain.bank.num_sentences
+    if settings.shards == 1:
+        return _sweep_range(chain, rng, state, model, (0, num_sentences))
+    tree_start, executor = chain.bank.tree_start, chain.executor
+    seeds = rng.integers(2**63, size=settings.shards).tolist()
+    visit = executor.share(_visit(settings, state, model))
+    before = executor.share(snapshot(state.restaurants))
+    places = [slice(*tree_start[list(sentences)]) for sentences in chain.ranges]
+    shards = zip(chain.shards, places, seeds, strict=True)
+    tasks = [
+        executor.submit(sweep_shard, shard, settings, visit, before, state.trees[place], seed)
+        for shard, place, seed in shards
+    ]
+    results: list[ShardResult] = [task.result() for task in tasks]
+    for place, result in zip(places, results, strict=True):
+        state.trees[place] = result.trees
+        chain.walk.work.counters[list(_REPORTED)] += result.counters[list(_REPORTED)]
+    return merged(rng, state.restaurants, [result.changes for result in results])
 
-    def sweep_shard(shard: int) -> Restaurants:
-        own = state._replace(restaurants=copy_state(state.restaurants))
-        return _sweep_shard(chain, streams[shard], own, model, shard, ranges[shard])
 
-    with ThreadPoolExecutor(num_shards) as pool:
-        shards = list(pool.map(sweep_shard, range(num_shards)))
-    return merged(rng, state.restaurants, shards)
+def _visit(settings: LearnerSettings, state: LearnerState, model: RuleModel) -> Visit:
+    highest = level(settings, state.sweep) or NO_LIMIT
+    return Visit(model, highest, temperature(settings, state.sweep))
 
 
 def _sweep_pairs(
@@ -329,47 +348,27 @@ def _sweep_pairs(
     """The restaurants after a few sentences have been visited."""
     for sentence in sentences:
         visited = (sentence, sentence + 1)
-        state = state._replace(restaurants=_sweep_shard(chain, rng, state, model, 0, visited))
+        state = state._replace(restaurants=_sweep_range(chain, rng, state, model, visited))
     return state.restaurants
 
 
-def _sweep_shard(
+def _sweep_range(
     chain: _Chain,
     rng: np.random.Generator,
     state: LearnerState,
     model: RuleModel,
-    shard: int,
     sentences: tuple[int, int],
 ) -> Restaurants:
-    settings, highest = chain.settings, level(chain.settings, state.sweep) or NO_LIMIT
-    breadth_first = settings.order == "breadth-first"
-
-    def propose(restaurants: Restaurants, first: int) -> int:
-        visit = rng, chain.walks[shard], model, restaurants, state.trees, (first, sentences[1])
-        return propose_sentences(*visit)
-
-    def sweep(restaurants: Restaurants, first: int) -> int:
-        visit = rng, chain.walks[shard], model, restaurants, state.trees, (first, sentences[1])
-        if settings.unaligned == "free":
-            return sweep_attached_sentences(*visit, highest, breadth_first)
-        return sweep_sentences(*visit, highest, breadth_first)
-
-    # Which alignment holds for a sentence is decided by whole trees; the rest of the tree, node by node.
-    moves = [propose] if settings.operator == "rejection" else [sweep]
-    if settings.choose == "sentence" and settings.operator != "rejection":
-        moves = [propose, sweep]
-    restaurants = state.restaurants
-    for move in moves:
-        first = sentences[0]
-        while first < sentences[1]:
-            restaurants = _with_room_for(chain.bank, restaurants, first)
-            first = move(restaurants, first)
-    return restaurants
+    """The restaurants after some sentences have been visited."""
+    visit = _visit(chain.settings, state, model)
+    return sweep_sentence_range(
+        rng, chain.walk, chain.settings, visit, state.restaurants, state.trees, sentences
+    )
 
 
 def _info(chain: _Chain, state: LearnerState, model: RuleModel, highest: int, heat: float) -> SweepInfo:
     restaurants = state.restaurants
-    counters = np.sum([walk.work.counters for walk in chain.walks], axis=0)
+    counters = chain.walk.work.counters
     return SweepInfo(
         log_joint=_log_joint(chain, state, model, restaurants),
         level=highest,
@@ -392,7 +391,7 @@ def _log_joint(chain: _Chain, state: LearnerState, model: RuleModel, restaurants
     prior = log_prior(chain.settings.learned, *map(float, parameters))
     trees = 0.0
     if chain.settings.divide_by_trees:
-        trees = sum_internal_trees(chain.walks[0], state.trees)
+        trees = sum_internal_trees(chain.walk, state.trees)
     return rules_log_joint(model, restaurants) + prior - trees
 
 

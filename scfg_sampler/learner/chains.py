@@ -4,12 +4,13 @@ With `--chains N`, a run directory holds the chains as run directories of their 
 and beside them `run.json`, the lexical tables, and `counts/` (and `marginals.json`) averaged over all chains.
 The first chain is the one that would have run alone with the same seed.
 
-The fact a newcomer would get wrong: chains are independent, so several at a time (`--threads`) change nothing
-but the time; the shards of a single chain are not.
+The fact a newcomer would get wrong: how many chains run at a time (`--threads`) changes nothing but the time;
+how many shards each is divided into (`--shards`) does.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import threading
@@ -30,6 +31,8 @@ from scfg_sampler.core.chains.run_directory import (
     write_json,
 )
 from scfg_sampler.core.console import terminable
+from scfg_sampler.core.executors import Executor
+from scfg_sampler.core.executors import threads as threads_of
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import SettingsError
@@ -65,24 +68,24 @@ def start_chains(
     settings: LearnerSettings,
     run: RunSettings,
     *,
-    chains: int,
     overwrite: bool = False,
     check: bool = False,
     advance: Advance = lambda steps, note: None,
+    executor: Executor | None = None,
 ) -> dict:
-    """Sample with several chains; what `run.json` says in the end.
+    """Sample with as many chains as there are to be; what `run.json` says in the end.
 
     Parameters
     ----------
     files, output
         As in `run.start_run`.
     settings : LearnerSettings
-        `threads` is how many chains run at a time.
     run : RunSettings
-    chains : int
-        With 1, this is `run.start_run`.
+        With one chain, this is `run.start_run`; of several, `threads` run at a time.
     overwrite, check : bool
     advance : callable
+    executor : Executor, optional
+        Sweeps the shards of all chains.
 
     Raises
     ------
@@ -91,18 +94,18 @@ def start_chains(
     SettingsError
         A setting is out of range.
     """
-    if chains < 1:
-        raise SettingsError(f"--chains is {chains}; it must be at least 1")
-    if chains == 1:
-        return start_run(files, output, settings, run, overwrite=overwrite, check=check, advance=advance)
+    check_run_settings(run)
+    if run.chains == 1:
+        more: Any = {"check": check, "advance": advance, "executor": executor}
+        return start_run(files, output, settings, run, overwrite=overwrite, **more)
     check_settings(settings)
     refuse_occupied(output, overwrite, "scfg-sampler resume")
-    record = new_record(files, settings._replace(threads=1), run)
-    record |= {"chains": chains, "threads": settings.threads}
+    record = new_record(files, settings, run._replace(chains=1, threads=1))
+    record |= {"chains": run.chains, "threads": run.threads}
     with owned(output):
         refuse_occupied(output, overwrite, "scfg-sampler resume")
         clear_run(output)
-        return _run_chains(Path(output), record, check, advance)
+        return _run_chains(Path(output), record, check, advance, executor)
 
 
 def resume_chains(
@@ -112,6 +115,7 @@ def resume_chains(
     threads: int | None = None,
     check: bool = False,
     advance: Advance = lambda steps, note: None,
+    executor: Executor | None = None,
 ) -> dict:
     """Continue all chains of a run, begin those not begun; what `run.json` says in the end.
 
@@ -121,9 +125,12 @@ def resume_chains(
     iterations : int, optional
         As in `run.resume_run`.
     threads : int, optional
-        How many chains run at a time; by default as many as when the run was started.
+        How many chains run at a time, or shards of a single one; by default as many as when the run was
+        started.
     check : bool
     advance : callable
+    executor : Executor, optional
+        As in `start_chains`.
 
     Raises
     ------
@@ -133,22 +140,28 @@ def resume_chains(
         A chain has more sweeps already, or all have as many; or `threads` makes no sense.
     """
     record = read_run(output)
+    if threads is not None and threads < 1:
+        raise SettingsError(f"--threads is {threads}; it must be at least 1")
     if "chains" not in record:
-        if threads is not None:
-            raise SettingsError(f"--threads is for runs of several chains; {output} has one")
-        return resume_run(output, iterations, check=check, advance=advance)
+        own = executor is None and threads is not None
+        with threads_of(threads or 1) if own else contextlib.nullcontext(executor) as tasks:
+            return resume_run(output, iterations, check=check, advance=advance, executor=tasks)
     with owned(output):
-        return _resume_chains(Path(output), read_run(output), iterations, threads, check, advance)
+        record = read_run(output)
+        if threads is not None:
+            record["threads"] = threads
+        return _resume_chains(Path(output), record, iterations, check, advance, executor)
 
 
 def _resume_chains(
-    output: Path, record: dict, iterations: int | None, threads: int | None, check: bool, advance: Advance
+    output: Path,
+    record: dict,
+    iterations: int | None,
+    check: bool,
+    advance: Advance,
+    executor: Executor | None,
 ) -> dict:
     """`resume_chains` of a directory of several chains that this process owns."""
-    if threads is not None:
-        if threads < 1:
-            raise SettingsError(f"--threads is {threads}; it must be at least 1")
-        record["threads"] = threads
     place, version = output / RECORD, record["versions"]["scfg-sampler"]
     run = stored_settings(RunSettings, record["run"], place, version)
     if iterations is not None:
@@ -158,10 +171,12 @@ def _resume_chains(
     longest = max((read_run(chain)["sweeps"] for chain in chains_begun(output)), default=0)
     if record["finished"] or longest > record["run"]["iterations"]:
         refuse_finished(output, longest, record["run"]["iterations"])
-    return _run_chains(output, record, check, advance)
+    return _run_chains(output, record, check, advance, executor)
 
 
-def _run_chains(directory: Path, record: dict, check: bool, advance: Advance) -> dict:
+def _run_chains(
+    directory: Path, record: dict, check: bool, advance: Advance, executor: Executor | None
+) -> dict:
     """Run all sweeps that are left of all chains and pool them; what `run.json` says in the end.
 
     Before any chain begins or goes on, `run.json` says how many there are and how long they are to be: the
@@ -187,7 +202,7 @@ def _run_chains(directory: Path, record: dict, check: bool, advance: Advance) ->
             if not (place / RECORD).exists():
                 single = {name: value for name, value in record.items() if name not in ("chains", "threads")}
                 write_json({**single, "stream": stream}, place / RECORD)
-            return resume_run(place, iterations, check=check, advance=advance)
+            return resume_run(place, iterations, check=check, advance=advance, executor=executor)
 
         return run
 

@@ -31,7 +31,16 @@ from scfg_sampler.forest.implicit import CorpusArrays, new_sentence_forest, plai
 from scfg_sampler.learner.collecting import Collector, new_collector
 from scfg_sampler.learner.passes import Walk, collect_sentences, count_nodes
 
-__all__ = ["Extent", "ForestBank", "collect", "collector_for", "forest_bank", "new_walk", "node_counts"]
+__all__ = [
+    "Extent",
+    "ForestBank",
+    "collect",
+    "collector_for",
+    "forest_bank",
+    "new_walk",
+    "node_counts",
+    "walk_over",
+]
 
 
 class Extent(NamedTuple):
@@ -122,11 +131,11 @@ def forest_bank(
     links = np.diff(corpus.link_start)
     if choice is not None:
         _require_room_for_labels(choice, longest)
-        plain = _walk(arrays, tree_start, extent, 0)
+        plain = walk_over(arrays, tree_start, extent, 0)
         sizes = measure_choices(plain.forest, plain.work, arrays, choice.alignments, node_start)
         extent = extent._replace(choice=choice, sizes=ChoiceSizes(*map(int, sizes)))
         links = links.reshape(choice.alignments, num_sentences).sum(axis=0)
-    walk = _walk(arrays, tree_start, extent, 0)
+    walk = walk_over(arrays, tree_start, extent, 0)
     count_nodes(walk)
     skipped = {
         int(s): "no links" if fits[s] else f"{longer[s]} words, more than {max_length}"
@@ -158,10 +167,21 @@ def new_walk(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray, np.
     arrays = bank.walk.corpus
     if weights is not None:
         arrays = arrays._replace(source_weights=weights[0], target_weights=weights[1])
-    return _walk(arrays, bank.tree_start, bank.extent, max_cut_span)
+    return walk_over(arrays, bank.tree_start, bank.extent, max_cut_span)
 
 
-def _walk(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_cut_span: int) -> Walk:
+def walk_over(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_cut_span: int) -> Walk:
+    """Room for one thread to walk the forests of a corpus, or of a part of it.
+
+    Parameters
+    ----------
+    arrays : CorpusArrays
+    tree_start : int64 (S + 1,)
+        As in `Walk`.
+    extent : Extent
+    max_cut_span : int
+        As in `LearnerSettings`.
+    """
     longest, max_attached, choice, sizes = extent
     num_nodes = (max(longest) + 1) ** 2
     num_rules = num_nodes + 16 + 2 * max_attached

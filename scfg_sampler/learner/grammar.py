@@ -13,8 +13,9 @@ import numpy as np
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
-from scfg_sampler.learner.run import read_run, signature_fields
+from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import GrammarSettings
+from scfg_sampler.learner.signature import signature_fields
 from scfg_sampler.rules.counts import RuleCounts, select_rules
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.filters import best_targets, hiero_rules, narrow_rules

@@ -126,7 +126,7 @@ def pair_posteriors(
     """
     if sweeps < 1:
         raise SettingsError(f"--sweeps is {sweeps}; it must be at least 1")
-    settings = last.settings._replace(threads=1, learned=())
+    settings = last.settings._replace(shards=1, learned=())
     step = pair_kernel(last.bank, settings, sentences).step
     found: dict[int, dict[Place, Counter[str]]] = {sentence: {} for sentence in sentences}
     state = last.learner

@@ -12,6 +12,7 @@ does, the initial state among them; `marginal` counts the states after every swe
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import resource
 import sys
@@ -40,6 +41,7 @@ from scfg_sampler.core.chains.run_directory import (
     write_json,
 )
 from scfg_sampler.core.elementary import log_each
+from scfg_sampler.core.executors import Executor, InProcess, threads
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.corpus.sanity import warn_of_odd_pairs
@@ -57,6 +59,7 @@ from scfg_sampler.learner.settings import (
     check_run_settings,
     check_settings,
 )
+from scfg_sampler.learner.signature import signature_fields
 from scfg_sampler.learner.stored import RunState, stored_problem
 from scfg_sampler.rules.lexical import estimate, write_lexical
 from scfg_sampler.rules.table import RuleTable, write_rule_table
@@ -68,7 +71,6 @@ __all__ = [
     "read_run",
     "restored_results",
     "resume_run",
-    "signature_fields",
     "start_run",
 ]
 
@@ -79,10 +81,10 @@ def start_run(
     settings: LearnerSettings,
     run: RunSettings,
     *,
-    stream: int = 0,
     overwrite: bool = False,
     check: bool = False,
     advance: Callable[[int, str], Any] = lambda steps, note: None,
+    executor: Executor | None = None,
 ) -> dict:
     """Sample a grammar for a corpus into a new run directory; what `run.json` says in the end.
 
@@ -93,14 +95,14 @@ def start_run(
         The run directory; made if need be.
     settings : LearnerSettings
     run : RunSettings
-    stream : int
-        Which of the random streams of the seed; chains that differ in nothing else are independent.
     overwrite : bool
         Whether an older run in the directory may be replaced.
     check : bool
         Recount everything after every sweep.
     advance : callable
         Told of every sweep: 1 and a few words.
+    executor : Executor, optional
+        Sweeps the shards; by default so many threads as `run` says.
 
     Raises
     ------
@@ -111,11 +113,21 @@ def start_run(
     """
     check_run_settings(run)
     refuse_occupied(output, overwrite, "scfg-sampler resume")
-    chain = _Chain(Path(output), files, settings, run, stream)
-    with owned(output):
-        refuse_occupied(output, overwrite, "scfg-sampler resume")
-        clear_run(output)
-        return chain.begin(check, advance)
+    with _executor(executor, settings, run) as tasks:
+        chain = _Chain(Path(output), files, settings, run, 0, tasks)
+        with owned(output):
+            refuse_occupied(output, overwrite, "scfg-sampler resume")
+            clear_run(output)
+            return chain.begin(check, advance)
+
+
+def _executor(
+    executor: Executor | None, settings: LearnerSettings, run: RunSettings
+) -> contextlib.AbstractContextManager[Executor]:
+    """That which was given, or so many threads as the run says."""
+    return (
+        contextlib.nullcontext(executor) if executor else threads(max(1, min(run.threads, settings.shards)))
+    )
 
 
 def new_record(files: CorpusFiles, settings: LearnerSettings, run: RunSettings, stream: int = 0) -> dict:
@@ -123,8 +135,10 @@ def new_record(files: CorpusFiles, settings: LearnerSettings, run: RunSettings, 
 
     Parameters
     ----------
-    files, settings, run, stream
+    files, settings, run
         As in `start_run`.
+    stream : int
+        Which of the random streams of the seed; chains that differ in nothing else are independent.
 
     Raises
     ------
@@ -132,7 +146,7 @@ def new_record(files: CorpusFiles, settings: LearnerSettings, run: RunSettings, 
         As in `start_run`.
     """
     check_run_settings(run)
-    return _Chain(Path(), files, settings, run, stream).record(0, finished=False)
+    return _Chain(Path(), files, settings, run, stream, InProcess()).record(0, finished=False)
 
 
 def clear_run(output: PathLike) -> None:
@@ -154,6 +168,7 @@ def resume_run(
     *,
     check: bool = False,
     advance: Callable[[int, str], Any] = lambda steps, note: None,
+    executor: Executor | None = None,
 ) -> dict:
     """Continue the run in a directory up to `iterations` sweeps in all; what `run.json` says in the end.
 
@@ -166,6 +181,7 @@ def resume_run(
         By default what the run was started with.
     check : bool
     advance : callable
+    executor : Executor, optional
         As in `start_run`.
 
     Raises
@@ -177,14 +193,19 @@ def resume_run(
     SettingsError
         The run has as many sweeps already.
     """
-    read_run(output)
-    with owned(output):
-        return _resume(Path(output), iterations, check, advance)
+    directory = Path(output)
+    read_run(directory)
+    with owned(directory):
+        record, settings, run = _stored(directory, iterations)
+        with _executor(executor, settings, run) as tasks:
+            chain = _reopened(directory, record, settings, run, tasks)
+            return _resume(directory, record, chain, check, advance)
 
 
-def _resume(directory: Path, iterations: int | None, check: bool, advance: Callable[[int, str], Any]) -> dict:
+def _resume(
+    directory: Path, record: dict, chain: _Chain, check: bool, advance: Callable[[int, str], Any]
+) -> dict:
     """`resume_run` of a directory that this process owns."""
-    record, chain = _opened(directory, iterations)
     if not (directory / CHECKPOINT).exists():
         if record["sweeps"] > 0:
             found = f"has no {CHECKPOINT}, though {record['sweeps']} sweeps were done"
@@ -212,7 +233,8 @@ def restored_results(directory: PathLike, output: PathLike) -> tuple[dict, float
     InputError, CheckpointMismatch
         As in `resume_run`; or `run.json` and the checkpoint do not agree on how many sweeps were done.
     """
-    record, chain = _opened(Path(directory), None)
+    record, settings, run = _stored(Path(directory), None)
+    chain = _reopened(Path(directory), record, settings, run, InProcess())
     place = restore(chain.plan)
     if record["finished"] and record["sweeps"] != place.sweep:
         found = f"is of sweep {place.sweep}, but {RECORD} tells of {record['sweeps']}"
@@ -224,17 +246,23 @@ def restored_results(directory: PathLike, output: PathLike) -> tuple[dict, float
     return {**record, "sweeps": place.sweep}, chain.plan.kernel.log_joint(place.state)
 
 
-def _opened(directory: Path, iterations: int | None) -> tuple[dict, _Chain]:
-    """What `run.json` says, and the chain it tells of, of so many iterations if that is given."""
+def _stored(directory: Path, iterations: int | None) -> tuple[dict, LearnerSettings, RunSettings]:
+    """What `run.json` says, and the settings in it, of so many iterations if that is given."""
     record = read_run(directory)
     origin_of = directory / RECORD, record["versions"]["scfg-sampler"]
     run = stored_settings(RunSettings, record["run"], *origin_of)
     if iterations is not None:
         run = run._replace(iterations=iterations)
-        check_run_settings(run)
-    settings = stored_settings(LearnerSettings, record["settings"], *origin_of)
+    check_run_settings(run)
+    return record, stored_settings(LearnerSettings, record["settings"], *origin_of), run
+
+
+def _reopened(
+    directory: Path, record: dict, settings: LearnerSettings, run: RunSettings, executor: Executor
+) -> _Chain:
+    """The chain that `run.json` tells of."""
     files = CorpusFiles.from_names(record["corpus"]["files"])
-    return record, _Chain(directory, files, settings, run, record.get("stream", 0))
+    return _Chain(directory, files, settings, run, record.get("stream", 0), executor)
 
 
 def read_run(directory: PathLike) -> dict:
@@ -259,59 +287,20 @@ def read_run(directory: PathLike) -> dict:
     return read_record(directory, "scfg-sampler sample", restored)
 
 
-def signature_fields(record: dict) -> list[tuple[str, object]]:
-    """What reproduces a run, as names and values of a signature line.
-
-    Parameters
-    ----------
-    record : dict
-        As `read_run` returns it.
-    """
-    settings, run = record["settings"], record["run"]
-    fields: list[tuple[str, object]] = [("model", settings["model"])]
-    if settings["model"] == "pitman-yor":
-        fields += [("base", settings["base"]), ("tables", settings["tables"])]
-        fields += [("d", f"{settings['discount']:g}"), ("mean_length", f"{settings['mean_length']:g}")]
-    schedule = settings["schedule"]
-    if schedule == "stratified":
-        schedule += f"x{settings['sweeps_per_level']}"
-    fields += [("strength", f"{settings['strength']:g}"), ("schedule", schedule)]
-    fields.append(("max_cut_span", settings["max_cut_span"]))
-    if settings.get("unaligned", "lowest") != "lowest":
-        fields += [("unaligned", settings["unaligned"]), ("max_attached", settings["max_attached"])]
-    if not settings["density_factor"]:
-        fields.append(("density_factor", "no"))
-    if settings["order"] != "depth-first":
-        fields.append(("order", settings["order"]))
-    if settings["operator"] != "top-down":
-        fields.append(("operator", settings["operator"]))
-    if settings["learned"]:
-        fields.append(("learned", ",".join(settings["learned"])))
-    if settings["divide_by_trees"]:
-        fields.append(("divide_by_trees", "yes"))
-    if settings["type_moves"]:
-        fields.append(("type_moves", settings["type_moves"]))
-    if settings["anneal_sweeps"]:
-        anneal = f"{settings['anneal_start']:g}:{settings['anneal_end']:g}:{settings['anneal_sweeps']}"
-        fields.append(("anneal", anneal))
-    if settings["threads"] > 1:
-        fields.append(("threads", settings["threads"]))
-    alignments = CorpusFiles.from_names(record["corpus"]["files"]).alignments
-    if len(alignments) > 1:
-        fields.append(("alignments", len(alignments)))
-    if settings.get("choose", "none") != "none":
-        fields.append(("choose", settings["choose"]))
-    return [*fields, ("sweeps", record["sweeps"]), ("seed", run["seed"])]
-
-
 class _Chain:
     """One run: the chain, what is counted of it, and the files it writes."""
 
     def __init__(
-        self, directory: Path, files: CorpusFiles, settings: LearnerSettings, run: RunSettings, stream: int
+        self,
+        directory: Path,
+        files: CorpusFiles,
+        settings: LearnerSettings,
+        run: RunSettings,
+        stream: int,
+        executor: Executor,
     ):
         self.directory, self.paths, self.settings, self.run = directory, files.by_name(), settings, run
-        self._stream = stream
+        self._stream, self._executor = stream, executor
         self.corpus: ParallelCorpus = read_corpus(files.source, files.target, *files.alignments)
         self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         check_settings(settings)
@@ -324,7 +313,7 @@ class _Chain:
             warn_of_odd_pairs(self.corpus, files.source)
         self.kept = Collection(self.bank, run)
         self.clock = Stopwatch()
-        kernel = learner_kernel(self.bank, settings)
+        kernel = learner_kernel(self.bank, settings, executor)
         self.plan = ChainPlan(
             kernel._replace(step=self.clock.timed(kernel.step)),
             directory / CHECKPOINT,
@@ -364,7 +353,7 @@ class _Chain:
 
         def watch(sweep: Sweep) -> None:
             self._write_record(sweep.index + 1, finished=False, seldom=True)
-            advance(1, f"log joint {sweep.info.log_joint:.0f}")
+            advance(1, f"log joint {sweep.info.log_joint:.0f}{self._executor.status()}")
 
         state = drive(self.plan, place, sweeps=self.run.iterations, check=check, watch=watch)
         self.clock.stop()

@@ -35,6 +35,7 @@ __all__ = [
     "check_run_settings",
     "check_settings",
     "default_burn_in",
+    "default_shards",
     "default_strength",
     "level",
     "temperature",
@@ -103,8 +104,8 @@ class LearnerSettings(NamedTuple):
     """Temperature of the first sweep; it falls by equal steps to `anneal_end`."""
     anneal_end: float = 1.0
     anneal_sweeps: int = 0
-    threads: int = 1
-    """Shards that are swept side by side, against stale counts of each other."""
+    shards: int = 1
+    """Parts of the corpus, each swept against the counts of the others as they were before the sweep."""
 
 
 class RunSettings(NamedTuple):
@@ -120,6 +121,10 @@ class RunSettings(NamedTuple):
     checkpoint_every: int = 25
     """Sweeps; 0: at the end."""
     seed: int = 1
+    chains: int = 1
+    """Independent chains."""
+    threads: int = 1
+    """Shards that are worked on at a time, or chains, if there are several; makes no difference to them."""
 
 
 class GrammarSettings(NamedTuple):
@@ -151,6 +156,17 @@ def default_strength(model: str) -> float:
     return 100.0 if model == "dirichlet" else LearnerSettings().strength
 
 
+def default_shards(threads: int, chains: int) -> int:
+    """The number of shards where none is given: as many as threads, unless these have chains to run.
+
+    Parameters
+    ----------
+    threads, chains : int
+        As in `RunSettings`.
+    """
+    return threads if chains == 1 else 1
+
+
 def default_burn_in(iterations: int, anneal_sweeps: int = 0) -> int:
     """The burn-in where none is given: a fifth of the sweeps, and all that are annealed.
 
@@ -165,6 +181,7 @@ def default_burn_in(iterations: int, anneal_sweeps: int = 0) -> int:
 def check_run_settings(run: RunSettings) -> None:
     """Raise SettingsError if a setting is out of range."""
     require_at_least(run, iterations=1, average_every=0, average_until=0, checkpoint_every=0, seed=0)
+    require_at_least(run, chains=1, threads=1)
     require_burn_in(run.burn_in, run.iterations)
 
 
@@ -197,7 +214,7 @@ def check_settings(settings: LearnerSettings) -> None:
     for name, least in (
         ("sweeps_per_level", 1),
         ("type_moves", 0),
-        ("threads", 1),
+        ("shards", 1),
         ("max_cut_span", 0),
     ):
         if getattr(settings, name) < least:

@@ -27,6 +27,7 @@ from scfg_sampler.learner.settings import (
     LearnerSettings,
     RunSettings,
     default_burn_in,
+    default_shards,
     default_strength,
 )
 from scfg_sampler.notebook.arguments import of_arguments, require_type
@@ -139,8 +140,9 @@ def sample(
     overwrite : bool
         Whether an older run in the directory may be replaced.
     settings
-        Those of `scfg_sampler.learner.settings.LearnerSettings` (model, base, threads, …) and of
-        `scfg_sampler.learner.settings.RunSettings` (marginals, average_every, …).
+        Those of `scfg_sampler.learner.settings.LearnerSettings` (model, base, shards, …) and of
+        `scfg_sampler.learner.settings.RunSettings` (marginals, threads, …). As many
+        shards as threads by default, but where there are several chains.
 
     Raises
     ------
@@ -185,17 +187,19 @@ def _sample(
     check_names(settings, (*LearnerSettings._fields, *RunSettings._fields))
     given: dict[str, Any] = {**settings}
     given.setdefault("strength", default_strength(given.get("model", LearnerSettings().model)))
+    given.setdefault("shards", default_shards(given.get("threads", RunSettings().threads), chains))
     learner = LearnerSettings(**{k: v for k, v in given.items() if k in LearnerSettings._fields})
     if burn_in is None:
         burn_in = default_burn_in(iterations, learner.anneal_sweeps)
     kept = {k: v for k, v in given.items() if k in RunSettings._fields}
-    run = RunSettings(**{"iterations": iterations, "burn_in": burn_in, "seed": seed, **kept})
+    named = {"iterations": iterations, "burn_in": burn_in, "seed": seed, "chains": chains}
+    run = RunSettings(**{**named, **kept})
     files = corpus.files
     if files is None:
         source, target, alignment = corpus.write(Path(directory) / "corpus")
         files = CorpusFiles(source, target, (alignment,))
     with progress("sampling", iterations * chains) as advance:
-        start_chains(files, directory, learner, run, chains=chains, overwrite=overwrite, advance=advance)
+        start_chains(files, directory, learner, run, overwrite=overwrite, advance=advance)
     return Run(directory)
 
 

@@ -39,12 +39,13 @@ class SampleSettings(TypedDict, total=False):
     anneal_start: float
     anneal_end: float
     anneal_sweeps: int
-    threads: int
+    shards: int
 
     average_every: int
     average_until: int
     marginals: bool
     checkpoint_every: int
+    threads: int
 
 
 class GrammarOptions(TypedDict, total=False):

@@ -23,7 +23,7 @@ SETTINGS = {
     "lexical": {"tables": "exact", "base": "lexical"},
     "dirichlet": {"model": "dirichlet", "strength": 100.0},
     "learned": {"tables": "exact", "learned": ("discount", "strength", "mean_length")},
-    "threads": {"tables": "exact", "threads": 2},
+    "shards": {"tables": "exact", "shards": 2},
 }
 
 

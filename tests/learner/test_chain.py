@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.fragments import restaurant
-from scfg_sampler.core.fragments.shards import merged
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.collecting import collected_rules
@@ -42,8 +41,8 @@ SETTINGS = {
     "annealed": {"anneal_start": 3.0, "anneal_sweeps": 3, "tables": "exact", "type_moves": 2},
     "learned": {"learned": LEARNABLE, "tables": "exact", "base": "lexical"},
     "learned, estimated": {"learned": LEARNABLE},
-    "two threads": {"threads": 2},
-    "three threads, exact": {"threads": 3, "tables": "exact"},
+    "two shards": {"shards": 2},
+    "three shards, exact": {"shards": 3, "tables": "exact"},
 }
 
 
@@ -110,34 +109,15 @@ def test_interpreted_chain_makes_the_same_choices(root):
         assert_allclose([info.log_joint for info in infos], log_joints, rtol=1e-10)
 
 
-@pytest.mark.parametrize("settings", [{}, {"threads": 3, "tables": "exact"}], ids=["one thread", "three"])
+@pytest.mark.parametrize("settings", [{}, {"shards": 3, "tables": "exact"}], ids=["one shard", "three"])
 def test_same_seed_gives_the_same_chain(settings):
     assert np.array_equal(chain_of(3, **settings)[1][0].trees, chain_of(3, **settings)[1][0].trees)
-
-
-def test_adding_up_the_changes_of_one_shard_changes_nothing(rng):
-    _, (state, _) = chain_of(2, tables="exact")
-    before = copy_state(state.restaurants)
-    after = merged(rng, before, [copy_state(state.restaurants)])
-    assert all(np.array_equal(a, b) for a, b in zip(after, state.restaurants, strict=True))
-
-
-def test_changes_of_shards_are_those_of_the_sentences_they_sweep(rng):
-    """Moving half of the corpus in each copy, then adding up, equals moving both halves in one."""
-    chain, (state, _) = chain_of(2)
-    _, (moved, _) = chain_of(4)
-    half = int(chain.bank.tree_start[20])
-    mixed = [np.r_[state.trees[:half], moved.trees[half:]], np.r_[moved.trees[:half], state.trees[half:]]]
-    before, after, *shards = [
-        seated(chain, trees).restaurants for trees in (state.trees, moved.trees, *mixed)
-    ]
-    assert np.array_equal(live_dishes(merged(rng, before, shards)), live_dishes(after))
 
 
 def test_every_sentence_is_swept_in_some_shard():
     """Of a corpus of one sentence, written six times, every tree changes sooner or later."""
     sentence = Sentence(("a", "b", "c", "d"), ("x", "y", "z", "w"), frozenset((i, i) for i in range(4)))
-    chain = chain_on([sentence] * 6, threads=3)
+    chain = chain_on([sentence] * 6, shards=3)
     rng = np.random.default_rng(3)
     state = chain.kernel.init(rng, None)
     trees = [state.trees.copy()]
@@ -146,11 +126,6 @@ def test_every_sentence_is_swept_in_some_shard():
         trees.append(state.trees.copy())
     trees = np.array(trees).reshape(len(trees), 6, -1)
     assert (trees != trees[0]).any(axis=(0, 2)).all()
-
-
-def live_dishes(restaurants):
-    live = restaurants.entries[restaurants.entries[:, 1] > 0]
-    return live[np.argsort(live[:, 0])]
 
 
 def test_temperature_falls_to_its_end():
@@ -342,7 +317,7 @@ def test_settings_out_of_range_are_named(settings, message):
 
 
 def test_log_joint_is_kept_where_unaligned_words_are_free(rng):
-    chain = chain_on(some_pairs(), unaligned="free", tables="exact", threads=2)
+    chain = chain_on(some_pairs(), unaligned="free", tables="exact", shards=2)
     state = chain.kernel.init(rng, None)
     for _ in range(3):
         state, info = chain.kernel.step(rng, state)

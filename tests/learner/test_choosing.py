@@ -71,7 +71,7 @@ def _is_all_cut(derivation: tuple) -> bool:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_log_joint_is_kept(way, rng):
-    chain = chain_on(random_choices(rng, 30), choose=way, tables="exact", threads=2, type_moves=2)
+    chain = chain_on(random_choices(rng, 30), choose=way, tables="exact", shards=2, type_moves=2)
     state = chain.kernel.init(rng, None)
     first = state.trees.copy()
     for _ in range(4):

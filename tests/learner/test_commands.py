@@ -207,6 +207,7 @@ def test_errors_name_file_and_line_and_exit_with_2(tmp_path, capsys):
         (["--anneal", "0:1:5"], "two temperatures above 0"),
         (["--anneal", "3:1:200"], "--burn-in is 200"),
         (["--threads", "0"], "--threads is 0; it must be at least 1"),
+        (["--shards", "0"], "--shards is 0; it must be at least 1"),
         (["--chains", "0"], "--chains is 0"),
         (["--type-moves", "-1"], "--type-moves is -1"),
         (["--discount", "0", "--learn-hyperparameters", "--strength", "1"], None),

@@ -39,8 +39,8 @@ import sys, time
 from scfg_sampler.cli import main
 from scfg_sampler.learner import run
 make = run.learner_kernel
-def slow_kernel(bank, settings):
-    kernel = make(bank, settings)
+def slow_kernel(*arguments):
+    kernel = make(*arguments)
     def slowly(rng, state):
         time.sleep(0.1)
         return kernel.step(rng, state)
@@ -216,7 +216,7 @@ def test_a_longer_run_of_chains_that_was_killed_stays_longer(corpus_options, tmp
     ("number", "options", "message"),
     [
         (["--chains", "2"], ["--threads", "0", "--iterations", "9"], "--threads is 0; it must be at least 1"),
-        ([], ["--threads", "2", "--iterations", "9"], "--threads is for runs of several chains"),
+        ([], ["--threads", "0", "--iterations", "9"], "--threads is 0; it must be at least 1"),
         (["--chains", "2"], ["--iterations", "4"], "has 6 sweeps already; give --iterations more"),
         ([], ["--iterations", "4"], "has 6 sweeps already; give --iterations more"),
         (["--chains", "2"], ["--iterations", "1"], "--burn-in is 1; it must be at least 0 and below"),

@@ -1,17 +1,21 @@
-"""One chain on several threads: every shard of the data is swept against counts of its own.
+"""One chain in several shards: what a shard begins a sweep with, and what comes back of it.
 
-A sweep copies the restaurants for every shard, lets each shard change its copy, and adds up the changes. So
-a shard sees the other shards' fragments as they were when the sweep began: an approximation for more than
-one shard, exact for one. Stale counts are harmless after a few sweeps.
+A sweep over a shard is a pure function: from the restaurants as they were when the sweep began (`Snapshot`),
+the shard's derivations and a seed, to its new derivations and the change that they make (`Changes`). So a
+shard sees the other shards' fragments as they were when the sweep began: an approximation for more than one
+shard. Who computes it, and when, makes no difference: changes are added in the order of the shards.
 
-The fact a newcomer would get wrong: results depend on the number of shards, but not on the scheduling of
-threads; every shard has a generator of its own, and changes are added in the order of the shards.
+The fact a newcomer would get wrong: base probabilities of one dish that two shards have found differ in their
+last digits, as sums over different sentences do. The first shard's is taken, not that of the first one done.
 
-With tracked seating, the customers of a dish that several shards have changed are seated anew, one after the
-other, as the restaurant then stands.
+With tracked seating, the customers of a dish whose number has changed are seated anew, one after the other,
+as the restaurant then stands.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +23,9 @@ from scfg_sampler.core import draws
 from scfg_sampler.core.elementary import exp
 from scfg_sampler.core.fragments.restaurant import (
     COUNT_MASK,
-    LIVE,
+    PARTIES,
     TRACKED,
+    USED,
     Restaurants,
     clear_tables,
     dish_customers,
@@ -35,73 +40,199 @@ from scfg_sampler.core.fragments.restaurant import (
 )
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
 
-__all__ = ["merged"]
+__all__ = ["Changes", "Snapshot", "changes_since", "combined", "merged", "restored", "snapshot"]
 
 
-def merged(rng: np.random.Generator, before: Restaurants, shards: list[Restaurants]) -> Restaurants:
-    """Restaurants with the changes that all shards made to their copies.
+class Snapshot(NamedTuple):
+    """Restaurants without their free slots, to be sent and to be compared with."""
+
+    entries: np.ndarray
+    """int64 (D, 2): fingerprint, and n_r + 2^32 t_r, of every dish with customers."""
+    stratum: np.ndarray
+    """int32 (D,)."""
+    log_base: np.ndarray
+    """float64 (D,)."""
+    party: np.ndarray
+    """int32 (D,); (0,) where the seating is not tracked."""
+    parties: np.ndarray
+    """int32 (P, 3): rows ever used."""
+    others: tuple[np.ndarray, ...]
+    """The other arrays of the restaurants, in their order."""
+
+
+class Changes(NamedTuple):
+    """What a sweep over a shard has made of the number of customers of some dishes, each once."""
+
+    fingerprint: np.ndarray
+    """int64 (C,)."""
+    stratum: np.ndarray
+    """int32 (C,)."""
+    log_base: np.ndarray
+    """float64 (C,)."""
+    change: np.ndarray
+    """int64 (C,): customers more, or less; not 0."""
+
+
+_DISHES = ("entries", "stratum", "log_base", "party", "parties")
+_OTHERS = tuple(name for name in Restaurants._fields if name not in _DISHES)
+
+
+def snapshot(restaurants: Restaurants) -> Snapshot:
+    """What shards need of restaurants; nothing of it is shared with them.
+
+    Parameters
+    ----------
+    restaurants : Restaurants
+        Not changed.
+    """
+    slots = np.flatnonzero(restaurants.entries[:, 1])
+    tracked = restaurants.totals[TRACKED]
+    return Snapshot(
+        restaurants.entries[slots],
+        restaurants.stratum[slots],
+        restaurants.log_base[slots],
+        restaurants.party[slots if tracked else slots[:0]],
+        restaurants.parties[: max(1, restaurants.totals[PARTIES])].copy(),
+        tuple(getattr(restaurants, name).copy() for name in _OTHERS),
+    )
+
+
+def restored(before: Snapshot) -> Restaurants:
+    """Restaurants as they were when the snapshot was taken, but for free slots.
+
+    Parameters
+    ----------
+    before : Snapshot
+        Not changed.
+    """
+    number = len(before.entries)
+    capacity = 1 << 12
+    while capacity < 3 * number:
+        capacity *= 2
+    restaurants = Restaurants(
+        entries=np.zeros((capacity, 2), np.int64),
+        stratum=np.zeros(capacity, np.int32),
+        log_base=np.zeros(capacity),
+        party=np.full(capacity, -1, np.int32),
+        parties=before.parties.copy(),
+        **{name: array.copy() for name, array in zip(_OTHERS, before.others, strict=True)},
+    )
+    restaurants.totals[USED] = 0
+    _fill(before.entries, before.stratum, before.log_base, before.party, restaurants)
+    return restaurants
+
+
+@kernel
+def _fill(entries, stratum, log_base, party, restaurants):
+    """Put dishes into restaurants that have none yet."""
+    restaurants = by_reference(restaurants)
+    for row in range(entries.shape[0]):
+        slot = find_or_insert(restaurants, entries[row, 0], stratum[row], log_base[row])
+        restaurants.entries[slot, 1] = entries[row, 1]
+        if party.shape[0] > 0:
+            restaurants.party[slot] = party[row]
+
+
+def changes_since(before: Snapshot, after: Restaurants) -> Changes:
+    """What has become of the restaurants of a snapshot.
+
+    Parameters
+    ----------
+    before : Snapshot
+    after : Restaurants
+        Neither is changed.
+    """
+    capacity = len(after.entries)
+    change = np.zeros(len(before.entries), np.int64)
+    known = np.zeros(capacity, np.bool_)
+    _compare(before.entries, after, change, known)
+    new = np.flatnonzero((after.entries[:, 1] != 0) & ~known)
+    old = np.flatnonzero(change)
+    return Changes(
+        np.concatenate([before.entries[old, 0], after.entries[new, 0]]),
+        np.concatenate([before.stratum[old], after.stratum[new]]),
+        np.concatenate([before.log_base[old], after.log_base[new]]),
+        np.concatenate([change[old], after.entries[new, 1] & COUNT_MASK]),
+    )
+
+
+@kernel
+def _compare(entries, after, change, known):
+    """Fill in the change of every dish there was, and which slots hold one of these."""
+    after = by_reference(after)
+    for row in range(entries.shape[0]):
+        # Restaurants that grow forget the dishes without customers, so that a dish may be gone.
+        slot = find(after, entries[row, 0])
+        change[row] = dish_customers(after, slot) - (entries[row, 1] & COUNT_MASK)
+        if slot >= 0:
+            known[slot] = True
+
+
+def combined(changes: Sequence[Changes]) -> Changes:
+    """The sum of the changes of several shards, in the order of fingerprints.
+
+    Parameters
+    ----------
+    changes : sequence of Changes
+        At least one, in the order of their shards.
+    """
+    whole = Changes(*(np.concatenate(parts) for parts in zip(*changes, strict=True)))
+    if len(whole.change) == 0:
+        return whole
+    order = np.argsort(whole.fingerprint, kind="stable")  # So that of equal ones the first shard's is first.
+    fingerprint = whole.fingerprint[order]
+    first = np.flatnonzero(np.r_[True, fingerprint[1:] != fingerprint[:-1]])
+    change = np.add.reduceat(whole.change[order], first)
+    first = order[first[change != 0]]
+    return Changes(whole.fingerprint[first], whole.stratum[first], whole.log_base[first], change[change != 0])
+
+
+def merged(rng: np.random.Generator, restaurants: Restaurants, changes: Sequence[Changes]) -> Restaurants:
+    """Restaurants with the changes of all shards.
 
     Parameters
     ----------
     rng : numpy.random.Generator
         For seats, where they are tracked.
-    before : Restaurants
-        What the copies were made of.
-    shards : list of Restaurants
-        At least one; the first one is changed.
+    restaurants : Restaurants
+        As they were when the sweep began; changed, and no longer to be used.
+    changes : sequence of Changes
+        At least one, in the order of their shards.
     """
-    total = shards[0]
-    for shard in shards[1:]:
-        more = int(shard.totals[LIVE])
-        if total.totals[TRACKED]:
-            # A dish with n customers has tables of at most √(2n) sizes.
-            counts = [each.entries[:, 1] & COUNT_MASK for each in (total, shard)]
-            more += int(sum(np.sqrt(2.0 * each).sum() for each in counts))
-        if is_full(total, more):
-            total = grown(total, more)
-        _add_changes(rng, before, shard, total)
-    return total
+    total = combined(changes)
+    slots = _slots(restaurants, total.fingerprint)
+    more = int(np.count_nonzero(slots < 0))
+    if restaurants.totals[TRACKED]:
+        # A dish with n customers has tables of at most √(2n) sizes.
+        customers = np.where(slots < 0, 0, restaurants.entries[slots, 1] & COUNT_MASK) + total.change
+        more += int(np.ceil(np.sqrt(2.0 * customers)).sum())
+    if is_full(restaurants, more):
+        restaurants = grown(restaurants, more)
+    _add(rng, restaurants, *total)
+    return restaurants
 
 
 @kernel
-def _add_changes(rng, before, shard, total):
-    before, shard, total = by_reference(before), by_reference(shard), by_reference(total)
-    for slot in range(shard.entries.shape[0]):
-        fingerprint = shard.entries[slot, 0]
-        if fingerprint != 0:
-            change = dish_customers(shard, slot) - dish_customers(before, _place(before, fingerprint, slot))
-            if change != 0:
-                place = _place(total, fingerprint, slot)
-                if place < 0:
-                    place = find_or_insert(total, fingerprint, shard.stratum[slot], shard.log_base[slot])
-                _change(rng, total, place, change)
-    # Restaurants that grow forget the dishes without customers, so that a dish may be gone from a shard.
-    for slot in range(before.entries.shape[0]):
-        fingerprint = before.entries[slot, 0]
-        if fingerprint != 0 and _place(shard, fingerprint, slot) < 0:
-            change = -dish_customers(before, slot)
-            if change != 0:
-                _change(rng, total, _place(total, fingerprint, slot), change)
+def _slots(restaurants, fingerprints):
+    """Where dishes are, −1 for those that are not."""
+    restaurants = by_reference(restaurants)
+    slots = np.empty(fingerprints.shape[0], np.int64)
+    for row in range(fingerprints.shape[0]):
+        slots[row] = find(restaurants, fingerprints[row])
+    return slots
 
 
-@borrowing
-def _place(restaurants, fingerprint, likely):
-    """The slot of a dish, which is where it was in a copy unless the copy has grown; −1 for none."""
-    entries = restaurants.entries
-    if likely < entries.shape[0] and entries[likely, 0] == fingerprint:
-        return likely
-    return find(restaurants, fingerprint)
-
-
-@borrowing
-def _change(rng, total, slot, change):
-    """Add so many customers of the dish of a slot."""
-    stratum = total.stratum[slot]
-    customers = dish_customers(total, slot) + change
-    if total.totals[TRACKED] == 1:
-        _seat_anew(rng, total, slot, stratum, customers)
-    else:
-        set_customers(total, slot, stratum, customers)
+@kernel
+def _add(rng, restaurants, fingerprint, stratum, log_base, change):
+    """Add so many customers of each dish."""
+    restaurants = by_reference(restaurants)
+    for row in range(fingerprint.shape[0]):
+        slot = find_or_insert(restaurants, fingerprint[row], stratum[row], log_base[row])
+        customers = dish_customers(restaurants, slot) + change[row]
+        if restaurants.totals[TRACKED] == 1:
+            _seat_anew(rng, restaurants, slot, restaurants.stratum[slot], customers)
+        else:
+            set_customers(restaurants, slot, restaurants.stratum[slot], customers)
 
 
 @borrowing

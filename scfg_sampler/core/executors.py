@@ -1,0 +1,88 @@
+"""Who does the tasks that work is divided into: this thread, several threads, or processes elsewhere.
+
+A task is a pure function of its arguments: what it is given it does not change, and whatever it draws comes
+from a seed among them. So where it is done, how often it is begun, and in which order tasks end makes no
+difference to what comes out; a worker that is lost costs the time of its tasks.
+
+The fact a newcomer would get wrong: how work is divided is not an executor's business. A result that depends
+on the division (`--shards`) is divided in the same way whoever does it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol
+
+__all__ = ["Executor", "InProcess", "Result", "Threads", "threads"]
+
+
+class Result(Protocol):
+    """What a task comes to, in time."""
+
+    def result(self) -> Any:
+        """What its function returned; raises what that raised."""
+
+
+class Executor(Protocol):
+    """Does tasks."""
+
+    def share(self, value: Any) -> Any:
+        """What stands for a value in the arguments of tasks, so that it travels once however many use it."""
+
+    def submit(self, function: Callable, /, *arguments: Any) -> Result:
+        """Have a task done, some time."""
+
+    def status(self) -> str:
+        """A few words for people who wait; none if there is nothing to tell."""
+
+
+class InProcess:
+    """Does every task at once, in the thread that submits it."""
+
+    def share(self, value: Any) -> Any:
+        """The value."""
+        return value
+
+    def submit(self, function: Callable, /, *arguments: Any) -> Result:
+        """The task, done."""
+        done: Future = Future()
+        done.set_result(function(*arguments))
+        return done
+
+    def status(self) -> str:
+        """Nothing."""
+        return ""
+
+
+class Threads(InProcess):
+    """Does tasks in several threads.
+
+    Parameters
+    ----------
+    pool : ThreadPoolExecutor
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor):
+        self._pool = pool
+
+    def submit(self, function: Callable, /, *arguments: Any) -> Result:
+        """The task, which the next free thread does."""
+        return self._pool.submit(function, *arguments)
+
+
+@contextlib.contextmanager
+def threads(number: int) -> Iterator[Executor]:
+    """An executor that does so many tasks at a time, in this process.
+
+    Parameters
+    ----------
+    number : int
+        At least 1.
+    """
+    if number == 1:
+        yield InProcess()
+        return
+    with ThreadPoolExecutor(number) as pool:
+        yield Threads(pool)

@@ -1,0 +1,228 @@
+"""Sweeps over parts of a corpus: a few sentences, or shards of it that others sweep.
+
+A shard is a part of the corpus, sentence after sentence, with about as many nodes of derivations as any
+other. `sweep_shard` is a pure function, which an executor may do anywhere and as often as it likes:
+
+    shard, settings, visit, counts at the start, derivations  →  new derivations, change of the counts
+
+The fact a newcomer would get wrong: word ids, base weights and the room for one sentence are those of the
+whole corpus. A shard that were a corpus of its own would spell its rules in other fingerprints.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core.fragments.restaurant import Restaurants
+from scfg_sampler.core.fragments.room import with_room_for_visits
+from scfg_sampler.core.fragments.shards import Changes, Snapshot, changes_since, restored
+from scfg_sampler.core.fragments.tree import DIVIDE_BY_TREES, IGNORE_DENSITY
+from scfg_sampler.forest.implicit import CorpusArrays
+from scfg_sampler.learner.attached_passes import sweep_attached_sentences
+from scfg_sampler.learner.forest_bank import Extent, ForestBank, walk_over
+from scfg_sampler.learner.model import RuleModel
+from scfg_sampler.learner.passes import Walk, propose_sentences, sweep_sentences
+from scfg_sampler.learner.settings import LearnerSettings
+
+__all__ = [
+    "Shard",
+    "ShardResult",
+    "Visit",
+    "set_switches",
+    "shard_of",
+    "shard_ranges",
+    "sweep_sentence_range",
+    "sweep_shard",
+]
+
+
+class Shard(NamedTuple):
+    """What a sweep must know of a part of a corpus."""
+
+    corpus: CorpusArrays
+    tree_start: np.ndarray
+    """int64 (S + 1,): where each of its sentences' derivation begins among its own."""
+    extent: Extent
+    """Of the whole corpus."""
+    max_cut_span: int
+    """As in `LearnerSettings`."""
+
+
+class Visit(NamedTuple):
+    """What one sweep does, to every shard alike."""
+
+    model: RuleModel
+    highest: int
+    """The highest level that is sampled."""
+    temperature: float
+
+
+class ShardResult(NamedTuple):
+    """What a sweep over a shard comes to."""
+
+    trees: np.ndarray
+    """Its derivations, as in `LearnerState`."""
+    changes: Changes
+    counters: np.ndarray
+    """int64: those of `core.fragments.tree.Workspace`."""
+
+
+def shard_ranges(tree_start: np.ndarray, number: int) -> list[tuple[int, int]]:
+    """The first sentence of each shard, and the one after its last.
+
+    Parameters
+    ----------
+    tree_start : int64 (S + 1,)
+        As in `ForestBank`.
+    number : int
+        Of shards, of which some have no sentence where there are not enough.
+    """
+    ends = np.linspace(0, tree_start[-1], number + 1)
+    borders = np.searchsorted(tree_start, ends[1:-1]).tolist()
+    return list(itertools.pairwise([0, *borders, len(tree_start) - 1]))
+
+
+def shard_of(bank: ForestBank, arrays: CorpusArrays, max_cut_span: int, sentences: tuple[int, int]) -> Shard:
+    """The part of a corpus that holds some sentences.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    arrays : CorpusArrays
+        Of the whole corpus; where there is no need to copy, the shard's are views of them.
+    max_cut_span : int
+    sentences : pair of int
+        As `shard_ranges` gives them.
+    """
+    first, stop = sentences
+    alignments, number = (bank.choice.alignments if bank.choice else 1), bank.num_sentences
+    # Pair s under alignment a is sentence a S + s of the corpus, and of the shard in the same way.
+    blocks = [(first + a * number, stop + a * number) for a in range(alignments)]
+    parts: dict[str, np.ndarray] = {}
+    for start, values in (("source_start", "source"), ("target_start", "target"), ("link_start", "links")):
+        rows = _rows(getattr(arrays, start), getattr(arrays, values), blocks)
+        parts |= dict(zip((start, values), rows, strict=True))
+    corpus = arrays._replace(**parts)
+    tree_start = bank.tree_start[first : stop + 1] - bank.tree_start[first]
+    return Shard(corpus, tree_start, bank.extent, max_cut_span)
+
+
+def _rows(
+    start: np.ndarray, values: np.ndarray, blocks: list[tuple[int, int]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks of the rows of a ragged array, as one."""
+    lengths = [np.diff(start[first : stop + 1]) for first, stop in blocks]
+    parts = [values[start[first] : start[stop]] for first, stop in blocks]
+    starts = np.r_[0, np.cumsum(np.concatenate(lengths))].astype(start.dtype)
+    return starts, parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def sweep_shard(
+    shard: Shard,
+    settings: LearnerSettings,
+    visit: Visit,
+    before: Snapshot,
+    trees: np.ndarray,
+    seed: int,
+) -> ShardResult:
+    """What one sweep makes of a shard, against the counts with which all shards began it.
+
+    Parameters
+    ----------
+    shard : Shard
+    settings : LearnerSettings
+    visit : Visit
+    before : Snapshot
+    trees : uint16 or uint32
+        Its derivations.
+    seed : int
+        Of all that is drawn.
+    """
+    walk = walk_over(_own(shard.corpus), _own(shard.tree_start), shard.extent, shard.max_cut_span)
+    set_switches(walk, settings, visit.temperature)
+    before, own = _own(before), trees.copy()
+    sentences = 0, len(shard.tree_start) - 1
+    after = sweep_sentence_range(
+        np.random.default_rng(seed), walk, settings, _own(visit), restored(before), own, sentences
+    )
+    return ShardResult(own, changes_since(before, after), walk.work.counters.copy())
+
+
+def _own(value: Any) -> Any:
+    """The same, its arrays copied where they may not be written to, as those that come over a wire.
+
+    Kernels are compiled for arrays that may be, and would be again for others.
+    """
+    if isinstance(value, np.ndarray):
+        return value if value.flags.writeable else value.copy()
+    if isinstance(value, tuple):
+        parts = [_own(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
+
+
+def set_switches(walk: Walk, settings: LearnerSettings, heat: float) -> None:
+    """Tell a workspace what the settings say of weighing options.
+
+    Parameters
+    ----------
+    walk : Walk
+    settings : LearnerSettings
+    heat : float
+        The temperature.
+    """
+    walk.work.counters[IGNORE_DENSITY] = not settings.density_factor
+    walk.work.counters[DIVIDE_BY_TREES] = settings.divide_by_trees
+    walk.work.inverse_temperature[0] = 1.0 / heat
+
+
+def sweep_sentence_range(
+    rng: np.random.Generator,
+    walk: Walk,
+    settings: LearnerSettings,
+    visit: Visit,
+    restaurants: Restaurants,
+    trees: np.ndarray,
+    sentences: tuple[int, int],
+) -> Restaurants:
+    """The restaurants after some sentences have been visited, one after the other.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    walk : Walk
+        Its switches set.
+    settings : LearnerSettings
+    visit : Visit
+    restaurants : Restaurants
+        Changed, or replaced by larger ones.
+    trees : uint16 or uint32
+        All derivations of the walk; changed.
+    sentences : pair of int
+        The first one, and the one after the last.
+    """
+    breadth_first = settings.order == "breadth-first"
+
+    def propose(restaurants: Restaurants, first: int) -> int:
+        return propose_sentences(rng, walk, visit.model, restaurants, trees, (first, sentences[1]))
+
+    def sweep(restaurants: Restaurants, first: int) -> int:
+        where = rng, walk, visit.model, restaurants, trees, (first, sentences[1])
+        if settings.unaligned == "free":
+            return sweep_attached_sentences(*where, visit.highest, breadth_first)
+        return sweep_sentences(*where, visit.highest, breadth_first)
+
+    # Which alignment holds for a sentence is decided by whole trees; the rest of the tree, node by node.
+    moves = [propose] if settings.operator == "rejection" else [sweep]
+    if settings.choose == "sentence" and settings.operator != "rejection":
+        moves = [propose, sweep]
+    for move in moves:
+        first = sentences[0]
+        while first < sentences[1]:
+            size = int(walk.tree_start[first + 1] - walk.tree_start[first])
+            restaurants = with_room_for_visits(restaurants, size)
+            first = move(restaurants, first)
+    return restaurants
