@@ -321,25 +321,39 @@ def cache_directory(module: str) -> Path:
 @functools.cache
 def source_digest(module: str) -> str:
     """Twelve hexadecimal digits that change when a module, or a project module below it, changes."""
-    seen: dict[str, Path] = {}
-    _collect(module, seen)
+    sources = _sources(module)
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for name in sorted(seen):
-        digest.update(name.encode() + b"\0" + seen[name].read_bytes() + b"\0")
+    for name in sorted(sources):
+        digest.update(name.encode() + b"\0" + sources[name] + b"\0")
     return digest.hexdigest()[:12]
 
 
-def _collect(module: str, seen: dict[str, Path]) -> None:
+def _sources(module: str) -> dict[str, bytes]:
+    """What a module, and every project module below it, says, by name."""
+    sources: dict[str, bytes] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in sources:
+            source, imported = _source(name)
+            if source is not None:
+                sources[name] = source
+                waiting += imported
+    return sources
+
+
+@functools.cache  # A command asks for some twenty modules, each of which imports most of the others.
+def _source(module: str) -> tuple[bytes | None, list[str]]:
+    """The source of a project module and what it may import from the project; None for what is no module."""
     path = _source_file(module)
-    if path is None or module in seen:
-        return
-    seen[module] = path
-    run = _FOR_TYPE_CHECKERS.sub("", path.read_text(encoding="utf-8"))
-    for origin, names, plain in _IMPORT.findall(run):
+    if path is None:
+        return None, []
+    source = path.read_bytes()
+    imported = []
+    for origin, names, plain in _IMPORT.findall(_FOR_TYPE_CHECKERS.sub("", source.decode())):
         base = origin or plain
-        _collect(base, seen)
-        for name in re.findall(r"\w+", names):
-            _collect(f"{base}.{name}", seen)
+        imported += [base, *(f"{base}.{name}" for name in re.findall(r"\w+", names))]
+    return source, imported
 
 
 def _source_file(module: str) -> Path | None:

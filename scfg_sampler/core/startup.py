@@ -1,0 +1,42 @@
+"""What a program leaves out of its start, so that its first output comes sooner.
+
+Only command lines do this: what a library loads is the business of the process that it is loaded into.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["leave_out_linear_algebra"]
+
+_ASKING = "numba.np.arraymath"
+_ASKED_FOR = "scipy.linalg"
+
+
+def leave_out_linear_algebra() -> None:
+    """Let numba go without BLAS, which it looks for when the first kernel is loaded and no kernel here calls.
+
+    It finds BLAS by importing `scipy.linalg`, a fifth of the time until a warm `translate` has its first
+    sentence. To numba the import fails, once, as it would without scipy; to anybody else, before and after,
+    it works. Does nothing where numba has asked already.
+    """
+    if _ASKING not in sys.modules:
+        sys.meta_path.insert(0, _NotForNumba())
+
+
+class _NotForNumba(importlib.abc.MetaPathFinder):
+    """Refuses `scipy.linalg` while the module of numba's that asks for it is being loaded."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name != _ASKED_FOR or _ASKING not in sys.modules:
+            return None
+        sys.meta_path.remove(self)
+        if getattr(sys.modules[_ASKING].__spec__, "_initializing", False):
+            raise ModuleNotFoundError(f"{name} is left out for {_ASKING}", name=name)
+        return None

@@ -1,0 +1,56 @@
+"""What programs leave out of their start, and that nobody else misses it."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+
+def outcome(statement, root):
+    """What `result` holds after the statement has run in a process of its own."""
+    code = textwrap.dedent(statement) + "\nimport json\nprint(json.dumps(result))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_program_does_not_load_linear_algebra_for_numba(root, tmp_path):
+    text, arpa, compiled = (str(tmp_path / name) for name in ("text", "lm.arpa", "lm"))
+    (tmp_path / "text").write_text("a b\na c\n")
+    statement = f"""
+        import sys
+        from decoder.cli import main
+        statuses = [
+            main(["train-lm", {text!r}, "--output", {arpa!r}, "--quiet"]),
+            main(["compile-lm", {arpa!r}, "--output", {compiled!r}, "--quiet"]),
+        ]
+        loaded = "scipy.linalg" in sys.modules
+        numbas = "numba.np.arraymath" in sys.modules
+        import scipy.linalg
+        from scfg_sampler.core import startup
+        waiting = [finder for finder in sys.meta_path if isinstance(finder, startup._NotForNumba)]
+        result = [statuses, numbas, loaded, float(scipy.linalg.det([[2.0]])), len(waiting)]
+    """
+    assert outcome(statement, root) == [[0, 0], True, False, 2.0, 0]
+
+
+def test_one_who_asks_before_numba_gets_it(root):
+    statement = """
+        import sys
+        from scfg_sampler.core.startup import leave_out_linear_algebra
+        leave_out_linear_algebra()
+        import scipy.linalg
+        import numba, numpy as np
+        result = float(numba.njit(lambda x: np.dot(x, x))(np.ones(3)))
+    """
+    assert outcome(statement, root) == 3.0
+
+
+def test_a_library_leaves_numba_its_linear_algebra(root):
+    statement = """
+        import scfg_sampler, decoder, monolingual
+        from decoder.lm import table
+        import numpy as np
+        from numba import njit
+        result = njit(lambda x: x @ x)(np.eye(2) * 2).tolist()
+    """
+    assert outcome(statement, root) == [[4.0, 0.0], [0.0, 4.0]]
