@@ -31,7 +31,15 @@ from monolingual.ot.quadrature import Grid, Plan, ordering_prob, tabulate_row
 from scfg_sampler.core import draws, normal_draws
 from scfg_sampler.core.jit import by_reference, compiled, kernel
 
-__all__ = ["MOST_ATTEMPTS", "collapsed_moves"]
+__all__ = [
+    "MOST_ATTEMPTS",
+    "collapsed_moves",
+    "draw_step",
+    "is_allowed",
+    "moved",
+    "new_tables",
+    "set_means",
+]
 
 MOST_ATTEMPTS = 50.0
 """Attempts per token, on average, that drawing all values may take."""
@@ -86,7 +94,7 @@ def collapsed_moves(
     mean, deviation, values, factor = state
     model, plan, grid = by_reference(posterior), by_reference(plan), by_reference(grid)
     number, orderings = len(mean), len(model.count)
-    tables = _new_tables(number, len(grid.nodes), max(plan.most_states, 1))
+    tables = new_tables(number, len(grid.nodes), max(plan.most_states, 1))
     occurring = np.flatnonzero(model.occurs > 0)
     reference = occurring[0]
     place = mean.copy()  # Relative to the reference, so that the grid covers all; absolute under priors.
@@ -103,14 +111,14 @@ def collapsed_moves(
         return -1
     step, accepted = np.zeros(number), 0
     for _ in range(moves):
-        _draw_step(rng, occurring, factor, deviation[reference], step)
+        draw_step(rng, occurring, factor, deviation[reference], step)
         if model.is_flat and step[reference] != 0.0:
             shared = step[reference]  # Only differences count, and the reference stays where it is.
             for i in occurring:
                 step[i] -= shared
         before = place.copy()
-        log_ratio = _moved(model, occurring, step, place)
-        if not _is_allowed(model, place):
+        log_ratio = moved(model, occurring, step, place)
+        if not is_allowed(model, place):
             place[:] = before
             continue
         for i in occurring:
@@ -132,13 +140,14 @@ def collapsed_moves(
             for i in occurring:
                 if step[i] != 0.0:
                     tables.density[i], tables.below[i] = tables.old_density[i], tables.old_below[i]
-    _set_means(model, occurring, place, mean)
+    set_means(model, occurring, place, mean)
     _draw_values(rng, model, mean, deviation, values)
     return accepted
 
 
 @compiled
-def _new_tables(number, size, most_states):
+def new_tables(number, size, most_states):
+    """Room for the tables of so many constraints at so many nodes."""
     density, below = np.empty((number, size)), np.empty((number, size))
     old_density, old_below = np.empty((number, size)), np.empty((number, size))
     partial = np.empty((most_states, size))
@@ -152,7 +161,7 @@ def _prob(plan, grid, ordering, tables):
 
 
 @compiled
-def _moved(model, occurring, step, place):
+def moved(model, occurring, step, place):
     """Move the means; ln of the ratio of their priors."""
     log_ratio = 0.0
     for i in occurring:
@@ -164,7 +173,7 @@ def _moved(model, occurring, step, place):
 
 
 @compiled
-def _set_means(model, occurring, place, mean):
+def set_means(model, occurring, place, mean):
     """The means, centred if priors are flat."""
     average = 0.0
     if model.is_flat:
@@ -184,7 +193,7 @@ def _attempts(model, probs):
 
 
 @compiled
-def _draw_step(rng, occurring, factor, unit, step):
+def draw_step(rng, occurring, factor, unit, step):
     """Draw by how much each mean is to move: all jointly, or some by the same amount."""
     step[:] = 0.0
     if factor[occurring[0], 0] != 0.0 and draws.bernoulli(rng, _SHARE):
@@ -205,7 +214,7 @@ def _draw_step(rng, occurring, factor, unit, step):
 
 
 @compiled
-def _is_allowed(model, place):
+def is_allowed(model, place):
     """Whether means are within the bounds, centred if priors are flat."""
     if model.is_flat:
         return is_within(model, place)

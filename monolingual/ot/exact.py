@@ -5,6 +5,8 @@ in general not concave, since max W > max L is not a convex condition on the mea
 L-BFGS with exact gradients from several starting points. Adding a constant to all means changes nothing:
 they are centred.
 
+Where only overt forms are heard, P is that of all parses of a form together.
+
 The fact a newcomer would get wrong: there may be no maximum. If some constraints are categorically
 dominated the likelihood rises towards infinity; see `domination.py`. The optimum is then that within a
 bound.
@@ -22,7 +24,7 @@ from monolingual.ot.demotion import Pair
 from monolingual.ot.domination import dominated_sets, smallest_sets
 from monolingual.ot.orderings import bounded_candidates, conjuncts, derive_orderings
 from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs
-from monolingual.ot.tableaux import Tableaux, identical_candidates
+from monolingual.ot.tableaux import Tableaux, identical_candidates, overt_forms
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["MaximumLikelihood", "OrderingModel", "maximise", "winning_probs"]
@@ -40,10 +42,10 @@ class MaximumLikelihood(NamedTuple):
     mean : float64, shape (N,)
         Centred over the constraints that tell candidates apart; 0 for the others.
     log_likelihood : float
-        Of the winners that are possible at all.
+        Of the winners, or overt forms, that are possible at all.
     dominated : list of frozenset
         The smallest sets of constraints that the data demote without end. If there are any, there is no
-        maximum, and `mean` is the best within the bound.
+        maximum, and `mean` is the best within the bound. Not looked for where there are overt forms.
     at_bound : tuple of int
         The constraints whose means stand at the bound.
     """
@@ -161,14 +163,16 @@ def maximise(
     """
     if noise <= 0 or bound <= 0 or starts < 1:
         raise SettingsError("--noise and --truncate must be above 0, --starts at least 1")
+    heard, form_of = overt_forms(tableaux)
     impossible = set(bounded_candidates(tableaux))
-    observed = [int(c) for c in np.flatnonzero(tableaux.frequency) if int(c) not in impossible]
+    observed = [int(c) for c in np.flatnonzero(heard.frequency[form_of]) if int(c) not in impossible]
     orderings = derive_orderings(
         tableaux, np.isin(np.arange(len(tableaux.outputs)), observed).astype(np.int64)
     )
     if len(orderings.count) == 0:
         raise InputError(None, None, "the data say nothing about any constraint")
-    model, weight = OrderingModel(tableaux, observed), tableaux.frequency[observed]
+    forms, which = np.unique(form_of[observed], return_inverse=True)  # The form of each, from 0.
+    model, weight = OrderingModel(tableaux, observed), heard.frequency[forms]
     occurring, size = np.unique(orderings.active), len(tableaux.constraints)
     spread = np.full(size, float(noise))
 
@@ -176,8 +180,8 @@ def maximise(
         mean = np.zeros(size)
         mean[occurring] = free
         probs, gradient = model.gradient(mean, spread)
-        probs = np.maximum(probs, _SMALLEST)
-        return -float(weight @ np.log(probs)), -(weight / probs) @ gradient[:, occurring]
+        probs = np.maximum(np.bincount(which, probs), _SMALLEST)
+        return -float(weight @ np.log(probs)), -(weight / probs)[which] @ gradient[:, occurring]
 
     best = None
     for start in range(starts):
@@ -196,5 +200,5 @@ def maximise(
     mean = np.zeros(size)
     mean[occurring] = best.x - best.x.mean()
     at_bound = occurring[np.abs(best.x) >= bound * (1.0 - 1e-9)]
-    dominated = smallest_sets(dominated_sets(orderings))
+    dominated = [] if tableaux.overt else smallest_sets(dominated_sets(orderings))
     return MaximumLikelihood(mean, -float(best.fun), dominated, tuple(int(i) for i in at_bound))

@@ -1,7 +1,8 @@
 """Files of tableaux: text in columns, OTSoft, and Praat's OTGrammar with a PairDistribution (`praat.py`).
 
-- columns: a header `input output frequency CONSTRAINT …`, then one candidate a line; between tabs, or between
-  commas or semicolons with quotes where need be (maxent.ot, or what a spreadsheet or R writes);
+- columns: a header `input output frequency CONSTRAINT …`, or `input output overt frequency CONSTRAINT …`,
+  then one candidate a line; between tabs, or between commas or semicolons with quotes where need be
+  (maxent.ot, or what a spreadsheet or R writes);
 - OTSoft (and OT-Help): the names of the constraints from the fourth column of the first line, their
   abbreviations below, then candidates with input, output, frequency and violations.
 
@@ -35,6 +36,7 @@ __all__ = ["FORMATS", "Source", "read_source", "read_tableaux", "write_tableaux"
 FORMATS = ("tsv", "otsoft", "praat")
 
 _HEAD = ("input", "output", "frequency")
+_OVERT = "overt"  # A column between output and frequency.
 
 
 class Source(NamedTuple):
@@ -92,7 +94,7 @@ def _parse_columns(path: PathLike, lines: list[str]) -> Tableaux:
         return _parse_otsoft(path, cells)
     first = cells[0][1][0].lower()
     for delimiter in ",;":
-        if _is_head([cell.strip().strip('"') for cell in first.split(delimiter, 3)]):
+        if _is_head([cell.strip().strip('"') for cell in first.split(delimiter, 4)]):
             rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
             return _parse_tsv(path, _numbered(path, rows))
     hint = (
@@ -103,7 +105,8 @@ def _parse_columns(path: PathLike, lines: list[str]) -> Tableaux:
 
 
 def _is_head(cells: Sequence[str]) -> bool:
-    return tuple(cell.strip().lower() for cell in cells[:3]) == _HEAD
+    names = tuple(cell.strip().lower() for cell in cells[:4])
+    return names[:3] == _HEAD or names == (*_HEAD[:2], _OVERT, _HEAD[2])
 
 
 def _numbered(path: PathLike, rows) -> list[tuple[int, list[str]]]:
@@ -119,6 +122,27 @@ def _numbered(path: PathLike, rows) -> list[tuple[int, list[str]]]:
 
 
 def _parse_tsv(path: PathLike, cells: list[tuple[int, list[str]]]) -> Tableaux:
+    if cells[0][1][2].strip().lower() == _OVERT:
+        return _parse_overt(path, cells)
+    names = _constraint_names(path, cells)
+    return build_tableaux(path, names, _rows(path, cells[1:], len(names)))
+
+
+def _parse_overt(path: PathLike, cells: list[tuple[int, list[str]]]) -> Tableaux:
+    """The tableaux in columns with overt forms: as without that column, and then with it."""
+    overt: dict[int, str] = {}
+    for number, row in cells[1:]:
+        if len(row) < 3 or not row[2].strip():
+            raise InputError(path, number, "no overt form", "Say of every candidate what is heard of it")
+        overt[number] = row[2].strip()
+    plain = [(number, row[:2] + row[3:]) for number, row in cells]
+    names = _constraint_names(path, plain)
+    rows = _rows(path, plain[1:], len(names))
+    return build_tableaux(path, names, (row._replace(overt=overt[row.line]) for row in rows))
+
+
+def _constraint_names(path: PathLike, cells: list[tuple[int, list[str]]]) -> list[str]:
+    """The names in the header, every other line having a cell for each."""
     names = [name.strip() for name in cells[0][1][3:]]
     while names and not names[-1]:
         names.pop()
@@ -126,7 +150,7 @@ def _parse_tsv(path: PathLike, cells: list[tuple[int, list[str]]]) -> Tableaux:
         if len(row) < 3 + len(names):
             hint = "Every line has input, output, frequency and a cell, maybe blank, for each constraint"
             raise InputError(path, number, f"{len(row)} columns instead of {3 + len(names)}", hint)
-    return build_tableaux(path, names, _rows(path, cells[1:], len(names)))
+    return names
 
 
 def _parse_otsoft(path: PathLike, cells: list[tuple[int, list[str]]]) -> Tableaux:
@@ -215,7 +239,8 @@ def write_tableaux(
 
 
 def _tsv_lines(tableaux: Tableaux) -> Iterator[str]:
-    yield "\t".join([*_HEAD, *tableaux.constraints]) + "\n"
+    head = [*_HEAD[:2], _OVERT, _HEAD[2]] if tableaux.overt else _HEAD
+    yield "\t".join([*head, *tableaux.constraints]) + "\n"
     for candidate, index in enumerate(tableaux.input_of()):
         yield _line(tableaux, candidate, tableaux.inputs[index])
 
@@ -231,9 +256,5 @@ def _otsoft_lines(tableaux: Tableaux) -> Iterator[str]:
 
 def _line(tableaux: Tableaux, candidate: int, form: str) -> str:
     violations = [str(number) for number in tableaux.violations[candidate]]
-    return (
-        "\t".join(
-            [form, tableaux.outputs[candidate], shortest_number(tableaux.frequency[candidate]), *violations]
-        )
-        + "\n"
-    )
+    names = [form, tableaux.outputs[candidate], *tableaux.overt[candidate : candidate + 1]]
+    return "\t".join([*names, shortest_number(tableaux.frequency[candidate]), *violations]) + "\n"

@@ -28,7 +28,15 @@ from monolingual.ot.settings import OtSettings, check_settings
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
 from scfg_sampler.errors import InputError
 
-__all__ = ["OtInfo", "OtState", "initial_state", "make_posterior", "ot_kernel"]
+__all__ = [
+    "OtInfo",
+    "OtState",
+    "covariance_factor",
+    "dispersed_means",
+    "initial_state",
+    "make_posterior",
+    "ot_kernel",
+]
 
 _PILOT_ROUNDS = 3
 _PER_CONSTRAINT = 6
@@ -102,17 +110,25 @@ def make_posterior(orderings: Orderings, settings: OtSettings) -> Posterior:
     )
 
 
-def initial_state(rng: np.random.Generator, orderings: Orderings, settings: OtSettings) -> OtState:
-    """A state from which chains set out: dispersed means, and values that obey all orderings.
+def dispersed_means(
+    rng: np.random.Generator, occurring: np.ndarray, constraints: int, settings: OtSettings
+) -> np.ndarray:
+    """Means from which a chain sets out, float64 of shape (N,).
 
-    Means are uniform on (−K/2, K/2), or (−3σ, 3σ) without truncation, then centred.
+    They are uniform on (−K/2, K/2), or (−3σ, 3σ) without truncation; with flat priors centred over the
+    constraints that occur.
     """
     reach = settings.truncate / 2 if settings.truncate else 3.0 * settings.noise
-    mean = rng.uniform(-reach, reach, orderings.constraints)
-    occurring = np.unique(orderings.active)
+    mean = rng.uniform(-reach, reach, constraints)
     if not settings.priors:
         mean[occurring] -= mean[occurring].mean()
         mean[occurring] *= min(1.0, reach / np.abs(mean[occurring]).max())
+    return mean
+
+
+def initial_state(rng: np.random.Generator, orderings: Orderings, settings: OtSettings) -> OtState:
+    """A state from which chains set out: dispersed means, and values that obey all orderings."""
+    mean = dispersed_means(rng, np.unique(orderings.active), orderings.constraints, settings)
     parts = []
     ranks = -settings.noise * consistent_ranks(orderings)
     for ordering, count in enumerate(orderings.count):
@@ -164,13 +180,13 @@ def ot_kernel(orderings: Orderings, settings: OtSettings) -> Kernel:
                 state, _ = step(rng, state)
                 if 2 * number >= settings.pilot:
                     kept.append(state.mean.copy())
-            state = state._replace(factor=_covariance_factor(np.array(kept), posterior.occurs > 0))
+            state = state._replace(factor=covariance_factor(np.array(kept), posterior.occurs > 0))
         return start._replace(factor=state.factor)
 
     return Kernel(init, step, log_joint)
 
 
-def _covariance_factor(means: np.ndarray, occurring: np.ndarray) -> np.ndarray:
+def covariance_factor(means: np.ndarray, occurring: np.ndarray) -> np.ndarray:
     """A factor F of the covariance FFᵀ of means (draws × N); rows of constraints that do not occur are 0."""
     covariance = np.cov(means[:, occurring], rowvar=False)
     covariance = 0.9 * covariance + (0.1 * np.diag(covariance) + 1e-6) * np.eye(len(covariance))

@@ -14,6 +14,10 @@ edcd        none                                           those above the best 
 calibrated  all by p · demoted / (1 + their number)        as edcd (Magri 2012)
 ==========  =============================================  ==========================================
 
+If only overt forms are heard, the learner errs where its own candidate sounds otherwise. It then takes for
+observed the best parse of what it heard: under the same noisy values (`rip`, robust interpretive parsing,
+Tesar and Smolensky 1998), or under values with new noise (`rrip`, Jarosz 2013).
+
 The plasticity p and the noise fall geometrically from their first to their last values in stages of equal
 length. In Harmonic Grammar candidates are compared by weighted sums and the changes are multiplied by the
 difference in violations (the perceptron rule).
@@ -30,14 +34,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from monolingual.ot.tableaux import Tableaux
+from monolingual.ot.tableaux import Tableaux, overt_forms
 from scfg_sampler.core import draws, normal_draws
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["RULES", "GlaSettings", "learn"]
+__all__ = ["INTERPRETATIONS", "RULES", "GlaSettings", "learn"]
 
 RULES = ("symmetric", "weighted", "demotion", "edcd", "calibrated")
+INTERPRETATIONS = ("rip", "rrip")
 
 
 class GlaSettings(NamedTuple):
@@ -56,6 +61,8 @@ class GlaSettings(NamedTuple):
         In the first and the last stage.
     start : float
         The value of every constraint at first.
+    interpretation : str
+        One of `INTERPRETATIONS`: how overt forms are parsed.
     """
 
     rule: str = "symmetric"
@@ -65,6 +72,7 @@ class GlaSettings(NamedTuple):
     plasticity: tuple[float, float] = (2.0, 0.002)
     noise: tuple[float, float] = (2.0, 2.0)
     start: float = 100.0
+    interpretation: str = "rip"
 
 
 def learn(
@@ -103,16 +111,20 @@ def learn(
     if tableaux.frequency.sum() <= 0:
         raise InputError(None, None, "no candidate has a frequency above 0: there is nothing to learn from")
     cumulative = np.cumsum(tableaux.frequency / tableaux.frequency.sum())
-    inputs = tableaux.input_of()
+    _, form_of = overt_forms(tableaux)
+    starts = tableaux.start[tableaux.input_of()], tableaux.start[tableaux.input_of() + 1]
+    how_heard = _Heard(cumulative, *starts, form_of)
     values = np.full((seeds, len(tableaux.constraints)), float(settings.start))
     lengths = np.diff(np.linspace(0, settings.trials, settings.stages + 1).astype(np.int64)).tolist()
     plasticities = _falling(settings.plasticity, settings.stages)
     noises = _falling(settings.noise, settings.stages)
+    is_resampling = settings.interpretation == "rrip"
     for number, sequence in enumerate(np.random.SeedSequence(seed).spawn(seeds)):
         rng = np.random.default_rng(sequence)
         for trials, plasticity, noise in zip(lengths, plasticities, noises, strict=True):
-            how = _Learning(trials, plasticity, noise, RULES.index(settings.rule), settings.is_harmonic)
-            _learn(rng, cumulative, inputs, tableaux.start, tableaux.violations, values[number], how)
+            number_of_rule = RULES.index(settings.rule)
+            how = _Learning(trials, plasticity, noise, number_of_rule, settings.is_harmonic, is_resampling)
+            _learn(rng, how_heard, tableaux.violations, values[number], how)
             advance(1, f"learner {number + 1}")
     return values
 
@@ -130,33 +142,63 @@ class _Learning(NamedTuple):
     noise: float
     rule: int
     is_harmonic: bool
+    is_resampling: bool
+
+
+class _Heard(NamedTuple):
+    """What is heard: sums of the shares of candidates, the candidates of each one's input, its overt form."""
+
+    cumulative: np.ndarray
+    first: np.ndarray
+    end: np.ndarray
+    form_of: np.ndarray
 
 
 @kernel
-def _learn(rng, cumulative, inputs, start, violations, values, how):
+def _learn(rng, heard, violations, values, how):
     """A stage of learning; changes `values`, of shape (N,)."""
-    noise, is_harmonic = how.noise, how.is_harmonic
+    cumulative, form_of = heard.cumulative, heard.form_of
+    noise = how.noise
     size = len(values)
     noisy = np.empty(size)
     for _ in range(how.trials):
         observed = min(np.searchsorted(cumulative, rng.random(), "right"), len(cumulative) - 1)
         for i in range(size):
             noisy[i] = normal_draws.normal(rng, values[i], noise)
-        first, end = start[inputs[observed]], start[inputs[observed] + 1]
-        chosen, ties = first, 1
-        for candidate in range(first + 1, end):
-            if is_harmonic:
-                better = _harmony_gain(violations[candidate], violations[chosen], noisy)
-            else:
-                better = _ranking_gain(violations[candidate], violations[chosen], noisy)
-            if better == 0.0:
-                ties += 1
-                if draws.uniform_index(rng, ties) == 0:
-                    chosen = candidate
-            elif better > 0.0:
-                chosen, ties = candidate, 1
-        if chosen != observed:
-            _update(violations[observed], violations[chosen], noisy, values, how)
+        chosen = _best(rng, heard, observed, -1, violations, noisy, how.is_harmonic)
+        if form_of[chosen] == form_of[observed]:
+            continue
+        if how.is_resampling:
+            parsed = np.empty(size)
+            for i in range(size):
+                parsed[i] = normal_draws.normal(rng, values[i], noise)
+        else:
+            parsed = noisy
+        target = _best(rng, heard, observed, form_of[observed], violations, parsed, how.is_harmonic)
+        _update(violations[target], violations[chosen], noisy, values, how)
+
+
+@compiled
+def _best(rng, heard, observed, form, violations, noisy, is_harmonic):
+    """The best candidate for the input of an observed one, with an overt form (−1: with any)."""
+    chosen, ties = -1, 1
+    for candidate in range(heard.first[observed], heard.end[observed]):
+        if form >= 0 and heard.form_of[candidate] != form:
+            continue
+        if chosen < 0:
+            chosen = candidate
+            continue
+        if is_harmonic:
+            better = _harmony_gain(violations[candidate], violations[chosen], noisy)
+        else:
+            better = _ranking_gain(violations[candidate], violations[chosen], noisy)
+        if better == 0.0:
+            ties += 1
+            if draws.uniform_index(rng, ties) == 0:
+                chosen = candidate
+        elif better > 0.0:
+            chosen, ties = candidate, 1
+    return chosen
 
 
 @compiled
@@ -213,6 +255,10 @@ def _update(observed, chosen, noisy, values, how):
 def _check(settings: GlaSettings, seeds: int, seed: int) -> None:
     if settings.rule not in RULES:
         raise SettingsError(f"--rule is {settings.rule!r}; choose from {', '.join(RULES)}")
+    if settings.interpretation not in INTERPRETATIONS:
+        raise SettingsError(
+            f"--interpret is {settings.interpretation!r}; choose from {', '.join(INTERPRETATIONS)}"
+        )
     for name, value in (("trials", settings.trials), ("stages", settings.stages), ("seeds", seeds)):
         if value < 1:
             raise SettingsError(f"--{name} is {value}; it must be at least 1")

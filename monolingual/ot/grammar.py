@@ -22,7 +22,7 @@ from monolingual.ot.demotion import Pair
 from monolingual.ot.exact import winning_probs
 from monolingual.ot.harmonic import maxent_probs, noisy_probs
 from monolingual.ot.praat import STRATEGIES, PraatGrammar, is_praat, parse_grammar, text_lines
-from monolingual.ot.tableaux import Tableaux, relative_frequencies
+from monolingual.ot.tableaux import Tableaux, overt_forms, relative_frequencies
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -33,6 +33,7 @@ __all__ = [
     "aligned",
     "correlation",
     "finite",
+    "heard",
     "log_likelihood",
     "praat_grammar",
     "predict",
@@ -145,8 +146,15 @@ def aligned(grammar: Grammar, tableaux: Tableaux, path: PathLike | None = None) 
     )
 
 
+def heard(tableaux: Tableaux, probs: np.ndarray) -> tuple[Tableaux, np.ndarray]:
+    """What is heard of tableaux, and its probabilities: sums over parses, if there are overt forms."""
+    forms, form_of = overt_forms(tableaux)
+    return forms, np.bincount(form_of, probs, minlength=len(forms.outputs))
+
+
 def log_likelihood(tableaux: Tableaux, probs: np.ndarray) -> float:
-    """Σ frequency × log probability; −∞ if something observed has probability 0."""
+    """Σ frequency × log probability of what was heard; −∞ if something observed has probability 0."""
+    tableaux, probs = heard(tableaux, probs)
     seen = tableaux.frequency > 0
     if np.any(probs[seen] <= 0):
         return -math.inf
@@ -156,8 +164,9 @@ def log_likelihood(tableaux: Tableaux, probs: np.ndarray) -> float:
 def correlation(tableaux: Tableaux, probs: np.ndarray) -> float:
     """Pearson's correlation of observed and predicted shares over all candidates of observed inputs.
 
-    NaN if either never varies, or nothing was observed.
+    NaN if either never varies, or nothing was observed. Of overt forms, where the tableaux have such.
     """
+    tableaux, probs = heard(tableaux, probs)
     index = tableaux.input_of()
     seen = np.bincount(index, tableaux.frequency, minlength=len(tableaux.inputs))[index] > 0
     observed, predicted = relative_frequencies(tableaux)[seen], probs[seen]
@@ -167,7 +176,13 @@ def correlation(tableaux: Tableaux, probs: np.ndarray) -> float:
 
 
 def prediction_record(tableaux: Tableaux, probs: np.ndarray) -> dict[str, Any]:
-    """Observed and predicted shares of every candidate as a JSON object, with fit and likelihood."""
+    """Observed and predicted shares of every candidate as a JSON object, with fit and likelihood.
+
+    Of tableaux with overt forms these take the place of candidates, and each has its `parses`, with their
+    shares.
+    """
+    if tableaux.overt:
+        return _overt_record(tableaux, probs)
     observed = relative_frequencies(tableaux)
     inputs = [
         {
@@ -189,6 +204,21 @@ def prediction_record(tableaux: Tableaux, probs: np.ndarray) -> dict[str, Any]:
         "log_likelihood": finite(log_likelihood(tableaux, probs)),
         "correlation": finite(correlation(tableaux, probs)),
     }
+
+
+def _overt_record(tableaux: Tableaux, probs: np.ndarray) -> dict[str, Any]:
+    """`prediction_record` of tableaux with overt forms."""
+    forms, form_probs = heard(tableaux, probs)
+    record = prediction_record(forms, form_probs)
+    entries = [entry for form in record["inputs"] for entry in form["candidates"]]
+    for candidate, form in enumerate(overt_forms(tableaux)[1]):
+        parse = {
+            "output": tableaux.outputs[candidate],
+            "predicted": float(probs[candidate]),
+            "share": float(probs[candidate] / form_probs[form]) if form_probs[form] > 0 else None,
+        }
+        entries[form].setdefault("parses", []).append(parse)
+    return record
 
 
 def finite(value: float) -> float | None:

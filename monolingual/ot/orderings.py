@@ -31,6 +31,7 @@ __all__ = [
     "derive_orderings",
     "pack_orderings",
     "problems",
+    "simplified",
 ]
 
 
@@ -154,8 +155,8 @@ def derive_orderings(tableaux: Tableaux, counts: Sequence[int] | np.ndarray) -> 
     found: dict[tuple[Pair, ...], list[int]] = {}
     for candidate in np.flatnonzero(np.asarray(counts)).tolist():
         pairs = [pair for _, pair in conjuncts(tableaux, candidate)]
-        if is_consistent(pairs, constraints) and (simplified := _simplified(pairs)):
-            entry = found.setdefault(simplified, [candidate, 0])
+        if is_consistent(pairs, constraints) and (kept := simplified(pairs)):
+            entry = found.setdefault(kept, [candidate, 0])
             entry[1] += int(counts[candidate])
     return pack_orderings(
         [(pairs, count, candidate) for pairs, (candidate, count) in found.items()], constraints
@@ -202,7 +203,7 @@ def consistent_ranks(orderings: Orderings) -> np.ndarray:
     return ranks
 
 
-def _simplified(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+def simplified(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     """The conjuncts that neither hold always nor follow from another one, in a fixed order."""
     unique = sorted({pair for pair in pairs if pair[1]}, key=lambda pair: (sorted(pair[0]), sorted(pair[1])))
     return tuple(

@@ -21,7 +21,8 @@ import numpy as np
 from monolingual.ot.formats import read_tableaux, write_tableaux
 from monolingual.ot.gibbs import OtState, ot_kernel
 from monolingual.ot.grammar import Grammar, predict, prediction_record, summary_grammar
-from monolingual.ot.orderings import Orderings, derive_orderings
+from monolingual.ot.hidden import form_counts, hidden_kernel
+from monolingual.ot.orderings import derive_orderings
 from monolingual.ot.settings import OtSettings, RunSettings, check_run_settings
 from monolingual.ot.summaries import summarise
 from monolingual.ot.tableaux import Tableaux, token_counts
@@ -101,13 +102,12 @@ def start_run(
     directory = Path(output)
     check_run_settings(run)
     refuse_occupied(output, overwrite, "ot resume")
-    orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
-    kernel = ot_kernel(orderings, settings)
+    kernel, tokens = _kernel_of(tableaux, settings, run)
     with owned(output):
         refuse_occupied(output, overwrite, "ot resume")
         clear(directory, f"chain-*/{CHECKPOINT}", "summary.json")
         write_tableaux(tableaux, directory / "tableaux.tsv")
-        return _Run(directory, tableaux, orderings, settings, run).sample(kernel, check, advance)
+        return _Run(directory, tableaux, tokens, settings, run).sample(kernel, check, advance)
 
 
 def resume_run(
@@ -152,9 +152,17 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
     if record["finished"]:
         refuse_finished(output, record["sweeps"], run.iterations)
     tableaux = read_tableaux(output / "tableaux.tsv")
+    kernel, tokens = _kernel_of(tableaux, settings, run)
+    return _Run(output, tableaux, tokens, settings, run).sample(kernel, check, advance)
+
+
+def _kernel_of(tableaux: Tableaux, settings: OtSettings, run: RunSettings) -> tuple[Kernel, int]:
+    """The sampler of the posterior given winners, or overt forms, and how many tokens it is given."""
+    if tableaux.overt:
+        counts = form_counts(tableaux, run.tokens)
+        return hidden_kernel(tableaux, counts, settings), int(counts.sum())
     orderings = derive_orderings(tableaux, token_counts(tableaux, run.tokens))
-    kernel = ot_kernel(orderings, settings)
-    return _Run(output, tableaux, orderings, settings, run).sample(kernel, check, advance)
+    return ot_kernel(orderings, settings), int(orderings.count.sum())
 
 
 def read_run(directory: PathLike) -> dict[str, Any]:
@@ -210,11 +218,11 @@ class _Run:
         self,
         directory: Path,
         tableaux: Tableaux,
-        orderings: Orderings,
+        tokens: int,
         settings: OtSettings,
         run: RunSettings,
     ):
-        self.directory, self.tableaux, self.orderings = directory, tableaux, orderings
+        self.directory, self.tableaux, self.tokens = directory, tableaux, tokens
         self.settings, self.run = settings, run
         self._digests = {"tableaux": file_digest(directory / "tableaux.tsv")}
 
@@ -290,7 +298,7 @@ class _Run:
             "correlation": predicted["correlation"],
             "chains": self.run.chains,
             "draws": int(sum(len(chain) for chain in draws.mean)),
-            "tokens": int(self.orderings.count.sum()),
+            "tokens": self.tokens,
         }
 
     def _write_record(self, *, finished: bool) -> None:

@@ -4,6 +4,9 @@ Read from text with the header `input output frequency CONSTRAINT …` between t
 OTSoft, and from Praat's OTGrammar with a PairDistribution; which of these a file is, its beginning tells.
 See `formats.py` and `praat.py` for how each is spelled.
 
+Where candidates are whole analyses of which only a part is heard (a foot structure of which one hears the
+stress), an `overt` column says what; candidates of an input with the same overt form are its parses.
+
 The fact a newcomer would get wrong: frequencies may be counts or probabilities, and need not be whole. What a
 learner makes of them is its own affair; `token_counts` says what the sampler does.
 """
@@ -27,6 +30,8 @@ __all__ = [
     "build_tableaux",
     "candidate_name",
     "identical_candidates",
+    "overt_forms",
+    "refuse_overt",
     "relative_frequencies",
     "shortest_number",
     "token_counts",
@@ -53,6 +58,8 @@ class Tableaux(NamedTuple):
         Counts or probabilities, not negative.
     violations : int64, shape (C, N)
         Not negative.
+    overt : tuple of C str
+        What is heard of each candidate; empty if all of it is.
     """
 
     constraints: tuple[str, ...]
@@ -61,6 +68,7 @@ class Tableaux(NamedTuple):
     outputs: tuple[str, ...]
     frequency: np.ndarray
     violations: np.ndarray
+    overt: tuple[str, ...] = ()
 
     def candidates(self, index: int) -> range:
         """The candidates of an input."""
@@ -79,6 +87,7 @@ class Row(NamedTuple):
     output: str
     frequency: float
     violations: tuple[int, ...]
+    overt: str = ""
 
 
 def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Row]) -> Tableaux:
@@ -115,6 +124,9 @@ def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Ro
             raise InputError(
                 path, row.line, f"{found}violations", "Rename one of them, or mend the violations"
             )
+        if first.overt != row.overt:
+            found = f"{row.output!r} of input {row.input!r} has the overt form {first.overt!r} in line "
+            raise InputError(path, row.line, f"{found}{first.line}, and {row.overt!r} here")
         candidates[row.output] = first._replace(frequency=first.frequency + row.frequency)
     if not by_input:
         raise InputError(path, None, "has no candidate", "Give at least one input with its candidates")
@@ -129,7 +141,46 @@ def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Ro
         tuple(row.output for row in flat),
         np.array([row.frequency for row in flat], dtype=np.float64),
         np.array([row.violations for row in flat], dtype=np.int64).reshape(len(flat), len(names)),
+        tuple(row.overt for row in flat) if any(row.overt for row in flat) else (),
     )
+
+
+def overt_forms(tableaux: Tableaux) -> tuple[Tableaux, np.ndarray]:
+    """What is heard: tableaux with an output for each overt form, and the form of each candidate.
+
+    Returns
+    -------
+    (Tableaux, int64 of shape (C,))
+        The frequency of a form is the sum of those of its parses, wherever a file has them. It has no
+        violations. Without overt forms, the tableaux themselves.
+    """
+    if not tableaux.overt:
+        return tableaux, np.arange(len(tableaux.outputs))
+    place: dict[tuple[int, str], int] = {}
+    form_of = np.array(
+        [
+            place.setdefault((int(index), form), len(place))
+            for index, form in zip(tableaux.input_of(), tableaux.overt, strict=True)
+        ]
+    )
+    sizes = np.bincount([index for index, _ in place], minlength=len(tableaux.inputs))
+    heard = tableaux._replace(
+        start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        outputs=tuple(form for _, form in place),
+        frequency=np.bincount(form_of, tableaux.frequency, minlength=len(place)),
+        violations=np.zeros((len(place), len(tableaux.constraints)), dtype=np.int64),
+        overt=(),
+    )
+    return heard, form_of
+
+
+def refuse_overt(tableaux: Tableaux, command: str) -> None:
+    """Raise SettingsError if the tableaux have overt forms, which a command makes nothing of."""
+    if tableaux.overt:
+        raise SettingsError(
+            f"ot {command} needs to know the winners, and the tableaux have a column of overt forms; "
+            "ot sample, fit and gla learn from these"
+        )
 
 
 def shortest_number(value: float) -> str:

@@ -61,20 +61,26 @@ def add_tableaux(parser: argparse.ArgumentParser) -> None:
         "tableaux",
         metavar="TABLEAUX",
         help="text with tabs or commas between columns, OTSoft or Praat OTGrammar; .gz is read too, - is "
-        "standard input",
+        "standard input; sample, fit and gla also learn from an overt column: see the documentation",
     )
     parser.add_argument("--pairs", metavar="FILE", help="frequencies: a PairDistribution of Praat")
 
 
-def load_tableaux(options: argparse.Namespace) -> Tableaux:
-    """The tableaux that the options name, to be learnt from; warns of what a file of Praat holds besides."""
+def load_tableaux(options: argparse.Namespace, command: str | None = None) -> Tableaux:
+    """The tableaux that the options name, to be learnt from; warns of what a file of Praat holds besides.
+
+    With the name of a command, tableaux with overt forms are refused, as that command makes nothing of them.
+    """
     from monolingual.ot.formats import read_source
+    from monolingual.ot.tableaux import refuse_overt
 
     source = read_source(options.tableaux, options.pairs)
     if source.grammar is not None and source.grammar.fixed_rankings:
         names = source.tableaux.constraints
         pairs = ", ".join(f"{names[a]} above {names[b]}" for a, b in source.grammar.fixed_rankings)
         console.warn(f"{options.tableaux}: its fixed rankings ({pairs}) are not made use of")
+    if command is not None:
+        refuse_overt(source.tableaux, command)
     return source.tableaux
 
 
@@ -108,6 +114,8 @@ def print_predictions(record: dict[str, Any], as_json: bool) -> None:
             form = "" if number else entry["input"]
             shares = (f"{candidate[key]:.4f}" for key in ("observed", "predicted"))
             rows.append((form, candidate["output"], *shares))
+            for parse in candidate.get("parses", ()):
+                rows.append(("", f"  {parse['output']}", "", f"{parse['predicted']:.4f}"))
     print_table(rows)
     if not any(candidate["frequency"] for entry in record["inputs"] for candidate in entry["candidates"]):
         return

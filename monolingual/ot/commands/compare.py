@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.comparison import compare, comparison_record, other_data
     from monolingual.ot.tableaux import candidate_name
 
-    tableaux = load_tableaux(options)
+    tableaux = load_tableaux(options, "compare")
     for name in options.runs:
         if other_data(name, tableaux):
             console.warn(

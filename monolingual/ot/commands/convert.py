@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     for name in ("output_pairs", "grammar"):
         if getattr(options, name) and options.to != "praat":
             raise SettingsError(f"--{name.replace('_', '-')} goes with --to praat")
-    tableaux = load_tableaux(options)
+    tableaux = load_tableaux(options, "convert")
     ranking, strategy = None, "OptimalityTheory"
     if options.grammar:
         grammar, _ = read_summary(options.grammar)

@@ -40,10 +40,11 @@ def run(options: argparse.Namespace) -> None:
 
     from monolingual.ot.exact import maximise
     from monolingual.ot.grammar import Grammar
+    from monolingual.ot.hidden import hidden_problems
     from monolingual.ot.orderings import problems
 
     tableaux = load_tableaux(options)
-    for problem in problems(tableaux):
+    for problem in hidden_problems(tableaux) if tableaux.overt else problems(tableaux):
         console.warn(problem)
     found = maximise(
         np.random.default_rng(options.seed),

@@ -37,6 +37,12 @@ def add_parser(subparsers) -> None:
     )
     rules = ("symmetric", "weighted", "demotion", "edcd", "calibrated")
     parser.add_argument("--rule", choices=rules, default="symmetric", help="what an error changes")
+    parser.add_argument(
+        "--interpret",
+        choices=("rip", "rrip"),
+        default="rip",
+        help="how overt forms are parsed: by the values of the evaluation, or with new noise",
+    )
     parser.add_argument("--trials", metavar="N", type=int, default=200_000, help="forms each learner hears")
     parser.add_argument("--stages", metavar="N", type=int, default=4, help="of equal length")
     parser.add_argument(
@@ -56,13 +62,14 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from monolingual.ot.gla import GlaSettings, learn
-    from monolingual.ot.grammar import Grammar, correlation, finite, log_likelihood, predict
-    from monolingual.ot.tableaux import relative_frequencies
+    from monolingual.ot.grammar import Grammar, correlation, finite, heard, log_likelihood, predict
+    from monolingual.ot.tableaux import overt_forms, relative_frequencies
 
     tableaux = load_tableaux(options)
     is_harmonic = options.grammar == "hg"
     settings = GlaSettings(
         rule=options.rule,
+        interpretation=options.interpret,
         is_harmonic=is_harmonic,
         trials=options.trials,
         stages=options.stages,
@@ -75,12 +82,13 @@ def run(options: argparse.Namespace) -> None:
     names, model = tableaux.constraints, "noisy-hg" if is_harmonic else "stochastic-ot"
     noise = np.full(len(names), settings.noise[1])
     probs = np.array([predict(Grammar(model, names, row, noise), tableaux) for row in values])
+    forms, _ = overt_forms(tableaux)
     likelihoods = [log_likelihood(tableaux, row) for row in probs]
     more: dict[str, Any] = {
         "settings": settings._asdict(),
         "seeds": options.seeds,
         "values": {name: values[:, i].tolist() for i, name in enumerate(names)},
-        "scatter": _scatter(tableaux, probs),
+        "scatter": _scatter(forms, np.array([heard(tableaux, row)[1] for row in probs])),
         "log_likelihoods": [finite(value) for value in likelihoods],
         "correlations": [finite(correlation(tableaux, row)) for row in probs],
     }
@@ -90,7 +98,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return
-    observed = relative_frequencies(tableaux)
+    observed = relative_frequencies(forms)
     rows = [("input", "output", "observed", "mean", "sd", "least", "most", "learners below observed")]
     for c, entry in enumerate(more["scatter"]):
         shares = (f"{entry[key]:.4f}" for key in ("mean", "sd", "least", "most"))

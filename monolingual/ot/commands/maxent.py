@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.harmonic import fit_maxent
     from monolingual.ot.tableaux import candidate_name
 
-    tableaux = load_tableaux(options)
+    tableaux = load_tableaux(options, "maxent")
     variance, validation = _chosen_variance(options, tableaux)
     found = fit_maxent(tableaux, prior_variance=variance, non_negative=options.non_negative)
     names = tableaux.constraints

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.domination import dominated_sets, smallest_sets
     from monolingual.ot.orderings import bounded_candidates, conjunct_texts, derive_orderings, problems
 
-    tableaux = load_tableaux(options)
+    tableaux = load_tableaux(options, "orderings")
     inputs, total = tableaux.input_of(), float(tableaux.frequency.sum())
     observed = np.flatnonzero(tableaux.frequency)
     entries = [

@@ -47,9 +47,10 @@ def run(options: argparse.Namespace) -> None:
 
     from monolingual.ot import plots
     from monolingual.ot.formats import read_tableaux
-    from monolingual.ot.grammar import aligned, predict, read_summary
+    from monolingual.ot.grammar import aligned, heard, predict, read_summary
     from monolingual.ot.run import read_draws, read_run
     from monolingual.ot.summaries import outranking
+    from monolingual.ot.tableaux import overt_forms
 
     grammar, summary = read_summary(options.grammar)
     tableaux = read_tableaux(Path(options.grammar) / "tableaux.tsv")
@@ -66,8 +67,8 @@ def run(options: argparse.Namespace) -> None:
     predictions = {}
     for name in [options.grammar, *options.beside]:
         beside = aligned(read_summary(name)[0], tableaux, name)
-        predictions[Path(name).name or str(name)] = predict(beside, tableaux)
-    figures["fit"] = plots.plot_fit(tableaux, predictions)
+        predictions[Path(name).name or str(name)] = heard(tableaux, predict(beside, tableaux))[1]
+    figures["fit"] = plots.plot_fit(overt_forms(tableaux)[0], predictions)
     for name, figure in figures.items():
         path = Path(options.output) / f"{name}.{options.format}"
         plots.save_figure(figure, path, options.format)

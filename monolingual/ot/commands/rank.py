@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.reduction import reduced
     from monolingual.ot.tableaux import candidate_name, identical_candidates
 
-    tableaux = load_tableaux(options)
+    tableaux = load_tableaux(options, "rank")
     data, names = _data(tableaux, options.all), tableaux.constraints
     faithful = _faithful(options, tableaux)
     specific = _specific(options, tableaux, faithful)

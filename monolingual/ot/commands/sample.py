@@ -119,6 +119,7 @@ def _add_chains(chain: argparse._ArgumentGroup, settings: OtSettings, run: RunSe
 
 def run(options: argparse.Namespace) -> None:
     """Sample, and say what came of it."""
+    from monolingual.ot.hidden import hidden_problems
     from monolingual.ot.orderings import problems
     from monolingual.ot.run import start_run
 
@@ -138,9 +139,10 @@ def run(options: argparse.Namespace) -> None:
     if options.burn_in is None:
         given["burn_in"] = default_burn_in(options.iterations)
     kept = RunSettings(**given)
-    for problem in problems(tableaux):
+    for problem in hidden_problems(tableaux) if tableaux.overt else problems(tableaux):
         console.warn(problem)
-    warn_of_domination(tableaux, bool(options.truncate or settings.priors))
+    if not tableaux.overt:
+        warn_of_domination(tableaux, bool(options.truncate or settings.priors))
     with console.progress("sampling", options.chains * options.iterations) as advance:
         summary = start_run(
             tableaux,

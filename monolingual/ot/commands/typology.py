@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.tableaux import candidate_name
     from monolingual.ot.typology import factorial_typology
 
-    tableaux = load_tableaux(options)
+    tableaux = load_tableaux(options, "typology")
     found = factorial_typology(tableaux)
     observed = [_is_observed(tableaux, language.winners) for language in found.languages]
     never = [candidate_name(tableaux, candidate) for candidate in found.never]
