@@ -126,7 +126,8 @@ def features_for(options: argparse.Namespace, grammar: Grammar, num_models: int)
     from decoder.expressions.decoder import expression_features
     from decoder.translation.decoder import feature_names
 
-    return (expression_features if options.expressions else feature_names)(grammar, num_models)
+    names = (expression_features if options.expressions else feature_names)(grammar, num_models)
+    return (*names, *grammar.sparse_names)
 
 
 def make_decoder(

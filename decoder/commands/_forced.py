@@ -48,9 +48,9 @@ def reference_task(decoder: Decoder, options: argparse.Namespace, num_lines: int
 def derive_line(task: ReferenceTask, numbered: tuple[int, str]) -> Derived:
     """The best derivations of the reference that has the best one, or why the first reference has none."""
     from decoder.commands import input_words
-    from decoder.translation.decoder import nbest_lines
     from decoder.translation.derivations import derivation_record
     from decoder.translation.hypergraph import hypergraph_record, no_hypergraph
+    from decoder.translation.nbest import nbest_lines
     from scfg_sampler.core.arrays.vocabulary import split_words
 
     def json_line(option: str | None, record: Callable[[], dict[str, Any]]) -> str:

@@ -238,9 +238,9 @@ def _task(system: System, options: argparse.Namespace) -> tuple[Callable, Iterab
 def _translate(system: System, options: argparse.Namespace, numbered: tuple[int, str]) -> Derived:
     """The output, the derivation and the hypergraph of a line with its number."""
     from decoder.commands._forced import Derived
-    from decoder.translation.decoder import nbest_lines
     from decoder.translation.derivations import derivation_record
     from decoder.translation.hypergraph import hypergraph_record
+    from decoder.translation.nbest import nbest_lines
 
     number, line = numbered
     asked = (options.nbest, options.mbr, options.derivations, options.hypergraph)

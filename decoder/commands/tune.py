@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> None:
     if options.restart and state.is_dir():
         shutil.rmtree(state)
     decoder = _decoder(options)
-    names = decoder.feature_names
+    names = decoder.weight_names
     sources = [input_words(options, split_words(line)) for line in lines]
     _warn_of_unknown_words(decoder.grammar, sources, references, options)
     rounds = []

@@ -37,6 +37,7 @@ from decoder.translation.decoder import (
     feature_names,
 )
 from decoder.translation.settings import SearchDefaults
+from scfg_sampler.core.arrays.sparse import no_rows
 from scfg_sampler.core.elementary import products
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import SettingsError
@@ -87,6 +88,11 @@ class ExpressionDecoder(Decoder):
     def _feature_names(grammar: Grammar, num_models: int) -> tuple[str, ...]:
         return expression_features(grammar, num_models)
 
+    @property
+    def _own_weights(self) -> np.ndarray:
+        """The weights of `FEATURES`."""
+        return self.weights[len(self.feature_names) - len(FEATURES) : len(self.feature_names)]
+
     def search(
         self,
         words: Sequence[str],
@@ -106,8 +112,9 @@ class ExpressionDecoder(Decoder):
         """
         forest = self.export(result)
         words = self._word_values(result, forest)
-        weights = result.forest.weight[forest.edges] + self.weights[-1] * words
-        found = intersection(forest, weights, self._symbol, self._model, float(self.weights[-2]), _MOST)
+        of_model, of_words = self._own_weights.tolist()
+        weights = result.forest.weight[forest.edges] + of_words * words
+        found = intersection(forest, weights, self._symbol, self._model, of_model, _MOST)
         if found is None:
             return None
         return found, np.column_stack((found.log_prob, self._word_values(result, found.graph)))
@@ -130,17 +137,24 @@ class ExpressionDecoder(Decoder):
         if well_formed is None:
             start = np.zeros(2, np.int64)
             nothing = np.zeros(0, np.int32)
-            return KBestList(
-                start, nothing, np.zeros((1, len(self.weights))), np.zeros(1), [], start, nothing
-            )
+            features = np.zeros((1, len(self.feature_names)))
+            sparse = no_rows(1, len(self.sparse_names)) if self.sparse_names else None
+            return KBestList(start, nothing, features, np.zeros(1), [], start, nothing, sparse)
         (graph, _), values = well_formed
-        weights = result.forest.weight[graph.edges] + products(values, self.weights[-2:])
+        weights = result.forest.weight[graph.edges] + products(values, self._own_weights)
         best = k_best(graph.graph, weights, graph.template_start, graph.template, k, unique=unique)
         edges = graph.edges[best.edges]
         ours = [_sums(column[best.edges], best.edge_start) for column in values.T]
         features = np.column_stack((self.features(result, best.edge_start, edges), *ours))
         return KBestList(
-            best.word_start, best.words, features, best.score, result.extra_words, best.edge_start, edges
+            best.word_start,
+            best.words,
+            features,
+            best.score,
+            result.extra_words,
+            best.edge_start,
+            edges,
+            self.sparse_features(result, best.edge_start, edges),
         )
 
     def best(self, result: SearchResult) -> Translation:

@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.expressions.forms import is_constant
-from decoder.tuning.ranking_loss import Rows, minimum
+from decoder.tuning.ranking_loss import minimum
+from scfg_sampler.core.arrays.sparse import Rows
 
 __all__ = ["LEAST", "MOST", "SymbolLexicon", "contexts", "log_odds", "train_lexicon"]
 

@@ -14,14 +14,16 @@ import numpy as np
 from decoder.grammar.soundness import MOST_GAPS, grammar_problem
 from decoder.grammar.trie import Grammar, GrammarSource, Trie, build_grammar, require_span
 from scfg_sampler.core.arrays.array_file import Layout, has_magic, read_array_file, write_array_file
+from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import RuleTableError
-from scfg_sampler.rules.table import RuleTable
+from scfg_sampler.rules.table import RuleTable, SparseFeatures
 
 __all__ = ["CompiledGrammar", "is_grammar_file", "read_grammar_file", "with_settings", "write_grammar_file"]
 
 _MAGIC = b"scfg-grammar 2\n"
+_SPARSE_MAGIC = b"scfg-grammar 3\n"  # Of files that have features, besides, which few rules have.
 _TRIE = ("slot_keys", "slot_children", "first_group", "next_group", "group_span", "group_arity")
 _TABLE = ("source_start", "source", "target_start", "target", "features")
 _AGAIN = "Compile the grammar again"
@@ -44,6 +46,8 @@ _LAYOUT = Layout(
         "rules": ("i4", 1),
     },
 )
+_SPARSE = {"sparse_start": ("i8", 1), "sparse_column": ("i4", 1), "sparse_values": ("f4", 1)}
+_SPARSE_LAYOUT = _LAYOUT._replace(words=["source", "target", "sparse"], arrays={**_LAYOUT.arrays, **_SPARSE})
 
 
 class CompiledGrammar(NamedTuple):
@@ -55,7 +59,7 @@ class CompiledGrammar(NamedTuple):
 
 def is_grammar_file(path: PathLike) -> bool:
     """Whether a file begins like one written by `write_grammar_file`; False if it cannot be read."""
-    return has_magic(path, _MAGIC)
+    return has_magic(path, _MAGIC) or has_magic(path, _SPARSE_MAGIC)
 
 
 def write_grammar_file(table: RuleTable, path: PathLike) -> int:
@@ -83,7 +87,12 @@ def write_grammar_file(table: RuleTable, path: PathLike) -> int:
         "num_unusable": grammar.num_unusable,
     }
     words = {"source": table.source_vocabulary.words, "target": table.target_vocabulary.words}
-    write_array_file(path, _MAGIC, values, words, arrays)
+    if table.sparse is None:
+        write_array_file(path, _MAGIC, values, words, arrays)
+    else:
+        words |= {"sparse": list(table.sparse.names)}
+        arrays |= dict(zip(_SPARSE, table.sparse.rows, strict=False))
+        write_array_file(path, _SPARSE_MAGIC, values, words, arrays)
     return len(grammar.rules)
 
 
@@ -95,7 +104,14 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
     RuleTableError
         The file is cut, damaged, from a machine with the other byte order, or holds what no grammar can be.
     """
-    values, words, arrays = read_array_file(path, _MAGIC, _LAYOUT, RuleTableError, _AGAIN)
+    sparse = None
+    if has_magic(path, _SPARSE_MAGIC):
+        values, words, arrays = read_array_file(path, _SPARSE_MAGIC, _SPARSE_LAYOUT, RuleTableError, _AGAIN)
+        names = tuple(words["sparse"])
+        start, column, rest = (arrays[name] for name in _SPARSE)
+        sparse = SparseFeatures(names, Rows(start, column, rest, len(names)))
+    else:
+        values, words, arrays = read_array_file(path, _MAGIC, _LAYOUT, RuleTableError, _AGAIN)
     source_start, source, target_start, target, features = (arrays[name] for name in _TABLE)
     num_rules = len(features)
     names = tuple(map(str, values["features"]))
@@ -113,6 +129,7 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
         features,
         names,
         values["signature"],
+        sparse,
     )
     grammar = Grammar(
         (GrammarSource(table),),
@@ -128,6 +145,7 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
         names,
         values["max_arity"],
         values["num_unusable"],
+        sparse,
     )
     if problem := grammar_problem(grammar):
         raise RuleTableError(path, None, f"is no grammar: {problem}", _AGAIN)
@@ -144,10 +162,11 @@ def with_settings(compiled: CompiledGrammar, prefix: str, max_span: int) -> Gram
     """
     source = GrammarSource(compiled.table, prefix, max_span)
     require_span(source)
-    grammar = compiled.grammar
+    grammar, sparse = compiled.grammar, compiled.grammar.sparse
     spans = np.full(len(grammar.trie.group_span), min(max_span, 2**31 - 1), np.int32)
     return grammar._replace(
         sources=(source,),
         trie=grammar.trie._replace(group_span=spans),
         feature_names=tuple(prefix + name for name in grammar.feature_names),
+        sparse=None if sparse is None else sparse._replace(names=tuple(prefix + n for n in sparse.names)),
     )

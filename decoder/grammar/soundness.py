@@ -20,7 +20,9 @@ import numpy as np
 from decoder.grammar.trie import Grammar, RankedRules
 from decoder.lm.model import LanguageModel, state_width
 from scfg_sampler.core.arrays.array_file import first_problem, is_within
+from scfg_sampler.core.arrays.sparse import is_sound
 from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.rules.table import SparseFeatures
 
 __all__ = ["MOST_GAPS", "grammar_problem", "ranking_problem"]
 
@@ -45,6 +47,8 @@ def _grammar_requirements(grammar: Grammar) -> Iterator[tuple[object, str]]:
     num_rules, num_features = grammar.features.shape
     yield num_features == len(grammar.feature_names), "its features have other names"
     yield _are_finite(grammar.features), "a feature is not a finite number"
+    if grammar.sparse is not None:
+        yield from _sparse_requirements(grammar.sparse, num_rules)
     table_sides = table.source_start, table.source, len(grammar.source_vocabulary), "source"
     target_sides = grammar.target_start, grammar.target, len(grammar.target_vocabulary), "target"
     for start, values, num_words, side in (table_sides, target_sides):
@@ -69,6 +73,11 @@ def _grammar_requirements(grammar: Grammar) -> Iterator[tuple[object, str]]:
     yield _are_offsets(grammar.rule_start, num_groups, num_usable), "a group lies outside of the rules"
     groups = grammar.rule_start, grammar.rules, trie.group_arity
     yield _have_their_arity(*groups, arity), "a group has no rules, or rules of different source sides"
+
+
+def _sparse_requirements(sparse: SparseFeatures, num_rules: int) -> Iterator[tuple[object, str]]:
+    yield len(set(sparse.names)) == len(sparse.names), "two features have one name"
+    yield is_sound(sparse.rows, num_rules), "features of few rules are not in order"
 
 
 def _ranking_requirements(

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decoder.grammar.joining import joined_features
 from decoder.lm.model import (
     LanguageModel,
     LmVocabulary,
@@ -30,11 +31,12 @@ from decoder.lm.model import (
 )
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.arrays.hash_table import first_slot, key_slot
+from scfg_sampler.core.arrays.sparse import row_products
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.elementary import products
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.rules.table import RuleTable
+from scfg_sampler.rules.table import RuleTable, SparseFeatures
 
 __all__ = [
     "Grammar",
@@ -45,6 +47,7 @@ __all__ = [
     "child",
     "rank_rules",
     "require_span",
+    "rule_scores",
     "with_unknown_words",
 ]
 
@@ -91,6 +94,7 @@ class Grammar(NamedTuple):
     table_start : int64, the first rule of each table, and R
     target_start, target : the target sides; word ids of `target_vocabulary`, or −1−k
     features : float32 (R, F)
+    sparse : other features, which few rules have; None if there are none
     """
 
     sources: tuple[GrammarSource, ...]
@@ -106,6 +110,12 @@ class Grammar(NamedTuple):
     feature_names: tuple[str, ...]
     max_arity: int
     num_unusable: int
+    sparse: SparseFeatures | None = None
+
+    @property
+    def sparse_names(self) -> tuple[str, ...]:
+        """The names of the features that few rules have."""
+        return () if self.sparse is None else self.sparse.names
 
 
 class RankedRules(NamedTuple):
@@ -151,7 +161,7 @@ def build_grammar(sources: Sequence[GrammarSource]) -> Grammar:
     target_start = _joined_offsets([table.target_start for table in tables])
     table_start = np.zeros(len(tables) + 1, np.int64)
     np.cumsum([len(table.features) for table in tables], out=table_start[1:])
-    feature_names, features = _joined_features(sources, table_start)
+    feature_names, features, sparse = joined_features([source[:2] for source in sources])
     max_spans = np.array([min(source.max_span, 2**31 - 1) for source in sources], np.int32)
 
     num_nodes = _count_nodes(source_start, source_symbols)
@@ -175,6 +185,7 @@ def build_grammar(sources: Sequence[GrammarSource]) -> Grammar:
         feature_names,
         int(-source_symbols.min(initial=0)),
         len(group_of_rule) - len(order),
+        sparse,
     )
 
 
@@ -196,7 +207,7 @@ def with_unknown_words(
     """
     for model, vocabulary in enumerate(vocabularies):
         name = unknown_feature_of(model)
-        if name in wanted and name not in grammar.feature_names:
+        if name in wanted and name not in (*grammar.feature_names, *grammar.sparse_names):
             grammar = _with_unknown_words(grammar, vocabulary, name)
     return grammar
 
@@ -232,21 +243,6 @@ def _joined_offsets(starts: list[np.ndarray]) -> np.ndarray:
     joined = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=joined[1:])
     return joined
-
-
-def _joined_features(
-    sources: Sequence[GrammarSource], table_start: np.ndarray
-) -> tuple[tuple[str, ...], np.ndarray]:
-    names = [[source.prefix + name for name in source.table.feature_names] for source in sources]
-    if len(sources) == 1:
-        return tuple(names[0]), np.ascontiguousarray(sources[0].table.features, np.float32)
-    columns = {name: i for i, name in enumerate(dict.fromkeys(name for part in names for name in part))}
-    features = np.zeros((int(table_start[-1]), len(columns)), np.float32)
-    for i, (source, part) in enumerate(zip(sources, names, strict=True)):
-        features[table_start[i] : table_start[i + 1], [columns[name] for name in part]] = (
-            source.table.features
-        )
-    return tuple(columns), features
 
 
 # ---- The trie -------------------------------------------------------------------------------------
@@ -362,18 +358,30 @@ def rank_rules(
 
     Parameters
     ----------
-    weights : float64 (F,), in the order of `grammar.feature_names`
+    weights : as for `rule_scores`
     lms : M language models
     lm_ids : int32 (M, V), the id each model has for every word of the target vocabulary
     lm_weights : float64 (M,)
     max_targets : how many targets a group keeps; 0 keeps all
     """
-    scores = products(grammar.features, weights.astype(np.float64))
+    scores = rule_scores(grammar, weights)
     limit = max_targets if max_targets > 0 else 2**31 - 1
     targets = _Targets(
         grammar.rule_start, grammar.rules, grammar.target_start, grammar.target, lm_ids, scores
     )
     return _rank(targets, lms, lm_weights, limit, max(state_width(lm.order) for lm in lms))
+
+
+def rule_scores(grammar: Grammar, weights: np.ndarray) -> np.ndarray:
+    """w·f of every rule, float64 (R,).
+
+    weights : (F + S,), in the order of `grammar.feature_names`, then of `grammar.sparse_names`
+    """
+    num_columns = len(grammar.feature_names)
+    scores = products(grammar.features, weights[:num_columns].astype(np.float64))
+    if grammar.sparse is not None:
+        scores += row_products(grammar.sparse.rows, weights[num_columns:].astype(np.float64))
+    return scores
 
 
 class _Targets(NamedTuple):

@@ -32,6 +32,7 @@ from decoder.search.mbr import expected_bleu, posteriors
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.streams import in_order
 from decoder.translation.weights import weight_vector
+from scfg_sampler.core.arrays.sparse import Rows, row_sums
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.forests.derivations import edge_posteriors
 from scfg_sampler.core.forests.semiring import Expectation, inside
@@ -48,7 +49,6 @@ __all__ = [
     "copied_to",
     "feature_names",
     "in_order",
-    "nbest_lines",
 ]
 Copy = str | tuple[str, ...]  # What a source word becomes if it is copied.
 
@@ -60,12 +60,14 @@ class Translation(NamedTuple):
     score : weights · features
     features : float64 (F,), in the order of `Decoder.feature_names`
     edges : int32, the edges of the forest that it consists of, in preorder
+    sparse : names and values of the features that few rules have, where they are not 0
     """
 
     words: list[str]
     score: float
     features: np.ndarray
     edges: np.ndarray
+    sparse: tuple[tuple[str, float], ...] = ()
 
     @property
     def text(self) -> str:
@@ -80,6 +82,7 @@ class KBestList(NamedTuple):
     score : float64 (K,)
     extra_words : copied words that the target vocabulary lacks
     edge_start, edges : int64 (K + 1,), int32: edges of the forest, in preorder
+    sparse : the features that few rules have, in the order of `Decoder.sparse_names`; None if there are none
     """
 
     word_start: np.ndarray
@@ -89,6 +92,7 @@ class KBestList(NamedTuple):
     extra_words: list[str]
     edge_start: np.ndarray
     edges: np.ndarray
+    sparse: Rows | None = None
 
 
 class ForestPosterior(NamedTuple):
@@ -153,7 +157,8 @@ class Decoder:
     grammar : Grammar
     lm : LanguageModel, or a tuple of several
     lm_vocabulary : LmVocabulary, or a tuple of them, one for each model
-    weights : a number for every one of `feature_names(grammar, number of models)`
+    weights : a number for every one of `feature_names(grammar, number of models)`; features that few rules
+        have count 0 without one
     beam : how many points a cell may pop; 0 for exact search, which is exponential
     max_targets : how many targets of a source side are tried; 0 for all
     widen : a span of n words may pop beam · n / widen points; 0 for `beam`, whatever the span
@@ -220,7 +225,8 @@ class Decoder:
         if not self.lms:
             raise SettingsError("--lm: no language model is given")
         self.feature_names = self._feature_names(grammar, len(self.lms))
-        self.weights = weight_vector(weights, self.feature_names, weights_path)
+        self.sparse_names = grammar.sparse_names
+        self.weights = weight_vector(weights, self.feature_names, weights_path, self.sparse_names)
         self.beam, self.max_targets, self.widen = beam, max_targets, widen
         self.copy_any = False
         self._max_span = max(source.max_span for source in grammar.sources)
@@ -234,6 +240,17 @@ class Decoder:
     def _search_settings(self) -> SearchSettings:
         widen, glue = float(self.widen), self.glue_weight
         return SearchSettings(self.beam, self.lm_weights, glue, np.zeros(0), widen, False)
+
+    @property
+    def weight_names(self) -> tuple[str, ...]:
+        """What each weight is of: `feature_names`, then `sparse_names`."""
+        return (*self.feature_names, *self.sparse_names)
+
+    @property
+    def rule_weights(self) -> np.ndarray:
+        """The weights of the features of rules, as `rule_scores` takes them."""
+        of_columns = self.weights[: len(self.grammar.feature_names)]
+        return np.concatenate([of_columns, self.weights[len(self.feature_names) :]])
 
     @property
     def _glue(self) -> int:
@@ -263,13 +280,12 @@ class Decoder:
         return self._rules
 
     def _rank(self) -> None:
-        rule_weights = self.weights[: len(self.grammar.feature_names)]
         self._rules = rank_rules(
-            self.grammar, rule_weights, self.lms, self._lm_ids, self.lm_weights, self.max_targets
+            self.grammar, self.rule_weights, self.lms, self._lm_ids, self.lm_weights, self.max_targets
         )
 
     def with_weights(self, weights: np.ndarray) -> Decoder:
-        """The same decoder with other weights, in the order of `feature_names`."""
+        """The same decoder with other weights, in the order of `weight_names`."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.weights = np.array(weights, np.float64)
@@ -345,6 +361,22 @@ class Decoder:
             values[:, feature] += np.diff(before[start])
         return values
 
+    def sparse_features(self, result: SearchResult, start: np.ndarray, edges: np.ndarray) -> Rows | None:
+        """The features of derivations that few rules have, in the order of `sparse_names`, as `features`.
+
+        None if the grammar has none.
+        """
+        sparse = self.grammar.sparse
+        return None if sparse is None else row_sums(sparse.rows, start, result.forest.rule[edges])
+
+    def named(self, sparse: Rows | None, row: int) -> tuple[tuple[str, float], ...]:
+        """Names and values of a row of what `sparse_features` gives."""
+        if sparse is None:
+            return ()
+        at = slice(sparse.start[row], sparse.start[row + 1])
+        names = (self.sparse_names[k] for k in sparse.column[at].tolist())
+        return tuple(zip(names, sparse.values[at].tolist(), strict=True))
+
     def edge_features(self, result: SearchResult, edges: np.ndarray) -> np.ndarray:
         """The features of single edges, float64 (len(edges), F)."""
         return self.features(result, np.arange(len(edges) + 1), edges)
@@ -376,7 +408,9 @@ class Decoder:
         )
         start = np.array([0, len(edges)], np.int64)
         features = self.features(result, start, edges)[0]
-        return Translation(self._spell(ids, result.extra_words), float(forest.score[-1]), features, edges)
+        sparse = self.named(self.sparse_features(result, start, edges), 0)
+        words = self._spell(ids, result.extra_words)
+        return Translation(words, float(forest.score[-1]), features, edges, sparse)
 
     def export(self, result: SearchResult) -> ForestGraph:
         """The forest of a sentence as a core `Hypergraph`."""
@@ -410,6 +444,7 @@ class Decoder:
             result.extra_words,
             found.edge_start,
             edges,
+            self.sparse_features(result, found.edge_start, edges),
         )
 
     def translations(self, result: SearchResult, k: int, *, unique: bool = True) -> list[Translation]:
@@ -449,28 +484,10 @@ class Decoder:
             float(found.score[i]),
             found.features[i],
             found.edges[found.edge_start[i] : found.edge_start[i + 1]],
+            self.named(found.sparse, i),
         )
 
     def _spell(self, ids: np.ndarray, extra_words: list[str]) -> list[str]:
         words = self.grammar.target_vocabulary.words
         known = len(words)
         return [words[i] if i < known else extra_words[i - known] for i in ids.tolist()]
-
-
-def nbest_lines(
-    number: int,
-    translations: Sequence[Translation],
-    names: Sequence[str],
-    texts: Sequence[str] | None = None,
-) -> Iterator[str]:
-    """Lines of a Moses-style list, `number ||| text ||| Feature=value … ||| score`.
-
-    A word that is `|||` itself is written as Moses does, so that the fields stay four. `texts` are what is
-    written instead of the translations' words.
-    """
-    for at, translation in enumerate(translations):
-        spelled = translation.words if texts is None else texts[at].split(" ")
-        words = ("&#124;&#124;&#124;" if word == "|||" else word for word in spelled)
-        values = zip(names, translation.features.tolist(), strict=True)
-        features = " ".join(f"{name}={value:.6g}" for name, value in values)
-        yield f"{number} ||| {' '.join(words)} ||| {features} ||| {translation.score:.6f}"

@@ -40,17 +40,19 @@ def derivation_record(
         "source": [] if result is None else list(result.source),
         "translation": translation.text,
         "score": translation.score,
-        "features": dict(zip(decoder.feature_names, translation.features.tolist(), strict=True)),
+        "features": dict(zip(decoder.feature_names, translation.features.tolist(), strict=True))
+        | dict(translation.sparse),
         "nodes": [],
     }
     if result is None:
         return record
     forest, chart = result.forest, result.chart
     features = decoder.edge_features(result, translation.edges)
+    sparse = decoder.sparse_features(result, np.arange(len(features) + 1), translation.edges)
     uses = decoder.posterior(result).uses
     nodes: list[dict[str, Any]] = record["nodes"]
     waiting: list[int] = []  # Nodes that a child of theirs comes next for, the nearest last.
-    for edge, values in zip(translation.edges.tolist(), features, strict=True):
+    for at, (edge, values) in enumerate(zip(translation.edges.tolist(), features, strict=True)):
         cell = int(forest.cell[forest.head[edge]])
         span = [int(chart.begin[cell]), int(chart.end[cell])]
         symbol, source, target = rule_sides(decoder, result, int(forest.rule[edge]), span[0])
@@ -68,7 +70,7 @@ def derivation_record(
                 "target": target,
                 "score": float(forest.weight[edge]),
                 "posterior": float(uses[edge]),
-                "features": {name: value for name, value in named if value},
+                "features": {name: value for name, value in named if value} | dict(decoder.named(sparse, at)),
                 "children": [],
             }
         )

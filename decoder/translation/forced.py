@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decoder.grammar.trie import rule_scores
 from decoder.search.chart import COPY, Chart
 from decoder.search.forced import ForcedForest, ForcedTask, TargetSides, force, word_log_probs
 from decoder.translation.decoder import Decoder, ParsedSentence, SearchResult
-from scfg_sampler.core.elementary import products
 
 __all__ = ["Forced", "ForcedDecoder"]
 
@@ -50,14 +50,13 @@ class ForcedDecoder:
 
     def __init__(self, decoder: Decoder):
         grammar = decoder.grammar
-        rule_weights = decoder.weights[: len(grammar.feature_names)]
         self._decoder = decoder
         self._targets = TargetSides(
             grammar.rule_start,
             grammar.rules,
             grammar.target_start,
             grammar.target,
-            products(grammar.features, rule_weights),
+            rule_scores(grammar, decoder.rule_weights),
         )
 
     def derive(self, words: Sequence[str], reference: Sequence[str]) -> Forced:

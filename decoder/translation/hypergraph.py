@@ -60,6 +60,7 @@ def hypergraph_record(
     forest = result.forest
     of_models = np.isin(decoder.feature_names, [feature_of(model) for model in range(len(decoder.lms))])
     values = decoder.edge_features(result, graph.edges)
+    sparse = decoder.sparse_features(result, np.arange(len(values) + 1), graph.edges)
     heads = np.repeat(np.arange(len(graph.items)), np.diff(graph.graph.edge_start))
     rules: list[dict[str, Any]] = []
     numbers: dict[tuple[int, int], int] = {}
@@ -71,7 +72,7 @@ def hypergraph_record(
         if key not in numbers:
             numbers[key] = len(rules)
             _, source, target = rule_sides(decoder, result, row, begin)
-            features = _named(decoder, np.where(of_models, 0.0, values[at]))
+            features = _named(decoder, np.where(of_models, 0.0, values[at])) | dict(decoder.named(sparse, at))
             rules.append({"source": source, "target": target, "features": features})
         first, last = graph.graph.tail_start[at], graph.graph.tail_start[at + 1]
         edges.append(

@@ -33,6 +33,7 @@ _INITIAL = {
     "ExpressionModel": 0.3,
     "SymbolLexicon": 0.3,
 }
+_MOST_NAMED = 10  # In a warning.
 
 
 def initial_weights(names: Sequence[str]) -> dict[str, float]:
@@ -47,9 +48,15 @@ def initial_weights(names: Sequence[str]) -> dict[str, float]:
 
 
 def weight_vector(
-    weights: dict[str, float], names: Sequence[str], path: PathLike | None = None
+    weights: dict[str, float],
+    names: Sequence[str],
+    path: PathLike | None = None,
+    sparse_names: Sequence[str] = (),
 ) -> np.ndarray:
     """The weights in the order of the names, float64. Warns about weights that no feature uses.
+
+    sparse_names : of features that few rules have, whose weights follow, 0 where there is none. There is a
+        warning if none of them has one.
 
     Raises
     ------
@@ -60,7 +67,12 @@ def weight_vector(
     if missing:
         found = "no weight for " + ", ".join(f"'{name}'" for name in missing)
         raise InputError(path, None, found, "Add it to the weights, as 0 to ignore the feature")
-    unused = [name for name in weights if name not in set(names)]
+    place = "" if path is None else f"{path}: "
+    known = {*names, *sparse_names}
+    unused = [name for name in weights if name not in known]
     if unused:
-        warn(f"{'' if path is None else f'{path}: '}no feature is called {', '.join(unused)}; not used")
-    return np.array([weights[name] for name in names], np.float64)
+        named = unused if len(unused) <= _MOST_NAMED else [*unused[:3], f"nor {len(unused) - 3} others"]
+        warn(f"{place}no feature is called {', '.join(named)}; not used")
+    if sparse_names and not any(name in weights for name in sparse_names):
+        warn(f"{place}no weight for any of {len(sparse_names)} sparse features, which count 0")
+    return np.array([*(weights[name] for name in names), *(weights.get(name, 0.0) for name in sparse_names)])

@@ -22,6 +22,7 @@ import numpy as np
 
 from decoder.scoring.bleu_statistics import MAX_ORDER
 from scfg_sampler.core import elementary
+from scfg_sampler.core.arrays.sparse import Rows, difference
 from scfg_sampler.core.jit import compiled, kernel
 
 __all__ = ["mira"]
@@ -34,25 +35,31 @@ def mira(
     order: np.ndarray,
     start: np.ndarray,
     features: np.ndarray,
+    sparse: Rows,
     statistics: np.ndarray,
     weights: np.ndarray,
     largest_step: float,
 ) -> np.ndarray:
-    """The averaged weights after each pass, float64 (J, F).
+    """The averaged weights after each pass, float64 (J, F + S).
 
     Parameters
     ----------
     order : int64 (J, S), the sentences in the order each pass visits them
     start : int64 (S + 1,); the translations of sentence s are rows start[s] … start[s + 1] − 1
     features : float64 (K, F)
+    sparse : K rows of S further features, whose weights follow
     statistics : int64 (K, 10), of BLEU, see `bleu_statistics`
-    weights : float64 (F,), to begin with
+    weights : float64 (F + S,), to begin with
     largest_step : C
     """
     num_features = features.shape[1]
     weights = weights.copy()
-    total = np.zeros(num_features)
-    averages = np.empty((len(order), num_features))
+    total = np.zeros(len(weights))
+    averages = np.empty((len(order), len(weights)))
+    longest = 0
+    for row in range(len(features)):
+        longest = max(longest, sparse.start[row + 1] - sparse.start[row])
+    changed, change = np.empty(2 * longest, np.int32), np.empty(2 * longest)
     document = np.ones(statistics.shape[1])
     steps = 0
     for turn in range(len(order)):
@@ -70,6 +77,8 @@ def mira(
                 score = 0.0
                 for column in range(num_features):
                     score += weights[column] * features[row, column]
+                for k in range(sparse.start[row], sparse.start[row + 1]):
+                    score += weights[num_features + sparse.column[k]] * sparse.values[k]
                 gain = _gain(document, statistics, row)
                 if score + gain > best_hope:
                     hope, best_hope, hope_gain, hope_score = row, score + gain, gain, score
@@ -81,16 +90,21 @@ def mira(
             norm = 0.0
             for column in range(num_features):
                 norm += (features[hope, column] - features[fear, column]) ** 2
+            num_changed = difference(sparse, hope, fear, changed, change, 0)
+            for k in range(num_changed):
+                norm += change[k] ** 2
             if loss > 0.0 and norm > 0.0:
                 step = min(largest_step, loss / norm)
                 for column in range(num_features):
                     weights[column] += step * (features[hope, column] - features[fear, column])
+                for k in range(num_changed):
+                    weights[num_features + changed[k]] += step * change[k]
             for column in range(len(document)):
                 document[column] = _DECAY * (document[column] + statistics[hope, column])
             steps += 1
-            for column in range(num_features):
+            for column in range(len(weights)):
                 total[column] += weights[column]
-        for column in range(num_features):
+        for column in range(len(weights)):
             averages[turn, column] = total[column] / steps if steps > 0 else weights[column]
     return averages
 

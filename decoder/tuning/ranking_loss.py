@@ -12,14 +12,13 @@ sums here go from left to right, with the functions of `scfg_sampler.core.elemen
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.elementary import dot, exp, log1p
 from scfg_sampler.core.jit import borrowing, kernel
 
-__all__ = ["Rows", "minimum", "sparse_rows"]
+__all__ = ["minimum"]
 
 _MEMORY = 10  # Steps remembered, as most programs do.
 _MOST_STEPS = 1000
@@ -27,29 +26,6 @@ _MOST_TRIALS = 60
 _SLOPE = 1e-8  # The largest component of the gradient, per unit of the loss, with which a minimum is found;
 _GAIN = 1e-12  # and the least gain of a step, likewise.
 _ENOUGH, _STEEP = 1e-4, 0.9  # The constants of the Wolfe conditions.
-
-
-class Rows(NamedTuple):
-    """A matrix of mostly zeros: row r has values[start[r]:start[r + 1]] in columns column[start[r]:…].
-
-    start : int64 (R + 1,)
-    column : int32, values : float64
-    width : columns of the matrix
-    """
-
-    start: np.ndarray
-    column: np.ndarray
-    values: np.ndarray
-    width: int
-
-
-def sparse_rows(matrix: np.ndarray) -> Rows:
-    """The rows of a matrix, without its zeros."""
-    rows, columns = np.nonzero(matrix)
-    start = np.zeros(len(matrix) + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=len(matrix)), out=start[1:])
-    values = np.ascontiguousarray(matrix[rows, columns], np.float64)
-    return Rows(start, columns.astype(np.int32), values, matrix.shape[1])
 
 
 @kernel

@@ -27,6 +27,7 @@ result.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -38,11 +39,13 @@ from decoder.scoring.chrf_statistics import BETA
 from decoder.translation.decoder import Decoder, in_order
 from decoder.tuning.metrics import Metric, Translations, metric_of
 from decoder.tuning.mira import mira
-from decoder.tuning.ranking_loss import minimum, sparse_rows
+from decoder.tuning.ranking_loss import minimum
 from decoder.tuning.settings import TuneSettings, check_settings
 from scfg_sampler.core import draws
 from scfg_sampler.core.archives import read_arrays
+from scfg_sampler.core.arrays import sparse
 from scfg_sampler.core.arrays.growth import sort_descending
+from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.elementary import products
 from scfg_sampler.core.files import atomic_path
 from scfg_sampler.core.jit import kernel
@@ -54,7 +57,7 @@ __all__ = ["Round", "best_round", "list_score", "optimise", "tune"]
 class Round(NamedTuple):
     """What a round found.
 
-    weights : float64 (F,), those it decoded with
+    weights : float64, those it decoded with, in the order of `Decoder.weight_names`
     score : of the development set, BLEU or chrF, in percent
     length_ratio : words of the translations per word of the closest references; characters for chrF
     num_new : translations no earlier round had
@@ -72,12 +75,14 @@ class _Lists(NamedTuple):
 
     features, scores : float64 (K, F), BLEU+1 or chrF as float64 (K,)
     counts : int64 (K, C), those of the metric
+    sparse : K rows of features that few rules have, whose weights follow those of the others
     """
 
     start: np.ndarray
     features: np.ndarray
     scores: np.ndarray
     counts: np.ndarray
+    sparse: Rows
 
 
 def tune(
@@ -118,11 +123,12 @@ def tune(
     if settings.metric == "bleu" or settings.chrf_beta == BETA:
         del options["chrf_beta"]
     header = json.dumps({**(identity or {}), **options, "weights": decoder.weights.tolist()}, sort_keys=True)
-    no_features, no_statistics = (
-        np.zeros((0, len(decoder.weights))),
-        np.zeros((0, metric.num_counts), np.int64),
+    no_statistics = np.zeros((0, metric.num_counts), np.int64)
+    no_features = np.zeros((0, len(decoder.feature_names)))
+    no_sparse = sparse.no_rows(0, len(decoder.sparse_names))
+    lists = none = _Lists(
+        np.zeros(len(sources) + 1, np.int64), no_features, np.zeros(0), no_statistics, no_sparse
     )
-    lists = none = _Lists(np.zeros(len(sources) + 1, np.int64), no_features, np.zeros(0), no_statistics)
     weights = decoder.weights
     for index in range(settings.rounds + 1):
         path = None if state is None else state / f"round-{index:03d}.npz"
@@ -161,12 +167,19 @@ def optimise(differences: np.ndarray, l2: float, start: np.ndarray) -> np.ndarra
 
     differences : float64 (P, F), features of the better minus those of the worse of each pair
     """
-    return minimum(sparse_rows(differences), float(l2), np.ascontiguousarray(start, np.float64))
+    return _optimise(sparse.sparse_rows(differences), l2, start)
+
+
+def _optimise(differences: Rows, l2: float, start: np.ndarray) -> np.ndarray:
+    return minimum(differences, float(l2), np.ascontiguousarray(start, np.float64))
 
 
 def list_score(lists: _Lists, weights: np.ndarray, metric: Metric) -> float:
     """The score of the translations that the weights put first, the earlier of equals, in percent."""
-    scores = products(lists.features, weights)
+    num_columns = lists.features.shape[1]
+    scores = products(lists.features, weights[:num_columns])
+    if lists.sparse.width:
+        scores += sparse.row_products(lists.sparse, weights[num_columns:])
     ends = zip(lists.start[:-1].tolist(), lists.start[1:].tolist(), strict=True)
     first = [begin + int(np.argmax(scores[begin:end])) for begin, end in ends if end > begin]
     return metric.of_text(lists.counts[first].sum(axis=0))
@@ -183,21 +196,16 @@ def _best_optimum(
             start = weights + rng.normal(size=len(weights)) * max(0.1, float(np.abs(weights).mean()))
         if settings.method == "mira":
             visits = rng.permuted(np.tile(np.arange(len(lists.start) - 1), (settings.passes, 1)), axis=1)
-            found += list(
-                mira(visits, lists.start, lists.features, lists.counts, start, settings.largest_step)
-            )
+            features = lists.features, lists.sparse
+            found += list(mira(visits, lists.start, *features, lists.counts, start, settings.largest_step))
         else:
-            pairs = _sample_pairs(
-                rng,
-                lists.start,
-                lists.features,
-                lists.scores,
-                settings.candidates,
-                settings.kept,
-                settings.threshold,
-            )
+            limits = settings.candidates, settings.kept, settings.threshold
+            pairs, rows = _sample_pairs(rng, lists.start, lists.features, lists.scores, *limits)
             if len(pairs):
-                found.append(optimise(pairs, settings.l2, start))
+                differences = sparse.sparse_rows(pairs)
+                if lists.sparse.width:
+                    differences = sparse.side_by_side(differences, sparse.differences(lists.sparse, rows))
+                found.append(_optimise(differences, settings.l2, start))
     if len(found) < 2:
         return found[0] if found else None
     return max(found, key=lambda optimum: list_score(lists, optimum, metric_of(settings)))
@@ -211,15 +219,19 @@ def _decode(decoder, sources, references, nbest, metric, threads, advance) -> tu
     vocabulary = decoder.grammar.target_vocabulary
     spellings = list(vocabulary)
 
-    def decode(sentence: int) -> tuple[np.ndarray, np.ndarray]:
+    num_sparse = len(decoder.sparse_names)
+
+    def decode(sentence: int) -> tuple[np.ndarray, np.ndarray, Rows]:
         """Counts and features of a sentence's translations."""
         words = sources[sentence]
         if words:
             found = decoder.k_best(decoder.search(words), nbest)
             start, ids, features, extra = found.word_start, found.words, found.features, found.extra_words
+            few = found.sparse or sparse.no_rows(len(features))
         else:
             start, ids = np.zeros(2, np.int64), np.zeros(0, np.int32)
-            features, extra = np.zeros((1, len(decoder.weights))), []
+            features, extra = np.zeros((1, len(decoder.feature_names))), []
+            few = sparse.no_rows(1, num_sparse)
         extra_ids = {word: len(vocabulary) + i for i, word in enumerate(extra)}
 
         def id_of(word: str) -> int:
@@ -229,31 +241,36 @@ def _decode(decoder, sources, references, nbest, metric, threads, advance) -> tu
         def spelled(number: int) -> str:
             return spellings[number] if number < len(spellings) else extra[number - len(spellings)]
 
-        return metric.counts_of(Translations(start, ids, spelled, id_of), references[sentence]), features
+        counts = metric.counts_of(Translations(start, ids, spelled, id_of), references[sentence])
+        return counts, features, few._replace(values=np.round(few.values, 6) + 0.0)
 
     total = np.zeros(metric.num_counts, np.int64)
     lengths, all_features, all_scores, all_statistics = [0], [], [], []
-    for statistics, features in in_order(decode, range(len(sources)), threads):
+    all_sparse = [sparse.no_rows(0, num_sparse)]
+    for statistics, features, few in in_order(decode, range(len(sources)), threads):
         total += statistics[0]
         lengths.append(len(statistics))
         all_features.append(np.round(features, 6))
         all_statistics.append(statistics)
         all_scores.append(metric.scores(statistics))
+        all_sparse.append(few)
         if advance is not None:
             advance()
     start = np.cumsum(lengths).astype(np.int64)
-    parts = (all_features, all_scores, all_statistics)
-    return total, _Lists(start, *(np.concatenate(part) for part in parts))
+    features, scores = np.concatenate(all_features), np.concatenate(all_scores)
+    return total, _Lists(start, features, scores, np.concatenate(all_statistics), sparse.joined(all_sparse))
 
 
 def _unseen(lists: _Lists, found: _Lists) -> _Lists:
     """The rows of `found` that are not in `lists`, each once."""
     keep = []
     lengths = [0]
+    numbers: dict[bytes, int] = {}  # Of distinct rows of sparse features.
+    few = [_row_numbers(part.sparse, numbers) for part in (lists, found)]
     for s in range(len(found.start) - 1):
         parts = [
-            np.column_stack((part.scores[rows], part.features[rows]))
-            for part in (lists, found)
+            np.column_stack((part.scores[rows], *few_numbers[:, rows], part.features[rows]))
+            for part, few_numbers in zip((lists, found), few, strict=True)
             for rows in [slice(part.start[s], part.start[s + 1])]
         ]
         both = np.ascontiguousarray(np.concatenate(parts)) + 0.0  # No negative zeros.
@@ -262,7 +279,18 @@ def _unseen(lists: _Lists, found: _Lists) -> _Lists:
         keep.append(new + found.start[s])
         lengths.append(len(new))
     rows = np.concatenate(keep) if keep else np.zeros(0, np.int64)
-    return _Lists(np.cumsum(lengths).astype(np.int64), *(values[rows] for values in found[1:]))
+    start = np.cumsum(lengths).astype(np.int64)
+    few_rows = sparse.take(found.sparse, rows)
+    return _Lists(start, found.features[rows], found.scores[rows], found.counts[rows], few_rows)
+
+
+def _row_numbers(rows: Rows, numbers: dict[bytes, int]) -> np.ndarray:
+    """A number for each row, the same for the same rows; float64 (1, K); none, (0, K), without columns."""
+    if rows.width == 0:
+        return np.zeros((0, len(rows.start) - 1))
+    ends = itertools.pairwise(rows.start.tolist())
+    keys = (rows.column[a:b].tobytes() + rows.values[a:b].tobytes() for a, b in ends)
+    return np.array([[numbers.setdefault(key, len(numbers)) for key in keys]], np.float64)
 
 
 def _joined(lists: _Lists, new: _Lists) -> _Lists:
@@ -270,15 +298,19 @@ def _joined(lists: _Lists, new: _Lists) -> _Lists:
     parts = (lists, new)
     sentences = [np.repeat(np.arange(len(part.start) - 1), np.diff(part.start)) for part in parts]
     order = np.argsort(np.concatenate(sentences), kind="stable")
-    columns = (np.concatenate(column)[order] for column in zip(lists[1:], new[1:], strict=True))
-    return _Lists(lists.start + new.start, *columns)
+    features, scores, counts = (
+        np.concatenate(column)[order] for column in zip(lists[1:4], new[1:4], strict=True)
+    )
+    few = sparse.take(sparse.joined([lists.sparse, new.sparse]), order)
+    return _Lists(lists.start + new.start, features, scores, counts, few)
 
 
 @kernel
 def _sample_pairs(rng, start, features, scores, candidates, kept, threshold):
-    """float64 (P, F): the better's features minus the worse's, of the pairs that are used."""
+    """Of the pairs that are used: the better's features minus the worse's, float64 (P, F); int64 (P, 2)."""
     num_sentences = len(start) - 1
     pairs = np.empty((num_sentences * kept, features.shape[1]))
+    rows = np.empty((num_sentences * kept, 2), np.int64)
     better, worse = np.empty(candidates, np.int64), np.empty(candidates, np.int64)
     gaps, order = np.empty(candidates), np.empty(candidates, np.int64)
     num_pairs = 0
@@ -303,15 +335,20 @@ def _sample_pairs(rng, start, features, scores, candidates, kept, threshold):
             for column in range(features.shape[1]):
                 value = features[better[order[i]], column] - features[worse[order[i]], column]
                 pairs[num_pairs, column] = value
+            rows[num_pairs, 0], rows[num_pairs, 1] = better[order[i]], worse[order[i]]
             num_pairs += 1
-    return pairs[:num_pairs].copy()
+    return pairs[:num_pairs].copy(), rows[:num_pairs].copy()
 
 
 # ---- State ----------------------------------------------------------------------------------------
 
 
 def _save(path: Path, header: str, statistics: np.ndarray, new: _Lists) -> None:
-    arrays = {"header": np.array(header), "statistics": statistics, **new._asdict()}
+    lists = new._asdict()
+    few = lists.pop("sparse")
+    if few.width:  # Otherwise rounds are as before there were sparse features.
+        lists |= {f"sparse_{name}": array for name, array in zip(Rows._fields[:3], few, strict=False)}
+    arrays = {"header": np.array(header), "statistics": statistics, **lists}
     with atomic_path(path) as temporary, open(temporary, "wb") as out:
         np.savez(out, digest=np.array(_digest(arrays)), **arrays)
 
@@ -320,6 +357,8 @@ def _load(path: Path, header: str, none: _Lists, num_counts: int) -> tuple[np.nd
     """A saved round; `none` are lists without translations of as many sentences and features."""
     kinds = {"digest": ("U", 0), "header": ("U", 0), "statistics": ("i", 1)}
     kinds |= {"start": ("i", 1), "features": ("f", 2), "scores": ("f", 1), "counts": ("i", 2)}
+    if none.sparse.width:
+        kinds |= {"sparse_start": ("i", 1), "sparse_column": ("i", 1), "sparse_values": ("f", 1)}
     arrays = read_arrays(path, kinds, "not a saved round", "Remove it")
     digest = str(arrays.pop("digest"))
     if digest != _digest(arrays):
@@ -337,7 +376,10 @@ def _load(path: Path, header: str, none: _Lists, num_counts: int) -> tuple[np.nd
             f"{path.parent}: tuning was begun with other {', '.join(names)}. "
             "Remove the directory or give --restart to begin anew"
         )
-    statistics, lists = arrays.pop("statistics"), _Lists(*(arrays[name] for name in _Lists._fields))
+    statistics, few = arrays.pop("statistics"), sparse.no_rows(len(arrays["scores"]))
+    if width := none.sparse.width:
+        few = Rows(arrays["sparse_start"], arrays["sparse_column"], arrays["sparse_values"], width)
+    lists = _Lists(arrays["start"], arrays["features"], arrays["scores"], arrays["counts"], few)
     start, rows = lists.start, len(lists.scores)
     if not (
         (start.shape, len(statistics)) == (none.start.shape, num_counts)
@@ -346,9 +388,10 @@ def _load(path: Path, header: str, none: _Lists, num_counts: int) -> tuple[np.nd
         and (np.diff(start) >= 0).all()
         and lists.features.shape == (rows, none.features.shape[1])
         and lists.counts.shape == (rows, num_counts)
-        and all(array.dtype == like.dtype for array, like in zip(lists, none, strict=True))
+        and all(array.dtype == like.dtype for array, like in zip(lists[:4], none[:4], strict=True))
         and np.isfinite(lists.features).all()
         and np.isfinite(lists.scores).all()
+        and sparse.is_sound(few, rows)
     ):
         raise InputError(path, None, "not a saved round of these sentences and features", "Remove it")
     return statistics, lists

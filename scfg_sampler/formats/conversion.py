@@ -146,7 +146,8 @@ def write_table(
     Raises
     ------
     RuleTableError
-        The format has a probability or count where the table has a logarithm that is none of one.
+        The format has a probability or count where the table has a logarithm that is none of one, or
+        features are to have no names, and there are some that few rules have.
     InputError
         A file that is no record of a table stands where the table's record is to go.
     """
@@ -155,6 +156,9 @@ def write_table(
     if file_format == "native":
         write_rule_table(table, path)
         return losses
+    if spelling.dense and file_format == "joshua" and table.sparse is not None:
+        found = f"has {len(table.sparse_names)} sparse features, which need their names"
+        raise RuleTableError(path, None, found, "Leave --dense away")
     order, spell = _writer(table.feature_names, file_format, spelling, losses)
     require_record_place(path)
     try:

@@ -11,10 +11,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.rules.features import FEATURE_NAMES, count_words
-from scfg_sampler.rules.table import MOST_FEATURES, RuleTable
+from scfg_sampler.rules.columns import FEATURE_NAMES, Columns, in_columns
+from scfg_sampler.rules.features import count_words
+from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import Rule, RuleProblem
 
 __all__ = [
@@ -44,11 +46,11 @@ class TableBuilder:
         self._vocabularies = Vocabulary(), Vocabulary()
         self._starts = array("q", [0]), array("q", [0]), array("q", [0])
         self._values = array("i"), array("i"), array("i")
-        self._columns: dict[str, array] = {}
-        self._num_rules = 0
+        self._names: dict[str, int] = {}
+        self._given = array("q", [0]), array("i"), array("f")  # Features of each rule, their names, values.
 
     def add(self, rule: Rule) -> None:
-        """Append a rule; a RuleProblem if it has a feature too many, or one that is too large."""
+        """Append a rule; a RuleProblem if it has a feature that is too large."""
         for side in (0, 1):
             add = self._vocabularies[side].add
             symbols: tuple[str | int, ...] = (rule.source, rule.target)[side]
@@ -58,40 +60,22 @@ class TableBuilder:
         for start, values, width in zip(self._starts, self._values, (1, 1, 2), strict=True):
             start.append(len(values) // width)
         for name, value in rule.features.items():
-            if name not in self._columns and len(self._columns) >= MOST_FEATURES:
-                raise RuleProblem(
-                    f"the feature {name} is one more than the {MOST_FEATURES} that a table may have",
-                    "Every rule has a number for each, so sparse features do not fit: keep the dense ones",
-                )
             if not abs(value) < 3.4e38:
                 raise RuleProblem(
                     f"the feature {name} is {value:g}", "Features are numbers of single precision"
                 )
-            column = self._columns.setdefault(name, array("f"))
-            column.extend([0.0] * (self._num_rules - len(column)))
-            column.append(value)
-        self._num_rules += 1
+            self._given[1].append(self._names.setdefault(name, len(self._names)))
+            self._given[2].append(value)
+        self._given[0].append(len(self._given[1]))
 
     def table(self, signature: str) -> RuleTable:
         """The table of the rules added so far."""
         starts = [np.array(start, np.int64) for start in self._starts]
         source, target = (np.array(self._values[side], np.int32) for side in (0, 1))
-        columns: dict[str, np.ndarray] = {}
-        for name, values in self._columns.items():
-            columns[name] = np.zeros(self._num_rules, np.float32)
-            columns[name][: len(values)] = values
-            columns[name] = _seven_digits(columns[name])
-        target_words = count_words(starts[1], target)
-        columns["TargetWords"] = target_words
-        columns["Abstract"] = (target_words == 0) & (count_words(starts[0], source) == 0)
-        names = [name for name in FEATURE_NAMES if name in columns]
-        names += [name for name in columns if name not in FEATURE_NAMES]
-        features = np.empty((self._num_rules, len(names)), np.float32)
-        for k, name in enumerate(names):
-            features[:, k] = columns[name]
-        count = np.ones(self._num_rules)
-        if "LogCount" in columns:
-            count = np.exp(columns["LogCount"].astype(np.float64))
+        features, names, sparse = self._features(starts[0], source, starts[1], target)
+        count = np.ones(len(features))
+        if "LogCount" in self._names:
+            count = np.exp(features[:, names.index("LogCount")].astype(np.float64))
         return RuleTable(
             *self._vocabularies,
             starts[0],
@@ -102,9 +86,35 @@ class TableBuilder:
             np.array(self._values[2], np.int32).reshape(-1, 2),
             count,
             features,
-            tuple(names),
+            names,
             signature,
+            sparse,
         )
+
+    def _features(
+        self, source_start: np.ndarray, source: np.ndarray, target_start: np.ndarray, target: np.ndarray
+    ) -> Columns:
+        """The features of all rules: ours in our order, then the others as they came."""
+        target_words = count_words(target_start, target)
+        counted = {
+            "TargetWords": target_words,
+            "Abstract": (target_words == 0) & (count_words(source_start, source) == 0),
+        }
+        ours = [name for name in FEATURE_NAMES if name in counted or name in self._names]
+        names = [*ours, *(name for name in self._names if name not in FEATURE_NAMES)]
+        number = {name: k for k, name in enumerate(names)}
+        start, given = np.array(self._given[0], np.int64), np.array(self._given[1], np.int32)
+        column = np.array([number[name] for name in self._names], np.int32)[given]
+        values = _seven_digits(np.array(self._given[2], np.float32))
+        row = np.repeat(np.arange(len(start) - 1), np.diff(start))
+        features = np.zeros((len(start) - 1, len(ours)), np.float32)
+        is_ours = column < len(ours)
+        features[row[is_ours], column[is_ours]] = values[is_ours]
+        for name, counts in counted.items():
+            features[:, number[name]] = counts
+        start[1:] -= np.cumsum(np.bincount(row[is_ours], minlength=len(start) - 1))
+        more = Rows(start, column[~is_ours], values[~is_ours], len(names))
+        return in_columns(names, np.bincount(column, minlength=len(names)), features, more)
 
 
 def _seven_digits(values: np.ndarray) -> np.ndarray:
@@ -138,10 +148,21 @@ def iterate_rules(table: RuleTable, rows: np.ndarray | None = None) -> Iterator[
             table.alignment_start[chunk].tolist(), table.alignment_start[chunk + 1].tolist(), strict=True
         )
         links = [tuple(map(tuple, table.alignment[a:b].tolist())) for a, b in extents]
-        features = table.features[chunk].tolist()
-        for source, target, values, alignment in zip(*spelled, features, links, strict=True):
-            named = dict(zip(table.feature_names, values, strict=True))
+        features = _named_features(table, chunk)
+        for source, target, named, alignment in zip(*spelled, features, links, strict=True):
             yield Rule(source, target, named, alignment)
+
+
+def _named_features(table: RuleTable, rows: np.ndarray) -> Iterator[dict[str, float]]:
+    """The features of some rules, by name; those that few rules have only where they are not 0."""
+    named = (dict(zip(table.feature_names, values, strict=True)) for values in table.features[rows].tolist())
+    if table.sparse is None:
+        yield from named
+        return
+    names, (start, column, values, _) = table.sparse
+    for row, features in zip(rows.tolist(), named, strict=True):
+        at = slice(start[row], start[row + 1])
+        yield features | dict(zip((names[k] for k in column[at].tolist()), values[at].tolist(), strict=True))
 
 
 def write_lines(path: PathLike, lines: Iterable[str]) -> None:

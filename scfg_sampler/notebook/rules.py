@@ -94,13 +94,15 @@ class Rules(Sequence[Rule]):
             warnings.warn(f"{path}: {note}", stacklevel=2)
 
     def __repr__(self) -> str:
-        return f"{len(self)} rules with {', '.join(self.table.feature_names)}"
+        more = len(self.table.sparse_names)
+        others = f" and {more} features that few of them have" if more else ""
+        return f"{len(self)} rules with {', '.join(self.table.feature_names)}{others}"
 
     def _repr_html_(self) -> str:
         rows = []
         for each in self[:SHOWN]:
             text = readable(format_rule(each._replace(features={})).split(" ||| ", 1)[1])
-            rows.append((text, *(f"{value:.4g}" for value in each.features.values())))
+            rows.append((text, *(f"{each.features[name]:.4g}" for name in self.table.feature_names)))
         return html_table(f"{len(self)} rules", ("rule", *self.table.feature_names), rows)
 
 

@@ -123,10 +123,11 @@ def write_plug(
         require_file(path)
     if not parts.table.num_rules:
         raise InputError(parts.table_path, None, "has no rules", "Is it the table that was meant?")
-    weights = read_weights(parts.weights)
+    # As for our decoder, features that few rules have count 0 without a weight.
+    weights = dict.fromkeys(parts.table.sparse_names, 0.0) | read_weights(parts.weights)
     _check_weights(parts, weights)
     _check_features(parts, decoder)
-    theirs = their_weights(weights, parts.table.feature_names, decoder, len(parts.lms))
+    theirs = their_weights(weights, _feature_names(parts), decoder, len(parts.lms))
     spelling = Spelling(escaped=parts.escaped, linear=True)
     with new_directory(output, PLUG, "directory of plug") as folder:
         spell = speller(decoder, parts.escaped).write
@@ -159,10 +160,15 @@ def write_plug(
 # ---- Checks ---------------------------------------------------------------------------------------
 
 
+def _feature_names(parts: Parts) -> tuple[str, ...]:
+    """All features of the table's rules."""
+    return (*parts.table.feature_names, *parts.table.sparse_names)
+
+
 def _check_weights(parts: Parts, weights: Mapping[str, float]) -> None:
     """An InputError unless every feature has a weight, and every weight but 0 a feature."""
     num_models = len(parts.lms)
-    features = (*parts.table.feature_names, *own_features(num_models))
+    features = (*_feature_names(parts), *own_features(num_models))
     missing = [name for name in features if name not in weights]
     if missing:
         hint = "Add it to the weights, as 0 to ignore the feature"
@@ -184,7 +190,7 @@ def _check_features(parts: Parts, decoder: str) -> None:
     """An InputError if the format would take a feature for another, or make another value of it."""
     table = parts.table
     name_of = PLUGS[decoder].name
-    for name in table.feature_names:
+    for name in _feature_names(parts):
         own = _OWN_NAMES[decoder] and re.fullmatch(_OWN_NAMES[decoder], name)
         if own or not re.fullmatch(r"[^\s;#=|]+", name):
             found = f"{name_of} cannot have a feature of rules called '{name}'"
@@ -206,7 +212,7 @@ def _check_features(parts: Parts, decoder: str) -> None:
 
 def _check_round_trip(parts: Parts, decoder: str) -> None:
     """An InputError if a rule with all features does not come back with the same ones."""
-    carried = [name for name in parts.table.feature_names if name not in ("TargetWords", "Abstract")]
+    carried = [name for name in _feature_names(parts) if name not in ("TargetWords", "Abstract")]
     features = {name: -1.0 - k for k, name in enumerate(carried)}
     sent = Rule(("a",), ("b",), features, ((0, 0),))
     try:

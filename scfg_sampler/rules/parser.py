@@ -5,6 +5,7 @@ they are escaped in the file. On the first line it cannot read it stops and says
 `rules.text.parse_rule`, which accepts exactly the same lines, then finds the words for what is wrong. The
 fact a newcomer would get wrong: features may be given in any order and may be missing (then they are 0), so
 the parser guesses that each line repeats the order of the columns and looks a name up only if it does not.
+The first names have a column, the others are kept as they come: nobody knows yet how many there will be.
 """
 
 from __future__ import annotations
@@ -19,28 +20,32 @@ from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
 __all__ = [
     "BAD_LINE",
-    "NEW_FEATURE",
     "NO_ROOM",
     "OK",
     "ParsedRules",
     "new_parsed_rules",
     "parse_block",
-    "with_columns",
 ]
 
-OK, BAD_LINE, NEW_FEATURE, NO_ROOM = 0, 1, 2, 3
+OK, BAD_LINE, NO_ROOM = 0, 1, 2
 
 _NEWLINE, _RETURN = 10, 13
 _BAR, _HASH, _EQUALS, _COMMA, _OPEN, _CLOSE, _X = 124, 35, 61, 44, 91, 93, 88
 _MINUS, _PLUS, _DOT, _ZERO, _NINE = 45, 43, 46, 48, 57
 _MAX_LABEL = 999
+_COLUMNS = 32  # More names than most tables have; few enough to be written for every rule.
 _WRONG = np.int64(-(2**62))  # Instead of a symbol.
 
 
 class ParsedRules(NamedTuple):
     """Rules of one block, in arrays long enough for any block of its length.
 
-    Fields as in `RuleTable`; size : int64, shape (4,), rules, source symbols, target symbols and links.
+    Fields as in `RuleTable`, but for these.
+
+    features : float32, the features whose names came first, for every rule
+    given : int64, how many rules name each of these
+    more_start, more_name, more_value : int64, int32 and float32: the other features, as rules name them
+    size : int64, shape (5,), rules, source symbols, target symbols, links, and features without a column
     """
 
     source_start: np.ndarray
@@ -50,10 +55,14 @@ class ParsedRules(NamedTuple):
     alignment_start: np.ndarray
     alignment: np.ndarray
     features: np.ndarray
+    given: np.ndarray
+    more_start: np.ndarray
+    more_name: np.ndarray
+    more_value: np.ndarray
     size: np.ndarray
 
 
-def new_parsed_rules(block: np.ndarray, num_features: int) -> ParsedRules:
+def new_parsed_rules(block: np.ndarray) -> ParsedRules:
     """Room for the rules of a block (uint8)."""
     lines = int(np.count_nonzero(block == _NEWLINE)) + 1
     symbols = len(block) // 2 + 1
@@ -64,20 +73,17 @@ def new_parsed_rules(block: np.ndarray, num_features: int) -> ParsedRules:
         np.empty(symbols, np.int32),
         np.zeros(lines + 1, np.int64),
         np.empty((len(block) // 4 + 1, 2), np.int32),
-        np.zeros((lines, num_features), np.float32),
-        np.zeros(4, np.int64),
+        np.empty((lines, _COLUMNS), np.float32),
+        np.zeros(_COLUMNS, np.int64),
+        np.zeros(lines + 1, np.int64),
+        np.empty(len(block) // 4 + 1, np.int32),
+        np.empty(len(block) // 4 + 1, np.float32),
+        np.zeros(5, np.int64),
     )
 
 
-def with_columns(out: ParsedRules, num_features: int) -> ParsedRules:
-    """The same rules with more feature columns, 0 where they are new."""
-    features = np.zeros((len(out.features), num_features), np.float32)
-    features[:, : out.features.shape[1]] = out.features
-    return out._replace(features=features)
-
-
 @kernel
-def parse_block(block, at, out, source_words, target_words, name_text, name_start):
+def parse_block(block, at, out, source_words, target_words, names):
     """Parse the lines of a block from byte `at` on, appending to `out`.
 
     Parameters
@@ -85,21 +91,24 @@ def parse_block(block, at, out, source_words, target_words, name_text, name_star
     block : uint8, whole lines
     at : where a line begins
     out : ParsedRules
-    source_words, target_words : WordPool
-    name_text, name_start : uint8 and int64 (F + 1,), the names of the feature columns
+    source_words, target_words, names : WordPool
+        Of words, and of the names of features in the order they come.
 
     Returns
     -------
-    status : OK, or why it stopped: BAD_LINE, NEW_FEATURE, or NO_ROOM for the words of a line
+    status : OK, or why it stopped: BAD_LINE, or NO_ROOM for the words of a line
     at : the end of the block, or the beginning of the line it stopped at, which has left no trace in `out`
     """
-    order = np.zeros(_MAX_LABEL + 1, np.int32)
-    words = by_reference(source_words), by_reference(target_words)
-    reader, out_at = by_reference(_Reader(*words, name_text, name_start)), by_reference(out)
+    order, last_rule = np.zeros(_MAX_LABEL + 1, np.int32), np.zeros(len(names.start), np.int64)
+    pools = by_reference(source_words), by_reference(target_words), by_reference(names)
+    reader, out_at = by_reference(_Reader(*pools, last_rule)), by_reference(out)
     while at < len(block):
         end = end_of_line(block, at)
         stop = end - 1 if end > at and block[end - 1] == _RETURN else end
-        if not (has_room(source_words, stop - at) and has_room(target_words, stop - at)):
+        length = stop - at
+        if not (
+            has_room(source_words, length) and has_room(target_words, length) and has_room(names, length)
+        ):
             return NO_ROOM, at
         if block[at] != _HASH and next_token(block, at, stop)[0] < stop:
             status = _parse_line(block, at, stop, out_at, reader, order)
@@ -110,12 +119,15 @@ def parse_block(block, at, out, source_words, target_words, name_text, name_star
 
 
 class _Reader(NamedTuple):
-    """What lines are read with: the parameters of `parse_block`, pools of words as references."""
+    """What lines are read with: the pools of `parse_block`, as references.
+
+    last_rule : int64, one more than the last rule that gave each feature without a column, or 0
+    """
 
     source_words: WordPool
     target_words: WordPool
-    name_text: np.ndarray
-    name_start: np.ndarray
+    names: WordPool
+    last_rule: np.ndarray
 
 
 @borrowing
@@ -124,8 +136,9 @@ def _parse_line(block, at, end, out, reader, order):
     source, target, size = out.source, out.target, out.size
     rule, num_source, num_target, num_links = size[0], size[1], size[2], size[3]
     source_begin, target_begin, links_begin = num_source, num_target, num_links
+    size[4] = out.more_start[rule]  # A line that could not be read may have left some.
     values = out.features[rule]
-    field, labels, used, given = 0, 0, 0, 0
+    field, labels, used, guess = 0, 0, 0, 0
     lhs = 0
     for k in range(len(values)):
         values[k] = np.nan
@@ -156,9 +169,9 @@ def _parse_line(block, at, end, out, reader, order):
             target[num_target] = symbol
             num_target += 1
         elif field == 3:
-            status, given = _set_feature(block, begin, at, reader, values, given)
-            if status != OK:
-                return status
+            guess = _set_feature(block, begin, at, reader, out, rule, guess)
+            if guess < 0:
+                return BAD_LINE
         elif field == 4:
             i, j = _link(block, begin, at)
             if i < 0 or i >= num_source - source_begin or j >= num_target - target_begin:
@@ -181,10 +194,13 @@ def _end_rule(out, rule, num_source, num_target, num_links):
     for k in range(out.features.shape[1]):
         if np.isnan(out.features[rule, k]):
             out.features[rule, k] = 0.0
+        else:
+            out.given[k] += 1
     out.source_start[rule + 1] = num_source
     out.target_start[rule + 1] = num_target
     out.alignment_start[rule + 1] = num_links
     size = out.size
+    out.more_start[rule + 1] = size[4]
     size[0], size[1], size[2], size[3] = rule + 1, num_source, num_target, num_links
 
 
@@ -222,23 +238,43 @@ def _holds(values, begin, end, value):
 
 
 @borrowing
-def _set_feature(block, begin, end, reader, values, given):
-    """Set the value that `name=number` names; a status, and the column after it."""
+def _set_feature(block, begin, end, reader, out, rule, guess):
+    """Set the value that `name=number` gives; the name that may come next, or −1 if it cannot be read."""
     equals = begin
     while equals < end and block[equals] != _EQUALS:
         equals += 1
     if equals in (end, begin):
-        return BAD_LINE, given
-    column = _column(block, begin, equals, reader.name_text, reader.name_start, given)
+        return -1
     value, is_number = _number(block, equals + 1, end)
     if not is_number:
-        return BAD_LINE, given
-    if column < 0:
-        return NEW_FEATURE, given
-    if not np.isnan(values[column]):
-        return BAD_LINE, given
-    values[column] = value
-    return OK, column + 1
+        return -1
+    names = reader.names
+    name = (
+        guess if _is_name(names, guess, block, begin, equals) else np.int64(add(names, block, begin, equals))
+    )
+    if name < _COLUMNS:
+        if not np.isnan(out.features[rule, name]):
+            return -1
+        out.features[rule, name] = value
+    else:
+        if reader.last_rule[name] == rule + 1:
+            return -1
+        reader.last_rule[name] = rule + 1
+        at = out.size[4]
+        out.more_name[at], out.more_value[at] = name, value
+        out.size[4] = at + 1
+    return name + 1
+
+
+@borrowing
+def _is_name(names, name, block, begin, end):
+    """Whether block[begin:end] is the name of this number, if there is one."""
+    if name >= names.size[0] or names.start[name + 1] - names.start[name] != end - begin:
+        return False
+    k = 0
+    while k < end - begin and names.symbols[names.start[name] + k] == block[begin + k]:
+        k += 1
+    return k == end - begin
 
 
 @compiled
@@ -290,21 +326,6 @@ def _insert_link(alignment, begin, end, i, j):
         alignment[k, 0], alignment[k, 1] = alignment[k - 1, 0], alignment[k - 1, 1]
     alignment[at, 0], alignment[at, 1] = i, j
     return end + 1
-
-
-@compiled
-def _column(block, begin, end, name_text, name_start, guess):
-    """The feature column with the name block[begin:end], or −1."""
-    columns = len(name_start) - 1
-    for offset in range(columns):
-        column = (guess + offset) % columns
-        if name_start[column + 1] - name_start[column] == end - begin:
-            k = 0
-            while k < end - begin and name_text[name_start[column] + k] == block[begin + k]:
-                k += 1
-            if k == end - begin:
-                return column
-    return -1
 
 
 @compiled

@@ -10,6 +10,9 @@ Lines are sorted as `LC_ALL=C sort` sorts them. Features are natural logarithms 
 with seven significant digits, about what float32 holds. The fact a newcomer would get wrong: the file does
 not say which words are which ids; reading numbers the words anew, so tables that were read from two files
 share no ids.
+
+Where there are more than 256 names of features, those that few rules have are kept apart, and a line gives
+them only where they are not 0 (see `scfg_sampler.rules.columns`).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.arrays.ragged import lexicographic_order, take_rows
+from scfg_sampler.core.arrays.sparse import Rows, no_rows, take
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.arrays.word_pool import WordPool, new_word_pool, with_room
 from scfg_sampler.core.elementary import exp_each
@@ -29,15 +33,15 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rules import parser as rule_parser
+from scfg_sampler.rules.columns import Columns, SparseFeatures, in_columns
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.record import read_signature
 from scfg_sampler.rules.text import Rule, escape, parse_rule, unescape
 from scfg_sampler.rules.writer import format_rules
 
 __all__ = [
-    "MOST_FEATURES",
     "RuleTable",
-    "check_feature_names",
+    "SparseFeatures",
     "read_rule_table",
     "rule",
     "select_rows",
@@ -46,10 +50,6 @@ __all__ = [
     "write_rule_table",
     "write_rule_tables",
 ]
-
-
-MOST_FEATURES = 256
-"""Names of features that a table may have: every rule has a number for each."""
 
 
 class RuleTable(NamedTuple):
@@ -63,6 +63,7 @@ class RuleTable(NamedTuple):
     features : float32, shape (R, F)
     feature_names : tuple of F strings
     signature : str, what the table was made with, on one line
+    sparse : other features, which few rules have; None if there are none
     """
 
     source_vocabulary: Vocabulary
@@ -77,6 +78,12 @@ class RuleTable(NamedTuple):
     features: np.ndarray
     feature_names: tuple[str, ...]
     signature: str
+    sparse: SparseFeatures | None = None
+
+    @property
+    def sparse_names(self) -> tuple[str, ...]:
+        """The names of the features that few rules have."""
+        return () if self.sparse is None else self.sparse.names
 
     @property
     def num_rules(self) -> int:
@@ -107,6 +114,10 @@ def rule(table: RuleTable, row: int) -> Rule:
         sides.append(tuple(vocabulary.words[symbol] if symbol >= 0 else symbol for symbol in ids))
     links = table.alignment[table.alignment_start[row] : table.alignment_start[row + 1]]
     features = dict(zip(table.feature_names, table.features[row].tolist(), strict=True))
+    if table.sparse is not None:
+        names, rows = table.sparse
+        at = slice(rows.start[row], rows.start[row + 1])
+        features |= zip((names[k] for k in rows.column[at].tolist()), rows.values[at].tolist(), strict=True)
     return Rule(sides[0], sides[1], features, tuple((i, j) for i, j in links.tolist()))
 
 
@@ -126,6 +137,7 @@ def select_rows(table: RuleTable, rows: np.ndarray) -> RuleTable:
         alignment=alignment,
         count=table.count[rows],
         features=table.features[rows],
+        sparse=None if table.sparse is None else table.sparse._replace(rows=take(table.sparse.rows, rows)),
     )
 
 
@@ -158,18 +170,13 @@ def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
     texts: list[tuple[np.ndarray, np.ndarray]] = []
     with atomic_output(path, binary=True) as stream:
         for table in tables:
-            finite = np.isfinite(table.features)
-            if not finite.all():
-                row, column = np.argwhere(~finite)[0]
-                found = (
-                    f"feature {table.feature_names[column]} of rule {row} is {table.features[row, column]}"
-                )
-                raise RuleTableError(path, None, found, "Features must be finite numbers")
+            _require_finite(table, path)
+            sparse = no_rows(table.num_rules, 0, np.float32) if table.sparse is None else table.sparse.rows
             if not texts:
                 stream.write(f"# {' '.join(table.signature.split())}\n".encode())
                 for words in (table.source_vocabulary, table.target_vocabulary):
                     texts.append(_texts(map(escape, words)))
-                texts.append(_texts(f"{name}=" for name in table.feature_names))
+                texts.append(_texts(f"{name}=" for name in (*table.feature_names, *table.sparse_names)))
             rows = text_order(table)
             num_rules += len(rows)
             arrays = (
@@ -177,13 +184,30 @@ def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
                 *(table.alignment_start, table.alignment, table.features),
             )
             while len(rows):
-                done, used = format_rules(rows, arrays, *texts, buffer)
+                done, used = format_rules(rows, arrays, sparse, *texts, buffer)
                 stream.write(buffer[:used].tobytes())
                 rows = rows[done:]
                 if done == 0:
                     buffer = np.empty(2 * len(buffer), np.uint8)
-            del table, arrays, rows  # Before the next one is made.
+            del table, arrays, sparse, rows  # Before the next one is made.
     return num_rules
+
+
+def _require_finite(table: RuleTable, path: PathLike) -> None:
+    """A RuleTableError that names the first feature that is not a finite number."""
+    finite = np.isfinite(table.features)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        name, value = table.feature_names[column], table.features[row, column]
+    elif table.sparse is not None and not np.isfinite(table.sparse.rows.values).all():
+        names, rows = table.sparse
+        at = int(np.argmin(np.isfinite(rows.values)))
+        row = int(np.searchsorted(rows.start, at, side="right")) - 1
+        name, value = names[rows.column[at]], rows.values[at]
+    else:
+        return
+    found = f"feature {name} of rule {row} is {value}"
+    raise RuleTableError(path, None, found, "Features must be finite numbers")
 
 
 def read_rule_table(path: PathLike) -> RuleTable:
@@ -199,8 +223,7 @@ def read_rule_table(path: PathLike) -> RuleTable:
     InputError
         The file cannot be read, or is not UTF-8.
     """
-    names: list[str] = []
-    pools = [new_word_pool(), new_word_pool()]
+    pools = [new_word_pool(), new_word_pool(), new_word_pool()]
     parts: list[rule_parser.ParsedRules] = []
     lines = 0
     signature = None
@@ -208,26 +231,18 @@ def read_rule_table(path: PathLike) -> RuleTable:
         block = np.frombuffer(raw, np.uint8)
         if lines == 0 and raw.startswith(b"# "):
             signature = raw[2 : raw.find(b"\n") % (len(raw) + 1)].decode("utf-8", "replace").strip()
-        out = rule_parser.new_parsed_rules(block, len(names))
+        out = rule_parser.new_parsed_rules(block)
         at = 0
         while at < len(block):
-            status, at = rule_parser.parse_block(block, at, out, *pools, *_texts(names))
-            if status == rule_parser.OK:
-                break
+            status, at = rule_parser.parse_block(block, at, out, *pools)
             end = raw.find(b"\n", at) % (len(raw) + 1)
             if status == rule_parser.NO_ROOM:
                 pools = [with_room(pool, end - at) for pool in pools]
-            else:
-                new = _new_features(raw[at:end], path, lines + raw.count(b"\n", 0, at) + 1, names)
-                names.extend(new)
-                check_feature_names(len(names), path, lines + raw.count(b"\n", 0, at) + 1)
-                columns = out.features.shape[1]
-                if len(names) > columns:
-                    # Room for as many again: a copy for each new name would take time by their square.
-                    out = rule_parser.with_columns(out, max(len(names), 2 * columns))
+            elif status == rule_parser.BAD_LINE:
+                _raise_bad_line(raw[at:end], path, lines + raw.count(b"\n", 0, at) + 1)
         lines += raw.count(b"\n")
-        parts.append(_trimmed(out, len(names)))
-    return _joined(parts, pools, names, read_signature(path) if signature is None else signature, path)
+        parts.append(_trimmed(out, int(pools[2].size[0])))
+    return _joined(parts, pools, read_signature(path) if signature is None else signature, path)
 
 
 def text_order(
@@ -289,31 +304,15 @@ def _rank_rows(source_start, source, target_start, target, source_ranks, target_
     return start, rows
 
 
-def _new_features(raw: bytes, path: PathLike, line: int, names: list[str]) -> list[str]:
-    """The features that stopped the compiled parser at a line, or an error that says what else is wrong."""
+def _raise_bad_line(raw: bytes, path: PathLike, line: int) -> None:
+    """The error that says what is wrong with a line that the compiled parser could not read."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         _raise_not_utf8(path)
         raise
-    new = [name for name in parse_rule(text, path, line).features if name not in names]
-    if not new:
-        raise RuleTableError(path, line, "cannot be read as a rule", "Compare it with the other lines")
-    return new
-
-
-def check_feature_names(number: int, path: PathLike, line: int | None) -> None:
-    """Refuse a table with more names of features than a table can have.
-
-    Raises
-    ------
-    RuleTableError
-        With the line where there were too many.
-    """
-    if number > MOST_FEATURES:
-        found = f"{number} names of features so far; a table has at most {MOST_FEATURES}"
-        hint = "Every rule has a number for each, so sparse features do not fit: keep the dense ones"
-        raise RuleTableError(path, line, found, hint)
+    parse_rule(text, path, line)
+    raise RuleTableError(path, line, "cannot be read as a rule", "Compare it with the other lines")
 
 
 def _raise_not_utf8(path: PathLike) -> None:
@@ -332,8 +331,8 @@ def _texts(words) -> tuple[np.ndarray, np.ndarray]:
     return np.frombuffer(b"".join(encoded), np.uint8), start
 
 
-def _trimmed(out: rule_parser.ParsedRules, num_features: int) -> rule_parser.ParsedRules:
-    rules, source, target, links = out.size.tolist()
+def _trimmed(out: rule_parser.ParsedRules, num_names: int) -> rule_parser.ParsedRules:
+    rules, source, target, links, more = out.size.tolist()
     return rule_parser.ParsedRules(
         out.source_start[: rules + 1].copy(),
         out.source[:source].copy(),
@@ -341,16 +340,20 @@ def _trimmed(out: rule_parser.ParsedRules, num_features: int) -> rule_parser.Par
         out.target[:target].copy(),
         out.alignment_start[: rules + 1].copy(),
         out.alignment[:links].copy(),
-        out.features[:rules, :num_features].copy(),
+        out.features[:rules, :num_names].copy(),
+        out.given[:num_names],
+        out.more_start[: rules + 1].copy(),
+        out.more_name[:more].copy(),
+        out.more_value[:more].copy(),
         out.size,
     )
 
 
-def _joined(parts, pools, names, signature, path) -> RuleTable:
+def _joined(parts, pools, signature, path) -> RuleTable:
     """The table of the parts that were parsed."""
     vocabularies: list[Vocabulary] = []
     sides: list[np.ndarray] = []
-    for side, pool in enumerate(pools):
+    for side, pool in enumerate(pools[:2]):
         vocabulary, ids = _vocabulary(pool, path)
         symbols = np.concatenate([np.zeros(0, np.int32), *(part[1 + 2 * side] for part in parts)])
         if ids is not None:
@@ -361,12 +364,7 @@ def _joined(parts, pools, names, signature, path) -> RuleTable:
         _joined_starts([part[field] for part in parts], [part.size[column] for part in parts])
         for field, column in ((0, 1), (2, 2), (4, 3))
     ]
-    features = np.zeros((len(starts[0]) - 1, len(names)), np.float32)
-    at = 0
-    for part in parts:
-        rows, columns = part.features.shape
-        features[at : at + rows, :columns] = part.features
-        at += rows
+    features, names, sparse = _joined_features(parts, _spelled(pools[2], path))
     count = np.ones(len(features))
     if "LogCount" in names:
         count = exp_each(features[:, names.index("LogCount")].astype(np.float64))
@@ -381,9 +379,27 @@ def _joined(parts, pools, names, signature, path) -> RuleTable:
         np.concatenate([np.zeros((0, 2), np.int32), *(part.alignment for part in parts)]),
         count,
         features,
-        tuple(names),
+        names,
         signature,
+        sparse,
     )
+
+
+def _joined_features(parts: list[rule_parser.ParsedRules], names: list[str]) -> Columns:
+    """The features of the rules of all parts."""
+    num_first = max((part.features.shape[1] for part in parts), default=0)
+    features = np.zeros((sum(len(part.features) for part in parts), num_first), np.float32)
+    start = _joined_starts([part.more_start for part in parts], [part.size[4] for part in parts])
+    column = np.concatenate([np.zeros(0, np.int32), *(part.more_name for part in parts)])
+    values = np.concatenate([np.zeros(0, np.float32), *(part.more_value for part in parts)])
+    given = np.bincount(column, minlength=len(names))
+    at = 0
+    for part in parts:
+        rows, columns = part.features.shape
+        features[at : at + rows, :columns] = part.features
+        given[:columns] += part.given
+        at += rows
+    return in_columns(names, given, features, Rows(start, column, values, len(names)))
 
 
 def _joined_starts(starts: list[np.ndarray], lengths: list[int]) -> np.ndarray:
@@ -394,13 +410,17 @@ def _joined_starts(starts: list[np.ndarray], lengths: list[int]) -> np.ndarray:
 
 def _vocabulary(pool: WordPool, path: PathLike) -> tuple[Vocabulary, np.ndarray | None]:
     """The words of a pool, unescaped, and their ids where two spellings of one word made them differ."""
-    size = int(pool.size[0])
-    start, text = pool.start[: size + 1].tolist(), pool.symbols.tobytes()
+    words = _spelled(pool, path)
+    vocabulary = Vocabulary()
+    ids = vocabulary.add_all(map(unescape, words))
+    return vocabulary, None if len(vocabulary) == len(words) else np.array(ids, np.int32)
+
+
+def _spelled(pool: WordPool, path: PathLike) -> list[str]:
+    """The words of a pool as they stand in the file."""
+    start, text = pool.start[: int(pool.size[0]) + 1].tolist(), pool.symbols.tobytes()
     try:
-        words = [text[begin:end].decode("utf-8") for begin, end in itertools.pairwise(start)]
+        return [text[begin:end].decode("utf-8") for begin, end in itertools.pairwise(start)]
     except UnicodeDecodeError:
         _raise_not_utf8(path)
         raise
-    vocabulary = Vocabulary()
-    ids = vocabulary.add_all(map(unescape, words))
-    return vocabulary, None if len(vocabulary) == size else np.array(ids, np.int32)

@@ -14,10 +14,11 @@ _MINUS, _PLUS, _DOT, _ZERO, _E = 45, 43, 46, 48, 101
 
 
 @kernel
-def format_rules(rows, table, source_texts, target_texts, name_texts, buffer):
+def format_rules(rows, table, sparse, source_texts, target_texts, name_texts, buffer):
     """Write the lines of rules `rows` into `buffer` (uint8) as long as they fit.
 
     table : the arrays source_start … alignment, and features
+    sparse : `Rows`, features of few rules, whose names follow those of the others
     source_texts, target_texts, name_texts : pairs of uint8 text and int64 offsets; names end with "="
 
     Returns the number of rules written and of bytes used.
@@ -26,7 +27,7 @@ def format_rules(rows, table, source_texts, target_texts, name_texts, buffer):
     at = 0
     for done in range(len(rows)):
         rule = rows[done]
-        length = 64 + 24 * features.shape[1] + len(name_texts[0])
+        length = 64 + _features_length(features.shape[1], sparse, rule, name_texts[1])
         length += 24 * (alignment_start[rule + 1] - alignment_start[rule])
         length += _side_length(source, source_start[rule], source_start[rule + 1], source_texts[1])
         length += _side_length(target, target_start[rule], target_start[rule + 1], target_texts[1])
@@ -39,11 +40,9 @@ def format_rules(rows, table, source_texts, target_texts, name_texts, buffer):
         at = _put_side(buffer, at, target, target_start[rule], target_start[rule + 1], target_texts)
         at = _put_bar(buffer, at)
         for column in range(features.shape[1]):
-            if column > 0:
-                at = _put_byte(buffer, at, _SPACE)
-            for k in range(name_texts[1][column], name_texts[1][column + 1]):
-                at = _put_byte(buffer, at, name_texts[0][k])
-            at = _put_number(buffer, at, features[rule, column])
+            at = _put_feature(buffer, at, column, name_texts, features[rule, column])
+        for k in range(sparse.start[rule], sparse.start[rule + 1]):
+            at = _put_feature(buffer, at, features.shape[1] + sparse.column[k], name_texts, sparse.values[k])
         for k in range(alignment_start[rule], alignment_start[rule + 1]):
             at = _put_bar(buffer, at) if k == alignment_start[rule] else _put_byte(buffer, at, _SPACE)
             at = _put_integer(buffer, at, alignment[k, 0])
@@ -61,6 +60,26 @@ def _side_length(symbols, begin, end, text_start):
         if symbols[k] >= 0:
             length += text_start[symbols[k] + 1] - text_start[symbols[k]]
     return length
+
+
+@compiled
+def _features_length(num_columns, sparse, rule, name_start):
+    """No fewer bytes than the features of a rule take."""
+    length = 24 * num_columns + name_start[num_columns]
+    for k in range(sparse.start[rule], sparse.start[rule + 1]):
+        name = num_columns + sparse.column[k]
+        length += 24 + name_start[name + 1] - name_start[name]
+    return length
+
+
+@compiled
+def _put_feature(buffer, at, name, name_texts, value):
+    """Write a name and its value, behind a space unless there is one."""
+    if buffer[at - 1] != _SPACE:
+        at = _put_byte(buffer, at, _SPACE)
+    for k in range(name_texts[1][name], name_texts[1][name + 1]):
+        at = _put_byte(buffer, at, name_texts[0][k])
+    return _put_number(buffer, at, value)
 
 
 @compiled

@@ -1,36 +1,137 @@
-"""Tables with many names of features: quick to read up to a limit, and refused at once beyond it."""
+"""Tables with thousands of names of features: those that few rules have stand where they are not 0."""
 
+import random
+import subprocess
+import sys
 import time
 
+import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from scfg_sampler.errors import RuleTableError
-from scfg_sampler.formats.conversion import read_table
-from scfg_sampler.rules.table import MOST_FEATURES, read_rule_table
+from scfg_sampler.formats.conversion import Spelling, read_table, write_table
+from scfg_sampler.rules.columns import MOST_COLUMNS
+from scfg_sampler.rules.table import read_rule_table, rule, select_rows, write_rule_table
+from scfg_sampler.rules.text import parse_rule
 
 
-def table(path, names: int, rules: int):
-    """Rules of which each has a name that none before it has, until all names are there."""
-    lines = (f"[X] ||| a{k} ||| b ||| LogCount=1 S{k % names}={k}\n" for k in range(rules))
-    path.write_text("# made\n" + "".join(lines))
+def lines(names: int, rules: int, each: int = 10) -> list[str]:
+    """Rules of which all have two features, two thirds a third, and each some of many; one of them is 0."""
+    rng = random.Random(7)
+    found = []
+    for k in range(rules):
+        numbers = sorted({k * names // rules, *(rng.randrange(names) for _ in range(each))})
+        some = [f"S{n}={rng.uniform(-1, 1):.4g}" for n in numbers] + ["Third=0.5"] * (k % 3 > 0)
+        rng.shuffle(some)
+        features = " ".join([f"LogForward=-{k}", *some, f"Zero{k}=0", f"LogCount={k % 5}"])
+        found.append(f"[X] ||| a{k} ||| b{k % 50} c ||| {features}")
+    return found
+
+
+def table(path, *numbers: int):
+    path.write_text("# made\n" + "".join(line + "\n" for line in lines(*numbers)))
     return path
 
 
-def test_sparse_names_up_to_the_limit_are_read(tmp_path):
-    path = table(tmp_path / "table", MOST_FEATURES - 1, 3000)
-    read_rule_table(path)  # Compiles.
+def named(found, row: int) -> dict[str, float]:
+    """The features of a rule that are not 0."""
+    return {name: value for name, value in rule(found, row).features.items() if value}
+
+
+def expected(number: int, names: int, rules: int) -> dict[str, float]:
+    features = parse_rule(lines(names, rules)[number], "t", 1).features
+    return {name: float(np.float32(value)) for name, value in features.items() if value}
+
+
+@pytest.mark.parametrize("names", [3, 31, 200, 3000])
+def test_every_rule_has_the_features_of_its_line(tmp_path, names):
+    found = read_rule_table(table(tmp_path / "table", names, 40))
+    for row in range(40):
+        assert named(found, row) == expected(row, names, 40)
+    assert_array_equal(found.count, np.exp([k % 5 for k in range(40)]))
+
+
+def test_up_to_the_limit_all_features_have_columns_and_beyond_it_those_of_half_of_the_rules(tmp_path):
+    few = read_rule_table(table(tmp_path / "few", 200, 30))
+    assert few.sparse is None
+    assert len(few.feature_names) <= MOST_COLUMNS
+    many = read_rule_table(table(tmp_path / "many", 3000, 300))
+    assert set(many.feature_names) == {"LogForward", "Third", "LogCount"}
+    assert list(many.sparse_names) == sorted(many.sparse_names)
+    assert (many.sparse.rows.values != 0).all()
+
+
+def test_a_table_that_is_read_again_is_written_to_the_same_bytes(tmp_path):
+    found = read_rule_table(table(tmp_path / "table", 3000, 300))
+    write_rule_table(found, tmp_path / "once")
+    again = read_rule_table(tmp_path / "once")
+    write_rule_table(again, tmp_path / "twice")
+    assert (tmp_path / "once").read_bytes() == (tmp_path / "twice").read_bytes()
+    order = {rule(found, row)[:2]: row for row in range(300)}
+    for row in range(300):
+        there = rule(again, row)
+        assert named(again, row) == pytest.approx(named(found, order[there[:2]]), rel=1e-6)
+
+
+def test_selected_rows_keep_their_features(tmp_path):
+    found = read_rule_table(table(tmp_path / "table", 3000, 300))
+    rows = np.array([7, 3, 3, 299])
+    part = select_rows(found, rows)
+    assert [named(part, i) for i in range(4)] == [named(found, row) for row in rows]
+
+
+@pytest.mark.parametrize("file_format", ["cdec", "joshua", "moses", "travatar"])
+def test_sparse_features_go_through_every_format(tmp_path, file_format):
+    found = read_rule_table(table(tmp_path / "table", 2000, 100))
+    write_table(found, tmp_path / "there", file_format)
+    back, _ = read_table(tmp_path / "there", file_format)
+    assert back.sparse is not None
+    of = {rule(back, row)[:2]: row for row in range(100)}
+    for row in range(100):
+        there = named(back, of[rule(found, row)[:2]])
+        sparse = {name: value for name, value in named(found, row).items() if name[0] == "S"}
+        assert {name: there.get(name) for name in sparse} == pytest.approx(sparse, rel=1e-6)
+
+
+def test_features_without_names_cannot_be_sparse(tmp_path):
+    found = read_rule_table(table(tmp_path / "table", 2000, 100))
+    with pytest.raises(RuleTableError, match=r"out: .*\d{3} sparse features.*--dense"):
+        write_table(found, tmp_path / "out", "joshua", Spelling(dense=True))
+
+
+def test_a_feature_given_twice_is_refused_whatever_its_number(tmp_path):
+    text = "\n".join(lines(3000, 300)) + "\n"
+    for name in ("LogForward", "S2999"):
+        assert f"{name}=" in text
+        (tmp_path / "twice").write_text(f"{text}[X] ||| a ||| b ||| {name}=1 S3=2 {name}=1\n")
+        with pytest.raises(RuleTableError, match=f"twice:301: .*{name} is given twice"):
+            read_rule_table(tmp_path / "twice")
+
+
+def test_a_feature_that_is_not_finite_is_named(tmp_path):
+    found = read_rule_table(table(tmp_path / "table", 3000, 300))
+    values = found.sparse.rows.values.copy()
+    at = int(found.sparse.rows.start[8])
+    values[at] = np.nan
+    broken = found._replace(sparse=found.sparse._replace(rows=found.sparse.rows._replace(values=values)))
+    name = found.sparse_names[found.sparse.rows.column[at]]
+    with pytest.raises(RuleTableError, match=f"feature {name} of rule 8 is nan"):
+        write_rule_table(broken, tmp_path / "out")
+
+
+def test_reading_takes_little_time_and_room(tmp_path):
+    path = table(tmp_path / "table", 10_000, 5000)
+    read_rule_table(table(tmp_path / "small", 300, 30))  # Compiles.
     began = time.process_time()
-    found = read_rule_table(path)
+    read_rule_table(path)
     assert time.process_time() - began < 3
-    assert len(found.feature_names) == found.features.shape[1] == MOST_FEATURES
-    for row in (0, 254, 255, 2999):
-        column = found.feature_names.index(f"S{row % (MOST_FEATURES - 1)}")
-        assert found.features[row, column] == row
-        assert (found.features[row] != 0).sum() == 1 + (row > 0)
-
-
-@pytest.mark.parametrize("file_format", ["native", "cdec"])
-def test_more_are_refused_in_the_line_that_has_one_too_many(tmp_path, file_format):
-    path = table(tmp_path / "table", 4000, 4000)
-    with pytest.raises(RuleTableError, match=r"table:25[78]: .*256.*sparse features do not fit"):
-        read_table(path, file_format)
+    program = (
+        "import resource, sys; from scfg_sampler.rules.table import read_rule_table\n"
+        "most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "read_rule_table(sys.argv[1]); before = most(); read_rule_table(sys.argv[2]); print(most() - before)"
+    )
+    options = [sys.executable, "-c", program, str(tmp_path / "small"), str(path)]
+    taken = int(subprocess.run(options, capture_output=True, text=True, check=True).stdout)
+    # As a matrix it would have 200 MB.
+    assert taken * 1024 < 40e6, taken

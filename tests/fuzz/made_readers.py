@@ -188,11 +188,12 @@ def _tune_round(path: Path) -> Any:
     import numpy as np
 
     from decoder.tuning.tune import _Lists, _load
+    from scfg_sampler.core.arrays.sparse import no_rows
 
     with np.load(_made() / "tuned.state" / "round-000.npz") as saved:
-        header, arrays = str(saved["header"]), [saved[name] for name in _Lists._fields]
+        header, arrays = str(saved["header"]), [saved[name] for name in _Lists._fields[:4]]
         num_counts = len(saved["statistics"])
-    none = _Lists(np.zeros_like(arrays[0]), *(array[:0] for array in arrays[1:]))
+    none = _Lists(np.zeros_like(arrays[0]), *(array[:0] for array in arrays[1:]), no_rows(0))
     return _load(path, header, none, num_counts)
 
 

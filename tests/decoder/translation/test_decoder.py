@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from decoder.lm.model import LmVocabulary, build_lm
-from decoder.translation.decoder import Decoder, in_order, nbest_lines
+from decoder.translation.decoder import Decoder, in_order
+from decoder.translation.nbest import nbest_lines
 from decoder.translation.weights import initial_weights
 from scfg_sampler.errors import InputError, SettingsError
 from tests.decoder import small_grammars as small

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from decoder.tuning.ranking_loss import minimum, sparse_rows
+from decoder.tuning.ranking_loss import minimum
+from scfg_sampler.core.arrays.sparse import sparse_rows
 
 WEIGHTS = """
 import numpy as np

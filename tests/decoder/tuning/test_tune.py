@@ -15,6 +15,7 @@ from decoder.tuning.metrics import Translations, metric_of
 from decoder.tuning.mira import mira
 from decoder.tuning.settings import TuneSettings
 from decoder.tuning.tune import Round, best_round, optimise, tune
+from scfg_sampler.core.arrays.sparse import no_rows, sparse_rows
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 from tests.decoder import small_grammars as small
 from tests.decoder.lm.test_model import random_model
@@ -181,11 +182,12 @@ def test_pairs_are_the_widest_of_those_drawn_and_never_below_the_threshold():
     start = np.array([0, 4, 5, 8], np.int64)
     scores = np.array([0.1, 0.5, 0.52, 0.9, 0.3, 0.2, 0.21, 0.22])
     features = scores[:, None] * [[1.0, -1.0]]
-    pairs = tuning._sample_pairs(np.random.default_rng(1), start, features, scores, 2000, 150, 0.05)
+    pairs, rows = tuning._sample_pairs(np.random.default_rng(1), start, features, scores, 2000, 150, 0.05)
     # All of the last sentence's differences are below the threshold, and the second has one translation.
+    np.testing.assert_array_equal(pairs, features[rows[:, 0]] - features[rows[:, 1]])
     assert len(pairs) == 150
     np.testing.assert_allclose(pairs, np.repeat([[0.8, -0.8]], 150, axis=0))
-    few = tuning._sample_pairs(np.random.default_rng(1), start, features, scores, 40, 300, 0.05)
+    few, _ = tuning._sample_pairs(np.random.default_rng(1), start, features, scores, 40, 300, 0.05)
     gaps = few[:, 0]
     assert (np.diff(gaps) <= 1e-12).all()
     assert gaps.min() >= 0.05
@@ -252,14 +254,16 @@ def test_mira_is_the_published_algorithm(rng, largest_step):
         row[6:] = row[0] - np.arange(4)
         row[2:6] = np.minimum(row[6:], np.sort(rng.integers(0, 6, size=4))[::-1])
     order = rng.permuted(np.tile(np.arange(4), (6, 1)), axis=1)
-    found = mira(order, start, features, statistics, np.ones(3), largest_step)
     expected = naive_mira(order, start, features, statistics, np.ones(3), largest_step)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    for num_columns in (3, 1):  # The others as features that few rules have.
+        dense, sparse = features[:, :num_columns].copy(), sparse_rows(features[:, num_columns:])
+        found = mira(order, start, dense, sparse, statistics, np.ones(3), largest_step)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 def test_bleu_of_lists_is_that_of_the_translations_put_first():
     statistics = np.array([[4, 4, 4, 3, 2, 1, 4, 3, 2, 1], [4, 4, 0, 0, 0, 0, 4, 3, 2, 1]], np.int64)
-    lists = tuning._Lists(np.array([0, 2, 2]), np.array([[1.0], [-1.0]]), np.zeros(2), statistics)
+    lists = tuning._Lists(np.array([0, 2, 2]), np.array([[1.0], [-1.0]]), np.zeros(2), statistics, no_rows(2))
     assert tuning.list_score(lists, np.ones(1), metric_of(TuneSettings())) == pytest.approx(100)
     assert tuning.list_score(lists, -np.ones(1), metric_of(TuneSettings())) == 0
 

@@ -1,0 +1,28 @@
+"""Lists of the best translations, as lines that other programs read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from decoder.translation.decoder import Translation
+
+__all__ = ["nbest_lines"]
+
+
+def nbest_lines(
+    number: int,
+    translations: Sequence[Translation],
+    names: Sequence[str],
+    texts: Sequence[str] | None = None,
+) -> Iterator[str]:
+    """Lines of a Moses-style list, `number ||| text ||| Feature=value … ||| score`.
+
+    A word that is `|||` itself is written as Moses does, so that the fields stay four. `texts` are what is
+    written instead of the translations' words.
+    """
+    for at, translation in enumerate(translations):
+        spelled = translation.words if texts is None else texts[at].split(" ")
+        words = ("&#124;&#124;&#124;" if word == "|||" else word for word in spelled)
+        values = zip(names, translation.features.tolist(), strict=True)
+        features = " ".join(f"{name}={value:.6g}" for name, value in (*values, *translation.sparse))
+        yield f"{number} ||| {' '.join(words)} ||| {features} ||| {translation.score:.6f}"
