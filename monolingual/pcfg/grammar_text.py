@@ -61,8 +61,10 @@ class _Line(NamedTuple):
     pseudo_count: float | None
 
 
-def read_grammar(path: PathLike) -> WeightedGrammar:
+def read_grammar(path: PathLike, *, empty: bool = False) -> WeightedGrammar:
     """The grammar in a file, in either format, gzipped or not; "-" is standard input.
+
+    With `empty` a right-hand side may be empty: only `empty_rules` can do with such a grammar.
 
     Raises
     ------
@@ -70,7 +72,7 @@ def read_grammar(path: PathLike) -> WeightedGrammar:
         Names the line of an empty production, a rule that stands twice, a weight that is not a number or
         negative, or anything else that is not a rule; or says that only some rules have weights.
     """
-    style, start, lines = _parse(path)
+    style, start, lines = _parse(path, empty)
     if not lines:
         raise InputError(path, None, "holds no rule", "Write one rule a line, as in S -> S S [0.4]")
     seen: dict[tuple, int] = {}
@@ -174,7 +176,7 @@ def write_grammar(
         stream.writelines(f"{line}\n" for line in lines)
 
 
-def _parse(path: PathLike) -> tuple[str, str | None, list[_Line]]:
+def _parse(path: PathLike, empty: bool) -> tuple[str, str | None, list[_Line]]:
     """Format, start symbol if one is named, and rules."""
     start: str | None = None
     lines: list[_Line] = []
@@ -191,7 +193,7 @@ def _parse(path: PathLike) -> tuple[str, str | None, list[_Line]]:
             hint = "A rule is S -> S S [0.4], or 0.4 S --> S S; one file has one format"
             raise InputError(path, number, f"not a rule: {content[:60]!r}", hint)
         style = found
-        lines.extend((_johnson_line if style == "johnson" else _nltk_line)(path, number, content))
+        lines.extend((_johnson_line if style == "johnson" else _nltk_line)(path, number, content, empty))
     if style == "johnson":
         parents = {line.parent for line in lines}
         lines = [
@@ -201,7 +203,7 @@ def _parse(path: PathLike) -> tuple[str, str | None, list[_Line]]:
     return style, start, lines
 
 
-def _nltk_line(path: PathLike, number: int, content: str) -> Iterator[_Line]:
+def _nltk_line(path: PathLike, number: int, content: str, empty: bool) -> Iterator[_Line]:
     parent, _, right = (part.strip() for part in content.partition("->"))
     if not parent or re.search(r"[\s'\"\[\]|]", parent):
         raise InputError(path, number, f"{parent!r} is not one nonterminal", "Write one symbol left of ->")
@@ -219,7 +221,7 @@ def _nltk_line(path: PathLike, number: int, content: str) -> Iterator[_Line]:
         if any(part.startswith("[") for part in parts):
             raise InputError(path, number, "a weight stands before the end of a rule", "Put it last")
         children = [(part[1:-1], True) if part[0] in "'\"" else (part, False) for part in parts]
-        _refuse_empty(path, number, parent, children)
+        children = _without_nothing(path, number, parent, children, empty)
         yield _Line(number, parent, children, weight, None)
 
 
@@ -236,7 +238,7 @@ def _tokens(path: PathLike, number: int, text: str) -> list[str]:
     return tokens
 
 
-def _johnson_line(path: PathLike, number: int, content: str) -> Iterator[_Line]:
+def _johnson_line(path: PathLike, number: int, content: str, empty: bool) -> Iterator[_Line]:
     words = content.split()
     at = words.index("-->")
     left, children = words[:at], [(word, False) for word in words[at + 1 :]]
@@ -245,16 +247,18 @@ def _johnson_line(path: PathLike, number: int, content: str) -> Iterator[_Line]:
         raise InputError(path, number, found, "Write weight, pseudo-count and parent, or fewer of them")
     names = ("weight", "pseudo-count")
     numbers = [_number(path, number, *pair) for pair in zip(left[:-1], names, strict=False)]
-    _refuse_empty(path, number, left[-1], children)
+    children = _without_nothing(path, number, left[-1], children, empty)
     weight = numbers[0] if numbers else None
     yield _Line(number, left[-1], children, weight, numbers[1] if len(numbers) > 1 else None)
 
 
-def _refuse_empty(path: PathLike, number: int, parent: str, children: list) -> None:
-    if not children or ("", True) in children:
+def _without_nothing(path: PathLike, number: int, parent: str, children: list, empty: bool) -> list:
+    """The children but empty terminals; without any only if `empty`."""
+    kept = [child for child in children if child != ("", True)]
+    if not empty and (not kept or len(kept) < len(children)):
         found = f"an empty production of {parent}"
-        hint = "Rules must have symbols on the right; rewrite the grammar without empty productions"
-        raise InputError(path, number, found, hint)
+        raise InputError(path, number, found, "'pcfg remove-empty' takes such out of a grammar, exactly")
+    return kept
 
 
 def _number(path: PathLike, number: int, text: str, name: str) -> float:

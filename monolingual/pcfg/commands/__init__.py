@@ -16,6 +16,8 @@ COMMANDS: tuple[str, ...] = (
     "compare",
     "train",
     "parse",
+    "prefix",
+    "remove_empty",
     "simulate",
     "induce",
     "dependencies",
