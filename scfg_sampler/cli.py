@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scfg_sampler import __version__
 from scfg_sampler.core import console
 from scfg_sampler.core.command_line import CommandParser
-from scfg_sampler.core.startup import leave_out_linear_algebra
+from scfg_sampler.core.startup import begin_program
 
 __all__ = ["COMMANDS", "build_parser", "main"]
 
@@ -54,5 +54,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         By default those of the process.
     """
-    leave_out_linear_algebra()
+    begin_program()
     return console.run_parser("scfg-sampler", build_parser, arguments)

@@ -1,6 +1,8 @@
 """What programs leave out of their start, and that nobody else misses it."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 import textwrap
@@ -54,3 +56,41 @@ def test_a_library_leaves_numba_its_linear_algebra(root):
         result = njit(lambda x: x @ x)(np.eye(2) * 2).tolist()
     """
     assert outcome(statement, root) == [[4.0, 0.0], [0.0, 4.0]]
+
+
+def on_terminal(statement, root, cache):
+    """What a process says to the terminal that is its standard error."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "SCFG_SAMPLER_CACHE": str(cache)}
+    command = [sys.executable, "-c", textwrap.dedent(statement)]
+    subprocess.run(command, cwd=root, env=environment, stderr=theirs, check=True)
+    os.write(theirs, b"end")
+    os.close(theirs)
+    said = b""
+    while not said.endswith(b"end"):
+        said += os.read(ours, 65536)
+    os.close(ours)
+    return said.decode().removesuffix("end")
+
+
+COMPILING = """
+    from scfg_sampler.core.startup import begin_program
+    {begin}
+    from scfg_sampler.core.jit import kernel
+    @kernel
+    def successor(x):
+        return x + 1
+    successor(1), successor(1.0)
+"""
+
+
+def test_a_program_says_once_that_it_compiles(root, tmp_path):
+    program = COMPILING.format(begin="begin_program()")
+    said = on_terminal(program, root, tmp_path)
+    assert said.count("compiling for this machine") == 1
+    assert said.count("\n") == 1
+    assert on_terminal(program, root, tmp_path) == ""
+
+
+def test_a_library_does_not_say_that_it_compiles(root, tmp_path):
+    assert on_terminal(COMPILING.format(begin=""), root, tmp_path) == ""

@@ -42,7 +42,7 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the diagnosis of every scalar."""
     from scfg_sampler.core.chains.chain import read_trace
-    from scfg_sampler.core.chains.diagnostics import diagnose_traces
+    from scfg_sampler.core.chains.diagnostics import diagnose_traces, verdict
     from scfg_sampler.learner.chains import chain_directories
     from scfg_sampler.learner.run import read_run
 
@@ -65,6 +65,7 @@ def run(options: argparse.Namespace) -> None:
         digits = 1 if abs(diagnosis.mean) >= 100.0 else 4
         judged = f"{diagnosis.rhat:>8.3f}{diagnosis.ess:>9.1f}"
         print(f"{name:<14}{judged}{diagnosis.mean:>16.{digits}f}{diagnosis.deviation:>13.{digits}f}")
+    print(f"\n{verdict(found)}")
 
 
 def _finite(value: float) -> float | None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import datetime
 import importlib
 import os
 import re
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -34,6 +36,9 @@ __all__ = [
     "terminable",
     "warn",
 ]
+
+SECONDS_BETWEEN_LINES = 60.0
+"""Where progress goes to a file or a pipe."""
 
 _quiet = False
 
@@ -245,14 +250,45 @@ def _ignore(steps: float = 1, note: str = "") -> None:
     """Progress that nobody sees."""
 
 
+class _ProgressLines:
+    """Progress that is written as lines, one a minute."""
+
+    def __init__(self, description: str, total: float | None):
+        self._description, self._total = description, total
+        self._done = 0.0
+        self._began = self._last = time.monotonic()
+
+    def __call__(self, steps: float = 1, note: str = "") -> None:
+        self._done += steps
+        now = time.monotonic()
+        if now - self._last >= SECONDS_BETWEEN_LINES:
+            self._last = now
+            say("; ".join(filter(None, (self._told(now - self._began), note))))
+
+    def _told(self, seconds: float) -> str:
+        """`sampling: 30 of 100, 24 a minute, 0:02:55 left`."""
+        of = f" of {self._total:,.0f}" if self._total is not None else ""
+        rate = self._done / seconds
+        speed = f"{rate:,.1f} a second" if rate >= 1.0 else f"{60.0 * rate:,.1f} a minute"
+        told = f"{self._description}: {self._done:,.0f}{of}, {speed}"
+        if self._total is None or not rate:
+            return told
+        left = datetime.timedelta(seconds=round(max(self._total - self._done, 0.0) / rate))
+        return f"{told}, {left} left"
+
+
 @contextlib.contextmanager
 def progress(description: str, total: float | None) -> Iterator[Callable[[float, str], None]]:
-    """A bar with the time left, on standard error when that is a terminal and --quiet is not given.
+    """How far something is, on standard error, unless --quiet: a bar with the time left, or a line a minute.
 
+    The bar is for terminals, the lines are for files and pipes, and none comes in the first minute.
     Yields a function `advance(steps, note="")`.
     """
-    if _quiet or not sys.stderr.isatty():
+    if _quiet:
         yield _ignore
+        return
+    if not sys.stderr.isatty():
+        yield _ProgressLines(description, total)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -49,6 +49,8 @@ from numba.extending import (
     register_model,
 )
 
+from scfg_sampler.core.startup import tell_of_compiling
+
 __all__ = [
     "ENABLED",
     "borrowing",
@@ -117,6 +119,13 @@ class _ContentCacheImplementation(caching.CompileResultCacheImpl):
 
 class _ContentCache(caching.FunctionCache):
     _impl_class = _ContentCacheImplementation
+
+    def load_overload(self, sig, target_context):
+        """The machine code for a signature, or None, and then it will be compiled."""
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            tell_of_compiling()
+        return found
 
 
 def compiled(function: Callable) -> Any:

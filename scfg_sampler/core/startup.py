@@ -1,6 +1,6 @@
-"""What a program leaves out of its start, so that its first output comes sooner.
+"""What a program leaves out of its start, and what it says when that takes long.
 
-Only command lines do this: what a library loads is the business of the process that it is loaded into.
+Only command lines do this: what a library loads, or says, is the business of the process it is loaded into.
 """
 
 from __future__ import annotations
@@ -11,10 +11,32 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["leave_out_linear_algebra"]
+from scfg_sampler.core.console import say
+
+__all__ = ["begin_program", "leave_out_linear_algebra", "tell_of_compiling"]
+
+_COMPILING = "compiling for this machine: once after an installation or an update, a minute or two in all …"
 
 _ASKING = "numba.np.arraymath"
 _ASKED_FOR = "scipy.linalg"
+
+
+_to_be_told = False
+
+
+def begin_program() -> None:
+    """To be called by the main function of a program, before anything is loaded."""
+    global _to_be_told
+    _to_be_told = True
+    leave_out_linear_algebra()
+
+
+def tell_of_compiling() -> None:
+    """Say what takes so long, once, to a person who waits for a program: a kernel is not in the cache."""
+    global _to_be_told
+    if _to_be_told and sys.stderr.isatty():
+        say(_COMPILING)
+    _to_be_told = False
 
 
 def leave_out_linear_algebra() -> None:

@@ -113,6 +113,29 @@ def test_no_progress_bar_without_a_terminal(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_progress_without_a_terminal_is_a_line_a_minute(capsys, monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    with console.progress("sampling", 100) as advance:
+        for sweep in range(1, 101):
+            now += 2.5
+            advance(1, f"log joint {sweep}")
+    now = 0.0
+    with console.progress("reading lines", None) as advance:
+        now += 59.0
+        advance(1_000)
+        now += 1.0
+        advance(2_000)
+    assert capsys.readouterr() == (
+        "",
+        "sampling: 24 of 100, 24.0 a minute, 0:03:10 left; log joint 24\n"
+        "sampling: 48 of 100, 24.0 a minute, 0:02:10 left; log joint 48\n"
+        "sampling: 72 of 100, 24.0 a minute, 0:01:10 left; log joint 72\n"
+        "sampling: 96 of 100, 24.0 a minute, 0:00:10 left; log joint 96\n"
+        "reading lines: 3,000, 50.0 a second\n",
+    )
+
+
 def test_progress_bar_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -24,10 +24,13 @@ import numpy as np
 
 from scfg_sampler.errors import ChainTooShort, SettingsError
 
-__all__ = ["MIN_SWEEPS", "Diagnosis", "diagnose", "diagnose_traces"]
+__all__ = ["MIN_SWEEPS", "Diagnosis", "diagnose", "diagnose_traces", "verdict"]
 
 MIN_SWEEPS = 8
 """Sweeps a chain must have after burn-in: four in each half."""
+
+_AGREED, _ROUGHLY = 1.01, 1.1
+_DRAWS_OF_A_CHAIN = 100
 
 
 class Diagnosis(NamedTuple):
@@ -112,6 +115,41 @@ def diagnose_traces(traces: Sequence[Mapping[str, np.ndarray]], *, burn_in: int 
         raise SettingsError("nothing to diagnose: name at least one chain")
     names = [name for name in traces[0] if name != "sweep" and all(name in trace for trace in traces)]
     return {name: diagnose([trace[name] for trace in traces], burn_in=burn_in) for name in names}
+
+
+def verdict(found: Mapping[str, Diagnosis]) -> str:
+    """What the diagnoses of a run's scalars come to, in a sentence or two.
+
+    Chains agree where no R̂ is above 1.01, and have drawn enough where every effective sample size is at least
+    100 for each chain (Vehtari et al. 2021, section 4); up to an R̂ of 1.1 they are said to agree roughly.
+
+    Raises
+    ------
+    SettingsError
+        There is nothing to judge.
+    """
+    judged = {name: diagnosis for name, diagnosis in found.items() if not math.isnan(diagnosis.rhat)}
+    if not found:
+        raise SettingsError("nothing to judge: name at least one traced scalar")
+    if not judged:
+        return "Nothing that is traced has changed, so that nothing can be said of mixing."
+    worst = max(judged, key=lambda name: judged[name].rhat)
+    rarest = min(judged, key=lambda name: judged[name].ess)
+    chains, rhat, ess = judged[worst].chains, judged[worst].rhat, judged[rarest].ess
+    parts = "The chains" if chains > 1 else "The halves of the chain"
+    if rhat > _ROUGHLY:
+        said = f"{parts} do not agree: {worst} has an R-hat of {rhat:.3g}, where {_AGREED} is wanted."
+        said += " More sweeps may help."
+    elif rhat > _AGREED:
+        said = f"{parts} agree roughly: {worst} has an R-hat of {rhat:.3f}, where {_AGREED} is wanted."
+    elif ess < _DRAWS_OF_A_CHAIN * chains:
+        said = f"{parts} agree, but {rarest} was drawn only {ess:.0f} times in effect;"
+        said += f" {_DRAWS_OF_A_CHAIN * chains} are wanted."
+    else:
+        said = f"{parts} agree, and every scalar was drawn at least {ess:.0f} times in effect."
+    if chains == 1:
+        said += " Whether another chain would find the same is known only from several (--chains 4)."
+    return said
 
 
 def _split_rhat(values: np.ndarray) -> float:

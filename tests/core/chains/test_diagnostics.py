@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from scfg_sampler.core.chains.chain import TraceWriter, read_trace, run_chain
-from scfg_sampler.core.chains.diagnostics import diagnose, diagnose_traces
+from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose, diagnose_traces, verdict
 from scfg_sampler.errors import ChainTooShort, SettingsError
 from tests.core.chains.toy_chain import TOY, toy_state
 
@@ -113,3 +113,52 @@ def test_traces_are_diagnosed_by_column(tmp_path):
         list(run_chain(TOY, toy_state(), rng, sweeps=30, sinks=[TraceWriter(path, columns)]))
     traces = [read_trace(path) for path in paths]
     assert diagnose_traces(traces) == {"log_joint": diagnose([trace["log_joint"] for trace in traces])}
+
+
+def diagnosis(rhat, ess, chains=4):
+    return Diagnosis(rhat, ess, 0.0, 1.0, 1000, chains)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            {"log_joint": diagnosis(1.009, 4e3), "rules": diagnosis(1.005, 400.0)},
+            "The chains agree, and every scalar was drawn at least 400 times in effect.",
+        ),
+        (
+            {"log_joint": diagnosis(1.009, 4e3), "rules": diagnosis(1.005, 399.0)},
+            "The chains agree, but rules was drawn only 399 times in effect; 400 are wanted.",
+        ),
+        (
+            {"log_joint": diagnosis(1.011, 4e3), "rules": diagnosis(1.1, 30.0)},
+            "The chains agree roughly: rules has an R-hat of 1.100, where 1.01 is wanted.",
+        ),
+        (
+            {"log_joint": diagnosis(1.351, 5.0), "rules": diagnosis(math.nan, math.nan)},
+            "The chains do not agree: log_joint has an R-hat of 1.35, where 1.01 is wanted. More sweeps may "
+            "help.",
+        ),
+        (
+            {"log_joint": diagnosis(math.inf, 5.0)},
+            "The chains do not agree: log_joint has an R-hat of inf, where 1.01 is wanted. More sweeps may "
+            "help.",
+        ),
+        (
+            {"log_joint": diagnosis(1.0, 100.0, chains=1)},
+            "The halves of the chain agree, and every scalar was drawn at least 100 times in effect. Whether "
+            "another chain would find the same is known only from several (--chains 4).",
+        ),
+        (
+            {"rules": diagnosis(math.nan, math.nan)},
+            "Nothing that is traced has changed, so that nothing can be said of mixing.",
+        ),
+    ],
+)
+def test_verdict_says_in_words_what_the_numbers_come_to(found, said):
+    assert verdict(found) == said
+
+
+def test_verdict_needs_a_scalar():
+    with pytest.raises(SettingsError, match="name at least one traced scalar"):
+        verdict({})
