@@ -19,8 +19,37 @@ import numpy as np
 from monolingual.dmv.layout import Corpus, Layout, num_parameters, parameter_families
 from monolingual.dmv.model import parts
 from monolingual.priors.multinomials import normalise
+from scfg_sampler.core.numerals import real_number
+from scfg_sampler.errors import SettingsError
 
-__all__ = ["harmonic", "random", "uniform"]
+__all__ = ["concentration_of", "harmonic", "names_model", "random", "uniform"]
+
+_LARGEST = 1e6  # Of concentrations.
+
+
+def concentration_of(text: str) -> float | None:
+    """What `dirichlet:A` says; None if a text says something else.
+
+    Raises
+    ------
+    SettingsError
+        A is no number above 0.
+    """
+    kind, colon, number = text.partition(":")
+    if kind != "dirichlet" or not colon:
+        return None
+    try:
+        value = real_number(number)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= _LARGEST:
+        raise SettingsError(f"--init {text}: the concentration must be above 0, as in dirichlet:0.1")
+    return value
+
+
+def names_model(text: str) -> bool:
+    """Whether a beginning is the model in a file."""
+    return text not in ("harmonic", "uniform", "random") and concentration_of(text) is None
 
 
 def uniform(layout: Layout) -> np.ndarray:
@@ -28,9 +57,16 @@ def uniform(layout: Layout) -> np.ndarray:
     return normalise(parameter_families(layout), np.zeros(num_parameters(layout)))
 
 
-def random(rng: np.random.Generator, layout: Layout) -> np.ndarray:
-    """Probabilities from the flat Dirichlet: every model is as likely as any other."""
-    return normalise(parameter_families(layout), rng.exponential(size=num_parameters(layout)))
+def random(rng: np.random.Generator, layout: Layout, concentration: float = 1.0) -> np.ndarray:
+    """Probabilities from symmetric Dirichlets.
+
+    The flat ones, of concentration 1, make every model as likely as any other; below 1 few choices have
+    most of the probability, far above 1 all have nearly the same.
+    """
+    if concentration == 1.0:
+        return normalise(parameter_families(layout), rng.exponential(size=num_parameters(layout)))
+    drawn = rng.standard_gamma(concentration, num_parameters(layout))
+    return normalise(parameter_families(layout), np.maximum(drawn, 1e-300))
 
 
 def harmonic(layout: Layout, corpus: Corpus, *, smoothing: float = 0.1) -> np.ndarray:

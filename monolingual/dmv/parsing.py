@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -10,10 +10,11 @@ from monolingual.dmv.decode import best_trees
 from monolingual.dmv.estimation import heldout_likelihood
 from monolingual.dmv.layout import Corpus, Layout, build_corpus
 from monolingual.dmv.model import DmvModel, weights_for
+from monolingual.dmv.nbest import best_heads
 from monolingual.dmv.posteriors import arc_posteriors
 from monolingual.dmv.treebank import Sentence
 
-__all__ = ["heldout_of", "number_tags", "parse", "posteriors", "unknown_tags"]
+__all__ = ["heldout_of", "nbest", "number_tags", "parse", "posteriors", "unknown_tags"]
 
 
 def number_tags(tags: Sequence[str], sentences: Sequence[Sentence]) -> list[list[int]]:
@@ -37,6 +38,16 @@ def parse(model: DmvModel, sentences: Sequence[Sentence], decoder: str) -> list[
         found.append(heads[at : at + len(sentence.tags)].tolist())
         at += len(sentence.tags)
     return found
+
+
+def nbest(
+    model: DmvModel, sentences: Sequence[Sentence], number: int
+) -> Iterator[list[tuple[float, list[int]]]]:
+    """Of every sentence its best trees: see `best_heads`; new tags are dealt with as in `weights_for`."""
+    wide = weights_for(model, (tag for sentence in sentences for tag in sentence.tags))
+    ids = {tag: at for at, tag in enumerate(wide.tags)}
+    for sentence in sentences:
+        yield best_heads(wide.layout, wide.probs, [ids[tag] for tag in sentence.tags], number)
 
 
 def posteriors(model: DmvModel, sentences: Sequence[Sentence]) -> list[tuple[float, np.ndarray]]:

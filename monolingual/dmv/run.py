@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from monolingual.dmv.initial import names_model
 from monolingual.dmv.training import Job, Round, Task, Training, stored_type, training_kernel
 from monolingual.dmv.treebank import Sentence
 from scfg_sampler.core import console
@@ -167,7 +168,7 @@ def _place_of(output: PathLike) -> Iterator[Path]:
 def _files(options: argparse.Namespace) -> dict[str, str]:
     """The options that name files, besides the treebanks."""
     named = {
-        "init": options.init if options.init not in ("harmonic", "uniform", "random") else None,
+        "init": options.init if names_model(options.init) else None,
         "covariance": options.covariance if options.covariance not in ("identity", "families") else None,
     }
     return {name: path for name, path in named.items() if path is not None}

@@ -20,7 +20,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import whole_number
 from scfg_sampler.errors import InputError, TreeError
 
-__all__ = ["Punctuation", "Sentence", "is_block", "read_treebank", "write_treebank"]
+__all__ = ["Punctuation", "Sentence", "is_block", "read_treebank", "shown_words", "write_treebank"]
 
 Punctuation: TypeAlias = Collection[str] | Callable[[Sequence[tuple[str, str]]], Collection[str]]
 """Tags, or what finds them given the coarse and the fine tag of every word."""
@@ -116,6 +116,18 @@ def write_treebank(path: PathLike, sentences: Sequence[Sentence], heads: Sequenc
             else:
                 tags, _, words = (sentence.lines[0] + "\t\t").split("\t")[:3]
                 stream.write(f"{tags}\t{' '.join(map(str, new))}\t{words}\n")
+
+
+def shown_words(sentence: Sentence) -> list[str]:
+    """The kept words of a sentence with their tags, as a picture has them."""
+    if is_block(sentence):
+        rows = [line.split("\t") for line in sentence.lines if re.match(r"[0-9]+\t", line)]
+        words = [rows[at][1] for at in sentence.kept]
+    else:
+        words = (sentence.lines[0] + "\t\t").split("\t")[2].split()
+    if len(words) != len(sentence.tags):
+        return list(sentence.tags)
+    return [f"{word}/{tag}" if word != tag else tag for word, tag in zip(words, sentence.tags, strict=True)]
 
 
 def _tag_pairs(lines: Sequence[str]) -> list[tuple[str, str]]:

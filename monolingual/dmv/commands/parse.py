@@ -6,6 +6,7 @@ import argparse
 
 from monolingual.dmv.commands import add_treebank_options, read
 from scfg_sampler.core import console
+from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run", "warn_of_unknown"]
 
@@ -32,6 +33,17 @@ def add_parser(subparsers) -> None:
         help="also write, for each sentence, a line of JSON: its log probability, and for each of its words "
         "(punctuation left out) the posterior probability of every head, the root first",
     )
+    parser.add_argument(
+        "--nbest",
+        metavar="K",
+        type=int,
+        help="write the best K trees of each sentence instead: lines 'number ||| heads ||| log probability', "
+        "numbers from 0, heads among the words that are no punctuation",
+    )
+    parser.add_argument("--picture", metavar="FILE", help="also draw the tree of a sentence, as SVG")
+    parser.add_argument(
+        "--sentence", metavar="N", type=int, default=1, help="with --picture: which one, from 1"
+    )
     parser.set_defaults(run=run)
 
 
@@ -44,10 +56,46 @@ def run(options: argparse.Namespace) -> None:
     model = read_model(options.model)
     sentences = read(options, options.data)
     warn_of_unknown(model, sentences)
-    write_treebank(options.output, sentences, parse(model, sentences, options.decoder))
+    if not 1 <= options.sentence <= len(sentences):
+        raise SettingsError(f"--sentence is {options.sentence}; there are {len(sentences)}")
+    heads = parse(model, sentences, options.decoder)
+    if options.nbest is None:
+        write_treebank(options.output, sentences, heads)
+    else:
+        _write_nbest(options, model, sentences)
+    if options.picture:
+        _draw(options, model, sentences[options.sentence - 1], heads[options.sentence - 1])
     if options.posteriors:
         _write_posteriors(options.posteriors, model, sentences)
     console.say(f"{len(sentences)} sentences, {sum(len(s.tags) for s in sentences)} words")
+
+
+def _write_nbest(options: argparse.Namespace, model, sentences) -> None:
+    """The best trees of each sentence, a line each."""
+    from monolingual.dmv.parsing import nbest
+    from scfg_sampler.core.files import atomic_output
+
+    with (
+        console.progress("parsing", len(sentences)) as advance,
+        atomic_output(options.output) as stream,
+    ):
+        for number, trees in enumerate(nbest(model, sentences, options.nbest)):
+            for log_prob, heads in trees:
+                stream.write(f"{number} ||| {' '.join(map(str, heads))} ||| {log_prob:.6f}\n")
+            advance(1, "")
+
+
+def _draw(options: argparse.Namespace, model, sentence, heads: list[int]) -> None:
+    """Draw the tree of one sentence, with its posteriors."""
+    from monolingual.dmv.drawing import draw_arcs
+    from monolingual.dmv.parsing import posteriors
+    from monolingual.dmv.treebank import shown_words
+    from scfg_sampler.core.files import atomic_output
+
+    ((log_prob, arcs),) = posteriors(model, [sentence])
+    name = f"sentence {options.sentence}, log probability {log_prob:.3f}"
+    with atomic_output(options.picture) as stream:
+        stream.write(draw_arcs(shown_words(sentence), heads, name=name, posteriors=arcs))
 
 
 def _write_posteriors(path: str, model, sentences) -> None:

@@ -55,7 +55,10 @@ def add_parser(subparsers) -> None:
         "--tolerance", metavar="T", type=float, default=settings.tolerance, help="smallest relative gain"
     )
     parser.add_argument(
-        "--init", metavar="HOW", default="harmonic", help="harmonic, uniform, random, or a model"
+        "--init",
+        metavar="HOW",
+        default="harmonic",
+        help="harmonic, uniform, random, dirichlet:A (random, of concentration A), or a model",
     )
     parser.add_argument(
         "--restarts",
@@ -193,6 +196,7 @@ def read_short(options: argparse.Namespace, path: str) -> list[Sentence]:
 
 def check(options: argparse.Namespace) -> list[float]:
     """The priors to try; raises if options contradict each other."""
+    from monolingual.dmv import initial
     from scfg_sampler.errors import SettingsError
 
     for name in ("rounds", "restarts", "max_length"):
@@ -200,8 +204,8 @@ def check(options: argparse.Namespace) -> list[float]:
             raise SettingsError(
                 f"--{name.replace('_', '-')} is {getattr(options, name)}; it must be at least 1"
             )
-    if options.restarts > 1 and options.init != "random":
-        raise SettingsError("--restarts needs --init random")
+    if options.restarts > 1 and options.init != "random" and initial.concentration_of(options.init) is None:
+        raise SettingsError("--restarts needs --init random or dirichlet:A")
     is_normal = options.method == "vb-em-logistic-normal"
     chosen = options.covariance, options.level, options.unused
     if chosen != ("identity", "sentence", "averaged") and not is_normal:
@@ -304,6 +308,9 @@ def start(options: argparse.Namespace, rng, tags, layout, corpus):
         return initial.uniform(layout)
     if options.init == "random":
         return initial.random(rng, layout)
+    concentration = initial.concentration_of(options.init)
+    if concentration is not None:
+        return initial.random(rng, layout, concentration)
     model = read_model(options.init)
     if model.layout.child_valences != layout.child_valences:
         found = f"--init {options.init} has valence {model.layout.child_valences}"
