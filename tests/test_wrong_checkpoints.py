@@ -136,6 +136,39 @@ def test_settings_of_another_version_are_one_line(place, monkeypatch, capsys, na
         assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "group", "change"),
+    [
+        ("sample", "settings", {"model": None}),
+        ("sample", "settings", {"schedule": None}),
+        ("sample", "settings", {"strength": 10**400}),
+        ("tsg", "settings", {"stop": "half"}),
+        ("tsg", "settings", {"discount": 10**400}),
+        ("tsg", "settings", {"anneal": [5.0, "x", 9]}),
+        ("tsg", "settings", {"anneal": [5.0]}),
+        ("tsg", "settings", {"moves": [1]}),
+        ("ot", "settings", {"noise": 1e-320}),
+        ("ot", "settings", {"learn_variances": 1}),
+    ],
+)
+def test_settings_of_other_types_or_sizes_are_one_line(place, monkeypatch, capsys, name, group, change):
+    """None stands for one that is missing."""
+    package, options, _, resume = RUNS[name]
+    stopped(monkeypatch, main_of(package), options)
+    record = json.loads((place / "run" / "run.json").read_text())
+    record[group] |= change
+    record[group] = {key: value for key, value in record[group].items() if (key, value) not in _MISSING}
+    (place / "run" / "run.json").write_text(json.dumps(record))
+    capsys.readouterr()
+    assert main_of(package)([*resume.split(), "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "run.json" in said or "--noise is 9.99989e-321" in said, said
+
+
+_MISSING = (("model", None), ("schedule", None))
+
+
 def test_options_of_another_version_are_one_line(place, monkeypatch, capsys):
     sample = "pcfg sample grammar --sentences sentences --approach sink --prior 1 --iterations 8 --output run"
     stopped(monkeypatch, monolingual.cli.main, sample + " --quiet")

@@ -109,13 +109,13 @@ def check_record(record: Any, path: object, line: int) -> Mapping[str, Any]:
         nodes = record["nodes"]
         record["sentence"], record["translation"], record["score"] + 0.0, "".join(record["source"])
         for at, node in enumerate(nodes):
-            node["symbol"], node["score"] + 0.0, node["source"], node["target"]
+            node["symbol"], node["score"] + 0.0, [*node["source"], *node["target"]]
             begin, end = node["span"]
             if not 0 <= begin < end <= len(record["source"]):
                 raise IndexError
             if any(not at < child < len(nodes) for child in node["children"]):
                 raise IndexError
-    except (TypeError, KeyError, ValueError, IndexError):
+    except (TypeError, KeyError, ValueError, IndexError, OverflowError):
         raise InputError(
             path, line, "not a derivation", "Derivations are what translate --derivations writes"
         ) from None

@@ -188,7 +188,7 @@ def _read_block(
         heads.append(columns[6])
     if all(head == "_" for head in heads):
         return Sentence(tuple(tags[at] for at in kept), (), tuple(block), tuple(kept))
-    if not all(re.fullmatch(r"[0-9]+", head) for head in heads):
+    if not all(re.fullmatch(r"[0-9]{1,9}", head) for head in heads):
         raise TreeError(path, first, "a head of the sentence is not a number", "Count from 1; 0: root")
     numbers = tuple(map(int, heads))
     _check_tree(path, first, numbers)

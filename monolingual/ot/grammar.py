@@ -274,7 +274,7 @@ def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
         unfinished = (Path(run) / "run.json").exists()
         more = "The run is not finished: continue it with 'ot resume'" if unfinished else hint
         raise InputError(run, None, f"has no summary.json ({error.strerror})", more) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise InputError(path, None, "is not the summary of a grammar", hint) from None
     if grammar.model not in MODELS:
         raise InputError(path, None, f"has the model {grammar.model!r}", f"Known are {', '.join(MODELS)}")

@@ -177,7 +177,7 @@ def make_grid(low: float, high: float, deviation: np.ndarray) -> Grid:
     """
     reach = _REACH * float(deviation.max())
     begin, end = low - reach, high + reach
-    panels = min(max(math.ceil((end - begin) / float(deviation.min())), 1), _MOST_PANELS)
+    panels = max(math.ceil(min((end - begin) / float(deviation.min()), _MOST_PANELS)), 1)
     half = 0.5 * (end - begin) / panels
     centres = begin + half * (2 * np.arange(panels) + 1)
     return Grid(

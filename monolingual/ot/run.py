@@ -201,12 +201,16 @@ def read_draws(directory: PathLike, burn_in: int | None = None) -> Draws:
     for chain in range(1, record["run"].chains + 1):
         path = chain_directory(directory, chain) / TRACE
         trace = {name: column[skipped:] for name, column in read_trace(path).items()}
+        columns = [f"mean {name}" for name in names]
+        missing = [column for column in ("sweep", "log_joint", *columns) if column not in trace]
+        if missing:
+            raise InputError(path, 1, f"has no column {missing[0]!r}", "Start the run again")
         if len(trace["sweep"]) == 0:
             raise InputError(path, None, f"has no sweep after a burn-in of {skipped}", "Continue the run")
-        draws.mean.append(np.stack([trace[f"mean {name}"] for name in names], axis=1))
+        draws.mean.append(np.stack([trace[column] for column in columns], axis=1))
         fixed = np.full(len(trace["sweep"]), record["settings"].noise)
-        columns = [trace.get(f"deviation {name}", fixed) for name in names]
-        draws.deviation.append(np.stack(columns, axis=1))
+        deviations = [trace.get(f"deviation {name}", fixed) for name in names]
+        draws.deviation.append(np.stack(deviations, axis=1))
         draws.log_joint.append(trace["log_joint"])
     return draws
 

@@ -18,6 +18,9 @@ __all__ = ["OtSettings", "RunSettings", "check_run_settings", "check_settings", 
 _SHORTEST_PILOT = 8
 
 
+_LEAST_NOISE = 1e-9  # Below it, densities of rankings are beyond what numbers hold.
+
+
 class OtSettings(NamedTuple):
     """The model and its moves.
 
@@ -78,8 +81,8 @@ def check_settings(settings: OtSettings, constraints: int) -> None:
     """Raise SettingsError if a setting is out of range for so many constraints."""
     if settings.truncate < 0 or not math.isfinite(settings.truncate):
         raise SettingsError(f"--truncate is {settings.truncate:g}; it must be above 0, or 0 for no bound")
-    if not 0.0 < settings.noise < math.inf:
-        raise SettingsError(f"--noise is {settings.noise:g}; it must be above 0")
+    if not _LEAST_NOISE <= settings.noise < math.inf:
+        raise SettingsError(f"--noise is {settings.noise:g}; it must be at least {_LEAST_NOISE:g}")
     if settings.learn_variances and settings.variance_shape <= 1.0:
         raise SettingsError(f"--variance-shape is {settings.variance_shape:g}; it must be above 1")
     if settings.shifts < -1:

@@ -65,7 +65,7 @@ def read_summary(run: PathLike) -> Row:
             np.array(found["rejections_per_thousand_of_chains"], dtype=float),
             float(found["cpu_seconds"]),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         raise InputError(
             path, None, "is not the summary of a run of pcfg sample", "Name its directory"
         ) from None

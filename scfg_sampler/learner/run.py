@@ -282,6 +282,7 @@ def read_run(directory: PathLike) -> dict:
         record["settings"], record["run"]["iterations"], record["versions"]["scfg-sampler"]
         record["sweeps"], record["finished"]
         CorpusFiles.from_names(record["corpus"]["files"])
+        signature_fields(record)  # Which takes what is in it.
         return record
 
     return read_record(directory, "scfg-sampler sample", restored)

@@ -68,7 +68,7 @@ def _verify_chain(place: Path, again: Path) -> list[str]:
     found = [f"{place / CHECKPOINT}: sweep {sweeps}, its derivations recounted"]
     if sweeps > 0:
         trace = read_trace(place / TRACE)
-        rows = [int(row) for row in trace["sweep"]]
+        rows = trace["sweep"].tolist()
         if rows[:sweeps] != list(range(sweeps)):
             missing = next((k for k, row in enumerate(rows) if row != k), len(rows))
             raise InputError(

@@ -372,7 +372,7 @@ def _number(block, begin, end):
     elif exponent < 0:
         value = value / 10.0 ** min(-exponent, 300) / 10.0 ** max(0, -exponent - 300)
     elif exponent > 0 and mantissa > 0:
-        value = value * 10.0 ** min(exponent, 400)
+        value = value * 10.0 ** min(exponent, 308)  # Float32 holds less, and Python less than 10³⁰⁹.
     if not np.isfinite(np.float32(value)):
         return 0.0, False
     return (-value if negative else value), True

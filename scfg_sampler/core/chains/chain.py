@@ -316,7 +316,7 @@ def _complete_lines(path: PathLike) -> list[str]:
         if stream.tell() > 0:
             stream.seek(-1, os.SEEK_END)
             if stream.read(1) != b"\n":
-                lines.pop()
+                del lines[-1:]  # There may be none, if the bytes are those of a packed file.
     return lines
 
 

@@ -16,7 +16,8 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from scfg_sampler.core.files import PathLike, atomic_output, file_digest
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
@@ -123,7 +124,7 @@ def read_record(
     except OSError as error:
         found = f"is not a run directory ({error.strerror}: {RECORD})"
         raise InputError(directory, None, found, f"Name a directory that '{writer}' has written") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         hint = f"Run '{writer}' again"
         raise InputError(path, None, f"is damaged, or not that of '{writer}'", hint) from None
 
@@ -159,19 +160,38 @@ def stored_settings(kind: type, stored: Mapping[str, Any], place: PathLike, vers
     defaults: dict[str, Any] = kind._field_defaults  # type: ignore[attr-defined]
     require_names(stored, fields, place, version, optional=defaults)
     values = dict(stored)
+    hints = get_type_hints(kind)
     for name, default in defaults.items():
         value = values.get(name, default)
         if isinstance(default, tuple) and isinstance(value, list):
             values[name] = value = tuple(value)
-        alike = _ALIKE.get(type(default), (type(default),))
-        if not isinstance(value, alike) or (isinstance(value, bool) and bool not in alike):
-            found = f"is damaged: {name} is {value!r}"
+        if not _fits(value, hints[name]):
+            found = f"is damaged: {name} is {repr(value)[:40]}"
             raise InputError(place, None, found, "Restore the file, or start the run again")
     return kind(**values)
 
 
-_ALIKE: dict[type, tuple[type, ...]] = {float: (float, int), type(None): (type(None), float, int, str)}
-"""Types that values may have where their default has another."""
+def _fits(value: object, hint: object) -> bool:
+    """Whether a value from a file is of a type; what is neither number, text, tuple nor None always is."""
+    parts = get_args(hint)
+    if get_origin(hint) in (Union, UnionType):
+        return any(_fits(value, part) for part in parts)
+    if get_origin(hint) is tuple:
+        if not isinstance(value, (tuple, list)):
+            return False
+        if parts[1:] == (...,):
+            return all(_fits(each, parts[0]) for each in value)
+        return len(value) == len(parts) and all(map(_fits, value, parts))
+    if isinstance(value, bool) or hint is bool:
+        return isinstance(value, bool) and hint not in (float, int, str, NoneType)
+    if hint in (float, int) and isinstance(value, int):
+        return abs(value) < _LARGEST
+    if hint in (float, int, str, NoneType):
+        return isinstance(value, hint)
+    return True
+
+
+_LARGEST = 10**300  # Beyond it, an integer is not the number that is meant.
 
 
 def require_names(
