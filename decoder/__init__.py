@@ -1,16 +1,67 @@
 """Translate with synchronous grammars: language model, search, tuning, evaluation.
 
-`decoder.load_system(directory)` is what `scfg-decoder bundle` made, ready to translate; it is loaded when it
-is first asked for. See docs/raw-text.md.
+From rules to scores, each name loaded when it is first asked for::
+
+    lm = decoder.train_lm("train.en", "en.arpa")
+    tuning = decoder.tune(rules, lm, "dev.fr", "dev.en")
+    system = decoder.make_system(rules, lm, tuning.weights)
+    translations = [found.text for found in system.translate(lines)]
+    decoder.evaluate(translations, "test.en")
+
+See `decoder.notebook`, docs/look-up/python.md and, for raw text, docs/raw-text.md.
 """
 
-__all__ = ["load_system"]
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decoder.notebook.language_models import NgramModel, load_lm, train_lm
+    from decoder.notebook.scores import Scores, evaluate
+    from decoder.notebook.systems import bundle, make_system
+    from decoder.notebook.tuning import Tuning, tune
+    from decoder.system.shown import TranslationTree
+    from decoder.system.system import System, SystemTranslation, load_system
+
+_HOME = {
+    "NgramModel": "notebook.language_models",
+    "Scores": "notebook.scores",
+    "System": "system.system",
+    "SystemTranslation": "system.system",
+    "TranslationTree": "system.shown",
+    "Tuning": "notebook.tuning",
+    "bundle": "notebook.systems",
+    "evaluate": "notebook.scores",
+    "load_lm": "notebook.language_models",
+    "load_system": "system.system",
+    "make_system": "notebook.systems",
+    "train_lm": "notebook.language_models",
+    "tune": "notebook.tuning",
+}
+
+__all__ = [
+    "NgramModel",
+    "Scores",
+    "System",
+    "SystemTranslation",
+    "TranslationTree",
+    "Tuning",
+    "bundle",
+    "evaluate",
+    "load_lm",
+    "load_system",
+    "make_system",
+    "train_lm",
+    "tune",
+]
 
 
 def __getattr__(name: str):
     """What programs use, without its taking time where nobody asks for it."""
-    if name in __all__:
+    if name in _HOME:
         from importlib import import_module
 
-        return getattr(import_module("decoder.system.system"), name)
+        return getattr(import_module(f"decoder.{_HOME[name]}"), name)
     raise AttributeError(f"module 'decoder' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})

@@ -41,6 +41,7 @@ decoder.search
 decoder.translation
 decoder.tuning decoder.system
 decoder.expressions
+decoder.notebook
 decoder.commands
 decoder.cli
 decoder.__main__
@@ -89,6 +90,7 @@ OUTSIDE = {
     "llvmlite": ("scfg_sampler.core.jit",),
     "rich": ("scfg_sampler.core.console",),
     "arviz_stats": ("scfg_sampler.core.chains.diagnostics",),
+    "arviz_base": ("scfg_sampler.notebook.runs",),
     "sacremoses": ("scfg_sampler.preparation.words",),
     "sentencepiece": ("scfg_sampler.preparation.subwords",),
     "sacrebleu": ("decoder.scoring.evaluate",),

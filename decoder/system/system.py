@@ -27,7 +27,9 @@ from decoder.lm.table import is_lm_file
 from decoder.system.bundle import GRAMMAR, RANKING, WEIGHTS, lm_files, read_system_record
 from decoder.system.phrases import phrases_of
 from decoder.system.ranking import read_ranking, require_sound
+from decoder.system.shown import TranslationTree
 from decoder.translation.decoder import Decoder, SearchResult, Translation, in_order
+from decoder.translation.derivations import derivation_record
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.files import PathLike
@@ -63,6 +65,13 @@ class SystemTranslation(NamedTuple):
     text : its translation
     score : of the derivation, or the sum of those of its parts
     phrases : of the raw line and of `text`
+
+    >>> import decoder, scfg_sampler
+    >>> rules = scfg_sampler.extract_rules(scfg_sampler.make_corpus([("un chat", "a cat", "0-0 1-1")]))
+    >>> found = decoder.make_system(rules, decoder.train_lm(["a cat", "the cat"])).translate_line("un chat")
+    >>> found.text, [(found.source[b:e], found.text[c:d]) for part in found.phrases
+    ...     for (b, e), (c, d) in zip(part.source, part.target)]
+    ('a cat', [('un chat', 'a cat')])
     """
 
     source: str
@@ -77,6 +86,16 @@ class System:
     decoder : Decoder
     preparation : Preparation, or None if words stand between spaces
     record : what `system.json` says
+
+    >>> import decoder, scfg_sampler
+    >>> pairs = [("un chat", "a cat", "0-0 1-1"), ("un chien", "a dog", "0-0 1-1")]
+    >>> pairs += [("un chien", "one dog", "0-0 1-1")]
+    >>> rules = scfg_sampler.extract_rules(scfg_sampler.make_corpus(pairs))
+    >>> system = decoder.make_system(rules, decoder.train_lm([target for _, target, _ in pairs]))
+    >>> [found.text for found in system.translate(["un chat", "un chien"])]
+    ['a cat', 'a dog']
+    >>> sorted(found.text for found in system.n_best("un chien", 2))
+    ['a dog', 'one dog']
     """
 
     def __init__(self, decoder: Decoder, preparation: Preparation | None, record: dict[str, Any]):
@@ -102,6 +121,36 @@ class System:
             result = self._search(prepared, begin, end)
             parts.append((begin, result, self.decoder.best(result)))
         return self._finished(line, prepared, parts)
+
+    def n_best(self, line: str, k: int = 10) -> list[SystemTranslation]:
+        """Up to k different translations of a line, the best first; of one without words, one of "".
+
+        Parameters
+        ----------
+        line : str
+            Not cut, however long.
+        k : int
+            At least 1.
+        """
+        prepared = self.prepare(line)
+        if not prepared.words:
+            return [self.translate_line(line)]
+        result = self.search(prepared)
+        return [self.finish(line, prepared, result, found) for found in self.decoder.translations(result, k)]
+
+    def derivation(self, line: str) -> TranslationTree:
+        """How the best translation of a line is built; it shows itself as a picture."""
+        prepared = self.prepare(line)
+        result = self.search(prepared) if prepared.words else None
+        found = self.decoder.translate([]) if result is None else self.decoder.best(result)
+        return TranslationTree(derivation_record(self.decoder, result, found, 0))
+
+    def __repr__(self) -> str:
+        takes = "raw text" if self.preparation is not None else "words between spaces"
+        models = (
+            "a language model" if len(self.decoder.lms) == 1 else f"{len(self.decoder.lms)} language models"
+        )
+        return f"System of {len(self.decoder.grammar.rules)} rules and {models}; takes {takes}"
 
     def prepare(self, line: str) -> Prepared:
         """A line as the grammar takes it."""
@@ -191,6 +240,15 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
     ------
     InputError
         A part is missing, damaged or of another version, or the parts do not fit.
+
+    >>> import decoder, scfg_sampler, tempfile
+    >>> rules = scfg_sampler.extract_rules(scfg_sampler.make_corpus([("un chat", "a cat", "0-0 1-1")]))
+    >>> lm = decoder.train_lm(["a cat", "the cat"])
+    >>> weights = {name: 1.0 for name in decoder.make_system(rules, lm).decoder.feature_names}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = decoder.bundle(rules, lm, weights, folder + "/system")
+    ...     decoder.load_system(folder + "/system").translate_line("un chat").text
+    'a cat'
     """
     record = read_system_record(directory)
     folder = Path(directory)

@@ -2,7 +2,7 @@
 
 A node of depth d is a box in row d, as wide as its span; spans of siblings are disjoint, so boxes never
 overlap. A box holds the source side of the rule, the target side, and what the rule adds to the score;
-pointing at it shows the features.
+pointing at it shows the features. Rules without words that put parts side by side (GOAL, S) have no boxes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from scfg_sampler.core.svg import Box, span_diagram
 
 __all__ = ["draw_svg"]
 
-_FILLS = {"X": "#e8f1fb", "S": "#f3f3ee", "GOAL": "#f3f3ee"}
+_FILLS = {"X": "#e8f1fb"}
+_GLUE = ("GOAL", "S")
 
 
 def draw_svg(record: Mapping[str, Any], *, scores: bool = True) -> str:
@@ -24,9 +25,11 @@ def draw_svg(record: Mapping[str, Any], *, scores: bool = True) -> str:
     depths = [0] * len(nodes)
     for at, node in enumerate(nodes):
         for child in node["children"]:
-            depths[child] = depths[at] + 1
+            depths[child] = depths[at] + (node["symbol"] not in _GLUE)
     boxes = []
     for node, depth in zip(nodes, depths, strict=True):
+        if node["symbol"] in _GLUE:
+            continue
         begin, end = node["span"]
         shown = [f"{node['symbol']} {begin}–{end}"]
         shown += [f"{name} {value:.4g}" for name, value in node.get("features", {}).items()]

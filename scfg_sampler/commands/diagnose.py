@@ -8,19 +8,6 @@ import math
 
 __all__ = ["add_parser", "run"]
 
-SCALARS = (
-    "log_joint",
-    "rules",
-    "types",
-    "tables",
-    "edges_changed",
-    "cuts_changed",
-    "acceptance",
-    "discount",
-    "strength",
-    "mean_length",
-)
-
 
 def add_parser(subparsers) -> None:
     """Add the command."""
@@ -41,18 +28,10 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the diagnosis of every scalar."""
-    from scfg_sampler.core.chains.chain import read_trace
-    from scfg_sampler.core.chains.diagnostics import diagnose_traces, verdict
-    from scfg_sampler.learner.chains import chain_directories
-    from scfg_sampler.learner.run import read_run
+    from scfg_sampler.core.chains.diagnostics import verdict
+    from scfg_sampler.learner.diagnosis import diagnose_runs
 
-    runs = [chain for directory in options.runs for chain in chain_directories(directory)]
-    burn_in = options.burn_in
-    if burn_in is None:
-        burn_in = max(read_run(directory)["run"]["burn_in"] for directory in runs)
-    traces = [read_trace(directory / "trace.tsv") for directory in runs]
-    traces = [{name: trace[name] for name in ("sweep", *SCALARS) if name in trace} for trace in traces]
-    found = diagnose_traces(traces, burn_in=burn_in)
+    found = diagnose_runs(options.runs, options.burn_in)
     if options.json:
         plain = {
             name: {key: _finite(value) for key, value in diagnosis._asdict().items()}

@@ -25,7 +25,7 @@ from scfg_sampler.rules.pruning import keep_best, prune_rules
 from scfg_sampler.rules.table import RuleTable, read_rule_table, select_rows, write_rule_table
 from scfg_sampler.rules.text import signature
 
-__all__ = ["prune_table", "write_grammar"]
+__all__ = ["prune_table", "pruned_table", "write_grammar"]
 
 
 def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettings) -> tuple[int, int]:
@@ -137,10 +137,16 @@ def prune_table(
         raise InputError(
             path, None, "has no feature LogForward", "Give a table that 'extract' or 'grammar' wrote"
         )
+    pruned = pruned_table(table, prune=prune, keep=keep)
+    write_rule_table(pruned, output)
+    return table.num_rules, pruned.num_rules
+
+
+def pruned_table(table: RuleTable, *, prune: str | None = None, keep: str | None = None) -> RuleTable:
+    """The rules of a table that are worth their place, its signature saying so; see `prune_table`."""
     fields = [f"{option}:{value}" for option, value in (("prune", prune), ("keep", keep)) if value]
     pruned = _prune(table, table.rules, prune, keep)
-    write_rule_table(pruned._replace(signature="|".join([table.signature, *fields])), output)
-    return table.num_rules, pruned.num_rules
+    return pruned._replace(signature="|".join([table.signature, *fields]))
 
 
 def _prune(table: RuleTable, everything: RuleCounts, prune: str | None, keep: str | None) -> RuleTable:

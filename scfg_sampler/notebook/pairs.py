@@ -48,6 +48,15 @@ def read_corpus(
     ------
     InputError, AlignmentError
         File and line are named.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     paths = [Path(folder, name) for name in ("train.fr", "train.en", "train.fr-en")]
+    ...     lines = ("ne dort pas", "not sleep", "0-0 1-1 2-0")
+    ...     _ = [path.write_text(line + "\\n") for path, line in zip(paths, lines)]
+    ...     read_corpus(*paths)
+    Corpus of 1 sentence pairs, 3 source and 2 target words
     """
     resolved = [Path(path).resolve() for path in (source, target, alignment, *more_alignments)]
     files = CorpusFiles(resolved[0], resolved[1], tuple(resolved[2:]))
@@ -92,6 +101,12 @@ class SentencePair(NamedTuple):
     links : tuple of (source position, target position)
     number : int
         Its place in the corpus.
+
+    >>> pair = make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])[0]
+    >>> pair.source, pair.target, pair.links
+    (('ne', 'dort', 'pas'), ('not', 'sleep'), ((0, 0), (1, 1), (2, 0)))
+    >>> pair.forest()
+    Forest of 1 trees, 2 phrases and 2 edges
     """
 
     source: tuple[str, ...]
@@ -122,6 +137,11 @@ class Corpus(Sequence[SentencePair]):
     arrays : ParallelCorpus
     files : CorpusFiles, optional
         Where they were read.
+
+    >>> pairs = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("il dort", "he sleeps", "0-0 1-1")]
+    >>> corpus = make_corpus(pairs)
+    >>> len(corpus), corpus[1:], corpus[1].target
+    (2, Corpus of 1 sentence pairs, 2 source and 2 target words, ('he', 'sleeps'))
     """
 
     def __init__(self, arrays: ParallelCorpus, files: CorpusFiles | None = None):
@@ -179,6 +199,10 @@ class Forest:
     pair : SentencePair
     forest : PhraseForest
         `forest.graph` is a hypergraph for the dynamic programs of `scfg_sampler.core`.
+
+    >>> forest = make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])[0].forest()
+    >>> forest.num_trees, forest.rules
+    (1, ['dort ||| sleep', 'ne [X,1] pas ||| not [X,1]'])
     """
 
     def __init__(self, pair: SentencePair, forest: PhraseForest):
@@ -229,6 +253,13 @@ class Tree:
     ----------
     pair : SentencePair
     derivation : Derivation
+
+    >>> import scfg_sampler, tempfile
+    >>> corpus = make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")] * 9)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = scfg_sampler.sample(corpus, folder + "/run", iterations=20)
+    ...     run.derivation(0).rules[0] in ("ne dort pas ||| not sleep", "ne [X,1] pas ||| not [X,1]")
+    True
     """
 
     def __init__(self, pair: SentencePair, derivation: Derivation):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import operator
+import os
+import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -12,19 +15,21 @@ import numpy as np
 from scfg_sampler.baseline.extraction import extract
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arrays.vocabulary import split_words
-from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.formats.conversion import PLAIN, Spelling, read_table, write_table
 from scfg_sampler.formats.tables import iterate_rules
 from scfg_sampler.formats.words import spelling_note
 from scfg_sampler.learner.drawing import readable
+from scfg_sampler.learner.grammar import pruned_table
 from scfg_sampler.notebook.arguments import ArgumentError, of_arguments, require_type
 from scfg_sampler.notebook.pairs import Corpus
 from scfg_sampler.notebook.settings import BaselineSettings
 from scfg_sampler.notebook.shown import SHOWN, check_names, html_table
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import estimate
-from scfg_sampler.rules.table import RuleTable, rule, select_rows
+from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, select_rows, write_rule_table
 from scfg_sampler.rules.text import Rule, format_rule, signature
+from scfg_sampler.rules.text_filter import filter_table
 
 __all__ = ["Rules", "extract_rules", "read_rules"]
 
@@ -37,6 +42,16 @@ class Rules(Sequence[Rule]):
     Parameters
     ----------
     table : RuleTable
+
+    >>> import scfg_sampler
+    >>> corpus = scfg_sampler.make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])
+    >>> rules = scfg_sampler.extract_rules(corpus)
+    >>> [(rule.source, rule.target) for rule in rules.find(source="ne pas")]
+    [(('ne', -1, 'pas'), ('not', -1)), (('ne', 'dort', 'pas'), ('not', 'sleep'))]
+    >>> rules.to_columns()["source"].tolist()
+    ['ne [X,1] pas', 'ne dort pas', 'dort']
+    >>> len(rules.filter(["il dort"]))
+    1
     """
 
     def __init__(self, table: RuleTable):
@@ -75,6 +90,62 @@ class Rules(Sequence[Rule]):
             raise ArgumentError(f"by is {by!r}, but the rules have the features {names}")
         values = self.table.features[:, self.table.feature_names.index(by)]
         return Rules(select_rows(self.table, np.argsort(-values, kind="stable")[:number]))
+
+    def filter(self, text: PathLike | Iterable[str]) -> Rules:
+        """The rules that can match a text: a file, or sentences in a list.
+
+        The others cannot be used in any translation of the text.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            table, source, kept = (Path(folder) / name for name in ("table", "source", "kept"))
+            write_rule_table(self.table, table)
+            if isinstance(text, str | os.PathLike):
+                source = Path(text)
+            else:
+                with atomic_output(source) as stream:
+                    stream.writelines(f"{line}\n" for line in text)
+            filter_table(table, source=source, output=kept)
+            # Files round features, so the rows are this table's own.
+            found = {(each.source, each.target) for each in Rules(read_rule_table(kept))}
+        return Rules(select_rows(self.table, np.array([each[:2] in found for each in self], bool)))
+
+    def prune(self, how: str | None = None, keep: str | int | None = None) -> Rules:
+        """The rules that are worth their place.
+
+        Parameters
+        ----------
+        how : str, optional
+            As `grammar --prune` has it: "redundancy", "entropy:0", "significance", "count:2".
+        keep : str or int, optional
+            So many of the rest, or such a share ("10%"): the best by what `how` measures.
+
+        Raises
+        ------
+        ArgumentError
+            One of them is none of these.
+        """
+        with of_arguments():
+            return Rules(pruned_table(self.table, prune=how, keep=None if keep is None else str(keep)))
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """The table as columns of equal length, which `pandas.DataFrame` takes as they are.
+
+        Returns
+        -------
+        dict of str to array
+            `source`, `target`: strings, as rule tables spell them; `alignment`: strings, `0-0 1-2`; `count`:
+            float64; then every feature by its name, float32.
+        """
+        spelled = [format_rule(each._replace(features={})).split(" ||| ") for each in self]
+        columns: dict[str, np.ndarray] = {}
+        for place, name in ((1, "source"), (2, "target"), (4, "alignment")):
+            column = np.empty(len(spelled), object)
+            column[:] = [fields[place].strip() if place < len(fields) else "" for fields in spelled]
+            columns[name] = column
+        columns["count"] = self.table.count.copy()
+        for name, values in zip(self.table.feature_names, self.table.features.T, strict=True):
+            columns[name] = values.copy()
+        return columns
 
     def write(self, path: PathLike, file_format: str = "native", spelling: Spelling = PLAIN) -> None:
         """Write the table in any decoder's format; warns of what it cannot hold or has to spell otherwise.
@@ -120,6 +191,13 @@ def read_rules(path: PathLike, file_format: str | None = None, spelling: Spellin
     ------
     RuleTableError
         A line is not a rule; file and line are named.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "table").write_text("[X] ||| ne [X,1] pas ||| not [X,1] ||| LogForward=0\\n")
+    ...     read_rules(Path(folder, "table"))
+    1 rules with LogForward
     """
     table, left_out = read_table(path, file_format, spelling)
     for reason, number in left_out.items():
@@ -136,6 +214,11 @@ def extract_rules(corpus: Corpus, **settings: Unpack[BaselineSettings]) -> Rules
         `corpus` is no Corpus.
     ArgumentError
         There is no such setting, or it is out of range.
+
+    >>> import scfg_sampler
+    >>> pairs = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("ne mange pas", "not eat", "0-0 1-1 2-0")]
+    >>> extract_rules(scfg_sampler.make_corpus(pairs)).best(1)[0].source
+    ('ne', -1, 'pas')
     """
     require_type("corpus", corpus, Corpus, "a Corpus, as read_corpus and make_corpus return it")
     with of_arguments():

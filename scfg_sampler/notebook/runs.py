@@ -14,12 +14,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import ScfgError
 from scfg_sampler.learner.chains import chain_directories, start_chains
 from scfg_sampler.learner.derivations import Derivation
+from scfg_sampler.learner.diagnosis import diagnose_runs, read_traces
 from scfg_sampler.learner.grammar import write_grammar
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import (
@@ -39,6 +41,8 @@ from scfg_sampler.rules.table import read_rule_table
 
 __all__ = ["Run", "open_run", "sample"]
 
+_QUANTITIES = ("log_joint", "rules", "types", "tables", "discount", "strength", "mean_length")
+
 
 class Run:
     """A chain that has sampled, in its directory.
@@ -46,6 +50,13 @@ class Run:
     Parameters
     ----------
     directory : path
+
+    >>> import scfg_sampler, tempfile
+    >>> corpus = scfg_sampler.make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")] * 9)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = scfg_sampler.sample(corpus, folder + "/run", iterations=20)
+    ...     len(run.trace["log_joint"]), run.diagnosis()["log_joint"].chains
+    (20, 1)
     """
 
     def __init__(self, directory: PathLike):
@@ -55,9 +66,54 @@ class Run:
     @property
     def trace(self) -> dict[str, np.ndarray]:
         """What each sweep did, a column an array: log_joint, rules, edges_changed, …; of the first chain."""
-        rows = [line.split("\t") for line in read_lines(self._chain / "trace.tsv")]
-        columns = np.array(rows[1:], np.float64).reshape(-1, len(rows[0])).T
-        return dict(zip(rows[0], columns, strict=True))
+        return self.traces[0]
+
+    @property
+    def traces(self) -> list[dict[str, np.ndarray]]:
+        """The trace of every chain."""
+        return read_traces([self.directory])
+
+    def diagnosis(self, burn_in: int | None = None) -> dict[str, Diagnosis]:
+        """Split R̂ and effective sample size of what the chains traced; a single one is compared with itself.
+
+        Parameters
+        ----------
+        burn_in : int, optional
+            Sweeps left out; by default those of the run.
+
+        Raises
+        ------
+        ChainTooShort
+            Too few sweeps are left to judge.
+        """
+        return diagnose_runs([self.directory], burn_in)
+
+    def to_arviz(self) -> Any:
+        """The traces as ArviZ takes them: a DataTree with the groups `posterior` and `sample_stats`.
+
+        Variables have the dimensions chain and draw, a draw for each sweep after burn-in; chains are cut to
+        the shortest. `posterior` holds what the posterior is about (log_joint, rules, types, tables, and the
+        hyperparameters where they are learned), `sample_stats` what moves did and how long they took.
+
+        Raises
+        ------
+        ScfgError
+            arviz-base is not installed.
+        """
+        try:
+            from arviz_base import from_dict
+        except ModuleNotFoundError:
+            needed = "to_arviz needs arviz-base: pip install 'scfg-sampler[arviz]'"
+            raise ScfgError(needed) from None
+        traces, burn_in = self.traces, self.record["run"]["burn_in"]
+        sweeps = min(len(trace["sweep"]) for trace in traces)
+        groups: dict[str, dict[str, np.ndarray]] = {"posterior": {}, "sample_stats": {}}
+        for name in traces[0]:
+            if name != "sweep" and all(name in trace for trace in traces):
+                group = "posterior" if name in _QUANTITIES else "sample_stats"
+                groups[group][name] = np.array([trace[name][burn_in:sweeps] for trace in traces])
+        about = {"settings": json.dumps(self.record["settings"]), "seed": self.record["run"]["seed"]}
+        return from_dict(groups, attrs={"/": about})
 
     @functools.cached_property
     def corpus(self) -> Corpus:
@@ -108,6 +164,13 @@ def open_run(directory: PathLike) -> Run:
     ------
     InputError
         It is no run directory.
+
+    >>> import scfg_sampler, tempfile
+    >>> corpus = scfg_sampler.make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = scfg_sampler.sample(corpus, folder + "/run", iterations=2)
+    ...     len(scfg_sampler.open_run(folder + "/run").trace["sweep"])
+    2
     """
     return Run(directory)
 
@@ -152,6 +215,13 @@ def sample(
         An argument is of another type.
     ArgumentError
         There is no such setting, or it is out of range. A directory that was made for the run is removed.
+
+    >>> import scfg_sampler, tempfile
+    >>> pairs = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("ne mange pas", "not eat", "0-0 1-1 2-0")]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = scfg_sampler.sample(scfg_sampler.make_corpus(pairs), folder + "/run", iterations=30, seed=2)
+    ...     [rule.source for rule in run.grammar().find(target="not").best(1)]
+    [('ne', -1, 'pas')]
     """
     require_type("corpus", corpus, Corpus, "a Corpus, as read_corpus and make_corpus return it")
     for name, value in (("iterations", iterations), ("seed", seed), ("chains", chains)):

@@ -15,8 +15,9 @@ import pytest
 import scfg_sampler
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.cli import main
-from scfg_sampler.errors import AlignmentError, InputError, SettingsError
+from scfg_sampler.errors import AlignmentError, InputError, ScfgError, SettingsError
 from scfg_sampler.learner.settings import GrammarSettings, LearnerSettings, RunSettings
+from scfg_sampler.notebook.arguments import ArgumentError
 from scfg_sampler.notebook.settings import BaselineSettings, GrammarOptions, SampleSettings
 from scfg_sampler.rules.table import read_rule_table
 
@@ -210,3 +211,68 @@ def test_nothing_for_notebooks_takes_settings_of_any_kind():
                 for parameter in inspect.signature(function).parameters.values():
                     is_open = parameter.kind is inspect.Parameter.VAR_KEYWORD
                     assert not is_open or str(parameter.annotation).startswith("Unpack["), function
+
+
+def test_rules_are_filtered_and_pruned_as_by_the_commands(corpus, tmp_path):
+    rules = scfg_sampler.extract_rules(corpus)
+    rules.write(tmp_path / "table")
+    (tmp_path / "text").write_text("il ne dort pas\n")
+    options = [str(tmp_path / "table"), "--quiet", "--output", str(tmp_path / "kept")]
+    assert main(["filter", *options, "--source", str(tmp_path / "text")]) == 0
+    kept = list(scfg_sampler.read_rules(tmp_path / "kept"))
+    filtered = rules.filter(["il ne dort pas"])
+    assert list(filtered) == list(rules.filter(tmp_path / "text"))
+    assert all(rule in list(rules) for rule in filtered), "features are not rounded"
+    assert sorted(map(str, map(_strings, filtered))) == sorted(map(str, map(_strings, kept)))
+    assert 0 < len(kept) < len(rules)
+    assert main(["prune", *options, "--prune", "count:2"]) == 0
+    kept = list(scfg_sampler.read_rules(tmp_path / "kept"))
+    assert list(scfg_sampler.read_rules(tmp_path / "table").prune("count:2")) == kept
+    assert 0 < len(kept) < len(rules)
+    assert len(rules.prune(keep=2)) == 2
+    with pytest.raises(ArgumentError):
+        rules.prune("luck")
+
+
+def test_rules_are_columns_of_equal_length(corpus):
+    rules = scfg_sampler.extract_rules(corpus)
+    columns = rules.to_columns()
+    assert list(columns) == ["source", "target", "alignment", "count", *rules.table.feature_names]
+    assert {len(column) for column in columns.values()} == {len(rules)}
+    at = columns["source"].tolist().index("ne [X,1] pas")
+    assert (columns["target"][at], columns["alignment"][at], columns["count"][at]) == (
+        "not [X,1]",
+        "0-0 2-0",
+        2.0,
+    )
+    for row, rule in enumerate(rules):
+        assert {name: columns[name][row] for name in rules.table.feature_names} == rule.features
+    assert {len(column) for column in rules[:0].to_columns().values()} == {0}
+
+
+def test_traces_are_those_of_all_chains(corpus, tmp_path):
+    run = scfg_sampler.sample(corpus, tmp_path / "run", iterations=14, burn_in=2, chains=2)
+    first, second = run.traces
+    assert np.array_equal(first["log_joint"], run.trace["log_joint"])
+    assert not np.array_equal(first["log_joint"], second["log_joint"])
+    found = run.diagnosis()["log_joint"]
+    assert (found.chains, found.sweeps) == (2, 12)
+    assert run.diagnosis(burn_in=4)["log_joint"].sweeps == 10
+
+
+def test_arviz_takes_the_traces_after_burn_in(corpus, tmp_path):
+    pytest.importorskip("arviz_base", reason="arviz-base is not installed; pip install '.[arviz]'")
+    run = scfg_sampler.sample(corpus, tmp_path / "run", iterations=9, burn_in=2, chains=2)
+    tree = run.to_arviz()
+    joint = tree["posterior"]["log_joint"]
+    assert joint.dims == ("chain", "draw")
+    assert np.array_equal(joint.values, [trace["log_joint"][2:] for trace in run.traces])
+    assert "edges_changed" in tree["sample_stats"]
+    assert "edges_changed" not in tree["posterior"]
+    assert tree.attrs["seed"] == run.record["run"]["seed"]
+
+
+def test_without_arviz_base_one_line_says_what_to_install(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz_base", None)
+    with pytest.raises(ScfgError, match=r"pip install 'scfg-sampler\[arviz\]'"):
+        run.to_arviz()

@@ -1,0 +1,124 @@
+"""Language models as objects: estimated from text, read, asked for probabilities."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from decoder.lm.arpa import write_arpa
+from decoder.lm.counts import encode_text
+from decoder.lm.estimation import estimate_lm
+from decoder.lm.model import LmVocabulary, TextScores, score_text
+from decoder.lm.model import load_lm as load_compiled
+from decoder.lm.table import LanguageModel, build_lm
+from decoder.notebook.texts import Text, lines_of
+from scfg_sampler.core.files import PathLike
+
+__all__ = ["NgramModel", "load_lm", "train_lm"]
+
+
+class NgramModel:
+    """A language model: what it makes of sentences.
+
+    Parameters
+    ----------
+    lm : LanguageModel
+    vocabulary : LmVocabulary
+    path : path, optional
+        The file it is in.
+
+    >>> import decoder
+    >>> lm = decoder.train_lm(["the cat sleeps", "the dog sleeps"], order=2)
+    >>> lm.order, "cat" in lm, "cow" in lm
+    (2, True, False)
+    >>> bool(lm.perplexity(["the cat sleeps"]) < lm.perplexity(["cat sleeps the"]))
+    True
+    """
+
+    def __init__(self, lm: LanguageModel, vocabulary: LmVocabulary, path: PathLike | None = None):
+        self.lm, self.vocabulary, self.path = lm, vocabulary, path
+
+    @property
+    def order(self) -> int:
+        """The length of its longest n-grams."""
+        return int(self.lm.order)
+
+    def log_probs(self, text: Text) -> np.ndarray:
+        """ln of the probability of each line with its end; float64, a number a line."""
+        return self._scores(text).log_probs
+
+    def perplexity(self, text: Text) -> float:
+        """Of all lines, unknown words and the ends of lines included."""
+        found = self._scores(text)
+        return math.exp(-float(found.log_probs.sum()) / max(1, found.num_tokens))
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.vocabulary
+
+    def __repr__(self) -> str:
+        return f"Language model of order {self.order}, {len(self.vocabulary)} words"
+
+    def _scores(self, text: Text) -> TextScores:
+        return score_text(self.lm, self.vocabulary, lines_of(text))
+
+
+def train_lm(
+    text: Text,
+    output: PathLike | None = None,
+    *,
+    order: int = 3,
+    prune: Sequence[int] = (),
+    interpolate_unigrams: bool = True,
+) -> NgramModel:
+    """The interpolated modified Kneser–Ney model of a text.
+
+    Parameters
+    ----------
+    text : path, or lines of words between spaces
+    output : path, optional
+        An ARPA file to write it to.
+    order : int
+        From 1 to 6.
+    prune : sequence of int
+        Leave out n-grams seen so often or less: a threshold per order, the first 0.
+    interpolate_unigrams : bool
+        Whether unigrams are mixed with the uniform distribution.
+
+    Raises
+    ------
+    SettingsError
+        A setting is out of range.
+
+    >>> lm = train_lm(["the cat sleeps", "the dog sleeps", "a cat sees the dog"], order=2)
+    >>> lm
+    Language model of order 2, 9 words
+    >>> likely, unlikely = lm.log_probs(["the dog sleeps", "sleeps dog the"])
+    >>> bool(likely > unlikely)
+    True
+    """
+    encoded = encode_text(lines_of(text), text if isinstance(text, str | os.PathLike) else None)
+    model, _ = estimate_lm(encoded, order, prune=prune, interpolate_unigrams=interpolate_unigrams)
+    if output is not None:
+        write_arpa(model, output)
+        return load_lm(output)  # As the file has it.
+    return NgramModel(build_lm(model), LmVocabulary(model.words))
+
+
+def load_lm(path: PathLike) -> NgramModel:
+    """The model of an ARPA file, or of one that `compile-lm` wrote.
+
+    Raises
+    ------
+    ArpaError
+        It is no such file; line and fault are named.
+
+    >>> import decoder, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = decoder.train_lm(["the cat sleeps"], folder + "/en.arpa", order=2)
+    ...     decoder.load_lm(folder + "/en.arpa")
+    Language model of order 2, 6 words
+    """
+    return NgramModel(*load_compiled(path), path)

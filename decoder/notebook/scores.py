@@ -1,0 +1,87 @@
+"""BLEU, chrF and TER of translations, and whether they differ from others'."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from decoder.notebook.texts import Text, lines_of, sets_of
+from decoder.scoring.evaluate import Comparison, compare
+from decoder.scoring.evaluate import evaluate as scored
+
+__all__ = ["Scores", "evaluate"]
+
+
+class Scores(NamedTuple):
+    """Scores in percent; for TER, lower is better.
+
+    Attributes
+    ----------
+    bleu, chrf, ter : float
+    details : mapping
+        sacrebleu's own dictionary of each metric: signature, n-gram precisions, ….
+    against : mapping of metric to Comparison
+        Difference to other translations and its p-value, if there are any.
+
+    >>> import decoder
+    >>> scores = decoder.evaluate(["the cat sleeps on a mat"], ["the cat sleeps on the mat"])
+    >>> round(scores.bleu, 1), scores.details["bleu"]["signature"].split("|")[0]
+    (53.7, 'nrefs:1')
+    """
+
+    bleu: float
+    chrf: float
+    ter: float
+    details: Mapping[str, Mapping[str, Any]]
+    against: Mapping[str, Comparison]
+
+    def __repr__(self) -> str:
+        shown = f"BLEU {self.bleu:.2f}, chrF {self.chrf:.2f}, TER {self.ter:.2f}"
+        if self.against:
+            found = self.against["bleu"]
+            shown += f"; BLEU {found.difference:+.2f} (p = {found.p_value:.3f})"
+        return shown
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(each['name'])}</td><td>{each['score']:.2f}</td>"
+            f"<td>{html.escape(str(each['signature']))}</td></tr>"
+            for each in self.details.values()
+        )
+        return f"<table><tr><th>score</th><th></th><th>signature</th></tr>{rows}</table>"
+
+
+def evaluate(
+    translations: Text,
+    references: Text | Sequence[Text],
+    *,
+    against: Text | None = None,
+    tokenize: str = "none",
+) -> Scores:
+    """BLEU, chrF and TER by sacrebleu; with `against`, also the paired bootstrap.
+
+    Parameters
+    ----------
+    translations : path, or lines
+    references : path, or lines; or several of these, one for each set of references
+    against : path, or lines, optional
+        Other translations of the same text.
+    tokenize : str
+        sacrebleu's tokenizer; text is tokenised already unless it says otherwise.
+
+    Raises
+    ------
+    SettingsError
+        There is nothing to evaluate, or the tokenizer is unknown.
+
+    >>> evaluate(["the cat sleeps on a mat"], ["the cat sleeps on a mat"])
+    BLEU 100.00, chrF 100.00, TER 0.00
+    """
+    found = lines_of(translations)
+    texts: list[list[str | None]] = [list(lines_of(each)) for each in sets_of(references)]
+    texts[1:] = [[line if line and line.strip() else None for line in text] for text in texts[1:]]
+    details = scored(found, texts, tokenize=tokenize)
+    comparison = {} if against is None else compare(found, lines_of(against), texts, tokenize=tokenize)
+    bleu, chrf, ter = (float(details[name]["score"]) for name in ("bleu", "chrf", "ter"))
+    return Scores(bleu, chrf, ter, details, comparison)

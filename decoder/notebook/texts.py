@@ -1,0 +1,69 @@
+"""What functions for notebooks take: texts, tables, weights, as objects or as files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from decoder.translation.weights import read_weights
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.formats.conversion import read_table
+from scfg_sampler.rules.table import RuleTable
+
+__all__ = ["HasTable", "RulesLike", "Text", "lines_of", "sets_of", "table_of", "weights_of"]
+
+
+class HasTable(Protocol):
+    """What has a rule table, as `scfg_sampler.Rules`."""
+
+    @property
+    def table(self) -> RuleTable:
+        """The table."""
+
+
+Text = PathLike | Iterable[str]
+"""The path of a file, or its lines."""
+
+RulesLike = HasTable | RuleTable | PathLike
+"""Rules: of `scfg_sampler`, as arrays, or the path of a table in any decoder's format."""
+
+
+def lines_of(text: Text) -> list[str]:
+    """The lines of a text.
+
+    >>> lines_of(["a b", "c"])
+    ['a b', 'c']
+    """
+    return list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
+
+
+def sets_of(texts: Text | Sequence[Text]) -> list[Text]:
+    """Each of several texts, where one may be given by itself.
+
+    A list of strings is one text, by its lines; several files are a list of Paths.
+
+    >>> sets_of(["a b", "c"]), sets_of([["a b"], ["c"]])
+    ([['a b', 'c']], [['a b'], ['c']])
+    """
+    if isinstance(texts, str | os.PathLike):
+        return [texts]
+    given: list[Any] = list(texts)
+    return [given] if all(isinstance(each, str) for each in given) else given
+
+
+def table_of(rules: RulesLike) -> RuleTable:
+    """The table of rules; TypeError if it is something else."""
+    if isinstance(rules, RuleTable):
+        return rules
+    if isinstance(rules, str | os.PathLike):
+        return read_table(rules)[0]
+    found = getattr(rules, "table", None)
+    if not isinstance(found, RuleTable):
+        raise TypeError(f"rules is a {type(rules).__name__}; give Rules, or the path of a rule table")
+    return found
+
+
+def weights_of(weights: Mapping[str, float] | PathLike) -> dict[str, float]:
+    """Weights by feature."""
+    return read_weights(weights) if isinstance(weights, str | os.PathLike) else dict(weights)

@@ -1,0 +1,170 @@
+"""What `import decoder` offers does what the commands do, byte for byte where they write files."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_type_hints
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import decoder
+import scfg_sampler
+from decoder.cli import main
+from decoder.notebook.systems import SearchOptions
+from decoder.notebook.texts import sets_of
+from decoder.notebook.tuning import TuneOptions
+from decoder.translation.settings import SearchDefaults
+from decoder.tuning.settings import TuneSettings
+from scfg_sampler.errors import InputError
+
+PAIRS = [
+    ("un chat dort", "a cat sleeps", "0-0 1-1 2-2"),
+    ("un chien dort", "a dog sleeps", "0-0 1-1 2-2"),
+    ("un chien mange", "one dog eats", "0-0 1-1 2-2"),
+    ("le chat mange", "the cat eats", "0-0 1-1 2-2"),
+    ("le chien mange le chat", "the dog eats the cat", "0-0 1-1 2-2 3-3 4-4"),
+]
+SOURCE, TARGET = [list(side) for side in list(zip(*PAIRS, strict=True))[:2]]
+
+
+@pytest.fixture(scope="module")
+def rules():
+    return scfg_sampler.extract_rules(scfg_sampler.make_corpus(PAIRS))
+
+
+@pytest.fixture(scope="module")
+def files(rules, tmp_path_factory):
+    """Paths of a table, a model, a development set and weights that the commands made."""
+    folder = tmp_path_factory.mktemp("commands")
+    rules.write(folder / "table")
+    for name, lines in (("source", SOURCE), ("target", TARGET)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    assert main(["train-lm", str(folder / "target"), "--output", str(folder / "lm.arpa"), "--quiet"]) == 0
+    models = ["--grammar", str(folder / "table"), "--lm", str(folder / "lm.arpa"), "--quiet"]
+    data = ["--source", str(folder / "source"), "--references", str(folder / "target")]
+    tuned = ["--output", str(folder / "weights.json"), "--rounds", "3"]
+    assert main(["tune", *models, *data, *tuned]) == 0
+    return folder
+
+
+def test_importing_loads_nothing_and_all_names_are_there():
+    script = (
+        "import sys, decoder\nassert 'tune' in dir(decoder)\n"
+        "heavy = {'numba', 'numpy', 'scipy', 'rich'} & set(sys.modules)\nassert not heavy, heavy\n"
+        "decoder.tune\nassert 'numba' in sys.modules"
+    )
+    child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert child.returncode == 0, child.stderr
+    for name in decoder.__all__:
+        assert getattr(decoder, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'tnue'"):
+        decoder.tnue  # noqa: B018
+
+
+def test_language_models_are_those_of_the_command(files, tmp_path):
+    lm = decoder.train_lm(TARGET, tmp_path / "lm.arpa")
+    assert (tmp_path / "lm.arpa").read_bytes() == (files / "lm.arpa").read_bytes()
+    in_memory, read = decoder.train_lm(files / "target"), decoder.load_lm(files / "lm.arpa")
+    text = ["the cat sleeps", "", "a wolf"]
+    for other in (in_memory, read):
+        assert np.array_equal(other.log_probs(text), lm.log_probs(text))
+    assert lm.perplexity(text) == pytest.approx(np.exp(-lm.log_probs(text).sum() / 8), rel=1e-12)
+
+
+def test_tuning_is_that_of_the_command(rules, files, tmp_path):
+    tuning = decoder.tune(rules, files / "lm.arpa", SOURCE, files / "target", rounds=3)
+    assert tuning.weights == json.loads((files / "weights.json").read_text())
+    tuning.write(tmp_path / "weights.json")
+    assert json.loads((tmp_path / "weights.json").read_text()) == tuning.weights
+    assert tuning.score == max(found.score for found in tuning.rounds)
+    assert f"bleu {tuning.score:.2f}" in repr(tuning)
+    with pytest.raises(InputError, match="has 1 lines, but the source has 5"):
+        decoder.tune(rules, files / "lm.arpa", SOURCE, TARGET[:1])
+
+
+def test_translations_are_those_of_the_command(rules, files, capsys):
+    system = decoder.make_system(rules, decoder.load_lm(files / "lm.arpa"), files / "weights.json")
+    again = decoder.make_system(
+        files / "table", files / "lm.arpa", json.loads((files / "weights.json").read_text())
+    )
+    models = [f"--{name}={files / path}" for name, path in (("grammar", "table"), ("lm", "lm.arpa"))]
+    weights = f"--weights={files / 'weights.json'}"
+    assert main(["translate", *models, weights, "--input", str(files / "source"), "--quiet"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    for each in (system, again):
+        assert [found.text for found in each.translate(SOURCE)] == told
+    assert repr(system) == f"System of {len(rules)} rules and a language model; takes words between spaces"
+
+
+def test_best_lists_and_derivations_are_of_the_best_translation(rules, files):
+    system = decoder.make_system(rules, files / "lm.arpa")
+    line = "un chien dort"
+    found = system.n_best(line, 4)
+    assert found[0] == system.translate_line(line)
+    assert sorted(each.text for each in found) == ["a dog sleeps", "one dog sleeps"]
+    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+    tree = system.derivation(line)
+    assert tree.text == found[0].text
+    weights = dict(zip(system.decoder.feature_names, system.decoder.weights, strict=True))
+    score = sum(weights[name] * value for name, value in tree.features.items())
+    assert score == pytest.approx(found[0].score, abs=1e-6)
+    ElementTree.fromstring(tree._repr_html_())
+    assert system.n_best("") == system.translate([""])
+    assert system.derivation("").text == ""
+
+
+def test_systems_come_back_from_their_directories(rules, files, tmp_path):
+    made = decoder.bundle(
+        rules, decoder.train_lm(TARGET), files / "weights.json", tmp_path / "system", beam=7
+    )
+    read = decoder.load_system(tmp_path / "system")
+    in_memory = decoder.make_system(rules, files / "lm.arpa", files / "weights.json", beam=7)
+    assert read.record["settings"]["beam"] == made.decoder.beam == 7
+    for line in SOURCE:
+        assert read.translate_line(line) == made.translate_line(line) == in_memory.translate_line(line)
+
+
+def test_scores_are_those_of_the_command(files, tmp_path, capsys):
+    translations = [line.replace("cat", "dog") for line in TARGET]
+    (tmp_path / "out").write_text("".join(f"{line}\n" for line in translations))
+    options = ["--hypothesis", str(tmp_path / "out"), "--references", str(files / "target"), "--json"]
+    assert main(["evaluate", *options, "--against", str(files / "target")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    scores = decoder.evaluate(translations, TARGET, against=files / "target")
+    assert [scores.bleu, scores.chrf, scores.ter] == [told[name]["score"] for name in ("bleu", "chrf", "ter")]
+    assert scores.against["bleu"].difference == pytest.approx(scores.bleu - 100.0, abs=0.01)
+    assert scores.against["bleu"].p_value < 0.5
+    both = decoder.evaluate(tmp_path / "out", [TARGET, translations])
+    assert both.bleu == pytest.approx(100.0)
+    ElementTree.fromstring(scores._repr_html_())
+
+
+def test_one_text_and_several_are_told_apart(files):
+    assert sets_of(TARGET) == [TARGET]
+    assert sets_of(files / "target") == [files / "target"]
+    assert sets_of([files / "target", files / "source"]) == [files / "target", files / "source"]
+    assert sets_of([TARGET, SOURCE]) == [TARGET, SOURCE]
+
+
+def test_editors_know_every_setting_that_is_taken_by_name():
+    assert get_type_hints(SearchOptions) == get_type_hints(SearchDefaults)
+    assert get_type_hints(TuneOptions) == get_type_hints(TuneSettings)
+
+
+@pytest.mark.parametrize("package", [scfg_sampler, decoder], ids=lambda package: package.__name__)
+def test_help_on_every_name_shows_an_example(package):
+    for name in package.__all__:
+        assert ">>> " in (inspect.getdoc(getattr(package, name)) or ""), name
+
+
+def test_something_else_than_rules_is_refused(files):
+    with pytest.raises(TypeError, match="rules is a list; give Rules, or the path"):
+        decoder.make_system([], files / "lm.arpa")
+    with pytest.raises(InputError, match="no weight for"):
+        decoder.make_system(Path(files / "table"), files / "lm.arpa", {"LanguageModel": 1.0})
