@@ -58,9 +58,10 @@ split_list() {
 
 # parse_options OPTION… -- ARGUMENT…: an option whose name ends in = takes a value, which goes to the variable of that
 # name: --burn-in 5 sets BURN_IN=5. One whose name ends in =+ takes all values up to the next option, and puts each on a
-# line of its own. One without, like --force, sets its variable to 1. What is left is in `positional`.
+# line of its own. One without, like --force, sets its variable to 1. What is left is in `positional`. The commands' names
+# for what --out, --force and --sweeps do are understood as well.
 parse_options() {
-    local known=" " name
+    local known=" " name option
     while [ "$1" != -- ]; do
         known+="$1 "
         shift
@@ -74,15 +75,21 @@ parse_options() {
                 exit 0
                 ;;
             -*)
-                name=$(variable_of "$1")
+                option=$1
+                case $1 in
+                    --output) option=--out ;;
+                    --overwrite) option=--force ;;
+                    --iterations) [[ $known == *" --iterations= "* ]] || option=--sweeps ;;
+                esac
+                name=$(variable_of "$option")
                 case $known in
-                    *" $1 "*) printf -v "$name" 1 ;;
-                    *" $1= "*)
+                    *" $option "*) printf -v "$name" 1 ;;
+                    *" $option= "*)
                         need_value "$1" $#
                         printf -v "$name" '%s' "$2"
                         shift
                         ;;
-                    *" $1=+ "*)
+                    *" $option=+ "*)
                         need_value "$1" $#
                         printf -v "$name" '%s%s\n' "${!name}" "$2"
                         shift

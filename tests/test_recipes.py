@@ -104,6 +104,23 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, co
     assert_refused(tmp_path, ALIGNMENTS_TO_BLEU, arguments, complaint, SCFG_PYTHON=sys.executable)
 
 
+@pytest.mark.parametrize(
+    ("known", "given", "became"),
+    [
+        ("--force --out= --sweeps=", "--output x --overwrite --iterations 5", "1 x 5  0"),
+        ("--force --out= --sweeps=", "--out x --force --sweeps 5", "1 x 5  0"),
+        ("--out= --sweeps= --iterations=", "--iterations 7 data", "0   7 1"),
+    ],
+)
+def test_recipes_understand_the_commands_names_of_their_options(known, given, became):
+    script = f". {RECIPES / 'common.sh'}; parse_options {known} -- {given}"
+    script += '; echo "$FORCE $OUT $SWEEPS $ITERATIONS ${#positional[@]}"'
+    names = {"FORCE": "", "OUT": "", "SWEEPS": "", "ITERATIONS": ""}
+    environment = {**os.environ, **names}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == f"{became}\n"
+
+
 def test_tables_align_whatever_the_characters():
     text = "a\tviterbi ≤ 10\tx\n… identity\t28.9 ± 5.0\tjoß\nEM\t1\t22\n"
     command = ["bash", "-c", f". {RECIPES / 'common.sh'}; table"]

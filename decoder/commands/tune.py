@@ -55,7 +55,12 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", required=True, metavar="W.json", help="where the weights go")
     parser.add_argument("--initial", metavar="W.json", help="weights to begin with")
     _add_settings(parser)
-    parser.add_argument("--restart", action="store_true", help="forget the rounds an earlier run has saved")
+    parser.add_argument(
+        "--overwrite",
+        "--restart",
+        action="store_true",
+        help="forget the rounds an earlier run has saved, and begin again",
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)
 
@@ -134,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
     references = [[split_words(text) for text in row if text is not None] for row in zip(*texts, strict=True)]
     identity = _identity(options)
     state = Path(f"{options.output}.state")
-    if options.restart and state.is_dir():
+    if options.overwrite and state.is_dir():
         shutil.rmtree(state)
     decoder = _decoder(options)
     names = decoder.weight_names

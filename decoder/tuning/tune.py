@@ -374,7 +374,7 @@ def _load(path: Path, header: str, none: _Lists, num_counts: int) -> tuple[np.nd
         )
         raise CheckpointMismatch(
             f"{path.parent}: tuning was begun with other {', '.join(names)}. "
-            "Remove the directory or give --restart to begin anew"
+            "Remove the directory or give --overwrite to begin anew"
         )
     statistics, few = arrays.pop("statistics"), sparse.no_rows(len(arrays["scores"]))
     if width := none.sparse.width:

@@ -231,7 +231,7 @@ def test_tuned_weights_translate_the_development_set(models, capsys):
     # The same command resumes; other weights to begin with do not fit the saved rounds.
     assert main(["tune", *arguments]) == 2
     assert "tuning was begun with other weights" in capsys.readouterr().err
-    assert main(["tune", *arguments, "--restart"]) == 0
+    assert main(["tune", *arguments, "--overwrite"]) == 0
 
 
 def test_weights_that_are_written_are_those_of_the_best_round(models, monkeypatch, capsys):
