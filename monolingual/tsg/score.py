@@ -23,7 +23,7 @@ from typing import NamedTuple
 from monolingual.tsg.trees import Tree
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["PARAMETERS", "SentenceScore", "Totals", "score_sentence", "total"]
+__all__ = ["PARAMETERS", "Brackets", "SentenceScore", "Totals", "compared", "score_sentence", "total"]
 
 _COLLINS = frozenset({"TOP", "-NONE-", ",", ":", "``", "''", "."})
 PARAMETERS = {"collins": _COLLINS, "new": _COLLINS | {"S1", "?", "!"}}
@@ -80,7 +80,9 @@ class Totals(NamedTuple):
     tagging: float
 
 
-class _Brackets(NamedTuple):
+class Brackets(NamedTuple):
+    """The words of a tree that count, their tags, and the brackets over them: label, begin and end."""
+
     words: list[str]
     tags: list[str]
     brackets: Counter[tuple[str, int, int]]
@@ -106,14 +108,9 @@ def score_sentence(
     """
     if parameters not in PARAMETERS:
         raise SettingsError(f"--parameters is {parameters}; choose one of {', '.join(PARAMETERS)}")
-    deleted = PARAMETERS[parameters]
-    gold_words, test_words = _tagged_words(gold), _tagged_words(test)
+    gold_words = _tagged_words(gold)
     length = sum(tag != "-NONE-" for _, tag in gold_words)
-    kept = [tag not in deleted for _, tag in gold_words]
-    kept_in_test = [tag not in deleted for _, tag in test_words]
-    if mismatch == "gold" and [w for w, _ in gold_words] == [w for w, _ in test_words]:
-        kept_in_test = kept
-    left, right = _brackets(gold, kept, deleted), _brackets(test, kept_in_test, deleted)
+    left, right = compared(gold, test, parameters=parameters, mismatch=mismatch)
     if left.words != right.words:
         return SentenceScore(length, True, 0, 0, 0, 0, 0, 0)
     matched = (left.brackets & right.brackets).total()
@@ -133,6 +130,17 @@ def score_sentence(
         len(left.words),
         tags,
     )
+
+
+def compared(gold: Tree, test: Tree, *, parameters: str, mismatch: str) -> tuple[Brackets, Brackets]:
+    """The brackets of both trees, not to be compared if their words differ; see `score_sentence`."""
+    deleted = PARAMETERS[parameters]
+    gold_words, test_words = _tagged_words(gold), _tagged_words(test)
+    kept = [tag not in deleted for _, tag in gold_words]
+    kept_in_test = [tag not in deleted for _, tag in test_words]
+    if mismatch == "gold" and [w for w, _ in gold_words] == [w for w, _ in test_words]:
+        kept_in_test = kept
+    return _brackets(gold, kept, deleted), _brackets(test, kept_in_test, deleted)
 
 
 def total(scores: Sequence[SentenceScore], cutoff: int | None = None) -> Totals:
@@ -187,7 +195,7 @@ def _tagged_words(tree: Tree) -> list[tuple[str, str]]:
     return found
 
 
-def _brackets(tree: Tree, kept: list[bool], deleted: frozenset[str]) -> _Brackets:
+def _brackets(tree: Tree, kept: list[bool], deleted: frozenset[str]) -> Brackets:
     """The words that are kept, their tags, and the brackets over them."""
     words: list[str] = []
     tags: list[str] = []
@@ -215,4 +223,4 @@ def _brackets(tree: Tree, kept: list[bool], deleted: frozenset[str]) -> _Bracket
             stack.append((_category(item.label), len(words)))
             pending.append(None)
             pending.extend(reversed(item.children))
-    return _Brackets(words, tags, brackets)
+    return Brackets(words, tags, brackets)

@@ -4,6 +4,9 @@ A file holds trees one after the other, `(S (NP (DT the) (NN dog)) (VP (VBZ bark
 they like. An outer bracket without a label is named `TOP`. Blank lines are skipped, and so are comments,
 lines outside of trees that begin with `%`, `#` or `*x*`.
 
+Files of other formats (`treebank_files.py`) are recognised by their first line, and read if none of their
+trees is discontinuous.
+
 The fact a newcomer would get wrong: trees may be deeper than Python recurses (a flat list of a thousand
 words, binarised), so whatever walks them goes through `fold` or a stack of its own. A child is a word if it
 is a `str`; words may stand beside constituents.
@@ -11,10 +14,12 @@ is a `str`; words may stand beside constituents.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from monolingual.tsg.treebank_files import GraphNode, SentenceGraph, continuous, gaps, kind_of, read_graphs
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.errors import TreeError
 
@@ -60,16 +65,59 @@ class SourceTree(NamedTuple):
     line: int
 
 
-def read_trees(path: PathLike) -> Iterator[SourceTree]:
+def read_trees(path: PathLike, *, raising: bool = False) -> Iterator[SourceTree]:
     """The trees of a file; `-` is standard input, gzip is recognised.
+
+    Parameters
+    ----------
+    path : path
+    raising : bool
+        Whether discontinuous trees are made continuous; otherwise they are refused.
 
     Raises
     ------
     TreeError
-        Names the line of text outside of brackets, of brackets without children or without a label, and of
-        brackets that are not balanced.
+        Names the line of text outside of brackets, of brackets without children or without a label, of
+        brackets that are not balanced, and of a discontinuous tree.
     """
-    return parse_trees(path, enumerate(read_lines(path), start=1))
+    lines = enumerate(read_lines(path), start=1)
+    before: list[tuple[int, str]] = []
+    for number, line in lines:
+        before.append((number, line))
+        if line.strip() and not line.startswith("%%"):
+            break
+    kind = kind_of(before[-1][1]) if before else "brackets"
+    following = itertools.chain(before, lines)
+    if kind == "brackets":
+        return parse_trees(path, following)
+    return (_bracketed(path, graph, raising) for graph in read_graphs(path, kind, following))
+
+
+def _bracketed(path: PathLike, graph: SentenceGraph, raising: bool) -> SourceTree:
+    """A sentence of another format as a tree."""
+    root = graph.root
+    if broken := gaps(root):
+        if not raising:
+            words = " … ".join(graph.forms[at] for at in (broken[0].words[0], broken[0].words[-1]))
+            found = f"the constituent {broken[0].label} is discontinuous ({words})"
+            hint = "Brackets cannot hold it; 'tsg convert --raise' makes such trees continuous"
+            raise TreeError(path, graph.line, found, hint)
+        root = continuous(root)
+    done: list[list[Tree | str]] = [[]]
+    pending: list[tuple[GraphNode, bool]] = [(root, False)]
+    while pending:
+        node, is_done = pending.pop()
+        if is_done:
+            done[-2].append(Tree(node.label, tuple(done.pop())))
+        elif not node.children:
+            done[-1].append(Tree(node.label, (graph.forms[node.words[0]],)))
+        else:
+            done.append([])
+            pending.append((node, True))
+            pending.extend((child, False) for child in reversed(node.children))
+    (tree,) = done[0]
+    assert isinstance(tree, Tree)
+    return SourceTree(tree, graph.line)
 
 
 def parse_trees(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[SourceTree]:

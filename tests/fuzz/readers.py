@@ -71,6 +71,7 @@ ngram 2=2
 """
 _OT = b"input\toutput\tfrequency\tMax\t*Coda\npat\tpa\t60\t1\t0\npat\tpat\t40\t0\t1\n"
 _OTSOFT = b"\t\t\tMax\t*Coda\n\t\t\tM\tC\npat\tpa\t60\t1\t\n\tpat\t40\t\t1\n"
+_OTOVERT = b"input\toutput\tovert\tfrequency\tTr\tIa\nLL\t(S L)\tSL\t6\t0\t1\nLL\t(L S)\tLS\t4\t1\t0\n"
 _OTCSV = b'Input,Output,Frequency,"Max, or so",*Coda\npat,pa,60,1,\n,pat,40,,1\n,pat,2,,1\n'
 _PRAAT = b"""File type = "ooTextFile"
 Object class = "OTGrammar 2"
@@ -93,6 +94,21 @@ _CONLLU = b"""# text = the dog barks
 _JDAGEEM = (
     b"root NN : -0.1\nleftattach NN <- NN : -0.5\nrightattach NN -> NN : 0\nleftstop NN nochild : -1e-1\n"
 )
+_EXPORT = b"""#FORMAT 4
+#BOS 1 0 0 0
+Es\tes\tPPER\t--\tSB\t500
+geht\tgehen\tVVFIN\t--\tHD\t500
+.\t.\t$.\t--\t--\t0
+#500\t--\tS\t--\t--\t0
+#EOS 1
+"""
+_TIGER = b"""<?xml version="1.0"?>
+<corpus><body><s id="1"><graph root="1_9"><terminals><t id="1_1" word="a" pos="A"/>
+<t id="1_2" word="b" pos="B"/></terminals><nonterminals><nt id="1_9" cat="S"><edge idref="1_1" label="HD"/>
+<edge idref="1_2" label="x"/></nt>
+</nonterminals></graph></s></body></corpus>
+"""
+_DISC = b"(S (A 0=a) (B 1=b))\n(S (X (A 1=a)) (B 0=b))\n"
 _TREES = (
     b"(S (NP (D the) (N cat)) (VP (V sleeps)))\n"
     b"( (S (NP (D a) (N dog)) (VP (V sees) (NP (D the) (N cat)))) )\n"
@@ -237,14 +253,14 @@ _READ = {
     "alignment": (_named("scfg_sampler.corpus.parallel_text", "read_alignment"), b"0-0 1-2\n\n3-1\n"),
     "trace": (_named(f"{_CORE}.chain", "read_trace"), _TRACE),
     "checkpoint": (_named(f"{_CORE}.checkpoint", "load_checkpoint", _State), _checkpoint()),
-    "tsg-trees": (_named(f"{_TSG_ROOM}.trees", "read_trees"), _TREES),
+    "tsg-trees": (_named(f"{_TSG_ROOM}.trees", "read_trees"), _TREES, _EXPORT, _TIGER, _DISC),
     "tsg-fragments": (_named(f"{_TSG_ROOM}.fragments", "read_fragments"), _FRAGMENTS),
     "tsg-forests": (_named(f"{_TSG_ROOM}.annotation", "read_forests"), _FORESTS),
     "tsg-heads": (_named(f"{_TSG_ROOM}.head_rules", "read_rules"), b"PP right IN/TO VBG left NP\n* left\n"),
     "dmv-treebank": (_named("monolingual.dmv.treebank", "read_treebank"), _CONLLU, _TAGGED),
     "dmv-jdageem": (_named("monolingual.dmv.model", "read_model"), _JDAGEEM),
     "dmv-families": (_named("monolingual.dmv.tag_families", "read_families"), b"NN\tnoun\nVB\tverb\n"),
-    "ot": (_named(f"{_OT_ROOM}.formats", "read_tableaux"), _OT, _OTSOFT, _PRAAT, _OTCSV),
+    "ot": (_named(f"{_OT_ROOM}.formats", "read_tableaux"), _OT, _OTSOFT, _PRAAT, _OTCSV, _OTOVERT),
     "ot-grammar": (_named(f"{_OT_ROOM}.praat", "read_grammar"), _PRAAT, _PRAAT.decode().encode("utf-16")),
     "pcfg": (_named("monolingual.pcfg.grammar_text", "read_grammar"), _PCFG, b"0.5 S --> a b\n"),
     "pcfg-trees": (_pcfg_data("read_trees"), b"(S (S a) (S a))\n( (S a) )\n"),

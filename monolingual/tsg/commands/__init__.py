@@ -6,7 +6,7 @@ from scfg_sampler.core import console
 
 __all__ = ["COMMANDS", "add_parser"]
 
-COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "score", "statistics")
+COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "score", "statistics", "convert")
 """Modules of this package, in the order of the help."""
 
 

@@ -6,9 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scfg_sampler.core import console
-from scfg_sampler.errors import InputError
+from scfg_sampler.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
+    from collections import Counter
+
+    from monolingual.tsg.categories import Categories
     from monolingual.tsg.score import SentenceScore
 
 __all__ = ["add_parser", "run"]
@@ -38,6 +41,10 @@ def add_parser(subparsers) -> None:
         help="if tags disagree on what is punctuation: leave the sentence out, as EVALB does, or ask gold",
     )
     parser.add_argument("--detailed", action="store_true", help="a line for every sentence first")
+    parser.add_argument("--categories", action="store_true", help="also the scores of each label")
+    parser.add_argument(
+        "--confusion", metavar="N", type=int, help="also the N labels and tags most often taken for others"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -47,13 +54,19 @@ def run(options: argparse.Namespace) -> None:
     """Score, and print."""
     import json
 
-    from monolingual.tsg.score import score_sentence, total
+    from monolingual.tsg.categories import by_category
+    from monolingual.tsg.score import compared, score_sentence, total
 
-    scores = []
+    if options.confusion is not None and options.confusion < 1:
+        raise SettingsError(f"--confusion is {options.confusion}; it must be at least 1")
+    how = {"parameters": options.parameters, "mismatch": options.mismatch}
+    scores, pairs = [], []
     for gold, test in _pairs(options.gold, options.test):
-        score = score_sentence(gold, test, parameters=options.parameters, mismatch=options.mismatch)
+        score = score_sentence(gold, test, **how)
         if options.max_length is None or score.length <= options.max_length:
             scores.append(score)
+            if (options.categories or options.confusion) and not score.is_error:
+                pairs.append(compared(gold, test, **how))
     if not scores:
         found = f"no sentence is as short as --max-length {options.max_length}"
         raise InputError(options.gold, None, found)
@@ -66,7 +79,8 @@ def run(options: argparse.Namespace) -> None:
         record: dict[str, Any] = {**figures, "cutoff": options.cutoff, "short": short}
         if options.detailed:
             record["detailed"] = [score._asdict() for score in scores]
-        print(json.dumps(record, indent=1))
+        record |= _category_record(options, by_category(pairs))
+        print(json.dumps(record, indent=1, ensure_ascii=False))
         return
     if options.detailed:
         _print_sentences(scores)
@@ -77,6 +91,40 @@ def run(options: argparse.Namespace) -> None:
             for row in (figures, short)
         )
         print(f"{name.replace('_', ' '):24}" + "".join(cells))
+    _print_categories(options, by_category(pairs))
+
+
+def _category_record(options: argparse.Namespace, found: Categories) -> dict[str, Any]:
+    """What JSON says of labels."""
+    record: dict[str, Any] = {}
+    if options.categories:
+        record["categories"] = [
+            {**entry._asdict(), "precision": entry.precision, "recall": entry.recall, "f1": entry.f1}
+            for entry in found.categories
+        ]
+    if options.confusion:
+        for name in ("labels", "tags"):
+            record[f"confused_{name}"] = [
+                [gold, test, times] for (gold, test), times in _most_confused(options, getattr(found, name))
+            ]
+    return record
+
+
+def _print_categories(options: argparse.Namespace, found: Categories) -> None:
+    if options.categories:
+        print(f"\n{'label':16}{'gold':>8}{'test':>8}{'precision':>11}{'recall':>9}{'f1':>9}")
+        for entry in found.categories:
+            shares = f"{entry.precision:11.2f}{entry.recall:9.2f}{entry.f1:9.2f}"
+            print(f"{entry.label:16}{entry.gold:8d}{entry.test:8d}{shares}")
+    if options.confusion:
+        for name in ("labels", "tags"):
+            print(f"\n{name} of gold taken for others (—: no bracket)")
+            for (gold, test), times in _most_confused(options, getattr(found, name)):
+                print(f"{times:8d}  {gold} → {test}")
+
+
+def _most_confused(options: argparse.Namespace, counts: Counter) -> list[tuple[tuple[str, str], int]]:
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))[: options.confusion]
 
 
 def _pairs(gold_path: str, test_path: str):

@@ -36,6 +36,12 @@ def test_best_trees_are_the_first_of_all_sorted(rng, valences):
         assert len({tuple(heads) for _, heads in found}) == len(found) == min(12, len(trees))
 
 
+def test_every_tree_is_listed_once(rng):
+    layout = Layout(2, 2)
+    found = best_heads(layout, random(rng, layout), [0, 1, 1, 0, 1], 10_000)
+    assert sorted(tuple(heads) for _, heads in found) == sorted(projective_trees(5))
+
+
 def test_trees_that_cannot_be_are_left_out(rng):
     layout = Layout(2, 1)
     probs = random(rng, layout)
@@ -75,6 +81,23 @@ def test_long_drawn_trees_are_projective(rng):
     drawn, _ = draw_sentences(rng, DmvModel(("a", "b"), layout, probs), 50, 12)
     assert all(is_projective(heads) for _, heads in drawn)
     assert max(len(tags) for tags, _ in drawn) > 4
+
+
+def test_nearest_dependents_are_drawn_first(rng):
+    """To the left, the nearest dependent is a b and all further ones are an a."""
+    layout = Layout(2, 2)
+    probs = random(rng, layout)
+    _, stop, child = parts(layout, probs)
+    stop[..., 0], stop[..., 1] = 0.6, 0.4
+    child[:, 0, 0], child[:, 0, 1] = (0.0, 1.0), (1.0, 0.0)
+    drawn, _ = draw_sentences(rng, DmvModel(("a", "b"), layout, probs), 60, 20)
+    seen = 0
+    for tags, heads in drawn:
+        for head in range(1, len(tags) + 1):
+            left = [tags[m] for m in range(head - 1) if heads[m] == head]
+            seen += len(left) > 1
+            assert left == [0] * (len(left) - 1) + [1] * bool(left)
+    assert seen > 5
 
 
 def test_models_that_hardly_end_are_refused(rng):

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from monolingual.cli import main
-from monolingual.tsg.score import PARAMETERS, score_sentence, total
+from monolingual.tsg.categories import NONE, by_category
+from monolingual.tsg.score import PARAMETERS, compared, score_sentence, total
 from tests.monolingual.tsg.treebanks import tree_of
 
 GOLD = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks) (ADVP (RB loudly))) (. .)))"
@@ -44,6 +45,52 @@ def test_equal_labels_and_function_tags():
 def test_each_bracket_of_gold_matches_once():
     assert counts("(S (NP (NN a)) (B b))", "(S (NP (NP (NN a))) (B b))") == (2, 2, 3, 0)
     assert counts("(S (NP (NP (NN a))) (B b))", "(S (NP (NP (NN a))) (B b))") == (3, 3, 3, 0)
+
+
+def test_labels_are_scored_and_confused_one_by_one():
+    """NP is called XP, VP is called QP, PP is missed, and two PPs over other words are invented."""
+    gold = "(S (NP (DT the) (NN dog)) (VP (VB runs) (PP (IN to) (NN me))))"
+    test = "(S (XP (DT the) (NNS dog)) (QP (PP (PP (VB runs) (IN to))) (NN me)))"
+    pair = compared(tree_of(gold), tree_of(test), parameters="collins", mismatch="error")
+    found = by_category([pair, pair])
+    assert {entry.label: entry[1:] for entry in found.categories} == {
+        "S": (2, 2, 2),
+        "NP": (0, 2, 0),
+        "PP": (0, 2, 4),
+        "VP": (0, 2, 0),
+        "XP": (0, 0, 2),
+        "QP": (0, 0, 2),
+    }
+    assert found.labels == {
+        ("NP", "XP"): 2,
+        ("VP", "QP"): 2,
+        ("PP", NONE): 2,
+        (NONE, "PP"): 4,
+    }
+    assert found.tags == {("NN", "NNS"): 2}
+    pp = next(entry for entry in found.categories if entry.label == "PP")
+    assert (pp.precision, pp.recall, pp.f1) == (0.0, 0.0, 0.0)
+    half = by_category([(pair[0], pair[0]), pair]).categories
+    np_score = next(entry for entry in half if entry.label == "NP")
+    assert (np_score.precision, np_score.recall) == (100.0, 50.0)
+    assert np_score.f1 == pytest.approx(200 / 3)
+
+
+def test_categories_and_confusion_are_printed(tmp_path, capsys):
+    (tmp_path / "g").write_text("(S (NP (N a)) (VP (V b)))\n")
+    (tmp_path / "t").write_text("(S (XP (N a)) (VP (N b)))\n")
+    arguments = ["tsg", "score", str(tmp_path / "g"), str(tmp_path / "t"), "--categories", "--confusion", "1"]
+    assert main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "NP                     1       0       0.00     0.00     0.00" in shown
+    assert "       1  NP → XP" in shown
+    assert "       1  V → N" in shown
+    assert main([*arguments, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["confused_labels"] == [["NP", "XP", 1]]
+    assert {entry["label"]: entry["f1"] for entry in record["categories"]}["VP"] == 100.0
+    assert main([*arguments[:-1], "0"]) == 2
+    assert "--confusion is 0" in capsys.readouterr().err
 
 
 def test_brackets_cross_to_the_left_and_to_the_right():
