@@ -142,6 +142,9 @@ def _read_columns(path: PathLike, number: int, line: str) -> Sentence:
     tags = tuple(columns[0].split())
     if len(columns) == 1:
         return Sentence(tags, (), (line,), tuple(range(len(tags))))
+    if len(columns) > 2 and columns[2].isdecimal() and not columns[1].replace(" ", "").isdecimal():
+        hint = "Write CoNLL-X instead; NLTK does it by DependencyGraph.to_conll(10)"
+        raise TreeError(path, number, "seems to be Malt-TAB, a word, its tag and its head a line", hint)
     try:
         heads = tuple(map(whole_number, columns[1].split()))
     except ValueError:

@@ -48,6 +48,8 @@ __all__ = ["FORMATS", "format_rules", "probabilities", "read_grammar", "write_gr
 FORMATS = ("nltk", "johnson")
 
 _TOKEN = re.compile(r"""\s*("[^"]*"|'[^']*'|\[[^\]]*\]|\||[^\s|"'\[\]]+)""")
+_START = re.compile(r"%\s*start\b(.*)")
+_FEATURES = re.compile(r"[^\s\[\]'\"|]+\[(?:[^\]\s]*=|[+-])")  # As in NP[NUM=sg].
 _SUM_TOLERANCE = 1e-4
 
 
@@ -185,10 +187,13 @@ def _parse(path: PathLike, empty: bool) -> tuple[str, str | None, list[_Line]]:
         content = text.strip()
         if not content or content.startswith("#"):
             continue
-        if content.startswith("%start"):
-            start = content.removeprefix("%start").strip()
+        if named := _START.match(content):
+            start = named[1].strip()
             continue
         found = "johnson" if "-->" in content.split() else "nltk" if "->" in content else ""
+        if found != "johnson" and (features := _FEATURES.search(content)):
+            text = f"{features[0]!r} has features"
+            raise InputError(path, number, text, "Only plain context-free grammars are read")
         if not found or (style and found != style):
             hint = "A rule is S -> S S [0.4], or 0.4 S --> S S; one file has one format"
             raise InputError(path, number, f"not a rule: {content[:60]!r}", hint)

@@ -218,6 +218,11 @@ def _shown(word: str) -> str:
 # ---------------------------------------------------------------- export
 
 
+def _has_lemma(columns: Sequence[str]) -> bool:
+    """Whether a line without #FORMAT has a lemma: its parent, a number, stands one column later."""
+    return len(columns) > 5 and not columns[4].isdecimal() and columns[5].isdecimal()
+
+
 def _read_export(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[SentenceGraph]:
     has_lemma, begin, inside, is_table = False, 0, False, False
     forms: list[str] = []
@@ -239,7 +244,7 @@ def _read_export(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[S
                 yield _assembled(path, begin, forms, words, inner, "0")
         elif inside and text and not text.startswith("%%"):
             columns = re.split(r"\s+", text.split("%%")[0].rstrip())
-            at = 2 if has_lemma else 1
+            at = 2 if has_lemma or _has_lemma(columns) else 1
             if len(columns) < at + 4:
                 hint = "Expected form, tag, morphology, edge label and parent; with a lemma after #FORMAT 4"
                 raise TreeError(path, number, f"{len(columns)} columns", hint)

@@ -120,6 +120,7 @@ def test_three_columns_and_tags_alone(tmp_path):
     [
         ("DT NN\t2\tx\n", 1, "2 tags with 1 heads"),
         ("DT\t0\tx\nDT NN\t2 x\tx\n", 2, "heads '2 x' are not numbers"),
+        ("Pierre\tNNP\t2\n", 1, "seems to be Malt-TAB"),
         ("DT NN\t2 1\tx\n", 1, "depends on itself"),
         ("DT NN\t0 3\tx\n", 1, "head 3 in a sentence of 2 words"),
         ("DT NN\t0 0\tx\n", 1, "2 words have the head 0"),

@@ -81,6 +81,8 @@ def test_weights_are_normalised_on_request_only(tmp_path):
         ("S -> 'a' [.5] 'b'", r"g:1: a weight stands before the end"),
         ("S -> 'a", r"g:1: cannot be read from"),
         ("S T -> 'a'", r"g:1: 'S T' is not one nonterminal"),
+        ("% start S\nS -> NP[NUM=?n] 'a'", r"g:2: .NP.NUM=. has features. Only plain"),
+        ("S[-INV] -> 'a'", r"g:1: .S.-. has features"),
         ("S = 'a'", r"g:1: not a rule: \"S = 'a'\""),
         ("S -> 'a'\n1 S --> b", r"g:2: not a rule"),
         ("1 2 3 S --> b", r"g:1: 4 fields before -->"),
@@ -109,3 +111,8 @@ def test_names_a_format_cannot_hold_are_refused(text, style, message, tmp_path):
     grammar = read(text, tmp_path).grammar
     with pytest.raises(SettingsError, match=message):
         list(format_rules(grammar, style=style))
+
+
+def test_the_start_symbol_may_stand_apart_from_its_sign(tmp_path):
+    (tmp_path / "g").write_text("% start T\nS -> 'a'\nT -> S S\n")
+    assert read_grammar(tmp_path / "g").grammar.nonterminals[0] == "T"

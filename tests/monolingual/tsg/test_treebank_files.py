@@ -60,6 +60,8 @@ def trees_of(path, **options):
 def test_continuous_trees_are_read_as_they_are(tmp_path):
     expected = "(TOP (S (PPER Es) (VVFIN geht)))"
     assert trees_of(written(tmp_path, CONTINUOUS)) == [expected]
+    undeclared = CONTINUOUS.replace("#FORMAT 4\n", "")  # As many a file has it.
+    assert trees_of(written(tmp_path, undeclared)) == [expected]
     assert trees_of(written(tmp_path, TIGER)) == ['(VROOT (S (ADJD Möglich) (VAFIN ist)) ($-LRB- "))']
     assert trees_of(written(tmp_path, "(S (A 1=b) (B 0=a))\n(X (Y 0=(x))\n".replace("0=(x", "0=x"))) == [
         "(S (B a) (A b))",
