@@ -43,8 +43,8 @@ def test_architecture_names_every_module_and_no_other():
 
 
 @pytest.mark.parametrize("program", ["scfg-sampler", "scfg-decoder"])
-def test_readme_lists_every_command_and_no_other(program):
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_of_commands_lists_every_command_and_no_other(program):
+    text = (ROOT / "docs" / "look-up" / "commands.md").read_text(encoding="utf-8")
     table = re.search(rf"^\| `{program}` \|.*\n((\|.*\n)+)", text, re.MULTILINE)
     listed = re.findall(r"^\| `([\w-]+)` \|", table[1], re.MULTILINE)
     assert sorted(listed) == sorted(name for other, name in COMMANDS if other == program)

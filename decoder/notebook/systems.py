@@ -112,11 +112,12 @@ def bundle(
 
     Parameters
     ----------
-    rules, lm, weights, search : as for `make_system`
+    rules, lm, weights : as for `make_system`
     output : path
         A new directory, or an older system, which is replaced.
     preparation : path, optional
         A directory that `scfg-sampler prepare` made: the system then takes raw text.
+    search : as for `make_system`
 
     Raises
     ------

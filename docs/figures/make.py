@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 import numpy as np  # noqa: E402
 
+import decoder  # noqa: E402
 import scfg_sampler  # noqa: E402
 from scfg_sampler.core.fragments.restaurant import (  # noqa: E402
     COUNT_MASK,
@@ -36,6 +37,7 @@ __all__ = ["make"]
 
 PAIR, SMALL_PAIR = 398, 1036
 PAIRS, SWEEPS, CUSTOMERS = 1000, 40, 2000
+SENTENCE = "anna ne siet tva hunden store pas ."
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 460, 260, 64, 36, 16
 _COLOURS = ("#0b5cad", "#b3541e", "#1a7f37")
 
@@ -59,6 +61,7 @@ def make(work: Path) -> dict[str, str]:
     tree = run.derivation(PAIR)
     assert tree is not None
     trace = run.trace
+    system = decoder.make_system(run.grammar(), decoder.train_lm(data / "train.en.gz"))
     return {
         "learn-alignment.svg": pair.svg(),
         "learn-phrases.svg": draw_alignment(
@@ -71,6 +74,7 @@ def make(work: Path) -> dict[str, str]:
         "learn-small-forest.svg": small_forest.svg(),
         "learn-forest.svg": forest.svg(),
         "learn-derivation.svg": tree.svg(),
+        "learn-translation.svg": system.derivation(SENTENCE).svg(),
         "learn-joint.svg": curves("log joint", "sweep", [("", trace["sweep"], trace["log_joint"])]),
         "learn-restaurants.svg": curves(
             "dishes",
