@@ -9,6 +9,7 @@
     │   ├── ArpaError             … a language model
     │   └── RuleTableError        … a rule table
     ├── SettingsError             an option is out of range, or two options contradict each other
+    ├── ClusterError              processes that do tasks are lost, or of another version
     ├── CheckpointMismatch        a run directory belongs to other settings or another corpus
     └── ChainTooShort             too few sweeps to judge convergence (carries the estimate)
 
@@ -23,6 +24,7 @@ __all__ = [
     "ArpaError",
     "ChainTooShort",
     "CheckpointMismatch",
+    "ClusterError",
     "InputError",
     "RuleTableError",
     "ScfgError",
@@ -33,6 +35,10 @@ __all__ = [
 
 class ScfgError(Exception):
     """The root of all errors a user can mend."""
+
+
+class ClusterError(ScfgError):
+    """Processes that were to do tasks are lost, or are not what they should be."""
 
 
 class InputError(ScfgError):

@@ -12,7 +12,7 @@ import pytest
 from tests.test_layering import OUTSIDE, imports_of, module_files
 
 # What comes with another package, or is run as a program.
-COMES_WITH = {"llvmlite": "numba"}
+COMES_WITH = {"llvmlite": "numba", "distributed": "dask"}
 PROGRAMS = {"eflomal": "eflomal-align"}
 TOOLS = ("ruff", "mypy", "pytest")
 

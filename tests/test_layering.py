@@ -88,6 +88,8 @@ OUTSIDE = {
     "scipy": PACKAGES,
     "numba": ("scfg_sampler.core.jit",),
     "llvmlite": ("scfg_sampler.core.jit",),
+    "dask": ("scfg_sampler.core.cluster",),
+    "distributed": ("scfg_sampler.core.cluster",),
     "rich": ("scfg_sampler.core.console",),
     "arviz_stats": ("scfg_sampler.core.chains.diagnostics",),
     "arviz_base": ("scfg_sampler.notebook.runs",),

@@ -6,6 +6,7 @@ import argparse
 
 from scfg_sampler.commands.sample import report
 from scfg_sampler.core import console
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 
 __all__ = ["add_parser", "run"]
 
@@ -28,6 +29,7 @@ def add_parser(subparsers) -> None:
         type=int,
         help="shards worked on at a time, or chains (default: as started)",
     )
+    add_elsewhere(parser)
     parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -40,12 +42,13 @@ def run(options: argparse.Namespace) -> None:
 
     record = read_run(options.directory)
     total = (options.iterations or record["run"]["iterations"]) * record.get("chains", 1)
-    with console.progress("sampling", total) as advance:
+    with elsewhere(options) as executor, console.progress("sampling", total) as advance:
         record = resume_chains(
             options.directory,
             options.iterations,
             threads=options.threads,
             check=options.check,
             advance=advance,
+            executor=executor,
         )
     report(record, options.directory)

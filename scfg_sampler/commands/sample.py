@@ -7,6 +7,7 @@ from typing import Any
 
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.settings import (
@@ -153,6 +154,7 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> Non
         default=run.threads,
         help="shards worked on at a time, or chains; with equal --shards results are the same",
     )
+    add_elsewhere(chain)
     chain.add_argument("--paper", action="store_true", help="all settings as in Chung et al. (2014)")
 
 
@@ -228,8 +230,10 @@ def run(options: argparse.Namespace) -> None:
     if burn_in is None:
         burn_in = default_burn_in(options.iterations, settings.anneal_sweeps)
     given = {name: getattr(options, name) for name in RunSettings._fields}
+    if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
+        console.warn("there is one shard, which is swept here; --shards P divides the corpus for others")
     total = options.iterations * max(1, options.chains)
-    with console.progress("sampling", total) as advance:
+    with elsewhere(options) as executor, console.progress("sampling", total) as advance:
         record = start_chains(
             corpus_files(options),
             options.output,
@@ -238,6 +242,7 @@ def run(options: argparse.Namespace) -> None:
             overwrite=options.overwrite,
             check=options.check,
             advance=advance,
+            executor=executor,
         )
     report(record, options.output)
 

@@ -2,7 +2,8 @@
 
 A task is a pure function of its arguments: what it is given it does not change, and whatever it draws comes
 from a seed among them. So where it is done, how often it is begun, and in which order tasks end makes no
-difference to what comes out; a worker that is lost costs the time of its tasks.
+difference to what comes out; a worker that is lost costs the time of its tasks. `core.cluster` has the
+executor whose tasks are done by other processes.
 
 The fact a newcomer would get wrong: how work is divided is not an executor's business. A result that depends
 on the division (`--shards`) is divided in the same way whoever does it.

@@ -152,12 +152,12 @@ def sweep_shard(
 
 
 def _own(value: Any) -> Any:
-    """The same, its arrays copied where they may not be written to, as those that come over a wire.
+    """The same, its arrays copied that are not as numpy makes them, as those that come over a wire.
 
-    Kernels are compiled for arrays that may be, and would be again for others.
+    They may be read-only, or lie at odd addresses; for such arrays kernels would be compiled anew.
     """
     if isinstance(value, np.ndarray):
-        return value if value.flags.writeable else value.copy()
+        return value if value.flags.carray else value.copy()
     if isinstance(value, tuple):
         parts = [_own(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

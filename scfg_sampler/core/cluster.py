@@ -1,0 +1,201 @@
+"""Tasks done by other processes, here or on other machines, through Dask: the only module that imports it.
+
+What Dask is told of a task is all that the task needs, so that it can begin it again elsewhere when a worker
+is lost: the arguments, values that are shared among them. Nothing is scattered, which is lost with its
+worker, and no state stays with a worker.
+
+The fact a newcomer would get wrong: Dask gives a task up after its worker has died three times, as if the
+task were to blame. On machines that come and go it is not, so that the limit is raised here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import platform
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from scfg_sampler import __version__
+from scfg_sampler.core.console import say
+from scfg_sampler.core.executors import Executor, Result
+from scfg_sampler.errors import ClusterError, SettingsError
+
+__all__ = ["DaskExecutor", "dask_executor", "dask_setup"]
+
+_ALLOWED_FAILURES = 1000
+_SECONDS_TO_CONNECT = 30
+_MB = 1e6
+
+_SETTINGS = {
+    "distributed.scheduler.allowed-failures": _ALLOWED_FAILURES,
+    "distributed.admin.large-graph-warning-threshold": "1TB",
+    "distributed.comm.timeouts.connect": f"{_SECONDS_TO_CONNECT}s",
+}
+
+
+@contextlib.contextmanager
+def dask_executor(workers: int | None, scheduler: str | None) -> Iterator[Executor]:
+    """An executor whose tasks are done by so many processes of its own, or by those of a Dask cluster.
+
+    Parameters
+    ----------
+    workers : int, optional
+        How many processes are started here, for as long as the executor is needed.
+    scheduler : str, optional
+        The address of a scheduler, as tcp://HOST:PORT, or the name of the file it has written. One of the
+        two is given.
+
+    Raises
+    ------
+    SettingsError
+        Dask is not installed, or nobody answers at that address.
+    ClusterError
+        Its workers have other versions.
+    """
+    option = f"--workers {workers}" if scheduler is None else f"--scheduler {scheduler}"
+    if scheduler is None and (workers or 0) < 1:
+        raise SettingsError(f"{option} makes no sense; at least 1 is needed")
+    try:
+        import dask
+        import distributed
+    except ImportError:
+        hint = "install it with 'pip install scfg-sampler[cluster]'"
+        raise SettingsError(f"{option} needs Dask, which is not installed; {hint}") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set(_SETTINGS))
+        if scheduler is None:
+            cluster = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit=0,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+                preload=[__name__],
+            )
+            stack.enter_context(cluster)
+            client = stack.enter_context(distributed.Client(cluster))
+        else:
+            client = stack.enter_context(_connected(distributed, scheduler))
+        executor = DaskExecutor(client, distributed)
+        executor.prepare()
+        yield executor
+
+
+def dask_setup(worker: Any) -> None:
+    """What a process that is started here does first: Ctrl-C is for the one that started it.
+
+    Parameters
+    ----------
+    worker
+        Not used. Dask calls functions of this name.
+    """
+    os.setpgid(0, 0)
+
+
+def _connected(distributed: Any, scheduler: str) -> Any:
+    """A client of a scheduler that somebody else has started."""
+    try:
+        if os.path.exists(scheduler):
+            return distributed.Client(scheduler_file=scheduler, timeout=_SECONDS_TO_CONNECT)
+        return distributed.Client(scheduler, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        hint = (
+            "it must be tcp://HOST:PORT, or the file that 'dask scheduler --scheduler-file FILE' has written"
+        )
+        reason = str(error).split("\n")[0] or "nobody answers"
+        raise SettingsError(f"--scheduler {scheduler} cannot be reached ({reason}); {hint}") from None
+
+
+class DaskExecutor:
+    """Has tasks done by the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    distributed : module
+
+    Attributes
+    ----------
+    moved : int
+        Bytes of arrays that went to the scheduler and came back.
+    """
+
+    def __init__(self, client: Any, distributed: Any):
+        self._client, self.moved = client, 0
+        self._lost = (
+            distributed.client.FutureCancelledError,
+            distributed.scheduler.KilledWorker,
+            OSError,
+        )
+
+    def prepare(self) -> None:
+        """Wait for the first worker, and see that those there are run what runs here."""
+
+        def raise_limit(dask_scheduler: Any) -> None:
+            dask_scheduler.allowed_failures = max(dask_scheduler.allowed_failures, _ALLOWED_FAILURES)
+
+        self._client.run_on_scheduler(raise_limit)
+        if not self._client.nthreads():
+            say("waiting for a worker")
+            self._client.wait_for_workers(1)
+        here = _versions()
+        for address, there in self._client.run(_versions).items():
+            differing = [f"{k} {there.get(k)} there, {here[k]} here" for k in here if there.get(k) != here[k]]
+            if differing:
+                raise ClusterError(f"the worker at {address} has other versions: {'; '.join(differing)}")
+
+    def share(self, value: Any) -> Any:
+        """The result of a task that returns the value, which workers then hand each other."""
+        self.moved += _size(value)
+        return self._client.submit(_itself, value, pure=False)
+
+    def submit(self, function: Callable, /, *arguments: Any) -> Result:
+        """The task, done by some worker; again by another if that is lost."""
+        self.moved += _size(arguments)
+        return _DaskResult(self, self._client.submit(function, *arguments, pure=False))
+
+    def status(self) -> str:
+        """How many workers there are, and what has gone to and fro."""
+        return f", {len(self._client.nthreads())} workers, {self.moved / _MB:.0f} MB moved"
+
+
+class _DaskResult:
+    """What a task comes to; in one line where the cluster is gone."""
+
+    def __init__(self, executor: DaskExecutor, future: Any):
+        self._executor, self._future = executor, future
+
+    def result(self) -> Any:
+        """What its function returned."""
+        try:
+            value = self._future.result()
+        except self._executor._lost as error:
+            reason = str(error).split("\n")[0] or type(error).__name__
+            raise ClusterError(f"the cluster has been lost ({reason})") from None
+        self._executor.moved += _size(value)
+        return value
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _size(value: Any) -> int:
+    """Bytes of the arrays of a value."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return sum(map(_size, value)) if isinstance(value, tuple | list) else 0
+
+
+def _versions() -> dict[str, str]:
+    """What has to be the same everywhere for results to be."""
+    versions = {name: metadata.version(name) for name in ("numpy", "numba", "dask")}
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"scfg-sampler": __version__, "Python": python, **versions}

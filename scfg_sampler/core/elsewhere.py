@@ -1,0 +1,44 @@
+"""The options that name other processes to do the tasks of a command, and the executor that comes of them."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+
+from scfg_sampler.core.executors import Executor
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["add_elsewhere", "elsewhere"]
+
+
+def add_elsewhere(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """Add the options that name other processes to do tasks."""
+    group.add_argument(
+        "--workers", metavar="N", type=int, help="do the work in so many processes, through Dask"
+    )
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="do it on the Dask cluster of this scheduler: tcp://HOST:PORT, or the file it has written",
+    )
+
+
+def elsewhere(options: argparse.Namespace) -> contextlib.AbstractContextManager[Executor | None]:
+    """The executor that the options of `add_elsewhere` ask for; None where they ask for none.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+
+    Raises
+    ------
+    SettingsError
+        Both are given, Dask is not installed, or there is no such scheduler.
+    """
+    if options.workers is None and options.scheduler is None:
+        return contextlib.nullcontext()
+    if options.workers is not None and options.scheduler is not None:
+        raise SettingsError("--workers and --scheduler name two places to do the work; leave one of them out")
+    from scfg_sampler.core.cluster import dask_executor
+
+    return dask_executor(options.workers, options.scheduler)

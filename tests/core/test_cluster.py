@@ -1,0 +1,170 @@
+"""Tasks done by processes of a Dask cluster: what comes back, whoever is killed meanwhile."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from scfg_sampler.cli import main
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.executors import InProcess
+from scfg_sampler.errors import ClusterError, SettingsError
+from tests.learner.test_commands import sample, write_corpus
+from tests.learner.test_shards import (
+    assert_same_state,
+    chain_with,
+    checkpoint,
+    some_pairs,
+    state_of,
+)
+from tests.learner.test_stopped_chains import SLOWLY, wait_for
+from tests.learner.test_stopped_runs import results
+
+pytest.importorskip("dask", reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
+pytest.importorskip("distributed", reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
+
+from scfg_sampler.core import cluster
+
+
+@pytest.fixture(scope="module")
+def workers():
+    """Two processes, for all tests of this module: they take seconds to start."""
+    with cluster.dask_executor(2, None) as executor:
+        yield executor
+
+
+def scheduler(workers) -> list[str]:
+    return ["--scheduler", workers._client.scheduler.address]
+
+
+def process_ids(workers) -> list[int]:
+    return list(workers._client.run(os.getpid).values())
+
+
+def _add(numbers, more):
+    return numbers.sum() + more
+
+
+def _complain(text):
+    raise SettingsError(text)
+
+
+def test_what_is_shared_reaches_every_task(workers):
+    shared = workers.share(np.arange(1000))
+    tasks = [workers.submit(_add, shared, more) for more in range(5)]
+    assert [task.result() for task in tasks] == [499_500 + more for more in range(5)]
+    assert "2 workers" in workers.status()
+    assert workers.moved >= 8000
+
+
+def test_errors_of_tasks_are_raised_here(workers):
+    with pytest.raises(SettingsError, match="as it is"):
+        workers.submit(_complain, "as it is").result()
+
+
+@pytest.mark.parametrize("name", ["estimated", "exact"])
+def test_workers_make_the_same_states(workers, name):
+    chain = chain_with(name, shards=3)
+    here = state_of(chain, InProcess())  # First, so that what is compiled is compiled once.
+    assert_same_state(state_of(chain, workers), here)
+
+
+class Killing(InProcess):
+    """Kills a worker when the last shard of the second sweep has been handed out."""
+
+    def __init__(self, executor, shards: int):
+        self._executor, self._left = executor, 2 * shards
+        self.share, self.status = executor.share, executor.status
+
+    def submit(self, function, /, *arguments):
+        task = self._executor.submit(function, *arguments)
+        self._left -= 1
+        if self._left == 0:
+            os.kill(process_ids(self._executor)[0], signal.SIGKILL)
+        return task
+
+
+def test_a_worker_that_is_killed_in_a_sweep_changes_nothing(workers):
+    chain = chain_with("exact", shards=4)
+    before, here = set(process_ids(workers)), state_of(chain, InProcess())
+    assert_same_state(state_of(chain, Killing(workers, 4)), here)
+    assert set(process_ids(workers)) != before
+
+
+MORE = ["--iterations", "12", "--burn-in", "4", "--marginals", "--checkpoint-every", "2", "--shards", "3"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A corpus, and a run of it that one process made."""
+    place = tmp_path_factory.mktemp("whole")
+    options = write_corpus(place, some_pairs())
+    assert sample(options, place / "run", *MORE) == 0
+    return options, place / "run"
+
+
+def test_runs_on_a_cluster_are_those_of_one_process(workers, whole, tmp_path):
+    options, directory = whole
+    assert sample(options, tmp_path / "run", *MORE, "--check", *scheduler(workers)) == 0
+    assert results(tmp_path / "run") == results(directory)
+    assert checkpoint(tmp_path / "run") == checkpoint(directory)
+
+
+def test_a_client_that_is_killed_goes_on_to_the_same_end(workers, whole, tmp_path):
+    options, directory = whole
+    trace = tmp_path / "run" / "trace.tsv"
+    command = ["sample", *options, "--output", str(tmp_path / "run"), *MORE, *scheduler(workers)]
+    child = subprocess.Popen([sys.executable, "-c", SLOWLY, *command], stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: trace.exists() and trace.read_text().count("\n") > 3)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    assert main(["resume", str(tmp_path / "run"), "--quiet", *scheduler(workers)]) == 0
+    assert results(tmp_path / "run") == results(directory)
+    assert checkpoint(tmp_path / "run") == checkpoint(directory)
+
+
+def test_workers_of_other_versions_are_refused(workers, monkeypatch):
+    monkeypatch.setattr(cluster, "__version__", "0.0")
+    with pytest.raises(ClusterError, match=r"the worker at .* other versions: scfg-sampler .* there, 0\.0"):
+        workers.prepare()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "0"], "--workers 0 makes no sense; at least 1 is needed"),
+        (["--workers", "2", "--scheduler", "tcp://h:1"], "leave one of them out"),
+        (["--scheduler", "nowhere"], "--scheduler nowhere cannot be reached"),
+    ],
+)
+def test_clusters_that_cannot_be_are_one_line(options, message):
+    with pytest.raises(SettingsError, match=message), elsewhere(parsed(options)):
+        pass
+
+
+def test_without_dask_one_line_names_the_extra(monkeypatch):
+    def without_dask(name, *more):
+        if name.split(".")[0] in ("dask", "distributed"):
+            raise ImportError(name)
+        return original(name, *more)
+
+    original = builtins.__import__
+    monkeypatch.setattr(builtins, "__import__", without_dask)
+    with pytest.raises(SettingsError) as raised, elsewhere(parsed(["--workers", "2"])):
+        pass
+    assert "install it with 'pip install scfg-sampler[cluster]'" in str(raised.value)
+
+
+def parsed(options: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_elsewhere(parser)
+    return parser.parse_args(options)
