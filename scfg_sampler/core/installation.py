@@ -27,6 +27,7 @@ OPTIONAL = {
     "eflomal": ("align", "aligning words ('scfg-sampler align')"),
     "sacremoses": ("tokenize", "segmenting raw text into words ('prepare --segment words')"),
     "matplotlib": ("report", "pictures of curves ('scfg-sampler curves' and others)"),
+    "arviz-base": ("arviz", "traces as ArviZ takes them (`to_arviz` in notebooks)"),
     "dask": ("cluster", "work in several processes or on a cluster ('--workers', '--scheduler')"),
 }
 """Others by name: the extra that has them, and what they are for."""
