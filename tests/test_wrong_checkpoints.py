@@ -139,7 +139,7 @@ def test_settings_of_another_version_are_one_line(place, monkeypatch, capsys, na
 @pytest.mark.parametrize(
     ("name", "group", "change"),
     [
-        ("sample", "settings", {"model": None}),
+        ("sample", "settings", {"model": 7}),
         ("sample", "settings", {"schedule": None}),
         ("sample", "settings", {"strength": 10**400}),
         ("tsg", "settings", {"stop": "half"}),
@@ -152,12 +152,10 @@ def test_settings_of_another_version_are_one_line(place, monkeypatch, capsys, na
     ],
 )
 def test_settings_of_other_types_or_sizes_are_one_line(place, monkeypatch, capsys, name, group, change):
-    """None stands for one that is missing."""
     package, options, _, resume = RUNS[name]
     stopped(monkeypatch, main_of(package), options)
     record = json.loads((place / "run" / "run.json").read_text())
     record[group] |= change
-    record[group] = {key: value for key, value in record[group].items() if (key, value) not in _MISSING}
     (place / "run" / "run.json").write_text(json.dumps(record))
     capsys.readouterr()
     assert main_of(package)([*resume.split(), "--quiet"]) == 2
@@ -166,7 +164,15 @@ def test_settings_of_other_types_or_sizes_are_one_line(place, monkeypatch, capsy
     assert "run.json" in said or "--noise is 9.99989e-321" in said, said
 
 
-_MISSING = (("model", None), ("schedule", None))
+def test_a_run_of_before_there_was_a_setting_is_still_one(place, monkeypatch, capsys):
+    package, options, _, resume = RUNS["sample"]
+    stopped(monkeypatch, main_of(package), options)
+    record = json.loads((place / "run" / "run.json").read_text())
+    for name in ("shards", "choose", "unaligned"):
+        del record["settings"][name]
+    (place / "run" / "run.json").write_text(json.dumps(record))
+    assert main_of(package)([*resume.split(), "--quiet"]) == 0
+    assert main_of(package)(["verify", "run"]) == 0
 
 
 def test_options_of_another_version_are_one_line(place, monkeypatch, capsys):

@@ -167,7 +167,9 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
                 path, None, found, f"It was written by version {record.get('version')}; bundle it again"
             )
         files = {name: (int(each["bytes"]), str(each["sha256"])) for name, each in record["files"].items()}
-        SearchDefaults(**record["settings"])
+        settings = SearchDefaults(**record["settings"])
+        if not all(isinstance(value, (int, float)) and abs(value) < 2**31 for value in settings):
+            raise ValueError(f"settings {list(settings)!r}"[:80])
         parts = (GRAMMAR, RANKING, *lm_files(record), WEIGHTS)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(path, None, f"is damaged ({type(error).__name__}: {error})", _AGAIN) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scfg_sampler.corpus.parallel_text import CorpusFiles
+from scfg_sampler.learner.settings import LearnerSettings
 
 __all__ = ["signature_fields"]
 
@@ -15,7 +16,8 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
     record : dict
         As `read_run` returns it.
     """
-    settings, run = record["settings"], record["run"]
+    # Runs of before there was a setting have it as it is by default.
+    settings, run = {**LearnerSettings._field_defaults, **record["settings"]}, record["run"]
     fields: list[tuple[str, object]] = [("model", settings["model"])]
     if settings["model"] == "pitman-yor":
         fields += [("base", settings["base"]), ("tables", settings["tables"])]
