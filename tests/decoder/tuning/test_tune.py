@@ -1,5 +1,6 @@
 """Tuning: pairwise ranking optimisation and batch MIRA."""
 
+import argparse
 import itertools
 import json
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.chrf import CHRF
 
+from decoder.commands.tune import _warn_of_unknown_words
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.scoring.bleu_statistics import bleu_plus_one, bleu_statistics
 from decoder.translation.decoder import Decoder
@@ -400,3 +402,21 @@ def test_state_of_bleu_is_that_of_versions_without_other_metrics(tmp_path):
     run(TuneSettings(rounds=1, nbest=20), state=tmp_path)
     with np.load(tmp_path / "round-000.npz") as saved:
         assert "metric" not in json.loads(str(saved["header"]))
+
+
+@pytest.mark.parametrize(
+    ("source", "reference", "said"),
+    [
+        ("u v x", "a b y", []),
+        ("a b u", "a b c", ["F: 2 of 3 words are in no rule; are the languages swapped"]),
+        ("u v w", "u v a", ["E1, E2: 2 of 3 words are in no rule; are the languages swapped"]),
+    ],
+)
+def test_texts_of_which_the_rules_know_less_than_half_are_remarked_on(capsys, source, reference, said):
+    options = argparse.Namespace(source="F", references=["E1", "E2"])
+    texts = [source.split()], [[reference.split()]]
+    _warn_of_unknown_words(small.grammar_of(RULES, 5), *texts, options)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == len(said)
+    for line, expected in zip(lines, said, strict=True):
+        assert expected in line
