@@ -82,7 +82,11 @@ def maxent_probs(tableaux: Tableaux, weight: np.ndarray) -> np.ndarray:
 
 
 def fit_maxent(
-    tableaux: Tableaux, *, prior_variance: float | None = None, non_negative: bool = True
+    tableaux: Tableaux,
+    *,
+    prior_variance: float | None = None,
+    non_negative: bool = True,
+    bias: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Maxent:
     """The maximum-entropy grammar of the highest posterior density, or likelihood.
 
@@ -94,6 +98,8 @@ def fit_maxent(
         V of the normal priors with mean 0; without it there is no prior.
     non_negative : bool
         Whether weights must not fall below 0, below which a constraint would reward its violations.
+    bias : (float64, float64), shapes (N,), optional
+        The mean and the deviation of the normal prior of each weight, in the place of `prior_variance`.
 
     Raises
     ------
@@ -102,14 +108,18 @@ def fit_maxent(
     SettingsError
         The variance is not above 0.
     """
-    weight = maxent_weights(tableaux, prior_variance=prior_variance, non_negative=non_negative)
+    weight = maxent_weights(tableaux, prior_variance=prior_variance, non_negative=non_negative, bias=bias)
     harmony = -(tableaux.violations.astype(np.float64) @ weight)
     log_likelihood = float(tableaux.frequency @ _log_probs(tableaux, harmony))
     return Maxent(weight, log_likelihood, separation(tableaux, non_negative=non_negative))
 
 
 def maxent_weights(
-    tableaux: Tableaux, *, prior_variance: float | None = None, non_negative: bool = True
+    tableaux: Tableaux,
+    *,
+    prior_variance: float | None = None,
+    non_negative: bool = True,
+    bias: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
     """The weights of `fit_maxent`, float64 of shape (N,), which has the arguments and errors."""
     if prior_variance is not None and not 0.0 < prior_variance < math.inf:
@@ -118,7 +128,10 @@ def maxent_weights(
         raise InputError(
             None, None, "no candidate has a frequency above 0, so there is nothing to learn from"
         )
-    precision = 0.0 if prior_variance is None else 1.0 / prior_variance
+    size = len(tableaux.constraints)
+    mean, precision = np.zeros(size), np.full(size, 0.0 if prior_variance is None else 1.0 / prior_variance)
+    if bias is not None:
+        mean, precision = bias[0], bias[1] ** -2.0
     violations, frequency = tableaux.violations.astype(np.float64), tableaux.frequency
     index = tableaux.input_of()
     totals = np.bincount(index, frequency, minlength=len(tableaux.inputs))[index]
@@ -126,8 +139,9 @@ def maxent_weights(
     def objective(weight: np.ndarray) -> tuple[float, np.ndarray]:
         log_probs = _log_probs(tableaux, -(violations @ weight))
         surplus = frequency - totals * np.exp(log_probs)
-        value = -float(frequency @ log_probs) + 0.5 * precision * float(weight @ weight)
-        return value, surplus @ violations + precision * weight
+        distance = weight - mean
+        value = -float(frequency @ log_probs) + 0.5 * float(precision @ distance**2)
+        return value, surplus @ violations + precision * distance
 
     found = optimize.minimize(
         objective,

@@ -33,6 +33,11 @@ def add_parser(subparsers) -> None:
         "--prior-variance", metavar="V", type=float, help="of normal priors with mean 0 (default: no prior)"
     )
     parser.add_argument(
+        "--bias",
+        metavar="FILE",
+        help="normal priors of their own: a line 'NAME mean deviation' for each constraint, as of maxent.ot",
+    )
+    parser.add_argument(
         "--cross-validate",
         metavar="K",
         type=int,
@@ -66,17 +71,19 @@ def run(options: argparse.Namespace) -> None:
     """Fit, and print the grammar with its predictions."""
     import numpy as np
 
+    from monolingual.ot.bias import read_bias
     from monolingual.ot.grammar import Grammar
     from monolingual.ot.harmonic import fit_maxent
     from monolingual.ot.tableaux import candidate_name
 
     tableaux = load_tableaux(options, "maxent")
     variance, validation = _chosen_variance(options, tableaux)
-    found = fit_maxent(tableaux, prior_variance=variance, non_negative=options.non_negative)
+    bias = None if options.bias is None else read_bias(options.bias, tableaux.constraints)
+    found = fit_maxent(tableaux, prior_variance=variance, non_negative=options.non_negative, bias=bias)
     names = tableaux.constraints
     direction = {names[i]: float(x) for i, x in enumerate(found.separation.direction) if x}
     losing = [candidate_name(tableaux, c) for c in found.separation.candidates]
-    if direction and variance is None:
+    if direction and variance is None and bias is None:
         growing = ", ".join(f"{'+' if x > 0 else '−'}{name}" for name, x in direction.items())
         console.warn(
             f"no finite optimum (separation): weights grow without end along {growing}, "
@@ -85,6 +92,7 @@ def run(options: argparse.Namespace) -> None:
     grammar = Grammar("maxent", names, found.weight, np.zeros(len(names)))
     more = {
         "prior_variance": variance,
+        **({} if bias is None else {"bias": [side.tolist() for side in bias]}),
         **({} if validation is None else {"cross_validation": validation}),
         "separation": {"direction": direction, "candidates": losing} if direction else None,
     }
@@ -111,6 +119,8 @@ def _chosen_variance(
 
     from monolingual.ot.validation import VARIANCES, cross_validate
 
+    if options.bias is not None and (options.prior_variance, options.cross_validate) != (None, None):
+        raise SettingsError("--bias goes without --prior-variance and --cross-validate")
     if options.cross_validate is None:
         if options.variances:
             raise SettingsError("--variances goes with --cross-validate")

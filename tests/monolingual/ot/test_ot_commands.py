@@ -279,6 +279,8 @@ def test_maxent_chooses_the_variance_by_cross_validation(tmp_path, capsys):
         (["--cross-validate", "2", "--variances", "1,x"], "are not numbers with commas between"),
         (["--cross-validate", "2", "--prior-variance", "1"], "not both"),
         (["--cross-validate", "2", "--seed", "-1"], "--seed is -1"),
+        (["--bias", "b", "--prior-variance", "1"], "--bias goes without --prior-variance"),
+        (["--bias", "nowhere"], "nowhere: cannot be read"),
         (["--cross-validate", "900"], "30 tokens were observed, too few for 900 folds"),
     ],
 )

@@ -7,6 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import optimize, special
 
+from monolingual.ot.bias import read_bias
+from monolingual.ot.harmonic import maxent_weights
 from monolingual.ot.validation import cross_validate, deal
 from scfg_sampler.errors import InputError, SettingsError
 from tests.monolingual.ot.examples import SPANISH, TABLE_2, tableaux
@@ -57,6 +59,38 @@ def test_held_out_likelihoods_are_those_of_logistic_regression():
     assert found.best == found.variances[int(np.argmax(found.held_out.sum(axis=1)))]
     means = found.held_out / found.tokens
     assert_allclose(found.error, np.sqrt(((means.T - means.mean(axis=1)) ** 2).sum(axis=0) / 2 / 3))
+
+
+def test_biases_are_the_priors_of_logistic_regression(tmp_path):
+    (tmp_path / "b").write_text("Constraint,Mu,Sigma\nB,1.5,0.5\nA,-0.5,2\n")
+    bias = read_bias(tmp_path / "b", TWO.constraints)
+    assert [side.tolist() for side in bias] == [[-0.5, 1.5], [2.0, 0.5]]
+    gain = np.array([[-1.0, 1.0], [-2.0, 1.0]])
+
+    def loss(weight):
+        odds = gain @ weight
+        fit = TWO.frequency[::2] @ special.log_expit(odds) + TWO.frequency[1::2] @ special.log_expit(-odds)
+        return -fit + (weight[0] + 0.5) ** 2 / 8.0 + (weight[1] - 1.5) ** 2 / 0.5
+
+    best = optimize.minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13})
+    assert_allclose(maxent_weights(TWO, non_negative=False, bias=bias), best.x, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("A\t0\t1\n", r"has no line for the constraint 'B'"),
+        ("A\t0\n", r":1: 2 columns instead of 3"),
+        ("A\t0\t1\nA\t0\t1\n", r":2: 'A' stands twice"),
+        ("C\t0\t1\n", r":1: 'C' is no constraint"),
+        ("A\tx\t1\n", r":1: .* has no two numbers"),
+        ("A\t0\t0\n", r":1: the deviation of 'A' is 0"),
+    ],
+)
+def test_damaged_biases_are_refused(tmp_path, text, message):
+    (tmp_path / "b").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_bias(tmp_path / "b", TWO.constraints)
 
 
 def test_wrong_cross_validation_is_refused(rng):
