@@ -66,7 +66,9 @@ def dask_executor(workers: int | None, scheduler: str | None) -> Iterator[Execut
     except ImportError:
         hint = "install it with 'pip install scfg-sampler[cluster]'"
         raise SettingsError(f"{option} needs Dask, which is not installed; {hint}") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # What goes wrong is said in one line here; Dask's own loggers would add tracebacks.
+    for name in [each for each in logging.root.manager.loggerDict if each.split(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(_SETTINGS))
         if scheduler is None:
@@ -154,16 +156,28 @@ class DaskExecutor:
     def share(self, value: Any) -> Any:
         """The result of a task that returns the value, which workers then hand each other."""
         self.moved += _size(value)
-        return self._client.submit(_itself, value, pure=False)
+        with self.reached():
+            return self._client.submit(_itself, value, pure=False)
 
     def submit(self, function: Callable, /, *arguments: Any) -> Result:
         """The task, done by some worker; again by another if that is lost."""
         self.moved += _size(arguments)
-        return _DaskResult(self, self._client.submit(function, *arguments, pure=False))
+        with self.reached():
+            return _DaskResult(self, self._client.submit(function, *arguments, pure=False))
 
     def status(self) -> str:
         """How many workers there are, and what has gone to and fro."""
-        return f", {len(self._client.nthreads())} workers, {self.moved / _MB:.0f} MB moved"
+        with self.reached():
+            return f", {len(self._client.nthreads())} workers, {self.moved / _MB:.0f} MB moved"
+
+    @contextlib.contextmanager
+    def reached(self) -> Iterator[None]:
+        """Within the block, a cluster that is gone is a ClusterError of one line."""
+        try:
+            yield
+        except self._lost as error:
+            reason = str(error).split("\n")[0] or type(error).__name__
+            raise ClusterError(f"the cluster has been lost ({reason})") from None
 
 
 class _DaskResult:
@@ -174,11 +188,8 @@ class _DaskResult:
 
     def result(self) -> Any:
         """What its function returned."""
-        try:
+        with self._executor.reached():
             value = self._future.result()
-        except self._executor._lost as error:
-            reason = str(error).split("\n")[0] or type(error).__name__
-            raise ClusterError(f"the cluster has been lost ({reason})") from None
         self._executor.moved += _size(value)
         return value
 

@@ -168,3 +168,32 @@ def parsed(options: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     add_elsewhere(parser)
     return parser.parse_args(options)
+
+
+def test_a_cluster_that_is_lost_is_one_line(whole, tmp_path):
+    """The scheduler of a cluster of its own is gone when the second sweep begins."""
+    options, _ = whole
+    place = str(tmp_path / "scheduler.json")
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    others = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-dashboard", "--nthreads", "1"]
+    started = [subprocess.Popen([*command, "--scheduler-file", place], stderr=subprocess.DEVNULL)]
+    try:
+        wait_for(lambda: os.path.exists(place))
+        started.append(
+            subprocess.Popen([*others, "--no-nanny", "--scheduler-file", place], stderr=subprocess.DEVNULL)
+        )
+        trace = tmp_path / "run" / "trace.tsv"
+        command = ["sample", *options, "--output", str(tmp_path / "run"), *MORE, "--scheduler", place]
+        child = subprocess.Popen([sys.executable, "-c", SLOWLY, *command], stderr=subprocess.PIPE, text=True)
+        started.append(child)
+        wait_for(lambda: trace.exists() and trace.read_text().count("\n") > 2)
+        started[0].kill()
+        _, said = child.communicate(timeout=60)
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
+    assert child.returncode == 2
+    lines = [line for line in said.splitlines() if line != "waiting for a worker"]
+    assert len(lines) == 1
+    assert "the cluster has been lost" in lines[0]
