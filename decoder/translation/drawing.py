@@ -1,8 +1,11 @@
 """Derivations as SVG: every rule a box above the source words it covers.
 
-A node of depth d is a box in row d, as wide as its span; spans of siblings are disjoint, so boxes never
-overlap. A box holds the source side of the rule, the target side, and what the rule adds to the score;
-pointing at it shows the features. Rules without words that put parts side by side (GOAL, S) have no boxes.
+A box stands in the row of its depth, as wide as the node's span; spans of siblings are disjoint, so boxes
+never overlap. A box holds the source side of the rule, the target side, and what the rule adds to the score;
+pointing at it shows the features. The more probable it is that the rule is used there, the more of its
+colour the box has.
+
+The fact a newcomer would get wrong: rules without words that put parts side by side (GOAL, S) have no boxes.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ from scfg_sampler.core.svg import Box, span_diagram
 
 __all__ = ["draw_svg"]
 
-_FILLS = {"X": "#e8f1fb"}
+_FILL = "#c4dcf5"
 _GLUE = ("GOAL", "S")
+_LEAST = 0.12
+"""Of its colour, for a rule that is hardly ever used there."""
 
 
 def draw_svg(record: Mapping[str, Any], *, scores: bool = True) -> str:
@@ -33,8 +38,8 @@ def draw_svg(record: Mapping[str, Any], *, scores: bool = True) -> str:
         begin, end = node["span"]
         shown = [f"{node['symbol']} {begin}–{end}"]
         shown += [f"{name} {value:.4g}" for name, value in node.get("features", {}).items()]
-        fill = _FILLS.get(node["symbol"], "#ffffff")
-        boxes.append(Box(begin, end, depth, _labels(node, scores), "\n".join(shown), fill))
+        shade = max(_LEAST, min(1.0, node.get("posterior", 1.0)))
+        boxes.append(Box(begin, end, depth, _labels(node, scores), "\n".join(shown), _FILL, shade))
     return span_diagram(
         record["source"],
         boxes,

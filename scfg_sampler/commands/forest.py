@@ -39,6 +39,12 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--format", choices=("jsonl", "svg"), default="jsonl", help="JSON, or a picture of one forest"
     )
+    parser.add_argument(
+        "--phrase",
+        metavar="K",
+        type=int,
+        help="with --format svg, draw this phrase and its own edges alone: the number of a node in the JSON",
+    )
     parser.add_argument("--output", metavar="FILE", default="-", help="where to; - is standard output")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.set_defaults(run=run)
@@ -62,8 +68,10 @@ def run(options: argparse.Namespace) -> None:
             raise SettingsError(f"--sentence is {options.sentence}; {legal}")
         sentences = range(options.sentence, options.sentence + 1)
     if options.format == "svg":
-        _draw(corpus, builder, sentences, options.output)
+        _draw(corpus, builder, sentences, options)
         return
+    if options.phrase is not None:
+        raise SettingsError("--phrase is for a picture; add --format svg")
     with (
         atomic_output(options.output) as stream,
         console.progress("forests", len(sentences)) as advance,
@@ -73,7 +81,9 @@ def run(options: argparse.Namespace) -> None:
             advance(1, "")
 
 
-def _draw(corpus: ParallelCorpus, builder: ForestBuilder, sentences: range, output: str) -> None:
+def _draw(
+    corpus: ParallelCorpus, builder: ForestBuilder, sentences: range, options: argparse.Namespace
+) -> None:
     """Write the picture of one forest."""
     from scfg_sampler.corpus.parallel_text import pair_words
     from scfg_sampler.errors import InputError, SettingsError
@@ -85,5 +95,9 @@ def _draw(corpus: ParallelCorpus, builder: ForestBuilder, sentences: range, outp
     forest = builder.build(sentence)
     if forest is None:
         raise InputError(None, None, f"sentence {sentence} has no links, and so no forest", "Choose another")
-    with atomic_output(output) as stream:
-        stream.write(draw_forest(*pair_words(corpus, sentence), forest, f"sentence {sentence}"))
+    if options.phrase is not None and not 0 <= options.phrase < len(forest.trees):
+        legal = f"the forest has phrases 0 to {len(forest.trees) - 1}"
+        raise SettingsError(f"--phrase is {options.phrase}; {legal}")
+    name = f"sentence {sentence}"
+    with atomic_output(options.output) as stream:
+        stream.write(draw_forest(*pair_words(corpus, sentence), forest, name, options.phrase))

@@ -18,7 +18,18 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-__all__ = ["LINE", "Box", "Joint", "circled", "document", "safe", "span_diagram", "text", "text_width"]
+__all__ = [
+    "LINE",
+    "PICTURE_STYLE",
+    "Box",
+    "Joint",
+    "circled",
+    "document",
+    "safe",
+    "span_diagram",
+    "text",
+    "text_width",
+]
 
 LINE = 18
 """Pixels from one line of text to the next."""
@@ -26,7 +37,7 @@ LINE = 18
 _SIZE = 14  # Of the letters, pixels.
 _NARROW, _WIDE = 8.5, 15.0  # Widths of a letter, generous; fonts differ.
 _PADDING, _GAP, _JOINT_GAP = 8, 6, 40
-_STYLE = (
+PICTURE_STYLE = (
     # Beside boxes, letters have the colour of the page around, be it dark; a file of its own is white.
     f".scfg text{{font:{_SIZE}px sans-serif;text-anchor:middle;white-space:pre;fill:currentColor}}"
     ".scfg:root{background:#fff;color:#111}.scfg :where(g) text{fill:#111}.scfg :where(g) .score{fill:#555}"
@@ -45,6 +56,8 @@ class Box(NamedTuple):
     lines: tuple[tuple[str, str], ...]
     tip: str
     fill: str = "#ffffff"
+    shade: float = 1.0
+    """How much of the colour is there, from 0 to 1."""
 
 
 class Joint(NamedTuple):
@@ -87,7 +100,7 @@ def span_diagram(
         out.append(
             "<g><title>" + safe(box.tip) + "</title>"
             f'<rect x="{x:.1f}" y="{y}" width="{(box.end - box.begin) * column - _GAP:.1f}" '
-            f'height="{height}" rx="4" fill="{box.fill}"/>'
+            f'height="{height}" rx="4" fill="{box.fill}"{_opacity(box.shade)}/>'
         )
         middle = (box.begin + box.end) / 2 * column
         out += [text(middle, y + row * LINE, *line) for row, line in enumerate(box.lines, start=1)]
@@ -115,6 +128,10 @@ def _draw_joints(
         yield "</g>"
 
 
+def _opacity(shade: float) -> str:
+    return "" if shade >= 1.0 else f' fill-opacity="{shade:.2f}"'
+
+
 def document(width: float, height: float, name: str, body: Iterable[str]) -> str:
     """A whole SVG document of so many pixels."""
     return "\n".join(
@@ -122,7 +139,7 @@ def document(width: float, height: float, name: str, body: Iterable[str]) -> str
             f'<svg xmlns="http://www.w3.org/2000/svg" class="scfg" width="{width:.0f}" height="{height:.0f}" '
             f'viewBox="0 0 {width:.0f} {height:.0f}">',
             f"<title>{safe(name)}</title>",
-            f"<style>{_STYLE}</style>",
+            f"<style>{PICTURE_STYLE}</style>",
             *body,
             "</svg>\n",
         ]

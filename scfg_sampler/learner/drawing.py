@@ -70,20 +70,56 @@ def draw_alignment(
 
 
 def draw_forest(
-    source: Sequence[str], target: Sequence[str], forest: PhraseForest, name: str = "forest"
+    source: Sequence[str],
+    target: Sequence[str],
+    forest: PhraseForest,
+    name: str = "forest",
+    of: int | None = None,
 ) -> str:
-    """All phrases and edges of a sentence pair's forest; SVG."""
+    """All phrases and edges of a sentence pair's forest, or those of one phrase alone; SVG.
+
+    Parameters
+    ----------
+    source, target : sequences of str
+    forest : PhraseForest
+    name : str
+    of : int, optional
+        A phrase, by its number: it, its own edges, and the phrases these build it of are drawn.
+    """
+    if of is not None:
+        return _draw_phrase(source, target, forest, name, of)
     heights = _heights(forest)
     boxes = []
-    for at, (begin, end, target_begin, target_end) in enumerate(forest.spans.tolist()):
-        words = " ".join(target[target_begin:target_end])
-        count = "1 tree" if forest.trees[at] == 1 else f"{forest.trees[at]} trees"
-        tip = f"source {begin}–{end}, target {target_begin}–{target_end}, level {forest.level[at]}, {count}"
-        lines = (("target", words), ("score", count))
-        boxes.append(Box(begin, end, max(heights) - heights[at], lines, tip, _FILL))
+    for at in range(len(forest.trees)):
+        boxes.append(_phrase_box(target, forest, at, max(heights) - heights[at]))
     joints = [Joint(head, tuple(tails), readable(rule)) for head, tails, rule in forest_edges(forest)]
     title = f"{forest.trees[-1]} trees, {len(boxes)} phrases, {len(joints)} edges"
     return span_diagram(source, boxes, name=name, title=title, joints=joints)
+
+
+def _draw_phrase(
+    source: Sequence[str], target: Sequence[str], forest: PhraseForest, name: str, of: int
+) -> str:
+    """A phrase over the words it covers, and below it those that its edges have, edge by edge."""
+    edges = [(tails, rule) for head, tails, rule in forest_edges(forest) if head == of]
+    begin, end = forest.spans[of, :2].tolist()
+    boxes, joints = [_phrase_box(target, forest, of, 0, begin)], []
+    for row, (tails, rule) in enumerate(edges, start=1):
+        below = tuple(range(len(boxes), len(boxes) + len(tails)))
+        boxes += [_phrase_box(target, forest, tail, row, begin) for tail in tails]
+        joints.append(Joint(0, below, readable(rule)))
+    title = "1 edge" if len(edges) == 1 else f"{len(edges)} edges"
+    return span_diagram(source[begin:end], boxes, name=name, title=title, joints=joints)
+
+
+def _phrase_box(target: Sequence[str], forest: PhraseForest, at: int, row: int, before: int = 0) -> Box:
+    """A phrase in a row of a picture that begins at word `before`."""
+    begin, end, target_begin, target_end = forest.spans[at].tolist()
+    words = " ".join(target[target_begin:target_end])
+    count = "1 tree" if forest.trees[at] == 1 else f"{forest.trees[at]} trees"
+    tip = f"source {begin}–{end}, target {target_begin}–{target_end}, level {forest.level[at]}, {count}"
+    lines = (("target", words), ("score", count))
+    return Box(begin - before, end - before, row, lines, tip, _FILL)
 
 
 def draw_derivation(

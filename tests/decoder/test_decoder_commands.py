@@ -198,6 +198,8 @@ def test_drawings_hold_every_rule_in_boxes_that_do_not_overlap(models, capsys):
         ]
         drawn = [node for node in record["nodes"] if node["symbol"] not in ("GOAL", "S")]
         assert len(boxes) == len(drawn)
+        shades = [float(box.get("fill-opacity", 1)) for box in root.iter(f"{svg}rect")]
+        assert shades == [max(0.12, round(node["posterior"], 2)) for node in drawn]
         for one, other in itertools.combinations(boxes, 2):
             assert one[1] != other[1] or one[0] + one[2] <= other[0] or other[0] + other[2] <= one[0]
         texts = [text.text for text in root.iter(f"{svg}text")]

@@ -46,6 +46,22 @@ def test_forests_have_a_box_for_each_phrase_and_a_dot_for_each_edge(rng):
         assert texts(root, "source") == list(pair.source)
 
 
+def test_a_phrase_is_drawn_over_its_words_with_its_own_edges(rng):
+    """Edge by edge: the boxes of a row are the phrases of one edge."""
+    pairs = [random_sentence(rng) for _ in range(10)]
+    builder = ForestBuilder(corpus_of(pairs))
+    for number, pair in enumerate(pairs):
+        forest = builder.build(number)
+        for of in range(len(forest.trees)):
+            root = ElementTree.fromstring(draw_forest(pair.source, pair.target, forest, of=of))
+            own = [tails for head, tails, _ in forest_edges(forest) if head == of]
+            begin, end = forest.spans[of, :2].tolist()
+            assert texts(root, "source") == list(pair.source[begin:end])
+            assert len(list(root.iter(f"{SVG}circle"))) == len(own)
+            rows = [len(list(row)) for _, row in itertools.groupby(boxes(root), key=lambda box: box[1])]
+            assert rows == [1, *filter(None, map(len, own))]
+
+
 def test_alignments_have_a_filled_square_for_each_link(rng):
     pair = random_sentence(rng)
     root = ElementTree.fromstring(draw_alignment(pair.source, pair.target, pair.links))
@@ -116,6 +132,13 @@ def test_the_command_draws_one_forest(corpus, tmp_path, capsys):
     output = f"--output={tmp_path / 'x.svg'}"
     assert main(["forest", *corpus, "--format", "svg", "--sentence", "0", output]) == 0
     assert len(boxes(ElementTree.parse(tmp_path / "x.svg").getroot())) == 3
+    phrase = ["--format", "svg", "--sentence", "0", "--phrase"]
+    assert main(["forest", *corpus, *phrase, "0", output]) == 0
+    assert len(boxes(ElementTree.parse(tmp_path / "x.svg").getroot())) == 1
+    assert main(["forest", *corpus, *phrase, "3"]) == 2
+    assert "--phrase is 3; the forest has phrases 0 to 2" in capsys.readouterr().err
+    assert main(["forest", *corpus, "--phrase", "0"]) == 2
+    assert "--phrase is for a picture" in capsys.readouterr().err
     assert main(["forest", *corpus, "--format", "svg"]) == 2
     assert "say which with --sentence" in capsys.readouterr().err
     assert main(["forest", *corpus, "--format", "svg", "--sentence", "1"]) == 2
