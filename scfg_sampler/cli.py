@@ -29,6 +29,7 @@ COMMANDS = (
     "curves",
     "verify",
     "report",
+    "explore",
     "doctor",
 )
 

@@ -46,7 +46,8 @@ decoder.commands
 decoder.cli
 decoder.__main__
 
-scfg_sampler.commands.verify
+scfg_sampler.commands.verify scfg_sampler.explore
+scfg_sampler.commands.explore
 
 monolingual
 monolingual.priors
@@ -62,6 +63,17 @@ MAY_IMPORT = {
     "scfg_sampler": ("scfg_sampler", "scfg_sampler.*"),
     # What is compiled, and systems, are the decoder's.
     "scfg_sampler.commands.verify": ("scfg_sampler", "scfg_sampler.*", "decoder.system.verification"),
+    # Systems are explored beside runs.
+    "scfg_sampler.explore": (
+        "scfg_sampler",
+        "scfg_sampler.*",
+        "decoder.search.cube",
+        "decoder.system.system",
+        "decoder.system.verification",
+        "decoder.translation.decoder",
+        "decoder.translation.derivations",
+        "decoder.translation.drawing",
+    ),
     "decoder": (
         "decoder",
         "decoder.*",
@@ -96,6 +108,8 @@ OUTSIDE = {
     "sacremoses": ("scfg_sampler.preparation.words",),
     "sentencepiece": ("scfg_sampler.preparation.subwords",),
     "sacrebleu": ("decoder.scoring.evaluate",),
+    "starlette": ("scfg_sampler.explore.server",),
+    "uvicorn": ("scfg_sampler.explore.server",),
     "matplotlib": (
         "scfg_sampler.learner.curves",
         "monolingual.ot.plots",

@@ -26,6 +26,8 @@ NEEDED = ("numpy", "numba", "scipy", "sacrebleu", "sentencepiece", "rich", "arvi
 OPTIONAL = {
     "eflomal": ("align", "aligning words ('scfg-sampler align')"),
     "sacremoses": ("tokenize", "segmenting raw text into words ('prepare --segment words')"),
+    "starlette": ("pages", "looking into runs and systems in the browser ('scfg-sampler explore')"),
+    "uvicorn": ("pages", "looking into runs and systems in the browser ('scfg-sampler explore')"),
     "matplotlib": ("report", "pictures of curves ('scfg-sampler curves' and others)"),
     "arviz-base": ("arviz", "traces as ArviZ takes them (`to_arviz` in notebooks)"),
     "dask": ("cluster", "work in several processes or on a cluster ('--workers', '--scheduler')"),

@@ -68,6 +68,7 @@ __all__ = [
     "pair_kernel",
     "rule_model",
     "type_kernel",
+    "word_weights",
 ]
 
 NO_LIMIT = np.iinfo(np.int32).max
@@ -183,7 +184,7 @@ def _kernel(
     assert bank.max_attached == attached(settings), "the forests were made for another --unaligned"
     alignments = bank.choice.alignments if bank.choice else 0
     assert bank.choice == chosen(settings.choose, alignments), "the forests were made for another --choose"
-    weights = _word_weights(bank.corpus, settings)
+    weights = word_weights(bank.corpus, settings)
     walk = new_walk(bank, settings.max_cut_span, weights)
     executor = executor or InProcess()
     ranges = shard_ranges(bank.tree_start, settings.shards)
@@ -434,7 +435,7 @@ def log_posterior(
         Each rule once, with its count, which may be fractional.
     """
     arrays = bank.walk.corpus
-    weights = _word_weights(bank.corpus, settings) or (arrays.source_weights, arrays.target_weights)
+    weights = word_weights(bank.corpus, settings) or (arrays.source_weights, arrays.target_weights)
     return log_predictive_of_counts(
         rule_model(bank, settings, float(state.mean_length[0])),
         rules,
@@ -457,8 +458,14 @@ def _with_room_for(bank: ForestBank, restaurants: Restaurants, sentence: int) ->
     return with_room_for_visits(restaurants, size)
 
 
-def _word_weights(corpus: ParallelCorpus, settings: LearnerSettings) -> tuple[np.ndarray, np.ndarray] | None:
-    """ln of the relative frequency of each word on either side, for the lexical base; None for others."""
+def word_weights(corpus: ParallelCorpus, settings: LearnerSettings) -> tuple[np.ndarray, np.ndarray] | None:
+    """ln of the relative frequency of each word on either side, for the lexical base; None for others.
+
+    Parameters
+    ----------
+    corpus : ParallelCorpus
+    settings : LearnerSettings
+    """
     if settings.model != "pitman-yor" or settings.base != "lexical":
         return None
     source, target = (

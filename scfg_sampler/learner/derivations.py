@@ -28,7 +28,15 @@ from scfg_sampler.rules.store import END
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import escape
 
-__all__ = ["Derivation", "Words", "derivation", "spelled_words", "write_derivations", "write_marginals"]
+__all__ = [
+    "Derivation",
+    "Words",
+    "derivation",
+    "record_text",
+    "spelled_words",
+    "write_derivations",
+    "write_marginals",
+]
 
 
 Words = tuple[list[str], ...]
@@ -101,7 +109,7 @@ def derivation(
     start = spelled.symbols_start
     nodes: list[Derivation] = []
     for k in range(num_rules):
-        text = _rule_text(words, spelled.symbols[start[k] : start[k + 1]])
+        text = record_text(words, spelled.symbols[start[k] : start[k + 1]])
         i1, j1, i2, j2 = spelled.spans[k].tolist()
         nodes.append(Derivation((i1, j1), (i2, j2), text, []))
         if spelled.above[k] >= 0:
@@ -122,7 +130,15 @@ def spelled_words(corpus: ParallelCorpus) -> Words:
     return tuple([escape(word) for word in vocabulary.words] for vocabulary in vocabularies)
 
 
-def _rule_text(words: Words, symbols: np.ndarray) -> str:
+def record_text(words: Words, symbols: np.ndarray) -> str:
+    """The sides of a rule as tables spell them.
+
+    Parameters
+    ----------
+    words : Words
+    symbols : int32
+        As a collector spells the rule: both sides with END behind, and links, which are left out.
+    """
     plain = symbols.tolist()
     end = plain.index(END)
     sides = plain[:end], plain[end + 1 : plain.index(END, end + 1)]
@@ -208,7 +224,7 @@ def write_marginals(
         source = rules.source[rules.source_start[r] : rules.source_start[r + 1]]
         target = rules.target[rules.target_start[r] : rules.target_start[r + 1]]
         symbols = np.concatenate([source, [END], target, [END]])
-        counts.append([_rule_text(words, symbols), float(rules.count[r])])
+        counts.append([record_text(words, symbols), float(rules.count[r])])
     with atomic_output(path) as stream:
         json.dump({"sweeps": sweeps, "sentences": sentences, "rules": counts}, stream, ensure_ascii=False)
         stream.write("\n")

@@ -72,6 +72,10 @@ class Rules(Sequence[Rule]):
         """The rules whose sides hold all of these words, strings with spaces between, in any order."""
         for name, text in (("source", source), ("target", target)):
             require_type(name, text, str, "a string: ' '.join(words)")
+        return Rules(select_rows(self.table, self.find_rows(source, target)))
+
+    def find_rows(self, source: str = "", target: str = "") -> np.ndarray:
+        """The rows of the table that `find` selects, int64."""
         found = np.ones(len(self), bool)
         for text, start, symbols, vocabulary in (
             (source, self.table.source_start, self.table.source, self.table.source_vocabulary),
@@ -81,7 +85,7 @@ class Rules(Sequence[Rule]):
                 symbol = vocabulary.id(word)
                 places = np.flatnonzero((symbols == symbol) & (symbols >= 0))
                 found &= np.isin(np.arange(len(self)), np.searchsorted(start, places, side="right") - 1)
-        return Rules(select_rows(self.table, found))
+        return np.flatnonzero(found)
 
     def best(self, number: int = SHOWN, by: str = "LogCount") -> Rules:
         """So many rules with the highest values of a feature, the highest first."""

@@ -18,7 +18,7 @@ from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import Rule
 
-__all__ = ["Occurrence", "Overlap", "compare_tables", "find_occurrence", "standing_in"]
+__all__ = ["Occurrence", "Overlap", "compare_tables", "find_occurrence", "pairs_with_words", "standing_in"]
 
 _SEPARATOR = -(2**20)
 _MOST_WORDS = 12
@@ -108,7 +108,7 @@ def find_occurrence(corpus: ParallelCorpus, rule: Rule) -> Occurrence | None:
     corpus : ParallelCorpus
     rule : Rule
     """
-    for sentence in _pairs_with_words(corpus, rule)[:_MOST_PAIRS].tolist():
+    for sentence in pairs_with_words(corpus, rule)[:_MOST_PAIRS].tolist():
         source, target = pair_words(corpus, sentence)
         begin, end = corpus.link_start[sentence : sentence + 2]
         links = [(i, j) for i, j in corpus.links[begin:end].tolist()]
@@ -121,8 +121,14 @@ def find_occurrence(corpus: ParallelCorpus, rule: Rule) -> Occurrence | None:
     return None
 
 
-def _pairs_with_words(corpus: ParallelCorpus, rule: Rule) -> np.ndarray:
-    """The pairs that hold all words of a rule; int64."""
+def pairs_with_words(corpus: ParallelCorpus, rule: Rule) -> np.ndarray:
+    """The pairs that hold all words of a rule, in order; int64.
+
+    Parameters
+    ----------
+    corpus : ParallelCorpus
+    rule : Rule
+    """
     found: np.ndarray | None = None
     for side, start, symbols, vocabulary in (
         (rule.source, corpus.source_start, corpus.source, corpus.source_vocabulary),

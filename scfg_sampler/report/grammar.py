@@ -150,7 +150,7 @@ def _rules_of_shape(found: NamedTable, shape: Shape) -> Markup:
 
 def rule_text(grammar: RuleTable, row: int) -> str:
     """The two sides of a rule as tables spell them."""
-    return format_rule(rule(grammar, row)._replace(features={})).split(" ||| ", 1)[1]
+    return " ||| ".join(format_rule(rule(grammar, row)).split(" ||| ")[1:3])
 
 
 def spelled_rule(text: str) -> Markup:

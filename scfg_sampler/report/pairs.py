@@ -15,7 +15,7 @@ from scfg_sampler.learner.pair_posteriors import LastState, PairPosterior, last_
 from scfg_sampler.report.grammar import spelled_rule
 from scfg_sampler.report.grid import draw_grid
 
-__all__ = ["choose_pairs", "tell_pairs"]
+__all__ = ["choose_pairs", "pair_links", "tell_pairs"]
 
 _SHORTEST, _LONGEST = 5, 14
 _DRAWN = 0.25
@@ -100,14 +100,20 @@ def tell_pairs(
     return [element("p", note), *panels]
 
 
+def pair_links(last: LastState, sentence: int) -> list[tuple[int, int]]:
+    """The links of a pair, in order; of one that the chain chooses alignments for, those of all."""
+    corpus = last.bank.corpus
+    links = set()
+    for under in range(sentence, corpus.num_sentences, last.bank.num_sentences):
+        begin, end = corpus.link_start[under : under + 2]
+        links |= {(i, j) for i, j in corpus.links[begin:end].tolist()}
+    return sorted(links)
+
+
 def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: PairPosterior) -> Markup:
     corpus = last.bank.corpus
     source, target = pair_words(corpus, sentence)
-    links = set()
-    for under in range(sentence, corpus.num_sentences, last.bank.num_sentences):
-        # Of a pair that the chain chooses alignments for, the links of all.
-        begin, end = corpus.link_start[under : under + 2]
-        links |= {(i, j) for i, j in corpus.links[begin:end].tolist()}
+    links = pair_links(last, sentence)
     boxes = []
     for place, rules in posterior.rules.items():
         share = rules.total() / posterior.sweeps
@@ -121,7 +127,7 @@ def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: Pa
         element("p", words(" ".join(source)), element("br"), words(" ".join(target))),
         element(
             "div",
-            element("div", draw_grid(source, target, sorted(links), boxes), class_="scroll"),
+            element("div", draw_grid(source, target, links, boxes), class_="scroll"),
             element("div", nodes, class_="derivation"),
             class_="columns",
         ),

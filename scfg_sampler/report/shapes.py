@@ -18,15 +18,26 @@ import numpy as np
 
 from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.svg import circled
+from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.filters import num_nonterminals, source_scope
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["Histogram", "Shape", "best_of_each", "forward_probabilities", "histograms", "shapes"]
+__all__ = [
+    "Histogram",
+    "Shape",
+    "best_of_each",
+    "forward_probabilities",
+    "histograms",
+    "shape_rows",
+    "shapes",
+]
 
 _LONGEST = 9
 _COUNTS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0, 1000.0)
 _SYMBOLS = 15
 """Symbols of a shape's side that have room in 64 bits; whatever is longer is in no shape of its own."""
+
+_SYMBOL_CODES = {"w": 1} | {name(k): k + 1 for k in range(1, 15) for name in (str, circled)}
 
 
 class Histogram(NamedTuple):
@@ -158,6 +169,36 @@ def _codes(start: np.ndarray, symbols: np.ndarray) -> np.ndarray:
     codes = np.zeros(num_rows, np.int64)
     np.add.at(codes, row[inside], digits[inside] << (4 * place[inside]))
     return np.where(fits, codes, -1)
+
+
+def shape_rows(table: RuleTable, text: str) -> np.ndarray:
+    """Which rules have a shape; bool (R,).
+
+    Parameters
+    ----------
+    table : RuleTable
+    text : str
+        As `Shape.text` has it, as in `w ① → ① w`; nonterminals may be written 1, 2, … and the arrow ->.
+
+    Raises
+    ------
+    SettingsError
+        It is no shape.
+    """
+    sides = text.replace("->", "→").split("→")
+    codes = [_code_of(side) for side in sides]
+    if len(sides) != 2 or not all(codes):
+        raise SettingsError(f"{text!r} is no shape; shapes are written as in w ① → ① w, or w 1 -> 1 w")
+    one = _codes(table.source_start, table.source) == codes[0]
+    return one & (_codes(table.target_start, table.target) == codes[1])
+
+
+def _code_of(side: str) -> int:
+    """What `_codes` gives a side of a shape; 0 if it is none."""
+    symbols = [_SYMBOL_CODES.get(each, 0) for each in side.split()]
+    if not all(symbols) or len(symbols) > _SYMBOLS:
+        return 0
+    return sum(code << (4 * place) for place, code in enumerate(symbols))
 
 
 def _spell(code: int) -> str:

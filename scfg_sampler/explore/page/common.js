@@ -1,0 +1,121 @@
+// What all views share: elements, questions, texts of any direction.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element; text among the content is text, whatever it looks like. */
+export function make(tag, attributes = {}, ...content) {
+  return filled(document.createElement(tag), attributes, content);
+}
+
+/** The same of a picture. */
+export function draw(tag, attributes = {}, ...content) {
+  return filled(document.createElementNS(SVG, tag), attributes, content);
+}
+
+function filled(element, attributes, content) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...content.flat(3).filter((each) => each !== null && each !== undefined));
+  return element;
+}
+
+export const find = (name) => document.getElementById(name);
+
+/** Words of some language, which do not turn what stands beside them. */
+export const words = (text) => make("bdi", { dir: "auto" }, text);
+
+/** "source → target", each side in its own direction. */
+export function sides(shown) {
+  const at = shown.indexOf(" → ");
+  return make("span", { class: "rule" }, words(shown.slice(0, at)), " → ", words(shown.slice(at + 3)));
+}
+
+/** A picture of the server's, as an element. */
+export function picture(text, label) {
+  const found = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+  const element = document.importNode(found, true);
+  element.setAttribute("role", "img");
+  element.setAttribute("aria-label", label);
+  return element;
+}
+
+/** A share from 0 to 1, with a bar behind it. */
+export function share(value) {
+  const shown = value > 0.9995 && value < 1 ? "≈100" : value > 0 && value < 0.001 ? "<0.1" : (100 * value).toFixed(1);
+  const element = make("span", { class: "share" }, `${shown}%`);
+  element.style.setProperty("--of", `${100 * value}%`);
+  return element;
+}
+
+/** A table that scrolls by itself; cells of `text` columns are words, the others numbers. */
+export function table(header, rows, text = 1) {
+  const kind = (column) => (column < text ? {} : { class: "number" });
+  const head = make("tr", {}, header.map((cell, at) => make("th", { scope: "col", ...kind(at) }, cell)));
+  const body = rows.map((row) => make("tr", {}, row.map((cell, at) => make("td", kind(at), cell))));
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": header[0] },
+    make("table", {}, make("thead", {}, head), make("tbody", {}, body)));
+}
+
+export const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(3);
+
+/** A number in few letters. */
+export function short(value) {
+  if (Number.isInteger(value)) return String(value).replace("-", "−");
+  return (Math.abs(value) >= 1000 ? value.toFixed(0) : value.toPrecision(4)).replace("-", "−");
+}
+
+let waiting = 0;
+
+/** The answer to a question; what is wrong is an Error with one line. */
+export async function ask(path, question) {
+  const status = find("status");
+  waiting += 1;
+  const slow = setTimeout(() => tell("working …", true), 400);
+  const slower = setTimeout(() => tell("working … the first time, programs are compiled, for up to a minute", true), 5000);
+  try {
+    const response = await fetch(path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(question),
+    });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(answer.error);
+    return answer;
+  } catch (error) {
+    throw error instanceof TypeError ? new Error("the program that serves this page has stopped") : error;
+  } finally {
+    clearTimeout(slow);
+    clearTimeout(slower);
+    waiting -= 1;
+    if (waiting === 0 && status.classList.contains("busy")) tell("");
+  }
+}
+
+/** Say something above the page; nothing takes it away. */
+export function tell(text, busy = false) {
+  const status = find("status");
+  status.textContent = text;
+  status.classList.toggle("busy", busy);
+}
+
+/** Run something that asks; what is wrong is told. */
+export async function attempt(action) {
+  try {
+    tell("");
+    await action();
+  } catch (error) {
+    tell(error.message);
+  }
+}
+
+/** Only the last of several calls goes on: what is drawn is what was asked last. */
+export function latest() {
+  let last = 0;
+  return () => {
+    last += 1;
+    const own = last;
+    return () => own === last;
+  };
+}

@@ -1,0 +1,309 @@
+// Sentence pairs: the grid, phrases and their edges, derivations, the sampler step by step.
+
+import { ask, attempt, find, latest, make, picture, share, sides, words } from "./common.js";
+import { Grid, holds } from "./grid.js";
+
+const state = { about: null, pair: null, question: null, phrase: null, derivation: null, steps: null };
+const grid = new Grid(find("grid"), chooseCell);
+const newPair = latest();
+const newPhrase = latest();
+
+/** Prepare the view; what shows pair `number` of run `run`, for other views. */
+export function startPairs(about, open) {
+  state.about = about;
+  about.runs.forEach((run, at) => find("pair-run").append(make("option", { value: at }, `${run.name}, ${run.pairs} pairs`)));
+  find("pair-run").parentElement.hidden = about.runs.length < 2;
+  if (!about.runs.length) {
+    find("choose-pair").hidden = true;
+    find("paste").open = true;
+  }
+  on("choose-pair", "submit", () => listPairs(0));
+  on("pair-number", "change", () => showNumber(Number(find("pair-number").value)));
+  on("pair-run", "change", () => showNumber(0));
+  on("previous-pair", "click", () => showNumber(Number(find("pair-number").value) - 1));
+  on("next-pair", "click", () => showNumber(Number(find("pair-number").value) + 1));
+  on("random-pair", "click", () => showNumber(Math.floor(Math.random() * run().pairs)));
+  on("paste-pair", "submit", () => showPasted());
+  on("record", "submit", () => record());
+  on("step", "input", () => showStep());
+  on("step-back", "click", () => moveTo(at() - 1));
+  on("step-on", "click", () => moveTo(at() + 1));
+  on("step-change", "click", () => moveTo(nextAfter((choice) => choice.derivation !== null)));
+  on("step-sweep", "click", () => moveTo(nextSweep()));
+  document.addEventListener("shown", (event) => {
+    if (event.detail === "pairs" && state.pair === null && about.runs.length) attempt(() => showNumber(0));
+  });
+  return (number, place, of) => attempt(async () => {
+    find("pair-run").value = of;
+    open();
+    await showNumber(number);
+    if (place) await choosePhrase(phraseAt(place));
+  });
+}
+
+function on(name, kind, action) {
+  find(name).addEventListener(kind, (event) => {
+    if (kind === "submit") event.preventDefault();
+    attempt(action);
+  });
+}
+
+const run = () => state.about.runs[Number(find("pair-run").value || 0)];
+
+async function listPairs(from) {
+  const wanted = { run: Number(find("pair-run").value || 0), words: find("pair-words").value, from };
+  const answer = await ask("/pairs", wanted);
+  const items = answer.pairs.map((pair) =>
+    make("li", {}, make("button", { type: "button", class: "plain", onclick: () => attempt(() => showNumber(pair.number)) }, `pair ${pair.number}`),
+      " ", words(pair.source), " – ", words(pair.target)));
+  const last = answer.pairs.at(-1);
+  const more = answer.pairs.length < answer.found && last
+    ? make("button", { type: "button", onclick: () => attempt(() => listPairs(last.number + 1)) }, "More")
+    : null;
+  find("found-pairs").replaceChildren(make("p", { role: "status" }, `${answer.found} pairs`), make("ul", { class: "list" }, items), more ?? "");
+}
+
+async function showNumber(number) {
+  const most = run().pairs - 1;
+  const wanted = Math.min(Math.max(0, Math.trunc(number) || 0), most);
+  find("pair-number").value = wanted;
+  find("pair-number").max = most;
+  await showPair({ run: Number(find("pair-run").value || 0), number: wanted });
+}
+
+function showPasted() {
+  return showPair({
+    ...(state.about.runs.length ? { run: Number(find("pair-run").value || 0) } : {}),
+    source: find("pair-source").value,
+    target: find("pair-target").value,
+    alignment: find("pair-alignment").value,
+  });
+}
+
+async function showPair(question) {
+  const isLast = newPair();
+  const pair = await ask("/pair", question);
+  if (!isLast()) return;
+  Object.assign(state, { pair, question, phrase: null, derivation: pair.derivation, steps: null });
+  find("pair").hidden = false;
+  find("pair-title").textContent = pair.number === null ? "A pair of your own" : `Pair ${pair.number}`;
+  find("pair-texts").replaceChildren(words(pair.source.join(" ")), make("br"), words(pair.target.join(" ")));
+  const note = find("pair-note");
+  note.hidden = pair.skipped === null;
+  note.textContent = pair.skipped ? `The pair has ${pair.skipped}, and so no derivation.` : "";
+  find("pair-source").value = pair.source.join(" ");
+  find("pair-target").value = pair.target.join(" ");
+  find("pair-alignment").value = pair.links.map((link) => link.join("-")).join(" ");
+  find("steps").hidden = true;
+  find("record").hidden = pair.skipped !== null;
+  find("steps-note").textContent = stepsNote(pair);
+  grid.show(pair);
+  showDerivation(pair.derivation, pair.picture);
+  if (pair.phrases.length) await choosePhrase(pair.phrases.length - 1);
+  else find("phrase").replaceChildren(make("p", { class: "soft" }, "A pair without links has no phrases."));
+}
+
+function stepsNote(pair) {
+  const base = "At each node the sampler chooses how the phrase is built, and whether a rule begins there, with the weights shown.";
+  if (!state.about.runs.length) return `${base} There is no run here, so no rule has been seen anywhere else.`;
+  if (pair.number === null) return `${base} The pair begins with a rule at every phrase, and sees the rules of all pairs of ${run().name}.`;
+  return `${base} It begins with the derivation that ${run().name} ended with, given those of all other pairs.`;
+}
+
+// ---- Phrases -------------------------------------------------------------------------------------
+
+function chooseCell(i, j) {
+  attempt(async () => {
+    if (document.querySelector("input[name=clicking]:checked").value === "link") await toggle(i, j);
+    else await choosePhrase(nextPhrase(i, j));
+  });
+}
+
+async function toggle(i, j) {
+  const links = state.pair.links.filter(([a, b]) => a !== i || b !== j);
+  if (links.length === state.pair.links.length) links.push([i, j]);
+  const alignment = links.map((link) => link.join("-")).join(" ");
+  const { source, target } = state.pair;
+  await showPair({
+    ...(state.question.run === undefined ? {} : { run: state.question.run }),
+    source: source.join(" "),
+    target: target.join(" "),
+    alignment,
+  });
+}
+
+/** The smallest phrase around a cell, or if that is chosen, the next larger one. */
+function nextPhrase(i, j) {
+  const cell = { source: [i, i + 1], target: [j, j + 1] };
+  const size = ({ source, target }) => (source[1] - source[0]) * (target[1] - target[0]);
+  const around = state.pair.phrases.map((phrase, at) => [phrase, at]).filter(([phrase]) => holds(phrase, cell));
+  around.sort((one, other) => size(one[0]) - size(other[0]));
+  const before = around.findIndex(([, at]) => at === state.phrase);
+  return around.length ? around[(before + 1) % around.length][1] : null;
+}
+
+function phraseAt(place) {
+  const same = (phrase) => ["source", "target"].every((side) => phrase[side].join() === place[side].join());
+  const at = state.pair.phrases.findIndex(same);
+  return at < 0 ? null : at;
+}
+
+const told = (phrase) => [words(state.pair.source.slice(...phrase.source).join(" ")), " – ",
+  words(state.pair.target.slice(...phrase.target).join(" "))];
+
+async function choosePhrase(at) {
+  if (at === null) {
+    find("phrase").replaceChildren(make("p", { class: "soft" }, "No phrase: its words are linked to words outside, or to none."));
+    return;
+  }
+  state.phrase = at;
+  mark();
+  const isLast = newPhrase();
+  const answer = await ask("/forest", { ...state.question, phrase: at });
+  if (!isLast()) return;
+  const phrase = state.pair.phrases[at];
+  const numbers = `source ${phrase.source.join("–")}, target ${phrase.target.join("–")}, level ${phrase.level}, ` +
+    (phrase.trees === "1" ? "1 tree" : `${phrase.trees} trees`);
+  const rows = answer.edges.map((edge) => [sides(edge.shown), parts(edge.parts.map((part) => state.pair.phrases[part]))]);
+  find("phrase").replaceChildren(
+    make("p", {}, told(phrase), make("br"), make("span", { class: "soft" }, numbers)),
+    rows.length === 1 && !answer.edges[0].parts.length
+      ? make("p", { class: "soft" }, "Its minimal rule is ", sides(answer.edges[0].shown), "; nothing is below it.")
+      : fold(`${rows.length} ${rows.length === 1 ? "edge" : "edges"}: how it can be built`,
+        optionsTable(["minimal rule", "of the phrases"], rows), rows.length <= 6),
+    answer.picture ? fold("As a picture", make("div", { class: "scroll" }, picture(answer.picture, "edges of the phrase"))) : "",
+    answer.above.length ? fold(`Part of ${answer.above.length} larger`, parts(answer.above.map((k) => state.pair.phrases[k]))) : "",
+  );
+}
+
+function fold(title, content, open = false) {
+  return make("details", open ? { open: "" } : {}, make("summary", {}, title), content);
+}
+
+function parts(phrases) {
+  return make("ul", { class: "list" }, phrases.map((phrase) =>
+    make("li", {}, make("button", { type: "button", class: "plain", onclick: () => attempt(() => choosePhrase(phraseAt(phrase))) }, told(phrase)))));
+}
+
+function optionsTable(header, rows) {
+  const head = make("tr", {}, header.map((cell) => make("th", { scope: "col" }, cell)));
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": header[0] },
+    make("table", { class: "options" }, make("thead", {}, head),
+      make("tbody", {}, rows.map((row) => make("tr", {}, row.map((cell) => make("td", {}, cell)))))));
+}
+
+function mark(extra = []) {
+  const places = [];
+  for (const stack = [state.derivation]; stack.length;) {
+    const node = stack.pop();
+    if (node) {
+      places.push(node);
+      stack.push(...node.parts);
+    }
+  }
+  grid.boxes(places);
+  const chosen = state.phrase === null ? [] : [[state.pair.phrases[state.phrase], "chosen"]];
+  grid.marks(extra.length ? extra : chosen);
+}
+
+// ---- Derivations ---------------------------------------------------------------------------------
+
+function showDerivation(derivation, drawn = null) {
+  const folded = find("derivation-picture");
+  folded.hidden = drawn === null;
+  folded.querySelector("div").replaceChildren(drawn ? picture(drawn, "derivation") : "");
+  const nothing = "It has none yet: sample below.";
+  find("derivation").replaceChildren(derivation
+    ? make("ul", { class: "tree" }, branch(derivation))
+    : make("p", { class: "soft" }, nothing));
+}
+
+function branch(node) {
+  const button = make("button", { type: "button", class: "plain", onclick: () => attempt(() => choosePhrase(phraseAt(node))) }, sides(node.shown));
+  return make("li", {}, button, node.parts.length ? make("ul", {}, node.parts.map(branch)) : null);
+}
+
+// ---- Steps ---------------------------------------------------------------------------------------
+
+async function record() {
+  const wanted = { ...state.question, sweeps: Number(find("sweeps").value), seed: Number(find("seed").value) };
+  const asked = state.pair;
+  const answer = await ask("/steps", wanted);
+  if (asked !== state.pair) return;
+  state.steps = answer;
+  find("steps").hidden = false;
+  find("step").max = Math.max(0, answer.choices.length - 1);
+  if (!answer.choices.length) {
+    find("choice").replaceChildren(make("p", {}, "There is nothing to choose: the pair has one derivation."));
+    find("step-number").textContent = "";
+    state.derivation = answer.first;
+    showDerivation(answer.first);
+    mark();
+    return;
+  }
+  moveTo(0);
+}
+
+const at = () => Number(find("step").value);
+
+function moveTo(step) {
+  find("step").value = Math.min(Math.max(0, step), state.steps.choices.length - 1);
+  showStep();
+}
+
+function nextAfter(wanted) {
+  const next = state.steps.choices.findIndex((choice, k) => k > at() && wanted(choice));
+  return next < 0 ? state.steps.choices.length - 1 : next;
+}
+
+function nextSweep() {
+  return state.steps.begins.find((begin) => begin > at()) ?? state.steps.choices.length - 1;
+}
+
+function showStep() {
+  const { choices, begins, first, complete } = state.steps;
+  const step = at();
+  const choice = choices[step];
+  const sweep = begins.filter((begin) => begin <= step).length;
+  const cut = complete ? "" : ", as many as are recorded at a time";
+  find("step-number").textContent = `${step + 1} of ${choices.length}${cut}; sweep ${sweep} of ${begins.length}`;
+  find("step").setAttribute("aria-valuetext", find("step-number").textContent);
+  const before = choices.slice(0, step + 1).findLast((each) => each.derivation !== null);
+  state.derivation = before ? before.derivation : first;
+  showDerivation(state.derivation);
+  mark([[choice, "here"]]);
+  find("choice").replaceChildren(question(choice), choice.kind === "edge" ? edges(choice) : cuts(choice));
+  find("step-back").disabled = step === 0;
+  for (const name of ["step-on", "step-change", "step-sweep"]) find(name).disabled = step === choices.length - 1;
+}
+
+function question(choice) {
+  const asks = choice.kind === "edge" ? ["How is ", told(choice), " built?"] : ["Does a rule begin at ", told(choice), "?"];
+  const changes = choice.before === choice.chosen ? " It stays as it was." : " It changes.";
+  return make("p", {}, asks, changes);
+}
+
+function options(choice, cells) {
+  const rows = choice.options.map((option, k) => {
+    const said = k === choice.chosen ? "chosen" : k === choice.before ? "before" : "";
+    return make("tr", k === choice.chosen ? { class: "taken" } : {},
+      [share(option.share), said, cells(option, k)].map((cell) => make("td", {}, cell)));
+  });
+  const head = make("tr", {}, ["weight", "", "option"].map((cell) => make("th", { scope: "col" }, cell)));
+  return make("div", { class: "scroll" }, make("table", { class: "options" }, make("thead", {}, head), make("tbody", {}, rows)));
+}
+
+function edges(choice) {
+  return options(choice, (option) => {
+    const show = () => mark([[choice, "here"], ...option.parts.map(([source, target]) => [{ source, target }, "part"])]);
+    const shown = option.parts.map(([source, target], k) => [k ? make("br") : null, told({ source, target })]);
+    return make("button", { type: "button", class: "plain", onclick: show, onmouseenter: show, onfocus: show }, shown);
+  });
+}
+
+function cuts(choice) {
+  return options(choice, (option, k) => [
+    k ? "yes: " : "no: ",
+    option.rules.map((rule) => make("div", {}, sides(rule.shown), make("span", { class: "soft" }, ` elsewhere ${rule.seen} times`))),
+  ]);
+}

@@ -1,0 +1,82 @@
+// The grammar: rules by words and shape, and where they come from.
+
+import { ask, attempt, find, latest, make, short, sides, table, words } from "./common.js";
+
+const state = { about: null, openPair: null, shown: 0, started: false };
+const newSearch = latest();
+
+export function startRules(about, openPair) {
+  Object.assign(state, { about, openPair });
+  const kind = (at) => (at < about.runs.length ? "run" : "system");
+  about.tables.forEach((name, at) => find("rules-of").append(make("option", { value: at }, `${name} (${kind(at)})`)));
+  find("rules-of").parentElement.hidden = about.tables.length < 2;
+  find("find-rules").addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(() => search(0));
+  });
+  find("rules-of").addEventListener("change", () => attempt(begin));
+  find("more-rules").addEventListener("click", () => attempt(() => search(state.shown)));
+  document.addEventListener("shown", (event) => {
+    if (event.detail === "grammar" && !state.started) attempt(begin);
+  });
+}
+
+const of = () => Number(find("rules-of").value || 0);
+
+async function begin() {
+  state.started = true;
+  await search(0);
+  const { shapes } = await ask("/shapes", { of: of() });
+  find("shapes").replaceChildren(...shapes.map((each) => make("option", { value: each.shape }, `${each.rules} rules`)));
+}
+
+async function search(from) {
+  const isLast = newSearch();
+  const question = { of: of(), source: find("rules-source").value, target: find("rules-target").value, shape: find("rules-shape").value, from };
+  const answer = await ask("/grammar", question);
+  if (!isLast()) return;
+  if (from === 0) find("rules").replaceChildren();
+  find("rules").append(...answer.rules.map((rule) => entry(rule, question.of)));
+  state.shown = from + answer.rules.length;
+  find("rules-found").textContent = `${answer.found.toLocaleString("en")} of ${answer.of.toLocaleString("en")} rules, those used most first`;
+  find("more-rules").hidden = state.shown >= answer.found;
+}
+
+function entry(rule, table_) {
+  const body = make("div");
+  const count = make("span", { class: "number" }, `count ${short(rule.count)}`);
+  const folded = make("details", {}, make("summary", {}, sides(rule.shown), count), body);
+  folded.addEventListener("toggle", () => {
+    if (folded.open && !body.hasChildNodes()) attempt(() => fill(body, rule, table_));
+  });
+  return folded;
+}
+
+async function fill(body, rule, table_) {
+  const rows = Object.entries(rule.features).map(([name, value]) => [name, short(value)]);
+  const links = rule.alignment.map((link) => link.join("-")).join(" ");
+  body.append(table(["feature", "value"], rows), links ? make("p", { class: "soft" }, `alignment ${links}`) : "");
+  if (table_ >= state.about.runs.length) return;
+  const { sentences, candidates } = await ask("/rule", { of: table_, rule: rule.rule });
+  const said = sentences.length
+    ? `Used in the last derivations of ${sentences.length === 20 ? "these and other pairs" : "these pairs"}:`
+    : `No last derivation uses it, of the ${candidates} pairs looked at first that hold its words; earlier ones did.`;
+  body.append(make("p", {}, said), make("ul", { class: "list" }, sentences.map((each) => sentence(each, table_))));
+}
+
+function sentence(each, run) {
+  const open = () => state.openPair(each.number, each.places[0], run);
+  const side = (name) => marked(each[name], each.places.map((place) => place[name]));
+  return make("li", {}, make("button", { type: "button", class: "plain", onclick: open }, `pair ${each.number}`), " ", side("source"), " – ", side("target"));
+}
+
+/** A sentence with some stretches of it marked. */
+function marked(list, spans) {
+  const parts = list.map((word, at) => {
+    const inside = spans.some(([begin, end]) => begin <= at && at < end);
+    return [at ? " " : "", inside ? make("mark", {}, word) : word];
+  });
+  const line = words("");
+  line.append(...parts.flat());
+  return line;
+}

@@ -1,0 +1,121 @@
+"""Answers about translations: the best, the others, how they come about, and what was tried where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from decoder.search.cube import FINISH
+from decoder.system.system import System
+from decoder.translation.decoder import SearchResult, Translation
+from decoder.translation.derivations import derivation_record, rule_sides, spell
+from decoder.translation.drawing import draw_svg
+from scfg_sampler.explore.questions import MOST_WORDS, Question, QuestionError
+from scfg_sampler.explore.sources import Sources
+
+__all__ = ["translate"]
+
+_MOST_TRANSLATIONS = 100
+_MOST_TEXTS = 200
+_RULES_OF_A_SPAN = 15
+
+
+def translate(sources: Sources, question: Question) -> dict[str, Any]:
+    """The translation of `text`, with n-best list, derivation and rules if asked; or those of `texts`."""
+    question.require_known(("system", "text", "texts", "nbest", "weights", "details"))
+    explored = sources.system(question)
+    system = explored.with_weights(question.numbers("weights"))
+    if "texts" in question:
+        lines = question.texts("texts")
+        if len(lines) > _MOST_TEXTS:
+            raise QuestionError(f"texts has {len(lines)} lines; at most {_MOST_TEXTS} are taken")
+        found = [system.translate_line(line) for line in lines]
+        return {"translations": [each.text for each in found], "scores": [each.score for each in found]}
+    line = question.text("text")
+    wanted = question.integer("nbest", 0, _MOST_TRANSLATIONS, 0)
+    prepared = system.prepare(line)
+    names = system.decoder.feature_names
+    if not prepared.words:
+        empty: dict[str, Any] = {"source": [], "translation": "", "score": 0.0}
+        return empty | {"features": dict.fromkeys(names, 0.0), "phrases": [], "nbest": []}
+    if len(prepared.words) > MOST_WORDS:
+        number = len(prepared.words)
+        raise QuestionError(f"text has {number} words or pieces of words; at most {MOST_WORDS} are taken")
+    result = system.search(prepared)
+    best = system.decoder.best(result)
+    finished = system.finish(line, prepared, result, best)
+    answer = {
+        "source": list(prepared.words),
+        "translation": finished.text,
+        "score": best.score,
+        "features": dict(zip(names, best.features.tolist(), strict=True)),
+        "phrases": [each._asdict() for each in finished.phrases],
+    }
+    if wanted:
+        listed = system.decoder.translations(result, wanted)
+        answer["nbest"] = [
+            {
+                "translation": system.finish(line, prepared, result, each).text,
+                "score": each.score,
+                "features": dict(zip(names, each.features.tolist(), strict=True)),
+            }
+            for each in listed
+        ]
+    if question.flag("details"):
+        answer |= _details(system, result, best)
+    return answer
+
+
+def _details(system: System, result: SearchResult, best: Translation) -> dict[str, Any]:
+    """The derivation as data and as a picture, and the rules that the search kept, span by span."""
+    record = derivation_record(system.decoder, result, best, 0)
+    for node in record["nodes"]:
+        node["shown"] = f"{spell(node['source'])} → {spell(node['target'])}"
+    return {"derivation": record, "picture": draw_svg(record), "spans": _spans(system, result)}
+
+
+def _spans(system: System, result: SearchResult) -> list[dict[str, Any]]:
+    """What was tried at each span: how many rules match there, and those that the search kept.
+
+    A rule's score is the best of its edges, without what is below; its posterior is that of its being used
+    there, over all derivations that the search kept.
+    """
+    decoder, forest, chart = system.decoder, result.forest, result.chart
+    uses = decoder.posterior(result).uses
+    edges = np.unique(decoder.export(result).edges)
+    cells = forest.cell[forest.head[edges]]
+    inside = (cells < chart.num_x_cells) & (forest.rule[edges] != FINISH)
+    edges, cells = edges[inside], cells[inside]
+    kept: dict[tuple[int, int], tuple[float, float]] = {}
+    for edge, cell in zip(edges.tolist(), cells.tolist(), strict=True):
+        key = int(cell), int(forest.rule[edge])
+        score = max(float(forest.weight[edge]), kept.get(key, (-np.inf, 0.0))[0])
+        kept[key] = score, float(uses[edge])
+    by_cell: dict[int, list[tuple[int, float, float]]] = {}
+    for (cell, row), (score, posterior) in kept.items():
+        by_cell.setdefault(cell, []).append((row, score, posterior))
+    spans = []
+    for cell, rules in sorted(by_cell.items(), key=lambda item: _span(result, item[0])):
+        begin, end = _span(result, cell)
+        rules.sort(key=lambda each: (-each[2], -each[1]))
+        shown = []
+        for row, score, posterior in rules[:_RULES_OF_A_SPAN]:
+            _, source, target = rule_sides(decoder, result, row, begin)
+            text = f"{spell(source)} → {spell(target)}"
+            shown.append({"shown": text, "score": score, "posterior": posterior})
+        matching = _matching(system, result, cell)
+        spans.append({"span": [begin, end], "matching": matching, "kept": len(rules), "rules": shown})
+    return spans
+
+
+def _span(result: SearchResult, cell: int) -> tuple[int, int]:
+    return int(result.chart.begin[cell]), int(result.chart.end[cell])
+
+
+def _matching(system: System, result: SearchResult, cell: int) -> int:
+    """How many rules of the grammar have a source side that matches at a cell."""
+    chart, start = result.chart, system.decoder.grammar.rule_start
+    cubes = chart.group[chart.cube_start[cell] : chart.cube_start[cell + 1]]
+    groups = np.unique(cubes[cubes >= 0])
+    return int((start[groups + 1] - start[groups]).sum())

@@ -1,0 +1,478 @@
+"""A visit of one sentence pair by the sampler, choice by choice, with the weights that decided each.
+
+The choices are those of `core.fragments.sampler.sweep_tree`, made by the same kernels in the same order with
+the same draws: a visit leaves exactly the tree that a sweep would have left. At a node with several edges the
+weights are read where `resample_edge` leaves them. At a node that may be inside a rule they are found before
+`resample_cut` chooses,
+
+    share of leaving it uncut = P(whole rule) / (P(whole rule) + P(upper rule) P(lower rule)),
+
+with the draws taken back, so that it makes them again.
+
+The fact a newcomer would get wrong: the options of an edge are whole derivations below the node. Those that
+are not in the tree get edges and cuts at random first, so that the share of an edge is that of one such
+derivation; equation 6 of Chung et al. (2014) makes up for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scfg_sampler.core import elementary
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.chains.kernel import copy_state
+from scfg_sampler.core.fragments.restaurant import TRACKED, Restaurants, dish_customers
+from scfg_sampler.core.fragments.room import with_room_for_visits
+from scfg_sampler.core.fragments.rules import (
+    list_rule,
+    option_weight,
+    record,
+    row_of,
+    seat_option,
+    slot_of,
+    unseat_option,
+)
+from scfg_sampler.core.fragments.sampler import (
+    LOWER,
+    UPPER,
+    WHOLE,
+    compose_up,
+    find_rules,
+    fragment_top,
+    resample_cut,
+    resample_edge,
+    restore_path,
+    save_path,
+)
+from scfg_sampler.core.fragments.tree import (
+    CUT,
+    DIVIDE_BY_TREES,
+    EDGE,
+    FREE,
+    IGNORE_DENSITY,
+    NUM_TAILS,
+    OPTIONS,
+    PARENT,
+    TAIL_START,
+    decode,
+    encode_over,
+    open_options,
+    open_sentence,
+    root,
+    set_tails,
+)
+from scfg_sampler.core.jit import by_reference, kernel
+from scfg_sampler.corpus.parallel_text import ParallelCorpus, select_pairs
+from scfg_sampler.errors import SettingsError
+
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
+from scfg_sampler.forest.trees import SentenceForest, choose_within  # noqa: F401
+from scfg_sampler.learner.chain import empty_state, rule_model, word_weights
+from scfg_sampler.learner.collecting import Collector, spell
+from scfg_sampler.learner.derivations import Derivation, Words, derivation, record_text, spelled_words
+from scfg_sampler.learner.forest_bank import ForestBank, collector_for, forest_bank, new_walk
+from scfg_sampler.learner.model import RuleModel
+from scfg_sampler.learner.pair_posteriors import LastState, Place
+from scfg_sampler.learner.passes import Walk, draw_trees, forget_stamps, seat_trees
+from scfg_sampler.learner.settings import LearnerSettings, attached
+
+__all__ = ["Choice", "Option", "VisitedPair", "pair_alone", "pair_of_run", "pair_of_words", "visit"]
+
+
+class Option(NamedTuple):
+    """What could be chosen at a node."""
+
+    share: float
+    """Its weight, of the sum of those of all options."""
+    parts: tuple[Place, ...] = ()
+    """Of an edge: the phrases it builds the node of."""
+    rules: tuple[str, ...] = ()
+    """Of a cut: the rules it would make, the upper one first."""
+    seen: tuple[int, ...] = ()
+    """How often all other derivations, and the rest of this one, use each of these."""
+
+
+class Choice(NamedTuple):
+    """A choice among several options."""
+
+    kind: str
+    """`edge` or `cut`; the options of a cut are to leave the node uncut, and to cut it."""
+    place: Place
+    options: tuple[Option, ...]
+    before: int
+    chosen: int
+    derivation: Derivation | None
+    """That of the pair afterwards; None if the choice changes nothing."""
+
+
+class VisitedPair(NamedTuple):
+    """A sentence pair by itself, against the restaurants of a run; visits change it."""
+
+    bank: ForestBank
+    """Of this pair alone."""
+    settings: LearnerSettings
+    walk: Walk
+    model: RuleModel
+    restaurants: Restaurants
+    trees: np.ndarray
+    """As in `LearnerState`."""
+    words: Words
+
+    def derivation(self) -> Derivation | None:
+        """Its derivation; None if it has no links."""
+        return derivation(self.bank, self.trees, 0, None, self.words)
+
+    def why_not(self) -> str:
+        """Why `visit` cannot take up this pair; empty if it can."""
+        skipped = self.bank.skipped.get(0)
+        if skipped is not None:
+            return f"the pair has {skipped}"
+        if self.settings.operator != "top-down" or self.settings.choose == "sentence":
+            return "the run proposes whole derivations (--operator rejection, --choose sentence)"
+        if self.settings.unaligned != "lowest":
+            return "the run chooses places for unaligned words too (--unaligned free)"
+        return ""
+
+
+def pair_of_run(last: LastState, sentence: int) -> VisitedPair:
+    """A pair of a run as its chain left it.
+
+    Parameters
+    ----------
+    last : LastState
+        Not changed: restaurants are copied.
+    sentence : int
+        From 0.
+    """
+    bank = last.bank
+    rows = np.arange(sentence, bank.corpus.num_sentences, bank.num_sentences)
+    trees = last.learner.trees[slice(*bank.tree_start[sentence : sentence + 2].tolist())].copy()
+    return _on_its_own(last, select_pairs(bank.corpus, rows), trees, None)
+
+
+def pair_of_words(rng: np.random.Generator, last: LastState, pair: ParallelCorpus) -> VisitedPair:
+    """A pair that a run has not seen, as if it came to its corpus: with every node cut and uniform edges.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    last : LastState
+        Not changed.
+    pair : ParallelCorpus
+        Of a single pair, of any vocabularies.
+    """
+    return _on_its_own(last, _renumbered(pair, last.bank.corpus), None, rng)
+
+
+def pair_alone(
+    rng: np.random.Generator,
+    pair: ParallelCorpus,
+    settings: LearnerSettings = LearnerSettings(),  # noqa: B008
+) -> VisitedPair:
+    """A pair without any corpus: rules have been seen nowhere else.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    pair : ParallelCorpus
+        Of a single pair.
+    settings : LearnerSettings
+    """
+    bank = forest_bank(pair, settings.max_length, attached(settings))
+    empty = empty_state(bank, settings)
+    return _on_its_own(
+        LastState(bank, settings, empty, collector_for(bank), spelled_words(pair)), pair, None, rng
+    )
+
+
+def _on_its_own(
+    last: LastState, pair: ParallelCorpus, trees: np.ndarray | None, rng: np.random.Generator | None
+) -> VisitedPair:
+    """A pair with its derivation, or with a first one, drawn and seated, if it has none."""
+    settings = last.settings
+    choice = last.bank.choice if pair.num_sentences > 1 else None
+    bank = forest_bank(pair, settings.max_length, attached(settings), choice)
+    longest = max(bank.longest[0], last.bank.longest[0]), max(bank.longest[1], last.bank.longest[1])
+    room = last.bank._replace(extent=last.bank.extent._replace(longest=longest))
+    model = rule_model(room, settings, float(last.learner.mean_length[0]))
+    walk = new_walk(bank, settings.max_cut_span, _weights(last, pair))
+    walk.work.counters[IGNORE_DENSITY] = not settings.density_factor
+    walk.work.counters[DIVIDE_BY_TREES] = settings.divide_by_trees
+    restaurants = copy_state(last.learner.restaurants)
+    if settings.model != "dirichlet":
+        restaurants = _with_strata(restaurants, len(model.log_length))
+    if trees is None:
+        trees = np.zeros(bank.tree_start[-1], last.learner.trees.dtype)
+        draw_trees(rng, walk, trees)
+        restaurants = with_room_for_visits(restaurants, len(trees))
+        seat_trees(rng, walk, model, restaurants, trees, 0)
+    same = pair.source_vocabulary is last.bank.corpus.source_vocabulary
+    words = last.words if same else spelled_words(pair)
+    return VisitedPair(bank, settings, walk, model, restaurants, trees, words)
+
+
+def _renumbered(pair: ParallelCorpus, corpus: ParallelCorpus) -> ParallelCorpus:
+    """A pair in the words of a corpus, those that it has not behind its own."""
+    sides = []
+    for own, words, common in (
+        (pair.source_vocabulary, pair.source, corpus.source_vocabulary),
+        (pair.target_vocabulary, pair.target, corpus.target_vocabulary),
+    ):
+        more = Vocabulary(common.words)
+        ids = np.array(more.add_all(own.words), np.int32)
+        sides.append((more, ids[words]))
+    return pair._replace(
+        source_vocabulary=sides[0][0], source=sides[0][1], target_vocabulary=sides[1][0], target=sides[1][1]
+    )
+
+
+def _weights(last: LastState, pair: ParallelCorpus) -> tuple[np.ndarray, np.ndarray] | None:
+    """As `word_weights` of the run, words that it has not seen as if they had been there once."""
+    corpus = last.bank.corpus
+    weights = word_weights(corpus, last.settings)
+    if weights is None:
+        return None
+    extended = []
+    for known, words, vocabulary in zip(
+        weights,
+        (corpus.source, corpus.target),
+        (pair.source_vocabulary, pair.target_vocabulary),
+        strict=True,
+    ):
+        once = elementary.log(1.0 / max(1, len(words)))
+        extended.append(np.concatenate([known, np.full(len(vocabulary) - len(known), once)]))
+    return extended[0], extended[1]
+
+
+def _with_strata(restaurants: Restaurants, number: int) -> Restaurants:
+    """The same restaurants, and empty ones for longer rules."""
+    more = number - len(restaurants.strength)
+    if more <= 0:
+        return restaurants
+    padded = {
+        name: np.concatenate([getattr(restaurants, name), np.zeros(more, np.int64)])
+        for name in ("stratum_customers", "stratum_tables")
+    }
+    alike: dict[str, Any] = {
+        name: np.append(getattr(restaurants, name), np.full(more, getattr(restaurants, name)[0]))
+        for name in ("discount", "strength")
+    }
+    pending = np.zeros((number, 2), np.int64)
+    return restaurants._replace(**padded, **alike, pending=pending)
+
+
+# ---- The visit -------------------------------------------------------------------------------------
+
+
+def visit(
+    rng: np.random.Generator, pair: VisitedPair, most: int = 1_000_000
+) -> tuple[VisitedPair, list[Choice]]:
+    """The pair after one visit, and the choices that were made, in their order.
+
+    Nodes with one option are walked, as there is nothing to choose. Temperature is 1, and nodes of all levels
+    are visited.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    pair : VisitedPair
+        Its arrays are changed.
+    most : int
+        After so many choices the visit ends, wherever it is.
+
+    Raises
+    ------
+    SettingsError
+        It cannot be visited so; see `VisitedPair.why_not`.
+    """
+    if reason := pair.why_not():
+        raise SettingsError(f"there are no steps to show: {reason}")
+    restaurants = with_room_for_visits(pair.restaurants, len(pair.trees))
+    walker = _Visit(rng, pair._replace(restaurants=restaurants), collector_for(pair.bank))
+    breadth_first = pair.settings.order == "breadth-first"
+    choices: list[Choice] = []
+    pending = [walker.open()]
+    nodes, tails = pair.walk.work.nodes, pair.walk.work.tails
+    while pending and len(choices) < most:
+        node = pending.pop(0 if breadth_first else -1)
+        choices += walker.edge(node)
+        if nodes[node, FREE] == 1 and nodes[node, PARENT] >= 0:
+            choices.append(walker.cut(node))
+        first = int(nodes[node, TAIL_START])
+        below = tails[first : first + int(nodes[node, NUM_TAILS])].tolist()
+        pending += below if breadth_first else reversed(below)
+    return walker.pair, choices
+
+
+class _Visit:
+    """A visit under way."""
+
+    def __init__(self, rng: np.random.Generator, pair: VisitedPair, scratch: Collector):
+        self.rng, self.pair, self.scratch = rng, pair, scratch
+        self.given = pair.walk, pair.model, pair.restaurants
+        self.size = 0
+
+    def open(self) -> int:
+        """Lay the tree out; the goal."""
+        self.size = int(_open(*self.given, self.pair.trees))
+        return int(_goal(self.pair.walk))
+
+    def edge(self, node: int) -> list[Choice]:
+        """Choose the edge of a node: the choice, if there is one."""
+        work = self.pair.walk.work
+        before = int(work.nodes[node, EDGE])
+        number = int(_resample_edge(self.rng, *self.given, node))
+        if number < 2:
+            return []
+        labels = work.lists[OPTIONS, :number].tolist()
+        weights = work.log_weights[:number].copy()  # Relative to the largest: `draws.log_categorical`.
+        chosen = int(work.nodes[node, EDGE])
+        options = [
+            Option(share, parts=self._parts(node, label))
+            for share, label in zip((weights / weights.sum()).tolist(), labels, strict=True)
+        ]
+        self._parts(node, chosen)  # The tails are those of the edge again.
+        at = labels.index(before), labels.index(chosen)
+        return [Choice("edge", self._place(node), tuple(options), *at, self._derivation(before != chosen))]
+
+    def _parts(self, node: int, label: int) -> tuple[Place, ...]:
+        """The phrases that an edge builds a node of; the tails of the node are that edge's afterwards."""
+        walk = self.pair.walk
+        _set_edge(walk, node, label)
+        first = int(walk.work.nodes[node, TAIL_START])
+        tails = walk.work.tails[first : first + int(walk.work.nodes[node, NUM_TAILS])].tolist()
+        return tuple(self._place(tail) for tail in tails)
+
+    def cut(self, node: int) -> Choice:
+        """Choose whether a node is cut."""
+        work = self.pair.walk.work
+        before = int(work.nodes[node, CUT])
+        top = int(work.nodes[node, PARENT])
+        while work.nodes[top, CUT] == 0:
+            top = int(work.nodes[top, PARENT])
+        rules = []
+        for cut, head in ((0, top), (1, top), (1, node)):
+            work.nodes[node, CUT] = cut
+            rules.append(self._spelled(head))
+        work.nodes[node, CUT] = before
+        share, seen = self._weigh_cut(node)
+        _resample_cut(self.rng, *self.given, node)
+        options = (
+            Option(share, rules=(rules[0],), seen=(seen[0],)),
+            Option(1.0 - share, rules=tuple(rules[1:]), seen=tuple(seen[1:])),
+        )
+        chosen = int(work.nodes[node, CUT])
+        return Choice("cut", self._place(node), options, before, chosen, self._derivation(before != chosen))
+
+    def _weigh_cut(self, node: int) -> tuple[float, list[int]]:
+        """The share of leaving a node uncut, and how often each of the three rules is used elsewhere."""
+        walk, model, restaurants = self.given
+        seen = np.zeros(3, np.int64)
+        generator = self.rng.bit_generator
+        drawn = generator.state
+        if restaurants.totals[TRACKED] == 1:
+            # Who leaves and comes back may sit at another table then.
+            restaurants = copy_state(restaurants)
+        share = float(_weigh_cut(self.rng, walk, model, restaurants, node, seen))
+        generator.state = drawn
+        return share, seen.tolist()
+
+    def _spelled(self, node: int) -> str:
+        length = _spell(self.pair.walk, self.scratch, node)
+        return record_text(self.pair.words, self.scratch.record[:length])
+
+    def _place(self, node: int) -> Place:
+        a, b, c, d = self.pair.walk.forest.boxes[node].tolist()
+        return (a, b), (c, d)
+
+    def _derivation(self, is_new: bool) -> Derivation | None:
+        if not is_new:
+            return None
+        self.size = int(_encode(self.pair.walk, self.pair.trees, self.size))
+        return self.pair.derivation()
+
+
+@kernel
+def _open(walk, model, restaurants, trees):
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    model, restaurants = by_reference(model), by_reference(restaurants)
+    forget_stamps(work)
+    open_sentence(forest, work, corpus, 0)
+    size = decode(forest, work, trees, 0, 0)
+    find_rules(forest, model, restaurants, work, size)
+    choose_within(forest, work)
+    return size
+
+
+@kernel
+def _goal(walk):
+    return root(walk.forest)
+
+
+@kernel
+def _resample_edge(rng, walk, model, restaurants, node):
+    """How many options the node had."""
+    forest, work = by_reference(walk.forest), by_reference(walk.work)
+    resample_edge(rng, forest, by_reference(model), by_reference(restaurants), work, node)
+    return open_options(forest, work, node)
+
+
+@kernel
+def _set_edge(walk, node, label):
+    forest, work = by_reference(walk.forest), by_reference(walk.work)
+    work.nodes[node, EDGE] = label
+    set_tails(forest, work, node)
+
+
+@kernel
+def _resample_cut(rng, walk, model, restaurants, node):
+    forest, work = by_reference(walk.forest), by_reference(walk.work)
+    resample_cut(rng, forest, by_reference(model), by_reference(restaurants), work, node)
+
+
+@kernel
+def _weigh_cut(rng, walk, model, restaurants, node, seen):
+    """The share of leaving a node uncut, as `resample_cut` has it; all is then as it was."""
+    forest, work = by_reference(walk.forest), by_reference(walk.work)
+    model, restaurants = by_reference(model), by_reference(restaurants)
+    nodes = work.nodes
+    was_cut = nodes[node, CUT]
+    parent = nodes[node, PARENT]
+    top = fragment_top(work, parent)
+    save_path(work, parent, top)
+    nodes[node, CUT] = 1 - was_cut
+    compose_up(forest, work, parent, top)
+    if was_cut == 1:
+        record(forest, model, restaurants, work, top, WHOLE)
+        list_rule(work, WHOLE, 0)
+        list_rule(work, row_of(top), 1)
+        list_rule(work, row_of(node), 2)
+    else:
+        record(forest, model, restaurants, work, top, UPPER)
+        record(forest, model, restaurants, work, node, LOWER)
+        list_rule(work, row_of(top), 0)
+        list_rule(work, UPPER, 1)
+        list_rule(work, LOWER, 2)
+    unseat_option(rng, restaurants, work, was_cut, 1 + was_cut)
+    for place in range(3):
+        seen[place] = dish_customers(restaurants, slot_of(restaurants, work, work.option_rows[place]))
+    whole, log_whole = option_weight(rng, restaurants, work, 0, 1)
+    parts, log_parts = option_weight(rng, restaurants, work, 1, 2)
+    odds = whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
+    seat_option(rng, restaurants, work, was_cut, 1 + was_cut)
+    nodes[node, CUT] = was_cut
+    restore_path(work, parent, top)
+    return 1.0 / (1.0 + 1.0 / odds) if odds > 0.0 else 0.0
+
+
+@kernel
+def _spell(walk, collector, node):
+    return spell(collector, walk.forest, walk.work, walk.corpus, 0, node)
+
+
+@kernel
+def _encode(walk, trees, size):
+    return encode_over(by_reference(walk.forest), by_reference(walk.work), trees, 0, size)
