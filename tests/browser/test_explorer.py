@@ -262,7 +262,7 @@ def test_every_view_is_as_wide_as_a_phone(view, name):
         page.wait_for_selector("#rules table")
     elif name == "pairs":
         show_pair(page, 1)
-    assert page.is_visible(f"#{name} h2")
+    page.wait_for_selector(f"#{name} h2")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
