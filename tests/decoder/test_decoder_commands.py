@@ -185,6 +185,20 @@ def test_derivations_are_trees_whose_scores_add_up(models, capsys):
     assert drawn.count("GOAL [0–3]") == 1
 
 
+def test_drawings_have_a_rule_below_the_one_it_is_part_of():
+    from decoder.translation.drawing import draw_svg
+
+    def node(symbol, begin, end, children):
+        sides = {"source": [1], "target": [1], "score": 0.0}
+        return {"symbol": symbol, "span": [begin, end], "children": children, **sides}
+
+    nodes = [node("GOAL", 0, 3, [1]), node("S", 0, 3, [2]), node("X", 0, 3, [3]), node("X", 1, 2, [])]
+    record = {"sentence": 0, "source": ["a", "b", "c"], "translation": "A", "score": 0.0, "nodes": nodes}
+    boxes = list(ElementTree.fromstring(draw_svg(record)).iter("{http://www.w3.org/2000/svg}rect"))
+    outer, inner = (float(box.get("y")) for box in boxes)
+    assert inner > outer
+
+
 def test_drawings_hold_every_rule_in_boxes_that_do_not_overlap(models, capsys):
     translate(models, "u <s>&\x01 v\n\nw\n", "--derivations", f"{models}/trees")
     records = [json.loads(line) for line in (models / "trees").read_text().splitlines()]
