@@ -54,6 +54,9 @@ def test_products_and_sums_and_differences_are_those_of_the_matrix(matrix, rng):
     padded = np.vstack([matrix, np.zeros(7)])[np.where(numbers < 0, 9, numbers)]
     found = row_sums(rows, start, numbers)
     assert_array_equal(spelled_out(found), [padded[0:3].sum(0), padded[3:3].sum(0), padded[3:].sum(0)])
+    both = joined([rows, rows._replace(values=-rows.values)])
+    nothing = row_sums(both, np.array([0, 2]), np.array([2, 11]))
+    assert len(rows.column[rows.start[2] : rows.start[3]]) > 0 == len(nothing.values)
     pairs = np.array([[0, 1], [4, 2], [3, 3], [7, 4]])
     gaps = differences(rows, pairs)
     assert_array_equal(spelled_out(gaps), matrix[pairs[:, 0]] - matrix[pairs[:, 1]])
