@@ -64,7 +64,7 @@ def test_every_command_has_a_section_with_every_option(site, program):
             "</section>"
         )[0]
         assert section, name
-        shown = set(re.findall(r"--[a-z][\w-]*", html.unescape(re.sub("<[^>]*>", "", section))))
+        shown = set(re.findall(r"--[a-z][\w-]*", html.unescape(re.sub("<[^>]*>", " ", section))))
         parser = importlib.import_module(f"{PROGRAMS[program]}.cli").build_parser()
         for word in name.split():
             parser = parser._subparsers._group_actions[0].choices[word]
