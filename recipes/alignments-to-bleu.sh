@@ -130,6 +130,10 @@ for grammar in ${baselines[@]+"${baselines[@]}"}; do
         --against "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}" --seed "$SEED" --intervals
 done
 
+step system grammar-sampled lm tune-sampled -- \
+    decoder bundle --grammar "$OUT/sampled.gz" --lm "$OUT/lm.arpa" --weights "$OUT/sampled.weights.json" \
+    --output "$OUT/system" --beam "$BEAM"
+
 # ------------------------------------------------------------------ the report
 
 write_report() { # the page, of what there is: a tuning that was done long ago has left no table of its rounds
@@ -186,6 +190,8 @@ row() { # GRAMMAR LEARNING-SECONDS: one line of the table
         printf '%s: %s\n' "$grammar" "$(table_signature "$OUT/$grammar.gz")"
     done
     printf 'report: %s\n' "$OUT/report.html"
+    printf 'to translate: scfg-decoder translate --system %s\n' "$OUT/system"
+    printf 'to look into it: scfg-sampler explore %s\n' "$OUT"
     printf 'run directory: %s\n' "$OUT"
 } >"$OUT/table.txt"
 cat "$OUT/table.txt"

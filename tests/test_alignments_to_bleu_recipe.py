@@ -30,7 +30,11 @@ def test_recipe_prints_one_table_and_the_run_directory(stand_in):
     assert "sampled − hiero: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
     assert "sampled − hiero-loose: +0.50 BLEU, p = 0.0000 (paired bootstrap)" in table
     assert "BLEU: tok" in table
-    assert table[-2] == f"report: {stand_in / 'run dir' / 'report.html'}"
+    assert table[-4:-1] == [
+        f"report: {stand_in / 'run dir' / 'report.html'}",
+        f"to translate: scfg-decoder translate --system {stand_in / 'run dir' / 'system'}",
+        f"to look into it: scfg-sampler explore {stand_in / 'run dir'}",
+    ]
     assert table[-1] == f"run directory: {stand_in / 'run dir'}"
     assert (stand_in / "run dir" / "table.txt").read_text() == outcome.stdout
 
@@ -47,6 +51,7 @@ def test_recipe_calls_every_command_once_per_grammar(stand_in):
     ]
     assert sorted(commands) == sorted(
         ["decoder train-lm", "scfg_sampler sample", "scfg_sampler grammar", "scfg_sampler report"]
+        + ["decoder bundle"]
         + 2 * ["scfg_sampler extract"]
         + 3 * per_grammar
         + 2 * ["decoder evaluate"]
@@ -85,7 +90,7 @@ def test_everything_is_compiled_before_it_is_timed(stand_in):
     bleu_recipe(stand_in, small_data(stand_in / "data"))
     noted = [line.split()[1] for line in (stand_in / "calls").read_text().splitlines()]
     begin = noted.index("train-lm", noted.index("train-lm") + 1)
-    assert set(noted[begin:]) - set(noted[:begin]) == {"evaluate", "report"}  # which compile nothing
+    assert set(noted[begin:]) - set(noted[:begin]) == {"evaluate", "bundle", "report"}  # which are not timed
     assert not (stand_in / "run dir" / "compile").exists()
 
 
