@@ -59,15 +59,19 @@ def test_digest_depends_on_what_is_below_only(tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
 
-    def digests():
+    def forget():
         jit.source_digest.cache_clear()
+        jit._source.cache_clear()
+
+    def digests():
+        forget()
         return {name: jit.source_digest(name.removesuffix(".py").replace("/", ".")) for name in sources}
 
     before = digests()
     assert len(set(before.values())) == 4
     (tmp_path / "scfg_sampler/low.py").write_text("x = 2\n")
     after = digests()
-    jit.source_digest.cache_clear()
+    forget()
     assert all(before[name] != after[name] for name in sources)
     (tmp_path / "decoder/beside.py").write_text("")
     assert {name for name, digest in digests().items() if digest != after[name]} == {"decoder/beside.py"}

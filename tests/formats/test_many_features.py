@@ -3,7 +3,6 @@
 import random
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -120,18 +119,18 @@ def test_a_feature_that_is_not_finite_is_named(tmp_path):
         write_rule_table(broken, tmp_path / "out")
 
 
-def test_reading_takes_little_time_and_room(tmp_path):
+def test_reading_takes_little_room(tmp_path):
     path = table(tmp_path / "table", 10_000, 5000)
-    read_rule_table(table(tmp_path / "small", 300, 30))  # Compiles.
-    began = time.process_time()
-    read_rule_table(path)
-    assert time.process_time() - began < 3
+    table(tmp_path / "small", 300, 30)
+    read_rule_table(path)  # Compiles, so that the other process does not.
     program = (
         "import resource, sys; from scfg_sampler.rules.table import read_rule_table\n"
         "most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "read_rule_table(sys.argv[1]); before = most(); read_rule_table(sys.argv[2]); print(most() - before)"
     )
     options = [sys.executable, "-c", program, str(tmp_path / "small"), str(path)]
-    taken = int(subprocess.run(options, capture_output=True, text=True, check=True).stdout)
+    done = subprocess.run(options, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    taken = int(done.stdout)
     # As a matrix it would have 200 MB.
     assert taken * 1024 < 40e6, taken
