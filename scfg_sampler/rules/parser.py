@@ -99,9 +99,12 @@ def parse_block(block, at, out, source_words, target_words, names):
     status : OK, or why it stopped: BAD_LINE, or NO_ROOM for the words of a line
     at : the end of the block, or the beginning of the line it stopped at, which has left no trace in `out`
     """
-    order, last_rule = np.zeros(_MAX_LABEL + 1, np.int32), np.zeros(len(names.start), np.int64)
+    order = np.zeros(_MAX_LABEL + 1, np.int32)
+    # One more than the last rule that gave each feature without a column, or 0. It is handed on as it is:
+    # what is made here and known by reference alone is given back to the heap at once.
+    last_rule = np.zeros(len(names.start), np.int64)
     pools = by_reference(source_words), by_reference(target_words), by_reference(names)
-    reader, out_at = by_reference(_Reader(*pools, last_rule)), by_reference(out)
+    reader, out_at = by_reference(_Reader(*pools)), by_reference(out)
     while at < len(block):
         end = end_of_line(block, at)
         stop = end - 1 if end > at and block[end - 1] == _RETURN else end
@@ -111,7 +114,7 @@ def parse_block(block, at, out, source_words, target_words, names):
         ):
             return NO_ROOM, at
         if block[at] != _HASH and next_token(block, at, stop)[0] < stop:
-            status = _parse_line(block, at, stop, out_at, reader, order)
+            status = _parse_line(block, at, stop, out_at, reader, order, last_rule)
             if status != OK:
                 return status, at
         at = end + 1
@@ -119,19 +122,15 @@ def parse_block(block, at, out, source_words, target_words, names):
 
 
 class _Reader(NamedTuple):
-    """What lines are read with: the pools of `parse_block`, as references.
-
-    last_rule : int64, one more than the last rule that gave each feature without a column, or 0
-    """
+    """What lines are read with: the pools of `parse_block`."""
 
     source_words: WordPool
     target_words: WordPool
     names: WordPool
-    last_rule: np.ndarray
 
 
 @borrowing
-def _parse_line(block, at, end, out, reader, order):
+def _parse_line(block, at, end, out, reader, order, last_rule):
     """Append the rule of a line: `[X] ||| source ||| target ||| features`, maybe `||| links`."""
     source, target, size = out.source, out.target, out.size
     rule, num_source, num_target, num_links = size[0], size[1], size[2], size[3]
@@ -169,7 +168,7 @@ def _parse_line(block, at, end, out, reader, order):
             target[num_target] = symbol
             num_target += 1
         elif field == 3:
-            guess = _set_feature(block, begin, at, reader, out, rule, guess)
+            guess = _set_feature(block, begin, at, reader, out, last_rule, guess)
             if guess < 0:
                 return BAD_LINE
         elif field == 4:
@@ -238,8 +237,9 @@ def _holds(values, begin, end, value):
 
 
 @borrowing
-def _set_feature(block, begin, end, reader, out, rule, guess):
+def _set_feature(block, begin, end, reader, out, last_rule, guess):
     """Set the value that `name=number` gives; the name that may come next, or −1 if it cannot be read."""
+    rule = out.size[0]
     equals = begin
     while equals < end and block[equals] != _EQUALS:
         equals += 1
@@ -257,9 +257,9 @@ def _set_feature(block, begin, end, reader, out, rule, guess):
             return -1
         out.features[rule, name] = value
     else:
-        if reader.last_rule[name] == rule + 1:
+        if last_rule[name] == rule + 1:
             return -1
-        reader.last_rule[name] = rule + 1
+        last_rule[name] = rule + 1
         at = out.size[4]
         out.more_name[at], out.more_value[at] = name, value
         out.size[4] = at + 1

@@ -64,8 +64,8 @@ def wait_until(page: Any, expression: str, argument: Any = None) -> None:
 
 
 def paste(page: Any, source: str, target: str, alignment: str) -> None:
-    if not page.is_visible("#pair-source"):
-        page.click("#paste summary")
+    # The page itself opens it where there is no run, at any moment.
+    page.evaluate("document.querySelector('#paste').open = true")
     for name, text in (("source", source), ("target", target), ("alignment", alignment)):
         page.fill(f"#pair-{name}", text)
     page.click("#paste-pair button")

@@ -75,4 +75,4 @@ def test_digest_depends_on_what_is_below_only(tmp_path, monkeypatch):
     assert all(before[name] != after[name] for name in sources)
     (tmp_path / "decoder/beside.py").write_text("")
     assert {name for name, digest in digests().items() if digest != after[name]} == {"decoder/beside.py"}
-    jit.source_digest.cache_clear()
+    forget()
