@@ -39,6 +39,8 @@ __all__ = [
     "moved",
     "new_tables",
     "set_means",
+    "tabulate_back",
+    "tabulate_moved",
 ]
 
 MOST_ATTEMPTS = 50.0
@@ -121,10 +123,7 @@ def collapsed_moves(
         if not is_allowed(model, place):
             place[:] = before
             continue
-        for i in occurring:
-            if step[i] != 0.0:
-                tables.old_density[i], tables.old_below[i] = tables.density[i], tables.below[i]
-                tabulate_row(grid, place[i], deviation[i], tables.density[i], tables.below[i])
+        tabulate_moved(grid, occurring, step, place, deviation, tables)
         for d in range(orderings):
             proposed[d] = probs[d]
             if _is_mentioned(plan, d, step):
@@ -137,9 +136,7 @@ def collapsed_moves(
             accepted += 1
         else:
             place[:] = before
-            for i in occurring:
-                if step[i] != 0.0:
-                    tables.density[i], tables.below[i] = tables.old_density[i], tables.old_below[i]
+            tabulate_back(occurring, step, tables)
     set_means(model, occurring, place, mean)
     _draw_values(rng, model, mean, deviation, values)
     return accepted
@@ -152,6 +149,23 @@ def new_tables(number, size, most_states):
     old_density, old_below = np.empty((number, size)), np.empty((number, size))
     partial = np.empty((most_states, size))
     return _Tables(density, below, old_density, old_below, partial, np.empty(size), np.empty(size))
+
+
+@compiled
+def tabulate_moved(grid, occurring, step, place, deviation, tables):
+    """Tabulate anew what a step moves, and keep what was there."""
+    for i in occurring:
+        if step[i] != 0.0:
+            tables.old_density[i], tables.old_below[i] = tables.density[i], tables.below[i]
+            tabulate_row(grid, place[i], deviation[i], tables.density[i], tables.below[i])
+
+
+@compiled
+def tabulate_back(occurring, step, tables):
+    """Undo `tabulate_moved`."""
+    for i in occurring:
+        if step[i] != 0.0:
+            tables.density[i], tables.below[i] = tables.old_density[i], tables.old_below[i]
 
 
 @compiled

@@ -22,7 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.ot.collapsed import draw_step, is_allowed, moved, new_tables, set_means
+from monolingual.ot.collapsed import (
+    draw_step,
+    is_allowed,
+    moved,
+    new_tables,
+    set_means,
+    tabulate_back,
+    tabulate_moved,
+)
 from monolingual.ot.exact import OrderingModel
 from monolingual.ot.gibbs import OtInfo, OtState, covariance_factor, dispersed_means, make_posterior
 from monolingual.ot.moves import Posterior
@@ -221,10 +229,7 @@ def overt_moves(
         if not is_allowed(model, place):
             place[:] = before
             continue
-        for i in occurring:
-            if step[i] != 0.0:
-                tables.old_density[i], tables.old_below[i] = tables.density[i], tables.below[i]
-                tabulate_row(grid, place[i], deviation[i], tables.density[i], tables.below[i])
+        tabulate_moved(grid, occurring, step, place, deviation, tables)
         likelihood = _log_likelihood(plan, grid, forms, tables, probs)
         log_ratio = log_prior_ratio + likelihood - current
         if log_ratio >= 0.0 or draws.bernoulli(rng, math.exp(log_ratio)):
@@ -232,9 +237,7 @@ def overt_moves(
             accepted += 1
         else:
             place[:] = before
-            for i in occurring:
-                if step[i] != 0.0:
-                    tables.density[i], tables.below[i] = tables.old_density[i], tables.old_below[i]
+            tabulate_back(occurring, step, tables)
     set_means(model, occurring, place, mean)
     return current, accepted
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import textwrap
 
 __all__ = ["add_parser", "run"]
 
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
         digits = 1 if abs(diagnosis.mean) >= 100.0 else 4
         judged = f"{diagnosis.rhat:>8.3f}{diagnosis.ess:>9.1f}"
         print(f"{name:<14}{judged}{diagnosis.mean:>16.{digits}f}{diagnosis.deviation:>13.{digits}f}")
-    print(f"\n{verdict(found)}")
+    print("", *textwrap.wrap(verdict(found), 79), sep="\n")
 
 
 def _finite(value: float) -> float | None:

@@ -7,6 +7,7 @@ import argparse
 from scfg_sampler.commands.sample import report
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.interruption import resumable
 
 __all__ = ["add_parser", "run"]
 
@@ -42,7 +43,11 @@ def run(options: argparse.Namespace) -> None:
 
     record = read_run(options.directory)
     total = (options.iterations or record["run"]["iterations"]) * record.get("chains", 1)
-    with elsewhere(options) as executor, console.progress("sampling", total) as advance:
+    with (
+        resumable("scfg-sampler resume", options.directory),
+        elsewhere(options) as executor,
+        console.progress("sampling", total) as advance,
+    ):
         record = resume_chains(
             options.directory,
             options.iterations,

@@ -8,6 +8,7 @@ from typing import Any
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.settings import (
@@ -233,7 +234,11 @@ def run(options: argparse.Namespace) -> None:
     if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
         console.warn("there is one shard, which is swept here; --shards P divides the corpus for others")
     total = options.iterations * max(1, options.chains)
-    with elsewhere(options) as executor, console.progress("sampling", total) as advance:
+    with (
+        resumable("scfg-sampler resume", options.output),
+        elsewhere(options) as executor,
+        console.progress("sampling", total) as advance,
+    ):
         record = start_chains(
             corpus_files(options),
             options.output,

@@ -26,25 +26,16 @@ from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.fragments.restaurant import TRACKED, Restaurants, dish_customers
 from scfg_sampler.core.fragments.room import with_room_for_visits
 from scfg_sampler.core.fragments.rules import (
-    list_rule,
     option_weight,
-    record,
-    row_of,
     seat_option,
     slot_of,
-    unseat_option,
 )
 from scfg_sampler.core.fragments.sampler import (
-    LOWER,
-    UPPER,
-    WHOLE,
-    compose_up,
     find_rules,
-    fragment_top,
+    list_cuts,
     resample_cut,
     resample_edge,
     restore_path,
-    save_path,
 )
 from scfg_sampler.core.fragments.tree import (
     CUT,
@@ -438,32 +429,14 @@ def _weigh_cut(rng, walk, model, restaurants, node, seen):
     """The share of leaving a node uncut, as `resample_cut` has it; all is then as it was."""
     forest, work = by_reference(walk.forest), by_reference(walk.work)
     model, restaurants = by_reference(model), by_reference(restaurants)
-    nodes = work.nodes
-    was_cut = nodes[node, CUT]
-    parent = nodes[node, PARENT]
-    top = fragment_top(work, parent)
-    save_path(work, parent, top)
-    nodes[node, CUT] = 1 - was_cut
-    compose_up(forest, work, parent, top)
-    if was_cut == 1:
-        record(forest, model, restaurants, work, top, WHOLE)
-        list_rule(work, WHOLE, 0)
-        list_rule(work, row_of(top), 1)
-        list_rule(work, row_of(node), 2)
-    else:
-        record(forest, model, restaurants, work, top, UPPER)
-        record(forest, model, restaurants, work, node, LOWER)
-        list_rule(work, row_of(top), 0)
-        list_rule(work, UPPER, 1)
-        list_rule(work, LOWER, 2)
-    unseat_option(rng, restaurants, work, was_cut, 1 + was_cut)
+    was_cut, parent, top = list_cuts(rng, forest, model, restaurants, work, node)
     for place in range(3):
         seen[place] = dish_customers(restaurants, slot_of(restaurants, work, work.option_rows[place]))
     whole, log_whole = option_weight(rng, restaurants, work, 0, 1)
     parts, log_parts = option_weight(rng, restaurants, work, 1, 2)
     odds = whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
     seat_option(rng, restaurants, work, was_cut, 1 + was_cut)
-    nodes[node, CUT] = was_cut
+    work.nodes[node, CUT] = was_cut
     restore_path(work, parent, top)
     return 1.0 / (1.0 + 1.0 / odds) if odds > 0.0 else 0.0
 

@@ -62,6 +62,15 @@ def test_up_to_the_limit_all_features_have_columns_and_beyond_it_those_of_half_o
     assert (many.sparse.rows.values != 0).all()
 
 
+def test_half_of_the_rules_are_just_enough_for_a_column(tmp_path):
+    made = lines(3000, 300)
+    half = [line + " Half=1" * (k < 150) + " Less=1" * (k < 149) for k, line in enumerate(made)]
+    (tmp_path / "table").write_text("".join(line + "\n" for line in half))
+    found = read_rule_table(tmp_path / "table")
+    assert set(found.feature_names) == {"LogForward", "Third", "LogCount", "Half"}
+    assert "Less" in found.sparse_names
+
+
 def test_a_table_that_is_read_again_is_written_to_the_same_bytes(tmp_path):
     found = read_rule_table(table(tmp_path / "table", 3000, 300))
     write_rule_table(found, tmp_path / "once")

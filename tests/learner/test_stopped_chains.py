@@ -109,7 +109,8 @@ def test_chains_that_are_told_to_stop_save_their_sweeps(corpus_options, tmp_path
         child.send_signal(number if number == signal.SIGTERM else 0)  # As timeout does.
         _, said = child.communicate(timeout=60)
     expected = {signal.SIGTERM: (143, b"terminated"), signal.SIGINT: (130, b"interrupted")}[number]
-    assert (child.returncode, said) == (expected[0], b"scfg-sampler: " + expected[1] + b"\n")
+    hint = f"to go on: scfg-sampler resume {directory}\n".encode()
+    assert (child.returncode, said) == (expected[0], hint + b"scfg-sampler: " + expected[1] + b"\n")
     for trace in traces:
         with np.load(trace.with_name("checkpoint.npz")) as archive:
             assert json.loads(archive["header"].item())["sweep"] == trace.read_text().count("\n") - 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from monolingual.dmv.commands import add_checkpoint_option, add_treebank_options, read
 from monolingual.dmv.settings import DEFAULT_PRIORS, E_STEPS, LEVELS, METHODS, SHARPEST, UNUSED, Settings
 from scfg_sampler.core import console
+from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
 
 if TYPE_CHECKING:
@@ -171,7 +172,11 @@ def execute(options: argparse.Namespace) -> None:
         tuple(settings_of(options, tags, layout, prior) for prior in priors),
         heldout_of(tags, layout, unseen) if unseen else None,
     )
-    with console.progress(options.method, options.rounds * options.restarts * len(priors)) as advance:
+    rounds = options.rounds * options.restarts * len(priors)
+    with (
+        resumable("scfg-monolingual dmv resume", options.output, ".checkpoint.npz"),
+        console.progress(options.method, rounds) as advance,
+    ):
         best = drive_training(task, options, (sentences, unseen), advance)
     model = DmvModel(tuple(tags), layout, best.outcome.probs)
     comment = f"method {options.method}, seed {options.seed}, {best.outcome.best} rounds"

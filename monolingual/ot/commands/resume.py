@@ -6,6 +6,7 @@ import argparse
 
 from monolingual.ot.commands.sample import report
 from scfg_sampler.core import console
+from scfg_sampler.core.interruption import resumable
 
 __all__ = ["add_parser", "run"]
 
@@ -37,6 +38,9 @@ def run(options: argparse.Namespace) -> None:
 
     settings = read_run(options.directory)["run"]
     total = settings.chains * (options.iterations or settings.iterations)
-    with console.progress("sampling", total) as advance:
+    with (
+        resumable("scfg-monolingual ot resume", options.directory),
+        console.progress("sampling", total) as advance,
+    ):
         summary = resume_run(options.directory, options.iterations, check=options.check, advance=advance)
     report(summary, options.directory, options.quiet)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from monolingual.ot.commands import add_tableaux, index_of, load_tableaux, print_table
 from monolingual.ot.settings import OtSettings, RunSettings, default_burn_in
 from scfg_sampler.core import console
+from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import SettingsError
 
@@ -143,7 +144,10 @@ def run(options: argparse.Namespace) -> None:
         console.warn(problem)
     if not tableaux.overt:
         warn_of_domination(tableaux, bool(options.truncate or settings.priors))
-    with console.progress("sampling", options.chains * options.iterations) as advance:
+    with (
+        resumable("scfg-monolingual ot resume", options.output),
+        console.progress("sampling", options.chains * options.iterations) as advance,
+    ):
         summary = start_run(
             tableaux,
             options.output,

@@ -9,6 +9,7 @@ from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.commands import add_grammar_options, add_handling, read_model_grammar
 from monolingual.pcfg.settings import SAMPLERS, STARTS, SampleSettings
 from scfg_sampler.core import console
+from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number
 
 __all__ = ["add_data_options", "add_parser", "read_data", "report", "run"]
@@ -122,7 +123,10 @@ def execute(given: dict, *, resume: bool) -> None:
     }
     handling = Handling(options.threads, options.check, options.checkpoint_every)
     total = settings.iterations * settings.chains
-    with console.progress("sampling", total) as advance:
+    with (
+        resumable("scfg-monolingual pcfg resume", options.output),
+        console.progress("sampling", total) as advance,
+    ):
         task = Task(model, data, probs, gold, described)
         summary = sample(task, options.output, settings, handling, resume=resume, advance=advance)
     report(summary, options.output)

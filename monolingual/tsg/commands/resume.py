@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.interruption import resumable
 
 __all__ = ["add_parser", "run"]
 
@@ -30,6 +31,9 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.tsg.commands.train import report
     from monolingual.tsg.run import resume_run
 
-    with console.progress("sampling", options.iterations) as advance:
+    with (
+        resumable("scfg-monolingual tsg resume", options.directory),
+        console.progress("sampling", options.iterations) as advance,
+    ):
         record = resume_run(options.directory, options.iterations, check=options.check, advance=advance)
     report(options.directory, record)

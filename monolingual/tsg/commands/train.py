@@ -20,6 +20,7 @@ from monolingual.tsg.settings import (
     default_horizontal,
 )
 from scfg_sampler.core import console
+from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
 
@@ -218,7 +219,10 @@ def run(options: argparse.Namespace) -> None:
         keep_annotation=options.keep_annotation,
     )
     kept = RunSettings(**{**{name: given[name] for name in RunSettings._fields}, "burn_in": burn_in})
-    with console.progress("sampling", options.iterations) as advance:
+    with (
+        resumable("scfg-monolingual tsg resume", options.output),
+        console.progress("sampling", options.iterations) as advance,
+    ):
         record = start_run(
             sources,
             options.output,

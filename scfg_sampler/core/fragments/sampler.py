@@ -76,6 +76,7 @@ __all__ = [
     "compose_up",
     "find_rules",
     "fragment_top",
+    "list_cuts",
     "list_option",
     "log_density",
     "resample_cut",
@@ -236,9 +237,17 @@ def resample_edge(rng, forest, model, restaurants, work, node):
     seat_option(rng, restaurants, work, first_rule[chosen], num_rules)
 
 
-@borrowing
-def resample_cut(rng, forest, model, restaurants, work, node):
-    """Choose whether the node, which is not the root, divides its fragment in two."""
+@inlined
+def list_cuts(rng, forest, model, restaurants, work, node):
+    """List the rules without and with a cut at a node, and unseat those that are there; the node is turned.
+
+    Their places among the options: 0 the whole, 1 the upper part, 2 the lower part.
+
+    Returns
+    -------
+    was_cut, parent, top : whether the node was cut; its parent, and the head of the parent's fragment, the
+        path between which is saved
+    """
     nodes = work.nodes
     was_cut = nodes[node, CUT]
     parent = nodes[node, PARENT]
@@ -246,7 +255,6 @@ def resample_cut(rng, forest, model, restaurants, work, node):
     save_path(work, parent, top)
     nodes[node, CUT] = 1 - was_cut
     compose_up(forest, work, parent, top)
-    # Places among the options: 0 the whole, 1 the upper part, 2 the lower part.
     if was_cut == 1:
         record(forest, model, restaurants, work, top, WHOLE)
         list_rule(work, WHOLE, 0)
@@ -259,6 +267,14 @@ def resample_cut(rng, forest, model, restaurants, work, node):
         list_rule(work, UPPER, 1)
         list_rule(work, LOWER, 2)
     unseat_option(rng, restaurants, work, was_cut, 1 + was_cut)
+    return was_cut, parent, top
+
+
+@borrowing
+def resample_cut(rng, forest, model, restaurants, work, node):
+    """Choose whether the node, which is not the root, divides its fragment in two."""
+    nodes = work.nodes
+    was_cut, parent, top = list_cuts(rng, forest, model, restaurants, work, node)
     whole, log_whole = option_weight(rng, restaurants, work, 0, 1)
     parts, log_parts = option_weight(rng, restaurants, work, 1, 2)
     # P_t(one fragment) / P_t(two): no density factor, for the tree stays the same (section 2.3).
