@@ -126,3 +126,20 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip("needs the data sets in ../shared/data")
     return path
+
+
+@pytest.fixture(scope="session")
+def workers():
+    """Two processes of a Dask cluster for all tests that need some: they take seconds to start."""
+    for name in ("dask", "distributed"):
+        pytest.importorskip(name, reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
+    from scfg_sampler.core.cluster import dask_executor
+
+    with dask_executor(2, None) as executor:
+        yield executor
+
+
+@pytest.fixture(scope="session")
+def scheduler(workers) -> list[str]:
+    """The options of a command that has its work done by these."""
+    return ["--scheduler", workers._client.scheduler.address]

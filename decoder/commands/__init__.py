@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from decoder.translation.settings import SearchDefaults
+from scfg_sampler.core.elsewhere import add_elsewhere
 from scfg_sampler.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = Fal
         "(default: as the tables, if all are of one other decoder)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="sentences at a time (default: all cores)")
+    add_elsewhere(parser)
 
 
 def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: bool = False) -> None:

@@ -17,6 +17,7 @@ from decoder.commands import (
     make_decoder,
     search_settings,
 )
+from scfg_sampler.core.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     from decoder.commands._forced import Derived
@@ -110,7 +111,7 @@ def run(options: argparse.Namespace) -> None:
     import time
 
     from decoder.commands._forced import summary
-    from decoder.translation.decoder import in_order
+    from decoder.translation.streams import ordered
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import atomic_output, require_file
 
@@ -118,15 +119,18 @@ def run(options: argparse.Namespace) -> None:
     require_file(options.input)
     system = _system(options)
     threads = default_threads() if options.threads is None else options.threads
-    began = time.perf_counter()
+    task, lines = _task(system, options)
     exist: list[bool] = []
     with contextlib.ExitStack() as stack:
+        executor = stack.enter_context(elsewhere(options))
+        results = stack.enter_context(ordered(task, executor or threads))
+        began = time.perf_counter()
         if options.output == "-" and hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         out = stack.enter_context(atomic_output(options.output))
         trees = stack.enter_context(atomic_output(options.derivations)) if options.derivations else None
         graphs = stack.enter_context(_hypergraphs(options.hypergraph))
-        for found in in_order(*_task(system, options), threads):
+        for found in results(lines):
             out.write(found.text)
             out.flush()
             if trees is not None:
@@ -136,8 +140,8 @@ def run(options: argparse.Namespace) -> None:
     if options.reference:
         say(summary(exist))
         return
-    seconds, lines = time.perf_counter() - began, len(exist)
-    say(f"{lines} lines translated in {seconds:.1f} s, {lines / max(seconds, 1e-9):.1f} a second")
+    seconds, number = time.perf_counter() - began, len(exist)
+    say(f"{number} lines translated in {seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second")
 
 
 @contextlib.contextmanager

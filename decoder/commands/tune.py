@@ -16,6 +16,7 @@ from decoder.commands import (
     search_settings,
 )
 from decoder.tuning.settings import METHODS, METRICS, TuneSettings, default_interpolation
+from scfg_sampler.core.elsewhere import elsewhere
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,13 +150,17 @@ def run(options: argparse.Namespace) -> None:
     metric = metric_of(_settings(options)).name
     say(f"round   {metric}  length     new  weights that changed most")
     before = decoder.weights
-    with progress("tuning", (options.rounds + 1) * len(sources)) as advance:
+    threads = default_threads() if options.threads is None else options.threads
+    with (
+        elsewhere(options) as executor,
+        progress("tuning", (options.rounds + 1) * len(sources)) as advance,
+    ):
         for found in tune(
             decoder,
             sources,
             references,
             _settings(options),
-            threads=default_threads() if options.threads is None else options.threads,
+            where=executor or threads,
             state=state,
             identity=identity,
             advance=lambda: advance(1, ""),

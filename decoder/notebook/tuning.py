@@ -136,6 +136,6 @@ def tune(
     chosen = TuneSettings(**settings)
     decoder = make_decoder(rules, lm, initial)
     with progress("tuning", (chosen.rounds + 1) * len(sources)) as advance:
-        rounds = list(tuned(decoder, sources, rows, chosen, threads=threads, advance=lambda: advance(1, "")))
+        rounds = list(tuned(decoder, sources, rows, chosen, where=threads, advance=lambda: advance(1, "")))
     best = np.asarray(best_round(rounds).weights).tolist()
     return Tuning(dict(zip(decoder.feature_names, best, strict=True)), rounds, chosen.metric)

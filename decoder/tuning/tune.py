@@ -36,8 +36,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from decoder.scoring.chrf_statistics import BETA
-from decoder.translation.decoder import Decoder, in_order
-from decoder.tuning.metrics import Metric, Translations, metric_of
+from decoder.translation.decoder import Decoder
+from decoder.tuning.decoding import Decoded, decoded
+from decoder.tuning.metrics import Metric, metric_of
 from decoder.tuning.mira import mira
 from decoder.tuning.ranking_loss import minimum
 from decoder.tuning.settings import TuneSettings, check_settings
@@ -47,6 +48,7 @@ from scfg_sampler.core.arrays import sparse
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.elementary import products
+from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.files import atomic_path
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import CheckpointMismatch, InputError
@@ -91,7 +93,7 @@ def tune(
     references: Sequence[Sequence[Sequence[str]]],
     settings: TuneSettings,
     *,
-    threads: int = 1,
+    where: int | Executor = 1,
     state: Path | None = None,
     identity: Mapping[str, Any] | None = None,
     advance: Callable[[], None] | None = None,
@@ -104,6 +106,7 @@ def tune(
     ----------
     sources : the words of each sentence
     references : of each sentence, the words of each of its references, at least one
+    where : in how many threads sentences are decoded, or by whom; makes no difference to the result
     state : a directory; every finished round is saved there, and rounds found there are not done again
     identity : JSON values that say what data the state belongs to
     advance : called after each sentence that has been decoded
@@ -130,31 +133,30 @@ def tune(
         np.zeros(len(sources) + 1, np.int64), no_features, np.zeros(0), no_statistics, no_sparse
     )
     weights = decoder.weights
-    for index in range(settings.rounds + 1):
-        path = None if state is None else state / f"round-{index:03d}.npz"
-        if path is not None and path.exists():
-            statistics, new = _load(path, header, none, metric.num_counts)
-        else:
-            statistics, found = _decode(
-                decoder.with_weights(weights), sources, references, settings.nbest, metric, threads, advance
+    with decoded(decoder, sources, references, settings, where) as translations:
+        for index in range(settings.rounds + 1):
+            path = None if state is None else state / f"round-{index:03d}.npz"
+            if path is not None and path.exists():
+                statistics, new = _load(path, header, none, metric.num_counts)
+            else:
+                statistics, found = _lists_of(translations(weights), metric, no_sparse, advance)
+                new = _unseen(lists, found)
+                if path is not None:
+                    _save(path, header, statistics, new)
+            lists = _joined(lists, new)
+            yield Round(
+                index, weights, metric.of_text(statistics), metric.length_ratio(statistics), len(new.scores)
             )
-            new = _unseen(lists, found)
-            if path is not None:
-                _save(path, header, statistics, new)
-        lists = _joined(lists, new)
-        yield Round(
-            index, weights, metric.of_text(statistics), metric.length_ratio(statistics), len(new.scores)
-        )
-        if len(new.scores) == 0 or index == settings.rounds:
-            return
-        rng = np.random.default_rng([settings.seed, index])
-        optimum = _best_optimum(rng, lists, settings, weights)
-        if optimum is None:
-            return
-        mixed = settings.interpolation * optimum + (1 - settings.interpolation) * weights
-        if np.abs(mixed - weights).max() < 1e-6 * np.abs(weights).max():
-            return
-        weights = mixed
+            if len(new.scores) == 0 or index == settings.rounds:
+                return
+            rng = np.random.default_rng([settings.seed, index])
+            optimum = _best_optimum(rng, lists, settings, weights)
+            if optimum is None:
+                return
+            mixed = settings.interpolation * optimum + (1 - settings.interpolation) * weights
+            if np.abs(mixed - weights).max() < 1e-6 * np.abs(weights).max():
+                return
+            weights = mixed
 
 
 def best_round(rounds: Sequence[Round]) -> Round:
@@ -214,43 +216,17 @@ def _best_optimum(
 # ---- Lists ----------------------------------------------------------------------------------------
 
 
-def _decode(decoder, sources, references, nbest, metric, threads, advance) -> tuple[np.ndarray, _Lists]:
-    """The counts of the best translations, summed; and the k best translations of every sentence."""
-    vocabulary = decoder.grammar.target_vocabulary
-    spellings = list(vocabulary)
-
-    num_sparse = len(decoder.sparse_names)
-
-    def decode(sentence: int) -> tuple[np.ndarray, np.ndarray, Rows]:
-        """Counts and features of a sentence's translations."""
-        words = sources[sentence]
-        if words:
-            found = decoder.k_best(decoder.search(words), nbest)
-            start, ids, features, extra = found.word_start, found.words, found.features, found.extra_words
-            few = found.sparse or sparse.no_rows(len(features))
-        else:
-            start, ids = np.zeros(2, np.int64), np.zeros(0, np.int32)
-            features, extra = np.zeros((1, len(decoder.feature_names))), []
-            few = sparse.no_rows(1, num_sparse)
-        extra_ids = {word: len(vocabulary) + i for i, word in enumerate(extra)}
-
-        def id_of(word: str) -> int:
-            known = vocabulary.id(word)
-            return extra_ids.get(word, -1) if known < 0 else known
-
-        def spelled(number: int) -> str:
-            return spellings[number] if number < len(spellings) else extra[number - len(spellings)]
-
-        counts = metric.counts_of(Translations(start, ids, spelled, id_of), references[sentence])
-        return counts, features, few._replace(values=np.round(few.values, 6) + 0.0)
-
+def _lists_of(
+    translations: Iterator[Decoded], metric: Metric, no_sparse: Rows, advance: Callable[[], None] | None
+) -> tuple[np.ndarray, _Lists]:
+    """The counts of the best translations, summed; and the translations of every sentence."""
     total = np.zeros(metric.num_counts, np.int64)
     lengths, all_features, all_scores, all_statistics = [0], [], [], []
-    all_sparse = [sparse.no_rows(0, num_sparse)]
-    for statistics, features, few in in_order(decode, range(len(sources)), threads):
+    all_sparse = [no_sparse]
+    for statistics, features, few in translations:
         total += statistics[0]
         lengths.append(len(statistics))
-        all_features.append(np.round(features, 6))
+        all_features.append(features)
         all_statistics.append(statistics)
         all_scores.append(metric.scores(statistics))
         all_sparse.append(few)

@@ -33,17 +33,6 @@ pytest.importorskip("distributed", reason="Dask is not installed: pip install 's
 from scfg_sampler.core import cluster
 
 
-@pytest.fixture(scope="module")
-def workers():
-    """Two processes, for all tests of this module: they take seconds to start."""
-    with cluster.dask_executor(2, None) as executor:
-        yield executor
-
-
-def scheduler(workers) -> list[str]:
-    return ["--scheduler", workers._client.scheduler.address]
-
-
 def process_ids(workers) -> list[int]:
     return list(workers._client.run(os.getpid).values())
 
@@ -110,24 +99,24 @@ def whole(tmp_path_factory):
     return options, place / "run"
 
 
-def test_runs_on_a_cluster_are_those_of_one_process(workers, whole, tmp_path):
+def test_runs_on_a_cluster_are_those_of_one_process(scheduler, whole, tmp_path):
     options, directory = whole
-    assert sample(options, tmp_path / "run", *MORE, "--check", *scheduler(workers)) == 0
+    assert sample(options, tmp_path / "run", *MORE, "--check", *scheduler) == 0
     assert results(tmp_path / "run") == results(directory)
     assert checkpoint(tmp_path / "run") == checkpoint(directory)
 
 
-def test_a_client_that_is_killed_goes_on_to_the_same_end(workers, whole, tmp_path):
+def test_a_client_that_is_killed_goes_on_to_the_same_end(scheduler, whole, tmp_path):
     options, directory = whole
     trace = tmp_path / "run" / "trace.tsv"
-    command = ["sample", *options, "--output", str(tmp_path / "run"), *MORE, *scheduler(workers)]
+    command = ["sample", *options, "--output", str(tmp_path / "run"), *MORE, *scheduler]
     child = subprocess.Popen([sys.executable, "-c", SLOWLY, *command], stderr=subprocess.DEVNULL)
     try:
         wait_for(lambda: trace.exists() and trace.read_text().count("\n") > 3)
     finally:
         child.send_signal(signal.SIGKILL)
         child.wait()
-    assert main(["resume", str(tmp_path / "run"), "--quiet", *scheduler(workers)]) == 0
+    assert main(["resume", str(tmp_path / "run"), "--quiet", *scheduler]) == 0
     assert results(tmp_path / "run") == results(directory)
     assert checkpoint(tmp_path / "run") == checkpoint(directory)
 

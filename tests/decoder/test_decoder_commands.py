@@ -454,3 +454,43 @@ def test_derivations_hold_words_and_nonterminals_apart(models):
     assert np.isclose(
         sum(node["score"] for node in nodes), json.loads((models / "trees").read_text())["score"]
     )
+
+
+def test_workers_translate_as_one_process_does(models, scheduler):
+    text = "u v\n\n  \n[X,1] ||| <s>\nw\tv \r\n" * 9 + "no-newline-at-the-end\u2028 u"
+    files = ["--derivations", f"{models}/trees", "--hypergraph", f"{models}/graphs"]
+    found = []
+    for where in (["--threads", "1"], scheduler):
+        lists = translate(models, text, "--nbest", "3", *files, *where)
+        found.append((lists, (models / "trees").read_bytes(), (models / "graphs").read_bytes()))
+    assert found[0] == found[1]
+
+
+def test_workers_derive_references_as_one_process_does(models, scheduler):
+    text = "u v\nx\nw\nv\n" * 5
+    (models / "ref").write_text("b c\nq\nc a\nc\n" * 5)
+    given = ["--reference", f"{models}/ref"]
+    assert translate(models, text, *given, *scheduler) == translate(models, text, *given)
+
+
+def test_a_bad_line_ends_translation_by_workers_as_in_one_process(models, scheduler, capsys):
+    (models / "input").write_text("u v\n" * 20 + '<n translation="a>u</n>\n')
+    files = ["--weights", f"{models}/w.json", "--input", f"{models}/input", "--output", f"{models}/output"]
+    said = []
+    for where in (["--threads", "1"], scheduler):
+        assert main(["translate", *options(models, *files, "--markup", "xml", *where)]) == 2
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1]
+    assert "input:21" in said[0]
+
+
+def test_workers_tune_as_one_process_does(models, scheduler):
+    arguments = ["--initial", f"{models}/w.json", "--source", f"{models}/source", "--references"]
+    arguments += [f"{models}/reference", "--rounds", "3", "--nbest", "20"]
+    found = []
+    for number, where in enumerate((["--threads", "1"], scheduler)):
+        place = models / f"{number}.json"
+        assert main(["tune", *options(models, *arguments, "--output", str(place), *where)]) == 0
+        found.append((place.read_bytes(), (models / f"{number}.json.rounds.tsv").read_bytes()))
+    assert found[0] == found[1]
+    assert found[0][1].count(b"\n") > 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import shutil
 
 import numpy as np
@@ -127,7 +128,9 @@ def test_copied_characters_join_no_translated_words(parts, tmp_path):
     models += ["--weights", f"{parts}/w.json", "--preparation", f"{tmp_path}/zh"]
     assert main(["bundle", *models, "--output", f"{tmp_path}/system", "--quiet"]) == 0
     system = decoder.load_system(tmp_path / "system")
-    assert text_of(system.translate(["狗漢字。", "狗1漢。"])) == ["Dog 漢字.", "Dog 1 漢."]
+    sent = pickle.loads(pickle.dumps(system))  # As to another process.
+    for one in (system, sent):
+        assert text_of(one.translate(["狗漢字。", "狗1漢。"])) == ["Dog 漢字.", "Dog 1 漢."]
 
 
 def test_phrases_are_ranges_of_the_raw_text(system):
@@ -424,3 +427,11 @@ def test_wrong_calls_are_refused(tmp_path, capsys, options, complaint):
 def test_the_package_offers_no_other_names():
     with pytest.raises(AttributeError, match="module 'decoder' has no attribute 'frob'"):
         decoder.frob  # noqa: B018
+
+
+def test_workers_translate_raw_text_as_one_process_does(system, tmp_path, scheduler):
+    raw = write(tmp_path / "raw", SOURCES)
+    arguments = ["translate", "--system", str(system), "--input", raw, "--quiet", "--output"]
+    assert main([*arguments, f"{tmp_path}/here"]) == 0
+    assert main([*arguments, f"{tmp_path}/there", *scheduler]) == 0
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()

@@ -89,7 +89,7 @@ def num_translations(words) -> int:
 
 
 def test_equal_seeds_give_equal_weights_and_others_do_not():
-    one, again = run(), run(threads=3)
+    one, again = run(), run(where=3)
     np.testing.assert_array_equal(one[-1].weights, again[-1].weights)
     other = run(TuneSettings(rounds=4, nbest=20, candidates=30, seed=2))
     assert not np.array_equal(
@@ -103,13 +103,13 @@ def test_resumed_tuning_equals_tuning_in_one_go(tmp_path, monkeypatch):
     partial = run(TuneSettings(rounds=1, nbest=20), state=tmp_path / "state")
     assert len(partial) == 2
     decoded: list[int] = []
-    decode = tuning._decode
+    decode = tuning._lists_of
 
     def counted(*args):
         decoded.append(1)
         return decode(*args)
 
-    monkeypatch.setattr(tuning, "_decode", counted)
+    monkeypatch.setattr(tuning, "_lists_of", counted)
     resumed = run(state=tmp_path / "state")
     assert len(decoded) == len(expected) - 2
     for one, other in zip(expected, resumed, strict=True):
@@ -213,7 +213,7 @@ def test_smooth_brevity_counts_references_as_a_word_longer():
 @pytest.mark.parametrize("method", ["pro", "mira"])
 def test_both_methods_learn_from_any_start(method, random_starts):
     settings = TuneSettings(rounds=4, nbest=20, method=method, random_starts=random_starts, interpolation=0.8)
-    one, again = run(settings), run(settings, threads=2)
+    one, again = run(settings), run(settings, where=2)
     assert one[0].score < 60
     assert best_round(one).score == pytest.approx(100)
     np.testing.assert_array_equal(one[-1].weights, again[-1].weights)

@@ -1,0 +1,108 @@
+"""The translations of a development set under weights that change from round to round.
+
+The fact a newcomer would get wrong: what is sent to other processes of a round are its weights. They have the
+rest, and rank the rules anew themselves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.translation.decoder import Decoder
+from decoder.translation.streams import ordered
+from decoder.tuning.metrics import Translations, metric_of
+from decoder.tuning.settings import TuneSettings
+from scfg_sampler.core.arrays import sparse
+from scfg_sampler.core.arrays.sparse import Rows
+from scfg_sampler.core.executors import Executor
+
+__all__ = ["Decoded", "decoded"]
+
+
+class Decoded(NamedTuple):
+    """The k best translations of a sentence.
+
+    counts : int64 (K, C), those of the metric
+    features : float64 (K, F)
+    sparse : K rows of features that few rules have
+    """
+
+    counts: np.ndarray
+    features: np.ndarray
+    sparse: Rows
+
+
+@contextlib.contextmanager
+def decoded(
+    decoder: Decoder,
+    sources: Sequence[Sequence[str]],
+    references: Sequence[Sequence[Sequence[str]]],
+    settings: TuneSettings,
+    where: int | Executor,
+) -> Iterator[Callable[[np.ndarray], Iterator[Decoded]]]:
+    """A function of weights, which gives the translations of all sentences, in order.
+
+    Parameters
+    ----------
+    sources, references, where : as for `decoder.tuning.tune.tune`
+    """
+    task = _Decoding(decoder, sources, references, settings)
+    with ordered(task, where) as results:
+
+        def under(weights: np.ndarray) -> Iterator[Decoded]:
+            if isinstance(where, int):
+                task.under(weights)  # Once, before several threads ask for it.
+            return results((weights, sentence) for sentence in range(len(sources)))
+
+        yield under
+
+
+class _Decoding:
+    """Decodes a sentence of the development set, given the weights and its number."""
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        sources: Sequence[Sequence[str]],
+        references: Sequence[Sequence[Sequence[str]]],
+        settings: TuneSettings,
+    ):
+        self._decoder, self._sources, self._references = decoder, sources, references
+        self._settings = settings
+
+    def under(self, weights: np.ndarray) -> Decoder:
+        """The decoder with these weights; rules are ranked anew where they are not those of the last call."""
+        if not np.array_equal(self._decoder.weights, weights):
+            self._decoder = self._decoder.with_weights(weights)
+        return self._decoder
+
+    def __call__(self, asked: tuple[np.ndarray, int]) -> Decoded:
+        """Counts and features of the k best translations."""
+        weights, sentence = asked
+        decoder, words = self.under(weights), self._sources[sentence]
+        vocabulary = decoder.grammar.target_vocabulary
+        if words:
+            found = decoder.k_best(decoder.search(words), self._settings.nbest)
+            start, ids, features, extra = found.word_start, found.words, found.features, found.extra_words
+            few = found.sparse or sparse.no_rows(len(features))
+        else:
+            start, ids = np.zeros(2, np.int64), np.zeros(0, np.int32)
+            features, extra = np.zeros((1, len(decoder.feature_names))), []
+            few = sparse.no_rows(1, len(decoder.sparse_names))
+        extra_ids = {word: len(vocabulary) + i for i, word in enumerate(extra)}
+
+        def id_of(word: str) -> int:
+            known = vocabulary.id(word)
+            return extra_ids.get(word, -1) if known < 0 else known
+
+        def spelled(number: int) -> str:
+            return vocabulary.words[number] if number < len(vocabulary) else extra[number - len(vocabulary)]
+
+        metric = metric_of(self._settings)
+        counts = metric.counts_of(Translations(start, ids, spelled, id_of), self._references[sentence])
+        few = few._replace(values=np.round(few.values, 6) + 0.0)
+        return Decoded(counts, np.round(features, 6), few)
