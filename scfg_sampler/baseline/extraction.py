@@ -27,45 +27,30 @@ import numpy as np
 
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arrays.growth import grown
+from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.rules.counts import RuleCounts
-from scfg_sampler.rules.store import END, LINK_BASE, add_record, new_store, stored_rules
+from scfg_sampler.rules.runs import Records, sorted_records
+from scfg_sampler.rules.store import END, LINK_BASE, RuleStore, add_record, new_store, stored_rules
 
-__all__ = ["Share", "extract", "leading_keys"]
+__all__ = ["extract", "extract_run", "sampled_keys"]
 
 _SENTENCES_PER_CALL = 1000
-
-
-class Share(NamedTuple):
-    """The rules whose source sides begin with certain symbols: all rules with a source side, or none of them.
-
-    A source side has a key: rank of its first symbol · 2³¹ + rank of its second.
-
-    rank : int64, shape (V + 3,), of every source word, of the two nonterminals, and of the end
-    low, high : int, keys from `low` to `high` − 1 belong to the share
-    """
-
-    rank: np.ndarray
-    low: int
-    high: int
 
 
 def extract(
     corpus: ParallelCorpus,
     settings: HieroSettings | None = None,
     *,
-    share: Share | None = None,
     advance: Callable[..., None] | None = None,
 ) -> RuleCounts:
-    """Every rule of the corpus, or of one share, with its count, merged and sorted.
+    """Every rule of the corpus with its count, merged and sorted.
 
     Parameters
     ----------
     corpus : ParallelCorpus
     settings : HieroSettings, optional
-    share : Share, optional
-        All rules by default.
     advance : callable, optional
         Called with numbers of sentences that have been worked through.
 
@@ -76,20 +61,66 @@ def extract(
     """
     settings = settings or HieroSettings()
     settings.check()
-    if share is None:
-        share = Share(np.zeros(len(corpus.source_vocabulary) + 3, np.int64), 0, 1)
-    store = new_store()
-    for begin in range(0, corpus.num_sentences, _SENTENCES_PER_CALL):
-        end = min(begin + _SENTENCES_PER_CALL, corpus.num_sentences)
-        store = _extract_sentences(store, _bitext(corpus), _limits(settings), share, begin, end)
+    found = _extracted(corpus, settings, (0, corpus.num_sentences), advance, keep_order=False)
+    return stored_rules(found.store, drop_singletons=settings.no_singletons)
+
+
+def extract_run(
+    corpus: ParallelCorpus,
+    settings: HieroSettings,
+    sentences: tuple[int, int],
+    rank: np.ndarray,
+    *,
+    advance: Callable[..., None] | None = None,
+) -> Records:
+    """The rules of some sentences as a run, for sums over runs: see `rules.runs`.
+
+    Parameters
+    ----------
+    corpus : ParallelCorpus
+    settings : HieroSettings
+        Checked.
+    sentences : pair of int
+        The first one, and the one after the last.
+    rank : int64 (V + 3,)
+        As `rules.runs.leading_ranks` gives it.
+    advance : callable, optional
+        Called with numbers of sentences that have been worked through.
+    """
+    is_fractional = settings.counting == "fractional"
+    found = _extracted(corpus, settings, sentences, advance, keep_order=is_fractional)
+    occurrences = found.occurrences[: int(found.number[0])] if is_fractional else None
+    return sorted_records(found.store, rank, occurrences)
+
+
+def _extracted(
+    corpus: ParallelCorpus,
+    settings: HieroSettings,
+    sentences: tuple[int, int],
+    advance: Callable[..., None] | None,
+    *,
+    keep_order: bool,
+) -> _Found:
+    found = _Found(new_store(), np.zeros((0, 2), np.int32), np.zeros(1, np.int64))
+    for begin in range(*sentences, _SENTENCES_PER_CALL):
+        end = min(begin + _SENTENCES_PER_CALL, sentences[1])
+        found = _extract_sentences(found, _bitext(corpus), _limits(settings), keep_order, begin, end)
         if advance is not None:
             advance(end - begin)
-    return stored_rules(store, drop_singletons=settings.no_singletons)
+    return found
 
 
-def leading_keys(corpus: ParallelCorpus, settings: HieroSettings, rank: np.ndarray, step: int) -> np.ndarray:
-    """int64, the keys (see `Share`) of the rules that every `step`-th sentence yields, with repetitions."""
-    return _leading_keys(_bitext(corpus), _limits(settings), rank, step)
+def sampled_keys(
+    corpus: ParallelCorpus, settings: HieroSettings, rank: np.ndarray, step: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The keys of the rules that every `step`-th sentence yields, with repetitions; see `rules.runs`.
+
+    Returns
+    -------
+    keys : int64
+    ends : int64, how many of them come from the first of these sentences, the first two, …
+    """
+    return _sampled_keys(_bitext(corpus), _limits(settings), rank, step)
 
 
 def _limits(settings: HieroSettings) -> _Limits:
@@ -129,6 +160,17 @@ def _bitext(corpus: ParallelCorpus) -> _Bitext:
     return _Bitext(**{name: getattr(corpus, name) for name in _Bitext._fields})
 
 
+class _Found(NamedTuple):
+    """What was extracted so far. Growing makes new arrays, so rebind."""
+
+    store: RuleStore
+    occurrences: np.ndarray
+    """int32 (N, 2): of each, in their order, the record and the number of rules it shares a weight of 1 with;
+    only if they are kept."""
+    number: np.ndarray
+    """int64 (1,): how many of these there are."""
+
+
 class _Sentence(NamedTuple):
     """One sentence pair and its phrase pairs: for each source span the smallest, and how far others reach."""
 
@@ -151,8 +193,9 @@ class _Sentence(NamedTuple):
 
 
 @kernel
-def _extract_sentences(store, bitext, limits, share, begin, end):
-    """The store with the share's rules of sentences begin … end − 1."""
+def _extract_sentences(found, bitext, limits, keep_order, begin, end):
+    """What was found, and the rules of sentences begin … end − 1."""
+    store, occurrences, number_kept = found
     record = np.empty(1024, np.int32)
     holes = np.empty((64, 8), np.int32)
     for s in range(begin, end):
@@ -167,20 +210,26 @@ def _extract_sentences(store, bitext, limits, share, begin, end):
                         whole = (i, j, k, l)
                         number, holes = _find_holes(sentence, limits, whole, holes)
                         weight = 1.0 / max(1, number) if limits.fractional else 1.0
+                        if keep_order:
+                            occurrences = grown(occurrences, number_kept[0] + number)
                         for row in range(number):
-                            key = _leading_key(sentence.source, i, j, holes[row], share.rank)
-                            if share.low <= key < share.high:
-                                length = _spell_rule(sentence, record, whole, holes[row])
-                                store = add_record(store, record, length, weight)
-    return store
+                            length = _spell_rule(sentence, record, whole, holes[row])
+                            store = add_record(store, record, length, weight)
+                            if keep_order:
+                                occurrences[number_kept[0], 0] = find(store.records, record, 0, length)
+                                occurrences[number_kept[0], 1] = number
+                                number_kept[0] += 1
+    return _Found(store, occurrences, number_kept)
 
 
 @kernel
-def _leading_keys(bitext, limits, rank, step):
+def _sampled_keys(bitext, limits, rank, step):
     keys = np.empty(1 << 12, np.int64)
+    num_sentences = len(bitext.source_start) - 1
+    ends = np.zeros((num_sentences + step - 1) // step, np.int64)
     total = 0
     holes = np.empty((64, 8), np.int32)
-    for s in range(0, len(bitext.source_start) - 1, step):
+    for s in range(0, num_sentences, step):
         sentence = _phrases(bitext, s, limits)
         for i in range(len(sentence.source)):
             for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
@@ -192,7 +241,8 @@ def _leading_keys(bitext, limits, rank, step):
                         for row in range(number):
                             keys[total] = _leading_key(sentence.source, i, j, holes[row], rank)
                             total += 1
-    return keys[:total].copy()
+        ends[s // step] = total
+    return keys[:total].copy(), ends
 
 
 @compiled

@@ -1,12 +1,13 @@
-"""The rules of the shares of an extraction, on disk until the table is written.
+"""What is done of an extraction, on disk until the table is written: runs, and the rules of shares.
 
-A table that is made in shares keeps what has been extracted in `TABLE.shares`, a file for each share. If the
-process is killed, the same command takes up what is there; the directory goes when the table is written. Each
-file says of what it is: the corpus, the settings, the version, and which rules the share has. What is of
-something else, or damaged, is extracted anew, since that costs time only.
+A table that is made in shares keeps in `TABLE.shares` what it has found in parts of the corpus, a run each
+(see `rules.runs`), then the rules of each share. If the process is killed, the same command takes up what is
+there; the runs go when all shares are there, the directory when the table is written. Each file says of what
+it is: the corpus, the settings, the version, and which sentences or which rules. What is of something else,
+or damaged, is made anew, since that costs time only.
 
-The fact a newcomer would get wrong: shares depend on the memory and the threads that may be used, so with
-others of these nothing is taken up.
+The fact a newcomer would get wrong: runs and shares depend on the memory and the threads that may be used, so
+with others of these nothing is taken up.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler import __version__
-from scfg_sampler.baseline.extraction import Share
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arrays.array_file import (
     Layout,
@@ -36,8 +37,9 @@ from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.errors import InputError
 from scfg_sampler.rules.counts import RuleCounts
+from scfg_sampler.rules.runs import Records, Run, open_run, write_run
 
-__all__ = ["KeptShares", "kept_shares", "shares_of"]
+__all__ = ["KeptShares", "Share", "kept_shares", "shares_of"]
 
 _MAGIC = b"scfg-sampler share 1\n"
 _LAYOUT = Layout(
@@ -55,8 +57,15 @@ _LAYOUT = Layout(
 )
 
 
+class Share(NamedTuple):
+    """The rules whose source sides have keys from `low` to `high` − 1: all with a source side, or none."""
+
+    low: int
+    high: int
+
+
 class KeptShares:
-    """Files of the rules of shares; `kept_shares` makes it.
+    """Files of runs and of the rules of shares; `kept_shares` makes it.
 
     Parameters
     ----------
@@ -98,7 +107,10 @@ class KeptShares:
         except (InputError, OSError):
             return None
         counts = RuleCounts(**found.arrays)
-        if found.values["identity"] != self._identity_of(share) or _problem(counts, self._sizes) is not None:
+        if (
+            found.values["identity"] != self._identity_of(**share._asdict())
+            or _problem(counts, self._sizes) is not None
+        ):
             return None
         return counts
 
@@ -116,14 +128,50 @@ class KeptShares:
         InputError
             There is no room for them.
         """
-        values = {"identity": self._identity_of(share)}
+        values = {"identity": self._identity_of(**share._asdict())}
         write_array_file(self._path(number), _MAGIC, values, {}, counts._asdict())
+
+    def read_run(self, number: int, sentences: tuple[int, int]) -> Run | None:
+        """The run of some sentences; None if it has to be made.
+
+        Parameters
+        ----------
+        number : int
+            Of the run, from 0.
+        sentences : pair of int
+            The first one, and the one after the last.
+        """
+        return open_run(self._run_path(number), self._identity_of(sentences=sentences), self._sizes)
+
+    def write_run(self, number: int, sentences: tuple[int, int], records: Records) -> None:
+        """Keep the run of some sentences.
+
+        Parameters
+        ----------
+        number : int
+        sentences : pair of int
+        records : Records
+
+        Raises
+        ------
+        InputError
+            There is no room for it.
+        """
+        write_run(self._run_path(number), self._identity_of(sentences=sentences), records)
+
+    def forget_runs(self) -> None:
+        """Remove all runs."""
+        for path in self._directory.glob("run-*"):
+            path.unlink()
 
     def _path(self, number: int) -> Path:
         return self._directory / f"share-{number + 1}"
 
-    def _identity_of(self, share: Share) -> str:
-        return json.dumps({**self._identity, "low": share.low, "high": share.high}, sort_keys=True)
+    def _run_path(self, number: int) -> Path:
+        return self._directory / f"run-{number + 1}"
+
+    def _identity_of(self, **part: object) -> str:
+        return json.dumps({**self._identity, **part}, sort_keys=True)
 
 
 def shares_of(path: PathLike) -> Path:

@@ -1,11 +1,13 @@
 """The baseline's rule table, extracted and scored in shares that fit into memory.
 
-A share has the rules whose source sides begin with symbols of a certain range, in the order of the table's
-text: so the shares, each sorted, are the sorted table one after the other, P(target | source) needs one
-share, and threads can work on several shares at a time. Ranges are chosen so that shares are about equal,
-from what every few sentences yield. P(source | target) needs the counts of target sides over all shares: they
-are summed by an external sort, under 64-bit fingerprints. What is extracted of a table in several shares is
-kept beside it (`shares`), so that a killed process loses no share that it had done.
+The corpus is walked once, in parts whose rules fit into memory: each becomes a run on disk, in the order of
+the leading symbols of source sides (see `rules.runs`). A share has the rules whose source sides begin with
+symbols of a certain range, in the order of the table's text: a slice of every run. So the shares, each
+sorted, are the sorted table one after the other, P(target | source) needs one share, and threads can work on
+several at a time. Parts and ranges are chosen so that they are about equal, from what every few sentences
+yield. P(source | target) needs the counts of target sides over all shares: they are summed by an external
+sort, under 64-bit fingerprints. All of this is kept beside the table (`shares`), so that a killed process
+loses no run and no share that it had done.
 
 The fact a newcomer would get wrong: fingerprints are no proof of equality. Two of thirty million target sides
 share one with a probability of 1 in 40,000; then their rules have a backward probability that is too small. A
@@ -14,19 +16,19 @@ table that is made in one share has no fingerprints.
 
 from __future__ import annotations
 
-import functools
+import itertools
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from scfg_sampler.baseline.extraction import Share, extract, leading_keys
+from scfg_sampler.baseline.extraction import extract, extract_run, sampled_keys
 from scfg_sampler.baseline.settings import HieroSettings
-from scfg_sampler.baseline.shares import KeptShares, kept_shares
+from scfg_sampler.baseline.shares import KeptShares, Share, kept_shares
 from scfg_sampler.core.arrays.external import Scratch, Sorter, Table
 from scfg_sampler.core.arrays.hash_table import hash_sequence
+from scfg_sampler.core.executors import Executor, threads
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
@@ -34,12 +36,15 @@ from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import LexicalTables
-from scfg_sampler.rules.table import RuleTable, symbol_ranks, write_rule_tables
+from scfg_sampler.rules.runs import LAST_KEY, Run, add_records, leading_ranks
+from scfg_sampler.rules.store import new_store, stored_rules
+from scfg_sampler.rules.table import RuleTable, write_rule_tables
 
-__all__ = ["Resources", "choose_shares", "write_baseline"]
+__all__ = ["Division", "Resources", "divide", "write_baseline"]
 
 _BYTES = 300  # Memory for each occurrence of a rule, at the most, from extraction to writing.
 _STEP = 20  # Every twentieth sentence is looked at to choose the shares.
+_Kept = TypeVar("_Kept")
 _TARGET = np.dtype([("key", "i8"), ("place", "i8"), ("count", "f8")])
 _TOTAL = np.dtype([("key", "i8"), ("total", "f8")])
 
@@ -82,7 +87,8 @@ def write_baseline(
     signature : str
         What the table is made with.
     advance : callable, optional
-        Called with numbers of sentences that have been worked through, shared out among the shares.
+        Called with numbers of sentences that have been worked through; half of each where there are shares,
+        which have the other half.
 
     Raises
     ------
@@ -94,70 +100,125 @@ def write_baseline(
     settings, resources = settings or HieroSettings(), resources or Resources()
     if resources.threads < 1:
         raise SettingsError(f"--threads is {resources.threads}; at least 1 is needed")
-    shares = choose_shares(corpus, settings, resources)
+    division = divide(corpus, settings, resources)
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
-
-    def extracted(share: Share) -> RuleCounts:
-        return extract(corpus, settings, share=share, advance=step)
 
     def scored(counts: RuleCounts, totals: np.ndarray | None = None) -> RuleTable:
         return score_rules(counts, lexical, *vocabularies, target_totals=totals, signature=signature)
 
-    def step(sentences: int) -> None:
-        if advance is not None:
-            advance(sentences / len(shares))
-
-    if len(shares) == 1:
-        return write_rule_tables([scored(extracted(shares[0]))], path)
+    if len(division.shares) == 1:
+        return write_rule_tables([scored(extract(corpus, settings, advance=advance))], path)
     with (
         Scratch(resources.memory // 8, resources.temporary) as scratch,
         kept_shares(path, corpus, settings, resources.temporary) as kept,
-        ThreadPoolExecutor(resources.threads) as pool,
+        threads(resources.threads) as executor,
     ):
+        work = _Work(path, corpus, settings, division, kept, executor, resources.threads, advance)
         targets = Sorter(scratch, _TARGET)
         num_rules = 0
-
-        def counted(numbered: tuple[int, Share]) -> RuleCounts:
-            counts = kept.read(*numbered)
-            if counts is None:
-                counts = extracted(numbered[1])
-                kept.write(*numbered, counts)
-            else:
-                step(corpus.num_sentences)
-            return counts
-
-        numbered = list(enumerate(shares))
-        for batch in _batches(numbered, resources.threads):
-            for counts in pool.map(counted, batch):
-                records = np.empty(counts.num_rules, _TARGET)
-                records["key"] = _fingerprints(counts.target_start, counts.target)
-                records["place"] = np.arange(num_rules, num_rules + counts.num_rules)
-                records["count"] = counts.count
-                targets.add(records)
-                num_rules += counts.num_rules
-                del counts, records  # Before the next ones are made.
-        totals = _totals(targets, scratch)
-        read = functools.partial(_kept_again, kept, path)
-        return write_rule_tables(
-            _scored_shares(numbered, read, totals, scored, resources.threads, pool), path
-        )
+        for counts in _share_counts(work):
+            records = np.empty(counts.num_rules, _TARGET)
+            records["key"] = _fingerprints(counts.target_start, counts.target)
+            records["place"] = np.arange(num_rules, num_rules + counts.num_rules)
+            records["count"] = counts.count
+            targets.add(records)
+            num_rules += counts.num_rules
+            del counts, records  # Before the next ones are made.
+        kept.forget_runs()
+        return write_rule_tables(_scored_shares(work, _totals(targets, scratch), scored), path)
 
 
-def choose_shares(corpus: ParallelCorpus, settings: HieroSettings, resources: Resources) -> list[Share]:
-    """Shares of about equal size, in the order of the table, as many as the memory asks for."""
+class Division(NamedTuple):
+    """What is done at a time."""
+
+    rank: np.ndarray
+    """As `rules.runs.leading_ranks` gives it."""
+    parts: list[tuple[int, int]]
+    """The first sentence of each part of the corpus, and the one after its last."""
+    shares: list[Share]
+    """In the order of the table."""
+
+
+def divide(corpus: ParallelCorpus, settings: HieroSettings, resources: Resources) -> Division:
+    """Parts of the corpus and shares of the table, each about equal, as many as the memory asks for."""
     settings.check()
-    sources, _, labels, end = symbol_ranks(corpus.source_vocabulary, corpus.target_vocabulary, 2)
-    rank = np.concatenate([sources, labels, [end]]).astype(np.int64)
-    keys = np.sort(leading_keys(corpus, settings, rank, _STEP))
+    rank = leading_ranks(corpus.source_vocabulary, corpus.target_vocabulary)
+    keys, ends = sampled_keys(corpus, settings, rank, _STEP)
+    keys.sort()
     needed = len(keys) * _STEP * _BYTES
     number = max(resources.threads, math.ceil(needed * resources.threads / resources.memory))
     if number > resources.threads:
         number = math.ceil(number / resources.threads) * resources.threads
-    last = 1 << 62
     if len(keys) == 0 or number == 1:
-        return [Share(rank, 0, last)]
-    bounds = np.unique(keys[np.arange(1, number) * len(keys) // number]).tolist()
-    return [Share(rank, low, high) for low, high in zip([0, *bounds], [*bounds, last], strict=True)]
+        return Division(rank, [(0, corpus.num_sentences)], [Share(0, LAST_KEY)])
+    at = np.arange(1, number) * len(keys) // number
+    stops = np.unique((np.searchsorted(ends, at) + 1) * _STEP).tolist()
+    borders = [0, *(stop for stop in stops if stop < corpus.num_sentences), corpus.num_sentences]
+    bounds = [0, *np.unique(keys[at]).tolist(), LAST_KEY]
+    shares = [Share(low, high) for low, high in itertools.pairwise(bounds)]
+    return Division(rank, list(itertools.pairwise(borders)), shares)
+
+
+class _Work(NamedTuple):
+    """What a table in shares is made with."""
+
+    path: PathLike
+    corpus: ParallelCorpus
+    settings: HieroSettings
+    division: Division
+    kept: KeptShares
+    executor: Executor
+    at_a_time: int
+    advance: Callable[..., None] | None
+
+    def step(self, sentences: float) -> None:
+        """Tell of progress: half of a table is walking the corpus, half is its shares."""
+        if self.advance is not None:
+            self.advance(sentences / 2)
+
+
+def _runs(work: _Work) -> list[Run]:
+    """The runs of all parts of the corpus, in their order."""
+
+    def made(number: int, sentences: tuple[int, int]) -> Run:
+        run = work.kept.read_run(number, sentences)
+        if run is not None:
+            work.step(sentences[1] - sentences[0])
+            return run
+        records = extract_run(work.corpus, work.settings, sentences, work.division.rank, advance=work.step)
+        work.kept.write_run(number, sentences, records)
+        del records
+        return _again(work, work.kept.read_run(number, sentences))
+
+    return [
+        task.result()
+        for batch in _batches(list(enumerate(work.division.parts)), work.at_a_time)
+        for task in [work.executor.submit(made, *each) for each in batch]
+    ]
+
+
+def _share_counts(work: _Work) -> Iterator[RuleCounts]:
+    """The rules of every share, in order; they are kept."""
+    numbered = list(enumerate(work.division.shares))
+    is_done = all(work.kept.read(*each) is not None for each in numbered)
+    runs = [] if is_done else _runs(work)
+    sentences = work.corpus.num_sentences * (2 if is_done else 1) / len(numbered)
+
+    def made(number: int, share: Share) -> RuleCounts:
+        counts = work.kept.read(number, share)
+        if counts is None:
+            store = new_store()
+            for run in runs:
+                store = add_records(store, run.within(*share))
+            counts = stored_rules(store, drop_singletons=work.settings.no_singletons)
+            del store
+            work.kept.write(number, share, counts)
+        work.step(sentences)
+        return counts
+
+    for batch in _batches(numbered, work.at_a_time):
+        for task in [work.executor.submit(made, *each) for each in batch]:
+            yield task.result()
 
 
 def _batches(values: list, size: int) -> Iterator[list]:
@@ -165,31 +226,26 @@ def _batches(values: list, size: int) -> Iterator[list]:
         yield values[start : start + size]
 
 
-def _kept_again(kept: KeptShares, path: PathLike, number: int, share: Share) -> RuleCounts:
-    """The rules of a share that is kept."""
-    counts = kept.read(number, share)
-    if counts is None:
-        raise InputError(path, None, f"its share {number + 1} has changed meanwhile", "Start it again")
-    return counts
+def _again(work: _Work, kept: _Kept | None) -> _Kept:
+    """What was kept, which nobody should have changed."""
+    if kept is None:
+        raise InputError(work.path, None, "what is kept of it has changed meanwhile", "Start it again")
+    return kept
 
 
 def _scored_shares(
-    shares: list[tuple[int, Share]],
-    read: Callable[[int, Share], RuleCounts],
-    totals: Table,
-    scored: Callable[[RuleCounts, np.ndarray], RuleTable],
-    threads: int,
-    pool: ThreadPoolExecutor,
+    work: _Work, totals: Table, scored: Callable[[RuleCounts, np.ndarray], RuleTable]
 ) -> Iterator[RuleTable]:
     """The scored tables of the shares, in order."""
     done = 0
-    for batch in _batches(shares, threads):
-        parts = []
+    for batch in _batches(list(enumerate(work.division.shares)), work.at_a_time):
+        tasks = []
         for number, share in batch:
-            counts = read(number, share)
-            parts.append((counts, totals[done : done + counts.num_rules]))
+            counts = _again(work, work.kept.read(number, share))
+            tasks.append(work.executor.submit(scored, counts, totals[done : done + counts.num_rules]))
             done += counts.num_rules
-        yield from pool.map(lambda part: scored(*part), parts)
+        for task in tasks:
+            yield task.result()
 
 
 def _totals(targets: Sorter, scratch: Scratch) -> Table:

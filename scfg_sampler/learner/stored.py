@@ -25,7 +25,7 @@ from scfg_sampler.forest.trees import SentenceForest  # noqa: F401 (kernels disp
 from scfg_sampler.learner.chain import LearnerState
 from scfg_sampler.learner.collecting import Collector
 from scfg_sampler.learner.forest_bank import ForestBank
-from scfg_sampler.rules.store import END, LINK_BASE
+from scfg_sampler.rules.runs import are_rules
 
 __all__ = ["RunState", "stored_problem"]
 
@@ -92,7 +92,7 @@ def _has_rules(bank: ForestBank, collector: Collector) -> bool:
     if not is_ascending or not is_within(seen, 1, 2**31 - 1) or not (count == seen).all():
         return False
     corpus = bank.corpus
-    return bool(_are_rules(start, symbols, len(corpus.source_vocabulary), len(corpus.target_vocabulary)))
+    return bool(are_rules(start, symbols, len(corpus.source_vocabulary), len(corpus.target_vocabulary)))
 
 
 @kernel
@@ -140,33 +140,4 @@ def _boxes_fit(forest, work, size):
                     tail = work.tails[other]
                     if begin < boxes[tail, side + 1] and boxes[tail, side] < end:
                         return False
-    return True
-
-
-@kernel
-def _are_rules(start, symbols, source_words, target_words):
-    """Whether every record is a rule: see `scfg_sampler.rules.store`."""
-    limits = source_words, target_words
-    for record in range(len(start) - 1):
-        at, end = start[record], start[record + 1]
-        lengths, gaps = (0, 0), 0
-        for side in range(2):
-            begin, found = at, 0
-            while at < end and symbols[at] != END:
-                if symbols[at] >= limits[side]:
-                    return False
-                if symbols[at] < 0:
-                    found += 1
-                    if (symbols[at] != -found) if side == 0 else (symbols[at] < -gaps):
-                        return False
-                at += 1
-            if at == end or (side == 1 and found != gaps):
-                return False
-            gaps, lengths = found, (lengths[1], at - begin)
-            at += 1
-        for link in range(at, end):
-            if symbols[link] < 0 or symbols[link] // LINK_BASE >= lengths[0]:
-                return False
-            if symbols[link] % LINK_BASE >= lengths[1]:
-                return False
     return True

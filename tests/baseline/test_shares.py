@@ -7,14 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from scfg_sampler.baseline import table
+from scfg_sampler.baseline import shares, table
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.baseline.shares import KeptShares, shares_of
 from scfg_sampler.baseline.table import Resources, write_baseline
-from scfg_sampler.core.arrays.array_file import write_array_file
+from scfg_sampler.core.arrays.array_file import read_array_file, write_array_file
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.errors import InputError
-from scfg_sampler.rules import lexical
+from scfg_sampler.rules import lexical, runs
+from scfg_sampler.rules.runs import LAST_KEY
 from tests.baseline.test_extraction import random_sentence
 from tests.learner.corpora import corpus_of
 
@@ -32,22 +33,21 @@ def write(corpus, path, settings=None) -> bytes:
     return path.read_bytes()
 
 
-def extractions(monkeypatch) -> list:
-    """The shares that are extracted from now on."""
-    found, real = [], table.extract
+def notes(monkeypatch, name: str) -> list:
+    """The arguments of calls of a function of the module, from now on."""
+    found, real = [], getattr(table, name)
 
-    def noted(*arguments, share, **more):
-        found.append(share)
-        return real(*arguments, share=share, **more)
+    def noted(*arguments, **more):
+        found.append(arguments)
+        return real(*arguments, **more)
 
-    monkeypatch.setattr(table, "extract", noted)
+    monkeypatch.setattr(table, name, noted)
     return found
 
 
-@pytest.fixture
-def stopped(corpus, tmp_path, monkeypatch):
-    """A table of which two shares were done when the process was stopped."""
-    real = KeptShares.write
+def stop_in(monkeypatch, corpus, path, method: str) -> None:
+    """Make a table until two files of a kind are done."""
+    real = getattr(KeptShares, method)
 
     def until(self, number, *rest):
         if number == 2:
@@ -55,20 +55,55 @@ def stopped(corpus, tmp_path, monkeypatch):
         real(self, number, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(KeptShares, "write", until)
+        patch.setattr(KeptShares, method, until)
         with pytest.raises(KeyboardInterrupt):
-            write(corpus, tmp_path / "t.gz")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.gz.shares"]
+            write(corpus, path)
+    assert sorted(each.name for each in path.parent.iterdir()) == [f"{path.name}.shares"]
+
+
+@pytest.fixture
+def stopped(corpus, tmp_path, monkeypatch):
+    """A table of which two shares were done when the process was stopped."""
+    stop_in(monkeypatch, corpus, tmp_path / "t.gz", "write")
     return tmp_path / "t.gz"
 
 
-def test_what_was_done_is_not_done_again(corpus, tmp_path, stopped, monkeypatch):
+@pytest.fixture
+def division(corpus):
+    return table.divide(corpus, HieroSettings(), NARROW)
+
+
+def test_what_was_done_is_not_done_again(corpus, tmp_path, stopped, division, monkeypatch):
     whole = write(corpus, tmp_path / "whole.gz")
-    number = len(table.choose_shares(corpus, HieroSettings(), NARROW))
-    found = extractions(monkeypatch)
+    walked, merged = notes(monkeypatch, "extract_run"), notes(monkeypatch, "stored_rules")
     assert write(corpus, stopped) == whole
-    assert len(found) == number - 2 > 0
+    assert len(merged) == len(division.shares) - 2 > 0
+    assert not walked
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.gz", "whole.gz"]
+
+
+def test_runs_that_were_done_are_not_done_again(corpus, tmp_path, division, monkeypatch):
+    stop_in(monkeypatch, corpus, tmp_path / "t.gz", "write_run")
+    whole = write(corpus, tmp_path / "whole.gz")
+    walked = notes(monkeypatch, "extract_run")
+    assert write(corpus, tmp_path / "t.gz") == whole
+    assert [sentences for _, _, sentences, _ in walked] == division.parts[2:]
+    assert len(division.parts) > 3
+
+
+def test_runs_go_when_all_shares_are_there(corpus, tmp_path, division, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(table, "_totals", stop)
+        with pytest.raises(KeyboardInterrupt):
+            write(corpus, tmp_path / "t.gz")
+    names = {path.name for path in shares_of(tmp_path / "t.gz").iterdir()}
+    assert names == {f"share-{k + 1}" for k in range(len(division.shares))}
+    walked = notes(monkeypatch, "extract_run")
+    assert write(corpus, tmp_path / "t.gz") == write(corpus, tmp_path / "whole.gz")
+    assert len(walked) == len(division.parts), "of the second table alone"
 
 
 @pytest.mark.parametrize("settings", [HieroSettings(max_symbols=4), HieroSettings(counting="fractional")])
@@ -81,25 +116,24 @@ def test_shares_of_another_corpus_are_not_taken(corpus, tmp_path, stopped):
     assert write(other, stopped) == write(other, tmp_path / "whole.gz")
 
 
-def test_a_damaged_share_is_extracted_anew(corpus, tmp_path, stopped, monkeypatch):
+@pytest.mark.parametrize("name", ["share-2", "run-3"])
+def test_what_is_damaged_is_made_anew(corpus, tmp_path, stopped, division, monkeypatch, name):
     whole = write(corpus, tmp_path / "whole.gz")
-    share = shares_of(stopped) / "share-2"
-    content = bytearray(share.read_bytes())
+    damaged = shares_of(stopped) / name
+    content = bytearray(damaged.read_bytes())
     content[len(content) // 2] ^= 1
-    share.write_bytes(content)
-    number, found = len(table.choose_shares(corpus, HieroSettings(), NARROW)), extractions(monkeypatch)
+    damaged.write_bytes(content)
+    walked, merged = notes(monkeypatch, "extract_run"), notes(monkeypatch, "stored_rules")
     assert write(corpus, stopped) == whole
-    assert len(found) == number - 1
+    assert len(merged) == len(division.shares) - (1 if name == "share-2" else 2)
+    assert len(walked) == (0 if name == "share-2" else 1)
 
 
-def rewritten(share, change) -> None:
-    """Change the arrays of a share, and its checksum."""
+def rewritten(share, layout, change) -> None:
+    """Change the arrays of a file, and its checksum."""
     magic, _, header, _ = share.read_bytes().split(b"\n", 3)
     values = json.loads(header)["values"]
-    from scfg_sampler.baseline import shares
-    from scfg_sampler.core.arrays.array_file import read_array_file
-
-    arrays = dict(read_array_file(share, magic + b"\n", shares._LAYOUT, InputError, "").arrays)
+    arrays = dict(read_array_file(share, magic + b"\n", layout, InputError, "").arrays)
     change(arrays)
     write_array_file(
         share, magic + b"\n", values, {}, {name: np.array(each) for name, each in arrays.items()}
@@ -133,12 +167,39 @@ def put(name, place, value):
         lambda arrays: arrays.update(alignment=arrays["alignment"][:, :1]),
     ],
 )
-def test_wrong_numbers_under_a_right_checksum_do_no_harm(corpus, tmp_path, stopped, change, monkeypatch):
+def test_wrong_numbers_under_a_right_checksum_do_no_harm(
+    corpus, tmp_path, stopped, division, change, monkeypatch
+):
     whole = write(corpus, tmp_path / "whole.gz")
-    rewritten(shares_of(stopped) / "share-1", change)
-    number, found = len(table.choose_shares(corpus, HieroSettings(), NARROW)), extractions(monkeypatch)
+    rewritten(shares_of(stopped) / "share-1", shares._LAYOUT, change)
+    merged = notes(monkeypatch, "stored_rules")
     assert write(corpus, stopped) == whole
-    assert len(found) == number - 1
+    assert len(merged) == len(division.shares) - 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("key", 3, 0),
+        put("key", -1, LAST_KEY),
+        put("start", 0, 1),
+        put("start", 4, 10**7),
+        put("start", 4, 0),
+        put("start", -1, 10**7),
+        put("symbols", 0, 4),  # One more than there are words.
+        put("symbols", -1, 1 << 20),
+        put("seen", 1, 0),
+        lambda arrays: arrays.update(seen=arrays["seen"][:-1]),
+        lambda arrays: arrays.update(divisor=np.ones(3, np.int32)),
+        lambda arrays: arrays.update(divisor_start=np.arange(len(arrays["start"]))),
+    ],
+)
+def test_wrong_numbers_of_a_run_do_no_harm(corpus, tmp_path, stopped, division, change, monkeypatch):
+    whole = write(corpus, tmp_path / "whole.gz")
+    rewritten(shares_of(stopped) / "run-2", runs._LAYOUT, change)
+    walked = notes(monkeypatch, "extract_run")
+    assert write(corpus, stopped) == whole
+    assert [sentences for _, _, sentences, _ in walked] == division.parts[1:2]
 
 
 def test_one_process_at_a_time_makes_a_table(corpus, tmp_path):

@@ -75,6 +75,7 @@ def _made() -> Path:
                 status = importlib.import_module(f"{package}.cli").main(options.split())
                 assert status == 0, options
             _keep_share(place)
+            _keep_run(place)
     finally:
         os.chdir(before)
     return place
@@ -84,12 +85,25 @@ def _keep_share(place: Path) -> None:
     """A share of an extraction, and what it is a share of."""
     from scfg_sampler.baseline.extraction import extract
     from scfg_sampler.baseline.settings import HieroSettings
-    from scfg_sampler.baseline.table import Resources, choose_shares
+    from scfg_sampler.baseline.shares import Share
+    from scfg_sampler.rules.runs import LAST_KEY
 
     corpus = _corpus(place)
-    share = choose_shares(corpus, HieroSettings(), Resources(threads=2))[0]
     (place / "shares").mkdir()
-    _shares(place, place / "shares").write(0, share, extract(corpus, HieroSettings(), share=share))
+    _shares(place, place / "shares").write(0, Share(0, LAST_KEY), extract(corpus, HieroSettings()))
+
+
+def _keep_run(place: Path) -> None:
+    """A run of an extraction that counts fractions."""
+    from scfg_sampler.baseline.extraction import extract_run
+    from scfg_sampler.baseline.settings import HieroSettings
+    from scfg_sampler.rules.runs import leading_ranks
+
+    corpus = _corpus(place)
+    rank = leading_ranks(corpus.source_vocabulary, corpus.target_vocabulary)
+    sentences = 0, corpus.num_sentences
+    records = extract_run(corpus, HieroSettings(counting="fractional"), sentences, rank)
+    _shares(place, place / "shares").write_run(0, sentences, records)
 
 
 def _corpus(place: Path) -> Any:
@@ -106,11 +120,18 @@ def _shares(place: Path, directory: Path) -> Any:
 
 
 def _read_share(directory: Path) -> Any:
-    from scfg_sampler.baseline.settings import HieroSettings
-    from scfg_sampler.baseline.table import Resources, choose_shares
+    from scfg_sampler.baseline.shares import Share
+    from scfg_sampler.rules.runs import LAST_KEY
 
-    share = choose_shares(_corpus(_made()), HieroSettings(), Resources(threads=2))[0]
-    return _shares(_made(), directory).read(0, share)
+    return _shares(_made(), directory).read(0, Share(0, LAST_KEY))
+
+
+def _read_run(directory: Path) -> Any:
+    from scfg_sampler.rules.runs import add_records
+    from scfg_sampler.rules.store import new_store, stored_rules
+
+    run = _shares(_made(), directory).read_run(0, (0, _corpus(_made()).num_sentences))
+    return None if run is None else stored_rules(add_records(new_store(), run.within(0, 1 << 61)))
 
 
 def _changed(folder: str, name: str, read: Callable[[Path], Any]) -> tuple[Callable[[Path], Any], Any]:
@@ -206,6 +227,7 @@ MADE = {
         "prepared", "preparation.json", _call("scfg_sampler.preparation.preparation", "load_preparation")
     ),
     "share": _changed("shares", "share-1", _read_share),
+    "run of rules": _changed("shares", "run-1", _read_run),
     "tune-round": _alone("tuned.state/round-000.npz", _tune_round),
     "derivations": _alone("derivations", _shown),
     "run-record": _changed("sampled", "run.json", _verified),

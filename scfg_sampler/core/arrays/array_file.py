@@ -7,6 +7,9 @@ are read when they are needed and shared between processes.
 A checksum tells of damage, not of intent: whoever reads a file also says what it must hold (`Layout`), and
 checks every number that a kernel will index with.
 
+A file that is too large for that is opened instead (`open_array_file`): compared with its checksum block by
+block, and then read in parts, which take memory only as long as somebody holds them.
+
 The fact a newcomer would get wrong: such files are a cache, not an archive. They belong to one version of the
 format and to machines of one byte order; whoever reads another is told to make it again.
 """
@@ -28,9 +31,11 @@ from scfg_sampler.errors import InputError
 __all__ = [
     "ArrayFile",
     "Layout",
+    "StoredArrays",
     "first_problem",
     "has_magic",
     "is_within",
+    "open_array_file",
     "read_array_file",
     "write_array_file",
 ]
@@ -38,6 +43,7 @@ __all__ = [
 _ALIGNMENT = 64
 _LONGEST_HEADER = 1 << 16
 _CHECKSUM_LENGTH = 9  # Hexadecimal digits and a line feed.
+_BLOCK = 1 << 22  # Bytes.
 
 
 class Layout(NamedTuple):
@@ -64,6 +70,31 @@ class ArrayFile(NamedTuple):
     values: dict[str, Any]
     words: dict[str, list[str]]
     arrays: dict[str, np.ndarray]
+
+
+class StoredArrays:
+    """Arrays of one dimension in a file, which are read in parts; `open_array_file` makes it.
+
+    Parameters
+    ----------
+    path : path
+    values : what JSON can hold
+    places : of each array, where it begins in the file, and its dtype and length
+    """
+
+    def __init__(self, path: PathLike, values: dict[str, Any], places: dict[str, tuple[int, np.dtype, int]]):
+        self.values = values
+        self._path, self._places = path, places
+
+    def length(self, name: str) -> int:
+        """How long an array is."""
+        return self._places[name][2]
+
+    def read(self, name: str, start: int, stop: int) -> np.ndarray:
+        """Entries `start` to `stop` − 1 of an array, or up to its end."""
+        at, dtype, length = self._places[name]
+        count = min(stop, length) - start
+        return np.fromfile(self._path, dtype, count, offset=at + start * dtype.itemsize)
 
 
 def has_magic(path: PathLike, magic: bytes) -> bool:
@@ -131,6 +162,55 @@ def read_array_file(
     error
         The file is cut, damaged, from a machine with the other byte order, or holds something else.
     """
+    header, start, checksum = _header(path, magic, error, again)
+    whole = np.asarray(np.memmap(path, np.uint8, "c"))
+    begin = len(magic) + _CHECKSUM_LENGTH
+    if len(whole) != start + header["size"]:
+        raise error(path, None, f"{len(whole)} bytes where {start + header['size']} should be", again)
+    if zlib.crc32(whole[begin:].data, zlib.crc32(magic)) != checksum:
+        raise error(path, None, _DAMAGED, again)
+    try:
+        return _parts(header, whole[start:], layout)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise error(path, None, "the header is damaged", again) from None
+
+
+def open_array_file(
+    path: PathLike, magic: bytes, layout: Layout, error: type[InputError], again: str
+) -> StoredArrays:
+    """A file of arrays of one dimension, without words, to be read in parts.
+
+    Parameters and exceptions are those of `read_array_file`.
+    """
+    header, start, stated = _header(path, magic, error, again)
+    checksum, size = zlib.crc32(magic), len(magic) + _CHECKSUM_LENGTH
+    with open(path, "rb") as stream:
+        stream.seek(size)
+        while block := stream.read(_BLOCK):
+            checksum, size = zlib.crc32(block, checksum), size + len(block)
+    if size != start + header["size"]:
+        raise error(path, None, f"{size} bytes where {start + header['size']} should be", again)
+    if checksum != stated:
+        raise error(path, None, _DAMAGED, again)
+    try:
+        values = _values(header, layout)
+        places = {}
+        for name, (dtype, dimensions) in layout.arrays.items():
+            at, length, shape = _place(header, name, dtype, dimensions)
+            _require(dimensions == 1 and 0 <= at <= at + length <= header["size"])
+            places[name] = (start + at, np.dtype(dtype), shape[0])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise error(path, None, "the header is damaged", again) from None
+    return StoredArrays(path, values, places)
+
+
+_DAMAGED = "the contents do not match their checksum"
+
+
+def _header(
+    path: PathLike, magic: bytes, error: type[InputError], again: str
+) -> tuple[dict[str, Any], int, int]:
+    """The header of a file, where its contents begin, and the checksum that it states."""
     with open(path, "rb") as stream:
         begins = stream.read(len(magic))
         stated = stream.readline(_CHECKSUM_LENGTH)
@@ -139,23 +219,17 @@ def read_array_file(
         _require(begins == magic)
         header = json.loads(line)
         byteorder, size = header["byteorder"], header["size"]
+        _require(type(size) is int)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise error(path, None, "the header is damaged", again) from None
     if byteorder != sys.byteorder:
         raise error(path, None, f"written on a {byteorder}-endian machine", again)
-    begin = len(magic) + _CHECKSUM_LENGTH
-    start = _padded(begin + len(line))
-    whole = np.asarray(np.memmap(path, np.uint8, "c"))
-    if type(size) is not int:
-        raise error(path, None, "the header is damaged", again)
-    if len(whole) != start + size:
-        raise error(path, None, f"{len(whole)} bytes where {start + size} should be", again)
-    if b"%08x\n" % zlib.crc32(whole[begin:].data, zlib.crc32(magic)) != stated:
-        raise error(path, None, "the contents do not match their checksum", again)
     try:
-        return _parts(header, whole[start:], layout)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise error(path, None, "the header is damaged", again) from None
+        checksum = int(stated, 16)
+        _require(b"%08x\n" % checksum == stated)
+    except ValueError:
+        raise error(path, None, _DAMAGED, again) from None
+    return header, _padded(len(magic) + _CHECKSUM_LENGTH + len(line)), checksum
 
 
 def is_within(array: np.ndarray, least: int, most: int) -> bool:
@@ -178,8 +252,7 @@ def _padded(length: int) -> int:
 
 def _parts(header: dict[str, Any], data: np.ndarray, layout: Layout) -> ArrayFile:
     """The parts of a file; one of several exceptions if they are not what the layout says."""
-    values = {name: header["values"][name] for name in layout.values}
-    _require(all(type(values[name]) is kind for name, kind in layout.values.items()))
+    values = _values(header, layout)
     words, arrays = {}, {}
     for name in layout.words:
         at, length, number = header["words"][name]
@@ -187,12 +260,25 @@ def _parts(header: dict[str, Any], data: np.ndarray, layout: Layout) -> ArrayFil
         words[name] = text.split("\n") if number or text else []
         _require(len(words[name]) == number)
     for name, (dtype, dimensions) in layout.arrays.items():
-        at, length, stored, shape = header["arrays"][name]
-        _require(stored == dtype and len(shape) == dimensions)
-        _require(all(type(each) is int and each >= 0 for each in shape))
-        _require(math.prod(shape) * np.dtype(dtype).itemsize == length)
+        at, length, shape = _place(header, name, dtype, dimensions)
         arrays[name] = _part(data, at, length).view(dtype).reshape(shape)
     return ArrayFile(values, words, arrays)
+
+
+def _values(header: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    values = {name: header["values"][name] for name in layout.values}
+    _require(all(type(values[name]) is kind for name, kind in layout.values.items()))
+    return values
+
+
+def _place(header: dict[str, Any], name: str, dtype: str, dimensions: int) -> tuple[int, int, list[int]]:
+    """Where an array begins among the contents, its bytes and its shape."""
+    at, length, stored, shape = header["arrays"][name]
+    _require(stored == dtype and len(shape) == dimensions)
+    _require(all(type(each) is int and each >= 0 for each in shape))
+    _require(math.prod(shape) * np.dtype(dtype).itemsize == length)
+    _require(type(at) is int and type(length) is int and at % _ALIGNMENT == 0)
+    return at, length, shape
 
 
 def _part(data: np.ndarray, at: Any, length: Any) -> np.ndarray:
