@@ -18,8 +18,11 @@ import numpy as np
 from monolingual.pcfg.chart import inside_probabilities
 from monolingual.pcfg.chart_grammar import binarise, chart_weights
 from monolingual.pcfg.grammar import Grammar, build_grammar, families, num_rules
+from monolingual.pcfg.lanes import expected_uses_in_lanes
+from monolingual.pcfg.model import Data
 from monolingual.pcfg.outside import expected_uses
 from monolingual.pcfg.tightness import analyse
+from monolingual.pcfg.training import different_strings
 from monolingual.pcfg.tree_draws import draw_trees
 from monolingual.priors.multinomials import normalise
 from scfg_sampler.core.arrays.vocabulary import split_words
@@ -52,9 +55,11 @@ def main() -> None:
     print(
         f"{size} sentences, {len(words)} words; {len(grammar.nonterminals)} nonterminals, {len(probs)} rules"
     )
+    text = different_strings(Data(words, start, counts, 0))
     jobs = {
         "inside": lambda: inside_probabilities(chart, weights, words, start),
-        "inside and outside": lambda: expected_uses(chart, weights, words, start, 0, size, counts),
+        "inside and outside": lambda: expected_uses(chart, weights, text, 0, len(text.times), counts),
+        "the same in lanes": lambda: expected_uses_in_lanes(chart, weights, text, 0, len(text.times), counts),
         "sampling": lambda: draw_trees(rng, chart, weights, words, start, 0, size),
     }
     for name, job in jobs.items():

@@ -14,67 +14,80 @@ once, so these numbers are no probabilities and may exceed 1.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from monolingual.pcfg.chart import fill_inside, find_pair, new_chart, sum_pairs
 from monolingual.pcfg.chart_grammar import ChartGrammar, ChartWeights
 from scfg_sampler.core.jit import by_reference, compiled, kernel
 
-__all__ = ["expected_uses"]
+__all__ = ["Strings", "expected_uses"]
+
+
+class Strings(NamedTuple):
+    """Sentences, and how often each occurs.
+
+    Attributes
+    ----------
+    words : int32
+        Words of all sentences; −1 for a word the grammar does not have.
+    start : int64, shape (sentences + 1,)
+    times : float64, shape (sentences,)
+    """
+
+    words: np.ndarray
+    start: np.ndarray
+    times: np.ndarray
 
 
 def expected_uses(
-    chart: ChartGrammar,
-    weights: ChartWeights,
-    words: np.ndarray,
-    start: np.ndarray,
-    first: int,
-    end: int,
-    counts: np.ndarray,
+    chart: ChartGrammar, weights: ChartWeights, strings: Strings, first: int, end: int, counts: np.ndarray
 ) -> float:
-    """Add the expected uses of all rules in sentences `first` … `end` − 1 to `counts`; their log probability.
+    """Add the expected uses of all rules in sentences `first` … `end` − 1, as often as each occurs.
 
     Parameters
     ----------
     chart, weights
         The weights need not be probabilities.
-    words : int32
-        Words of all sentences; −1 for a word the grammar does not have.
-    start : int64, shape (sentences + 1,)
+    strings : Strings
     first, end : int
     counts : float64, shape (R,)
 
     Returns
     -------
-    float. Sentences without a tree add −∞ and nothing else.
+    float, the log probability of all of them. Sentences without a tree add −∞ and nothing else.
     """
-    room = new_chart(chart, start, first, end, with_outside=True)
-    return _expected_uses(chart, weights, room, words, start, first, end, counts)
+    room = new_chart(chart, strings.start, first, end, with_outside=True)
+    return _expected_uses(chart, weights, room, strings, first, end, counts)
 
 
 @kernel
-def _expected_uses(chart, weights, room, words, start, first, end, counts):
+def _expected_uses(chart, weights, room, strings, first, end, counts):
     chart, weights, room = by_reference(chart), by_reference(weights), by_reference(room)
     total = 0.0
-    for sentence in range(first, end):
-        log_prob = fill_inside(chart, weights, room, words, start[sentence], start[sentence + 1])
-        total += log_prob
+    for at in range(first, end):
+        begin, length = strings.start[at], strings.start[at + 1] - strings.start[at]
+        log_prob = fill_inside(chart, weights, room, strings.words, begin, begin + length)
+        total += strings.times[at] * log_prob
         if log_prob > -np.inf:
-            _add_uses(chart, weights, room, words, start[sentence], start[sentence + 1], counts)
+            room.outside[length, 0] = strings.times[at]
+            _add_uses(chart, weights, room, strings.words, begin, begin + length, counts)
     return total
 
 
 @compiled
 def _add_uses(chart, weights, room, words, first, end, counts):
-    """Go down the chart of a sentence, from the root."""
+    """Go down the chart of a sentence, from the root, around which there is how often it occurs."""
     length = end - first
     stride = length + 1
+    times = room.outside[length, 0]
     for i in range(length):
         for k in range(i + 1, length + 1):
             row = i * stride + k
             for at in range(room.num_spelled[row]):
                 room.outside[row, room.spelled[row, at]] = 0.0
-    room.outside[length, 0] = 1.0 / room.inside[length, 0]
+    room.outside[length, 0] = times / room.inside[length, 0]
     for width in range(length, 0, -1):
         for i in range(length - width + 1):
             row = i * stride + i + width

@@ -15,12 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from monolingual.pcfg.chart_grammar import chart_weights
+from monolingual.pcfg.lanes import expected_uses_in_lanes, suits_lanes
 from monolingual.pcfg.model import Data, Model
-from monolingual.pcfg.outside import expected_uses
+from monolingual.pcfg.outside import Strings, expected_uses
 from monolingual.priors.estimators import Expectations
+from scfg_sampler.core.arrays.ragged import group_rows, take_rows
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["pcfg_expectations"]
+__all__ = ["different_strings", "pcfg_expectations"]
 
 _SHARD = 128
 
@@ -39,8 +41,10 @@ def pcfg_expectations(model: Model, data: Data, *, threads: int = 1) -> Expectat
     -------
     callable, from weights to counts and log weight. Raises a SettingsError if a sentence has no tree.
     """
-    num_sentences = len(data.start) - 1
-    borders = [*range(0, num_sentences, _SHARD), num_sentences]
+    strings = different_strings(data)
+    num_strings = len(strings.times)
+    borders = [*range(0, num_strings, _SHARD), num_strings]
+    in_lanes = suits_lanes(model.chart, strings)
     seen = data.tree_counts > 0
 
     def expectations(weights: np.ndarray) -> tuple[np.ndarray, float]:
@@ -48,11 +52,11 @@ def pcfg_expectations(model: Model, data: Data, *, threads: int = 1) -> Expectat
 
         def uses(first: int, end: int) -> tuple[np.ndarray, float]:
             counts = np.zeros(len(weights))
-            place = data.words, data.start, first, end
-            return counts, expected_uses(model.chart, filled, *place, counts)
+            add = expected_uses_in_lanes if in_lanes else expected_uses
+            return counts, add(model.chart, filled, strings, first, end, counts)
 
         with ThreadPoolExecutor(threads) as pool:
-            parts = list(pool.map(uses, borders[:-1], borders[1:])) if num_sentences else []
+            parts = list(pool.map(uses, borders[:-1], borders[1:])) if num_strings else []
         counts = sum((part for part, _ in parts), data.tree_counts.astype(float))
         total = sum(log_weight for _, log_weight in parts)
         total += float(np.sum(data.tree_counts[seen] * np.log(weights[seen])))
@@ -61,3 +65,12 @@ def pcfg_expectations(model: Model, data: Data, *, threads: int = 1) -> Expectat
         return np.asarray(counts), float(total)
 
     return expectations
+
+
+def different_strings(data: Data) -> Strings:
+    """The sentences without repetitions, short ones first, and how often each occurs."""
+    group, first = group_rows(data.start, data.words)
+    times = np.bincount(group, minlength=len(first)).astype(float)
+    order = np.argsort(np.diff(data.start)[first], kind="stable")
+    start, words = take_rows(data.start, data.words, first[order])
+    return Strings(words, start, times[order])

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from monolingual.pcfg.chart import inside_probabilities
 from monolingual.pcfg.chart_grammar import binarise, chart_weights
-from monolingual.pcfg.outside import expected_uses
+from monolingual.pcfg.lanes import LANES, expected_uses_in_lanes
+from monolingual.pcfg.outside import Strings, expected_uses
 from monolingual.pcfg.tree_draws import draw_trees
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import (
@@ -32,6 +33,13 @@ def batch(sentences):
     return words, np.concatenate([[0], np.cumsum([len(s) for s in sentences])]).astype(np.int64)
 
 
+def strings(words, start):
+    return Strings(words, start, np.ones(len(start) - 1))
+
+
+BOTH = pytest.mark.parametrize("add_uses", [expected_uses, expected_uses_in_lanes])
+
+
 def all_sentences(grammar, longest):
     return [
         words
@@ -50,8 +58,9 @@ def enumerated(grammar, weights, words, max_unary):
     return total, uses / total if total else uses
 
 
+@BOTH
 @pytest.mark.parametrize("text", [TERNARY, LONG])
-def test_inside_and_expected_uses_are_those_of_all_trees(text, tmp_path, rng):
+def test_inside_and_expected_uses_are_those_of_all_trees(text, add_uses, tmp_path, rng):
     grammar, probs = grammar_of(text, tmp_path)
     weights = probs * rng.random(len(probs))  # Not normalised.
     chart = binarise(grammar)
@@ -63,12 +72,13 @@ def test_inside_and_expected_uses_are_those_of_all_trees(text, tmp_path, rng):
         total, uses = enumerated(grammar, weights, sentence, 0)
         assert_allclose(found[at], total, rtol=1e-12)
         counts = np.zeros(len(probs))
-        log_prob = expected_uses(chart, filled, words, start, at, at + 1, counts)
+        log_prob = add_uses(chart, filled, strings(words, start), at, at + 1, counts)
         assert_allclose(np.exp(log_prob), total, rtol=1e-12)
         assert_allclose(counts, uses, rtol=1e-11, atol=1e-14)
 
 
-def test_unary_cycles_are_summed_to_the_end(tmp_path):
+@BOTH
+def test_unary_cycles_are_summed_to_the_end(add_uses, tmp_path):
     grammar, probs = grammar_of(CHAINS, tmp_path)
     weights = probs * 0.3  # So that forty steps of unary rules are as good as all.
     chart = binarise(grammar)
@@ -78,7 +88,7 @@ def test_unary_cycles_are_summed_to_the_end(tmp_path):
     for sentence in ([a], [b], [ids["c"], a, ids["d"]]):
         words, start = batch([sentence])
         counts = np.zeros(len(probs))
-        log_prob = expected_uses(chart, filled, words, start, 0, 1, counts)
+        log_prob = add_uses(chart, filled, strings(words, start), 0, 1, counts)
         total, uses = enumerated(grammar, weights, sentence, 12)
         assert_allclose(np.exp(log_prob), total, rtol=1e-6)
         assert_allclose(counts, uses, rtol=1e-4, atol=1e-6)
@@ -110,12 +120,56 @@ def test_batches_are_sums_of_their_sentences(rng):
     words, start = batch(sentences)
     log_probs = inside_probabilities(chart, filled, words, start)
     counts, added = np.zeros(len(probs)), np.zeros(len(probs))
-    assert_allclose(expected_uses(chart, filled, words, start, 0, 20, counts), log_probs.sum(), rtol=1e-12)
+    text = strings(words, start)
+    assert_allclose(expected_uses(chart, filled, text, 0, 20, counts), log_probs.sum(), rtol=1e-12)
     for at in range(20):
-        expected_uses(chart, filled, words, start, at, at + 1, added)
+        expected_uses(chart, filled, text, at, at + 1, added)
     assert_allclose(counts, added, rtol=1e-12)
     # Each sentence has its words, and as many uses of the start symbol's rules as there are trees and more.
     assert np.all(counts >= 0)
+
+
+def test_lanes_are_many_sentences_at_once(rng):
+    # More than two groups, of any lengths, some of them more than once; unary rules with cycles.
+    for seed in range(6):
+        grammar, probs = random_grammar(np.random.default_rng(seed), 5)
+        chart = binarise(grammar)
+        filled = chart_weights(chart, probs * 0.9)
+        sentences = [
+            rng.integers(len(grammar.terminals), size=n) for n in rng.integers(1, 8, size=2 * LANES + 5)
+        ]
+        words, start = batch(sentences)
+        log_probs = inside_probabilities(chart, filled, words, start)
+        has_tree = np.isfinite(log_probs)
+        times = rng.integers(1, 4, size=len(sentences)).astype(float)
+        for keep in (has_tree, np.ones_like(has_tree)):
+            some = batch([s for s, k in zip(sentences, keep, strict=True) if k])
+            text = Strings(*some, times[keep])
+            counts, expected = np.zeros((2, len(probs)))
+            log_prob = expected_uses_in_lanes(chart, filled, text, 0, len(text.times), counts)
+            assert_allclose(log_prob, times[keep] @ log_probs[keep], rtol=1e-12)
+            for at, many in enumerate(text.times):
+                for _ in range(int(many)):
+                    expected_uses(chart, filled, strings(*some), at, at + 1, expected)
+            assert_allclose(counts, expected, rtol=1e-11, atol=1e-13)
+
+
+def test_lanes_know_sentences_without_trees_and_do_not_underflow(tmp_path):
+    grammar, _ = grammar_of("S -> 'a' S | 'a'", tmp_path)
+    probs = np.array([1e-6, 1.0])
+    chart = binarise(grammar)
+    filled = chart_weights(chart, probs)
+    counts = np.zeros(2)
+    text = strings(*batch([[0] * 200, [0], [0] * 7]))
+    log_prob = expected_uses_in_lanes(chart, filled, text, 0, 3, counts)
+    assert_allclose(log_prob, 205 * np.log(1e-6), rtol=1e-12)
+    # The scales of spans are sums of logarithms up to 2,800, and right to 13 digits or so.
+    assert_allclose(counts, [205.0, 3.0], rtol=1e-11)
+    for without in ([0, -1], [], [-1]):
+        counts = np.zeros(2)
+        text = strings(*batch([[0, 0], without]))
+        assert expected_uses_in_lanes(chart, filled, text, 0, 2, counts) == -np.inf
+        assert_allclose(counts, [1.0, 1.0], rtol=1e-12)
 
 
 def test_unknown_words_and_sentences_without_trees_have_probability_zero(tmp_path):
@@ -168,9 +222,11 @@ def drawn(seed):
     words, start = batch([rng.integers(len(grammar.terminals), size=n) for n in (1, 3, 4)])
     start = start.astype(np.int64)
     counts = np.zeros(len(probs))
-    log_prob = expected_uses(chart, filled, words, start, 0, 3, counts)
+    log_prob = expected_uses(chart, filled, strings(words, start), 0, 3, counts)
+    in_lanes = np.zeros(len(probs))
+    expected_uses_in_lanes(chart, filled, strings(words, start), 0, 3, in_lanes)
     trees, _ = draw_trees(rng, chart, filled, words, start, 0, 3)
-    return counts, log_prob, trees.start, trees.rules
+    return np.concatenate([counts, in_lanes]), log_prob, trees.start, trees.rules
 
 
 def test_compiled_and_interpreted_charts_are_the_same():

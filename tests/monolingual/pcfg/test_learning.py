@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from monolingual.pcfg.grammar import build_grammar
 from monolingual.pcfg.graph import without_useless
+from monolingual.pcfg.lanes import suits_lanes
 from monolingual.pcfg.model import Data, build_model
 from monolingual.pcfg.tightness import analyse
-from monolingual.pcfg.training import pcfg_expectations
+from monolingual.pcfg.training import different_strings, pcfg_expectations
 from monolingual.priors.estimators import em_kernel, learn, vb_kernel
 from monolingual.priors.multinomials import (
     Families,
@@ -114,11 +116,39 @@ def test_variational_bound_is_below_the_evidence_and_exact_for_trees(ternary, tm
 
 
 def test_threads_change_nothing(ternary):
-    data = data_of([[0] * (1 + n % 5) for n in range(700)], 3)
+    # Once with sentences as single charts, once in lanes: in several shards.
+    data = data_of([[0] * (1 + n) for n in range(40)], 3)
+    sparse = build_model(*_right_branching(200))
+    many = data_of([[n % 200] * (1 + n % 3) for n in range(600)], len(sparse.prior))
+    for model, some, in_lanes in ((ternary, data, True), (sparse, many, False)):
+        assert suits_lanes(model.chart, different_strings(some)) == in_lanes
+        weights = normalise(model.families, np.arange(1.0, len(model.prior) + 1))
+        one, three = (pcfg_expectations(model, some, threads=t)(weights) for t in (1, 3))
+        assert_array_equal(one[0], three[0])
+        assert one[1] == three[1]
+
+
+def _right_branching(size):
+    """A grammar of so many words, each with a symbol of its own, and the prior of its rules."""
+    rules = [("S", [(f"W{w}", False), ("S", False)]) for w in range(size)]
+    rules += [("S", [(f"W{w}", False)]) for w in range(size)]
+    rules += [(f"W{w}", [(f"w{w}", True)]) for w in range(size)]
+    grammar, _ = build_grammar("S", rules)
+    return grammar, np.ones(len(rules))
+
+
+def test_repeated_sentences_count_as_often_as_they_occur(ternary):
     weights = np.array([0.1, 0.3, 0.6])
-    one, three = (pcfg_expectations(ternary, data, threads=t)(weights) for t in (1, 3))
-    assert_array_equal(one[0], three[0])
-    assert one[1] == three[1]
+    once = [pcfg_expectations(ternary, data_of([[0] * n], 3))(weights) for n in (1, 2, 3, 4)]
+    times = (5, 2, 7, 1)
+    data = data_of(
+        [[0] * n for n, many in zip((4, 1, 3, 2), (1, 5, 7, 2), strict=True) for _ in range(many)], 3
+    )
+    counts, total = pcfg_expectations(ternary, data)(weights)
+    expected = sum(many * found[0] for many, found in zip(times, once, strict=True))
+    assert_allclose(counts, expected, rtol=1e-13)
+    log_prob = sum(many * found[1] for many, found in zip(times, once, strict=True))
+    assert_allclose(total, log_prob, rtol=1e-13)
 
 
 def test_impossible_data_and_priors_are_refused(ternary):
