@@ -108,6 +108,15 @@ def test_runs_on_a_cluster_are_those_of_one_process(scheduler, whole, tmp_path):
     assert checkpoint(tmp_path / "run") == checkpoint(directory)
 
 
+def test_workers_run_several_chains_at_a_time(scheduler, whole, tmp_path):
+    """Each of one shard: exact, and the bytes of one process."""
+    options, _ = whole
+    more = ["--iterations", "5", "--burn-in", "2", "--chains", "3"]
+    assert sample(options, tmp_path / "here", *more) == 0
+    assert sample(options, tmp_path / "there", *more, *scheduler) == 0
+    assert results(tmp_path / "there") == results(tmp_path / "here")
+
+
 def test_a_client_that_is_killed_goes_on_to_the_same_end(scheduler, whole, tmp_path):
     options, directory = whole
     trace = tmp_path / "run" / "trace.tsv"
