@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from scfg_sampler.core import console
+from scfg_sampler.core.reports.options import add_report_options
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run"]
@@ -28,9 +29,7 @@ def add_parser(subparsers) -> None:
         "      --translations sampled=out.en hiero=other.en",
     )
     parser.add_argument("runs", metavar="RUN", nargs="+", help="run directory")
-    parser.add_argument("--output", metavar="FILE", required=True, help="the page, as in report.html")
-    parser.add_argument("--title", metavar="TEXT", default="", help="above it (default: names the runs)")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    add_report_options(parser)
     group = parser.add_argument_group("the grammar")
     group.add_argument("--grammar", metavar="TABLE", help="a table of the run (default: its own counts)")
     group.add_argument("--baseline", metavar="TABLE", help="a table to set beside it, of 'extract'")

@@ -10,6 +10,7 @@ import numpy as np
 
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
+from scfg_sampler.core.reports.records import bar
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.drawing import readable
 from scfg_sampler.learner.pair_posteriors import LastState, last_derivation
@@ -101,7 +102,7 @@ def _histogram(several: Sequence[Histogram]) -> Markup:
             number, used = (int(each.rules[at]), float(each.uses[at])) if at >= 0 else (0, 0.0)
             shares.append(number / rules)
             row += [f"{number:,}", f"{100 * used / uses:.1f}"]
-        bars = element("div", [_bar(share, k) for k, share in enumerate(shares)], class_="bars")
+        bars = element("div", [bar(share, k) for k, share in enumerate(shares)], class_="bars")
         rows.append([label, bars, *row])
     return table(header, rows, caption=element("b", several[0].name), text_columns=2, short_names=True)
 
@@ -116,11 +117,6 @@ def _in_order(lists: Sequence[Sequence[str]]) -> list[str]:
                 before = [merged.index(each) for each in labels[:at] if each in merged]
                 merged.insert(max(before) + 1 if before else 0, label)
     return merged
-
-
-def _bar(share: float, number: int) -> Markup:
-    kind = "bar second" if number else "bar"
-    return element("span", class_=kind, style=f"inline-size:{100 * share:.1f}%")
 
 
 # ---- Rules -----------------------------------------------------------------------------------------

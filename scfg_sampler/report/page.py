@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler import __version__
-from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.core.pages.elements import Markup, element, page
-from scfg_sampler.core.pages.style import STYLE
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.reports.document import Section, note, read_json, require_runs, write_document
 from scfg_sampler.errors import CheckpointMismatch, InputError
 from scfg_sampler.learner.pair_posteriors import LastState, read_last_state
 from scfg_sampler.report.grammar import (
@@ -31,8 +29,6 @@ from scfg_sampler.report.pairs import choose_pairs, tell_pairs
 from scfg_sampler.report.runs import (
     RunOnPage,
     open_run,
-    read_json,
-    require_runs,
     tell_runs,
     tell_traces,
 )
@@ -75,12 +71,6 @@ class ReportInputs(NamedTuple):
     title: str = ""
 
 
-class _Section(NamedTuple):
-    title: str
-    name: str
-    content: Sequence[Markup]
-
-
 def write_report(
     inputs: ReportInputs, output: PathLike, advance: Callable[[int, str], Any] = lambda steps, note: None
 ) -> int:
@@ -107,20 +97,7 @@ def write_report(
             sections.append(section)
             advance(1, section.title)
     title = inputs.title or f"Report of {', '.join(run.name for run in runs)}"
-    links = [element("li", element("a", each.title, href=f"#{each.name}")) for each in sections]
-    text = page(
-        title,
-        STYLE,
-        element("header", element("h1", title), element("nav", element("ul", links), aria_label="Sections")),
-        element(
-            "main",
-            [element("section", element("h2", each.title), each.content, id=each.name) for each in sections],
-        ),
-        element("footer", f"Written by scfg-sampler {__version__}."),
-    )
-    with atomic_output(output) as stream:
-        stream.write(text)
-    return len(text)
+    return write_document(title, sections, output)
 
 
 def _outputs(inputs: ReportInputs) -> Outputs | None:
@@ -157,32 +134,32 @@ def _read(pool: ThreadPoolExecutor, inputs: ReportInputs, run: RunOnPage) -> _Re
 
 def _sections(
     inputs: ReportInputs, runs: Sequence[RunOnPage], outputs: Outputs | None, read: _Reading
-) -> Iterator[_Section]:
+) -> Iterator[Section]:
     """The sections as they are made."""
     scores = {name: read_json(path) for name, path in inputs.scores.items()}
     tunings = {name: read_rounds(path) for name, path in inputs.tunings.items()}
-    yield _Section("What was run", "run", tell_runs(runs))
-    yield _Section("Traces", "traces", tell_traces(runs))
+    yield Section("What was run", "run", tell_runs(runs))
+    yield Section("Traces", "traces", tell_traces(runs))
     if scores:
-        yield _Section("Scores", "scores", tell_scores(scores))
+        yield Section("Scores", "scores", tell_scores(scores))
     last, reason = read.last.result()
     found = read.grammar.result()
     if found is None:
-        note = "The run has no counts yet; they are written when its last sweep is done."
-        yield _Section("Grammar", "grammar", [element("p", note, class_="note")])
+        remark = "The run has no counts yet; they are written when its last sweep is done."
+        yield Section("Grammar", "grammar", [note(remark)])
     else:
         yield from _grammar_sections(found, read.baseline.result(), last)
     if last is None:
-        yield _Section("Sentence pairs", "pairs", [element("p", reason, class_="note")])
+        yield Section("Sentence pairs", "pairs", [note(reason)])
     elif inputs.pairs:
         chosen = choose_pairs(last, inputs.pairs)
         told = tell_pairs(np.random.default_rng(inputs.seed), last, chosen, inputs.sweeps)
-        yield _Section("Sentence pairs", "pairs", told)
+        yield Section("Sentence pairs", "pairs", told)
     if tunings:
-        yield _Section("Tuning", "tuning", tell_tuning(tunings))
+        yield Section("Tuning", "tuning", tell_tuning(tunings))
     if outputs is not None:
         title = "Translations that changed most" if len(outputs.systems) > 1 else "Translations"
-        yield _Section(title, "translations", tell_changes(outputs))
+        yield Section(title, "translations", tell_changes(outputs))
 
 
 def _grammar(inputs: ReportInputs, run: RunOnPage) -> NamedTable | None:
@@ -193,14 +170,14 @@ def _grammar(inputs: ReportInputs, run: RunOnPage) -> NamedTable | None:
 
 def _grammar_sections(
     found: NamedTable, baseline: NamedTable | None, last: LastState | None
-) -> Iterator[_Section]:
+) -> Iterator[Section]:
     if baseline is None:
-        yield _Section("Grammar", "grammar", tell_grammar([found]))
-        yield _Section("Frequent rules", "rules", tell_rules(found))
+        yield Section("Grammar", "grammar", tell_grammar([found]))
+        yield Section("Frequent rules", "rules", tell_rules(found))
         return
-    yield _Section("Grammar", "grammar", tell_grammar([found, baseline]))
-    yield _Section("Frequent rules", "rules", tell_rules(found))
-    yield _Section("Beside the baseline", "baseline", tell_comparison(found, baseline, last))
+    yield Section("Grammar", "grammar", tell_grammar([found, baseline]))
+    yield Section("Frequent rules", "rules", tell_rules(found))
+    yield Section("Beside the baseline", "baseline", tell_comparison(found, baseline, last))
 
 
 def _last_state(run: RunOnPage) -> tuple[LastState | None, str]:
