@@ -9,7 +9,8 @@
 # Prints the share of words with the right head, in percent, for sentences of at most 10, at most 20 and all words, by
 # Viterbi and minimum-Bayes-risk decoding: the two baselines, the paper's estimators, then the extensions (children that
 # depend on adjacency, smoothed or not, logistic normals that tags share, Viterbi and lateen EM, unambiguity regularisation,
-# random starts and a Gibbs sampler over some seeds). The covariances of the families' model are drawn for some heads.
+# random starts and a Gibbs sampler over some seeds). The covariances of the families' model are drawn for some heads, and
+# a page that tells of that model is DIR/report.html.
 #
 # Options
 #   --out DIR            where the results go; default: runs/dmv-NAME, after the treebank
@@ -76,7 +77,8 @@ main() {
     model vb-dirichlet --method vb-dirichlet --prior 0.01,0.1,0.25,1,10
     model vb-em-dirichlet --method vb-em-dirichlet
     model ln-identity --method vb-em-logistic-normal
-    model ln-families --method vb-em-logistic-normal --covariance families --covariances "$OUT/ln-families.npz"
+    model ln-families --method vb-em-logistic-normal --covariance families --covariances "$OUT/ln-families.npz" \
+        --trace "$OUT/ln-families.rounds.tsv"
     model ln-integrated --method vb-em-logistic-normal --unused integrated
     model ln-corpus --method vb-em-logistic-normal --level corpus
     for name in verb noun,verb all one; do
@@ -114,6 +116,10 @@ main() {
         "EM, unambiguity from 1 to 0=annealed")
     if [ -n "$gibbs" ]; then rows+=("EM, best of 10 random starts=$random" "Gibbs=$gibbs"); fi
     report "${rows[@]}" | table | tee "$OUT/table.txt"
+    step report train-ln-families "$TEST" -- \
+        dmv report "$OUT/ln-families.model.txt" --output "$OUT/report.html" --covariances "$OUT/ln-families.npz" \
+        --trace "$OUT/ln-families.rounds.tsv" --treebank "$TEST" --tags "$TAGS" --punctuation "$PUNCTUATION"
+    say "report: $(short "$OUT/report.html")"
     say "results: $(short "$OUT")"
 }
 

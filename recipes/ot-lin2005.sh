@@ -22,7 +22,7 @@
 #   --no-plots        draw nothing (the pictures need matplotlib)
 #   --force           do everything again; without it, steps that were done with the same settings are left out
 #
-# Every step's log is in DIR/logs.
+# Every step's log is in DIR/logs; pages that tell of the three posteriors are DIR/ilokano.html, spanish.html and finnish.html.
 set -euo pipefail
 # shellcheck source=recipes/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -62,6 +62,15 @@ draw() { # NAME DIRECTORY BESIDE…
         beside+=(--beside "$OUT/$other")
     done
     ot plot "$OUT/$name" --output "$directory" --format "$FORMAT" ${beside[@]+"${beside[@]}"}
+}
+
+tell() { # NAME BESIDE…: a page that tells of the posterior
+    local name=$1 beside=() other
+    shift
+    for other in "$@"; do
+        beside+=(--beside "$OUT/$other")
+    done
+    ot report "$OUT/$name" --output "$OUT/$name.html" ${beside[@]+"${beside[@]}"}
 }
 
 # Observed beside predicted shares of every candidate, in percent, one column for each grammar.
@@ -125,8 +134,13 @@ main() {
                 draw "$name" "$OUT/plots-$name" "$name-gla" "$name-maxent-smoothed"
         done
     fi
+    step report-ilokano sample-ilokano -- tell ilokano
+    for name in spanish finnish; do
+        step "report-$name" "compare-$name" -- tell "$name" "$name-gla" "$name-maxent-smoothed"
+    done
     report >"$OUT/table.txt"
     cat "$OUT/table.txt"
+    say "reports: $(short "$OUT/ilokano.html"), $(short "$OUT/spanish.html"), $(short "$OUT/finnish.html")"
 }
 
 main "$@"

@@ -8,7 +8,8 @@
 # approaches and by one reweighted run, beside the exact values. Then, for each TREEBANK (three columns: tags, heads,
 # words; gzipped or not), the dependency model with valence as a PCFG: --runs chains of each approach over the tag
 # sequences of at most --max-length words, the F1 of their trees against the treebank's, a picture of its densities,
-# rejections, Kolmogorov-Smirnov tests, running times.
+# rejections, Kolmogorov-Smirnov tests, running times. Of the reweighted run, and of all runs of a TREEBANK, there is a page
+# that tells of it, DIR/RUN.html.
 #
 #   --out DIR         results (runs/tightness)
 #   --draws N         sweeps for section 8 (1000000)
@@ -59,6 +60,12 @@ section_8() {
         pcfg sample "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" --approach sink --reweight \
         --prior 1 --iterations "$DRAWS" --seed "$SEED" --overwrite --output "$OUT/section8.reweighted"
     tables section-8 "$OUT" | table | tee "$OUT/section8.txt"
+    tell section8.reweighted
+}
+
+tell() { # RUN: a page that tells of it
+    step "report.$1" "$1" -- pcfg report "$OUT/$1" --output "$OUT/$1.html"
+    say "report: $(short "$OUT/$1.html")"
 }
 
 section_9() { # TREEBANK
@@ -75,6 +82,9 @@ section_9() { # TREEBANK
     done
     printf '\n%s\n' "$name"
     pcfg compare "${all[@]}" --plot "$OUT/$name.svg" | sed "s,$OUT/$name\\.,,g" | tee "$OUT/$name.txt"
+    for approach in only-tight renormalise sink; do
+        tell "$name.$approach"
+    done
 }
 
 main "$@"

@@ -7,7 +7,8 @@
 # TREEBANK_DIR has train, dev and test as Penn-style brackets, named like train.clean.mrg.gz (as those of GUM are) or train.mrg. The
 # grammar is learnt from train; the sentences of the other sets up to --max-length words are parsed with the PCFG (Viterbi) and with
 # the grammar by mpd, mpp and mer, from words alone and with gold tags. Prints tables with the grammars' sizes and times, and with F1,
-# exact match and speed; the histograms of the elementary trees, and draws them.
+# exact match and speed; the histograms of the elementary trees, and draws them. A page that tells of the run is
+# DIR/report.html.
 #
 #   --out DIR         results (runs/tsg)
 #   --sweeps N        sweeps of the chain (1000)
@@ -53,6 +54,8 @@ main() {
     { sizes; echo; report "${sets[@]}"; } | tee "$OUT/table.txt"
     [ "$NO_PLOTS" = 1 ] || plot=(--plot "$OUT/histograms.svg")
     tsg statistics "$OUT/learn" --label NP --label VP --top 15 ${plot[@]+"${plot[@]}"} | tee "$OUT/statistics.txt"
+    step report learn -- tsg report "$OUT/learn" --output "$OUT/report.html"
+    say "report: $(short "$OUT/report.html")"
     say "results: $(short "$OUT")"
 }
 

@@ -6,6 +6,7 @@ pointing at it shows. The fact a newcomer would get wrong: the arc from above is
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,7 +16,7 @@ from scfg_sampler.core.svg import LINE, document, safe, text, text_width
 __all__ = ["draw_arcs"]
 
 _STEP = 22  # Pixels from one height of arcs to the next.
-_COLOUR = "#336699"
+_COLOUR = "#4a86c0"  # Seen on white and on black.
 
 
 def draw_arcs(
@@ -33,14 +34,12 @@ def draw_arcs(
     posteriors : float64, shape (n, n + 1), optional
         As `arc_posteriors` has them.
     """
-    column = max([text_width(word) for word in words], default=0.0) + LINE
+    widths = [text_width(word) + LINE for word in words]
+    ends = list(itertools.accumulate(widths))
     levels = _levels(heads)
     top = LINE + _STEP * (max(levels, default=0) + 1)
-    middle = [(at + 0.5) * column for at in range(len(words))]
-    out = [
-        '<defs><marker id="scfg-head" markerWidth="7" markerHeight="7" refX="6" refY="3" orient="auto">'
-        f'<path d="M0,0 L6,3 L0,6 z" fill="{_COLOUR}"/></marker></defs>'
-    ]
+    middle = [end - width / 2 for end, width in zip(ends, widths, strict=True)]
+    out = []
     for at, head in enumerate(heads):
         prob = 1.0 if posteriors is None else float(posteriors[at, head])
         end = f"{middle[at]:.1f},{top}"
@@ -51,13 +50,18 @@ def draw_arcs(
             height = top - _STEP * levels[at]
             path = f"M{begin:.1f},{top} C{begin:.1f},{height} {middle[at]:.1f},{height} {end}"
             above = words[head - 1]
+        opacity = max(prob, 0.15)
+        # All arcs arrive from above; a marker would need a name of its own in every picture of a page.
+        x = middle[at]
+        arrow = f"M{x - 4:.1f},{top - 7} L{x + 4:.1f},{top - 7} L{end} z"
         tip = f"{above} → {words[at]}" + ("" if posteriors is None else f": {prob:.3f}")
         out.append(
             f'<g><title>{safe(tip)}</title><path d="{path}" fill="none" stroke="{_COLOUR}" '
-            f'stroke-width="1.5" stroke-opacity="{max(prob, 0.15):.2f}" marker-end="url(#scfg-head)"/></g>'
+            f'stroke-width="1.5" stroke-opacity="{opacity:.2f}"/>'
+            f'<path class="arrow" d="{arrow}" fill="{_COLOUR}" fill-opacity="{opacity:.2f}"/></g>'
         )
     out += [text(middle[at], top + LINE, "source", word) for at, word in enumerate(words)]
-    return document(max(column * len(words), 1.0), top + 2 * LINE, name, out)
+    return document(max(sum(widths), 1.0), top + 2 * LINE, name, out)
 
 
 def _levels(heads: Sequence[int]) -> list[int]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,20 @@ _FREE = ("run", "command", "model", "output", "overwrite", "quiet", "checkpoint_
 """Options that do not say what is learnt."""
 
 _ENDLESS = 2**62
+
+_COLUMNS = (
+    ("job", lambda sweep: _job_of(sweep)),
+    ("round", lambda sweep: sweep.info.in_leg),
+    ("log_joint", lambda sweep: sweep.info.log_joint),
+    ("heldout", lambda sweep: math.nan if sweep.info.heldout is None else sweep.info.heldout),
+)
+"""Of --trace. Rounds are counted in each leg, from 1; a job is a start with a prior, from 0."""
+
+
+def _job_of(sweep: Sweep) -> int:
+    """The job that a round belongs to; the state is that of the next one if it was the last."""
+    ended = sweep.info.ended
+    return sweep.state.notes.job if ended is None else ended.number
 
 
 def checkpoint_of(output: PathLike) -> Path | None:
@@ -72,6 +87,7 @@ def read_options(output: PathLike, names: Collection[str]) -> dict[str, Any]:
     options = stored["settings"].get("options")
     if not isinstance(options, dict):
         raise InputError(checkpoint, None, "is not that of 'dmv train'", "Train again")
+    options.setdefault("trace", None)  # Of a version without.
     require_names(options, set(names) - set(_FREE), checkpoint, stored["version"])
     return options
 
@@ -118,6 +134,8 @@ def drive_training(
             {"options": _plain(options)},
             corpus=_digests(options, sentences),
             pack=lambda state: stored_type(options.method)(*state),
+            trace=Path(options.trace) if options.trace else None,
+            columns=_COLUMNS,
             unpack=lambda stored: Training(*stored),
             checkpoint_every=options.checkpoint_every,
         )
@@ -177,7 +195,7 @@ def _files(options: argparse.Namespace) -> dict[str, str]:
 def _plain(options: argparse.Namespace) -> dict[str, Any]:
     """What of the options `dmv resume` needs, files by absolute names."""
     given = {name: value for name, value in sorted(vars(options).items()) if name not in _FREE}
-    paths = {name: given[name] for name in ("data", "heldout", "covariances") if given[name]}
+    paths = {name: given[name] for name in ("data", "heldout", "covariances", "trace") if given[name]}
     for name, path in {**paths, **_files(options)}.items():
         if path != "-":
             given[name] = str(Path(path).resolve())

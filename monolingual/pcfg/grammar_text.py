@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +43,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["FORMATS", "format_rules", "probabilities", "read_grammar", "write_grammar"]
+__all__ = ["FORMATS", "format_rules", "grammar_of_names", "probabilities", "read_grammar", "write_grammar"]
 
 FORMATS = ("nltk", "johnson")
 
@@ -96,6 +96,33 @@ def read_grammar(path: PathLike, *, empty: bool = False) -> WeightedGrammar:
         _column([line.weight for line in lines], place),
         _column([line.pseudo_count for line in lines], place),
     )
+
+
+def grammar_of_names(names: Sequence[str]) -> Grammar:
+    """The grammar of rules as `rule_name` spells them, in their order; the first parent is the start symbol.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The rules of each nonterminal together.
+
+    Raises
+    ------
+    InputError
+        A name cannot be read back: a terminal has quotes of both kinds.
+
+    >>> [rule_name(grammar_of_names(["S -> S S", "S -> 'a'"]), rule) for rule in range(2)]
+    ['S -> S S', "S -> 'a'"]
+    """
+    lines = [
+        line
+        for number, name in enumerate(names, start=1)
+        for line in _nltk_line("rules", number, name, False)
+    ]
+    grammar, _ = build_grammar(lines[0].parent, [(line.parent, line.children) for line in lines])
+    if [rule_name(grammar, rule) for rule in range(num_rules(grammar))] != list(names):
+        raise InputError("rules", None, "cannot be read back as they are", "Use other names for terminals")
+    return grammar
 
 
 def probabilities(path: PathLike, weighted: WeightedGrammar, *, normalised: bool = False) -> np.ndarray:

@@ -10,7 +10,7 @@ from scfg_sampler.core import console
 
 __all__ = ["COMMANDS", "add_checkpoint_option", "add_parser", "add_treebank_options", "read"]
 
-COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "evaluate", "simulate", "covariances")
+COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "evaluate", "simulate", "covariances", "report")
 """Modules of this package, in the order of the help."""
 
 

@@ -55,6 +55,24 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--tolerance", metavar="T", type=float, default=settings.tolerance, help="smallest relative gain"
     )
+    _add_start(parser)
+    parser.add_argument(
+        "--valence", type=int, choices=(1, 2), default=1, help="2: children depend on adjacency (E-DMV)"
+    )
+    parser.add_argument(
+        "--smooth",
+        metavar="N",
+        type=float,
+        help="smooth children by those of all heads, with N pseudo-counts for doing so (not with gibbs)",
+    )
+    text = "write a table: objective and held-out likelihood of every round"
+    parser.add_argument("--trace", metavar="FILE", help=text)
+    add_checkpoint_option(parser)
+    _add_options_of_methods(parser, settings)
+    parser.set_defaults(run=run)
+
+
+def _add_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--init",
         metavar="HOW",
@@ -69,18 +87,6 @@ def add_parser(subparsers) -> None:
         help="random starts; the one with the best likelihood is kept",
     )
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
-    parser.add_argument(
-        "--valence", type=int, choices=(1, 2), default=1, help="2: children depend on adjacency (E-DMV)"
-    )
-    parser.add_argument(
-        "--smooth",
-        metavar="N",
-        type=float,
-        help="smooth children by those of all heads, with N pseudo-counts for doing so (not with gibbs)",
-    )
-    add_checkpoint_option(parser)
-    _add_options_of_methods(parser, settings)
-    parser.set_defaults(run=run)
 
 
 def _add_options_of_methods(parser: argparse.ArgumentParser, settings: Settings) -> None:

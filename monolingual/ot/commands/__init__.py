@@ -37,6 +37,7 @@ COMMANDS: tuple[str, ...] = (
     "predict",
     "compare",
     "plot",
+    "report",
     "convert",
 )
 """Modules of this package, in the order of the help."""

@@ -14,6 +14,7 @@ COMMANDS: tuple[str, ...] = (
     "sample",
     "resume",
     "compare",
+    "report",
     "train",
     "parse",
     "prefix",

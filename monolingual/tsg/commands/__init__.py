@@ -6,7 +6,7 @@ from scfg_sampler.core import console
 
 __all__ = ["COMMANDS", "add_parser"]
 
-COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "score", "statistics", "convert")
+COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "score", "statistics", "report", "convert")
 """Modules of this package, in the order of the help."""
 
 

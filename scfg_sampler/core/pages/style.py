@@ -63,6 +63,17 @@ figure{{margin:0}}
 .chart .burn{{fill:var(--panel)}}
 .chart polyline{{fill:none;stroke-width:1.4;stroke-linejoin:round}}
 .chart circle{{stroke:none}}
+.intervals{{max-width:34rem}}
+.square{{max-width:26rem}}
+.heat{{width:auto}}
+.heat .frame{{fill:none;stroke:var(--rule)}}
+.heat .more{{fill:var(--c2)}}
+.heat .less{{fill:var(--c1)}}
+main .scfg path{{stroke:var(--accent)}}
+main .scfg path.arrow{{fill:var(--accent);stroke:none}}
+.chart .interval{{stroke:var(--c1);stroke-width:3;stroke-linecap:round;stroke-opacity:.55}}
+.chart .mark{{stroke:var(--c2);stroke-width:2}}
+.chart .middle{{fill:var(--c1)}}
 .legend span{{display:inline-block;width:1.2rem;height:.25rem;vertical-align:middle;
  margin-inline:.9rem .35rem}}
 .pair{{border:1px solid var(--rule);border-radius:6px;padding:.6rem .9rem;margin:1rem 0;
@@ -85,6 +96,9 @@ ul.tree .rule{{overflow-wrap:anywhere}}
 .grid .linked{{fill:var(--link)}}
 .grid .node{{fill:none;stroke:var(--c2);stroke-width:2}}
 .changed{{font-weight:600;text-decoration:underline;text-decoration-color:var(--c2);text-underline-offset:.2em}}
+.pictures{{display:flex;flex-wrap:wrap;gap:1rem 2rem;align-items:flex-end;margin:.75rem 0}}
+.pictures figure{{max-width:100%;overflow-x:auto;text-align:center;break-inside:avoid}}
+.pictures code{{display:block;max-width:30rem;text-align:start}}
 details{{margin:.5rem 0}}
 summary{{cursor:pointer}}
 dl{{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.5rem 0}}
@@ -107,7 +121,7 @@ main .scfg rect{{fill:var(--box);stroke:var(--link)}}
  h2,h3{{break-after:avoid}}
  tr,.tile,figure{{break-inside:avoid}}
  .scroll{{overflow:visible}}
- .tile,.note,.bar,.share,.linked,.burn,.legend span{{print-color-adjust:exact;
+ .tile,.note,.bar,.share,.linked,.burn,.heat rect,.legend span{{print-color-adjust:exact;
  -webkit-print-color-adjust:exact}}
 }}
 """.strip()

@@ -1,0 +1,80 @@
+"""`dmv report`: a model on one page."""
+
+from __future__ import annotations
+
+import argparse
+
+from monolingual.dmv.commands import add_treebank_options, read
+from scfg_sampler.core import console
+from scfg_sampler.core.reports.options import add_report_options
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "report",
+        help="write a page that tells what was learnt",
+        description="Write a page of HTML about a model: which tags attach to which, traces of its training, "
+        "the covariances of a logistic normal, accuracy and parsed sentences of a treebank, if these are "
+        "given. The page needs nothing but itself: it can be sent, kept and printed.",
+        epilog="example:\n  scfg-monolingual dmv report model.txt --output report.html \\\n"
+        "      --treebank test.conllu --trace rounds.tsv --covariances model.npz --head VBD",
+    )
+    parser.add_argument("model", metavar="MODEL", help="written by dmv train")
+    add_report_options(parser, quiet=False)
+    parser.add_argument(
+        "--treebank",
+        metavar="DATA",
+        help="sentences to parse: CoNLL-U, CoNLL-X, or three columns: tags, heads, words",
+    )
+    add_treebank_options(parser)
+    parser.add_argument("--sentences", metavar="N", type=int, default=6, help="sentences of it to draw")
+    parser.add_argument("--decoder", choices=("viterbi", "mbr"), default="mbr", help="of these sentences")
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="what 'dmv train --trace' wrote; several are compared, as FILE or NAME=FILE",
+    )
+    parser.add_argument("--covariances", metavar="FILE", help="what 'dmv train --covariances' wrote")
+    parser.add_argument(
+        "--head",
+        metavar="TAG",
+        action="append",
+        default=[],
+        help="head whose covariances are shown; may be repeated (default: the strongest two)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the page, and say how large it is."""
+    from pathlib import Path
+
+    from monolingual.dmv.report import ReportInputs, write_report
+
+    traces: dict[str, str] = {}
+    for text in options.trace:
+        name, equals, path = text.rpartition("=")
+        name = name if equals else Path(text).name.partition(".")[0]
+        if name in traces:
+            raise SettingsError(f"--trace has two files called {name}; give others names, as in other={path}")
+        traces[name] = path
+    treebank = None if options.treebank is None else read(options, options.treebank)
+    inputs = ReportInputs(
+        options.model,
+        options.covariances,
+        options.head,
+        traces,
+        treebank,
+        options.sentences,
+        options.decoder,
+        options.title,
+    )
+    size = write_report(inputs, options.output)
+    console.say(f"{options.output}: {size / 1e6:.1f} MB")
