@@ -1,0 +1,178 @@
+"""Examples of `--help`, run as they stand on small files of those names: each ends with status 0."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import glob
+import importlib
+import importlib.util
+import io
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.example_files import MAKERS, make_files
+from tests.test_docs import COMMANDS, PROGRAMS
+
+NOT_OURS = {"(cd for-moses && moses -f moses.ini) < test.de > test.out": "needs Moses"}
+NEEDED = {
+    r" align ": "eflomal",
+    r" explore ": "uvicorn",
+    r" curves |--plot| ot plot ": "matplotlib",
+    r" prepare (?!.*subwords)": "sacremoses",
+}
+"""What examples need that is not always there."""
+EXPRESSIONS = ("linearise", "train-expressions")
+BUSY = ("ot", "tsg", "pcfg", "tune", "report", "prepare")
+"""Commands most of whose examples take seconds."""
+
+
+def parser_of(program: str, command: str) -> argparse.ArgumentParser:
+    parser: Any = importlib.import_module(f"{PROGRAMS[program]}.cli").build_parser()
+    for word in command.split():
+        parser = parser._subparsers._group_actions[0].choices[word]
+    return parser
+
+
+def examples_of(program: str, command: str) -> list[str]:
+    """The lines of shell below the help of a command, those that go on in the next one joined."""
+    told = (parser_of(program, command).epilog or "").replace("\\\n", " ")
+    block = re.search(r"^examples?:\n((?:  .*\n?)+)", told, re.MULTILINE)
+    assert block is not None, f"{program} {command} has no examples"
+    return [" ".join(line.split()) for line in block[1].splitlines()]
+
+
+EXAMPLES = [(program, command, examples_of(program, command)) for program, command in COMMANDS]
+
+
+def group_of(program: str, command: str) -> str:
+    if program == "scfg-monolingual":
+        return command.split()[0]
+    return "expressions" if command in EXPRESSIONS else "translation"
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """The directory of a group, made when it is first asked for."""
+    folders: dict[str, Path] = {}
+
+    def directory(group: str) -> Path:
+        if group not in folders:
+            folders[group] = make_files(group, tmp_path_factory.mktemp("examples") / group)
+        return folders[group]
+
+    return directory
+
+
+def taken(line: str) -> tuple[str, list[str], str | None, str | None]:
+    """Program, arguments, and the files of standard input and output of a line of shell."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|;&<>()")
+    lexer.whitespace_split = True
+    words = list(lexer)
+    files: dict[str, str] = {}
+    while len(words) > 2 and words[-2] in "<>":
+        files[words[-2]] = words[-1]
+        del words[-2:]
+    spread: list[str] = []
+    for word in words:
+        spread += sorted(glob.glob(word)) if "[" in word and glob.glob(word) else [word]
+    return spread[0], spread[1:], files.get("<"), files.get(">")
+
+
+@contextlib.contextmanager
+def redirected(stdin: str | None, stdout: str | None) -> Iterator[None]:
+    """Standard input from a file, or empty; standard output into one, or into the air."""
+    before = sys.stdin
+    target = open(stdout, "w", encoding="utf-8") if stdout else io.TextIOWrapper(io.BytesIO(), "utf-8")  # noqa: SIM115
+    source = open(stdin, encoding="utf-8") if stdin else io.TextIOWrapper(io.BytesIO(), "utf-8")  # noqa: SIM115
+    sys.stdin = source
+    try:
+        with contextlib.redirect_stdout(target):
+            yield
+    finally:
+        sys.stdin = before
+        target.close()
+        source.close()
+
+
+def status_of(line: str) -> int:
+    """The exit status of a line that calls one of our programs, run within this process."""
+    program, arguments, stdin, stdout = taken(line)
+    main = importlib.import_module(f"{PROGRAMS[program]}.cli").main
+    with redirected(stdin, stdout):
+        try:
+            return main(arguments)
+        except SystemExit as end:
+            return int(end.code or 0)
+
+
+def ends_at_once(self: Any, sockets: Any = None) -> None:
+    """A server whose user presses Ctrl-C when it is ready."""
+    raise KeyboardInterrupt
+
+
+def absent(line: str) -> list[str]:
+    """The packages that an example needs and that are not there."""
+    needed = [package for pattern, package in NEEDED.items() if re.search(pattern, line)]
+    return [package for package in needed if importlib.util.find_spec(package) is None]
+
+
+def without_what_it_makes(line: str) -> None:
+    """Remove what an example is to make: runs are not replaced unasked."""
+    for name in re.findall(r"(?:--output|>) (\S+)", line):
+        for path in (Path(name), Path(f"{name}.checkpoint.npz")):
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "lines"),
+    [
+        pytest.param(*each, marks=[pytest.mark.slow] * (each[1].split()[0] in BUSY), id=" ".join(each[:2]))
+        for each in EXAMPLES
+    ],
+)
+def test_examples_of_a_command_end_well(program, command, lines, made, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "here"
+    shutil.copytree(made(group_of(program, command)), folder)
+    monkeypatch.chdir(folder)
+    if command == "explore":
+        uvicorn = pytest.importorskip("uvicorn")
+        server = importlib.import_module("scfg_sampler.explore.server")
+        listen = server.listen
+        monkeypatch.setattr(server, "listen", lambda port: listen(0))
+        monkeypatch.setattr(uvicorn.Server, "run", ends_at_once)
+    missing: list[str] = []
+    for line in lines:
+        if line in NOT_OURS or absent(line):
+            missing += absent(line)
+            continue
+        without_what_it_makes(line)
+        status = status_of(line)
+        assert status == 0, f"{line}\n{capsys.readouterr().err}"
+        for name in re.findall(r"(?:--output|>) (\S+)", line):
+            assert list(Path().glob(f"{name}*")), f"{line} has not made {name}"
+    if missing:
+        pytest.skip(f"some examples need {', '.join(missing)}")
+
+
+def test_every_line_is_ours_or_has_a_reason():
+    """And no reason is left over."""
+    others = {line for _, _, lines in EXAMPLES for line in lines if line.split()[0] not in PROGRAMS}
+    assert others == set(NOT_OURS)
+
+
+def test_an_example_that_does_not_run_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert status_of("scfg-decoder query-lm none.arpa < /dev/null") == 2
+    assert status_of("scfg-decoder query-lm --nothing") == 2
+
+
+def test_groups_of_files_are_those_of_the_commands():
+    assert {group_of(program, command) for program, command in COMMANDS} == set(MAKERS)
