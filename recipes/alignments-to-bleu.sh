@@ -2,6 +2,7 @@
 # Learn a grammar from word-aligned text, translate with it, and compare it with the Hiero baseline.
 #
 #   recipes/alignments-to-bleu.sh DATA_DIR SOURCE TARGET [options]
+#   recipes/alignments-to-bleu.sh --source FILE --target FILE --alignment FILE --dev FILE… --test FILE… [options]
 #
 # DATA_DIR holds tokenised text, one sentence a line, plain or gzipped (.gz). With SOURCE fr and TARGET en:
 #   train.fr  train.en        the training pairs
@@ -11,12 +12,14 @@
 #   test.fr   test.en         for the scores; any file test*.fr will do, the first of them is taken
 #
 # Options
-#   --out DIR         where the results go; default: runs/ and the names of the data and languages
+#   --output DIR      where the results go; default: runs/ and the names of the data and languages
+#   --source FILE     the training text, where there is no DATA_DIR
+#   --target FILE     its translation
 #   --alignment FILE  default: the only train.fr-en.* in DATA_DIR, preferring gold, then …-gdfa
 #   --more-alignments LIST  of the same text, with commas between them; both grammars are then made under all
-#   --test NAME       which test set, e.g. test2016
-#   --dev NAME        which development set; default: dev
-#   --sweeps N        sweeps of the sampler; default: 60
+#   --test NAME       which test set, e.g. test2016; with --source, its files: the source, and its references
+#   --dev NAME        which development set; default: dev; with --source, its files
+#   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --from WHICH      which rule counts: marginal, average or last; default: marginal, the expected counts
@@ -30,9 +33,7 @@
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
 #   --seed N          default: 1
 #   --threads N       default: the number of processors
-#   --scheduler WHERE sample, tune and translate on the Dask cluster of that scheduler: tcp://HOST:PORT, or the file it has
-#                     written; in how many shards sample does, --sampling "--shards P" says
-#   --force           do everything again; without it, steps that were done with the same settings are left out
+#   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.
 set -euo pipefail
@@ -43,12 +44,12 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-ALIGNMENT="" MORE_ALIGNMENTS="" TEST="" DEV=dev SWEEPS=60 BURN_IN="" SAMPLING="" FROM=marginal BASELINE=both NO_BASELINE=0
-ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS="" SCHEDULER=""
-parse_options --force --no-baseline --out= --alignment= --more-alignments= --test= --dev= --sweeps= --burn-in= \
-    --sampling= --from= --baseline= --order= --method= --rounds= --beam= --nbest= --seed= --threads= --scheduler= -- "$@"
-[ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
-DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
+SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" TEST="" DEV="" ITERATIONS=60 BURN_IN="" SAMPLING="" FROM=marginal BASELINE=both NO_BASELINE=0
+ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
+parse_options --overwrite --no-baseline --output= --source= --target= --alignment= --more-alignments= --test=+ --dev=+ \
+    --iterations= --burn-in= \
+    --sampling= --from= --baseline= --order= --method= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
+EXPECTED="DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 check_tuning "$METHOD" "$ROUNDS"
 [ "$NO_BASELINE" = 0 ] || BASELINE=none
 case $BASELINE in
@@ -58,11 +59,14 @@ case $BASELINE in
     none) baselines=() ;;
     *) die "--baseline is tight, loose, both or none, not '$BASELINE'" ;;
 esac
-need_number --sweeps "$SWEEPS"
-: "${BURN_IN:=$((SWEEPS / 3))}"
+need_number --iterations "$ITERATIONS"
+: "${BURN_IN:=$((ITERATIONS / 3))}"
 need_number --burn-in "$BURN_IN"
-[ "$BURN_IN" -lt "$SWEEPS" ] || die "--burn-in $BURN_IN leaves none of the $SWEEPS sweeps"
+[ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+[ -z "$SOURCE$TARGET" ] || [ -n "$TEST" ] || die "--source and --target need --test, its source and its references"
+find_files
+[ ${#positional[@]} = 0 ] || die "'${positional[0]}' is more than expected: $EXPECTED"
 : "${OUT:=runs/$(basename "$DATA")-$SOURCE-$TARGET}"
 
 # ------------------------------------------------------------------ what is there
@@ -82,21 +86,46 @@ prepare_python
 mkdir -p "$OUT"
 say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names); tuning on $DEV, testing on $TEST"
 
+# ------------------------------------------------------------------ what it will take
+
+T=$(count_lines "$TRAIN_SOURCE" | awk '{ printf "%.3f", $1 / 1000 }')
+M=$(text "$TRAIN_SOURCE" "$TRAIN_TARGET" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
+SENTENCES=$(count_lines "$DEV_SOURCE")
+estimate compile 20
+estimate lm "2 + M"
+estimate sample "5 + 0.35 * sweeps * M"
+estimate grammar-sampled "3 + 3 * M"
+for grammar in ${baselines[@]+"${baselines[@]}"}; do
+    estimate "grammar-$grammar" "4 + 10 * M"
+    estimate "compare-$grammar" 6
+done
+for grammar in ${baselines[@]+"${baselines[@]}"} sampled; do
+    estimate "filter-$grammar" "1 + 2 * M"
+    estimate "tune-$grammar" "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
+    for set in "$DEV" "$TEST"; do
+        estimate "translate-$grammar-$set" "3 + 0.02 * $(count_lines "$(find_text "$set.$SOURCE")") * beam / 200"
+        estimate "evaluate-$grammar-$set" 3
+    done
+done
+estimate system "2 + M"
+estimate report "4 + 2 * M"
+say "this takes about $(time_left), and some minutes more if it is the first time"
+
 # ------------------------------------------------------------------ the steps
 
-step compile -- compile
+planned_step compile -- compile
 
-step lm "$TRAIN_TARGET" -- \
+planned_step lm "$TRAIN_TARGET" -- \
     decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
 
 read -ra sampling <<<"$SAMPLING"
 corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${ALIGNMENTS[@]}")
 corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "${ALIGNMENTS[@]}")
-step sample "${corpus[@]}" -- \
+planned_step sample "${corpus[@]}" -- \
     sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
-    --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+    --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
 
-step grammar-sampled sample -- \
+planned_step grammar-sampled sample -- \
     sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from "$FROM"
 
 extract_baseline() { # GRAMMAR
@@ -105,34 +134,34 @@ extract_baseline() { # GRAMMAR
     sampler extract "${corpus_options[@]}" --loose "$loose" --output "$OUT/$1.gz"
 }
 for grammar in ${baselines[@]+"${baselines[@]}"}; do
-    step "grammar-$grammar" "${corpus[@]}" -- extract_baseline "$grammar"
+    planned_step "grammar-$grammar" "${corpus[@]}" -- extract_baseline "$grammar"
 done
 grammars=(${baselines[@]+"${baselines[@]}"} sampled)
 
 text "$DEV_SOURCE" "$TEST_SOURCE" >"$OUT/input.$SOURCE"
 
 for grammar in "${grammars[@]}"; do
-    step "filter-$grammar" "grammar-$grammar" "$OUT/input.$SOURCE" -- \
+    planned_step "filter-$grammar" "grammar-$grammar" "$OUT/input.$SOURCE" -- \
         sampler filter "$OUT/$grammar.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$grammar.filtered.gz"
-    step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
+    planned_step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
         tune "$grammar" "$grammar" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
-    step "translate-$grammar-$DEV" "tune-$grammar" "$DEV_SOURCE" -- \
+    planned_step "translate-$grammar-$DEV" "tune-$grammar" "$DEV_SOURCE" -- \
         translate "$grammar" "$grammar" --beam "$BEAM" --input "$DEV_SOURCE" --output "$OUT/$grammar.$DEV.txt"
-    step "translate-$grammar-$TEST" "tune-$grammar" "$TEST_SOURCE" -- \
+    planned_step "translate-$grammar-$TEST" "tune-$grammar" "$TEST_SOURCE" -- \
         translate "$grammar" "$grammar" --beam "$BEAM" --input "$TEST_SOURCE" --output "$OUT/$grammar.$TEST.txt"
-    step "evaluate-$grammar-$DEV" "translate-$grammar-$DEV" "${DEV_REFERENCES[@]}" -- \
+    planned_step "evaluate-$grammar-$DEV" "translate-$grammar-$DEV" "${DEV_REFERENCES[@]}" -- \
         score "$OUT/$grammar.$DEV.json" --hypothesis "$OUT/$grammar.$DEV.txt" --references "${DEV_REFERENCES[@]}"
-    step "evaluate-$grammar-$TEST" "translate-$grammar-$TEST" "${TEST_REFERENCES[@]}" -- \
+    planned_step "evaluate-$grammar-$TEST" "translate-$grammar-$TEST" "${TEST_REFERENCES[@]}" -- \
         score "$OUT/$grammar.$TEST.json" --hypothesis "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}"
 done
 for grammar in ${baselines[@]+"${baselines[@]}"}; do
-    step "compare-$grammar" "translate-$grammar-$TEST" "translate-sampled-$TEST" "${TEST_REFERENCES[@]}" -- \
+    planned_step "compare-$grammar" "translate-$grammar-$TEST" "translate-sampled-$TEST" "${TEST_REFERENCES[@]}" -- \
         score "$OUT/compare-$grammar.json" --hypothesis "$OUT/sampled.$TEST.txt" \
         --against "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}" --seed "$SEED" --intervals
 done
 
-step system grammar-sampled lm tune-sampled -- \
+planned_step system grammar-sampled lm tune-sampled -- \
     decoder bundle --grammar "$OUT/sampled.gz" --lm "$OUT/lm.arpa" --weights "$OUT/sampled.weights.json" \
     --output "$OUT/system" --beam "$BEAM"
 
@@ -156,7 +185,7 @@ write_report() { # the page, of what there is: a tuning that was done long ago h
 made=(sample)
 for grammar in "${grammars[@]}"; do made+=("evaluate-$grammar-$TEST"); done
 for grammar in ${baselines[@]+"${baselines[@]}"}; do made+=("compare-$grammar"); done
-step report "${made[@]}" -- write_report "$BASELINE" "$TEST"
+planned_step report "${made[@]}" -- write_report "$BASELINE" "$TEST"
 
 # ------------------------------------------------------------------ the table
 

@@ -7,7 +7,7 @@ ROOT=$(dirname "$RECIPES")
 PYTHON=""
 STARTED=$(date +%s)
 OUT="" # the directory of the run, for steps
-FORCE=0 # 1: repeat steps that were done before
+OVERWRITE=0 # 1: repeat steps that were done before
 RESUMING=0
 
 say() { # MESSAGE: to standard error, with the seconds since the recipe began
@@ -38,7 +38,11 @@ need_numbers() { # OPTION…: dies unless the variables of all of them are whole
     done
 }
 
-variable_of() { # OPTION: BURN_IN for --burn-in
+variable_of() { # OPTION: BURN_IN for --burn-in; OUT for --output
+    if [ "$1" = --output ]; then
+        printf OUT
+        return
+    fi
     printf '%s' "${1#--}" | tr a-z- A-Z_
 }
 
@@ -58,10 +62,10 @@ split_list() {
 
 # parse_options OPTION… -- ARGUMENT…: an option whose name ends in = takes a value, which goes to the variable of that
 # name: --burn-in 5 sets BURN_IN=5. One whose name ends in =+ takes all values up to the next option, and puts each on a
-# line of its own. One without, like --force, sets its variable to 1. What is left is in `positional`. The commands' names
-# for what --out, --force and --sweeps do are understood as well.
+# line of its own. One without, like --overwrite, sets its variable to 1. What is left is in `positional`. Options are
+# called as those of the commands are; what they were called before is still understood, with a warning.
 parse_options() {
-    local known=" " name option
+    local known=" " name option warned=" "
     while [ "$1" != -- ]; do
         known+="$1 "
         shift
@@ -77,10 +81,14 @@ parse_options() {
             -*)
                 option=$1
                 case $1 in
-                    --output) option=--out ;;
-                    --overwrite) option=--force ;;
-                    --iterations) [[ $known == *" --iterations= "* ]] || option=--sweeps ;;
+                    --out) option=--output ;;
+                    --force) option=--overwrite ;;
+                    --sweeps) option=--iterations ;;
                 esac
+                if [ "$option" != "$1" ] && [[ $warned != *" $1 "* && $known == *" $option"[\ =]* ]]; then
+                    say "warning: $1 is now $option; the old name will go in the next version"
+                    warned+="$1 "
+                fi
                 name=$(variable_of "$option")
                 case $known in
                     *" $option "*) printf -v "$name" 1 ;;
@@ -235,12 +243,12 @@ step() {
     done
     shift
     wanted=$(printf '%s\n' "$wanted" "$@" | cksum)
-    if [ "$FORCE" != 1 ] && [ -f "$done" ] && [ "$(cat "$done")" = "$wanted" ]; then
+    if [ "$OVERWRITE" != 1 ] && [ -f "$done" ] && [ "$(cat "$done")" = "$wanted" ]; then
         say "$name: done before"
         return
     fi
     RESUMING=0
-    if [ "$FORCE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(cat "$begun")" = "$wanted" ]; then
+    if [ "$OVERWRITE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(cat "$begun")" = "$wanted" ]; then
         # shellcheck disable=SC2034 # read by the recipes' commands
         RESUMING=1
     fi
@@ -320,7 +328,7 @@ time_left() { # the time the steps that are still planned will take, for people
         actual=-
         if [[ "$behind" = *" $name "* ]]; then
             actual=$(seconds "$name")
-        elif [ "$FORCE" != 1 ] && [ -f "$OUT/logs/$name.done" ]; then
+        elif [ "$OVERWRITE" != 1 ] && [ -f "$OUT/logs/$name.done" ]; then
             continue
         fi
         printf '%s\t%s\n' "$expected" "$actual"

@@ -13,19 +13,19 @@
 #   bases        types and sweeps by base: the tables of both, for their likelihoods are not comparable
 #
 # Options
-#   --out DIR         where the results go; default: runs/convergence- and the names of the data and languages
+#   --output DIR      where the results go; default: runs/convergence- and the names of the data and languages
 #   --alignment FILE  default: train.SOURCE-TARGET.*-gdfa in DATA_DIR
 #   --seeds N         runs of each kind for the paper's figures; default: 5
 #   --own-seeds N     runs of each kind for the other pictures; default: 2
 #   --iterations N    sweeps; default: 100
-#   --force           do everything again; without it, runs that were made with the same settings are left out
+#   --overwrite       do everything again; without it, runs that were made with the same settings are left out
 set -euo pipefail
 # shellcheck source=recipes/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 main() {
     local positional=() ALIGNMENT="" SEEDS=5 OWN_SEEDS=2 ITERATIONS=100
-    parse_options --force --out= --alignment= --seeds= --own-seeds= --iterations= -- "$@"
+    parse_options --overwrite --output= --alignment= --seeds= --own-seeds= --iterations= -- "$@"
     need_numbers --seeds --own-seeds --iterations
     [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
     [ "$SEEDS" -ge 1 ] || die "--seeds is 0; at least 1 is needed"

@@ -15,7 +15,7 @@
 # of the paper's base unless it says otherwise. Choose by the development set; the test set is for the report.
 #
 # Options
-#   --out DIR         where the results go; default: runs/defaults- and the names of the data and languages
+#   --output DIR      where the results go; default: runs/defaults- and the names of the data and languages
 #   --alignment FILE  default: as recipes/alignments-to-bleu.sh chooses
 #   --test NAME       which test set, e.g. test2016
 #   --variants LIST   only these rows, with commas between them
@@ -30,7 +30,7 @@ set -euo pipefail
 
 ALIGNMENT="" TEST="" ROUNDS=6 BEAM=100 SEED=1
 VARIANTS=default,longer,exact,paper,paper-expected,lexical,types,divided
-parse_options --out= --alignment= --test= --variants= --rounds= --beam= --seed= -- "$@"
+parse_options --output= --alignment= --test= --variants= --rounds= --beam= --seed= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 : "${OUT:=runs/defaults-$(basename "${positional[0]}")-${positional[1]}-${positional[2]}}"
 
@@ -55,7 +55,7 @@ done
 for variant in "${variants[@]}"; do
     read -r sweeps burn_in from sampling <<<"$(options "$variant")"
     say "$variant"
-    "$RECIPES/alignments-to-bleu.sh" "${positional[@]}" --out "$OUT/$variant" --no-baseline --sweeps "$sweeps" \
+    "$RECIPES/alignments-to-bleu.sh" "${positional[@]}" --output "$OUT/$variant" --no-baseline --iterations "$sweeps" \
         --burn-in "$burn_in" --from "$from" --sampling "$sampling" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" \
         ${ALIGNMENT:+--alignment "$ALIGNMENT"} ${TEST:+--test "$TEST"} >/dev/null
 done

@@ -13,14 +13,14 @@
 # a page that tells of that model is DIR/report.html.
 #
 # Options
-#   --out DIR            where the results go; default: runs/dmv-NAME, after the treebank
+#   --output DIR         where the results go; default: runs/dmv-NAME, after the treebank
 #   --tags COLUMN        xpos or upos; default: xpos
 #   --punctuation TAGS   tags of words to be removed; default: the tag set is recognised
 #   --heads TAGS         heads whose covariances are drawn, separated by commas; default: VBD,NN
 #   --rounds N           at the most; default: 200
 #   --seeds N            of random starts and the Gibbs sampler; default: 3
 #   --no-plots           draw nothing (the pictures need matplotlib)
-#   --force              do everything again; without it, steps that were done with the same settings are left out
+#   --overwrite          do everything again; without it, steps that were done with the same settings are left out
 #
 # A treebank of twelve thousand sentences takes some ten minutes of processor time, most of it for the logistic normal.
 set -euo pipefail
@@ -59,7 +59,7 @@ report() { # TITLE=NAME…
 main() {
     local positional=() directory name seed gibbs="" random="" rows=()
     TAGS=xpos PUNCTUATION=auto ROUNDS=200 HEADS=VBD,NN SEEDS=3 NO_PLOTS=0
-    parse_options --force --no-plots --out= --tags= --punctuation= --heads= --rounds= --seeds= -- "$@"
+    parse_options --overwrite --no-plots --output= --tags= --punctuation= --heads= --rounds= --seeds= -- "$@"
     [ ${#positional[@]} = 1 ] || die "expected one TREEBANK_DIR; see --help"
     directory=${positional[0]}
     need_numbers --rounds --seeds

@@ -8,7 +8,7 @@
 # tuned, and the raw test set translated and scored. DIR/system is what translates; it may be moved elsewhere.
 #
 # Options
-#   --out DIR         where the results go; default: runs/ and the languages
+#   --output DIR      where the results go; default: runs/ and the languages
 #   --segment HOW     words, subwords:N, subwords:N,M, none, or two, as in words,subwords:N; default: words (by
 #                     sacremoses; scripts without spaces get 4,000 subwords)
 #   --case CASE       true, lower or keep; default: true
@@ -17,7 +17,7 @@
 #   --preparing TEXT  more options of scfg-sampler prepare, as in "--max-ratio 6 --rules nn=sv"
 #   --monolingual FILE…  more raw text of the target language, for the language model
 #   --grammar WHICH   sampled or hiero; default: sampled
-#   --sweeps N        sweeps of the sampler; default: 60
+#   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
@@ -28,7 +28,7 @@
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
 #   --seed N          default: 1
 #   --threads N       default: the number of processors
-#   --force           do everything again; without it, steps that were done with the same settings are left out
+#   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.
 set -euo pipefail
@@ -39,9 +39,9 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" GRAMMAR=sampled SWEEPS=60 BURN_IN="" SAMPLING=""
+SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" GRAMMAR=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
 ORDER=3 METHOD=pro METRIC=bleu ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
-parse_options --force --out= --segment= --case= --dev= --test= --preparing= --monolingual=+ --grammar= --sweeps= \
+parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --grammar= --iterations= \
     --burn-in= --sampling= --order= --method= --metric= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 4 ] ||
     die "expected SOURCE_FILE TARGET_FILE XX YY, e.g. corpus.de corpus.en de en; see --help"
@@ -52,10 +52,10 @@ case $METHOD-$METRIC in
     mira-chrf) die "--metric chrf is for --method pro alone" ;;
     *) die "--metric is bleu or chrf, not '$METRIC'" ;;
 esac
-need_number --sweeps "$SWEEPS"
-: "${BURN_IN:=$((SWEEPS / 3))}"
+need_number --iterations "$ITERATIONS"
+: "${BURN_IN:=$((ITERATIONS / 3))}"
 need_number --burn-in "$BURN_IN"
-[ "$BURN_IN" -lt "$SWEEPS" ] || die "--burn-in $BURN_IN leaves none of the $SWEEPS sweeps"
+[ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
 for option in "--dev ${DEV:-0}" "--test ${TEST:-0}"; do need_number "${option% *}" "${option#* }"; done
 [ "$DEV" != 0 ] || die "--dev is 0, but weights cannot be tuned without a development set"
 case $GRAMMAR in
@@ -79,13 +79,9 @@ DATA=$OUT/data
 
 # ------------------------------------------------------------------ what it will take
 
-# Seconds on two cores of 2020, from runs on 2,000 to 30,000 pairs; T is thousands of lines, M megabytes of text.
 T=$(count_lines "$SOURCE_FILE" | awk '{ printf "%.3f", $1 / 1000 }')
 M=$(text "$SOURCE_FILE" "$TARGET_FILE" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
-estimate() { # NAME FORMULA-IN-T-M-AND-COUNTS
-    plan "$1" "$(awk -v T="$T" -v M="$M" -v sweeps="$SWEEPS" -v rounds="$ROUNDS" -v beam="$BEAM" -v threads="$THREADS" \
-        -v sentences="${DEV:-$(awk -v T="$T" 'BEGIN { print T < 5 ? T * 100 : 500 }')}" "BEGIN { print $2 }")"
-}
+SENTENCES=${DEV:-$(awk -v T="$T" 'BEGIN { print T < 5 ? T * 100 : 500 }')}
 estimate compile 20
 estimate prepare "4 + 3 * M"
 estimate align "2 + 3 * M"
@@ -127,7 +123,7 @@ read -ra sampling <<<"$SAMPLING"
 if [ "$GRAMMAR" = sampled ]; then
     planned_step sample prepare align -- \
         sample_or_resume "$OUT/sample" "${corpus[@]}" --alignment "$alignment.gdfa" \
-        --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+        --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
     planned_step grammar-sampled sample -- \
         sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
 else

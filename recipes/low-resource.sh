@@ -11,7 +11,7 @@
 #   dev.NAME.cni         another system's translations of dev.es (test.NAME.cni, if there is a test.es), scored beside
 #
 # Options
-#   --out DIR         where the results go; default: runs/ and the names of the data and languages
+#   --output DIR      where the results go; default: runs/ and the names of the data and languages
 #   --segment HOW     words, subwords:N, subwords:N,M, none, or two, as in words,subwords:N; default: subwords:2000
 #   --case CASE       true, lower or keep; default: true
 #   --spelling FILE   rules of sed -E that bring the YY training text into the spelling of the sets
@@ -19,7 +19,7 @@
 #   --monolingual FILE…  more raw text of YY, for the language model
 #   --preparing TEXT  more options of scfg-sampler prepare, as in "--joint --max-ratio 6"
 #   --grammars LIST   of hiero, hiero-loose, sampled, with commas between them; default: all three
-#   --sweeps N        sweeps of the sampler; default: 60
+#   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
@@ -33,7 +33,7 @@
 #   --tunings N       every grammar is tuned N times, with the seeds 1 to N; default: 3
 #   --seed N          of the sampler; default: 1
 #   --threads N       default: the number of processors
-#   --force           do everything again; without it, steps that were done with the same settings are left out
+#   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # DIR/results.json and the table have the means over the tunings; DIR/system translates with the grammar that is best on
 # the development set. A recipe that was stopped goes on where it was when it is started again. Every step's log is in
@@ -47,10 +47,10 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SEGMENT=subwords:2000 CASE="true" SPELLING="" DICTIONARY="" MONOLINGUAL="" PREPARING=""
-GRAMMARS=hiero,hiero-loose,sampled SWEEPS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
+GRAMMARS=hiero,hiero-loose,sampled ITERATIONS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
 NBEST=100 TUNINGS=3 SEED=1 THREADS=""
-parse_options --force --out= --segment= --case= --spelling= --dictionary=+ --monolingual=+ --preparing= \
-    --grammars= --sweeps= --burn-in= --sampling= --order= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
+parse_options --overwrite --output= --segment= --case= --spelling= --dictionary=+ --monolingual=+ --preparing= \
+    --grammars= --iterations= --burn-in= --sampling= --order= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR XX YY, e.g. es-cni es cni; see --help"
 GIVEN=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
@@ -65,10 +65,10 @@ case $CHRF_BETA in
     *[1-9]*) ;;
     *) die "--chrf-beta is above 0, not '$CHRF_BETA'" ;;
 esac
-need_number --sweeps "$SWEEPS"
-: "${BURN_IN:=$((SWEEPS / 3))}"
+need_number --iterations "$ITERATIONS"
+: "${BURN_IN:=$((ITERATIONS / 3))}"
 need_number --burn-in "$BURN_IN"
-[ "$BURN_IN" -lt "$SWEEPS" ] || die "--burn-in $BURN_IN leaves none of the $SWEEPS sweeps"
+[ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
 need_number --tunings "$TUNINGS"
 [ "$TUNINGS" -ge 1 ] && [ "$TUNINGS" -le 100 ] || die "--tunings is from 1 to 100"
 case $COPY in
@@ -185,7 +185,7 @@ file=$(given "train.$TARGET")
 M=$(text "$file" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }')
 D=$(count_lines "${dev_files[0]}")
 estimate() { # NAME FORMULA-IN-M-D-AND-COUNTS
-    plan "$1" "$(awk -v M="$M" -v D="$D" -v sweeps="$SWEEPS" -v rounds="$ROUNDS" -v beam="$BEAM" \
+    plan "$1" "$(awk -v M="$M" -v D="$D" -v sweeps="$ITERATIONS" -v rounds="$ROUNDS" -v beam="$BEAM" \
         -v threads="$THREADS" "BEGIN { print $2 }")"
 }
 estimate compile 20
@@ -252,7 +252,7 @@ learn() { # GRAMMAR
         sampled)
             planned_step sample align -- \
                 sample_or_resume "$OUT/sample" "${corpus[@]}" \
-                --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+                --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
             planned_step grammar-sampled sample -- \
                 sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
             ;;

@@ -18,19 +18,19 @@
 # The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone.
 #
 # Options
-#   --out DIR         where the results go; default: runs/meaning- and the names of the data and language
+#   --output DIR      where the results go; default: runs/meaning- and the names of the data and language
 #   --form FORM       funql, or lisp for (answer (city …)), which is then also how the files are called
 #   --copies N        how often phrases count in learning; default: 10
 #   --alignments LIST three alignments, fwd, rev and gdfa of train.LANG with the phrases behind it, with commas between
 #                     them; default: by eflomal, which draws its own seed
-#   --sweeps N        sweeps of the sampler under one alignment, twice as many under three; default: 60
+#   --iterations N    sweeps of the sampler under one alignment, twice as many under three; default: 60
 #   --order N         order of the language model of expressions; default: 3
 #   --metric METRIC   what the weights of the last two are tuned for, bleu or exact; default: bleu
 #   --rounds N        rounds of tuning; default: 8
 #   --beam N          beam of the decoder; default: 200
 #   --seed N          default: 1
 #   --threads N       default: the number of processors
-#   --force           do everything again; without it, steps that were done with the same settings are left out
+#   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.
 set -euo pipefail
@@ -41,8 +41,8 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-FORM=funql COPIES=10 ALIGNMENTS="" SWEEPS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 SEED=1 THREADS=""
-parse_options --force --out= --form= --copies= --alignments= --sweeps= --order= --metric= --rounds= --beam= --seed= \
+FORM=funql COPIES=10 ALIGNMENTS="" ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 SEED=1 THREADS=""
+parse_options --overwrite --output= --form= --copies= --alignments= --iterations= --order= --metric= --rounds= --beam= --seed= \
     --threads= -- "$@"
 [ ${#positional[@]} = 2 ] || die "expected DATA_DIR LANG, e.g. data/geoquery en; see --help"
 DATA=${positional[0]} LANGUAGE=${positional[1]}
@@ -54,8 +54,8 @@ case $METRIC in
     bleu | exact) ;;
     *) die "--metric is bleu or exact, not '$METRIC'" ;;
 esac
-need_numbers --copies --sweeps --order --rounds --beam --seed
-[ "$SWEEPS" -ge 3 ] || die "--sweeps is at least 3, a third of them burn-in, not $SWEEPS"
+need_numbers --copies --iterations --order --rounds --beam --seed
+[ "$ITERATIONS" -ge 3 ] || die "--iterations is at least 3, a third of them burn-in, not $ITERATIONS"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE}"
 [ -d "$DATA" ] || die "$DATA is not a directory"
@@ -137,14 +137,14 @@ step grammar-hiero-loose align -- \
 step grammar-hiero-typed align -- \
     sampler extract "${learnt[@]}" "${three[@]}" --loose target --output "$OUT/hiero-typed.gz"
 step sample align -- sample_or_resume "$OUT/sample" "${learnt[@]}" "$OUT/align.gdfa" \
-    --iterations "$SWEEPS" --burn-in $((SWEEPS / 3)) --seed "$SEED"
+    --iterations "$ITERATIONS" --burn-in $((ITERATIONS / 3)) --seed "$SEED"
 step grammar-sampled sample -- sampler grammar "$OUT/sample" --output "$OUT/sampled.gz"
 step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${three[@]}" \
-    --iterations $((2 * SWEEPS)) --burn-in $((2 * SWEEPS / 3)) --discount 0.8 --seed "$SEED"
+    --iterations $((2 * ITERATIONS)) --burn-in $((2 * ITERATIONS / 3)) --discount 0.8 --seed "$SEED"
 step grammar-typed sample-typed -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
 
 tune_grammar() { # GRAMMAR OPTION…
-    local grammar=$1 restart=--restart
+    local grammar=$1 restart=--overwrite
     shift
     [ "$RESUMING" = 0 ] || restart=""
     decoder tune --grammar "$OUT/$grammar.gz" --lm "$OUT/lm.arpa" --source "$OUT/dev.$LANGUAGE" \

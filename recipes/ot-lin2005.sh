@@ -13,14 +13,14 @@
 #   Finnish            predicted beside observed frequencies, beside GLA and MaxEnt, and a comparison
 #
 # Options
-#   --out DIR         where the results go; default: runs/ot-lin2005
+#   --output DIR      where the results go; default: runs/ot-lin2005
 #   --iterations N    sweeps of each of four chains; default: 2000
 #   --seeds N         learners of the GLA; default: 100
 #   --trials N        forms that each of them hears; default: 200000
 #   --seed N          default: 1
 #   --format F        of the pictures: svg, pdf or png; default: svg
 #   --no-plots        draw nothing (the pictures need matplotlib)
-#   --force           do everything again; without it, steps that were done with the same settings are left out
+#   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # Every step's log is in DIR/logs; pages that tell of the three posteriors are DIR/ilokano.html, spanish.html and finnish.html.
 set -euo pipefail
@@ -104,7 +104,7 @@ report() {
 main() {
     local positional=() data name file
     ITERATIONS=2000 SEEDS=100 TRIALS=200000 SEED=1 FORMAT=svg NO_PLOTS=0
-    parse_options --force --no-plots --out= --iterations= --seeds= --trials= --seed= --format= -- "$@"
+    parse_options --overwrite --no-plots --output= --iterations= --seeds= --trials= --seed= --format= -- "$@"
     [ ${#positional[@]} = 1 ] || die "expected one DATA_DIR; see --help"
     data=${positional[0]}
     need_numbers --iterations --seeds --trials --seed

@@ -2,22 +2,25 @@
 # From word-aligned text to a directory that cdec, Moses, Joshua or Travatar runs as it is.
 #
 #   recipes/plug-in.sh DATA_DIR SOURCE TARGET DECODER [options]
+#   recipes/plug-in.sh DECODER --source FILE --target FILE --alignment FILE --dev FILE… --text FILE [options]
 #
 # DATA_DIR as for recipes/alignments-to-bleu.sh; DECODER is cdec, moses, joshua or travatar, which is not needed here.
 # A grammar and a language model are learnt, weights tuned with our decoder, and all of it written to DIR/for-DECODER,
 # with the same scores there as here. The commands that translate the text with it are printed at the end.
 #
 # Options
-#   --out DIR         where the results go; default: runs/plug-in- and the names of the data and languages
+#   --output DIR      where the results go; default: runs/plug-in- and the names of the data and languages
 #   --text FILE       what is to be translated, in the source language: the rules that it can use are plugged in;
 #                     default: the first test set
 #   --all             plug in all rules, for any text; large tables load slowly
 #   --alignment FILE  default: as recipes/alignments-to-bleu.sh chooses
 #   --more-alignments LIST  of the same text, with commas between them
-#   --dev NAME        development set; default: dev
+#   --source FILE     the training text, where there is no DATA_DIR
+#   --target FILE     its translation
+#   --dev NAME        development set; default: dev; with --source, its files: the source, and its references
 #   --grammar WHICH   sampled or hiero; default: sampled
 #   --lm FILE         a language model in ARPA format; default: one of the training text
-#   --sweeps N        sweeps of the sampler; default: 60
+#   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
@@ -28,7 +31,7 @@
 #   --pop-limit N     derivations of a span that DECODER may try; default: 1000
 #   --seed N          default: 1
 #   --threads N       default: the number of processors
-#   --force           do everything again; without it, steps that were done with the same settings are left out
+#   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again; for another decoder or another text, only
 # what differs is made. Every step's log is in DIR/logs.
@@ -40,13 +43,14 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-TEXT="" ALL=0 ALIGNMENT="" MORE_ALIGNMENTS="" DEV=dev GRAMMAR=sampled LM="" SWEEPS=60 BURN_IN="" SAMPLING=""
+TEXT="" ALL=0 SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" DEV="" TEST="" GRAMMAR=sampled LM="" ITERATIONS=60 BURN_IN="" SAMPLING=""
 ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 MAX_TARGETS=20 POP_LIMIT=1000 SEED=1 THREADS=""
-parse_options --force --all --out= --text= --alignment= --more-alignments= --dev= --grammar= --lm= --sweeps= --burn-in= \
+parse_options --overwrite --all --output= --text= --source= --target= --alignment= --more-alignments= --dev=+ --grammar= \
+    --lm= --iterations= --burn-in= \
     --sampling= --order= --method= --rounds= --beam= --max-targets= --pop-limit= --seed= --threads= -- "$@"
-[ ${#positional[@]} = 4 ] ||
-    die "expected DATA_DIR SOURCE TARGET DECODER, e.g. data/novish-en novish en moses; see --help"
-DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]} DECODER=${positional[3]}
+EXPECTED="DATA_DIR SOURCE TARGET DECODER, e.g. data/novish-en novish en moses; see --help"
+[ ${#positional[@]} = $([ -n "$SOURCE$TARGET" ] && echo 1 || echo 4) ] || die "expected $EXPECTED"
+DECODER=${positional[${#positional[@]} - 1]}
 case $DECODER in
     cdec | joshua) copy=any ;; # as these do, whatever they are told
     moses | travatar) copy=unknown ;;
@@ -57,14 +61,16 @@ case $GRAMMAR in
     *) die "--grammar is sampled or hiero, not '$GRAMMAR'" ;;
 esac
 check_tuning "$METHOD" "$ROUNDS"
-need_number --sweeps "$SWEEPS"
-: "${BURN_IN:=$((SWEEPS / 3))}"
+need_number --iterations "$ITERATIONS"
+: "${BURN_IN:=$((ITERATIONS / 3))}"
 need_number --burn-in "$BURN_IN"
-[ "$BURN_IN" -lt "$SWEEPS" ] || die "--burn-in $BURN_IN leaves none of the $SWEEPS sweeps"
+[ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
 need_number --pop-limit "$POP_LIMIT"
 need_number --max-targets "$MAX_TARGETS"
 [ -z "$LM" ] || [ -f "$LM" ] || die "there is no language model $LM"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+[ -z "$SOURCE$TARGET" ] || [ -n "$TEXT" ] || die "--source and --target need --text, what is to be translated"
+find_files
 : "${OUT:=runs/plug-in-$(basename "$DATA")-$SOURCE-$TARGET}"
 
 find_training
@@ -104,7 +110,7 @@ corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$
 if [ "$GRAMMAR" = sampled ]; then
     step sample "${corpus[@]}" -- \
         sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
-        --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+        --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
     step grammar-sampled sample -- \
         sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
 else

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # From word-aligned text to translations and their BLEU in a minute, on the bundled Novish–English corpus.
 #
-#   recipes/quickstart.sh [--out DIR] [--seed N] [--threads N] [--force]
+#   recipes/quickstart.sh [--output DIR] [--seed N] [--threads N] [--overwrite]
 #
 # The first run makes a virtual environment, installs the project into it and compiles; that takes a few minutes more.
 # Results go to DIR (runs/quickstart by default): the learned grammar is sampled.gz, the translations sampled.test.txt.
@@ -13,5 +13,5 @@ case ${1:-} in
     -h | --help) usage; exit 0 ;;
 esac
 
-"$RECIPES/alignments-to-bleu.sh" "$(short "$ROOT/data/novish-en")" novish en --out "$(short "$ROOT/runs/quickstart")" \
+"$RECIPES/alignments-to-bleu.sh" "$(short "$ROOT/data/novish-en")" novish en --output "$(short "$ROOT/runs/quickstart")" \
     --rounds 4 --beam 50 --nbest 50 "$@"

@@ -39,7 +39,7 @@
 # that of the first table, by sacrebleu's paired bootstrap).
 #
 # Options
-#   --out DIR         where the results go; default: runs/table2- and the names of the data and languages
+#   --output DIR      where the results go; default: runs/table2- and the names of the data and languages
 #   --alignment FILE  default: as recipes/alignments-to-bleu.sh chooses
 #   --more-alignments LIST  of the same text, with commas between them
 #   --tests LIST      test sets, with commas between them; default: the first
@@ -55,7 +55,7 @@
 #   --max-targets N   targets the decoder tries for a source side; default: 20
 #   --seed N          of the sampler; default: 1
 #   --threads N       default: the number of processors
-#   --force           do everything again; without it, steps that were done with the same settings are left out
+#   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.
 set -euo pipefail
@@ -71,7 +71,7 @@ METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
 ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth,union-free,choose,choose-sentence
-parse_options --force --out= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
+parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}

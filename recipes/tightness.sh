@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What is a grammar whose trees do not sum to 1? Sections 8 and 9 of Cohen and Johnson (2013), measured.
 #
-#   recipes/tightness.sh [TREEBANK…] [--out DIR] [--iterations N] [--burn-in N] [--runs N] [--draws N]
-#                        [--max-length N] [--prior A] [--threads N] [--seed N] [--force]
+#   recipes/tightness.sh [TREEBANK…] [--output DIR] [--iterations N] [--burn-in N] [--runs N] [--draws N]
+#                        [--max-length N] [--prior A] [--threads N] [--seed N] [--overwrite]
 #
 # First the posterior probability of the flat tree of "a a a" under S -> S S S | S S | 'a', by each of the three
 # approaches and by one reweighted run, beside the exact values. Then, for each TREEBANK (three columns: tags, heads,
@@ -11,7 +11,7 @@
 # rejections, Kolmogorov-Smirnov tests, running times. Of the reweighted run, and of all runs of a TREEBANK, there is a page
 # that tells of it, DIR/RUN.html.
 #
-#   --out DIR         results (runs/tightness)
+#   --output DIR      results (runs/tightness)
 #   --draws N         sweeps for section 8 (1000000)
 #   --runs N          chains of each approach (10; the paper: 100)
 #   --iterations N    sweeps of each chain (200; the paper: 1000)
@@ -20,7 +20,7 @@
 #   --prior A         Dirichlet concentration (0.1)
 #   --threads N       threads over sentences (1)
 #   --seed N          seed (1)
-#   --force           repeat what was done before
+#   --overwrite       repeat what was done before
 #
 # A sweep over five thousand sentences takes a tenth of a second of processor time: the paper's numbers take ten hours.
 set -euo pipefail
@@ -30,7 +30,7 @@ set -euo pipefail
 main() {
     local positional=() treebank
     DRAWS=1000000 RUNS=10 ITERATIONS=200 BURN_IN=100 MAX_LENGTH=10 PRIOR=0.1 THREADS=1 SEED=1
-    parse_options --force --out= --draws= --runs= --iterations= --burn-in= --max-length= --prior= --threads= --seed= -- "$@"
+    parse_options --overwrite --output= --draws= --runs= --iterations= --burn-in= --max-length= --prior= --threads= --seed= -- "$@"
     need_numbers --draws --runs --iterations --burn-in --max-length --threads --seed
     : "${OUT:=$ROOT/runs/tightness}"
     for treebank in ${positional[@]+"${positional[@]}"}; do

@@ -2,10 +2,87 @@
 # What the recipes that translate share: finding the files of a data directory, and the steps between a word
 # alignment and BLEU. Sourced after common.sh, not run.
 #
-# Read here: MORE_ALIGNMENTS, DATA, SOURCE, TARGET, OUT, ORDER (of the language model), THREADS, and SCHEDULER, of a cluster,
-# if there is one. What else a step depends on is among its arguments, so that it is repeated when that changes.
+# Read here: MORE_ALIGNMENTS, DATA, SOURCE, TARGET, OUT, ORDER (of the language model), THREADS. What else a step depends
+# on is among its arguments, so that it is repeated when that changes.
 
 # ------------------------------------------------------------------ what is there
+
+language_of() { # FILE OTHERWISE: de for train.de and train.de.gz
+    local name
+    name=$(basename "$1" .gz)
+    case $name in
+        *.*) printf '%s' "${name##*.}" ;;
+        *) printf '%s' "$2" ;;
+    esac
+}
+
+# Where --source and --target name the training text, sets DATA, SOURCE and TARGET to a directory of links to it and to
+# the files of --dev and --test, OUT/files, and DEV and TEST to names in it; otherwise --dev and --test are names already.
+# `positional` is then what stands behind DATA_DIR SOURCE TARGET.
+find_files() {
+    local files=() file
+    if [ -z "$SOURCE$TARGET" ]; then
+        [ ${#positional[@]} -ge 3 ] || die "expected $EXPECTED"
+        DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
+        positional=(${positional[@]+"${positional[@]:3}"})
+        DEV=${DEV%$'\n'} TEST=${TEST%$'\n'}
+        case $DEV$TEST in
+            *$'\n'*) die "--dev and --test take files where --source and --target do, and one name otherwise" ;;
+        esac
+        : "${DEV:=dev}"
+        return
+    fi
+    [ -n "$SOURCE" ] && [ -n "$TARGET" ] && [ -n "$ALIGNMENT" ] && [ -n "$DEV" ] ||
+        die "--source, --target, --alignment and --dev go together, or a DATA_DIR; see --help"
+    while IFS= read -r file; do [ -z "$file" ] || files+=("$file"); done <<<"$SOURCE"$'\n'"$TARGET"$'\n'"$DEV$TEST"
+    for file in "${files[@]}"; do
+        [ -f "$file" ] || die "there is no file $file"
+    done
+    for file in dev test; do
+        set -- "$DEV"
+        [ "$file" = dev ] || set -- "$TEST"
+        case ${1%$'\n'} in
+            "" | *$'\n'*) ;;
+            *) die "--$file takes a source file and at least one reference" ;;
+        esac
+    done
+    link_files
+}
+
+link_files() { # the links of find_files
+    local source target
+    source=$(language_of "$SOURCE" source) target=$(language_of "$TARGET" target)
+    [ "$source" != "$target" ] || { source="source" && target="target"; }
+    : "${OUT:=runs/$source-$target}"
+    DATA=$OUT/files
+    mkdir -p "$DATA"
+    find "$DATA" -type l -exec rm {} +
+    link_to "$SOURCE" "train.$source"
+    link_to "$TARGET" "train.$target"
+    SOURCE=$source TARGET=$target
+    link_set dev "$DEV"
+    DEV=dev
+    if [ -n "$TEST" ]; then
+        link_set test "$TEST"
+        TEST=test
+    fi
+}
+
+link_set() { # NAME FILES: a source and its references
+    local file number=-1 name="$1.$SOURCE"
+    while IFS= read -r file; do
+        [ -n "$file" ] || continue
+        link_to "$file" "$name"
+        number=$((number + 1))
+        name=$1.$TARGET.ref$number
+    done <<<"$2"
+}
+
+link_to() { # FILE NAME: a link in DATA, which ends in .gz if the file does
+    local end=""
+    case $1 in *.gz) end=.gz ;; esac
+    ln -sf "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")" "$DATA/$2$end"
+}
 
 find_text() { # NAME: the file, plain or gzipped
     existing "$DATA/$1" || die "$DATA has neither $1 nor $1.gz"
@@ -90,6 +167,15 @@ find_here() { # FILE: where it is, here or in DATA
     printf '%s' "$1"
 }
 
+# ------------------------------------------------------------------ the time it takes
+
+# Plans a step of so many seconds on two cores of 2020, from runs on 2,000 to 30,000 pairs, by a formula in T (thousands
+# of training pairs), M (megabytes of training text), sentences (of the development set), and what the options say.
+estimate() { # NAME FORMULA
+    plan "$1" "$(awk -v T="$T" -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="$BEAM" \
+        -v threads="$THREADS" -v sentences="$SENTENCES" "BEGIN { print $2 }")"
+}
+
 # ------------------------------------------------------------------ the steps
 
 # Both programs on a few sentences, side by side: so the steps below find everything compiled, and their seconds
@@ -117,7 +203,7 @@ compile_the_rest() { # DIRECTORY
             --output "$1/hiero.gz" &&
         sampler filter "$1/hiero.gz" --source "$1/train.novish" --output "$1/filtered.gz" &&
         decoder tune --grammar "$1/filtered.gz" --lm "$1/lm.arpa" --source "$1/train.novish" \
-            --references "$1/train.en" --output "$1/weights.json" --restart --rounds 1 --threads "$THREADS" &&
+            --references "$1/train.en" --output "$1/weights.json" --overwrite --rounds 1 --threads "$THREADS" &&
         decoder translate --grammar "$1/filtered.gz" --lm "$1/lm.arpa" --weights "$1/weights.json" \
             --threads "$THREADS" --input "$1/train.novish" --output "$1/output"
 }
@@ -125,23 +211,22 @@ compile_the_rest() { # DIRECTORY
 sample_or_resume() { # RUN OPTION…
     local run=$1
     shift
-    resume_or_begin "$run" sampler resume "$run" ${SCHEDULER:+--scheduler "$SCHEDULER"} -- \
-        sampler sample --output "$run" --overwrite ${SCHEDULER:+--scheduler "$SCHEDULER"} "$@"
+    resume_or_begin "$run" sampler resume "$run" -- sampler sample --output "$run" --overwrite "$@"
 }
 
 tune() { # GRAMMAR WEIGHTS OPTION…: an interrupted step goes on with the rounds it has done
-    local grammar=$1 weights=$2 restart=--restart
+    local grammar=$1 weights=$2 restart=--overwrite
     shift 2
     [ "$RESUMING" = 0 ] || restart=""
     decoder tune --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" --output "$OUT/$weights.weights.json" \
-        --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} ${restart:+"$restart"} "$@"
+        --threads "$THREADS" ${restart:+"$restart"} "$@"
 }
 
 translate() { # GRAMMAR WEIGHTS OPTION…
     local grammar=$1 weights=$2
     shift 2
     decoder translate --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" \
-        --weights "$OUT/$weights.weights.json" --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} "$@"
+        --weights "$OUT/$weights.weights.json" --threads "$THREADS" "$@"
 }
 
 score() { # OUTPUT ARGUMENT…

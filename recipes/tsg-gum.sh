@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A tree substitution grammar from a treebank, against the treebank's own PCFG (Cohn, Goldwater and Blunsom 2009, section 5).
 #
-#   recipes/tsg-gum.sh TREEBANK_DIR [--out DIR] [--sweeps N] [--burn-in N] [--base uniform|pcfg] [--samples N]
-#                      [--max-length N] [--sets NAME,NAME] [--threads N] [--seed N] [--force]
+#   recipes/tsg-gum.sh TREEBANK_DIR [--output DIR] [--iterations N] [--burn-in N] [--base uniform|pcfg] [--samples N]
+#                      [--max-length N] [--sets NAME,NAME] [--threads N] [--seed N] [--overwrite]
 #
 # TREEBANK_DIR has train, dev and test as Penn-style brackets, named like train.clean.mrg.gz (as those of GUM are) or train.mrg. The
 # grammar is learnt from train; the sentences of the other sets up to --max-length words are parsed with the PCFG (Viterbi) and with
@@ -10,8 +10,8 @@
 # exact match and speed; the histograms of the elementary trees, and draws them. A page that tells of the run is
 # DIR/report.html.
 #
-#   --out DIR         results (runs/tsg)
-#   --sweeps N        sweeps of the chain (1000)
+#   --output DIR      results (runs/tsg)
+#   --iterations N    sweeps of the chain (1000)
 #   --burn-in N       of these annealed from temperature 5 to 1 (700)
 #   --base NAME       base distribution (pcfg)
 #   --samples N       derivations sampled of each sentence for mpp and mer (100; the paper: 1000)
@@ -20,7 +20,7 @@
 #   --threads N       sentences parsed at a time (1)
 #   --seed N          seed (1)
 #   --no-plots        draw nothing (the pictures need matplotlib)
-#   --force           repeat what was done before
+#   --overwrite       repeat what was done before
 #
 # A sweep over GUM's ten thousand trees takes half a second of processor time, type-based moves included.
 set -euo pipefail
@@ -29,12 +29,12 @@ set -euo pipefail
 
 main() {
     local positional=() parts=() sets=() data name tags plot=()
-    SWEEPS=1000 BURN_IN=700 BASE=pcfg SAMPLES=100 MAX_LENGTH=40 SETS=dev,test THREADS=1 SEED=1 NO_PLOTS=0
-    parse_options --force --no-plots --out= --sweeps= --burn-in= --base= --samples= --max-length= --sets= --threads= \
+    ITERATIONS=1000 BURN_IN=700 BASE=pcfg SAMPLES=100 MAX_LENGTH=40 SETS=dev,test THREADS=1 SEED=1 NO_PLOTS=0
+    parse_options --overwrite --no-plots --output= --iterations= --burn-in= --base= --samples= --max-length= --sets= --threads= \
         --seed= -- "$@"
     [ ${#positional[@]} = 1 ] || die "expected one TREEBANK_DIR; see --help"
     data=${positional[0]}
-    need_numbers --sweeps --burn-in --samples --max-length --threads --seed
+    need_numbers --iterations --burn-in --samples --max-length --threads --seed
     : "${OUT:=$ROOT/runs/tsg}"
     [ -d "$data" ] || die "$data is not a directory"
     split_list --sets "$SETS"
@@ -45,7 +45,7 @@ main() {
     prepare_python_to_draw
     mkdir -p "$OUT"
     step learn "$(trees_of "$data" train)" -- tsg train "$(trees_of "$data" train)" --output "$OUT/learn" --overwrite \
-        --base "$BASE" --iterations "$SWEEPS" --burn-in "$BURN_IN" --seed "$SEED"
+        --base "$BASE" --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED"
     for name in "${sets[@]}"; do
         for tags in words gold-tags; do
             parse_set "$(trees_of "$data" "$name")" "$name" "$tags"
@@ -75,7 +75,7 @@ parse_set() { # TREES NAME words|gold-tags
     for method in pcfg mpd mpp mer; do
         out=$2.$3.$method grammar=tsg
         [ "$method" != pcfg ] || grammar=pcfg
-        step "$out" learn -- parse_and_score "$1" "$OUT/$out" "$MAX_LENGTH" --grammar "$grammar" --method "${method/pcfg/mpd}" \
+        step "$out" learn -- parse_and_score "$1" "$OUT/$out" "$MAX_LENGTH" --model "$grammar" --method "${method/pcfg/mpd}" \
             --samples "$SAMPLES" --threads "$THREADS" --seed "$SEED" ${tagged[@]+"${tagged[@]}"}
     done
 }

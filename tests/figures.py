@@ -2,9 +2,9 @@
 
     python -m tests.figures DIRECTORY [--write]
 
-compares the table of README.md with `table.txt` of a run of `recipes/quickstart.sh --out DIRECTORY`, or with
---write puts that table there, with the commit and the day. What is said of time is not compared: it is the
-machine's. Everything else is the same on every machine.
+compares the table of README.md with `table.txt` of a run of `recipes/quickstart.sh --output DIRECTORY`, or
+with --write puts that table there, with the commit and the day. What is said of time is not compared: it is
+the machine's. Everything else is the same on every machine.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def small_data(directory: Path, test_references=("test.en",), alignments=("train
 def bleu_recipe(stand_in, data, *options, recipe=ALIGNMENTS_TO_BLEU):
     """What became of a recipe from a corpus to BLEU, into `run dir` beside the stand-in."""
     python = str(stand_in / "python")
-    out = ("--out", stand_in / "run dir")
+    out = ("--output", stand_in / "run dir")
     return run(recipe, data, "xx", "en", *out, *options, SCFG_PYTHON=python)
 
 

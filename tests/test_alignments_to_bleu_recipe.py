@@ -5,12 +5,13 @@ The programs are a stand-in (`recipe_calls`); `.ci/run` runs the recipe with the
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 
 import pytest
 
-from tests.recipe_calls import bleu_recipe, calls, small_data
+from tests.recipe_calls import ALIGNMENTS_TO_BLEU, bleu_recipe, calls, run, small_data
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -39,8 +40,39 @@ def test_recipe_prints_one_table_and_the_run_directory(stand_in):
     assert (stand_in / "run dir" / "table.txt").read_text() == outcome.stdout
 
 
+def test_recipe_takes_files_as_well_as_a_directory(stand_in):
+    """Of any names, gzipped or not, with several references."""
+    data = small_data(stand_in / "data")
+    for name in ("dev.en", "train.xx"):
+        (data / f"{name}.gz").write_bytes(gzip.compress((data / name).read_bytes()))
+        (data / name).unlink()
+    (data / "more").write_text("another one\n")
+    files = ("--source", data / "train.xx.gz", "--target", data / "train.en")
+    files += (
+        "--alignment",
+        data / "train.xx-en.hand",
+        "--dev",
+        data / "dev.xx",
+        data / "dev.en.gz",
+        data / "more",
+    )
+    files += ("--test", data / "test.xx", data / "test.en", "--no-baseline", "--output", stand_in / "run dir")
+    outcome = run(ALIGNMENTS_TO_BLEU, *files, SCFG_PYTHON=str(stand_in / "python"))
+    assert outcome.returncode == 0, outcome.stderr
+    assert "this takes about" in outcome.stderr
+    assert "left)" in outcome.stderr
+    by_command = {line.split()[1]: line for line in calls(stand_in)}
+    links = stand_in / "run dir" / "files"
+    sampled = f"--source {links}/train.xx.gz --target {links}/train.en --alignment {data}/train.xx-en.hand"
+    assert sampled in by_command["sample"]
+    references = f"--source {links}/dev.xx --references {links}/dev.en.ref0.gz {links}/dev.en.ref1"
+    assert references in by_command["tune"]
+    assert (links / "dev.en.ref1").read_text() == "another one\n"
+    assert f"--references {links}/test.en.ref0" in by_command["evaluate"]
+
+
 def test_recipe_calls_every_command_once_per_grammar(stand_in):
-    bleu_recipe(stand_in, small_data(stand_in / "data"), "--sweeps", "90", "--order", "4", "--seed", "5")
+    bleu_recipe(stand_in, small_data(stand_in / "data"), "--iterations", "90", "--order", "4", "--seed", "5")
     noted = calls(stand_in)
     commands = [" ".join(line.split()[:2]) for line in noted]
     per_grammar = [
@@ -101,7 +133,7 @@ def test_second_run_repeats_nothing_unless_forced(stand_in):
     second = bleu_recipe(stand_in, data)
     assert calls(stand_in) == []
     assert second.stdout == first.stdout
-    bleu_recipe(stand_in, data, "--force")
+    bleu_recipe(stand_in, data, "--overwrite")
     assert len(calls(stand_in)) == len(everything)
 
 
@@ -112,7 +144,7 @@ def test_changed_input_repeats_exactly_the_steps_that_depend_on_it(stand_in):
     (data / "test.en").write_text("another reference\n")
     bleu_recipe(stand_in, data)
     assert [line.split()[1] for line in calls(stand_in)] == [*5 * ["evaluate"], "report"]
-    bleu_recipe(stand_in, data, "--sweeps", "90")
+    bleu_recipe(stand_in, data, "--iterations", "90")
     noted = [line for line in calls(stand_in) if "scfg_sampler report" not in line]
     assert not any(re.search(r"hiero(-loose)?\.gz|train-lm", line) for line in noted)
     assert sum("sampled" in line for line in noted) == len(noted) - 1  # All but `sample` itself.
@@ -174,10 +206,10 @@ UNFINISHED, FINISHED = (f'{{\n "seconds": 3,\n "finished": {value}\n}}\n' for va
         ((), UNFINISHED, ["resume"]),
         ((), FINISHED, []),
         ((), None, ["sample"]),
-        (("--sweeps", "90"), UNFINISHED, ["sample"]),
-        (("--sweeps", "90"), FINISHED, ["sample"]),
-        (("--force",), UNFINISHED, ["sample"]),
-        (("--force",), FINISHED, ["sample"]),
+        (("--iterations", "90"), UNFINISHED, ["sample"]),
+        (("--iterations", "90"), FINISHED, ["sample"]),
+        (("--overwrite",), UNFINISHED, ["sample"]),
+        (("--overwrite",), FINISHED, ["sample"]),
     ],
     ids=["stopped", "just-finished", "not-begun", "other", "other-finished", "forced", "forced-finished"],
 )
@@ -204,9 +236,9 @@ def test_a_run_with_other_settings_is_not_taken_for_one_that_was_stopped_at_once
     data = small_data(stand_in / "data")
     stop_sampling(stand_in, data, FINISHED)
     (stand_in / "broken").write_text("sample")
-    assert bleu_recipe(stand_in, data, "--sweeps", "90").returncode == 2
+    assert bleu_recipe(stand_in, data, "--iterations", "90").returncode == 2
     (stand_in / "broken").unlink()
-    assert bleu_recipe(stand_in, data, "--sweeps", "90").returncode == 0
+    assert bleu_recipe(stand_in, data, "--iterations", "90").returncode == 0
     assert learning(stand_in) == ["sample"]
 
 

@@ -55,7 +55,7 @@ def stand_in(tmp_path):
 
 
 def recipe(stand_in, *options):
-    arguments = (stand_in / "data", "xx", "yy", "--out", stand_in / "run", *options)
+    arguments = (stand_in / "data", "xx", "yy", "--output", stand_in / "run", *options)
     return run(LOW_RESOURCE, *arguments, directory=stand_in, SCFG_PYTHON=str(stand_in / "python"))
 
 
@@ -72,7 +72,7 @@ def recipe(stand_in, *options):
         (("data", "xx", "yy", "--grammars", ""), "--grammars names none"),
         (("data", "xx", "yy", "--tunings", "0"), "--tunings is from 1 to 100"),
         (("data", "xx", "yy", "--copy", "all"), "--copy is unknown or any, not 'all'"),
-        (("data", "xx", "yy", "--sweeps", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
+        (("data", "xx", "yy", "--iterations", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
         (("data", "xx", "yy", "--metric", "ter"), "--metric is chrf or bleu, not 'ter'"),
         (("data", "xx", "yy", "--chrf-beta", "1.2.3"), "--chrf-beta is a number, not '1.2.3'"),
         (("data", "xx", "yy", "--chrf-beta", "0.0"), "--chrf-beta is above 0, not '0.0'"),
@@ -181,7 +181,7 @@ def test_options_reach_their_commands(stand_in):
         "7",
     )
     outcome = recipe(
-        stand_in, *options, *more, "--sweeps", "30", "--sampling", "--base lexical", "--chrf-beta", "1.5"
+        stand_in, *options, *more, "--iterations", "30", "--sampling", "--base lexical", "--chrf-beta", "1.5"
     )
     assert outcome.returncode == 0, outcome.stderr
     noted = calls(stand_in)
@@ -230,10 +230,21 @@ def test_small_text_becomes_a_table_and_a_system(tmp_path):
         (data / f"train.{language}").write_text("\n".join(lines[:400]) + "\n")
         (data / f"dev.{language}").write_text("\n".join(lines[400:480]) + "\n")
     shutil.copy(data / "dev.novish", data / "dev.untranslated.en")
-    quick = ("--segment", "subwords:200", "--sweeps", "15", "--rounds", "2", "--beam", "30", "--nbest", "30")
+    quick = (
+        "--segment",
+        "subwords:200",
+        "--iterations",
+        "15",
+        "--rounds",
+        "2",
+        "--beam",
+        "30",
+        "--nbest",
+        "30",
+    )
     outcome = run(
         LOW_RESOURCE,
-        *(data, "novish", "en", "--out", tmp_path / "run", "--tunings", "1", *quick),
+        *(data, "novish", "en", "--output", tmp_path / "run", "--tunings", "1", *quick),
         timeout=1200,
         SCFG_PYTHON=sys.executable,
     )

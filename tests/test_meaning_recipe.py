@@ -58,7 +58,7 @@ def stand_in(tmp_path):
 
 
 def recipe(stand_in, *options):
-    arguments = (stand_in / "data", "en", "--out", stand_in / "run", *options)
+    arguments = (stand_in / "data", "en", "--output", stand_in / "run", *options)
     return run(MEANING, *arguments, SCFG_PYTHON=str(stand_in / "python"))
 
 
@@ -70,7 +70,7 @@ def recipe(stand_in, *options):
         (("data", "fr"), "neither train.fr nor train.fr.gz"),
         (("data", "en", "--form", "sql"), "--form is funql or lisp, not 'sql'"),
         (("data", "en", "--form", "lisp"), "neither train.lisp nor train.lisp.gz"),
-        (("data", "en", "--sweeps", "2"), "--sweeps is at least 3"),
+        (("data", "en", "--iterations", "2"), "--iterations is at least 3"),
         (("data", "en", "--rounds", "few"), "--rounds is a whole number"),
         (("data", "en", "--metric", "ter"), "--metric is bleu or exact, not 'ter'"),
         (

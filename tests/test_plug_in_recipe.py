@@ -42,7 +42,7 @@ def stand_in(tmp_path):
 
 
 def recipe(stand_in, decoder, *options):
-    arguments = (stand_in / "data", "xx", "en", decoder, "--out", stand_in / "run dir", *options)
+    arguments = (stand_in / "data", "xx", "en", decoder, "--output", stand_in / "run dir", *options)
     return run(PLUG_IN, *arguments, SCFG_PYTHON=str(stand_in / "python"))
 
 
@@ -63,10 +63,15 @@ def recipe(stand_in, decoder, *options):
         (("data/novish-en", "novish", "en", "moses", "--text", "no.text"), "there is no text no.text"),
         (("data/novish-en", "novish", "en", "moses", "--pop-limit", "few"), "--pop-limit is a whole number"),
         (
-            ("data/novish-en", "novish", "en", "moses", "--sweeps", "3", "--burn-in", "3"),
+            ("data/novish-en", "novish", "en", "moses", "--iterations", "3", "--burn-in", "3"),
             "--burn-in 3 leaves",
         ),
         (("data/novish-en", "novish", "en", "moses", "--method", "mert"), "--method is pro or mira"),
+        (
+            ("data/novish-en", "moses", "--source", "a", "--target", "b"),
+            "expected DATA_DIR SOURCE TARGET DECODER",
+        ),
+        (("moses", "--source", "a", "--target", "b"), "--source and --target need --text"),
     ],
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, complaint, tmp_path):
@@ -148,7 +153,7 @@ def test_another_decoder_or_text_repeats_only_what_differs(stand_in):
 @pytest.mark.parametrize("decoder", READERS)
 def test_the_bundled_corpus_becomes_what_the_decoder_reads(tmp_path, decoder):
     """With the real programs of ours: tables, input and weights as the decoders' readers take them."""
-    quick = ["--sweeps", "6", "--rounds", "1", "--beam", "20", "--threads", "1"]
+    quick = ["--iterations", "6", "--rounds", "1", "--beam", "20", "--threads", "1"]
     out = tmp_path / "run"
     outcome = run(
         PLUG_IN,
@@ -156,7 +161,7 @@ def test_the_bundled_corpus_becomes_what_the_decoder_reads(tmp_path, decoder):
         "novish",
         "en",
         decoder,
-        "--out",
+        "--output",
         out,
         *quick,
         timeout=900,

@@ -47,7 +47,7 @@ def stand_in(tmp_path, monkeypatch):
 
 
 def recipe(stand_in, *options):
-    files = (stand_in / "a.xx", stand_in / "b.en", "xx", "en", "--out", stand_in / "run")
+    files = (stand_in / "a.xx", stand_in / "b.en", "xx", "en", "--output", stand_in / "run")
     return run(FROM_RAW_TEXT, *files, *options, SCFG_PYTHON=str(stand_in / "python"))
 
 
@@ -64,7 +64,7 @@ def recipe(stand_in, *options):
         ),
         (("a.xx", "b.en", "xx", "en", "--dev", "0"), "--dev is 0"),
         (("a.xx", "b.en", "xx", "en", "--test", "many"), "--test is a whole number, not 'many'"),
-        (("a.xx", "b.en", "xx", "en", "--sweeps", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
+        (("a.xx", "b.en", "xx", "en", "--iterations", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
         (("a.xx", "b.en", "xx", "en", "--method", "mert"), "--method is pro or mira, not 'mert'"),
         (("a.xx", "b.en", "xx", "en", "--metric", "ter"), "--metric is bleu or chrf, not 'ter'"),
         (
@@ -185,11 +185,11 @@ def test_two_dirty_files_become_a_system_that_can_be_moved(tmp_path):
     if not shutil.which("eflomal-align"):
         pytest.skip("needs eflomal: pip install 'scfg-sampler[align]'")
     raw = ROOT / "data" / "novish-en" / "raw"
-    files = [raw / "novish.gz", raw / "en.gz", "novish", "en", "--out", tmp_path / "run"]
+    files = [raw / "novish.gz", raw / "en.gz", "novish", "en", "--output", tmp_path / "run"]
     quick = [
         "--preparing",
         "--rules novish=en",
-        "--sweeps",
+        "--iterations",
         "20",
         "--rounds",
         "3",

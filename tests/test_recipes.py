@@ -87,14 +87,28 @@ def test_help_is_the_comment_at_the_head(script):
         ((), "expected DATA_DIR SOURCE TARGET"),
         (("data/novish-en", "novish"), "expected DATA_DIR SOURCE TARGET"),
         (("data/novish-en", "novish", "en", "--frob"), "unknown option --frob"),
-        (("data/novish-en", "novish", "en", "--out"), "option --out needs a value"),
+        (("data/novish-en", "novish", "en", "--output"), "option --output needs a value"),
         (("no-such-place", "novish", "en"), "no-such-place is not a directory"),
         (("data/novish-en", "novish", "fr"), "has neither train.fr nor train.fr.gz"),
         (("data/novish-en", "novish", "en", "--alignment", "x.gz"), "there is no alignment x.gz"),
         (("data/novish-en", "novish", "en", "--test", "test2016"), "neither test2016.novish nor"),
-        (("data/novish-en", "novish", "en", "--sweeps", "many"), "--sweeps is a whole number, not 'many'"),
+        (("data/novish-en", "novish", "en", "more"), "'more' is more than expected"),
+        (("data/novish-en", "novish", "en", "--dev", "a", "b"), "take files where --source and --target do"),
+        (("--source", "a", "--target", "b"), "--source and --target need --test"),
         (
-            ("data/novish-en", "novish", "en", "--sweeps", "20", "--burn-in", "20"),
+            ("--source", "a", "--target", "b", "--test", "c", "d"),
+            "--source, --target, --alignment and --dev go",
+        ),
+        (
+            ("--source", "a", "--target", "b", "--alignment", "c", "--dev", "d", "e", "--test", "f", "g"),
+            "there is no file a",
+        ),
+        (
+            ("data/novish-en", "novish", "en", "--iterations", "many"),
+            "--iterations is a whole number, not 'many'",
+        ),
+        (
+            ("data/novish-en", "novish", "en", "--iterations", "20", "--burn-in", "20"),
             "--burn-in 20 leaves none of",
         ),
     ],
@@ -107,18 +121,28 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(arguments, co
 @pytest.mark.parametrize(
     ("known", "given", "became"),
     [
-        ("--force --out= --sweeps=", "--output x --overwrite --iterations 5", "1 x 5  0"),
-        ("--force --out= --sweeps=", "--out x --force --sweeps 5", "1 x 5  0"),
-        ("--out= --sweeps= --iterations=", "--iterations 7 data", "0   7 1"),
+        ("--overwrite --output= --iterations=", "--output x --overwrite --iterations 5", "1 x 5 0"),
+        ("--overwrite --output= --iterations=", "--out x --force --sweeps 5 --force", "1 x 5 0"),
+        ("--output= --iterations=", "--iterations 7 data", "0  7 1"),
     ],
 )
-def test_recipes_understand_the_commands_names_of_their_options(known, given, became):
+def test_recipes_understand_former_names_with_a_warning(known, given, became):
     script = f". {RECIPES / 'common.sh'}; parse_options {known} -- {given}"
-    script += '; echo "$FORCE $OUT $SWEEPS $ITERATIONS ${#positional[@]}"'
-    names = {"FORCE": "", "OUT": "", "SWEEPS": "", "ITERATIONS": ""}
-    environment = {**os.environ, **names}
+    script += '; echo "$OVERWRITE $OUT $ITERATIONS ${#positional[@]}"'
+    environment = {**os.environ, "OVERWRITE": "", "OUT": "", "ITERATIONS": ""}
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == f"{became}\n"
+    warned = re.findall(r"warning: (--\w+) is now (--\w+);", done.stderr)
+    former = [("--out", "--output"), ("--force", "--overwrite"), ("--sweeps", "--iterations")]
+    assert warned == [pair for pair in former if pair[0] in given.split()]
+
+
+def test_a_former_name_of_an_option_that_a_recipe_never_had_is_unknown():
+    script = f". {RECIPES / 'common.sh'}; parse_options --output= -- --sweeps 5"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("unknown option --sweeps; see --help\n")
+    assert "warning" not in done.stderr
 
 
 def test_tables_align_whatever_the_characters():

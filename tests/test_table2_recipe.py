@@ -169,7 +169,7 @@ def test_table2_runs_on_a_part_of_the_bundled_corpus(tmp_path):
     options = ("--rows", "last,average,ours,ours-tenth,union-hiero,union", "--rounds", "1", "--beam", "20")
     options += ("--more-alignments", "train.novish-en.sparse", "--tuned", "union", "--seeds", "2")
     outcome = run(
-        TABLE2, data, "novish", "en", "--out", out, *options, SCFG_PYTHON=sys.executable, timeout=900
+        TABLE2, data, "novish", "en", "--output", out, *options, SCFG_PYTHON=sys.executable, timeout=900
     )
     assert outcome.returncode == 0, outcome.stderr
     rows = {line.split()[0]: line.split() for line in outcome.stdout.split("\n\n")[0].splitlines()[3:]}

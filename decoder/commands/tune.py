@@ -58,11 +58,11 @@ def add_parser(subparsers) -> None:
     _add_settings(parser)
     parser.add_argument(
         "--overwrite",
-        "--restart",
         action="store_true",
         help="forget the rounds an earlier run has saved, and begin again",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.renamed("--restart", "--overwrite")
     parser.set_defaults(run=run)
 
 

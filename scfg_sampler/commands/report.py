@@ -35,7 +35,12 @@ def add_parser(subparsers) -> None:
     group.add_argument("--baseline", metavar="TABLE", help="a table to set beside it, of 'extract'")
     group.add_argument("--pairs", metavar="N", type=int, default=12, help="sentence pairs to show")
     group.add_argument(
-        "--sweeps", metavar="N", type=int, default=100, help="states of them that certainty is judged by"
+        "--states",
+        dest="sweeps",
+        metavar="N",
+        type=int,
+        default=100,
+        help="states of them that certainty is judged by",
     )
     group.add_argument("--seed", metavar="N", type=int, default=1, help="of these states")
     group = parser.add_argument_group(
@@ -53,6 +58,7 @@ def add_parser(subparsers) -> None:
     group.add_argument(
         "--references", metavar="FILE", nargs="+", default=[], help="its reference translations"
     )
+    parser.renamed("--sweeps", "--states")
     parser.set_defaults(run=run)
 
 

@@ -58,6 +58,7 @@ def add_parser(subparsers) -> None:
     _add_kept(parser.add_argument_group("what is kept"), RunSettings())
     parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.renamed("--order", "--visit-order")
     parser.set_defaults(run=run)
 
 
@@ -131,7 +132,9 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> Non
         default=settings.max_cut_span,
         help="nodes over more words are cut; 0: no limit",
     )
-    chain.add_argument("--order", choices=ORDERS, default=settings.order, help="order of the nodes")
+    chain.add_argument(
+        "--visit-order", dest="order", choices=ORDERS, default=settings.order, help="order of the nodes"
+    )
     _add_forests(chain, settings)
     chain.add_argument(
         "--no-density-factor",
@@ -231,11 +234,7 @@ def run(options: argparse.Namespace) -> None:
     if burn_in is None:
         burn_in = default_burn_in(options.iterations, settings.anneal_sweeps)
     given = {name: getattr(options, name) for name in RunSettings._fields}
-    if (
-        settings.shards == 1
-        and options.chains == 1
-        and (options.workers is not None or options.scheduler is not None)
-    ):
+    if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
         console.warn("there is one shard, which is swept here; --shards P divides the corpus for others")
     total = options.iterations * max(1, options.chains)
     with (

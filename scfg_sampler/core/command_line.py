@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from scfg_sampler.core.completion import SHELLS, CompletionAction
-from scfg_sampler.core.console import Parser
+from scfg_sampler.core.console import Parser, warn
 
 __all__ = ["CommandParser", "meant"]
 
@@ -66,6 +66,7 @@ class CommandParser(Parser):
                 self.print_help()
                 self.exit(0)
             return super().parse_known_args(given, namespace)
+        given = self._present_names(given)
         for word in itertools.takewhile(lambda word: word != "--", given):
             name = word.partition("=")[0]
             if name.startswith("--") and name not in self._option_string_actions:
@@ -74,6 +75,18 @@ class CommandParser(Parser):
         if rest:
             self.error(f"'{rest[0]}' is more than it takes")
         return found, rest
+
+    def _present_names(self, given: list[str]) -> list[str]:
+        """The same arguments, options by the names that they have now; warns of each old one, once."""
+        end = given.index("--") if "--" in given else len(given)
+        found = []
+        for word in given[:end]:
+            name, equals, value = word.partition("=")
+            found.append(f"{self.old_names.get(name, name)}{equals}{value}")
+        for old in dict.fromkeys(word.partition("=")[0] for word in given[:end]):
+            if old in self.old_names:
+                warn(f"{old} is now {self.old_names[old]}; the old name will go in the next version")
+        return found + given[end:]
 
     def _takes_commands(self) -> bool:
         return any(isinstance(action, argparse._SubParsersAction) for action in self._actions)
@@ -121,6 +134,16 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         if _has_many(action):
             return lambda size: (default_metavar,) * size
         return super()._metavar_formatter(action, default_metavar)
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """`-o, --output FILE`."""
+        short = getattr(action, "short", None)
+        if not action.option_strings or action.nargs == 0:
+            told = super()._format_action_invocation(action)
+        else:
+            value = self._format_args(action, self._get_default_metavar_for_optional(action))
+            told = f"{', '.join(action.option_strings)} {value}"
+        return f"{short}, {told}" if short else told
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""

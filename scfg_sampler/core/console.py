@@ -74,6 +74,23 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+_SHORT = {
+    "--source": "-s",
+    "--target": "-t",
+    "--alignment": "-a",
+    "--grammar": "-g",
+    "--lm": "-l",
+    "--weights": "-w",
+    "--input": "-i",
+    "--output": "-o",
+    "--iterations": "-n",
+    "--threads": "-j",
+    "--quiet": "-q",
+    "--verbose": "-v",
+}
+"""Options that every command with them takes by a letter, too."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose help keeps the examples' line breaks and shows defaults."""
 
@@ -83,6 +100,21 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **kwargs)
         self.register("type", int, whole_number)
         self.register("type", float, real_number)
+        self.old_names: dict[str, str] = {}
+        """Names that options had in earlier versions, with those that they have now."""
+
+    def renamed(self, old: str, new: str) -> None:
+        """Take an option by the name that it had in earlier versions, too, with a warning."""
+        self.old_names[old] = new
+
+    def give_short_names(self) -> None:
+        """Take the usual options by a letter, too; the letter is `short` of the option."""
+        for action in self._actions:
+            for name in action.option_strings:
+                short = _SHORT.get(name)
+                if short is not None:
+                    self._option_string_actions[short] = action
+                    action.short = short  # type: ignore[attr-defined]
 
     def _print_message(self, message: str, file=None) -> None:
         # As argparse does, but help that cannot be printed is not passed over in silence.
@@ -128,6 +160,9 @@ def add_commands(
     subparsers = parser.add_subparsers(dest=metavar.lower(), metavar=metavar, required=True)
     for name in names:
         importlib.import_module(f"{package}.{name.replace('-', '_')}").add_parser(subparsers)
+    for command in subparsers.choices.values():
+        if isinstance(command, Parser):
+            command.give_short_names()
 
 
 def option_names(add_parser: Callable[[Any], None], name: str) -> set[str]:

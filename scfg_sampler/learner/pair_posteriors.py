@@ -125,7 +125,7 @@ def pair_posteriors(
         There are no sweeps.
     """
     if sweeps < 1:
-        raise SettingsError(f"--sweeps is {sweeps}; it must be at least 1")
+        raise SettingsError(f"--states is {sweeps}; it must be at least 1")
     settings = last.settings._replace(shards=1, learned=())
     step = pair_kernel(last.bank, settings, sentences).step
     found: dict[int, dict[Place, Counter[str]]] = {sentence: {} for sentence in sentences}

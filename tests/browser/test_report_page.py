@@ -21,7 +21,7 @@ def path(tmp_path_factory):
     run, options = made_run(directory)
     page = directory / "report.html"
     hiero = made_baseline(directory, options)
-    assert report(run, "--output", page, "--baseline", hiero, "--sweeps", "5", *made_outputs(directory)) == 0
+    assert report(run, "--output", page, "--baseline", hiero, "--states", "5", *made_outputs(directory)) == 0
     return page
 
 

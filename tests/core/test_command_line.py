@@ -155,3 +155,85 @@ def test_continued_commands_are_the_same_to_a_shell(words):
 
 def test_required_options_are_still_missed(capsys):
     assert "the following arguments are required: --needed" in refused(capsys, "sample")
+
+
+def renaming() -> CommandParser:
+    parser = CommandParser(prog="prog")
+    parser.add_argument("--overwrite", action="store_true", help="again")
+    parser.add_argument("--visit-order", dest="order", help="which first")
+    parser.add_argument("words", nargs="*")
+    parser.renamed("--restart", "--overwrite")
+    parser.renamed("--order", "--visit-order")
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("given", "order", "warned"),
+    [
+        (["--restart", "--restart"], None, ["--restart is now --overwrite"]),
+        (["--overwrite", "--order=random"], "random", ["--order is now --visit-order"]),
+        (["--overwrite", "--visit-order", "random"], "random", []),
+    ],
+)
+def test_former_names_of_options_are_taken_with_one_line_of_warning(capsys, given, order, warned):
+    options = renaming().parse_args(given)
+    assert (options.overwrite, options.order) == (True, order)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"warning: {text}; the old name will go in the next version" for text in warned]
+
+
+def test_former_names_behind_two_hyphens_are_words_and_are_not_in_the_help(capsys):
+    assert renaming().parse_args(["--", "--restart"]).words == ["--restart"]
+    assert capsys.readouterr().err == ""
+    assert "--restart" not in renaming().format_help()
+
+
+FORMER = [
+    ("scfg-decoder", "tune", "--restart", "--overwrite"),
+    ("scfg-sampler", "sample", "--order", "--visit-order"),
+    ("scfg-sampler", "report", "--sweeps", "--states"),
+    ("scfg-monolingual", "tsg train", "--order", "--visit-order"),
+    ("scfg-monolingual", "tsg parse", "--grammar", "--model"),
+    ("scfg-monolingual", "ot gla", "--grammar", "--model"),
+]
+
+
+def parser_of(name: str, command: str) -> CommandParser:
+    parser = importlib.import_module(f"{PROGRAMS[name]}.cli").build_parser()
+    for word in command.split():
+        parser = parser._subparsers._group_actions[0].choices[word]
+    return parser
+
+
+def test_former_names_lead_to_options_that_are_there():
+    found = [
+        (name, command, old, new)
+        for name, command in COMMANDS
+        for old, new in parser_of(name, command).old_names.items()
+    ]
+    assert sorted(found) == sorted(FORMER)
+    for name, command, old, new in found:
+        known = parser_of(name, command)._option_string_actions
+        assert new in known
+        assert old not in known
+
+
+def test_usual_options_have_the_same_letter_in_all_commands():
+    letters: dict[str, str] = {}
+    for name, command in COMMANDS:
+        parser = parser_of(name, command)
+        for letter, action in parser._option_string_actions.items():
+            if re.fullmatch("-[a-z]", letter) and letter != "-h":
+                long = action.option_strings[0]
+                assert letters.setdefault(letter, long) == long
+                assert f"{letter}, {long}" in parser.format_help()
+        if "--output" in parser._option_string_actions:
+            assert "-o" in parser._option_string_actions
+    assert {"-o", "-q", "-s", "-t", "-a", "-n", "-j"} <= set(letters)
+
+
+def test_letters_are_taken_as_the_options_are(tmp_path):
+    parser = parser_of("scfg-decoder", "tune")
+    given = ["-g", "g.gz", "-l", "lm", "-s", "dev.s", "--references", "dev.t", "-o", "w.json", "-q", "-j4"]
+    options = parser.parse_args(given)
+    assert (options.source, options.output, options.quiet, options.threads) == ("dev.s", "w.json", True, 4)

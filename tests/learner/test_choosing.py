@@ -117,7 +117,7 @@ def test_runs_are_resumed_bit_for_bit_and_hold_what_others_hold(way, files, tmp_
     assert main(["grammar", str(whole), "--output", str(grammar), "--quiet"]) == 0
     assert f"|choose:{way}|" in _lines(grammar)[0]
     page = tmp_path / "page.html"
-    assert main(["report", str(whole), "--sweeps", "2", "--output", str(page), "--quiet"]) == 0
+    assert main(["report", str(whole), "--states", "2", "--output", str(page), "--quiet"]) == 0
     assert "Sentence pairs" in page.read_text()
 
 

@@ -89,7 +89,7 @@ def test_share_of_a_node_counts_all_rules_there_or_its_own(rng):
     own = found.rules[root.source, root.target][root.rule]
     assert found.share(root, same_rule=True) == own / 50 < 1.0
     assert found.share(root._replace(source=(0, 99))) == 0.0
-    with pytest.raises(SettingsError, match="--sweeps is 0; it must be at least 1"):
+    with pytest.raises(SettingsError, match="--states is 0; it must be at least 1"):
         pair_posteriors(rng, last, [0], 0)
 
 

@@ -62,7 +62,7 @@ def folder(tmp_path_factory):
     run, options = made_run(directory, "--chains", "2")
     hiero = made_baseline(directory, options)
     page = directory / "report.html"
-    assert report(run, "--output", page, "--baseline", hiero, *made_outputs(directory), "--sweeps", "10") == 0
+    assert report(run, "--output", page, "--baseline", hiero, *made_outputs(directory), "--states", "10") == 0
     return directory
 
 
@@ -209,7 +209,7 @@ def test_linked_cells_stand_where_their_words_are(tmp_path):
     pairs = [*some_pairs()[:3]]
     run = tmp_path / "run"
     assert sample(write_corpus(tmp_path, pairs), run, "--iterations", "3") == 0
-    assert report(run, "--output", tmp_path / "r.html", "--pairs", "3", "--sweeps", "2") == 0
+    assert report(run, "--output", tmp_path / "r.html", "--pairs", "3", "--states", "2") == 0
     for panel in Made(tmp_path / "r.html").section("pairs").findall(f"{XHTML}section"):
         pair = pairs[int(panel.get("id").removeprefix("pair-"))]
         cells = [each for each in panel.iter(f"{SVG}rect") if (each.get("class") or "").startswith("cell")]
@@ -254,7 +254,7 @@ def test_derivations_of_translations_are_nested(folder):
 def test_runs_that_differ_stand_side_by_side(folder, tmp_path):
     other, _ = made_run(tmp_path, "--seed", "7")
     page = tmp_path / "both.html"
-    assert report(folder / "run", other, "--output", page, "--pairs", "2", "--sweeps", "2") == 0
+    assert report(folder / "run", other, "--output", page, "--pairs", "2", "--states", "2") == 0
     both = Made(page)
     rows = {row[0]: row[1:] for row in both.rows("run") if len(row) == 3}
     assert rows["seed"] == ["1", "7"]
@@ -266,7 +266,7 @@ def test_runs_that_differ_stand_side_by_side(folder, tmp_path):
 
 def test_same_inputs_make_the_same_page(folder, tmp_path):
     for name in ("a", "b"):
-        assert report(folder / "run", "--output", tmp_path / name, "--pairs", "3", "--sweeps", "5") == 0
+        assert report(folder / "run", "--output", tmp_path / name, "--pairs", "3", "--states", "5") == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -274,7 +274,7 @@ def test_report_leaves_the_run_as_it_was(folder, tmp_path):
     run = tmp_path / "run"
     shutil.copytree(folder / "run", run)
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    assert report(run, "--output", tmp_path / "r.html", "--sweeps", "2") == 0
+    assert report(run, "--output", tmp_path / "r.html", "--states", "2") == 0
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
@@ -321,7 +321,7 @@ TEST_SET = ("--source", "TEXT", "--references", "TEXT")
         (["nowhere"], "nowhere: is not a run directory"),
         (["RUN", "RUN"], "is named twice"),
         (["RUN", "--pairs", "-1"], "--pairs is -1; it must be at least 0"),
-        (["RUN", "--sweeps", "0"], "--sweeps is 0; it must be at least 1"),
+        (["RUN", "--states", "0"], "--states is 0; it must be at least 1"),
         (["RUN", "--seed", "-1"], "--seed is -1; it must be at least 0"),
         (["RUN", "--scores", "TEXT"], "is not JSON. Name what 'evaluate --json' wrote"),
         (["RUN", "--scores", "a=TEXT", "a=OTHER"], "--scores has two files called a"),

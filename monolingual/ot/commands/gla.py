@@ -33,7 +33,11 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", metavar="RUN", help="directory for the grammar (default: only print it)")
     parser.add_argument("--overwrite", action="store_true", help="replace an older grammar in that directory")
     parser.add_argument(
-        "--grammar", choices=("ot", "hg"), default="ot", help="Stochastic OT or noisy Harmonic Grammar"
+        "--model",
+        dest="grammar",
+        choices=("ot", "hg"),
+        default="ot",
+        help="Stochastic OT or noisy Harmonic Grammar",
     )
     rules = ("symmetric", "weighted", "demotion", "edcd", "calibrated")
     parser.add_argument("--rule", choices=rules, default="symmetric", help="what an error changes")
@@ -54,6 +58,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.renamed("--grammar", "--model")
     parser.set_defaults(run=run)
 
 

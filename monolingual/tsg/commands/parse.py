@@ -55,7 +55,8 @@ def add_parser(subparsers) -> None:
         "--average", metavar="K", type=int, default=0, help="mean counts of the run's K latest --samples"
     )
     parser.add_argument(
-        "--grammar",
+        "--model",
+        dest="grammar",
         choices=("tsg", "pcfg"),
         default="tsg",
         help="pcfg: the treebank's own productions by relative frequency, as a baseline",
@@ -71,6 +72,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--threads", metavar="N", type=int, default=1, help="sentences at a time")
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.renamed("--grammar", "--model")
     parser.set_defaults(run=run)
 
 

@@ -55,6 +55,7 @@ def add_parser(subparsers) -> None:
     _add_chain(parser.add_argument_group("chain"), TsgSettings(), RunSettings())
     parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.renamed("--order", "--visit-order")
     parser.set_defaults(run=run)
 
 
@@ -169,7 +170,7 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSe
         default=settings.type_every,
         help="sweeps from one round of type to the next",
     )
-    chain.add_argument("--order", choices=ORDERS, default=settings.order, help="of sites")
+    chain.add_argument("--visit-order", dest="order", choices=ORDERS, default=settings.order, help="of sites")
     chain.add_argument("--start", choices=STARTS, default=settings.start, help="no cuts at first, or all")
     chain.add_argument("--seed", metavar="N", type=int, default=run.seed, help="seed of all randomness")
     chain.add_argument("--marginals", action="store_true", help="write how often each node is cut")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
         (("one", "two"), "expected one TREEBANK_DIR"),
         (("nowhere",), "there is no train.conllu in nowhere"),
         (("nowhere", "--frob"), "unknown option --frob"),
-        (("nowhere", "--out"), "option --out needs a value"),
+        (("nowhere", "--output"), "option --output needs a value"),
         (("nowhere", "--rounds", "many"), "--rounds is a whole number, not 'many'"),
     ],
 )

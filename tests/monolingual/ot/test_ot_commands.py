@@ -148,7 +148,7 @@ def test_fit_maxent_gla_and_compare(spanish, tmp_path, capsys):
     )
     assert len(learnt["values"]["A"]) == 3
     assert learnt["scatter"][0]["output"] == "ubita"
-    assert ot("gla", spanish, "--grammar", "hg", "--trials", "4000", "--output", tmp_path / "hg") == 0
+    assert ot("gla", spanish, "--model", "hg", "--trials", "4000", "--output", tmp_path / "hg") == 0
     assert ot("sample", spanish, "--output", tmp_path / "run", *SMALL) == 0
     capsys.readouterr()
     names = [str(tmp_path / name) for name in ("ml", "me", "gla", "hg", "run")]

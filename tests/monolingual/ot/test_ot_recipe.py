@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
         (("one", "two"), "expected one DATA_DIR"),
         (("nowhere",), "there is no lin2005-table2.tsv in nowhere"),
         (("nowhere", "--frob"), "unknown option --frob"),
-        (("nowhere", "--out"), "option --out needs a value"),
+        (("nowhere", "--output"), "option --output needs a value"),
         (("nowhere", "--seeds", "many"), "--seeds is a whole number, not 'many'"),
     ],
 )

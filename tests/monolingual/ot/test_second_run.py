@@ -22,7 +22,7 @@ COMMANDS = """
         main(["ot", "resume", "run", "--iterations", "15", "--quiet"]),
         main(["ot", "fit", "t.tsv", "--output", "ml", "--starts", "2", "--quiet"]),
         main(["ot", "gla", "t.tsv", "--output", "gla", "--trials", "20", "--seeds", "2", "--quiet"]),
-        main(["ot", "gla", "t.tsv", "--grammar", "hg", "--trials", "20", "--seeds", "2", "--quiet"]),
+        main(["ot", "gla", "t.tsv", "--model", "hg", "--trials", "20", "--seeds", "2", "--quiet"]),
         main(["ot", "maxent", "t.tsv", "--output", "maxent", "--quiet"]),
     ]
 """

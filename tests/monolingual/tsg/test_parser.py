@@ -313,7 +313,7 @@ def test_baseline_average_and_nbest(trained, capsys):
     place, run, _ = trained
     (place / "text").write_text("the dog sleeps\n")
     shared = ["tsg", "parse", str(run), "--input", str(place / "text"), "--quiet"]
-    assert main([*shared, "--grammar", "pcfg"]) == 0
+    assert main([*shared, "--model", "pcfg"]) == 0
     assert main([*shared, "--average", "3"]) == 0
     assert main([*shared, "--method", "mpp", "--nbest", "2", "--samples", "20"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("0 ||| (TOP")
