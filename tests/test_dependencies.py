@@ -60,7 +60,7 @@ def test_development_needs_what_tests_import_or_tools(project, root):
             elif isinstance(node, ast.ImportFrom):
                 found.add((node.module or "").partition(".")[0])
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.importorskip":
-                found.add(node.args[0].value)  # type: ignore[attr-defined]
+                found.update(each.value for each in node.args[:1] if isinstance(each, ast.Constant))
     always = names(project["dependencies"])
     for name in names(project["optional-dependencies"]["dev"]) - set(TOOLS):
         assert name in found, f"{name} is in the extra dev, and no test needs it"

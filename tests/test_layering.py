@@ -55,6 +55,7 @@ monolingual.priors
 monolingual.tsg monolingual.pcfg monolingual.dmv monolingual.ot
 monolingual.tsg.commands monolingual.pcfg.commands monolingual.dmv.commands monolingual.ot.commands
 monolingual.cli
+monolingual.notebook
 monolingual.__main__
 """
 
@@ -105,7 +106,7 @@ OUTSIDE = {
     "distributed": ("scfg_sampler.core.cluster",),
     "rich": ("scfg_sampler.core.console",),
     "arviz_stats": ("scfg_sampler.core.chains.diagnostics",),
-    "arviz_base": ("scfg_sampler.notebook.runs",),
+    "arviz_base": ("scfg_sampler.core.chains.inference_data",),
     "sacremoses": ("scfg_sampler.preparation.words",),
     "sentencepiece": ("scfg_sampler.preparation.subwords",),
     "sacrebleu": ("decoder.scoring.evaluate",),

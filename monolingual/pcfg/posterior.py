@@ -6,22 +6,12 @@ With f the rule counts of n trees and α the concentrations of independent Diric
 only-tight    from Dirichlet(α + f) again and again until the grammar is tight (algorithm 1); the prior gives
               probability 0 to grammars that are not;
 renormalise   from Dirichlet(α + f) as a proposal, accepted with probability min{1, (Z(θ) / Z(θ*))ⁿ}
-              (algorithm 2), then by proposals near θ; the likelihood of a tree is θ(t) / Z(θ);
+(algorithm 2);
+              the likelihood of a tree is θ(t) / Z(θ);
 sink          from Dirichlet(α + f) (algorithm 3); what is missing to 1 belongs to an element that is no tree.
 
 Renormalising therefore makes a Markov chain, the others independent draws. Draws of the sink approach answer
 for all three: weighted by whether Z = 1 they follow the first reading, by Z⁻ⁿ the second.
-
-With many nonterminals algorithm 2 alone hardly moves: each rare one that happens to have a small Z of its own
-makes (1 / Z)ⁿ larger by factors, all of them are drawn anew at once, and 99 of 100 proposals are turned down.
-A proposal near θ is correlated with it and has the same stationary distribution, Dirichlet(α + f), so that
-the ratio stays what it is. Dirichlet variates are gamma variates divided by their sum; a gamma variate g of
-shape a becomes
-
-    B g + G,     B ~ Beta(ρ a, (1 − ρ) a),     G ~ Gamma((1 − ρ) a),
-
-which is reversible and has correlation ρ (Lewis, McKenzie and Hugus 1989). Each proposal takes a random part
-of the nonterminals and a random ρ, so that some steps are as long as the posterior allows.
 
 The fact a newcomer would get wrong: in algorithm 2 the ratio has the old Z above and the new Z below, since
 the likelihood has Z in its denominator.
@@ -36,13 +26,12 @@ import numpy as np
 
 from monolingual.pcfg.approaches import RENORMALISE, SINK, approach_code
 from monolingual.pcfg.partition import System, is_tight, partition_into
-from scfg_sampler.core import draws, elementary
+from scfg_sampler.core import draws
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
     "MAX_TRIES",
-    "NEAR_PROPOSALS",
     "Reweighted",
     "ThetaGiven",
     "draw_dirichlets",
@@ -54,12 +43,6 @@ __all__ = [
 
 MAX_TRIES = 100_000
 """After so many grammars that are not tight, one by one, the only-tight approach gives up."""
-
-NEAR_PROPOSALS = 5
-"""After each of algorithm 2: so many cost about as much as the trees of a treebank."""
-
-_CORRELATIONS = np.array([0.0, 0.5, 0.9, 0.99])
-_SHARES = np.array([1.0, 1 / 4, 1 / 16, 1 / 64])
 
 
 class Reweighted(NamedTuple):
@@ -160,19 +143,18 @@ def draw_probs(
 
     Returns
     -------
-    int. In the renormalise approach 1 if `probs` is as it was. −1 if the only-tight approach gave up; `probs`
-    is then not tight.
+    int. −1 if the only-tight approach gave up; `probs` is then not tight.
     """
     if given.approach == RENORMALISE:
-        # Algorithm 2, a Metropolis step, and steps near; the other approaches draw afresh.
+        # Algorithm 2, a Metropolis step; the others draw afresh.
         _draw(rng, given.family_start, concentrations, proposal)
-        has_moved = _accept(rng, given, probs, log_z, proposal)
-        for _ in range(NEAR_PROPOSALS):
-            correlation = _CORRELATIONS[draws.uniform_index(rng, len(_CORRELATIONS))]
-            share = _SHARES[draws.uniform_index(rng, len(_SHARES))]
-            _draw_near(rng, given.family_start, concentrations, probs, correlation, share, proposal)
-            has_moved |= _accept(rng, given, probs, log_z, proposal)
-        return 0 if has_moved else 1
+        new_log_z = log_partition(given.system, proposal)
+        log_ratio = given.num_trees * (log_z[0] - new_log_z)
+        if log_ratio < 0.0 and not draws.bernoulli(rng, math.exp(log_ratio)):
+            return 1
+        probs[:] = proposal
+        log_z[0] = new_log_z
+        return 0
     for tries in range(MAX_TRIES):
         _draw(rng, given.family_start, concentrations, probs)
         if given.approach == SINK or is_tight(given.system, probs):
@@ -194,62 +176,6 @@ def draw_dirichlets(
 def _draw(rng, family_start, concentrations, probs):
     for family in range(len(family_start) - 1):
         draws.dirichlet(rng, concentrations, family_start[family], family_start[family + 1], probs)
-
-
-@compiled
-def _accept(rng, given, probs, log_z, proposal):
-    """Take a proposal with the probability of algorithm 2; whether it was taken."""
-    new_log_z = log_partition(given.system, proposal)
-    log_ratio = given.num_trees * (log_z[0] - new_log_z)
-    if log_ratio < 0.0 and not draws.bernoulli(rng, math.exp(log_ratio)):
-        return False
-    probs[:] = proposal
-    log_z[0] = new_log_z
-    return True
-
-
-@compiled
-def _draw_near(rng, family_start, concentrations, probs, correlation, share, proposal):
-    """A proposal for a share of the families that is correlated with their probabilities.
-
-    In logarithms, because at small concentrations most gamma variates are too small for floating point.
-    """
-    for family in range(len(family_start) - 1):
-        first, end = family_start[family], family_start[family + 1]
-        proposal[first:end] = probs[first:end]
-        if end == first + 1 or not draws.bernoulli(rng, share):
-            continue
-        log_sum = _log_gamma_variate(rng, concentrations[first:end].sum())
-        top = -np.inf
-        for rule in range(first, end):
-            shape = concentrations[rule]
-            fresh = _log_gamma_variate(rng, (1.0 - correlation) * shape)
-            if correlation > 0.0:
-                kept = _log_gamma_variate(rng, correlation * shape)
-                log_share = kept - _log_add(kept, _log_gamma_variate(rng, (1.0 - correlation) * shape))
-                fresh = _log_add(fresh, log_share + log_sum + elementary.log(probs[rule]))
-            proposal[rule] = fresh
-            top = max(top, fresh)
-        total = 0.0
-        for rule in range(first, end):
-            proposal[rule] = elementary.exp(proposal[rule] - top)
-            total += proposal[rule]
-        for rule in range(first, end):
-            proposal[rule] = max(proposal[rule] / total, draws.SMALLEST_PROB)
-
-
-@compiled
-def _log_gamma_variate(rng, shape):
-    """The logarithm of a gamma variate; log G(a) = log G(a + 1) + log(U) / a."""
-    if shape < 1.0:
-        return elementary.log(rng.standard_gamma(shape + 1.0)) + elementary.log(1.0 - rng.random()) / shape
-    return elementary.log(rng.standard_gamma(shape))
-
-
-@compiled
-def _log_add(a, b):
-    top = max(a, b)
-    return top + elementary.log1p(elementary.exp(min(a, b) - top))
 
 
 @compiled

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arguments import require_type
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.corpus import parallel_text as corpus
 from scfg_sampler.corpus.parallel_text import (
@@ -22,7 +23,6 @@ from scfg_sampler.errors import InputError
 from scfg_sampler.forest.explicit import ForestBuilder, PhraseForest, forest_edges
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.drawing import draw_alignment, draw_derivation, draw_forest, readable
-from scfg_sampler.notebook.arguments import require_type
 from scfg_sampler.notebook.shown import SHOWN, html_table
 
 __all__ = ["Corpus", "Forest", "Phrase", "SentencePair", "Tree", "make_corpus", "read_corpus"]

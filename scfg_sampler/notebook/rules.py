@@ -14,6 +14,7 @@ import numpy as np
 
 from scfg_sampler.baseline.extraction import extract
 from scfg_sampler.baseline.settings import HieroSettings
+from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_type
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.formats.conversion import PLAIN, Spelling, read_table, write_table
@@ -21,7 +22,6 @@ from scfg_sampler.formats.tables import iterate_rules
 from scfg_sampler.formats.words import spelling_note
 from scfg_sampler.learner.drawing import readable
 from scfg_sampler.learner.grammar import pruned_table
-from scfg_sampler.notebook.arguments import ArgumentError, of_arguments, require_type
 from scfg_sampler.notebook.pairs import Corpus
 from scfg_sampler.notebook.settings import BaselineSettings
 from scfg_sampler.notebook.shown import SHOWN, check_names, html_table

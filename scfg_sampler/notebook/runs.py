@@ -14,7 +14,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from scfg_sampler.core.arguments import of_arguments, require_type
 from scfg_sampler.core.chains.diagnostics import Diagnosis
+from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.corpus.parallel_text import CorpusFiles
@@ -32,7 +34,6 @@ from scfg_sampler.learner.settings import (
     default_shards,
     default_strength,
 )
-from scfg_sampler.notebook.arguments import of_arguments, require_type
 from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
 from scfg_sampler.notebook.rules import Rules
 from scfg_sampler.notebook.settings import GrammarOptions, SampleSettings
@@ -100,11 +101,6 @@ class Run:
         ScfgError
             arviz-base is not installed.
         """
-        try:
-            from arviz_base import from_dict
-        except ModuleNotFoundError:
-            needed = "to_arviz needs arviz-base: pip install 'scfg-sampler[arviz]'"
-            raise ScfgError(needed) from None
         traces, burn_in = self.traces, self.record["run"]["burn_in"]
         sweeps = min(len(trace["sweep"]) for trace in traces)
         groups: dict[str, dict[str, np.ndarray]] = {"posterior": {}, "sample_stats": {}}
@@ -113,7 +109,7 @@ class Run:
                 group = "posterior" if name in _QUANTITIES else "sample_stats"
                 groups[group][name] = np.array([trace[name][burn_in:sweeps] for trace in traces])
         about = {"settings": json.dumps(self.record["settings"]), "seed": self.record["run"]["seed"]}
-        return from_dict(groups, attrs={"/": about})
+        return inference_data(groups, about)
 
     @functools.cached_property
     def corpus(self) -> Corpus:

@@ -96,8 +96,6 @@ def test_gibbs_sweeps_leave_the_posterior_invariant(model, data, approach, monke
     monkeypatch.setattr(draws, "dirichlet", grid_dirichlet)
     # What the loop of the only-tight approach does at its third try it does at any other.
     monkeypatch.setattr(posterior, "MAX_TRIES", 2)
-    # Proposals near θ are on no grid; tests/monolingual/pcfg/test_samplers.py compares them with quadrature.
-    monkeypatch.setattr(posterior, "NEAR_PROPOSALS", 0)
     target = grid_posterior(model, data, approach)
     assert_allclose(target @ gibbs_transitions(model, data, approach), target, atol=1e-12)
 
@@ -106,7 +104,6 @@ def test_enumeration_notices_the_ratio_turned_over(model, monkeypatch):
     monkeypatch.setattr(draws, "dirichlet", grid_dirichlet)
     right = posterior.log_partition
     monkeypatch.setattr(posterior, "log_partition", lambda system, probs: -right(system, probs))
-    monkeypatch.setattr(posterior, "NEAR_PROPOSALS", 0)
     data = data_of(3)
     target = grid_posterior(model, data, "renormalise")
     matrix = gibbs_transitions(model, data, "renormalise")

@@ -15,9 +15,9 @@ import pytest
 import scfg_sampler
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.cli import main
+from scfg_sampler.core.arguments import ArgumentError
 from scfg_sampler.errors import AlignmentError, InputError, ScfgError, SettingsError
 from scfg_sampler.learner.settings import GrammarSettings, LearnerSettings, RunSettings
-from scfg_sampler.notebook.arguments import ArgumentError
 from scfg_sampler.notebook.settings import BaselineSettings, GrammarOptions, SampleSettings
 from scfg_sampler.rules.table import read_rule_table
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import decoder
+import monolingual
 import scfg_sampler
 from decoder.cli import main
 from decoder.notebook.systems import SearchOptions
@@ -157,7 +158,9 @@ def test_editors_know_every_setting_that_is_taken_by_name():
     assert get_type_hints(TuneOptions) == get_type_hints(TuneSettings)
 
 
-@pytest.mark.parametrize("package", [scfg_sampler, decoder], ids=lambda package: package.__name__)
+@pytest.mark.parametrize(
+    "package", [scfg_sampler, decoder, monolingual], ids=lambda package: package.__name__
+)
 def test_help_on_every_name_shows_an_example(package):
     for name in package.__all__:
         assert ">>> " in (inspect.getdoc(getattr(package, name)) or ""), name

@@ -7,13 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from monolingual.pcfg import posterior
 from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.collapsed import collapsed_kernel
 from monolingual.pcfg.gibbs import gibbs_kernel
 from monolingual.pcfg.model import Data, build_model, nonterminal_prior
-from monolingual.pcfg.posterior import draw_dirichlets, reweight
-from scfg_sampler.core import jit
+from monolingual.pcfg.posterior import reweight
 from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import TERNARY, catalan, grammar_of, random_grammar
@@ -83,88 +81,6 @@ def test_renormalised_catalan_mean_is_one_half(catalan_model, rng):
     assert abs(found.mean() - 0.5) < 6 * found.std() / np.sqrt(len(found))
     sink = draw(catalan_model, data, "sink", rng, 4000).probs[:, 0]
     assert abs(sink.mean() - 0.5) > 6 * sink.std() / np.sqrt(len(sink))
-
-
-PAIR = "S -> S T [.5] | 'a' [.5]\nT -> T S [.5] | 'b' [.5]"
-
-
-def pair_posterior(concentrations, num_trees, size=400):
-    """The renormalised posterior of P(S -> S T) and P(T -> T S), at the points of a grid.
-
-    Z_S = p Z_S Z_T + 1 − p and Z_T = q Z_T Z_S + 1 − q, by iterating from 0.
-    """
-    grid = (np.arange(size) + 0.5) / size
-    p, q = grid[:, None], grid[None, :]
-    z_s, z_t = np.zeros((2, size, size))
-    for _ in range(4000):
-        z_s, z_t = p * z_s * z_t + 1 - p, q * z_t * z_s + 1 - q
-    density = (
-        stats.beta(*concentrations[:2]).pdf(p) * stats.beta(*concentrations[2:]).pdf(q) * z_s**-num_trees
-    )
-    return grid, z_s, density / density.sum()
-
-
-def test_renormalised_grammars_of_two_nonterminals_have_the_posterior_of_quadrature(tmp_path, rng):
-    grammar, _ = grammar_of(PAIR, tmp_path)
-    model = build_model(grammar, np.array([0.7, 1.3, 0.4, 0.9]))
-    counts, num_trees = np.array([6, 10, 4, 2]), 10
-    data = Data(np.zeros(0, np.int32), np.zeros(1, np.int64), counts, num_trees)
-    grid, z_s, exact = pair_posterior(model.prior + counts, num_trees)
-    sampler = gibbs_kernel(model, data, "renormalise", block=20 * 3000, thin=20)
-    info = sampler.step(rng, sampler.init(rng, np.full(4, 0.5)))[1]
-    quantities = {
-        "p": (info.probs[:, 0], grid[:, None]),
-        "q": (info.probs[:, 2], grid[None, :]),
-        "pq": (info.probs[:, 0] * info.probs[:, 2], grid[:, None] * grid[None, :]),
-        "not tight": (info.log_z < -1e-3, np.log(z_s) < -1e-3),
-    }
-    sink = pair_posterior(model.prior + counts, 0)[2]
-    seen = []
-    for drawn, values in quantities.values():
-        batches = np.asarray(drawn, float).reshape(50, -1).mean(axis=1)
-        error = batches.std() / np.sqrt(49)
-        assert abs(batches.mean() - np.sum(exact * values)) < 6 * error + 2e-3
-        seen.append(abs(batches.mean() - np.sum(sink * values)) / error)
-    # The planted fault: a likelihood without Z.
-    assert max(seen) > 6
-
-
-def near_draws(concentrations, correlation, share, seed, size):
-    """Dirichlet draws, proposals near them, and proposals near these."""
-    rng = np.random.default_rng(seed)
-    start = np.array([0, len(concentrations)])
-    found = []
-    for _ in range(size):
-        probs = draw_dirichlets(rng, start, concentrations)
-        proposal = np.empty_like(probs)
-        _near(rng, start, concentrations, probs, correlation, share, proposal)
-        found.append((probs, proposal))
-    return np.array(found)
-
-
-@jit.kernel
-def _near(rng, start, concentrations, probs, correlation, share, proposal):
-    posterior._draw_near(rng, start, concentrations, probs, correlation, share, proposal)
-
-
-@pytest.mark.parametrize("concentrations", [(0.5, 1.5, 4.0), (0.2, 0.3), (30.0, 2.0)])
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9, 0.99])
-def test_proposals_near_keep_dirichlet_distributions_and_are_reversible(concentrations, correlation):
-    concentrations = np.array(concentrations)
-    total = concentrations.sum()
-    pairs = near_draws(concentrations, correlation, 1.0, 7, 4000)
-    for rule in range(len(concentrations)):
-        marginal = stats.beta(concentrations[rule], total - concentrations[rule])
-        old, new = marginal.cdf(pairs[:, :, rule]).T
-        assert stats.kstest(new, "uniform").pvalue > FALSE_ALARM
-        # As many go up from below a third as come down to there from above two thirds, and so on.
-        table = np.histogram2d(old, new, bins=3, range=((0, 1), (0, 1)))[0]
-        away, back = table[np.triu_indices(3, 1)], table.T[np.triu_indices(3, 1)]
-        tails = [stats.binomtest(int(a), int(a + b)).pvalue for a, b in zip(away, back, strict=True) if a + b]
-        assert min(tails, default=1.0) > FALSE_ALARM
-    spread = np.corrcoef(pairs[:, :, 0].T)[0, 1]
-    assert abs(spread - correlation) < 0.12
-    assert_array_equal(*near_draws(concentrations, correlation, 0.0, 7, 5).transpose(1, 0, 2))
 
 
 def test_only_tight_tries_are_one_over_the_tight_share(catalan_model, rng):

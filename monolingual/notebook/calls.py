@@ -1,0 +1,126 @@
+"""Commands called with arguments instead of options, so that both do the same, byte for byte.
+
+The fact a newcomer would get wrong: what a command prints is not printed; its warnings and its progress are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from monolingual.cli import build_parser
+from scfg_sampler.core import console
+from scfg_sampler.core.arguments import ArgumentError, of_arguments
+from scfg_sampler.core.files import PathLike, atomic_output
+
+__all__ = ["call", "lines_file", "options_of"]
+
+
+def call(model: str, command: str, positional: Sequence[object], options: Mapping[str, Any]) -> None:
+    """Do what a command does.
+
+    Parameters
+    ----------
+    model, command : str
+    positional : sequence of paths
+    options : mapping
+        By the names of options, `_` for `-`. True switches an option on; None and False leave it out; a
+        sequence is joined by commas, or given one by one to options that take several.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such option, or it does not take the value.
+    ScfgError
+        As the command.
+    """
+    parser = _parser(model, command)
+    known = _options(parser)
+    given = [str(each) for each in positional]
+    for name, value in options.items():
+        if name not in known or name == "quiet":
+            choose = ", ".join(sorted(known.keys() - {"quiet"}))
+            raise ArgumentError(f"there is no setting {name!r}; choose from {choose}")
+        given += _as_options(known[name], value)
+
+    def refuse(message: str) -> NoReturn:
+        raise ArgumentError(message.replace("argument --", "").rstrip("."))
+
+    vars(parser)["error"] = refuse
+    with of_arguments(), _silent(), contextlib.redirect_stdout(io.StringIO()):
+        found = parser.parse_args(given)
+        found.run(found)
+
+
+def _parser(model: str, command: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = build_parser()
+    for name in (model, command):
+        commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+        parser = commands.choices[name]
+    return parser
+
+
+def options_of(model: str, command: str) -> set[str]:
+    """The names of the options of a command."""
+    return set(_options(_parser(model, command)))
+
+
+def _options(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    """Options by their names, without hyphens."""
+    actions = [action for action in parser._actions if action.option_strings]
+    return {_name(action.option_strings[0]): action for action in actions if action.dest != "help"}
+
+
+def _name(option: str) -> str:
+    return option.lstrip("-").replace("-", "_")
+
+
+def _as_options(action: argparse.Action, value: Any) -> list[str]:
+    name = action.option_strings[-1]
+    if value is None or value is False:
+        switched_off = [each for each in action.option_strings if each.startswith("--no-")]
+        return switched_off if value is False else []
+    if action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction):
+        return [action.option_strings[0]]
+    if isinstance(value, (list, tuple)):
+        if isinstance(action, argparse._AppendAction):
+            return [part for each in value for part in (name, str(each))]
+        return [f"{name}={','.join(map(str, value))}"]
+    if isinstance(value, (str, Path, int, float, np.integer, np.floating)):
+        return [f"{name}={value}"]
+    raise TypeError(f"{action.dest} is a {type(value).__name__}; give a number, a text or a path")
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Within, `say` says nothing."""
+    before = console._quiet
+    console.set_quiet(True)
+    try:
+        yield
+    finally:
+        console.set_quiet(before)
+
+
+def lines_file(text: PathLike | Sequence[str], place: Path) -> PathLike:
+    """The path of a text: as given, or of its lines, which are written to a place.
+
+    Parameters
+    ----------
+    text : path, or sequence of str
+        A str is a path; lines are a list of them.
+    place : path
+    """
+    if isinstance(text, (str, os.PathLike)):
+        return text
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_output(place) as stream:
+        stream.writelines(f"{line}\n" for line in text)
+    return place

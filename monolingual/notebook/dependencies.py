@@ -1,0 +1,221 @@
+"""Dependency models: training, parsing, accuracy."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, Unpack
+
+import numpy as np
+
+from monolingual.dmv.drawing import draw_arcs
+from monolingual.dmv.evaluation import evaluate
+from monolingual.dmv.model import DmvModel, read_model, write_model
+from monolingual.dmv.parsing import parse, posteriors
+from monolingual.dmv.punctuation import recognise
+from monolingual.dmv.report import ReportInputs, write_report
+from monolingual.dmv.treebank import Sentence, read_treebank, shown_words
+from monolingual.notebook.calls import call, lines_file
+from scfg_sampler.core.arguments import ArgumentError
+from scfg_sampler.core.files import PathLike
+
+__all__ = ["DependencyModel", "DependencyTree", "DmvOptions", "load_dmv", "train_dmv"]
+
+
+class DmvOptions(TypedDict, total=False):
+    """Options of `dmv train`, but for those that `train_dmv` names itself."""
+
+    tags: str
+    punctuation: str
+    overwrite: bool
+    max_length: int
+    prior: float | Sequence[float]
+    rounds: int
+    tolerance: float
+    init: str
+    restarts: int
+    valence: int
+    smooth: float
+    trace: PathLike
+    checkpoint_every: int
+    e_step: str
+    unambiguity: float
+    anneal: str
+    covariance: str
+    share: Sequence[str]
+    level: str
+    unused: str
+    covariances: PathLike
+
+
+class DependencyTree(NamedTuple):
+    """A parse, drawn in a notebook: arcs are the stronger the surer they are.
+
+    Attributes
+    ----------
+    words : tuple of str
+    heads : tuple of int
+        From 1, 0 for the root.
+    posteriors : float64, shape (n, n + 1)
+        Of every word (row) and every head (column), the root being 0.
+    log_prob : float
+        Of the sentence.
+
+    >>> import monolingual
+    >>> model = monolingual.train_dmv(["DT NN VB", "NN VB"], rounds=3)
+    >>> (tree,) = model.parse(["DT NN VB"])
+    >>> isinstance(tree, monolingual.DependencyTree), tree.svg().count("<text")
+    (True, 3)
+    """
+
+    words: tuple[str, ...]
+    heads: tuple[int, ...]
+    posteriors: np.ndarray
+    log_prob: float
+
+    def svg(self) -> str:
+        """The picture, as a whole SVG document."""
+        return draw_arcs(self.words, self.heads, name="a parse", posteriors=self.posteriors)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+class DependencyModel:
+    """A dependency model with valence.
+
+    Parameters
+    ----------
+    model : DmvModel
+
+    >>> import monolingual
+    >>> model = monolingual.train_dmv(["DT NN VB", "NN VB DT NN", "NN VB"], rounds=20)
+    >>> model.tags, [len(tree.heads) for tree in model.parse(["DT NN VB"])]
+    (('DT', 'NN', 'VB'), [3])
+    """
+
+    def __init__(self, model: DmvModel):
+        self.model = model
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that the model knows."""
+        return self.model.tags
+
+    def parse(self, sentences: PathLike | Sequence[str], decoder: str = "mbr") -> list[DependencyTree]:
+        """The best tree of every sentence.
+
+        Parameters
+        ----------
+        sentences : path, or sequence of str
+            A treebank, or lines of tags; after a tab heads, after another words.
+        decoder : str
+            mbr or viterbi.
+        """
+        if decoder not in ("mbr", "viterbi"):
+            raise ArgumentError(f"decoder is {decoder!r}; choose mbr or viterbi")
+        found = _read(sentences)
+        heads = parse(self.model, found, decoder)
+        return [
+            DependencyTree(tuple(shown_words(sentence)), tuple(each), arcs, log_prob)
+            for sentence, each, (log_prob, arcs) in zip(
+                found, heads, posteriors(self.model, found), strict=True
+            )
+        ]
+
+    def evaluate(
+        self, treebank: PathLike | Sequence[str], decoder: str = "mbr"
+    ) -> dict[str, dict[str, float]]:
+        """Attachment accuracy in percent by length of sentences, as `dmv evaluate --json` prints it."""
+        gold = _read(treebank)
+        if any(len(sentence.heads) != len(sentence.tags) for sentence in gold):
+            raise ArgumentError("the treebank has sentences without heads; give one with gold trees")
+        found = evaluate(parse(self.model, gold, decoder), [sentence.heads for sentence in gold])
+        return {length: {key: float(each) for key, each in row.items()} for length, row in found.items()}
+
+    def write(self, path: PathLike) -> None:
+        """Write the model as text, which `load_dmv` and the commands read."""
+        write_model(path, self.model)
+
+    def report(self, output: PathLike, treebank: PathLike | Sequence[str] | None = None) -> None:
+        """Write the page of `scfg-monolingual dmv report`, with some sentences of a treebank parsed."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.txt"
+            self.write(path)
+            sentences = None if treebank is None else _read(treebank)
+            write_report(ReportInputs(path, treebank=sentences, title="Dependency model"), output)
+
+    def __repr__(self) -> str:
+        return f"DependencyModel of {len(self.tags)} tags"
+
+
+def _read(sentences: PathLike | Sequence[str]) -> list[Sentence]:
+    """The sentences of a treebank, without what is recognised as punctuation in ten columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = lines_file(sentences, Path(folder) / "sentences")
+        return read_treebank(path, punctuation=lambda pairs: recognise(pairs).punctuation)
+
+
+def train_dmv(
+    sentences: PathLike | Sequence[str],
+    *,
+    method: str = "em",
+    heldout: PathLike | Sequence[str] | None = None,
+    seed: int = 1,
+    output: PathLike | None = None,
+    **settings: Unpack[DmvOptions],
+) -> DependencyModel:
+    """Learn a dependency model from tagged sentences.
+
+    Parameters
+    ----------
+    sentences : path, or sequence of str
+        A treebank, or lines of tags. Sentences of more than `max_length` words, 10 by default, are left out.
+    method : str
+        em, em-map, vb-dirichlet, vb-em-dirichlet, vb-em-logistic-normal or gibbs.
+    heldout : path, or sequence of str, optional
+        Sentences that say when to stop.
+    seed : int
+    output : path, optional
+        Where the model is written, too.
+    settings
+        Options of `scfg-monolingual dmv train`: rounds, prior, covariance, valence, ….
+
+    Raises
+    ------
+    InputError
+        No sentence is short enough.
+    ArgumentError
+        There is no such setting, or it is out of range.
+
+    >>> import monolingual
+    >>> model = monolingual.train_dmv(["DT NN VB", "NN VB DT NN", "NN VB"] * 3, method="vb-dirichlet")
+    >>> found = model.evaluate(["DT NN VB\\t2 3 0\\tthe dog barks"])  # Three sentences teach nothing.
+    >>> round(found["all"]["directed"], 1), found["all"]["words"]
+    (33.3, 3.0)
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "model.txt" if output is None else output
+        given: dict[str, Any] = {"method": method, "seed": seed, "output": place, **settings}
+        if heldout is not None:
+            given["heldout"] = lines_file(heldout, Path(folder) / "heldout")
+        call("dmv", "train", [lines_file(sentences, Path(folder) / "sentences")], given)
+        return DependencyModel(read_model(place))
+
+
+def load_dmv(path: PathLike) -> DependencyModel:
+    """A model that `train_dmv`, `scfg-monolingual dmv train` or JDAGEEM has written.
+
+    Raises
+    ------
+    InputError
+        The file is none, or names the line that is no parameter.
+
+    >>> import monolingual, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     monolingual.train_dmv(["NN VB"], rounds=2).write(folder + "/model.txt")
+    ...     monolingual.load_dmv(folder + "/model.txt")
+    DependencyModel of 2 tags
+    """
+    return DependencyModel(read_model(path))

@@ -1,0 +1,266 @@
+"""Probabilistic context-free grammars: what is to be said of one, and the posterior of its probabilities."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from monolingual.notebook.calls import call, lines_file
+from monolingual.notebook.trees import ShownTree
+from monolingual.pcfg.commands.check import report as check_record
+from monolingual.pcfg.grammar import WeightedGrammar
+from monolingual.pcfg.grammar_text import format_rules, probabilities, read_grammar
+from monolingual.pcfg.report import write_report
+from scfg_sampler.core.chains.chain import read_trace
+from scfg_sampler.core.chains.inference_data import inference_data
+from scfg_sampler.core.chains.run_directory import refuse_occupied
+from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.errors import InputError
+
+__all__ = ["Pcfg", "PcfgOptions", "PcfgRun", "open_pcfg", "read_pcfg", "sample_pcfg"]
+
+
+class PcfgOptions(TypedDict, total=False):
+    """Options of `pcfg sample`, but for those that `sample_pcfg` names itself."""
+
+    burn_in: int
+    chains: int
+    overwrite: bool
+    normalise: bool
+    skip_unparsable: bool
+    prior: float | str
+    approach: str
+    sampler: str
+    thin: int
+    start: str
+    reweight: bool
+    gold: PathLike
+    brackets: str
+    score_every: int
+    threads: int
+    checkpoint_every: int
+    check: bool
+
+
+class Pcfg:
+    """A grammar with the probabilities of its rules.
+
+    Parameters
+    ----------
+    grammar : WeightedGrammar
+    probs : float64, shape (R,)
+
+    >>> import monolingual
+    >>> grammar = monolingual.read_pcfg(["S -> S S [0.6] | 'a' [0.4]"])
+    >>> found = grammar.check()
+    >>> found["tight"], round(found["partition"]["S"], 6)
+    (False, 0.666667)
+    """
+
+    def __init__(self, grammar: WeightedGrammar, probs: np.ndarray):
+        self.grammar, self.probs = grammar.grammar, probs
+
+    @property
+    def rules(self) -> dict[str, float]:
+        """The probability of every rule."""
+        return dict(zip(format_rules(self.grammar), self.probs.tolist(), strict=True))
+
+    def check(self) -> dict[str, Any]:
+        """Is it tight, is it linear; partition function, spectral radius: as `pcfg check --json` prints."""
+        return check_record(self.grammar, self.probs)
+
+    def simulate(self, number: int, seed: int = 1) -> list[ShownTree]:
+        """Finite trees drawn from the grammar; `value` is not a number."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "trees"
+            call("pcfg", "simulate", [self._write(folder)], {"samples": number, "seed": seed, "output": out})
+            return [ShownTree(line, float("nan")) for line in read_lines(out)]
+
+    def parse(self, sentences: PathLike | Sequence[str]) -> list[ShownTree | None]:
+        """The best tree of each sentence with its log probability; None where there is none.
+
+        Parameters
+        ----------
+        sentences : path, or sequence of str
+            Words between spaces. Empty ones are skipped.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            text, out = lines_file(sentences, Path(folder) / "sentences"), Path(folder) / "trees"
+            told = {"sentences": text, "output": out, "probabilities": True}
+            call("pcfg", "parse", [self._write(folder)], told)
+            found: list[ShownTree | None] = []
+            for line in read_lines(out):
+                log_prob, _, tree = line.split("\t")
+                found.append(ShownTree(tree, float(log_prob)) if tree else None)
+            return found
+
+    def _write(self, folder: str) -> Path:
+        path = Path(folder) / "grammar"
+        path.write_text("".join(f"{line}\n" for line in format_rules(self.grammar, self.probs)), "utf-8")
+        return path
+
+    def __repr__(self) -> str:
+        return f"Pcfg of {len(self.probs)} rules and {len(self.grammar.nonterminals)} nonterminals"
+
+
+def read_pcfg(grammar: PathLike | Sequence[str], *, normalise: bool = False) -> Pcfg:
+    """A grammar from a file, or from lines such as `S -> S S [0.4]`.
+
+    Parameters
+    ----------
+    grammar : path, or sequence of str
+        In NLTK's format or Johnson's. Without weights, the rules of a nonterminal are equally probable.
+    normalise : bool
+        Divide weights by their sums.
+
+    Raises
+    ------
+    InputError
+        Names the line that is not a rule, or the nonterminal whose weights do not sum to 1.
+
+    >>> import monolingual
+    >>> monolingual.read_pcfg(["S -> 'a' S [0.25]", "S -> 'a' [0.75]"]).rules
+    {"S -> 'a' S": 0.25, "S -> 'a'": 0.75}
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = lines_file(grammar, Path(folder) / "grammar")
+        weighted = read_grammar(path)
+        return Pcfg(weighted, probabilities(path, weighted, normalised=normalise))
+
+
+class PcfgRun:
+    """A run of `sample_pcfg` or `scfg-monolingual pcfg sample`, in its directory.
+
+    Parameters
+    ----------
+    directory : path
+
+    >>> import monolingual, tempfile
+    >>> grammar = monolingual.read_pcfg(["S -> S S | 'a'"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = monolingual.sample_pcfg(grammar, folder + "/run", sentences=["a a a"], iterations=50)
+    ...     run.probabilities.shape, [tree.brackets for tree in run.trees(1)] != []
+    ((50, 2), True)
+    """
+
+    def __init__(self, directory: PathLike):
+        self.directory = Path(directory)
+        try:
+            self.summary: dict[str, Any] = json.loads((self.directory / "summary.json").read_text("utf-8"))
+            arrays = np.load(self.directory / "samples.npz", allow_pickle=False)
+            self.rules: tuple[str, ...] = tuple(arrays["rules"].tolist())
+            self.probabilities: np.ndarray = arrays["probabilities"]
+            self._chain, self._log_joint = arrays["chain"], arrays["log_joint"]
+        except (OSError, ValueError, KeyError):
+            hint = "Name one that 'pcfg sample' has finished"
+            raise InputError(directory, None, "is not a run directory with draws", hint) from None
+
+    @property
+    def traces(self) -> list[dict[str, np.ndarray]]:
+        """The trace of every chain, a row for each block of sweeps."""
+        paths = sorted(self.directory.glob("trace.*.tsv"), key=lambda path: (len(path.name), path.name))
+        return [read_trace(path) for path in paths]
+
+    def trees(self, number: int | None = None) -> list[ShownTree]:
+        """The trees drawn most, with their shares of the draws of their sentences; none for runs of trees."""
+        shares = self.summary.get("tree_frequencies", {})
+        ordered = sorted(shares, key=lambda tree: -shares[tree])[:number]
+        return [ShownTree(tree, shares[tree]) for tree in ordered]
+
+    def to_arviz(self) -> Any:
+        """The draws as ArviZ takes them: `probability`, by rule, and `log_joint`.
+
+        Raises
+        ------
+        ScfgError
+            arviz-base is not installed.
+        """
+        chains = [self._chain == number for number in np.unique(self._chain)]
+        shortest = min(int(rows.sum()) for rows in chains)
+        probs = np.array([self.probabilities[rows][:shortest] for rows in chains])
+        joint = np.array([self._log_joint[rows][:shortest] for rows in chains])
+        groups = {"posterior": {"probability": probs}, "sample_stats": {"log_joint": joint}}
+        return inference_data(groups, {"directory": str(self.directory)}, {"probability": self.rules})
+
+    def report(self, output: PathLike) -> None:
+        """Write the page of `scfg-monolingual pcfg report`."""
+        write_report(self.directory, output)
+
+    def __repr__(self) -> str:
+        return f"PcfgRun of {len(self.probabilities)} draws of {len(self.rules)} rules in {self.directory}"
+
+
+def sample_pcfg(
+    grammar: Pcfg | PathLike | Sequence[str],
+    directory: PathLike,
+    *,
+    trees: PathLike | Sequence[str] | None = None,
+    sentences: PathLike | Sequence[str] | None = None,
+    iterations: int = 1000,
+    seed: int = 1,
+    **settings: Unpack[PcfgOptions],
+) -> PcfgRun:
+    """Sample rule probabilities given trees, sentences or both, into a run directory.
+
+    What was not in files is written into the directory first, so that the run can be resumed.
+
+    Parameters
+    ----------
+    grammar : Pcfg, path, or sequence of str
+    directory : path
+    trees, sentences : path, or sequence of str, optional
+        A tree in brackets, or words between spaces, each.
+    iterations : int
+        Sweeps of each chain.
+    seed : int
+    settings
+        Options of `scfg-monolingual pcfg sample`: approach, prior, burn_in, chains, reweight, overwrite, ….
+
+    Raises
+    ------
+    InputError
+        The directory holds a run already, or a text cannot be used.
+    ArgumentError
+        There is no such setting, or it is out of range.
+
+    >>> import monolingual, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = monolingual.sample_pcfg(
+    ...         ["S -> S S", "S -> 'a'"], folder + "/run", trees=["(S a)"] * 3, iterations=2000, seed=2
+    ...     )
+    ...     round(float(run.probabilities[:, 1].mean()), 1)  # Beta(4, 1) has the mean 0.8.
+    0.8
+    """
+    place = Path(directory)
+    refuse_occupied(place, settings.get("overwrite", False), "open_pcfg")
+    if isinstance(grammar, Pcfg):
+        grammar = list(format_rules(grammar.grammar, grammar.probs))
+    path = lines_file(grammar, place / "grammar.txt")
+    texts = {"trees": trees, "sentences": sentences}
+    given = {name: lines_file(text, place / name) for name, text in texts.items() if text is not None}
+    named = {"iterations": iterations, "seed": seed, "output": place}
+    call("pcfg", "sample", [path], {**given, **named, **settings})
+    return PcfgRun(directory)
+
+
+def open_pcfg(directory: PathLike) -> PcfgRun:
+    """The run of a directory that `sample_pcfg`, or `scfg-monolingual pcfg sample`, has written.
+
+    Raises
+    ------
+    InputError
+        It is no such directory, or has no draws yet.
+
+    >>> import monolingual
+    >>> monolingual.open_pcfg("nowhere")
+    Traceback (most recent call last):
+        ...
+    scfg_sampler.errors.InputError: nowhere: is not a run directory with draws. Name one that 'pcfg sample' \
+has finished
+    """
+    return PcfgRun(directory)

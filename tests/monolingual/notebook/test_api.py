@@ -1,0 +1,220 @@
+"""What `import monolingual` offers does what the commands do, byte for byte where they write files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import monolingual
+from monolingual.notebook.calls import call, options_of
+from monolingual.notebook.dependencies import DmvOptions
+from monolingual.notebook.probabilistic import PcfgOptions
+from monolingual.notebook.rankings import OtOptions
+from monolingual.notebook.substitution import TsgOptions
+from scfg_sampler.core.arguments import ArgumentError
+from scfg_sampler.errors import InputError, ScfgError
+from tests.monolingual.report.made import GRAMMAR, SCRIPT, TABLEAUX, TAGGED, TREES
+from tests.monolingual.report.made import call as command
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_importing_loads_nothing_and_all_names_are_there():
+    script = (
+        "import sys, monolingual\nassert 'train_tsg' in dir(monolingual)\n"
+        "heavy = {'numba', 'numpy', 'scipy', 'rich'} & set(sys.modules)\nassert not heavy, heavy\n"
+        "monolingual.train_tsg\nassert 'numba' in sys.modules"
+    )
+    child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert child.returncode == 0, child.stderr
+    for name in monolingual.__all__:
+        assert getattr(monolingual, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'train_tgs'"):
+        monolingual.train_tgs  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "options", "own"),
+    [
+        ("tsg", "train", TsgOptions, {"iterations", "burn_in", "seed", "overwrite", "output"}),
+        ("pcfg", "sample", PcfgOptions, {"trees", "sentences", "iterations", "seed", "output"}),
+        ("ot", "sample", OtOptions, {"iterations", "chains", "seed", "output"}),
+        ("dmv", "train", DmvOptions, {"method", "heldout", "seed", "output"}),
+    ],
+)
+def test_editors_know_every_option_that_is_taken_by_name(model, name, options, own):
+    assert set(options.__annotations__) == options_of(model, name) - own - {"quiet"}
+
+
+def test_tree_substitution_grammars_are_those_of_the_command(tmp_path):
+    (tmp_path / "trees.mrg").write_text(TREES)
+    told = ("--iterations", 30, "--unknown", "none", "--moves", "single,block", "--concentration", 2)
+    assert command("tsg", "train", tmp_path / "trees.mrg", "--output", tmp_path / "theirs", *told) == 0
+    settings = {"unknown": "none", "moves": ["single", "block"], "concentration": 2}
+    lines = [line for line in TREES.splitlines() if line]
+    run = monolingual.train_tsg(lines, tmp_path / "ours", iterations=30, **settings)
+    for name in ("grammar.tsg.gz", "trace.tsv", "parameters.tsv"):
+        assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes()
+    assert run.trees(1)[0].value == max(tree.value for tree in run.trees())
+    assert {tree.brackets[1] for tree in run.trees(label="S")} == {"S"}
+    (tmp_path / "text").write_text("the dog barks\n")
+    out = tmp_path / "parsed"
+    told = ("--method", "mpd", "--input", tmp_path / "text", "--output", out)
+    assert command("tsg", "parse", tmp_path / "theirs", *told) == 0
+    (tree,) = run.parse(["the dog barks"], method="mpd")
+    assert tree.brackets == out.read_text().strip()
+    assert tree.words == ("the", "dog", "barks")
+    other = monolingual.train_tsg(tmp_path / "trees.mrg", tmp_path / "b", iterations=30, seed=2, **settings)
+    assert run.diagnosis(other)["log_joint"].chains == 2
+    with pytest.raises(InputError, match="holds a run already"):
+        monolingual.train_tsg(lines, tmp_path / "ours", iterations=3)
+
+
+def test_probabilistic_grammars_are_those_of_the_commands(tmp_path, capsys):
+    grammar = monolingual.read_pcfg(GRAMMAR.splitlines())
+    (tmp_path / "grammar").write_text(GRAMMAR)
+    assert monolingual.read_pcfg(tmp_path / "grammar").rules == grammar.rules
+    capsys.readouterr()
+    from monolingual.cli import main
+
+    assert main(["pcfg", "check", str(tmp_path / "grammar"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == grammar.check()
+    sentences = [" ".join([SCRIPT] * 3), SCRIPT]
+    (tmp_path / "text").write_text("".join(f"{line}\n" for line in sentences))
+    told = ("--sentences", tmp_path / "text", "--iterations", 60, "--chains", 2, "--reweight")
+    assert command("pcfg", "sample", tmp_path / "grammar", *told, "--output", tmp_path / "theirs") == 0
+    run = monolingual.sample_pcfg(
+        grammar, tmp_path / "ours", sentences=sentences, iterations=60, chains=2, reweight=True
+    )
+    theirs = np.load(tmp_path / "theirs" / "samples.npz")
+    assert np.array_equal(run.probabilities, theirs["probabilities"])
+    assert run.rules == tuple(theirs["rules"].tolist())
+    before = (tmp_path / "ours" / "grammar.txt").read_text()
+    with pytest.raises(InputError, match="holds a run already"):
+        monolingual.sample_pcfg(["S -> 'a'"], tmp_path / "ours", sentences=["a"])
+    assert (tmp_path / "ours" / "grammar.txt").read_text() == before
+    best, none = grammar.parse([sentences[0], "b"])
+    assert none is None
+    # Two binary trees of three words, each with the probability 1/2 to the power of 5.
+    assert best.value == pytest.approx(5 * np.log(0.5))
+    assert len(grammar.simulate(5, seed=3)) == 5
+    assert [len(trace["sweep"]) > 0 for trace in run.traces] == [True, True]
+
+
+def test_rankings_are_those_of_the_commands(tmp_path):
+    tableaux = monolingual.read_tableaux(TABLEAUX.splitlines())
+    (tmp_path / "tableaux.tsv").write_text(TABLEAUX)
+    told = ("--iterations", 60, "--chains", 2, "--pilot", 8, "--prior", "Max=1:2")
+    assert command("ot", "sample", tmp_path / "tableaux.tsv", "--output", tmp_path / "theirs", *told) == 0
+    run = monolingual.sample_ot(
+        tableaux, tmp_path / "ours", iterations=60, chains=2, pilot=8, prior=["Max=1:2"]
+    )
+    assert (tmp_path / "ours" / "summary.json").read_text() == (
+        tmp_path / "theirs" / "summary.json"
+    ).read_text()
+    assert run.intervals == {
+        name: tuple(each)
+        for name, each in json.loads((tmp_path / "ours" / "summary.json").read_text())["interval"].items()
+    }
+    assert list(run.values.values()) == sorted(run.values.values(), reverse=True)
+    predicted = json.loads((tmp_path / "theirs" / "predictions.json").read_text())["inputs"]
+    assert [row["predicted"] for row in run.predictions()] == [
+        each["predicted"] for entry in predicted for each in entry["candidates"]
+    ]
+    assert command("ot", "maxent", tmp_path / "tableaux.tsv", "--output", tmp_path / "maxent") == 0
+    grammar = monolingual.learn_ot(tmp_path / "tableaux.tsv", tmp_path / "ours-maxent", "maxent")
+    assert grammar.values == monolingual.open_ot(tmp_path / "maxent").values
+    assert grammar.model == "maxent"
+    assert isinstance(monolingual.open_ot(tmp_path / "theirs"), monolingual.OtRun)
+    with pytest.raises(ScfgError, match="which ranks nothing"):
+        grammar.svg()
+    with pytest.raises(ArgumentError, match=r"threshold is 0\.2; it must be above 0\.5"):
+        run.svg(0.2)
+    run.report(tmp_path / "page.html", grammar)
+    assert "ours-maxent" in (tmp_path / "page.html").read_text()
+
+
+def test_arviz_takes_the_draws_of_all_chains(tmp_path):
+    pytest.importorskip("arviz_base", reason="arviz-base is not installed; pip install '.[arviz]'")
+    lines = [line for line in TREES.splitlines() if line]
+    runs = [
+        monolingual.train_tsg(lines, tmp_path / str(seed), iterations=20, seed=seed, unknown="none")
+        for seed in (1, 2)
+    ]
+    found = runs[0].to_arviz(runs[1])
+    assert found["posterior"]["log_joint"].values.tolist() == [
+        run.trace["log_joint"][10:].tolist() for run in runs
+    ]
+    told = {"sentences": [SCRIPT], "iterations": 60, "chains": 2}
+    sampled = monolingual.sample_pcfg(GRAMMAR.splitlines(), tmp_path / "pcfg", **told)
+    found = sampled.to_arviz()["posterior"]["probability"]
+    assert found.shape == (2, 60, 2)
+    assert found.coords["probability_of"].values.tolist() == list(sampled.rules)
+    assert np.array_equal(np.concatenate(found.values), sampled.probabilities)
+    ranked = monolingual.sample_ot(TABLEAUX.splitlines(), tmp_path / "ot", iterations=60, chains=2, pilot=8)
+    found = ranked.to_arviz()["posterior"]["mean"]
+    assert found.shape == (2, 45, 3)
+    assert found.coords["mean_of"].values.tolist() == list(ranked.tableaux.constraints)
+    assert np.array_equal(found.values, np.array(ranked.draws.mean))
+
+
+def test_dependency_models_are_those_of_the_commands(tmp_path):
+    (tmp_path / "tagged").write_text(TAGGED)
+    options = ("--method", "vb-dirichlet", "--prior", "0.1,0.5", "--heldout", tmp_path / "tagged")
+    told = ("--output", tmp_path / "theirs.txt", "--rounds", 5)
+    assert command("dmv", "train", tmp_path / "tagged", *options, *told) == 0
+    model = monolingual.train_dmv(
+        TAGGED.splitlines(), method="vb-dirichlet", prior=[0.1, 0.5], heldout=TAGGED.splitlines(), rounds=5
+    )
+    theirs = monolingual.load_dmv(tmp_path / "theirs.txt")
+    assert np.array_equal(model.model.probs, theirs.model.probs)
+    trees = model.parse(TAGGED.splitlines())
+    out = tmp_path / "parsed"
+    assert command("dmv", "parse", tmp_path / "theirs.txt", tmp_path / "tagged", "--output", out) == 0
+    heads = [line.split("\t")[1] for line in out.read_text().splitlines()]
+    assert [" ".join(map(str, tree.heads)) for tree in trees] == heads
+    for tree in trees:
+        assert tree.posteriors.sum(axis=1) == pytest.approx(1.0)
+    assert model.evaluate(tmp_path / "tagged")["all"]["words"] == sum(len(tree.heads) for tree in trees)
+    model.report(tmp_path / "page.html", TAGGED.splitlines())
+    assert "heads right" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("brackets", [f"(S (NP {SCRIPT}) (VP ))", "(A (B (C d)))"], ids=["escaped", "deep"])
+def test_objects_show_themselves(brackets):
+    picture = ElementTree.fromstring(monolingual.ShownTree(brackets, 1.0)._repr_svg_())
+    drawn = {each.text for each in picture.iter(f"{SVG}text")}
+    assert drawn == set(brackets.replace("(", " ").replace(")", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iteration": 3}, "there is no setting 'iteration'; choose from .*iterations"),
+        ({"base": "uniformm"}, "base: 'uniformm' is none of its values; did you mean 'uniform'"),
+        ({"iterations": 0}, "iterations is 0; it must be at least 1"),
+        ({"concentration": "much"}, "concentration is 'much'; give a number, or 'learn'"),
+    ],
+)
+def test_settings_are_refused_in_words_of_arguments(tmp_path, options, message):
+    with pytest.raises(ArgumentError, match=message):
+        monolingual.train_tsg(["(S (A a))"], tmp_path / "run", unknown="none", **options)
+    assert not (tmp_path / "run" / "run.json").exists()
+    with pytest.raises(TypeError, match="anneal is a dict; give a number, a text or a path"):
+        monolingual.train_tsg(["(S (A a))"], tmp_path / "run", anneal={})
+
+
+def test_commands_that_are_called_print_nothing(tmp_path, capsys):
+    call("pcfg", "check", [_written(tmp_path)], {})
+    monolingual.learn_ot(TABLEAUX.splitlines(), tmp_path / "fit")
+    assert capsys.readouterr().out == ""
+
+
+def _written(folder):
+    (folder / "grammar").write_text(GRAMMAR)
+    return folder / "grammar"
