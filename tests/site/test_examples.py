@@ -6,6 +6,7 @@ import doctest
 import importlib
 import importlib.util
 import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -13,6 +14,9 @@ from tests.test_docs import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if "```pycon" in path.read_text())
+
+WITH_CELLS = [str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if "```{cell}" in path.read_text()]
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -25,6 +29,35 @@ def test_examples_of_a_page_are_what_happens(page, tmp_path, monkeypatch):
     said: list[str] = []
     doctest.DocTestRunner().run(test, out=said.append)
     assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("page", WITH_CELLS)
+def test_cells_of_a_page_show_what_they_say(page, tmp_path, monkeypatch):
+    cells = loaded_cells(monkeypatch)
+    found = cells.cells_of((DOCS / page).read_text(encoding="utf-8"))
+    session = cells.Session(tmp_path)
+    shown = [session.run(cell) for cell in found]
+    pictures = [ElementTree.fromstring(each.markup) for each in shown if each.markup.startswith("<svg")]
+    assert len(pictures) >= 4
+    for picture in pictures:
+        # A colour of the page around, be it dark, or a box of their own below them.
+        loose = [each for each in picture.findall(f"{SVG}text") if each.get("fill") or each.get("style")]
+        assert not loose
+        assert "fill:currentColor" in picture.find(f"{SVG}style").text
+
+
+def test_cell_that_shows_something_else_than_it_says_is_refused(tmp_path, monkeypatch):
+    session = loaded_cells(monkeypatch).Session(tmp_path)
+    assert session.run("1 + 1\n# → 2") == ("2", "")
+    with pytest.raises(ValueError, match="a cell says '3', but shows '2'"):
+        session.run("1 + 1\n# → 3")
+    with pytest.raises(NameError):
+        session.run("nobody")
+
+
+def loaded_cells(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    return importlib.import_module("sessions")
 
 
 def test_pictures_of_the_pages_are_those_that_the_program_makes(tmp_path):
