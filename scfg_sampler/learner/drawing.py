@@ -2,13 +2,16 @@
 
 In the picture of a forest, every phrase is a box over the source words it covers, higher the more is below
 it; every edge is a dot under the box it builds, with lines to the phrases it is built of. Pointing at a dot
-shows the minimal rule, pointing at a box the spans. The fact a newcomer would get wrong: rows are chosen so
-that boxes do not overlap; they are not the levels of the paper, which the tips show.
+shows the minimal rule, pointing at a box the spans. The stronger its colour, the more of the trees have the
+phrase. Of a large forest, the edges of a phrase are seen when it is pointed at or clicked. The fact a
+newcomer would get wrong: rows are chosen so that boxes do not overlap; they are not the levels of the
+paper, which the tips show.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Sequence
 
 from scfg_sampler.core.svg import LINE, Box, Joint, circled, document, safe, span_diagram, text, text_width
@@ -19,7 +22,11 @@ from scfg_sampler.rules.text import unescape
 __all__ = ["draw_alignment", "draw_derivation", "draw_forest", "readable"]
 
 _CELL, _INSET = 22, 2.5
-_FILL = "#e8f1fb"
+_FILL, _SHADED = "#e8f1fb", "#9cc3ee"
+_LEAST = 0.1
+"""Of its colour, for a phrase that hardly any tree has."""
+_FOLDED = 30
+"""A forest with more phrases shows the edges of one at a time."""
 
 
 def draw_alignment(
@@ -89,12 +96,29 @@ def draw_forest(
     if of is not None:
         return _draw_phrase(source, target, forest, name, of)
     heights = _heights(forest)
+    folded = len(forest.trees) > _FOLDED
     boxes = []
-    for at in range(len(forest.trees)):
-        boxes.append(_phrase_box(target, forest, at, max(heights) - heights[at]))
+    for at, share in enumerate(_shares(forest)):
+        box = _phrase_box(target, forest, at, max(heights) - heights[at])
+        tip = f"{box.lines[0][1]}\n{box.tip}, in {share:.1%} of all trees"
+        lines = box.lines[:1] if folded else box.lines
+        boxes.append(box._replace(lines=lines, tip=tip, fill=_SHADED, shade=max(_LEAST, share)))
     joints = [Joint(head, tuple(tails), readable(rule)) for head, tails, rule in forest_edges(forest)]
     title = f"{forest.trees[-1]} trees, {len(boxes)} phrases, {len(joints)} edges"
-    return span_diagram(source, boxes, name=name, title=title, joints=joints)
+    if folded:
+        title += "; point at a phrase to see its edges"
+    return span_diagram(source, boxes, name=name, title=title, joints=joints, folded=folded)
+
+
+def _shares(forest: PhraseForest) -> list[float]:
+    """Of all trees of the goal, the share that has each phrase: exact products of numbers of trees."""
+    around = [0] * len(forest.trees)  # Trees of all that is outside the phrase.
+    around[-1] = 1
+    for head, tails, _ in reversed(list(forest_edges(forest))):
+        ways = around[head] * math.prod(forest.trees[tail] for tail in tails)
+        for tail in tails:
+            around[tail] += ways // forest.trees[tail]
+    return [ways * trees / forest.trees[-1] for ways, trees in zip(around, forest.trees, strict=True)]
 
 
 def _draw_phrase(

@@ -59,7 +59,73 @@ def test_a_phrase_is_drawn_over_its_words_with_its_own_edges(rng):
             assert texts(root, "source") == list(pair.source[begin:end])
             assert len(list(root.iter(f"{SVG}circle"))) == len(own)
             rows = [len(list(row)) for _, row in itertools.groupby(boxes(root), key=lambda box: box[1])]
-            assert rows == [1, *filter(None, map(len, own))]
+            assert rows == [*filter(None, map(len, reversed(own))), 1], "drawn from below"
+
+
+def test_lines_lie_in_front_of_the_boxes_that_they_pass(rng):
+    """What is drawn later lies in front: the lines of a phrase behind all boxes in the rows below it."""
+    for pair in [random_sentence(rng) for _ in range(10)]:
+        root = ElementTree.fromstring(
+            draw_forest(pair.source, pair.target, ForestBuilder(corpus_of([pair])).build(0))
+        )
+        drawn = [each for each in root.iter() if each.tag in (f"{SVG}rect", f"{SVG}line")]
+        for at, each in enumerate(drawn):
+            if each.tag == f"{SVG}line":
+                below = [other for other in drawn[at:] if other.tag == f"{SVG}rect"]
+                assert all(float(box.get("y")) < float(each.get("y1")) for box in below)
+
+
+def test_the_colour_of_a_phrase_is_the_share_of_trees_that_have_it(rng):
+    """Counted tree by tree."""
+    for pair in [random_sentence(rng) for _ in range(10)]:
+        forest = ForestBuilder(corpus_of([pair])).build(0)
+        edges: dict[int, list[list[int]]] = {}
+        for head, tails, _ in forest_edges(forest):
+            edges.setdefault(head, []).append(tails)
+
+        def trees(node: int, edges=edges) -> list[set[int]]:
+            found = []
+            for tails in edges[node]:
+                for parts in itertools.product(*(trees(tail) for tail in tails)):
+                    found.append({node}.union(*parts))
+            return found
+
+        listed = trees(len(forest.trees) - 1)
+        tips = [
+            title.text or ""
+            for title in ElementTree.fromstring(draw_forest(*pair[:2], forest)).iter(f"{SVG}title")
+        ]
+        for at, (begin, end, first, last) in enumerate(forest.spans.tolist()):
+            share = sum(at in tree for tree in listed) / len(listed)
+            place = f"source {begin}–{end}, target {first}–{last}, "
+            assert any(place in tip and tip.endswith(f"in {share:.1%} of all trees") for tip in tips)
+
+
+def long_pair(words: int) -> Sentence:
+    return Sentence(
+        tuple(f"word{at}" for at in range(words)),
+        tuple(f"a-long-translation{at}" for at in range(words)),
+        frozenset((at, at ^ 1) for at in range(words) if at ^ 1 < words),
+    )
+
+
+def test_a_large_forest_shows_the_edges_of_the_phrase_that_is_pointed_at():
+    pair = long_pair(22)
+    forest = ForestBuilder(corpus_of([pair])).build(0)
+    svg = draw_forest(pair.source, pair.target, forest)
+    root = ElementTree.fromstring(svg)
+    width = float(root.get("width") or "0")
+    assert width < 22 * 110, "target words do not widen the columns"
+    assert "; point at a phrase to see its edges" in svg
+    assert any(line.endswith("…") for line in texts(root, "target"))
+    siblings = list(root)
+    assert all(each.get("class") != "joints" for each in siblings)
+    folded = [at for at, each in enumerate(siblings) if each.get("class") == "folded"]
+    assert len(folded) == len({head for head, _, _ in forest_edges(forest)})
+    assert all(siblings[at - 1].get("tabindex") == "0" for at in folded)
+    small = draw_forest(*long_pair(4)[:2], ForestBuilder(corpus_of([long_pair(4)])).build(0))
+    assert 'class="folded"' not in small
+    assert 'class="joints"' in small
 
 
 def test_alignments_have_a_filled_square_for_each_link(rng):
