@@ -27,6 +27,7 @@ extensions = [
     "docstrings",
     "mathml",
     "outside",
+    "settings",
 ]
 exclude_patterns = ["site"]
 source_suffix = {".md": "markdown"}

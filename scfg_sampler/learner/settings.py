@@ -103,7 +103,9 @@ class LearnerSettings(NamedTuple):
     anneal_start: float = 1.0
     """Temperature of the first sweep; it falls by equal steps to `anneal_end`."""
     anneal_end: float = 1.0
+    """Temperature of all sweeps after the first `anneal_sweeps`."""
     anneal_sweeps: int = 0
+    """Sweeps in which it falls; 0 for a chain at the temperature `anneal_end` from the beginning."""
     shards: int = 1
     """Parts of the corpus, each swept against the counts of the others as they were before the sweep."""
 
