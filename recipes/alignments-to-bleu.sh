@@ -33,6 +33,8 @@
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
 #   --seed N          default: 1
 #   --threads N       default: the number of processors
+#   --scheduler WHERE sample, tune and translate on the Dask cluster of that scheduler: tcp://HOST:PORT, or the file it has
+#                     written; in how many shards sample does, --sampling "--shards P" says
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.
@@ -45,10 +47,10 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" TEST="" DEV="" ITERATIONS=60 BURN_IN="" SAMPLING="" FROM=marginal BASELINE=both NO_BASELINE=0
-ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
+ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS="" SCHEDULER=""
 parse_options --overwrite --no-baseline --output= --source= --target= --alignment= --more-alignments= --test=+ --dev=+ \
     --iterations= --burn-in= \
-    --sampling= --from= --baseline= --order= --method= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
+    --sampling= --from= --baseline= --order= --method= --rounds= --beam= --nbest= --seed= --threads= --scheduler= -- "$@"
 EXPECTED="DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
 check_tuning "$METHOD" "$ROUNDS"
 [ "$NO_BASELINE" = 0 ] || BASELINE=none

@@ -2,8 +2,8 @@
 # What the recipes that translate share: finding the files of a data directory, and the steps between a word
 # alignment and BLEU. Sourced after common.sh, not run.
 #
-# Read here: MORE_ALIGNMENTS, DATA, SOURCE, TARGET, OUT, ORDER (of the language model), THREADS. What else a step depends
-# on is among its arguments, so that it is repeated when that changes.
+# Read here: MORE_ALIGNMENTS, DATA, SOURCE, TARGET, OUT, ORDER (of the language model), THREADS, and SCHEDULER, of a cluster,
+# if there is one. What else a step depends on is among its arguments, so that it is repeated when that changes.
 
 # ------------------------------------------------------------------ what is there
 
@@ -211,7 +211,8 @@ compile_the_rest() { # DIRECTORY
 sample_or_resume() { # RUN OPTION…
     local run=$1
     shift
-    resume_or_begin "$run" sampler resume "$run" -- sampler sample --output "$run" --overwrite "$@"
+    resume_or_begin "$run" sampler resume "$run" ${SCHEDULER:+--scheduler "$SCHEDULER"} -- \
+        sampler sample --output "$run" --overwrite ${SCHEDULER:+--scheduler "$SCHEDULER"} "$@"
 }
 
 tune() { # GRAMMAR WEIGHTS OPTION…: an interrupted step goes on with the rounds it has done
@@ -219,14 +220,14 @@ tune() { # GRAMMAR WEIGHTS OPTION…: an interrupted step goes on with the round
     shift 2
     [ "$RESUMING" = 0 ] || restart=""
     decoder tune --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" --output "$OUT/$weights.weights.json" \
-        --threads "$THREADS" ${restart:+"$restart"} "$@"
+        --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} ${restart:+"$restart"} "$@"
 }
 
 translate() { # GRAMMAR WEIGHTS OPTION…
     local grammar=$1 weights=$2
     shift 2
     decoder translate --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" \
-        --weights "$OUT/$weights.weights.json" --threads "$THREADS" "$@"
+        --weights "$OUT/$weights.weights.json" --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} "$@"
 }
 
 score() { # OUTPUT ARGUMENT…

@@ -234,7 +234,11 @@ def run(options: argparse.Namespace) -> None:
     if burn_in is None:
         burn_in = default_burn_in(options.iterations, settings.anneal_sweeps)
     given = {name: getattr(options, name) for name in RunSettings._fields}
-    if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
+    if (
+        settings.shards == 1
+        and options.chains == 1
+        and (options.workers is not None or options.scheduler is not None)
+    ):
         console.warn("there is one shard, which is swept here; --shards P divides the corpus for others")
     total = options.iterations * max(1, options.chains)
     with (

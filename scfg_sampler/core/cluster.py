@@ -129,6 +129,8 @@ class DaskExecutor:
         Bytes of arrays that went to the scheduler and came back.
     """
 
+    is_elsewhere = True
+
     def __init__(self, client: Any, distributed: Any):
         self._client, self.moved = client, 0
         self._lost = (

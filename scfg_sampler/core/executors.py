@@ -29,6 +29,9 @@ class Result(Protocol):
 class Executor(Protocol):
     """Does tasks."""
 
+    is_elsewhere: bool
+    """Whether other processes do them, to whom arguments have to be sent."""
+
     def share(self, value: Any) -> Any:
         """What stands for a value in the arguments of tasks, so that it travels once however many use it."""
 
@@ -41,6 +44,8 @@ class Executor(Protocol):
 
 class InProcess:
     """Does every task at once, in the thread that submits it."""
+
+    is_elsewhere = False
 
     def share(self, value: Any) -> Any:
         """The value."""

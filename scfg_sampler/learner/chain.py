@@ -50,11 +50,14 @@ from scfg_sampler.learner.settings import LearnerSettings, attached, check_setti
 from scfg_sampler.learner.shards import (
     ShardResult,
     Visit,
+    WholeResult,
+    own,
     set_switches,
     shard_of,
     shard_ranges,
     sweep_sentence_range,
     sweep_shard,
+    sweep_whole,
 )
 from scfg_sampler.learner.type_passes import resample_types
 from scfg_sampler.rules.counts import RuleCounts
@@ -141,8 +144,8 @@ def learner_kernel(bank: ForestBank, settings: LearnerSettings, executor: Execut
     bank : ForestBank
     settings : LearnerSettings
     executor : Executor, optional
-        Sweeps the shards, where there are several; this thread does by default. Steps are the same whoever
-        does it.
+        Sweeps the shards; this thread does by default, and the only one if it is not done elsewhere. Steps
+        are the same whoever does it.
 
     Raises
     ------
@@ -190,7 +193,7 @@ def _kernel(
     ranges = shard_ranges(bank.tree_start, settings.shards)
     shards = [
         executor.share(shard_of(bank, walk.corpus, settings.max_cut_span, sentences))
-        for sentences in (ranges if settings.shards > 1 else [])
+        for sentences in (ranges if settings.shards > 1 or executor.is_elsewhere else [])
     ]
     chain = _Chain(bank, settings, walk, executor, ranges, shards)
     rule_model(bank, settings, settings.mean_length)  # Complains of what is out of range.
@@ -315,6 +318,8 @@ def _resample_types(
 def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel) -> Restaurants:
     """The restaurants after every sentence has been visited."""
     settings, num_sentences = chain.settings, chain.bank.num_sentences
+    if settings.shards == 1 and chain.executor.is_elsewhere:
+        return _sweep_elsewhere(chain, rng, state, model)
     if settings.shards == 1:
         return _sweep_range(chain, rng, state, model, (0, num_sentences))
     tree_start, executor = chain.bank.tree_start, chain.executor
@@ -332,6 +337,20 @@ def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: 
         state.trees[place] = result.trees
         chain.walk.work.counters[list(_REPORTED)] += result.counters[list(_REPORTED)]
     return merged(rng, state.restaurants, [result.changes for result in results])
+
+
+def _sweep_elsewhere(
+    chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel
+) -> Restaurants:
+    """The restaurants after every sentence has been visited by the executor, in one shard."""
+    visit = _visit(chain.settings, state, model)
+    arguments = visit, state.restaurants, state.trees, rng
+    task = chain.executor.submit(sweep_whole, chain.shards[0], chain.settings, *arguments)
+    result: WholeResult = task.result()
+    state.trees[:] = result.trees
+    rng.bit_generator.state = result.rng
+    chain.walk.work.counters[list(_REPORTED)] += result.counters[list(_REPORTED)]
+    return own(result.restaurants)
 
 
 def _visit(settings: LearnerSettings, state: LearnerState, model: RuleModel) -> Visit:

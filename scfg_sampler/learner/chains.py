@@ -85,7 +85,7 @@ def start_chains(
     overwrite, check : bool
     advance : callable
     executor : Executor, optional
-        Sweeps the shards of all chains.
+        Sweeps the shards of all chains, which then run all at a time. One chain in one shard is swept here.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def start_chains(
     """
     check_run_settings(run)
     if run.chains == 1:
-        more: Any = {"check": check, "advance": advance, "executor": executor}
+        more: Any = {"check": check, "advance": advance, "executor": _for_one(executor, settings.shards)}
         return start_run(files, output, settings, run, overwrite=overwrite, **more)
     check_settings(settings)
     refuse_occupied(output, overwrite, "scfg-sampler resume")
@@ -106,6 +106,11 @@ def start_chains(
         refuse_occupied(output, overwrite, "scfg-sampler resume")
         clear_run(output)
         return _run_chains(Path(output), record, check, advance, executor)
+
+
+def _for_one(executor: Executor | None, shards: int) -> Executor | None:
+    """Who sweeps a single chain: of one shard, whoever drives it, since nothing is done at a time."""
+    return None if executor is not None and executor.is_elsewhere and shards == 1 else executor
 
 
 def resume_chains(
@@ -143,6 +148,7 @@ def resume_chains(
     if threads is not None and threads < 1:
         raise SettingsError(f"--threads is {threads}; it must be at least 1")
     if "chains" not in record:
+        executor = _for_one(executor, record["settings"].get("shards", 1))
         own = executor is None and threads is not None
         with threads_of(threads or 1) if own else contextlib.nullcontext(executor) as tasks:
             return resume_run(output, iterations, check=check, advance=advance, executor=tasks)
@@ -206,7 +212,9 @@ def _run_chains(
 
         return run
 
-    _side_by_side([job(*each) for each in unfinished], record.get("threads", 1), advance)
+    waiting = executor is not None and executor.is_elsewhere  # So do threads that have others do the work.
+    at_a_time = len(unfinished) if waiting else record.get("threads", 1)
+    _side_by_side([job(*each) for each in unfinished], at_a_time, advance)
     return _pool(directory, record)
 
 

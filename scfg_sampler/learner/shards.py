@@ -11,6 +11,7 @@ whole corpus. A shard that were a corpus of its own would spell its rules in oth
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any, NamedTuple
 
@@ -31,11 +32,14 @@ __all__ = [
     "Shard",
     "ShardResult",
     "Visit",
+    "WholeResult",
+    "own",
     "set_switches",
     "shard_of",
     "shard_ranges",
     "sweep_sentence_range",
     "sweep_shard",
+    "sweep_whole",
 ]
 
 
@@ -68,6 +72,17 @@ class ShardResult(NamedTuple):
     changes: Changes
     counters: np.ndarray
     """int64: those of `core.fragments.tree.Workspace`."""
+
+
+class WholeResult(NamedTuple):
+    """What an exact sweep comes to, over a corpus in one shard."""
+
+    trees: np.ndarray
+    restaurants: Restaurants
+    rng: dict[str, Any]
+    """The state of the generator's bits."""
+    counters: np.ndarray
+    """As in `ShardResult`."""
 
 
 def shard_ranges(tree_start: np.ndarray, number: int) -> list[tuple[int, int]]:
@@ -141,25 +156,61 @@ def sweep_shard(
     seed : int
         Of all that is drawn.
     """
-    walk = walk_over(_own(shard.corpus), _own(shard.tree_start), shard.extent, shard.max_cut_span)
+    walk = walk_over(own(shard.corpus), own(shard.tree_start), shard.extent, shard.max_cut_span)
     set_switches(walk, settings, visit.temperature)
-    before, own = _own(before), trees.copy()
+    before, after = own(before), trees.copy()
     sentences = 0, len(shard.tree_start) - 1
-    after = sweep_sentence_range(
-        np.random.default_rng(seed), walk, settings, _own(visit), restored(before), own, sentences
+    found = sweep_sentence_range(
+        np.random.default_rng(seed), walk, settings, own(visit), restored(before), after, sentences
     )
-    return ShardResult(own, changes_since(before, after), walk.work.counters.copy())
+    return ShardResult(after, changes_since(before, found), walk.work.counters.copy())
 
 
-def _own(value: Any) -> Any:
+def sweep_whole(
+    shard: Shard,
+    settings: LearnerSettings,
+    visit: Visit,
+    restaurants: Restaurants,
+    trees: np.ndarray,
+    rng: np.random.Generator,
+) -> WholeResult:
+    """What one sweep makes of a corpus in one shard: bit for bit what it makes where it is driven from.
+
+    Parameters
+    ----------
+    shard : Shard
+        All sentences.
+    settings : LearnerSettings
+    visit : Visit
+    restaurants : Restaurants
+        With their free slots, since sums go over dishes in the order of slots.
+    trees : uint16 or uint32
+    rng : numpy.random.Generator
+        Neither of these is changed.
+    """
+    walk = walk_over(own(shard.corpus), own(shard.tree_start), shard.extent, shard.max_cut_span)
+    set_switches(walk, settings, visit.temperature)
+    before = Restaurants(*(array.copy() for array in restaurants))
+    after, draws = trees.copy(), copy.deepcopy(rng)
+    sentences = 0, len(shard.tree_start) - 1
+    found = sweep_sentence_range(draws, walk, settings, own(visit), before, after, sentences)
+    return WholeResult(after, found, dict(draws.bit_generator.state), walk.work.counters.copy())
+
+
+def own(value: Any) -> Any:
     """The same, its arrays copied that are not as numpy makes them, as those that come over a wire.
 
     They may be read-only, or lie at odd addresses; for such arrays kernels would be compiled anew.
+
+    Parameters
+    ----------
+    value
+        An array, or anything; tuples of these.
     """
     if isinstance(value, np.ndarray):
         return value if value.flags.carray else value.copy()
     if isinstance(value, tuple):
-        parts = [_own(part) for part in value]
+        parts = [own(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 

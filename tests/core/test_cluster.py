@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -106,6 +108,15 @@ def test_runs_on_a_cluster_are_those_of_one_process(scheduler, whole, tmp_path):
     assert checkpoint(tmp_path / "run") == checkpoint(directory)
 
 
+def test_workers_run_several_chains_at_a_time(scheduler, whole, tmp_path):
+    """Each of one shard: exact, and the bytes of one process."""
+    options, _ = whole
+    more = ["--iterations", "5", "--burn-in", "2", "--chains", "3"]
+    assert sample(options, tmp_path / "here", *more) == 0
+    assert sample(options, tmp_path / "there", *more, *scheduler) == 0
+    assert results(tmp_path / "there") == results(tmp_path / "here")
+
+
 def test_a_client_that_is_killed_goes_on_to_the_same_end(scheduler, whole, tmp_path):
     options, directory = whole
     trace = tmp_path / "run" / "trace.tsv"
@@ -186,3 +197,49 @@ def test_a_cluster_that_is_lost_is_one_line(whole, tmp_path):
     lines = [line for line in said.splitlines() if line != "waiting for a worker"]
     assert len(lines) == 1
     assert "the cluster has been lost" in lines[0]
+
+
+@pytest.fixture(scope="module")
+def bundled(root, tmp_path_factory):
+    """Options for 3,000 pairs, and a run of them that one process made."""
+    text = f"{root}/data/novish-en/train."
+    options = ["--source", f"{text}novish.gz", "--target", f"{text}en.gz"]
+    options += ["--alignment", f"{text}novish-en.gold.gz"]
+    directory = tmp_path_factory.mktemp("bundled") / "run"
+    assert sample(options, directory, *LONG) == 0
+    return options, directory
+
+
+LONG = ["--iterations", "30", "--burn-in", "10", "--checkpoint-every", "5", "--shards", "4"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_workers_killed_three_times_at_random_moments_change_no_byte(bundled, tmp_path, number):
+    """However many there are; what the shards have changed is counted anew after every sweep."""
+    options, directory = bundled
+    rng, killed = np.random.default_rng(number), list[int]()
+    trace = tmp_path / "run" / "trace.tsv"
+    with cluster.dask_executor(number, None) as executor:
+
+        def kill() -> None:
+            for after in sorted(rng.integers(1, 20, 3).tolist()):
+                wait_for(lambda after=after: trace.exists() and trace.read_text().count("\n") > after)
+                time.sleep(rng.uniform(0, 0.1))
+                nannies = executor._client.cluster.workers.values()
+                wait_for(lambda nannies=nannies: any(map(_is_new, nannies)))
+                chosen = rng.permutation([each.pid for each in nannies if _is_new(each)])[0]
+                os.kill(chosen, signal.SIGKILL)
+                killed.append(chosen)
+
+        def _is_new(nanny) -> bool:
+            return nanny.pid is not None and nanny.pid not in killed
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        there = ["--scheduler", executor._client.scheduler.address]
+        assert sample(options, tmp_path / "run", *LONG, "--check", *there) == 0
+        killer.join()
+    assert len(killed) == 3
+    assert results(tmp_path / "run") == results(directory)
+    assert checkpoint(tmp_path / "run") == checkpoint(directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from concurrent.futures import Future
 from typing import Any
 
@@ -16,8 +17,10 @@ from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.executors import InProcess, threads
 from scfg_sampler.core.fragments.restaurant import COUNT_MASK, LIVE, grown
 from scfg_sampler.core.fragments.shards import Changes, changes_since, combined, merged, restored, snapshot
+from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
-from scfg_sampler.learner.settings import LEARNABLE
+from scfg_sampler.learner.chains import resume_chains, start_chains
+from scfg_sampler.learner.settings import LEARNABLE, LearnerSettings, RunSettings
 from tests.learner.corpora import Chain, chain_on, seated
 from tests.learner.test_chain import chain_of, some_pairs
 from tests.learner.test_choosing import random_choices
@@ -98,6 +101,43 @@ def test_a_chain_of_one_shard_hands_nothing_out():
 
     chain = chain_with("exact")
     assert_same_state(state_of(chain, Nobody()), state_of(chain, None))
+
+
+class Elsewhere(InProcess):
+    """Does tasks as other processes do: with copies of what they are given, each of them twice."""
+
+    is_elsewhere = True
+    tasks = 0
+
+    def submit(self, function, /, *arguments):
+        self.tasks += 1
+        copies = pickle.loads(pickle.dumps(arguments))
+        sent = pickle.dumps(copies)
+        function(*copies)
+        assert pickle.dumps(copies) == sent  # Nothing that is given is changed.
+        return super().submit(function, *copies)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_chain_of_one_shard_is_the_same_when_others_sweep_it(name):
+    chain, executor = chain_with(name), Elsewhere()
+    assert_same_state(state_of(chain, executor), state_of(chain, None))
+    assert executor.tasks == 4
+
+
+def test_chains_that_others_sweep_are_those_of_one_process(tmp_path, corpus_options):
+    more = ["--iterations", "4", "--burn-in", "1", "--chains", "3"]
+    assert sample(corpus_options, tmp_path / "here", *more) == 0
+    executor = Elsewhere()
+    files = CorpusFiles(corpus_options[1], corpus_options[3], (corpus_options[5],))
+    run = RunSettings(iterations=4, burn_in=1, chains=3)
+    start_chains(files, tmp_path / "there", LearnerSettings(), run, executor=executor)
+    assert executor.tasks == 12
+    assert results(tmp_path / "there") == results(tmp_path / "here")
+    # One chain in one shard is swept where it is driven from.
+    start_chains(files, tmp_path / "one", LearnerSettings(), run._replace(chains=1), executor=executor)
+    resume_chains(tmp_path / "one", 5, executor=executor)
+    assert executor.tasks == 12
 
 
 DIGESTS: list[tuple[dict[str, Any], str]] = [
