@@ -111,9 +111,9 @@ def run(options: argparse.Namespace) -> None:
     import time
 
     from decoder.commands._forced import summary
-    from decoder.translation.streams import ordered
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import atomic_output, require_file
+    from scfg_sampler.core.streams import ordered
 
     _check(options)
     require_file(options.input)

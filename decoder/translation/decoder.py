@@ -30,12 +30,12 @@ from decoder.search.forest import (
 from decoder.search.kbest import k_best
 from decoder.search.mbr import expected_bleu, posteriors
 from decoder.translation.settings import SearchDefaults
-from decoder.translation.streams import in_order
 from decoder.translation.weights import weight_vector
 from scfg_sampler.core.arrays.sparse import Rows, row_sums
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.forests.derivations import edge_posteriors
 from scfg_sampler.core.forests.semiring import Expectation, inside
+from scfg_sampler.core.streams import in_order
 from scfg_sampler.errors import SettingsError
 
 __all__ = [

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.translation.decoder import Decoder
-from decoder.translation.streams import ordered
 from decoder.tuning.metrics import Translations, metric_of
 from decoder.tuning.settings import TuneSettings
 from scfg_sampler.core.arrays import sparse
 from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.executors import Executor
+from scfg_sampler.core.streams import ordered
 
 __all__ = ["Decoded", "decoded"]
 

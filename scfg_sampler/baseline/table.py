@@ -16,6 +16,7 @@ table that is made in one share has no fingerprints.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ from scfg_sampler.core.arrays.hash_table import hash_sequence
 from scfg_sampler.core.executors import Executor, threads
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
+from scfg_sampler.core.streams import ordered
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.rules.counts import RuleCounts
@@ -70,6 +72,7 @@ def write_baseline(
     resources: Resources | None = None,
     *,
     signature: str = "",
+    executor: Executor | None = None,
     advance: Callable[..., None] | None = None,
 ) -> int:
     """Extract the rules of the corpus, score them and write the table; the number of rules.
@@ -86,6 +89,8 @@ def write_baseline(
         The table is the same with any, but for what the module says about fingerprints.
     signature : str
         What the table is made with.
+    executor : Executor, optional
+        Walks the corpus, in parts; by default the same threads do that as the rest.
     advance : callable, optional
         Called with numbers of sentences that have been worked through; half of each where there are shares,
         which have the other half.
@@ -100,7 +105,8 @@ def write_baseline(
     settings, resources = settings or HieroSettings(), resources or Resources()
     if resources.threads < 1:
         raise SettingsError(f"--threads is {resources.threads}; at least 1 is needed")
-    division = divide(corpus, settings, resources)
+    walkers = resources.threads if executor is None else executor.at_a_time
+    division = divide(corpus, settings, resources._replace(threads=max(walkers, resources.threads)))
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)
 
     def scored(counts: RuleCounts, totals: np.ndarray | None = None) -> RuleTable:
@@ -111,9 +117,9 @@ def write_baseline(
     with (
         Scratch(resources.memory // 8, resources.temporary) as scratch,
         kept_shares(path, corpus, settings, resources.temporary) as kept,
-        threads(resources.threads) as executor,
+        threads(resources.threads) as pool,
     ):
-        work = _Work(path, corpus, settings, division, kept, executor, resources.threads, advance)
+        work = _Work(path, corpus, settings, division, kept, pool, executor, advance)
         targets = Sorter(scratch, _TARGET)
         num_rules = 0
         for counts in _share_counts(work):
@@ -167,8 +173,10 @@ class _Work(NamedTuple):
     settings: HieroSettings
     division: Division
     kept: KeptShares
-    executor: Executor
-    at_a_time: int
+    pool: Executor
+    """Threads of this process."""
+    executor: Executor | None
+    """Who walks the corpus, if others do."""
     advance: Callable[..., None] | None
 
     def step(self, sentences: float) -> None:
@@ -177,8 +185,25 @@ class _Work(NamedTuple):
             self.advance(sentences / 2)
 
 
+def _runs_of_others(work: _Work, executor: Executor) -> list[Run]:
+    """The runs of all parts of the corpus, in their order, made elsewhere and kept here."""
+    parts = list(enumerate(work.division.parts))
+    task = functools.partial(extract_run, work.corpus, work.settings, rank=work.division.rank)
+    missing = [part for part in parts if work.kept.read_run(*part) is None]
+    with ordered(task, executor, batch=1, ahead=2 * executor.at_a_time) as results:
+        found = results(sentences for _, sentences in missing)
+        for (number, sentences), records in zip(missing, found, strict=True):
+            work.kept.write_run(number, sentences, records)
+            work.step(sentences[1] - sentences[0])
+    done = set(parts) - set(missing)
+    work.step(sum(stop - first for _, (first, stop) in done))
+    return [_again(work, work.kept.read_run(*part)) for part in parts]
+
+
 def _runs(work: _Work) -> list[Run]:
     """The runs of all parts of the corpus, in their order."""
+    if work.executor is not None:
+        return _runs_of_others(work, work.executor)
 
     def made(number: int, sentences: tuple[int, int]) -> Run:
         run = work.kept.read_run(number, sentences)
@@ -192,8 +217,8 @@ def _runs(work: _Work) -> list[Run]:
 
     return [
         task.result()
-        for batch in _batches(list(enumerate(work.division.parts)), work.at_a_time)
-        for task in [work.executor.submit(made, *each) for each in batch]
+        for batch in _batches(list(enumerate(work.division.parts)), work.pool.at_a_time)
+        for task in [work.pool.submit(made, *each) for each in batch]
     ]
 
 
@@ -216,8 +241,8 @@ def _share_counts(work: _Work) -> Iterator[RuleCounts]:
         work.step(sentences)
         return counts
 
-    for batch in _batches(numbered, work.at_a_time):
-        for task in [work.executor.submit(made, *each) for each in batch]:
+    for batch in _batches(numbered, work.pool.at_a_time):
+        for task in [work.pool.submit(made, *each) for each in batch]:
             yield task.result()
 
 
@@ -238,11 +263,11 @@ def _scored_shares(
 ) -> Iterator[RuleTable]:
     """The scored tables of the shares, in order."""
     done = 0
-    for batch in _batches(list(enumerate(work.division.shares)), work.at_a_time):
+    for batch in _batches(list(enumerate(work.division.shares)), work.pool.at_a_time):
         tasks = []
         for number, share in batch:
             counts = _again(work, work.kept.read(number, share))
-            tasks.append(work.executor.submit(scored, counts, totals[done : done + counts.num_rules]))
+            tasks.append(work.pool.submit(scored, counts, totals[done : done + counts.num_rules]))
             done += counts.num_rules
         for task in tasks:
             yield task.result()

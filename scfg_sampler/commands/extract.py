@@ -7,6 +7,7 @@ import argparse
 from scfg_sampler.baseline.settings import COUNTING, LOOSE, HieroSettings
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 
 __all__ = ["add_parser", "run"]
 
@@ -37,6 +38,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--temporary", metavar="DIR", help="where to put files while it works, if not the system's place"
     )
+    add_elsewhere(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
@@ -107,9 +109,19 @@ def run(options: argparse.Namespace) -> None:
     fields: list[tuple[str, object]] = [("model", "hiero")]
     fields += [(name.replace("_", "-"), value) for name, value in settings._asdict().items()]
     fields += list(files.by_name().items())
-    with console.progress("extracting", corpus.num_sentences) as advance:
+    with (
+        elsewhere(options) as executor,
+        console.progress("extracting", corpus.num_sentences) as advance,
+    ):
         num_rules = write_baseline(
-            corpus, tables, options.output, settings, resources, signature=signature(fields), advance=advance
+            corpus,
+            tables,
+            options.output,
+            settings,
+            resources,
+            signature=signature(fields),
+            executor=executor,
+            advance=advance,
         )
     seconds = time.perf_counter() - began
     console.say(f"{num_rules} rules written to {options.output} in {seconds:.1f} s")

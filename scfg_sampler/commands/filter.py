@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 
 __all__ = ["add_parser", "run"]
 
@@ -29,6 +30,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--max-targets", metavar="N", type=int, help="the N most probable targets per source side"
     )
+    add_elsewhere(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
@@ -39,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.rules.text_filter import filter_table
 
     file_format = _known_format(options.table)
-    with console.progress("reading rules", None) as advance:
+    with elsewhere(options) as executor, console.progress("reading rules", None) as advance:
         report = filter_table(
             options.table,
             source=options.source,
@@ -47,6 +49,7 @@ def run(options: argparse.Namespace) -> None:
             per_sentence=options.per_sentence,
             max_targets=options.max_targets,
             file_format=file_format,
+            where=executor or 1,
             advance=advance,
         )
     places = [place for place in (options.output, options.per_sentence) if place is not None]

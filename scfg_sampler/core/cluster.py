@@ -155,6 +155,12 @@ class DaskExecutor:
             if differing:
                 raise ClusterError(f"the worker at {address} has other versions: {'; '.join(differing)}")
 
+    @property
+    def at_a_time(self) -> int:
+        """As many as there are workers."""
+        with self.reached():
+            return max(1, len(self._client.nthreads()))
+
     def share(self, value: Any) -> Any:
         """The result of a task that returns the value, which workers then hand each other."""
         self.moved += _size(value)

@@ -32,6 +32,10 @@ class Executor(Protocol):
     is_elsewhere: bool
     """Whether other processes do them, to whom arguments have to be sent."""
 
+    @property
+    def at_a_time(self) -> int:
+        """How many tasks are done at a time, as far as it is known now; at least 1."""
+
     def share(self, value: Any) -> Any:
         """What stands for a value in the arguments of tasks, so that it travels once however many use it."""
 
@@ -46,6 +50,11 @@ class InProcess:
     """Does every task at once, in the thread that submits it."""
 
     is_elsewhere = False
+
+    @property
+    def at_a_time(self) -> int:
+        """One."""
+        return 1
 
     def share(self, value: Any) -> Any:
         """The value."""
@@ -68,10 +77,17 @@ class Threads(InProcess):
     Parameters
     ----------
     pool : ThreadPoolExecutor
+    number : int
+        Of its threads.
     """
 
-    def __init__(self, pool: ThreadPoolExecutor):
-        self._pool = pool
+    def __init__(self, pool: ThreadPoolExecutor, number: int):
+        self._pool, self._number = pool, number
+
+    @property
+    def at_a_time(self) -> int:
+        """As many as there are threads."""
+        return self._number
 
     def submit(self, function: Callable, /, *arguments: Any) -> Result:
         """The task, which the next free thread does."""
@@ -91,4 +107,4 @@ def threads(number: int) -> Iterator[Executor]:
         yield InProcess()
         return
     with ThreadPoolExecutor(number) as pool:
-        yield Threads(pool)
+        yield Threads(pool, number)

@@ -13,7 +13,9 @@ get wrong: always taking the leftmost place for a run is enough, since it leaves
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import functools
 import itertools
 import re
 from array import array
@@ -29,14 +31,17 @@ from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.arrays.ragged import lexicographic_order
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, next_token, pool_of
+from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.streams import ordered
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
 from scfg_sampler.rules.text import escape, parse_rule
 
 __all__ = ["FilterReport", "TextIndex", "filter_table", "index_text"]
 
+_AHEAD = 16  # Blocks on their way to others, and back.
 _LONGEST = 8  # Words of a suffix that are sorted; longer runs are verified in the text.
 _SCORES = [  # What ranks targets, and its sign: ours, and cdec's negated logarithm of the same.
     (re.compile(rb"(?:^| )LogForward=(\S+)"), 1.0),
@@ -77,6 +82,7 @@ def filter_table(
     per_sentence: PathLike | None = None,
     max_targets: int | None = None,
     file_format: str | None = None,
+    where: int | Executor = 1,
     advance: Callable[..., object] = lambda rules: None,
 ) -> FilterReport:
     """Write the rules of a table that can match a text, or a sentence.
@@ -100,6 +106,8 @@ def filter_table(
     file_format : str, optional
         What `output` is to be: "native", with a comment line, or "cdec", without. By default it has one if
         `table` has.
+    where : int or Executor
+        In how many threads rules are matched, or by whom.
     advance : callable, optional
         Told of every so many rules that have been read.
 
@@ -119,7 +127,7 @@ def filter_table(
     if max_targets is not None and max_targets < 1:
         raise SettingsError(f"--max-targets is {max_targets}, but must be at least 1")
     index = None if source is None else index_text(read_lines(source))
-    reader = _Reader(table, index, per_sentence is not None, advance)
+    reader = _Reader(table, index, per_sentence is not None, where, advance)
     lines: Iterator[tuple[bytes, np.ndarray]] = reader.lines()
     if max_targets is not None:
         lines = _best_targets(lines, max_targets, table)
@@ -177,42 +185,68 @@ class _Reader:
         path: PathLike,
         index: TextIndex | None,
         per_sentence: bool,
+        where: int | Executor,
         advance: Callable[..., object],
     ):
-        self.path, self.advance = path, advance
-        self.index = index_text([]) if index is None else index
-        self.everything = index is None
-        self.per_sentence = per_sentence
+        self.path, self.where, self.advance = path, where, advance
+        text = index_text([]) if index is None else index
+        self.task = functools.partial(_match_block, text, index is None, per_sentence)
         self.comment: str | None = None  # that the table begins with; known once a line has been read
         self.read = 0
 
     def lines(self) -> Iterator[tuple[bytes, np.ndarray]]:
         """Each line that matches, with its line end, and the sentences it matches (if they are wanted)."""
         before = 0
-        for raw in read_blocks(self.path):
-            if before == 0 and raw.startswith(b"# "):
-                comment = raw[2 : raw.find(b"\n") % (len(raw) + 1)]
-                self.comment = comment.decode("utf-8", "replace").strip()
-            block = np.frombuffer(raw, np.uint8)
-            at = 0
-            while at < len(block):
-                status, at, read, extents, pair_start, sentences = _match_lines(
-                    block, at, self.index, self.everything, self.per_sentence
-                )
-                self.read += read
-                self.advance(read)
-                for row, (begin, end) in enumerate(extents.tolist()):
-                    matched = sentences[pair_start[row] : pair_start[row + 1]]
-                    yield raw[begin:end] + b"\n", matched
-                if status == _BAD:
-                    self._explain(raw, at, before)
-            before += raw.count(b"\n")
+        waiting: collections.deque[bytes] = collections.deque()
+
+        def blocks() -> Iterator[bytes]:
+            for raw in read_blocks(self.path):
+                waiting.append(raw)
+                yield raw
+
+        with ordered(self.task, self.where, batch=1, ahead=_AHEAD) as matched:
+            for parts in matched(blocks()):
+                raw = waiting.popleft()
+                if before == 0 and raw.startswith(b"# "):
+                    comment = raw[2 : raw.find(b"\n") % (len(raw) + 1)]
+                    self.comment = comment.decode("utf-8", "replace").strip()
+                for part in parts:
+                    self.read += part.read
+                    self.advance(part.read)
+                    for row, (begin, end) in enumerate(part.extents.tolist()):
+                        sentences = part.sentences[part.pair_start[row] : part.pair_start[row + 1]]
+                        yield raw[begin:end] + b"\n", sentences
+                    if part.status == _BAD:
+                        self._explain(raw, part.at, before)
+                before += raw.count(b"\n")
 
     def _explain(self, raw: bytes, at: int, before: int) -> None:
         line = before + raw.count(b"\n", 0, at) + 1
         text = raw[at : raw.find(b"\n", at) % (len(raw) + 1)].decode("utf-8", "replace")
         parse_rule(text, self.path, line)
         raise RuleTableError(self.path, line, "cannot be read as a rule", "Compare it with the other lines")
+
+
+class _Part(NamedTuple):
+    """What `_match_lines` says of a part of a block."""
+
+    status: int
+    at: int
+    read: int
+    extents: np.ndarray
+    pair_start: np.ndarray
+    sentences: np.ndarray
+
+
+def _match_block(index: TextIndex, everything: bool, per_sentence: bool, raw: bytes) -> list[_Part]:
+    """The lines of a block that match, part by part; ends with a bad line."""
+    block = np.frombuffer(raw, np.uint8)
+    parts: list[_Part] = []
+    at = 0
+    while at < len(block) and not (parts and parts[-1].status == _BAD):
+        parts.append(_Part(*_match_lines(block, at, index, everything, per_sentence)))
+        at = parts[-1].at
+    return parts
 
 
 def _signature(comment: str | None, table: PathLike, source: PathLike | None, max_targets: int | None) -> str:

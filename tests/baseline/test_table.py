@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from scfg_sampler.baseline import table
 from scfg_sampler.baseline.extraction import extract, extract_run
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.baseline.table import Resources, divide, write_baseline
+from scfg_sampler.core import mapped
+from scfg_sampler.core.executors import InProcess
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules import lexical
 from scfg_sampler.rules.runs import LAST_KEY
@@ -34,6 +37,47 @@ def test_many_shares_make_the_same_table(rng, tmp_path, settings, threads):
         assert number == extract(corpus, settings).num_rules
     # Those of fractions too, though sums of fractions depend on their order.
     assert (tmp_path / "shares").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+class Others(InProcess):
+    """Four of them, whom everything is sent to."""
+
+    is_elsewhere = True
+    at_a_time = 4
+    tasks = 0
+
+    def submit(self, function, /, *arguments):
+        self.tasks += 1
+        return super().submit(function, *pickle.loads(pickle.dumps(arguments)))
+
+
+@pytest.mark.parametrize("resources", [Resources(), Resources(NARROW)])
+def test_others_who_walk_the_corpus_make_the_same_table(rng, tmp_path, resources):
+    corpus, settings = corpus_of([random_sentence(rng) for _ in range(120)]), HieroSettings()
+    tables, others = lexical.estimate(corpus), Others()
+    for name, executor in (("here", None), ("there", others)):
+        write_baseline(corpus, tables, tmp_path / name, settings, resources, executor=executor)
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+    assert others.tasks >= 3
+    mapped._last.clear()
+
+
+def test_runs_that_are_there_are_not_made_again_elsewhere(rng, tmp_path, monkeypatch):
+    corpus = corpus_of([random_sentence(rng) for _ in range(120)])
+    tables, others = lexical.estimate(corpus), Others()
+    with monkeypatch.context() as patched:
+        patched.setattr(table, "_share_counts", lambda work: interrupted(table._runs(work)))
+        with pytest.raises(KeyboardInterrupt):
+            write_baseline(corpus, tables, tmp_path / "table", executor=others)
+    done = others.tasks
+    assert done >= 3
+    write_baseline(corpus, tables, tmp_path / "table", executor=others)
+    assert others.tasks == done
+    mapped._last.clear()
+
+
+def interrupted(runs):
+    raise KeyboardInterrupt
 
 
 def test_parts_are_the_corpus_and_shares_all_keys(rng):

@@ -117,6 +117,13 @@ def test_workers_run_several_chains_at_a_time(scheduler, whole, tmp_path):
     assert results(tmp_path / "there") == results(tmp_path / "here")
 
 
+def test_workers_extract_as_one_process_does(scheduler, whole, tmp_path):
+    options, _ = whole
+    for name, where in (("here", []), ("there", scheduler)):
+        assert main(["extract", *options, "--output", f"{tmp_path}/{name}", "--quiet", *where]) == 0
+    assert (tmp_path / "there").read_bytes() == (tmp_path / "here").read_bytes()
+
+
 def test_a_client_that_is_killed_goes_on_to_the_same_end(scheduler, whole, tmp_path):
     options, directory = whole
     trace = tmp_path / "run" / "trace.tsv"

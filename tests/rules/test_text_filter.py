@@ -292,3 +292,32 @@ def test_files_that_are_missing_are_named(tmp_path):
         filter_table(tmp_path / "none", source=tmp_path / "text", output=tmp_path / "out")
     with pytest.raises(InputError, match="none: cannot be read"):
         filter_table(tmp_path / "text", source=tmp_path / "none", output=tmp_path / "out")
+
+
+@pytest.mark.parametrize("more", [[], ["--max-targets", "1"]])
+def test_workers_filter_as_one_process_does(tmp_path, monkeypatch, scheduler, more):
+    monkeypatch.setattr(text_filter, "read_blocks", lambda path: read_blocks(path, 200))
+    sides = [("a",), ("a", -1), ("b", -1, "c"), ("c", "b"), ("new",), (-1, "a")]
+    table, text = tmp_path / "table", tmp_path / "text"
+    table.write_text("# made by hand\n" + "".join(line + "\n" for line, _ in lines_of(sides * 9)))
+    text.write_text("a b\nb a c\n\nc\n")
+    arguments = ["filter", str(table), "--source", str(text), "--quiet", *more]
+    for name, where in (("here", []), ("there", scheduler)):
+        assert main([*arguments, "--output", f"{tmp_path}/{name}", *where]) == 0
+        assert main([*arguments, "--per-sentence", f"{tmp_path}/{name}.dir", *where]) == 0
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
+    assert (tmp_path / "here").read_bytes().count(b"\n") > 2
+    for path in (tmp_path / "here.dir").glob("grammar.*.gz"):
+        there = tmp_path / "there.dir" / path.name
+        assert gzip.decompress(path.read_bytes()) == gzip.decompress(there.read_bytes())
+
+
+def test_a_bad_line_is_named_by_its_number_when_others_read_it(tmp_path, monkeypatch, capsys, scheduler):
+    monkeypatch.setattr(text_filter, "read_blocks", lambda path: read_blocks(path, 200))
+    table, text = tmp_path / "table", tmp_path / "text"
+    table.write_text("".join(line + "\n" for line, _ in lines_of([("a",)] * 20)) + "no rule\n")
+    text.write_text("a\n")
+    arguments = ["filter", str(table), "--source", str(text), "--output", str(tmp_path / "out"), "--quiet"]
+    assert main([*arguments, *scheduler]) == 2
+    assert "table:21:" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

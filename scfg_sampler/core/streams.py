@@ -20,9 +20,7 @@ from scfg_sampler.errors import SettingsError
 
 __all__ = ["in_order", "ordered"]
 
-_BATCH = 8  # Inputs that are sent together.
 _PATIENCE = 0.02  # Seconds in which a batch may become fuller.
-_AHEAD = 1000  # Batches that are handed out before the result of the first is there.
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -70,7 +68,9 @@ def in_order(task: Callable[[T], R], inputs: Iterable[T], threads: int = 1) -> I
 
 
 @contextlib.contextmanager
-def ordered(task: Callable[[T], R], where: int | Executor) -> Iterator[Callable[[Iterable[T]], Iterator[R]]]:
+def ordered(
+    task: Callable[[T], R], where: int | Executor, *, batch: int = 8, ahead: int = 1000
+) -> Iterator[Callable[[Iterable[T]], Iterator[R]]]:
     """A function that gives, as `in_order` does, the results of a task for inputs.
 
     Parameters
@@ -79,6 +79,10 @@ def ordered(task: Callable[[T], R], where: int | Executor) -> Iterator[Callable[
         For an executor, what pickle takes: its arrays are mapped by every process that does it.
     where : int or Executor
         In so many threads, or by whom.
+    batch : int
+        Inputs that are sent together, at the most.
+    ahead : int
+        Batches that are sent before the result of the first is there, and as many inputs are read ahead.
 
     Raises
     ------
@@ -89,7 +93,7 @@ def ordered(task: Callable[[T], R], where: int | Executor) -> Iterator[Callable[
         yield lambda inputs: in_order(task, inputs, where)
         return
     with mapped_file(task) as place:
-        yield lambda inputs: _elsewhere(place, inputs, where)
+        yield lambda inputs: _elsewhere(place, _Batches(inputs, batch, ahead), where)
 
 
 class _Done(NamedTuple):
@@ -113,13 +117,13 @@ def _do(place: MappedFile, content: bytes | None, inputs: list) -> _Done | None:
     return _Done(results, None)
 
 
-def _elsewhere(place: MappedFile, inputs: Iterable[T], executor: Executor) -> Iterator[Any]:
+def _elsewhere(place: MappedFile, inputs: _Batches, executor: Executor) -> Iterator[Any]:
     """The results of the task in a file, by an executor, each batch as soon as it can be given."""
     content: Any = None  # Until somebody cannot see the file.
-    pending: collections.deque[tuple[list[T], Result]] = collections.deque()
-    with contextlib.closing(_Batches(inputs)) as batches:
+    pending: collections.deque[tuple[list, Result]] = collections.deque()
+    with contextlib.closing(inputs) as batches:
         while pending or not batches.ended:
-            while len(pending) < _AHEAD and (batch := batches.next(wait=not pending)):
+            while len(pending) < batches.ahead and (batch := batches.next(wait=not pending)):
                 pending.append((batch, executor.submit(_do, place, content, batch)))
             if not pending:
                 break
@@ -140,16 +144,18 @@ class _Batches:
 
     Attributes
     ----------
+    ahead : int
+        How many may be on their way.
     ended : bool
         Whether there are no more.
     error : BaseException or None
         What they ended with, if they did not come to their end.
     """
 
-    def __init__(self, inputs: Iterable):
-        self.ended = False
+    def __init__(self, inputs: Iterable, size: int, ahead: int):
+        self.ended, self.ahead = False, ahead
         self.error: BaseException | None = None
-        self._inputs, self._read = inputs, queue.Queue[Any](maxsize=_AHEAD)
+        self._inputs, self._size, self._read = inputs, size, queue.Queue[Any](maxsize=ahead)
         self._stopped = threading.Event()
         threading.Thread(target=self._feed, daemon=True).start()
 
@@ -161,7 +167,7 @@ class _Batches:
         """The next batch; none when the inputs have ended or, unless it is to wait, none is there yet."""
         batch: list = []
         with contextlib.suppress(queue.Empty):
-            while not self.ended and len(batch) < _BATCH:
+            while not self.ended and len(batch) < self._size:
                 if batch:
                     entry = self._read.get(timeout=_PATIENCE)
                 else:

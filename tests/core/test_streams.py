@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from decoder.translation.decoder import Decoder
-from decoder.translation.streams import ordered
 from scfg_sampler.core import mapped
 from scfg_sampler.core.executors import InProcess
+from scfg_sampler.core.streams import ordered
 from scfg_sampler.errors import InputError
 from tests.decoder.translation.test_decoder import decoder
 
