@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.pcfg.encoded_text import read_encoded_lines
 from monolingual.pcfg.grammar import (
     Grammar,
     WeightedGrammar,
@@ -39,7 +40,7 @@ from monolingual.pcfg.grammar import (
     weight_sums,
 )
 from monolingual.priors.multinomials import normalise
-from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -63,7 +64,7 @@ class _Line(NamedTuple):
     pseudo_count: float | None
 
 
-def read_grammar(path: PathLike, *, empty: bool = False) -> WeightedGrammar:
+def read_grammar(path: PathLike, *, empty: bool = False, encoding: str = "utf-8") -> WeightedGrammar:
     """The grammar in a file, in either format, gzipped or not; "-" is standard input.
 
     With `empty` a right-hand side may be empty: only `empty_rules` can do with such a grammar.
@@ -74,7 +75,7 @@ def read_grammar(path: PathLike, *, empty: bool = False) -> WeightedGrammar:
         Names the line of an empty production, a rule that stands twice, a weight that is not a number or
         negative, or anything else that is not a rule; or says that only some rules have weights.
     """
-    style, start, lines = _parse(path, empty)
+    style, start, lines = _parse(path, empty, encoding)
     if not lines:
         raise InputError(path, None, "holds no rule", "Write one rule a line, as in S -> S S [0.4]")
     seen: dict[tuple, int] = {}
@@ -205,12 +206,12 @@ def write_grammar(
         stream.writelines(f"{line}\n" for line in lines)
 
 
-def _parse(path: PathLike, empty: bool) -> tuple[str, str | None, list[_Line]]:
+def _parse(path: PathLike, empty: bool, encoding: str) -> tuple[str, str | None, list[_Line]]:
     """Format, start symbol if one is named, and rules."""
     start: str | None = None
     lines: list[_Line] = []
     style = ""
-    for number, text in enumerate(read_lines(path), start=1):
+    for number, text in enumerate(read_encoded_lines(path, encoding), start=1):
         content = text.strip()
         if not content or content.startswith("#"):
             continue
@@ -219,7 +220,7 @@ def _parse(path: PathLike, empty: bool) -> tuple[str, str | None, list[_Line]]:
             continue
         found = "johnson" if "-->" in content.split() else "nltk" if "->" in content else ""
         if found != "johnson" and (features := _FEATURES.search(content)):
-            text = f"{features[0]!r} has features"
+            text = f"a rule of a feature grammar: {features[0]} … is a nonterminal with features"
             raise InputError(path, number, text, "Only plain context-free grammars are read")
         if not found or (style and found != style):
             hint = "A rule is S -> S S [0.4], or 0.4 S --> S S; one file has one format"

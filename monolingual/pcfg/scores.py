@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.pcfg.encoded_text import read_encoded_lines
 from monolingual.pcfg.grammar import Grammar
 from monolingual.pcfg.tree_draws import Trees
 from monolingual.pcfg.trees import spans
-from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import SettingsError, TreeError
 
 __all__ = ["Brackets", "Score", "brackets_of", "read_brackets", "refuse_other_sentences", "score"]
@@ -75,7 +76,7 @@ def brackets_of(grammar: Grammar, trees: Trees, labels: str = "") -> Brackets:
     return Brackets(np.unique(_keys(found.tree[counts], found.begin[counts], found.end[counts])), lengths)
 
 
-def read_brackets(path: PathLike) -> Brackets:
+def read_brackets(path: PathLike, *, encoding: str = "utf-8") -> Brackets:
     """The brackets of a file of gold trees, one a line, of any labels; words stand without or with a label.
 
     Raises
@@ -85,7 +86,7 @@ def read_brackets(path: PathLike) -> Brackets:
     """
     rows: list[tuple[int, int, int]] = []
     lengths: list[int] = []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_encoded_lines(path, encoding), start=1):
         if not line.strip():
             continue
         length, stack, label_next = 0, [], False

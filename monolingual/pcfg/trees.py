@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.pcfg.encoded_text import read_encoded_lines
 from monolingual.pcfg.grammar import Grammar, heads, num_rules, rule_symbols
 from monolingual.pcfg.tree_draws import Trees
 from scfg_sampler.core.arrays.vocabulary import split_words
-from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import InputError, TreeError
 
@@ -60,7 +61,9 @@ class Spans(NamedTuple):
     end: np.ndarray
 
 
-def read_sentences(path: PathLike, grammar: Grammar, *, skip_unknown: bool = False) -> Sentences:
+def read_sentences(
+    path: PathLike, grammar: Grammar, *, skip_unknown: bool = False, encoding: str = "utf-8"
+) -> Sentences:
     """The sentences of a file, one a line, words separated by spaces; empty lines are skipped.
 
     With `skip_unknown`, words that are no terminals get the number −1 instead of an error.
@@ -73,7 +76,7 @@ def read_sentences(path: PathLike, grammar: Grammar, *, skip_unknown: bool = Fal
     ids = {name: at for at, name in enumerate(grammar.terminals)}
     words: list[int] = []
     start, lines = [0], []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_encoded_lines(path, encoding), start=1):
         tokens = split_words(line)
         if not tokens:
             continue
@@ -88,7 +91,7 @@ def read_sentences(path: PathLike, grammar: Grammar, *, skip_unknown: bool = Fal
     return Sentences(np.array(words, np.int32), np.array(start, np.int64), np.array(lines, np.int64))
 
 
-def read_trees(path: PathLike, grammar: Grammar) -> Trees:
+def read_trees(path: PathLike, grammar: Grammar, *, encoding: str = "utf-8") -> Trees:
     """The trees of a file, one a line; empty lines are skipped.
 
     Raises
@@ -100,7 +103,7 @@ def read_trees(path: PathLike, grammar: Grammar) -> Trees:
     index = _rule_index(grammar)
     rules: list[int] = []
     start = [0]
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_encoded_lines(path, encoding), start=1):
         tokens = _TOKENS.findall(line)
         if not tokens:
             continue

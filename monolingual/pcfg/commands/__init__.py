@@ -7,7 +7,15 @@ import argparse
 from monolingual.pcfg.settings import Handling
 from scfg_sampler.core import console
 
-__all__ = ["COMMANDS", "add_grammar_options", "add_handling", "add_parser", "read_model_grammar"]
+__all__ = [
+    "COMMANDS",
+    "add_encoding",
+    "add_grammar_options",
+    "add_handling",
+    "add_parser",
+    "encoding_of",
+    "read_model_grammar",
+]
 
 COMMANDS: tuple[str, ...] = (
     "check",
@@ -43,7 +51,23 @@ def add_grammar_options(parser: argparse.ArgumentParser) -> None:
     """Add the grammar and how its weights are read, and --quiet."""
     parser.add_argument("grammar", metavar="GRAMMAR", help="NLTK's format (S -> S S [0.4]) or Johnson's")
     parser.add_argument("--normalise", action="store_true", help="divide the weights by their sums")
+    add_encoding(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+
+
+def add_encoding(parser: argparse.ArgumentParser) -> None:
+    """Add --encoding."""
+    parser.add_argument(
+        "--encoding",
+        metavar="NAME",
+        default="utf-8",
+        help="of the grammar, and of sentences and trees where they are read, e.g. latin-1",
+    )
+
+
+def encoding_of(options: argparse.Namespace) -> str:
+    """--encoding; runs of versions without it are in UTF-8."""
+    return getattr(options, "encoding", "utf-8")
 
 
 def add_handling(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +100,7 @@ def read_model_grammar(options: argparse.Namespace):
     from monolingual.priors.multinomials import normalise
     from scfg_sampler.errors import InputError
 
-    weighted = read_grammar(options.grammar)
+    weighted = read_grammar(options.grammar, encoding=encoding_of(options))
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     grammar, pseudo_counts = weighted.grammar, weighted.pseudo_counts
     if not productive(grammar)[0]:

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.pcfg.grammar_text import probabilities, read_grammar, write_grammar
     from monolingual.pcfg.tightness import tighten
 
-    weighted = read_grammar(options.grammar)
+    weighted = read_grammar(options.grammar, encoding=options.encoding)
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     if weighted.weights is None:
         console.say("the grammar has no weights: every rule of a nonterminal gets the same probability")

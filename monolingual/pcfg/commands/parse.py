@@ -52,8 +52,8 @@ def run(options: argparse.Namespace) -> None:
 
     grammar, probs, _, _ = read_model_grammar(options)
     chart = binarise(grammar)
-    gold = read_brackets(options.gold) if options.gold else None
-    sentences = read_sentences(options.sentences, grammar, skip_unknown=True)
+    gold = read_brackets(options.gold, encoding=options.encoding) if options.gold else None
+    sentences = read_sentences(options.sentences, grammar, skip_unknown=True, encoding=options.encoding)
     log_probs = inside_probabilities(chart, chart_weights(chart, probs), sentences.words, sentences.start)
     chains = best_unary_chains(chart, probs)
     rules: list[int] = []
@@ -94,7 +94,7 @@ def _list_trees(options: argparse.Namespace) -> None:
     grammar, probs, _, _ = read_model_grammar(options)
     chart = binarise(grammar)
     best = None if options.nbest is None else KBest(chart, probs, options.nbest)
-    sentences = read_sentences(options.sentences, grammar, skip_unknown=True)
+    sentences = read_sentences(options.sentences, grammar, skip_unknown=True, encoding=options.encoding)
     failed = 0
     with (
         console.progress("parsing", len(sentences.lines)) as advance,

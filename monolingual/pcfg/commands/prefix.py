@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     grammar, probs, _, _ = read_model_grammar(options)
     chart = binarise(grammar)
     weights = chart_weights(chart, probs)
-    sentences = read_sentences(options.sentences, grammar, skip_unknown=True)
+    sentences = read_sentences(options.sentences, grammar, skip_unknown=True, encoding=options.encoding)
     prefixes = Prefixes(grammar, chart, weights, probs)
     if prefixes.log_finite < -1e-9:
         console.say(f"the grammar is not tight: all is divided by exp({prefixes.log_finite:.6f})")

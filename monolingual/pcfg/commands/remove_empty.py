@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from monolingual.pcfg.commands import add_encoding
 from scfg_sampler.core import console
 
 __all__ = ["add_parser", "run"]
@@ -21,6 +22,7 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("grammar", metavar="GRAMMAR", help="NLTK's format or Johnson's")
     parser.add_argument("--normalise", action="store_true", help="divide the weights by their sums")
+    add_encoding(parser)
     parser.add_argument("--output", metavar="FILE", default="-", help="where to, in NLTK's format")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -31,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.pcfg.empty_rules import without_empty
     from monolingual.pcfg.grammar_text import probabilities, read_grammar, write_grammar
 
-    weighted = read_grammar(options.grammar, empty=True)
+    weighted = read_grammar(options.grammar, empty=True, encoding=options.encoding)
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     grammar, kept, nothing = without_empty(options.grammar, weighted.grammar, probs)
     write_grammar(options.output, grammar, kept)

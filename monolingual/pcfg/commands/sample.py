@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable
 
 from monolingual.pcfg.approaches import APPROACHES
-from monolingual.pcfg.commands import add_grammar_options, add_handling, read_model_grammar
+from monolingual.pcfg.commands import add_grammar_options, add_handling, encoding_of, read_model_grammar
 from monolingual.pcfg.settings import SAMPLERS, STARTS, SampleSettings
 from scfg_sampler.core import console
 from scfg_sampler.core.interruption import resumable
@@ -116,7 +116,7 @@ def execute(given: dict, *, resume: bool) -> None:
     fields = {name: getattr(options, name, 0) for name in SampleSettings._fields}
     fields["start"] = options.start or ("weights" if has_weights else "prior")
     settings = SampleSettings(**fields)  # type: ignore[arg-type]
-    gold = read_brackets(options.gold) if options.gold else None
+    gold = read_brackets(options.gold, encoding=encoding_of(options)) if options.gold else None
     described = {
         "options": {name: given[name] for name in sorted(decisive(given))},
         "digests": {name: file_digest(path) for name, path in files.items() if path != "-"},
@@ -182,10 +182,15 @@ def read_data(options: argparse.Namespace, model):
     counts, num_trees = np.zeros(size, np.int64), 0
     words, start = np.zeros(0, np.int32), np.zeros(1, np.int64)
     if options.trees:
-        trees = read_trees(options.trees, model.grammar)
+        trees = read_trees(options.trees, model.grammar, encoding=encoding_of(options))
         counts, num_trees = np.bincount(trees.rules, minlength=size), len(trees.start) - 1
     if options.sentences:
-        found = read_sentences(options.sentences, model.grammar, skip_unknown=options.skip_unparsable)
+        found = read_sentences(
+            options.sentences,
+            model.grammar,
+            skip_unknown=options.skip_unparsable,
+            encoding=encoding_of(options),
+        )
         words, start = found.words, found.start
         even = np.full(size, 1.0 / (1 + np.diff(model.families.start).max()))
         parsed = inside_probabilities(model.chart, chart_weights(model.chart, even), words, start) > -np.inf

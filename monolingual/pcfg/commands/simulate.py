@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.pcfg.trees import format_tree, yields
     from scfg_sampler.core.files import atomic_output
 
-    weighted = read_grammar(options.grammar)
+    weighted = read_grammar(options.grammar, encoding=options.encoding)
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     verdict = analyse(weighted.grammar, probs)
     if not verdict.tight:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 
 import numpy as np
 import pytest
@@ -386,3 +388,55 @@ def test_second_run_of_a_command_compiles_nothing(place, root):
         _, compiled, cached = run_child(statement, root, cwd=place)
         assert compiled == [], arguments
         assert cached
+
+
+def test_files_in_other_encodings_are_read(place, capsys):
+    text = "S -> A S [.4] | A [.6]\nA -> 'füß' [.5] | 'été' [.5]\n"
+    sentences, trees = "füß été\nété\n", "(S (A füß) (S (A été)))\n"
+    for name, content in (("g", text), ("s", sentences), ("t", trees)):
+        (place / name).write_text(content, encoding="utf-8")
+        (place / f"{name}.latin").write_bytes(content.encode("latin-1"))
+        (place / f"{name}.wide").write_bytes(gzip.compress(content.encode("utf-16")))
+    found = {}
+    for ending, name in (("", "utf-8"), (".latin", "latin-1"), (".wide", "utf-16")):
+        grammar, words, gold = f"g{ending}", f"s{ending}", f"t{ending}"
+        options = ["--encoding", name]
+        assert pcfg("check", grammar, *options) == 0
+        assert pcfg("parse", grammar, "--sentences", words, "--probabilities", *options) == 0
+        assert pcfg("prefix", grammar, "--sentences", words, *options) == 0
+        assert pcfg("remove-empty", grammar, *options) == 0
+        assert pcfg("simulate", grammar, "--samples", 3, *options) == 0
+        train = "train", grammar, "--sentences", words, "--trees", gold, "--output", "em"
+        assert pcfg(*train, *options) == 0
+        sample = (
+            "sample",
+            grammar,
+            "--sentences",
+            words,
+            "--trees",
+            gold,
+            "--iterations",
+            4,
+            "--output",
+            "run",
+        )
+        assert pcfg(*sample, "--output", "run", "--overwrite", *options) == 0
+        assert pcfg("resume", "run", "--iterations", 8) == 0
+        found[name] = capsys.readouterr().out + (place / "em").read_text(encoding="utf-8")
+    assert found["latin-1"] == found["utf-8"] == found["utf-16"]
+    assert "füß" in found["utf-8"]
+
+
+def test_wrong_encodings_are_refused(place, capsys):
+    (place / "g").write_bytes("S -> 'a'\nS -> 'füß'\n".encode("latin-1"))
+    for options, message in (
+        ([], r"g:2: byte 0xfc at column 8 is not UTF-8"),
+        (["--encoding", "ascii"], r"g:\d: is not ascii, here or soon after. Give another --encoding"),
+        (["--encoding", "klingon"], "--encoding is 'klingon'; give one that Python knows"),
+        (["--encoding", "hex"], "--encoding is 'hex'"),
+    ):
+        assert pcfg("check", "g", *options) == 2
+        assert re.search(message, capsys.readouterr().err)
+    (place / "z").write_bytes(gzip.compress(b"S -> 'a'\n" * 4000)[:-20])
+    assert pcfg("check", "z", "--encoding", "latin-1") == 2
+    assert "damaged or ends too early" in capsys.readouterr().err
