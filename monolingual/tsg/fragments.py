@@ -32,6 +32,7 @@ __all__ = [
     "parse_fragment",
     "production_fragments",
     "read_fragments",
+    "spelled_fragment",
     "write_fragments",
 ]
 
@@ -76,11 +77,11 @@ def count_fragments(treebank: Treebank, restaurants: Restaurants, trees: np.ndar
     found = []
     for k in range(size):
         edges, frontier = codes[start[k] : start[k + 1]].T.tolist()
-        found.append(CountedFragment(_spelled(treebank, edges, frontier), int(counts[k])))
+        found.append(CountedFragment(spelled_fragment(treebank, edges, frontier), int(counts[k])))
     return found
 
 
-def _spelled(treebank: Treebank, productions: list[int], is_frontier: list[int]) -> Tree:
+def spelled_fragment(treebank: Treebank, productions: list[int], is_frontier: list[int]) -> Tree:
     """The tree whose nodes have these productions in preorder, or, frontiers, these labels."""
     labels, words, lhs, rhs_start, rhs = treebank.productions
     following = iter(zip(productions, is_frontier, strict=True))

@@ -41,6 +41,7 @@ from monolingual.tsg.fragments import (
 from monolingual.tsg.grammar import production_key
 from monolingual.tsg.marginals import NodeCounts
 from monolingual.tsg.preparation import Preparation
+from monolingual.tsg.recurring import recurring_fragments
 from monolingual.tsg.sampler import SweepInfo, TsgState, state_problem, tsg_kernel
 from monolingual.tsg.settings import RunSettings, Sources, TsgSettings, check_run_settings, check_settings
 from monolingual.tsg.treebank import Treebank
@@ -149,7 +150,8 @@ def start_run(
         _clear_and_write(directory, corpus, preparation)
         treebank = corpus.treebank()
         write_fragments(directory / _PCFG, production_fragments(treebank))
-        return _Run(directory, corpus, treebank, settings, preparation, run).sample(check, advance)
+        learner = _Run(directory, corpus, treebank, settings, preparation, run)
+        return learner.compare_trees() if run.method == "2dop" else learner.sample(check, advance)
 
 
 def _clear_and_write(directory: Path, corpus: Corpus, preparation: Preparation) -> None:
@@ -198,6 +200,11 @@ def _resume(
     """`resume_run` of a directory that this process owns."""
     record = read_record(directory)
     run: RunSettings = record["run"]
+    if run.method == "2dop":
+        hint = "Train with --method gibbs for a chain"
+        raise InputError(
+            directory, None, "holds a Double-DOP grammar, which has no sweeps to go on with", hint
+        )
     if iterations is not None:
         run = run._replace(iterations=iterations)
         check_run_settings(record["settings"], run)
@@ -356,6 +363,15 @@ class _Run:
         self._write_results(state)
         return self._write_record(sweeps=run.iterations, finished=True)
 
+    def compare_trees(self) -> dict[str, Any]:
+        """Write the directory of a Double-DOP grammar: relative frequencies, next to nothing for the base."""
+        self._began, self._cpu = time.perf_counter(), time.process_time()
+        labels = self.treebank.productions.labels
+        self._write_parameters(dict.fromkeys(labels, 1e-9), dict.fromkeys(labels, 0.5))
+        fragments = recurring_fragments(self.treebank)
+        write_fragments(self.directory / _GRAMMAR, fragments)
+        return self._write_record(sweeps=0, finished=True, fragments=len(fragments))
+
     def _plan(self) -> ChainPlan:
         return ChainPlan(
             tsg_kernel(self.treebank, self.settings),
@@ -400,10 +416,8 @@ class _Run:
 
     def _write_results(self, state: TsgState) -> None:
         labels = self.treebank.productions.labels
-        with atomic_output(self.directory / _PARAMETERS) as stream:
-            stream.write("label\tconcentration\tstop\n")
-            for name, alpha, expand in zip(labels, state.restaurants.strength, state.expand, strict=True):
-                stream.write(f"{name}\t{float(alpha)!r}\t{float(1.0 - expand)!r}\n")
+        concentration = dict(zip(labels, state.restaurants.strength.tolist(), strict=True))
+        self._write_parameters(concentration, dict(zip(labels, (1.0 - state.expand).tolist(), strict=True)))
         if self.corpus.forests:
             with atomic_output(self.directory / _CHOSEN) as stream:
                 for tree in chosen_trees(self.corpus, self.treebank, state.trees, self.preparation):
@@ -411,6 +425,11 @@ class _Run:
         write_fragments(self.directory / _GRAMMAR, self._fragments(state))
         if self.nodes is not None:
             write_json(self._marginals_record(self.nodes.counts), self.directory / "marginals.json")
+
+    def _write_parameters(self, concentration: Mapping[str, float], stop: Mapping[str, float]) -> None:
+        with atomic_output(self.directory / _PARAMETERS) as stream:
+            stream.write("label\tconcentration\tstop\n")
+            stream.writelines(f"{name}\t{concentration[name]!r}\t{stop[name]!r}\n" for name in concentration)
 
     def _marginals_record(self, counts: np.ndarray) -> dict[str, Any]:
         treebank, names = self.treebank, self.treebank.productions.labels
@@ -436,7 +455,7 @@ class _Run:
         counts = np.bincount(roots, minlength=len(self.treebank.productions.labels)).tolist()
         return {name: n for name, n in zip(self.treebank.productions.labels, counts, strict=True) if n}
 
-    def _write_record(self, *, sweeps: int, finished: bool) -> dict[str, Any]:
+    def _write_record(self, *, sweeps: int, finished: bool, **others: Any) -> dict[str, Any]:
         preparation = self.preparation._asdict()
         del preparation["known"]
         record = {
@@ -450,6 +469,7 @@ class _Run:
             "nodes": len(self.treebank.label),
             "productions": len(self.treebank.productions.lhs),
             "roots": self._roots(),
+            **others,
             "corpus": self._digests,
             "seconds": round(time.perf_counter() - self._began, 3),
             "cpu_seconds": round(time.process_time() - self._cpu, 3),

@@ -16,6 +16,7 @@ from scfg_sampler.errors import SettingsError
 
 __all__ = [
     "BASES",
+    "METHODS",
     "MOVES",
     "ORDERS",
     "PACKINGS",
@@ -31,6 +32,7 @@ __all__ = [
     "temperature",
 ]
 
+METHODS = ("gibbs", "2dop")
 BASES = ("uniform", "pcfg")
 ORDERS = ("random", "top-down")
 STARTS = ("maximal", "minimal")
@@ -93,6 +95,8 @@ class RunSettings(NamedTuple):
     checkpoint_every : int
         Sweeps; 0: at the end.
     seed : int
+    method : str
+        One of `METHODS`: a chain, or the fragments that two trees share (`recurring`), which needs none.
     """
 
     iterations: int = 1000
@@ -102,6 +106,7 @@ class RunSettings(NamedTuple):
     thin: int = 10
     checkpoint_every: int = 100
     seed: int = 1
+    method: str = "gibbs"
 
 
 class Sources(NamedTuple):

@@ -9,6 +9,7 @@ from monolingual.tsg.markov import BINARISE
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.settings import (
     BASES,
+    METHODS,
     ORDERS,
     PACKINGS,
     STARTS,
@@ -47,6 +48,12 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
     parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
 
+    parser.add_argument(
+        "--method",
+        choices=METHODS,
+        default=RunSettings().method,
+        help="gibbs: a chain; 2dop: all fragments that two trees share, as often as they occur (Double-DOP)",
+    )
     _add_sources(
         parser.add_argument_group("sentences with several trees, besides or instead of TREES"), Sources()
     )
@@ -220,6 +227,8 @@ def run(options: argparse.Namespace) -> None:
         keep_annotation=options.keep_annotation,
     )
     kept = RunSettings(**{**{name: given[name] for name in RunSettings._fields}, "burn_in": burn_in})
+    if options.method == "2dop" and (options.samples or options.marginals):
+        raise SettingsError("--samples and --marginals are of chains; --method 2dop has none")
     with (
         resumable("scfg-monolingual tsg resume", options.output),
         console.progress("sampling", options.iterations) as advance,
@@ -241,6 +250,13 @@ def report(output: str, record: dict[str, Any]) -> None:
     """Say what a run has made."""
     from scfg_sampler.core.chains.chain import read_trace
 
+    if record["run"]["method"] == "2dop":
+        console.say(
+            f"{record['fragments']} elementary trees of {record['sentences']} sentences, "
+            f"{record['productions']} of them productions, {record['cpu_seconds']:.1f} CPU seconds"
+        )
+        console.say(f"run directory: {output}")
+        return
     trace = read_trace(f"{output}/trace.tsv")
     console.say(
         f"{record['sweeps']} sweeps over {record['sentences']} sentences with {record['nodes']} nodes: "
