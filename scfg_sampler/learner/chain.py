@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.chains.kernel import Kernel
-from scfg_sampler.core.elementary import log_each
 from scfg_sampler.core.executors import Executor, InProcess
 from scfg_sampler.core.fragments.audit import AuditError, audited
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
@@ -30,7 +29,6 @@ from scfg_sampler.core.fragments.tree import (
     EVALUATIONS,
     PROPOSED,
 )
-from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.forest_bank import ForestBank, new_walk
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
@@ -60,6 +58,7 @@ from scfg_sampler.learner.shards import (
     sweep_whole,
 )
 from scfg_sampler.learner.type_passes import resample_types
+from scfg_sampler.learner.words import word_weights
 from scfg_sampler.rules.counts import RuleCounts
 
 __all__ = [
@@ -71,7 +70,6 @@ __all__ = [
     "pair_kernel",
     "rule_model",
     "type_kernel",
-    "word_weights",
 ]
 
 NO_LIMIT = np.iinfo(np.int32).max
@@ -475,27 +473,3 @@ def _with_room_for(bank: ForestBank, restaurants: Restaurants, sentence: int) ->
     """Restaurants that have room for whatever visits of a sentence bring."""
     size = int(bank.tree_start[sentence + 1] - bank.tree_start[sentence])
     return with_room_for_visits(restaurants, size)
-
-
-def word_weights(corpus: ParallelCorpus, settings: LearnerSettings) -> tuple[np.ndarray, np.ndarray] | None:
-    """ln of the relative frequency of each word on either side, for the lexical base; None for others.
-
-    Parameters
-    ----------
-    corpus : ParallelCorpus
-    settings : LearnerSettings
-    """
-    if settings.model != "pitman-yor" or settings.base != "lexical":
-        return None
-    source, target = (
-        np.bincount(words, minlength=len(vocabulary))
-        for words, vocabulary in (
-            (corpus.source, corpus.source_vocabulary),
-            (corpus.target, corpus.target_vocabulary),
-        )
-    )
-    return _log_shares(source), _log_shares(target)
-
-
-def _log_shares(counts: np.ndarray) -> np.ndarray:
-    return log_each(np.maximum(counts, 1) / max(1, counts.sum()))

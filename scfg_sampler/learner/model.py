@@ -8,7 +8,9 @@ Length ℓ = source words + target words + scope (Chung et al. 2014, section 5.2
     one restaurant for all rules, no length factor, base V_f^−|r_f| V_e^−|r_e| over words alone.
 
 Bases of `pitman-yor`: `poisson`, the paper's Poisson(ℓ; λ), which is not normalised over rules; `lexical`,
-Poisson(ℓ; λ) × Π unigram(word) × ¼ per nonterminal.
+Poisson(ℓ; λ) × Π unigram(word) × ¼ per nonterminal; `null-words`, Poisson(ℓ; λ) and, for a rule whose words
+are all on one side, Π P(word has no link), so that to insert or to delete a function word is cheap, a
+content word dear.
 
 The fact a newcomer would get wrong: the Poisson factor outside the restaurant and the one in its base are
 two factors, and both stay.
@@ -42,7 +44,8 @@ __all__ = [
 
 _LEXICAL = 1
 _DIRICHLET = 2
-_KINDS = {"poisson": 0, "lexical": _LEXICAL}
+_NULL_WORDS = 3
+_KINDS = {"poisson": 0, "lexical": _LEXICAL, "null-words": _NULL_WORDS}
 _LOG_NONTERMINAL = math.log(0.25)
 
 
@@ -50,7 +53,7 @@ class RuleModel(NamedTuple):
     """Parameters of a rule model, as kernels read them."""
 
     kind: np.ndarray
-    """int64 (1,): 0 poisson, 1 lexical, 2 dirichlet."""
+    """int64 (1,): 0 poisson, 1 lexical, 2 dirichlet, 3 null-words."""
     log_length: np.ndarray
     """float64 (L,): ln Poisson(ℓ; λ); zeros for `dirichlet`."""
     length_prob: np.ndarray
@@ -134,6 +137,9 @@ def _describe(model, work, node):
     if kind == _LEXICAL:
         log_base = log_length + work.weights[node] + num_slots(counts) * _LOG_NONTERMINAL
         return length, log_length, log_base, elementary.exp(log_base)
+    if kind == _NULL_WORDS and (num_first(counts) == 0 or num_second(counts) == 0):
+        log_base = log_length + work.weights[node]
+        return length, log_length, log_base, elementary.exp(log_base)
     return length, log_length, log_length, model.length_prob[length]
 
 
@@ -154,7 +160,7 @@ def log_predictive_of_counts(
     rules : RuleCounts
         Each rule once. Counts below one, as expected counts are, are taken to be as many tables.
     source_weights, target_weights : float64 arrays
-        ln of the lexical base's word weights, by word id.
+        ln of the base's word weights, by word id; see `words.word_weights`.
     discount, strength : float
         d and α.
     """
@@ -178,6 +184,9 @@ def log_predictive_of_counts(
         log_prior = log_base = model.log_length[stratum]
         if model.kind[0] == _LEXICAL:
             log_base = log_base + source_weight + target_weight + slots * _LOG_NONTERMINAL
+        elif model.kind[0] == _NULL_WORDS:
+            one_sided = (source_words == 0) | (target_words == 0)
+            log_base = log_base + np.where(one_sided, source_weight + target_weight, 0.0)
     tables = np.minimum(rules.count, powers(rules.count, float(discount)))
     all_customers = np.bincount(stratum, weights=rules.count)[stratum]
     all_tables = np.bincount(stratum, weights=tables)[stratum]

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 MODELS = ("pitman-yor", "dirichlet")
-BASES = ("poisson", "lexical")
+BASES = ("poisson", "lexical", "null-words")
 TABLES = ("exact", "estimated")
 OPERATORS = ("top-down", "rejection")
 SCHEDULES = ("stratified", "full")

@@ -61,7 +61,7 @@ from scfg_sampler.errors import SettingsError
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
 from scfg_sampler.forest.trees import SentenceForest, choose_within  # noqa: F401
-from scfg_sampler.learner.chain import empty_state, rule_model, word_weights
+from scfg_sampler.learner.chain import empty_state, rule_model
 from scfg_sampler.learner.collecting import Collector, spell
 from scfg_sampler.learner.derivations import Derivation, Words, derivation, record_text, spelled_words
 from scfg_sampler.learner.forest_bank import ForestBank, collector_for, forest_bank, new_walk
@@ -69,6 +69,7 @@ from scfg_sampler.learner.model import RuleModel
 from scfg_sampler.learner.pair_posteriors import LastState, Place
 from scfg_sampler.learner.passes import Walk, draw_trees, forget_stamps, seat_trees
 from scfg_sampler.learner.settings import LearnerSettings, attached
+from scfg_sampler.learner.words import word_weights
 
 __all__ = ["Choice", "Option", "VisitedPair", "pair_alone", "pair_of_run", "pair_of_words", "visit"]
 
@@ -221,21 +222,11 @@ def _renumbered(pair: ParallelCorpus, corpus: ParallelCorpus) -> ParallelCorpus:
 
 
 def _weights(last: LastState, pair: ParallelCorpus) -> tuple[np.ndarray, np.ndarray] | None:
-    """As `word_weights` of the run, words that it has not seen as if they had been there once."""
+    """As `word_weights` of the run, with the words that it has not seen."""
     corpus = last.bank.corpus
-    weights = word_weights(corpus, last.settings)
-    if weights is None:
-        return None
-    extended = []
-    for known, words, vocabulary in zip(
-        weights,
-        (corpus.source, corpus.target),
-        (pair.source_vocabulary, pair.target_vocabulary),
-        strict=True,
-    ):
-        once = elementary.log(1.0 / max(1, len(words)))
-        extended.append(np.concatenate([known, np.full(len(vocabulary) - len(known), once)]))
-    return extended[0], extended[1]
+    source = len(pair.source_vocabulary) - len(corpus.source_vocabulary)
+    target = len(pair.target_vocabulary) - len(corpus.target_vocabulary)
+    return word_weights(corpus, last.settings, (source, target))
 
 
 def _with_strata(restaurants: Restaurants, number: int) -> Restaurants:

@@ -93,6 +93,12 @@ def test_sweep_leaves_posterior_invariant(name, model):
     assert departure(free_chain(pairs, max_cut_span=0, **MODELS[model]), pairs) < 1e-12
 
 
+@pytest.mark.parametrize("name", ["a gap on either side", "a gap and an end, inverted"])
+def test_sweep_with_words_without_links_leaves_posterior_invariant(name):
+    chain = free_chain(CORPORA[name], max_cut_span=0, tables="exact", base="null-words")
+    assert departure(chain, CORPORA[name]) < 1e-12
+
+
 @pytest.mark.parametrize(("name", "model"), list(_cases()))
 def test_sweep_with_a_cut_span_limit_leaves_posterior_invariant(name, model):
     pairs = CORPORA[name]

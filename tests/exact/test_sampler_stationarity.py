@@ -273,3 +273,30 @@ def test_type_moves_cross_what_single_sites_cannot():
         return distribution(step).get(apart * 3, 0.0)
 
     assert crossing(with_type_moves(chain).kernel) > 5.0 * crossing(chain.kernel)
+
+
+# --- words without links in the base ----------------------------------------------------------------------
+
+# z has links and has none; rules with z alone between their gaps are on one side.
+NULL_WORDS = {
+    "inserted": [sentence("a b c", "A z B C", "0-0 1-2 2-3"), sentence("c", "z", "0-0")],
+    "deleted": [sentence("a x b", "B A", "0-1 2-0"), sentence("x", "B", "0-0")],
+    "identical sentences": [sentence("a b", "A z B", "0-0 1-2")] * 2,
+}
+
+
+@pytest.mark.parametrize("move", ["top-down", "rejection", "types"])
+@pytest.mark.parametrize("name", NULL_WORDS)
+def test_moves_with_words_without_links_leave_posterior_invariant(name, move):
+    pairs = NULL_WORDS[name]
+    operator = "rejection" if move == "rejection" else "top-down"
+    chain = chain_on(pairs, max_cut_span=0, operator=operator, base="null-words", tables="exact")
+    assert departure(with_type_moves(chain) if move == "types" else chain, pairs) < 1e-12
+
+
+def test_a_base_without_words_is_noticed_where_rules_have_them_on_one_side():
+    """Else the corpora had no such rule, and the base was not tested."""
+    for pairs in NULL_WORDS.values():
+        kernel = chain_on(pairs, max_cut_span=0, tables="exact").kernel
+        chain = chain_on(pairs, max_cut_span=0, base="null-words", tables="exact")
+        assert departure(chain._replace(kernel=kernel), pairs) > 1e-3

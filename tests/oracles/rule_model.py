@@ -22,7 +22,11 @@ Rule = tuple[str, str]
 
 
 class Model(NamedTuple):
-    """What the probability of a rule depends on; unigrams are relative frequencies by word."""
+    """What the probability of a rule depends on.
+
+    unigrams are relative frequencies by word, alone the shares of its occurrences that no link touches, a
+    further occurrence having the average share.
+    """
 
     model: str
     base: str
@@ -31,6 +35,7 @@ class Model(NamedTuple):
     strength: float
     mean_length: float
     unigrams: tuple[Mapping[str, float], Mapping[str, float]]
+    alone: tuple[Mapping[str, float], Mapping[str, float]]
 
 
 def model_of(settings, pairs: Iterable[Sentence], **changed: float) -> Model:
@@ -40,10 +45,24 @@ def model_of(settings, pairs: Iterable[Sentence], **changed: float) -> Model:
         for side in (0, 1):
             counts[side].update(pair[side])
     unigrams = tuple({word: n / count.total() for word, n in count.items()} for count in counts)
+    alone = tuple(_shares_alone(pairs, side) for side in (0, 1))
     values = {name: getattr(settings, name) for name in ("discount", "strength", "mean_length")} | changed
     if settings.model == "dirichlet":
         values["discount"] = 0.0
-    return Model(settings.model, settings.base, settings.tables == "exact", **values, unigrams=unigrams)
+    return Model(
+        settings.model, settings.base, settings.tables == "exact", **values, unigrams=unigrams, alone=alone
+    )
+
+
+def _shares_alone(pairs: Iterable[Sentence], side: int) -> dict[str, float]:
+    seen, without = Counter(), Counter()
+    for pair in pairs:
+        linked = {link[side] for link in pair.links}
+        for at, word in enumerate(pair[side]):
+            seen[word] += 1
+            without[word] += at not in linked
+    average = max(1, without.total()) / seen.total()
+    return {word: (without[word] + average) / (n + 1) for word, n in seen.items()}
 
 
 def _sides(rule: Rule) -> tuple[list[str], list[str], int]:
@@ -71,6 +90,9 @@ def base_prob(model: Model, rule: Rule) -> float:
         prob *= math.prod(model.unigrams[0][word] for word in source)
         prob *= math.prod(model.unigrams[1][word] for word in target)
         prob /= 4**gaps
+    if model.base == "null-words" and not (source and target):
+        prob *= math.prod(model.alone[0][word] for word in source)
+        prob *= math.prod(model.alone[1][word] for word in target)
     return prob
 
 
