@@ -127,7 +127,10 @@ def _dmv(folder: Path) -> None:
     (folder / "tags.txt").write_text(_TAGS)
     given = "--method vb-em-logistic-normal --covariance families --rounds 3"
     (folder / "vbd.txt").write_text("DT NN VBD\t2 3 0\tthe dog barked\n" + _TAGS)
-    _run(monolingual, f"dmv train vbd.txt {given} --output model.txt --covariances model.npz")
+    _run(
+        monolingual,
+        f"dmv train vbd.txt {given} --output model.txt --covariances model.npz --trace rounds.tsv",
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(driver, "run_chain", _stopped(driver.run_chain))
         arguments = "dmv train tags.txt --output model.txt --overwrite --quiet"
@@ -182,6 +185,8 @@ def _tsg(folder: Path) -> None:
     (folder / "sentences.txt").write_text("the dog sleeps\na cat sees the dog\n")
     (folder / "tags.txt").write_text("A B C\nA C\nB B\n")
     _run(monolingual, "tsg train trees.mrg --output run --iterations 20 --concentration 1 --stop 0.95")
+    for number in "123":
+        shutil.copytree("run", f"seed{number}")
 
 
 MAKERS = {

@@ -26,7 +26,15 @@ class Settings(Directive):
 
 def _cells(row: Row) -> list[nodes.Node]:
     told = row.text + (f" ({row.choices})" if row.choices else "")
-    return [_code(row.name), _code(row.option), nodes.paragraph("", row.default), nodes.paragraph("", told)]
+    return [_code(row.name), _code(row.option), nodes.paragraph("", row.default), _told(told)]
+
+
+def _told(text: str) -> nodes.Node:
+    """A text in which what stands between backticks is code."""
+    out = nodes.paragraph()
+    for at, part in enumerate(text.split("`")):
+        out += nodes.literal("", part) if at % 2 else nodes.Text(part)
+    return out
 
 
 def _code(text: str) -> nodes.Node:
