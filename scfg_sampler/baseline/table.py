@@ -27,19 +27,18 @@ import numpy as np
 from scfg_sampler.baseline.extraction import extract, extract_run, sampled_keys
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.baseline.shares import KeptShares, Share, kept_shares
-from scfg_sampler.core.arrays.external import Scratch, Sorter, Table
-from scfg_sampler.core.arrays.hash_table import hash_sequence
+from scfg_sampler.core.arrays.external import Scratch, Table
 from scfg_sampler.core.executors import Executor, threads
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.jit import kernel
 from scfg_sampler.core.streams import ordered
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import LexicalTables
-from scfg_sampler.rules.runs import LAST_KEY, Run, add_records, leading_ranks
-from scfg_sampler.rules.store import new_store, stored_rules
+from scfg_sampler.rules.parts import TargetTotals
+from scfg_sampler.rules.runs import LAST_KEY, Run, leading_ranks, merged_store
+from scfg_sampler.rules.store import stored_rules
 from scfg_sampler.rules.table import RuleTable, write_rule_tables
 
 __all__ = ["Division", "Resources", "divide", "write_baseline"]
@@ -47,8 +46,6 @@ __all__ = ["Division", "Resources", "divide", "write_baseline"]
 _BYTES = 300  # Memory for each occurrence of a rule, at the most, from extraction to writing.
 _STEP = 20  # Every twentieth sentence is looked at to choose the shares.
 _Kept = TypeVar("_Kept")
-_TARGET = np.dtype([("key", "i8"), ("place", "i8"), ("count", "f8")])
-_TOTAL = np.dtype([("key", "i8"), ("total", "f8")])
 
 
 class Resources(NamedTuple):
@@ -120,18 +117,12 @@ def write_baseline(
         threads(resources.threads) as pool,
     ):
         work = _Work(path, corpus, settings, division, kept, pool, executor, advance)
-        targets = Sorter(scratch, _TARGET)
-        num_rules = 0
+        totals = TargetTotals(scratch)
         for counts in _share_counts(work):
-            records = np.empty(counts.num_rules, _TARGET)
-            records["key"] = _fingerprints(counts.target_start, counts.target)
-            records["place"] = np.arange(num_rules, num_rules + counts.num_rules)
-            records["count"] = counts.count
-            targets.add(records)
-            num_rules += counts.num_rules
-            del counts, records  # Before the next ones are made.
+            totals.add(counts)
+            del counts  # Before the next ones are made.
         kept.forget_runs()
-        return write_rule_tables(_scored_shares(work, _totals(targets, scratch), scored), path)
+        return write_rule_tables(_scored_shares(work, totals.totals(), scored), path)
 
 
 class Division(NamedTuple):
@@ -232,11 +223,9 @@ def _share_counts(work: _Work) -> Iterator[RuleCounts]:
     def made(number: int, share: Share) -> RuleCounts:
         counts = work.kept.read(number, share)
         if counts is None:
-            store = new_store()
-            for run in runs:
-                store = add_records(store, run.within(*share))
-            counts = stored_rules(store, drop_singletons=work.settings.no_singletons)
-            del store
+            merged = merged_store(runs, *share)
+            counts = stored_rules(merged, drop_singletons=work.settings.no_singletons)
+            del merged
             work.kept.write(number, share, counts)
         work.step(sentences)
         return counts
@@ -271,37 +260,3 @@ def _scored_shares(
             done += counts.num_rules
         for task in tasks:
             yield task.result()
-
-
-def _totals(targets: Sorter, scratch: Scratch) -> Table:
-    """float64, for each rule the sum of counts over all rules with its target side."""
-    by_place = Sorter(scratch, _TOTAL)
-    pending = np.empty(0, _TARGET)  # Of the last target side, which the next block may go on with.
-    for block in targets.blocks():
-        block = np.concatenate([pending, block])
-        is_last = block["key"] == block["key"][-1]
-        pending = block[is_last]
-        _add_totals(by_place, block[~is_last])
-    _add_totals(by_place, pending)
-    out = scratch.table(np.float64)
-    for block in by_place.blocks():
-        out.append(block["total"])
-    return out
-
-
-def _add_totals(by_place: Sorter, rows: np.ndarray) -> None:
-    """Add the total of each row's group of equal keys, at the row's place."""
-    _, group = np.unique(rows["key"], return_inverse=True)
-    records = np.empty(len(rows), _TOTAL)
-    records["key"] = rows["place"]
-    records["total"] = np.bincount(group, rows["count"])[group] if len(rows) else 0.0
-    by_place.add(records)
-
-
-@kernel
-def _fingerprints(start: np.ndarray, symbols: np.ndarray) -> np.ndarray:
-    """int64, a hash of each row."""
-    out = np.empty(len(start) - 1, np.int64)
-    for row in range(len(out)):
-        out[row] = np.int64(hash_sequence(symbols, start[row], start[row + 1]))
-    return out

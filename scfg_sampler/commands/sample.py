@@ -223,6 +223,12 @@ def _add_kept(kept: argparse._ArgumentGroup, run: RunSettings) -> None:
         default=run.checkpoint_every,
         help="sweeps; 0: at the end",
     )
+    kept.add_argument(
+        "--memory",
+        metavar="SIZE",
+        default=f"{run.memory >> 30}G",
+        help="for the rules that are counted, as in 500M or 4G; more of them wait in the run directory",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -234,6 +240,7 @@ def run(options: argparse.Namespace) -> None:
     if burn_in is None:
         burn_in = default_burn_in(options.iterations, settings.anneal_sweeps)
     given = {name: getattr(options, name) for name in RunSettings._fields}
+    given["memory"] = console.memory_size(options.memory)
     if (
         settings.shards == 1
         and options.chains == 1

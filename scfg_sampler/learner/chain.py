@@ -34,7 +34,6 @@ from scfg_sampler.learner.forest_bank import ForestBank, new_walk
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
 from scfg_sampler.learner.model import (
     RuleModel,
-    log_predictive_of_counts,
     new_rule_model,
     rules_log_joint,
 )
@@ -59,14 +58,12 @@ from scfg_sampler.learner.shards import (
 )
 from scfg_sampler.learner.type_passes import resample_types
 from scfg_sampler.learner.words import word_weights
-from scfg_sampler.rules.counts import RuleCounts
 
 __all__ = [
     "LearnerState",
     "SweepInfo",
     "empty_state",
     "learner_kernel",
-    "log_posterior",
     "pair_kernel",
     "rule_model",
     "type_kernel",
@@ -435,31 +432,6 @@ def _log_joint_from_scratch(chain: _Chain, state: LearnerState) -> float:
     recount = _seat(chain, np.random.default_rng(0), state.trees.copy(), discount, strength, mean_length)
     model = rule_model(chain.bank, settings, mean_length)
     return _log_joint(chain, state, model, audited(given, recount))
-
-
-def log_posterior(
-    bank: ForestBank, settings: LearnerSettings, state: LearnerState, rules: RuleCounts
-) -> np.ndarray:
-    """ln of the model's predictive probability of each rule, given counts; float64 (R,).
-
-    Parameters
-    ----------
-    bank : ForestBank
-    settings : LearnerSettings
-    state : LearnerState
-        For its hyperparameters.
-    rules : RuleCounts
-        Each rule once, with its count, which may be fractional.
-    """
-    arrays = bank.walk.corpus
-    weights = word_weights(bank.corpus, settings) or (arrays.source_weights, arrays.target_weights)
-    return log_predictive_of_counts(
-        rule_model(bank, settings, float(state.mean_length[0])),
-        rules,
-        *weights,
-        discount=float(state.restaurants.discount[0]),
-        strength=float(state.restaurants.strength[0]),
-    )
 
 
 _REPORTED = (EDGES_CHANGED, CUTS_CHANGED, EVALUATIONS, PROPOSED, ACCEPTED)

@@ -24,8 +24,8 @@ from scfg_sampler.forest.explicit import ForestBuilder
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
 from scfg_sampler.learner.collecting import Collector, spell
 from scfg_sampler.learner.forest_bank import ForestBank, collector_for
+from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.store import END
-from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import escape
 
 __all__ = [
@@ -193,7 +193,7 @@ def _spell_rules(walk, trees, sentence, collector, spelled):
 
 
 def write_marginals(
-    path: PathLike, bank: ForestBank, node_counts: np.ndarray, sweeps: int, rules: RuleTable
+    path: PathLike, bank: ForestBank, node_counts: np.ndarray, sweeps: int, rules: RuleCounts
 ) -> None:
     """Write how often each node was in the tree, and cut, and the mean count of each rule.
 
@@ -204,7 +204,7 @@ def write_marginals(
     node_counts : int64 (M, 2)
         As `forest_bank.collect` counts them, over `sweeps` sweeps.
     sweeps : int
-    rules : RuleTable
+    rules : RuleCounts
         Mean counts over the same sweeps.
     """
     builder = ForestBuilder(bank.corpus, bank.choice)

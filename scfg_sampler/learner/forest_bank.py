@@ -237,9 +237,13 @@ def node_counts(bank: ForestBank) -> np.ndarray:
 
 
 def collect(
-    bank: ForestBank, trees: np.ndarray, collector: Collector | None = None, nodes: np.ndarray | None = None
+    bank: ForestBank,
+    trees: np.ndarray,
+    collector: Collector | None = None,
+    nodes: np.ndarray | None = None,
+    sentences: tuple[int, int] | None = None,
 ) -> Collector:
-    """A collector with the rules of all derivations added.
+    """A collector with the rules of derivations added.
 
     Parameters
     ----------
@@ -250,13 +254,16 @@ def collect(
         Added to; a new one by default.
     nodes : int64 (M, 2), optional
         Added to: how often each node is in the tree, and how often it is cut. See `node_counts`.
+    sentences : pair of int, optional
+        The first one, and the one after the last; all by default. With the last sentence a state is complete.
     """
+    sentences = sentences or (0, bank.num_sentences)
     if collector is None:
         collector = collector_for(bank)
     if nodes is None:
         nodes = _NO_NODES
-    collector.states[0] += 1
-    return collect_sentences(bank.walk, trees, collector, nodes, bank.node_start)
+    collector.states[0] += sentences[1] == bank.num_sentences
+    return collect_sentences(bank.walk, trees, collector, nodes, bank.node_start, sentences)
 
 
 _NO_NODES = np.zeros((0, 2), np.int64)

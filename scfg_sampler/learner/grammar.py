@@ -1,15 +1,21 @@
 """From a run directory to a rule table: choose counts, add others, filter rules, prune them, add features.
 
+A table that is neither pruned nor mixed with others is gone through in parts, each with all rules of its
+source sides, so that its size does not matter; see `rules.parts`.
+
 The fact a newcomer would get wrong: filtering comes after counting. Rules that are dropped still count in the
 denominators of the phrase probabilities, since the derivations did use them.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
@@ -19,13 +25,22 @@ from scfg_sampler.learner.signature import signature_fields
 from scfg_sampler.rules.counts import RuleCounts, select_rules
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.filters import best_targets, hiero_rules, narrow_rules
-from scfg_sampler.rules.lexical import read_lexical
+from scfg_sampler.rules.lexical import LexicalTables, read_lexical
 from scfg_sampler.rules.mixing import mix_tables
+from scfg_sampler.rules.parts import TargetTotals, read_parts
 from scfg_sampler.rules.pruning import keep_best, prune_rules
-from scfg_sampler.rules.table import RuleTable, read_rule_table, select_rows, write_rule_table
+from scfg_sampler.rules.table import (
+    RuleTable,
+    read_rule_table,
+    select_rows,
+    write_rule_table,
+    write_rule_tables,
+)
 from scfg_sampler.rules.text import signature
 
 __all__ = ["prune_table", "pruned_table", "write_grammar"]
+
+_SCRATCH = 1 << 28  # Bytes, for adding up the counts of target sides.
 
 
 def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettings) -> tuple[int, int]:
@@ -46,25 +61,76 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
         A setting is out of range.
     """
     record = read_run(directory)
-    table = _counted(directory, record, settings)
-    everything = table.rules
-    kept = _filtered(everything, settings)
-    scored = score_rules(
+    path = _counts_of(directory, record, settings)
+    made = signature(_fields(record, settings))
+    if not (settings.more or settings.prune or settings.keep):
+        parts = list(itertools.islice(read_parts(path), 2))
+        if len(parts) > 1:
+            del parts
+            return _write_in_parts(directory, path, output, settings, made)
+        table = parts[0]
+    else:
+        table = _counted(path, settings)
+    scored = _scored(table, table.rules, _read_lexical(directory, table), settings, made)
+    scored = _prune(scored, table.rules, settings.prune, settings.keep)
+    write_rule_table(scored, output)
+    return table.num_rules, scored.num_rules
+
+
+def _write_in_parts(
+    directory: PathLike, path: Path, output: PathLike, settings: GrammarSettings, made: str
+) -> tuple[int, int]:
+    """`write_grammar` of a table that is not held whole: it is read twice."""
+    with Scratch(_SCRATCH) as scratch:
+        counted = TargetTotals(scratch)
+        for table in read_parts(path):
+            counted.add(table.rules)
+        totals, lexical = counted.totals(), _read_lexical(directory, table)
+        changed = InputError(path, None, "has changed while it was read", "Start again")
+
+        def parts() -> Iterator[RuleTable]:
+            done = 0
+            for part in read_parts(path, like=table):
+                of_targets = totals[done : done + part.num_rules]
+                done += part.num_rules
+                if done > counted.num_rules:
+                    raise changed
+                yield _scored(part, part.rules, lexical, settings, made, of_targets)
+            if done != counted.num_rules:
+                raise changed
+
+        kept = write_rule_tables(parts(), output)
+    return counted.num_rules, kept
+
+
+def _read_lexical(directory: PathLike, table: RuleTable) -> LexicalTables:
+    return read_lexical(Path(directory) / "lex", table.source_vocabulary, table.target_vocabulary)
+
+
+def _scored(
+    table: RuleTable,
+    everything: RuleCounts,
+    lexical: LexicalTables,
+    settings: GrammarSettings,
+    made: str,
+    target_totals: np.ndarray | None = None,
+) -> RuleTable:
+    """The rules that the filter leaves, with their features; totals are those of all rules of the table."""
+    kept = np.flatnonzero(_filtered(everything, settings))
+    return score_rules(
         select_rules(everything, kept),
-        read_lexical(Path(directory) / "lex", table.source_vocabulary, table.target_vocabulary),
+        lexical,
         table.source_vocabulary,
         table.target_vocabulary,
         denominators=everything,
+        target_totals=None if target_totals is None else target_totals[kept],
         more_features={"LogPosterior": table.features[kept, table.feature_names.index("LogPosterior")]},
-        signature=signature(_fields(record, settings)),
+        signature=made,
     )
-    scored = _prune(scored, everything, settings.prune, settings.keep)
-    write_rule_table(scored, output)
-    return everything.num_rules, scored.num_rules
 
 
-def _counted(directory: PathLike, record: dict, settings: GrammarSettings) -> RuleTable:
-    """The counts of a run, those of other tables added."""
+def _counts_of(directory: PathLike, record: dict, settings: GrammarSettings) -> Path:
+    """The table of the counts of a run."""
     if not record["finished"]:
         hint = "Finish it with 'scfg-sampler resume'"
         found = f"stopped after {record['sweeps']} of {record['run']['iterations']} sweeps"
@@ -76,6 +142,11 @@ def _counted(directory: PathLike, record: dict, settings: GrammarSettings) -> Ru
         raise InputError(directory, None, f"has no counts '{settings.origin}'", "Choose another --from")
     if settings.max_scope < 0:
         raise SettingsError(f"--max-scope is {settings.max_scope}; it must be at least 0")
+    return path
+
+
+def _counted(path: Path, settings: GrammarSettings) -> RuleTable:
+    """The counts of a run, those of other tables added."""
     table = read_rule_table(path)
     if not settings.more:
         return table

@@ -36,8 +36,11 @@ from scfg_sampler.rules.filters import source_scope
 
 __all__ = [
     "RuleModel",
+    "RuleTotals",
+    "add_to_totals",
     "log_predictive_of_counts",
     "new_rule_model",
+    "new_rule_totals",
     "rules_log_joint",
     "set_mean_length",
 ]
@@ -151,6 +154,7 @@ def log_predictive_of_counts(
     *,
     discount: float,
     strength: float,
+    totals: RuleTotals | None = None,
 ) -> np.ndarray:
     """ln P(r | counts) of each rule under estimated tables; float64 (R,).
 
@@ -163,7 +167,12 @@ def log_predictive_of_counts(
         ln of the base's word weights, by word id; see `words.word_weights`.
     discount, strength : float
         d and α.
+    totals : RuleTotals, optional
+        Of all rules, if these are not all.
     """
+    if totals is None:
+        totals = new_rule_totals(model)
+        add_to_totals(totals, model, rules, discount=discount)
     sides = []
     for start, symbols, weights in (
         (rules.source_start, rules.source, source_weights),
@@ -175,23 +184,68 @@ def log_predictive_of_counts(
         sides.append((np.diff(before[start]), np.diff(weight[start])))
     (source_words, source_weight), (target_words, target_weight) = sides
     slots = np.diff(rules.source_start) - source_words
+    stratum = _strata(model, rules)
     if model.kind[0] == _DIRICHLET:
-        stratum = np.zeros(rules.num_rules, np.int64)
         log_prior = np.zeros(rules.num_rules)
         log_base = source_words * model.log_words[0] + target_words * model.log_words[1]
     else:
-        stratum = source_words + target_words + source_scope(rules)
         log_prior = log_base = model.log_length[stratum]
         if model.kind[0] == _LEXICAL:
             log_base = log_base + source_weight + target_weight + slots * _LOG_NONTERMINAL
         elif model.kind[0] == _NULL_WORDS:
             one_sided = (source_words == 0) | (target_words == 0)
             log_base = log_base + np.where(one_sided, source_weight + target_weight, 0.0)
-    tables = np.minimum(rules.count, powers(rules.count, float(discount)))
-    all_customers = np.bincount(stratum, weights=rules.count)[stratum]
-    all_tables = np.bincount(stratum, weights=tables)[stratum]
+    tables = _tables(rules, discount)
+    all_customers, all_tables = totals.customers[stratum], totals.tables[stratum]
     mass = rules.count - discount * tables + (strength + discount * all_tables) * exp_each(log_base)
     return log_prior + log_each(mass / (all_customers + strength))
+
+
+class RuleTotals(NamedTuple):
+    """What all rules of a restaurant come to, for each."""
+
+    customers: np.ndarray
+    """float64 (L,)."""
+    tables: np.ndarray
+    """float64 (L,)."""
+
+
+def new_rule_totals(model: RuleModel) -> RuleTotals:
+    """Those of no rules."""
+    return RuleTotals(np.zeros_like(model.log_length), np.zeros_like(model.log_length))
+
+
+def add_to_totals(totals: RuleTotals, model: RuleModel, rules: RuleCounts, *, discount: float) -> None:
+    """Add some rules, one after the other: sums depend on their order, not on how they are divided.
+
+    Parameters
+    ----------
+    totals : RuleTotals
+        Changed.
+    model : RuleModel
+    rules : RuleCounts
+        As in `log_predictive_of_counts`.
+    discount : float
+        d.
+    """
+    stratum = _strata(model, rules)
+    np.add.at(totals.customers, stratum, rules.count)
+    np.add.at(totals.tables, stratum, _tables(rules, discount))
+
+
+def _strata(model: RuleModel, rules: RuleCounts) -> np.ndarray:
+    """int64 (R,), the restaurant of each rule."""
+    if model.kind[0] == _DIRICHLET:
+        return np.zeros(rules.num_rules, np.int64)
+    sides = (rules.source_start, rules.source), (rules.target_start, rules.target)
+    before = [(start, np.concatenate([[0], np.cumsum(symbols >= 0)])) for start, symbols in sides]
+    source_words, target_words = (np.diff(words[start]) for start, words in before)
+    return source_words + target_words + source_scope(rules)
+
+
+def _tables(rules: RuleCounts, discount: float) -> np.ndarray:
+    """float64 (R,), how many tables the customers of each rule are taken to have."""
+    return np.minimum(rules.count, powers(rules.count, float(discount)))
 
 
 def rules_log_joint(model: RuleModel, restaurants: Restaurants) -> float:

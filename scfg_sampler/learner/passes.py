@@ -199,15 +199,15 @@ def sum_internal_trees(walk, trees):
 
 
 @kernel
-def collect_sentences(walk, trees, collector, node_counts, node_start):
-    """The collector, or a larger one, with the rules of all sentences counted.
+def collect_sentences(walk, trees, collector, node_counts, node_start, sentences):
+    """The collector, or a larger one, with the rules of the sentences from the first of two on counted.
 
     And count in `node_counts`, if it has rows, which nodes are in the tree, and which are cut.
     """
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
     forget_stamps(work)
-    for sentence in range(tree_start.shape[0] - 1):
+    for sentence in range(sentences[0], sentences[1]):
         if tree_start[sentence + 1] == tree_start[sentence]:
             continue
         open_phrases(forest, work, corpus, sentence)

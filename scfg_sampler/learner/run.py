@@ -1,10 +1,11 @@
 """Run directories: a chain of the learner from the first sweep to the last, and all it leaves on disk.
 
 A run directory holds `run.json` (settings, seed, versions, digests, skipped sentences, time, memory),
-`trace.tsv` (a row per sweep), `checkpoint.npz` (to resume from), `counts/` (mean rule counts of kept states,
-as rule tables with LogCount and LogPosterior: `last`, `average`, `marginal`), `lex.f2e` and `lex.e2f`
-(lexical translation tables of the corpus), `derivations.jsonl.gz` (the last state), and, if asked,
-`marginals.json`. So everything `grammar` needs is in the directory, not in the corpus.
+`trace.tsv` (a row per sweep), `checkpoint.npz` (to resume from), `collected/` (rules counted that are more
+than memory was to hold, to which the checkpoint refers), `counts/` (mean rule counts of kept states, as rule
+tables with LogCount and LogPosterior: `last`, `average`, `marginal`), `lex.f2e` and `lex.e2f` (lexical
+translation tables of the corpus), `derivations.jsonl.gz` (the last state), and, if asked, `marginals.json`.
+So everything `grammar` needs is in the directory, not in the corpus.
 
 The fact a newcomer would get wrong: `average` counts the states *before* sweeps 0, 10, 20, … as the paper
 does, the initial state among them; `marginal` counts the states after every sweep from `burn_in` on.
@@ -13,6 +14,8 @@ does, the initial state among them; `marginal` counts the states after every swe
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import operator
 import resource
 import sys
@@ -40,18 +43,19 @@ from scfg_sampler.core.chains.run_directory import (
     stored_settings,
     write_json,
 )
-from scfg_sampler.core.elementary import log_each
 from scfg_sampler.core.executors import Executor, InProcess, threads
 from scfg_sampler.core.files import PathLike, file_digest
+from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.corpus.sanity import warn_of_odd_pairs
 from scfg_sampler.errors import InputError
 from scfg_sampler.forest.choice import chosen
-from scfg_sampler.learner.chain import LearnerState, empty_state, learner_kernel, log_posterior
-from scfg_sampler.learner.collecting import Collector, collected_rules, packed
+from scfg_sampler.learner.chain import LearnerState, empty_state, learner_kernel
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
-from scfg_sampler.learner.forest_bank import collect, forest_bank
+from scfg_sampler.learner.forest_bank import forest_bank
+from scfg_sampler.learner.gathering import Gatherer, Shelf
+from scfg_sampler.learner.results import write_counts
 from scfg_sampler.learner.settings import (
     LearnerSettings,
     RunSettings,
@@ -62,8 +66,9 @@ from scfg_sampler.learner.settings import (
 from scfg_sampler.learner.signature import signature_fields
 from scfg_sampler.learner.stored import RunState, stored_problem
 from scfg_sampler.rules.lexical import estimate, write_lexical
-from scfg_sampler.rules.table import RuleTable, write_rule_table
 from scfg_sampler.rules.text import signature
+
+_COLLECTED = "collected"
 
 __all__ = [
     "clear_run",
@@ -159,7 +164,7 @@ def clear_run(output: PathLike) -> None:
     output : path
         Need not exist.
     """
-    clear(output, CHECKPOINT, "marginals.json", "chain-*")
+    clear(output, CHECKPOINT, _COLLECTED, "marginals.json", "chain-*")
 
 
 def resume_run(
@@ -312,7 +317,8 @@ class _Chain:
             raise InputError(files.source, None, "nothing is left to learn from", hint)
         if stream == 0:
             warn_of_odd_pairs(self.corpus, files.source)
-        self.kept = Collection(self.bank, run)
+        self._shelf = Shelf(directory / _COLLECTED, self._identity(), self.bank)
+        self.kept = Collection(self.bank, run, self._shelf)
         self.clock = Stopwatch()
         kernel = learner_kernel(self.bank, settings, executor)
         self.plan = ChainPlan(
@@ -324,7 +330,7 @@ class _Chain:
             trace=directory / TRACE,
             columns=self._columns(),
             sinks=[self.clock.timed(self.kept)],
-            pack=self._packed,
+            pack=self._saved,
             unpack=self._unpacked,
             checkpoint_every=run.checkpoint_every,
             problem=self._problem,
@@ -338,6 +344,12 @@ class _Chain:
         settings = {**self.settings._asdict(), "learned": list(self.settings.learned)}
         return {**settings, **{name: run[name] for name in ("burn_in", "seed", "marginals")}}
 
+    def _identity(self) -> str:
+        """What tells this chain from every other."""
+        settings = {**self._checked_settings(), "stream": self._stream}
+        text = json.dumps({"settings": settings, "corpus": self.digests}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def begin(self, check: bool, advance: Callable[[int, str], Any]) -> dict:
         """All sweeps from the first one on, and the directory."""
         self._write_record(0, finished=False)  # What a process killed before the first checkpoint leaves.
@@ -350,6 +362,7 @@ class _Chain:
     def go_on(self, place: Place, check: bool, advance: Callable[[int, str], Any]) -> dict:
         """Run the sweeps that are left and write the directory."""
         self._write_record(place.sweep, finished=False)
+        self.kept.forget_others(saving=False)
         self.clock.start()
 
         def watch(sweep: Sweep) -> None:
@@ -358,6 +371,7 @@ class _Chain:
 
         state = drive(self.plan, place, sweeps=self.run.iterations, check=check, watch=watch)
         self.clock.stop()
+        self.kept.forget_others(saving=False)
         record = self._write_record(self.run.iterations, finished=False)
         self.write_results(state, record, self.directory)
         return self._write_record(self.run.iterations, finished=True)
@@ -381,56 +395,49 @@ class _Chain:
         more = ["acceptance", "discount", "strength", "mean_length", "evaluations"]
         return columns + [(name, operator.attrgetter(f"info.{name}")) for name in more]
 
+    def _saved(self, state: LearnerState) -> RunState:
+        """What a checkpoint is to hold that is about to be written."""
+        self.kept.forget_others(saving=True)
+        return self._packed(state)
+
     def _packed(self, state: LearnerState) -> RunState:
         kept, clock = self.kept, self.clock
-        collectors = packed(kept.marginal), packed(kept.average)
-        return RunState(state, *collectors, kept.nodes, clock.seconds, clock.cpu_seconds)
+        gathered = kept.marginal.gathered(), kept.average.gathered()
+        return RunState(state, *gathered, kept.nodes, clock.seconds, clock.cpu_seconds)
 
     def _problem(self, stored: RunState) -> str | None:
         """What keeps this chain from going on from something stored."""
-        return stored_problem(
-            self.bank, self.plan.kernel, stored, self._packed(empty_state(self.bank, self.settings))
-        )
+        like = self._packed(empty_state(self.bank, self.settings))
+        problem = stored_problem(self.bank, self.plan.kernel, stored, like)
+        problem = problem or self.kept.marginal.problem(stored.marginal)
+        return problem or self.kept.average.problem(stored.average)
 
     def _unpacked(self, stored: RunState) -> LearnerState:
         kept = self.kept
-        kept.marginal, kept.average, kept.nodes = stored.marginal, stored.average, stored.marginals
+        kept.marginal.go_on_from(stored.marginal)
+        kept.average.go_on_from(stored.average)
+        kept.nodes = stored.marginals
         self.clock.go_back_to(stored.seconds, stored.cpu_seconds)
         return stored.learner
 
     def write_results(self, state: LearnerState, record: dict, output: Path) -> None:
         """Write what the chain has learnt into a directory."""
-        kept = self.kept
-        last = collect(self.bank, state.trees)
-        collected = {"last": last, "average": kept.average, "marginal": kept.marginal}
-        for name, collector in collected.items():
-            path = output / "counts" / f"{name}.gz"
-            if collector.states[0] == 0:
-                path.unlink(missing_ok=True)
-                continue
-            states = int(collector.states[0])
-            made = signature([*signature_fields(record), ("counts", name), ("states", states)])
-            write_rule_table(self._counts_table(collector, state, made), path)
+        kept, fields = self.kept, signature_fields(record)
+        output.mkdir(parents=True, exist_ok=True)
+        with temporary_directory("scfg-last-", output) as folder:
+            shelf = Shelf(folder / _COLLECTED, self._identity(), self.bank)
+            last = Gatherer(self.bank, shelf, "last", self.run.memory)
+            last.add(state.trees)
+            for name, gathered in (("last", last), ("average", kept.average), ("marginal", kept.marginal)):
+                made = [*fields, ("counts", name), ("states", gathered.states)]
+                path = output / "counts" / f"{name}.gz"
+                write_counts(path, self.bank, self.settings, state, gathered, signature(made))
         vocabularies = self.corpus.source_vocabulary, self.corpus.target_vocabulary
         write_lexical(estimate(self.corpus), *vocabularies, output / "lex")
         write_derivations(output / "derivations.jsonl.gz", self.bank, state.trees)
         if self.run.marginals:
-            rules = self._counts_table(kept.marginal, state, "")
-            path = output / "marginals.json"
-            write_marginals(path, self.bank, kept.nodes, int(kept.marginal.states[0]), rules)
-
-    def _counts_table(self, collector: Collector, state: LearnerState, made: str) -> RuleTable:
-        rules = collected_rules(collector)
-        posterior = log_posterior(self.bank, self.settings, state, rules)
-        features = np.stack([log_each(rules.count), posterior], axis=1)
-        return RuleTable(
-            self.corpus.source_vocabulary,
-            self.corpus.target_vocabulary,
-            *rules,
-            features.astype(np.float32),
-            ("LogCount", "LogPosterior"),
-            made,
-        )
+            path, rules = output / "marginals.json", kept.marginal.unordered()
+            write_marginals(path, self.bank, kept.nodes, kept.marginal.states, rules)
 
     def _write_record(self, sweeps: int, *, finished: bool, seldom: bool = False) -> dict:
         now = time.perf_counter()

@@ -127,6 +127,8 @@ class RunSettings(NamedTuple):
     """Independent chains."""
     threads: int = 1
     """Shards that are worked on at a time, or chains, if there are several; makes no difference to them."""
+    memory: int = 1 << 30
+    """Bytes that the rules counted may take, about; others wait on disk. It makes no difference to them."""
 
 
 class GrammarSettings(NamedTuple):
@@ -183,7 +185,7 @@ def default_burn_in(iterations: int, anneal_sweeps: int = 0) -> int:
 def check_run_settings(run: RunSettings) -> None:
     """Raise SettingsError if a setting is out of range."""
     require_at_least(run, iterations=1, average_every=0, average_until=0, checkpoint_every=0, seed=0)
-    require_at_least(run, chains=1, threads=1)
+    require_at_least(run, chains=1, threads=1, memory=1)
     require_burn_in(run.burn_in, run.iterations)
 
 

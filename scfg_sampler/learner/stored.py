@@ -25,6 +25,7 @@ from scfg_sampler.forest.trees import SentenceForest  # noqa: F401 (kernels disp
 from scfg_sampler.learner.chain import LearnerState
 from scfg_sampler.learner.collecting import Collector
 from scfg_sampler.learner.forest_bank import ForestBank
+from scfg_sampler.learner.gathering import Gathered
 from scfg_sampler.rules.runs import are_rules
 
 __all__ = ["RunState", "stored_problem"]
@@ -34,8 +35,8 @@ class RunState(NamedTuple):
     """What a checkpoint of a run holds."""
 
     learner: LearnerState
-    marginal: Collector
-    average: Collector
+    marginal: Gathered
+    average: Gathered
     marginals: np.ndarray
     seconds: float
     cpu_seconds: float
@@ -45,7 +46,7 @@ _RESTAURANTS = [
     f"learner.restaurants.{name}" for name in ("entries", "stratum", "log_base", "party", "parties")
 ]
 _STORES = [
-    f"{which}.store.{name}"
+    f"{which}.collector.store.{name}"
     for which in ("marginal", "average")
     for name in ("records.start", "records.symbols", "count", "seen")
 ]
@@ -77,7 +78,7 @@ def stored_problem(bank: ForestBank, chain: Kernel, stored: RunState, like: RunS
     except (AuditError, ScfgError) as error:
         return str(error)
     for name in ("marginal", "average"):
-        if not _has_rules(bank, getattr(stored, name)):
+        if not _has_rules(bank, getattr(stored, name).collector):
             return f"{name} has rules that are none of this corpus"
     return None
 

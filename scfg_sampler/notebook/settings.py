@@ -46,6 +46,7 @@ class SampleSettings(TypedDict, total=False):
     marginals: bool
     checkpoint_every: int
     threads: int
+    memory: int
 
 
 class GrammarOptions(TypedDict, total=False):

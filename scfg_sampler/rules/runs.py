@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +34,7 @@ from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import InputError
-from scfg_sampler.rules.store import END, LINK_BASE, RuleStore, with_room
+from scfg_sampler.rules.store import END, LINK_BASE, RuleStore, new_store, with_room
 from scfg_sampler.rules.table import symbol_ranks
 
 __all__ = [
@@ -41,7 +43,9 @@ __all__ = [
     "Run",
     "add_records",
     "are_rules",
+    "key_ranges",
     "leading_ranks",
+    "merged_store",
     "open_run",
     "sorted_records",
     "write_run",
@@ -84,6 +88,22 @@ class Records(NamedTuple):
     divisor: np.ndarray
     """int32: what the 1 of each occurrence is divided by, record by record; (0,) if by nothing."""
 
+    @property
+    def num_records(self) -> int:
+        return len(self.seen)
+
+    def keys(self, first: int, stop: int) -> np.ndarray:
+        """The keys of records number `first` to `stop` − 1."""
+        return self.key[first:stop]
+
+    def within(self, low: int, high: int) -> Records:
+        """The records with keys from `low` to `high` − 1; a view."""
+        assert len(self.divisor_start) == 0, "only whole numbers are read in parts here"
+        first, stop = np.searchsorted(self.key, (low, high)).tolist()
+        start = self.start[first : stop + 1]
+        symbols = self.symbols[start[0] : start[-1]]
+        return Records(self.key[first:stop], start - start[0], symbols, self.seen[first:stop], *_NO_DIVISORS)
+
 
 def leading_ranks(source_vocabulary: Vocabulary, target_vocabulary: Vocabulary) -> np.ndarray:
     """int64 (V + 3,), ranks in the order of a table's text: source words, two nonterminals, the end."""
@@ -114,6 +134,49 @@ def sorted_records(store: RuleStore, rank: np.ndarray, occurrences: np.ndarray |
     divisor = occurrences[np.argsort(place[occurrences[:, 0]], kind="stable"), 1]
     divisor_start = np.concatenate([[0], np.cumsum(seen, dtype=np.int64)])
     return Records(keys[order], start, symbols, seen, divisor_start, divisor)
+
+
+def merged_store(parts: Sequence[Records | Run], low: int, high: int) -> RuleStore:
+    """The rules with keys from `low` to `high` − 1 of all parts, each record once.
+
+    Parameters
+    ----------
+    parts : sequence of Records and of Run
+        In the order of the corpus, where occurrences count fractions.
+    low, high : int
+    """
+    store = new_store()
+    for part in parts:
+        store = add_records(store, part.within(low, high))
+    return store
+
+
+def key_ranges(parts: Sequence[Records | Run], most: int) -> list[tuple[int, int]]:
+    """Ranges of keys, in order, each with about so many records of all parts together, or fewer.
+
+    Records with one key stay together, however many they are.
+
+    Parameters
+    ----------
+    parts : sequence of Records and of Run
+    most : int
+        At least 1.
+    """
+    total = sum(part.num_records for part in parts)
+    number = -(-total // most)
+    if number <= 1:
+        return [(0, LAST_KEY)]
+    step = max(1, min(most // 64, 1024))
+    sampled = np.sort(np.concatenate([_sampled_keys(part, step) for part in parts]))
+    at = np.arange(1, number) * len(sampled) // number
+    return list(itertools.pairwise([0, *np.unique(sampled[at]).tolist(), LAST_KEY]))
+
+
+def _sampled_keys(part: Records | Run, step: int) -> np.ndarray:
+    """Every so manieth key."""
+    rows = range(0, part.num_records, _ROWS - _ROWS % step)
+    blocks = [part.keys(first, min(first + rows.step, part.num_records))[::step] for first in rows]
+    return np.concatenate([np.zeros(0, np.int64), *blocks])
 
 
 def add_records(store: RuleStore, records: Records) -> RuleStore:
@@ -174,8 +237,8 @@ def _add_records(store, start, symbols, seen, divisor):
 # ---- Files ----------------------------------------------------------------------------------------
 
 
-def write_run(path: PathLike, identity: str, records: Records) -> None:
-    """Write a run.
+def write_run(path: PathLike, identity: str, records: Records) -> int:
+    """Write a run; its checksum.
 
     Parameters
     ----------
@@ -189,7 +252,7 @@ def write_run(path: PathLike, identity: str, records: Records) -> None:
     InputError
         There is no room for it.
     """
-    write_array_file(path, _MAGIC, {"identity": identity}, {}, records._asdict())
+    return write_array_file(path, _MAGIC, {"identity": identity}, {}, records._asdict())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -205,13 +268,18 @@ class Run:
     arrays: StoredArrays
     num_records: int
 
-    def key(self, record: int) -> int:
-        """The key of a record."""
-        return int(self.arrays.read("key", record, record + 1)[0])
+    def keys(self, first: int, stop: int) -> np.ndarray:
+        """The keys of records number `first` to `stop` − 1."""
+        return self.arrays.read("key", first, stop)
 
     def within(self, low: int, high: int) -> Records:
         """The records with keys from `low` to `high` − 1."""
-        first, stop = (bisect.bisect_left(range(self.num_records), key, key=self.key) for key in (low, high))
+
+        def key_of(record: int) -> int:
+            return int(self.keys(record, record + 1)[0])
+
+        rows = range(self.num_records)
+        first, stop = (bisect.bisect_left(rows, key, key=key_of) for key in (low, high))
         return self.records(first, stop)
 
     def records(self, first: int, stop: int) -> Records:

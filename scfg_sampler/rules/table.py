@@ -17,8 +17,9 @@ them only where they are not 0 (see `scfg_sampler.rules.columns`).
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,8 @@ from scfg_sampler.rules.writer import format_rules
 __all__ = [
     "RuleTable",
     "SparseFeatures",
+    "TableReader",
+    "TextOrder",
     "read_rule_table",
     "rule",
     "select_rows",
@@ -176,8 +179,9 @@ def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
                 stream.write(f"# {' '.join(table.signature.split())}\n".encode())
                 for words in (table.source_vocabulary, table.target_vocabulary):
                     texts.append(_texts(map(escape, words)))
+                order = TextOrder(table.source_vocabulary, table.target_vocabulary)
                 texts.append(_texts(f"{name}=" for name in (*table.feature_names, *table.sparse_names)))
-            rows = text_order(table)
+            rows = order.rows(table)
             num_rules += len(rows)
             arrays = (
                 *(table.source_start, table.source, table.target_start, table.target),
@@ -223,26 +227,111 @@ def read_rule_table(path: PathLike) -> RuleTable:
     InputError
         The file cannot be read, or is not UTF-8.
     """
-    pools = [new_word_pool(), new_word_pool(), new_word_pool()]
-    parts: list[rule_parser.ParsedRules] = []
-    lines = 0
-    signature = None
-    for raw in read_blocks(path):
-        block = np.frombuffer(raw, np.uint8)
-        if lines == 0 and raw.startswith(b"# "):
-            signature = raw[2 : raw.find(b"\n") % (len(raw) + 1)].decode("utf-8", "replace").strip()
-        out = rule_parser.new_parsed_rules(block)
-        at = 0
-        while at < len(block):
-            status, at = rule_parser.parse_block(block, at, out, *pools)
-            end = raw.find(b"\n", at) % (len(raw) + 1)
-            if status == rule_parser.NO_ROOM:
-                pools = [with_room(pool, end - at) for pool in pools]
-            elif status == rule_parser.BAD_LINE:
-                _raise_bad_line(raw[at:end], path, lines + raw.count(b"\n", 0, at) + 1)
-        lines += raw.count(b"\n")
-        parts.append(_trimmed(out, int(pools[2].size[0])))
-    return _joined(parts, pools, read_signature(path) if signature is None else signature, path)
+    reader = TableReader(path)
+    return reader.table(list(reader.blocks()))
+
+
+class TableReader:
+    """Reads a file in the native format, block by block, numbering words as they come.
+
+    Parameters
+    ----------
+    path : path
+
+    Attributes
+    ----------
+    signature : str
+        What the table was made with; known when the first block has been read.
+    """
+
+    def __init__(self, path: PathLike):
+        self.signature = ""
+        self._path = path
+        self._pools = [new_word_pool(), new_word_pool(), new_word_pool()]
+        self._words = _Words(path), _Words(path)
+
+    def blocks(self) -> Iterator[rule_parser.ParsedRules]:
+        """The rules of the file; exceptions are those of `read_rule_table`. Can be called once."""
+        lines = 0
+        signature = None
+        for raw in read_blocks(self._path):
+            block = np.frombuffer(raw, np.uint8)
+            if lines == 0 and raw.startswith(b"# "):
+                signature = raw[2 : raw.find(b"\n") % (len(raw) + 1)].decode("utf-8", "replace").strip()
+                self.signature = signature
+            out = rule_parser.new_parsed_rules(block)
+            at = 0
+            while at < len(block):
+                status, at = rule_parser.parse_block(block, at, out, *self._pools)
+                end = raw.find(b"\n", at) % (len(raw) + 1)
+                if status == rule_parser.NO_ROOM:
+                    self._pools = [with_room(pool, end - at) for pool in self._pools]
+                elif status == rule_parser.BAD_LINE:
+                    _raise_bad_line(raw[at:end], self._path, lines + raw.count(b"\n", 0, at) + 1)
+            lines += raw.count(b"\n")
+            yield _trimmed(out, int(self._pools[2].size[0]))
+        if signature is None:
+            self.signature = read_signature(self._path)
+
+    def table(self, parts: list[rule_parser.ParsedRules]) -> RuleTable:
+        """The table of some blocks; tables of one reader share their vocabularies, which grow with it."""
+        for words, pool in zip(self._words, self._pools, strict=False):
+            words.take(pool)
+        return _joined(parts, self._words, _spelled(self._pools[2], self._path), self.signature)
+
+
+class _Words:
+    """The words of a pool, unescaped, and their ids where two spellings of one word make them differ."""
+
+    def __init__(self, path: PathLike):
+        self.vocabulary = Vocabulary()
+        self._ids: list[int] = []
+        self._path = path
+
+    def take(self, pool: WordPool) -> None:
+        """Add the words that a pool has got since it was last asked."""
+        self._ids += self.vocabulary.add_all(map(unescape, _spelled(pool, self._path, len(self._ids))))
+
+    def symbols(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """The symbols of all parts, int32, words by their ids."""
+        joined = np.concatenate([np.zeros(0, np.int32), *parts])
+        if len(self.vocabulary) == len(self._ids):
+            return joined
+        ids = np.array(self._ids, np.int32)
+        return np.where(joined >= 0, ids[joined], joined)
+
+
+class TextOrder:
+    """The order of the text of rules over two vocabularies, as `LC_ALL=C sort` has it.
+
+    Parameters
+    ----------
+    source_vocabulary, target_vocabulary : Vocabulary
+    spell, label, end : how a word, nonterminal number n = 1, 2, … and the end of a side are written
+    """
+
+    def __init__(
+        self,
+        source_vocabulary: Vocabulary,
+        target_vocabulary: Vocabulary,
+        spell: Callable[[str], str] = escape,
+        label: Callable[[int], str] = "[X,{}]".format,
+        end: str = "|||",
+    ):
+        self._ranks_of = functools.partial(
+            symbol_ranks, source_vocabulary, target_vocabulary, spell=spell, label=label, end=end
+        )
+        self._ranks = self._ranks_of(2)
+
+    def rows(self, rules: RuleTable | RuleCounts) -> np.ndarray:
+        """The rows of some rules in this order; int64, shape (R,)."""
+        nonterminals = -int(min(rules.source.min(initial=0), rules.target.min(initial=0)))
+        if nonterminals > len(self._ranks[2]):
+            self._ranks = self._ranks_of(nonterminals)
+        start, rows = _rank_rows(
+            rules.source_start, rules.source, rules.target_start, rules.target, *self._ranks
+        )
+        return lexicographic_order(start, rows)
 
 
 def text_order(
@@ -251,14 +340,8 @@ def text_order(
     label: Callable[[int], str] = "[X,{}]".format,
     end: str = "|||",
 ) -> np.ndarray:
-    """The rows in the order of their text, as `LC_ALL=C sort` has it; int64, shape (R,).
-
-    spell, label, end : how a word, nonterminal number n = 1, 2, … and the end of a side are written
-    """
-    nonterminals = -int(min(table.source.min(initial=0), table.target.min(initial=0)))
-    ranks = symbol_ranks(table.source_vocabulary, table.target_vocabulary, nonterminals, spell, label, end)
-    start, rows = _rank_rows(table.source_start, table.source, table.target_start, table.target, *ranks)
-    return lexicographic_order(start, rows)
+    """The rows of a table in the order of their text; int64, shape (R,). Parameters as of `TextOrder`."""
+    return TextOrder(table.source_vocabulary, table.target_vocabulary, spell, label, end).rows(table)
 
 
 def symbol_ranks(
@@ -349,28 +432,22 @@ def _trimmed(out: rule_parser.ParsedRules, num_names: int) -> rule_parser.Parsed
     )
 
 
-def _joined(parts, pools, signature, path) -> RuleTable:
+def _joined(
+    parts: list[rule_parser.ParsedRules], words: tuple[_Words, _Words], names: list[str], signature: str
+) -> RuleTable:
     """The table of the parts that were parsed."""
-    vocabularies: list[Vocabulary] = []
-    sides: list[np.ndarray] = []
-    for side, pool in enumerate(pools[:2]):
-        vocabulary, ids = _vocabulary(pool, path)
-        symbols = np.concatenate([np.zeros(0, np.int32), *(part[1 + 2 * side] for part in parts)])
-        if ids is not None:
-            symbols = np.where(symbols >= 0, ids[symbols], symbols)
-        vocabularies.append(vocabulary)
-        sides.append(symbols)
+    sides = [each.symbols([part[1 + 2 * side] for part in parts]) for side, each in enumerate(words)]
     starts = [
         _joined_starts([part[field] for part in parts], [part.size[column] for part in parts])
         for field, column in ((0, 1), (2, 2), (4, 3))
     ]
-    features, names, sparse = _joined_features(parts, _spelled(pools[2], path))
+    features, in_order, sparse = _joined_features(parts, names)
     count = np.ones(len(features))
-    if "LogCount" in names:
-        count = exp_each(features[:, names.index("LogCount")].astype(np.float64))
+    if "LogCount" in in_order:
+        count = exp_each(features[:, in_order.index("LogCount")].astype(np.float64))
     return RuleTable(
-        vocabularies[0],
-        vocabularies[1],
+        words[0].vocabulary,
+        words[1].vocabulary,
         starts[0],
         sides[0],
         starts[1],
@@ -379,7 +456,7 @@ def _joined(parts, pools, signature, path) -> RuleTable:
         np.concatenate([np.zeros((0, 2), np.int32), *(part.alignment for part in parts)]),
         count,
         features,
-        names,
+        in_order,
         signature,
         sparse,
     )
@@ -408,19 +485,12 @@ def _joined_starts(starts: list[np.ndarray], lengths: list[int]) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), *shifted])
 
 
-def _vocabulary(pool: WordPool, path: PathLike) -> tuple[Vocabulary, np.ndarray | None]:
-    """The words of a pool, unescaped, and their ids where two spellings of one word made them differ."""
-    words = _spelled(pool, path)
-    vocabulary = Vocabulary()
-    ids = vocabulary.add_all(map(unescape, words))
-    return vocabulary, None if len(vocabulary) == len(words) else np.array(ids, np.int32)
-
-
-def _spelled(pool: WordPool, path: PathLike) -> list[str]:
-    """The words of a pool as they stand in the file."""
-    start, text = pool.start[: int(pool.size[0]) + 1].tolist(), pool.symbols.tobytes()
+def _spelled(pool: WordPool, path: PathLike, first: int = 0) -> list[str]:
+    """The words of a pool as they stand in the file, from word number `first` on."""
+    start, text = pool.start[first : int(pool.size[0]) + 1], pool.symbols
+    plain, begin = text[start[0] : start[-1]].tobytes(), start[0]
     try:
-        return [text[begin:end].decode("utf-8") for begin, end in itertools.pairwise(start)]
+        return [plain[low:high].decode("utf-8") for low, high in itertools.pairwise((start - begin).tolist())]
     except UnicodeDecodeError:
         _raise_not_utf8(path)
         raise

@@ -96,7 +96,7 @@ def test_runs_go_when_all_shares_are_there(corpus, tmp_path, division, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(table, "_totals", stop)
+        patch.setattr(table.TargetTotals, "totals", stop)
         with pytest.raises(KeyboardInterrupt):
             write(corpus, tmp_path / "t.gz")
     names = {path.name for path in shares_of(tmp_path / "t.gz").iterdir()}

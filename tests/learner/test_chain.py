@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from scfg_sampler.learner.collecting import collected_rules
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import derivation
 from scfg_sampler.learner.forest_bank import collect
+from scfg_sampler.learner.gathering import Shelf
 from scfg_sampler.learner.settings import LEARNABLE, RunSettings
 from tests.forest.test_explicit import random_sentence
 from tests.learner.corpora import Chain, all_trees, chain_on, seated
@@ -243,7 +245,7 @@ def collection_of(sweeps: int, **run) -> tuple[Chain, Collection, list[Counter]]
     """What a run has counted after some sweeps, and the rules of each state, the first before any sweep."""
     chain, rng = chain_on(some_pairs()), np.random.default_rng(7)
     state = chain.kernel.init(rng, None)
-    kept = Collection(chain.bank, RunSettings(iterations=sweeps, **run))
+    kept = collection(chain.bank, RunSettings(iterations=sweeps, **run))
     kept.add_to_average(state)
     seen = [rules_of(chain, state)]
     for index in range(sweeps):
@@ -257,29 +259,34 @@ def rules_of(chain: Chain, state) -> Counter:
     return Counter(spelled(collected_rules(collect(chain.bank, state.trees)), chain.bank.corpus))
 
 
-def assert_mean(collector, chain: Chain, states: list[Counter]) -> None:
-    """That a collector holds the mean counts of these states."""
-    found, total = spelled(collected_rules(collector), chain.bank.corpus), sum(states, Counter())
+def collection(bank, run: RunSettings) -> Collection:
+    """One that keeps everything in memory."""
+    return Collection(bank, run, Shelf(Path("/nowhere"), "", bank))
+
+
+def assert_mean(gathered, chain: Chain, states: list[Counter]) -> None:
+    """That these are the mean counts of these states."""
+    found, total = spelled(gathered.whole(), chain.bank.corpus), sum(states, Counter())
     assert found.keys() == total.keys()
     assert_allclose([found[rule] for rule in total], [count / len(states) for count in total.values()])
 
 
 def test_expected_counts_are_the_mean_over_sweeps_from_the_burn_in_on():
     chain, kept, seen = collection_of(5, burn_in=2)
-    assert kept.marginal.states[0] == 3
+    assert kept.marginal.states == 3
     assert_mean(kept.marginal, chain, seen[3:])
 
 
 def test_average_is_that_of_the_states_before_every_so_many_sweeps():
     chain, kept, seen = collection_of(6, burn_in=0, average_every=2, average_until=4)
-    assert kept.average.states[0] == 3
+    assert kept.average.states == 3
     assert_mean(kept.average, chain, [seen[0], seen[2], seen[4]])
 
 
 def test_collecting_changes_nothing_of_the_chain():
     _, (state, infos) = chain_of(4)
     chain = chain_on(some_pairs())
-    rng, kept = np.random.default_rng(7), Collection(chain.bank, RunSettings(burn_in=0, marginals=True))
+    rng, kept = np.random.default_rng(7), collection(chain.bank, RunSettings(burn_in=0, marginals=True))
     other = chain.kernel.init(rng, None)
     for index in range(4):
         other, info = chain.kernel.step(rng, other)

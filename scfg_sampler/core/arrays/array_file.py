@@ -79,11 +79,18 @@ class StoredArrays:
     ----------
     path : path
     values : what JSON can hold
+    checksum : int
     places : of each array, where it begins in the file, and its dtype and length
     """
 
-    def __init__(self, path: PathLike, values: dict[str, Any], places: dict[str, tuple[int, np.dtype, int]]):
-        self.values = values
+    def __init__(
+        self,
+        path: PathLike,
+        values: dict[str, Any],
+        checksum: int,
+        places: dict[str, tuple[int, np.dtype, int]],
+    ):
+        self.values, self.checksum = values, checksum
         self._path, self._places = path, places
 
     def length(self, name: str) -> int:
@@ -112,8 +119,8 @@ def write_array_file(
     values: Mapping[str, Any],
     words: Mapping[str, Sequence[str]],
     arrays: Mapping[str, np.ndarray],
-) -> None:
-    """Write a file, atomically; `magic` is its first line, with its end."""
+) -> int:
+    """Write a file, atomically; `magic` is its first line, with its end. Returns the checksum."""
     contents: list[bytes | memoryview] = ["\n".join(each).encode() for each in words.values()]
     contents += [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data for array in arrays.values()]
     places, at = [], 0
@@ -142,6 +149,7 @@ def write_array_file(
         stream.write(magic + b"%08x\n" % checksum)
         for part in parts:
             stream.write(part)
+    return checksum
 
 
 def read_array_file(
@@ -201,7 +209,7 @@ def open_array_file(
             places[name] = (start + at, np.dtype(dtype), shape[0])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise error(path, None, "the header is damaged", again) from None
-    return StoredArrays(path, values, places)
+    return StoredArrays(path, values, checksum, places)
 
 
 _DAMAGED = "the contents do not match their checksum"
