@@ -139,8 +139,7 @@ def learner_kernel(bank: ForestBank, settings: LearnerSettings, executor: Execut
     bank : ForestBank
     settings : LearnerSettings
     executor : Executor, optional
-        Sweeps the shards; this thread does by default, and the only one if it is not done elsewhere. Steps
-        are the same whoever does it.
+        Sweeps the shards; this thread does by default. Steps are the same whoever does it.
 
     Raises
     ------
@@ -338,8 +337,7 @@ def _sweep_elsewhere(
     chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel
 ) -> Restaurants:
     """The restaurants after every sentence has been visited by the executor, in one shard."""
-    visit = _visit(chain.settings, state, model)
-    arguments = visit, state.restaurants, state.trees, rng
+    arguments = _visit(chain.settings, state, model), state.restaurants, state.trees, rng
     task = chain.executor.submit(sweep_whole, chain.shards[0], chain.settings, *arguments)
     result: WholeResult = task.result()
     state.trees[:] = result.trees
