@@ -192,7 +192,7 @@ def _plain(node: Derivation | None) -> dict[str, Any] | None:
 
 
 def _plain_choice(choice: Choice) -> dict[str, Any]:
-    options = [
+    options: list[dict[str, Any]] = [
         {
             "share": option.share,
             "parts": option.parts,
@@ -203,6 +203,16 @@ def _plain_choice(choice: Choice) -> dict[str, Any]:
         }
         for option in choice.options
     ]
+    if choice.kind == "derivation":
+        options = [
+            {
+                "share": option.share,
+                "log_prob": option.log_prob,
+                "log_proposal": option.log_proposal,
+                "derivation": _plain(option.derivation),
+            }
+            for option in choice.options
+        ]
     return {
         "kind": choice.kind,
         "source": choice.place[0],

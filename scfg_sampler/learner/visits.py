@@ -68,6 +68,7 @@ from scfg_sampler.learner.forest_bank import ForestBank, collector_for, forest_b
 from scfg_sampler.learner.model import RuleModel
 from scfg_sampler.learner.pair_posteriors import LastState, Place
 from scfg_sampler.learner.passes import Walk, draw_trees, forget_stamps, seat_trees
+from scfg_sampler.learner.proposals import propose_derivation
 from scfg_sampler.learner.settings import LearnerSettings, attached
 from scfg_sampler.learner.words import word_weights
 
@@ -85,13 +86,20 @@ class Option(NamedTuple):
     """Of a cut: the rules it would make, the upper one first."""
     seen: tuple[int, ...] = ()
     """How often all other derivations, and the rest of this one, use each of these."""
+    log_prob: float | None = None
+    """Of a whole derivation: ln of its probability, given the derivations of all other pairs."""
+    log_proposal: float | None = None
+    """Of a whole derivation: ln of the probability of its being proposed."""
+    derivation: Derivation | None = None
+    """The whole derivation."""
 
 
 class Choice(NamedTuple):
     """A choice among several options."""
 
     kind: str
-    """`edge` or `cut`; the options of a cut are to leave the node uncut, and to cut it."""
+    """`edge`, `cut`, or `derivation`. The options of a cut are to leave the node uncut, and to cut it; those
+    of a derivation are to keep the old one, and to take the one that is proposed."""
     place: Place
     options: tuple[Option, ...]
     before: int
@@ -122,8 +130,6 @@ class VisitedPair(NamedTuple):
         skipped = self.bank.skipped.get(0)
         if skipped is not None:
             return f"the pair has {skipped}"
-        if self.settings.operator != "top-down" or self.settings.choose == "sentence":
-            return "the run proposes whole derivations (--operator rejection, --choose sentence)"
         if self.settings.unaligned != "lowest":
             return "the run chooses places for unaligned words too (--unaligned free)"
         return ""
@@ -255,7 +261,8 @@ def visit(
     """The pair after one visit, and the choices that were made, in their order.
 
     Nodes with one option are walked, as there is nothing to choose. Temperature is 1, and nodes of all levels
-    are visited.
+    are visited. With `operator` rejection a whole derivation is proposed instead (Algorithm 3), and with
+    `choose` sentence before, as in the learner's own sweeps.
 
     Parameters
     ----------
@@ -276,6 +283,12 @@ def visit(
     walker = _Visit(rng, pair._replace(restaurants=restaurants), collector_for(pair.bank))
     breadth_first = pair.settings.order == "breadth-first"
     choices: list[Choice] = []
+    only_proposes = pair.settings.operator == "rejection"
+    if only_proposes or pair.settings.choose == "sentence":
+        choices.append(walker.propose())
+    if only_proposes:
+        return walker.pair, choices
+    walker.make_room()
     pending = [walker.open()]
     nodes, tails = pair.walk.work.nodes, pair.walk.work.tails
     while pending and len(choices) < most:
@@ -301,6 +314,30 @@ class _Visit:
         """Lay the tree out; the goal."""
         self.size = int(_open(*self.given, self.pair.trees))
         return int(_goal(self.pair.walk))
+
+    def make_room(self) -> None:
+        """For another move of the pair."""
+        pair = self.pair
+        self.pair = pair._replace(restaurants=with_room_for_visits(pair.restaurants, len(pair.trees)))
+        self.given = self.pair.walk, self.pair.model, self.pair.restaurants
+
+    def propose(self) -> Choice:
+        """Choose between the derivation and one that is proposed as a whole."""
+        pair = self.pair
+        old = pair.derivation()
+        proposal = propose_derivation(self.rng, *self.given, pair.trees)
+        new = pair._replace(trees=proposal.trees).derivation()
+        taken = proposal.acceptance
+        options = tuple(
+            Option(share, log_prob=prob, log_proposal=other, derivation=tree)
+            for share, prob, other, tree in zip(
+                (1.0 - taken, taken), proposal.log_probs, proposal.log_proposals, (old, new), strict=True
+            )
+        )
+        assert new is not None
+        place = new.source, new.target
+        changed = proposal.taken and new != old
+        return Choice("derivation", place, options, 0, int(proposal.taken), new if changed else None)
 
     def edge(self, node: int) -> list[Choice]:
         """Choose the edge of a node: the choice, if there is one."""

@@ -14,7 +14,7 @@ from scfg_sampler.explore.questions import MOST_WORDS, Question, QuestionError
 from scfg_sampler.explore.server import answers
 from scfg_sampler.explore.sources import Sources, open_sources
 from tests.oracles import phrase_forest
-from tests.report.made import NASTY, nasty_pairs
+from tests.report.made import NASTY, made_run, nasty_pairs
 
 MONOTONE = {"source": "a b c", "target": "A B C", "alignment": "0-0 1-1 2-2"}
 
@@ -276,3 +276,18 @@ def test_run_that_has_counted_nothing_yet_says_so(tmp_path):
     assert found["/pair"](Question({"number": 0}))["derivation"]
     with pytest.raises(QuestionError, match="has no counts yet"):
         found["/grammar"](Question({}))
+
+
+def test_steps_of_a_run_that_proposes_show_both_derivations(tmp_path):
+    run, _ = made_run(tmp_path, "--operator", "rejection")
+    steps = answers(open_sources([str(run)]))["/steps"]
+    answer = steps(Question({"number": 0, "sweeps": 3}))
+    assert answer["complete"]
+    assert answer["begins"] == [0, 1, 2]
+    assert [choice["kind"] for choice in answer["choices"]] == ["derivation"] * 3
+    old, new = answer["choices"][0]["options"]
+    assert old["derivation"] == answer["first"]
+    assert old["share"] + new["share"] == pytest.approx(1.0)
+    assert new["log_prob"] < 0.0
+    assert new["log_proposal"] <= 0.0
+    json.dumps(answer, allow_nan=False)

@@ -76,8 +76,9 @@ def test_lines_lie_in_front_of_the_boxes_that_they_pass(rng):
 
 
 def test_the_colour_of_a_phrase_is_the_share_of_trees_that_have_it(rng):
-    """Counted tree by tree."""
-    for pair in [random_sentence(rng) for _ in range(10)]:
+    """Counted tree by tree; of the monotone pair, words are part of several phrases."""
+    monotone = Sentence(tuple("abcd"), tuple("ABCD"), frozenset((at, at) for at in range(4)))
+    for pair in [monotone, *[random_sentence(rng) for _ in range(10)]]:
         forest = ForestBuilder(corpus_of([pair])).build(0)
         edges: dict[int, list[list[int]]] = {}
         for head, tails, _ in forest_edges(forest):

@@ -11,7 +11,6 @@ from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
-    from monolingual.ot.likelihood_ratio import ConstraintTest
     from monolingual.ot.tableaux import Tableaux
 
 __all__ = ["add_parser", "run"]
@@ -58,11 +57,6 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="deals the folds (default: 1)")
     parser.add_argument(
-        "--test",
-        action="store_true",
-        help="a likelihood-ratio test of each constraint: what is lost without it; needs no prior",
-    )
-    parser.add_argument(
         "--non-negative",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -80,11 +74,8 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.bias import read_bias
     from monolingual.ot.grammar import Grammar
     from monolingual.ot.harmonic import fit_maxent
-    from monolingual.ot.likelihood_ratio import constraint_tests
     from monolingual.ot.tableaux import candidate_name
 
-    if options.test and (options.prior_variance, options.bias, options.cross_validate) != (None, None, None):
-        raise SettingsError("--test compares likelihoods at their maxima; it goes with no prior")
     tableaux = load_tableaux(options, "maxent")
     variance, validation = _chosen_variance(options, tableaux)
     bias = None if options.bias is None else read_bias(options.bias, tableaux.constraints)
@@ -105,8 +96,6 @@ def run(options: argparse.Namespace) -> None:
         **({} if validation is None else {"cross_validation": validation}),
         "separation": {"direction": direction, "candidates": losing} if direction else None,
     }
-    tests = constraint_tests(tableaux, non_negative=options.non_negative) if options.test else []
-    more |= {"tests": [test._asdict() for test in tests]} if tests else {}
     record = save_grammar(grammar, tableaux, options.output, more, options.overwrite)
     if not options.json and validation is not None:
         print_table(
@@ -117,17 +106,9 @@ def run(options: argparse.Namespace) -> None:
         ranked = np.argsort(-found.weight, kind="stable")
         print_table([("constraint", "weight"), *((names[i], f"{found.weight[i]:.4f}") for i in ranked)])
         print()
-    if not options.json and tests:
-        print_table([("without", "log likelihood", "χ²", "p", "BIC gained"), *map(_test_row, tests)])
-        print()
     print_predictions(
         {**record, "weight": dict(zip(names, found.weight.tolist(), strict=True))}, options.json
     )
-
-
-def _test_row(test: ConstraintTest) -> tuple[str, ...]:
-    numbers = f"{test.log_likelihood:.4f}", f"{test.statistic:.4f}", f"{test.p_value:.3g}"
-    return test.constraint, *numbers, f"{test.bic:.2f}"
 
 
 def _chosen_variance(

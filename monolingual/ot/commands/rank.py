@@ -65,13 +65,6 @@ def add_parser(subparsers) -> None:
         "(default: what the violations show)",
     )
     parser.add_argument(
-        "--above",
-        metavar="NAME>NAME",
-        action="append",
-        default=[],
-        help="an a-priori ranking: the first is above the second; may be given several times",
-    )
-    parser.add_argument(
         "--reduce",
         choices=_BASES,
         help="also print all that the data say of the ranking in as few conditions as possible, by "
@@ -90,10 +83,6 @@ def run(options: argparse.Namespace) -> None:
 
     tableaux = load_tableaux(options, "rank")
     data, names = _data(tableaux, options.all), tableaux.constraints
-    for option in options.above:
-        # What a winner says that violates the second only, and its loser the first.
-        high, low = _named_pair(tableaux, "--above", option, ">")
-        data.pairs.append((frozenset({high}), frozenset({low})))
     faithful = _faithful(options, tableaux)
     specific = _specific(options, tableaux, faithful)
     found = demote_by(options.method, data.pairs, len(names), faithful, specific)
@@ -168,33 +157,28 @@ def _specific(
     if not options.specific:
         pairs = more_specific(tableaux.violations)
         return frozenset(pair for pair in pairs if faithful.issuperset(pair))
-    return frozenset(_named_pair(tableaux, "--specific", option, "<") for option in options.specific)
+    return frozenset(_named_pair(tableaux, option) for option in options.specific)
 
 
-def _named_pair(tableaux: Tableaux, name: str, option: str, between: str) -> tuple[int, int]:
-    """The two constraints of NAME<NAME, or NAME>NAME; names may hold that sign."""
+def _named_pair(tableaux: Tableaux, option: str) -> tuple[int, int]:
+    """The two constraints of NAME<NAME; names may hold that sign."""
     names = tableaux.constraints
     for place, sign in enumerate(option):
-        if sign == between and option[:place].strip() in names and option[place + 1 :].strip() in names:
+        if sign == "<" and option[:place].strip() in names and option[place + 1 :].strip() in names:
             return names.index(option[:place].strip()), names.index(option[place + 1 :].strip())
     raise SettingsError(
-        f"{name} {option!r} is not of the form NAME{between}NAME with two of the constraints "
-        f"{', '.join(names)}"
+        f"--specific {option!r} is not of the form NAME<NAME with two of the constraints {', '.join(names)}"
     )
 
 
 def _unresolved(tableaux: Tableaux, data: _Data, found: Demotion) -> list[str]:
     from monolingual.ot.tableaux import candidate_name
 
-    shown = []
-    for number in found.unresolved:
-        if number < len(data.sources):
-            winner, loser = data.sources[number]
-            shown.append(f"{candidate_name(tableaux, winner)} rather than {tableaux.outputs[loser]}")
-        else:
-            (high,), (low,) = data.pairs[number]
-            shown.append(f"{tableaux.constraints[high]} above {tableaux.constraints[low]}, as given")
-    return shown
+    chosen = [data.sources[number] for number in found.unresolved]
+    return [
+        f"{candidate_name(tableaux, winner)} rather than {tableaux.outputs[loser]}"
+        for winner, loser in chosen
+    ]
 
 
 def _show(record: dict, options: argparse.Namespace) -> None:
@@ -208,9 +192,7 @@ def _show(record: dict, options: argparse.Namespace) -> None:
         for text in record["unresolved"]:
             print(f"  {text}")
     if "conditions" in record:
-        given = " and what was given" if options.above else ""
-        said = f"all that the data{given} say of the ranking:"
-        print(said if record["conditions"] else "the data say nothing")
+        print("all that the data say of the ranking:" if record["conditions"] else "the data say nothing")
         for winner, loser in record["conditions"]:
             print(f"  {_any_of(winner)} above {', '.join(loser)}")
     for name, others in record["ties"]:

@@ -272,14 +272,19 @@ function showStep() {
   state.derivation = before ? before.derivation : first;
   showDerivation(state.derivation);
   mark([[choice, "here"]]);
-  find("choice").replaceChildren(question(choice), choice.kind === "edge" ? edges(choice) : cuts(choice));
+  const shown = { edge: edges, cut: cuts, derivation: proposals }[choice.kind];
+  find("choice").replaceChildren(question(choice), shown(choice));
   find("step-back").disabled = step === 0;
   for (const name of ["step-on", "step-change", "step-sweep"]) find(name).disabled = step === choices.length - 1;
 }
 
 function question(choice) {
-  const asks = choice.kind === "edge" ? ["How is ", told(choice), " built?"] : ["Does a rule begin at ", told(choice), "?"];
-  const changes = choice.before === choice.chosen ? " It stays as it was." : " It changes.";
+  const asks = {
+    edge: ["How is ", told(choice), " built?"],
+    cut: ["Does a rule begin at ", told(choice), "?"],
+    derivation: ["A whole derivation is proposed. Is it taken?"],
+  }[choice.kind];
+  const changes = choice.derivation === null ? " It stays as it was." : " It changes.";
   return make("p", {}, asks, changes);
 }
 
@@ -299,6 +304,16 @@ function edges(choice) {
     const shown = option.parts.map(([source, target], k) => [k ? make("br") : null, told({ source, target })]);
     return make("button", { type: "button", class: "plain", onclick: show, onmouseenter: show, onfocus: show }, shown);
   });
+}
+
+/** The old derivation and the proposed one, with what decides: ln P − ln Q of both. */
+function proposals(choice) {
+  const sure = (option) => `ln P ${option.log_prob.toFixed(2)}, ln Q ${option.log_proposal.toFixed(2)}, ` +
+    `ln P − ln Q ${(option.log_prob - option.log_proposal).toFixed(2)}`;
+  return options(choice, (option, k) => [
+    make("div", {}, k ? "the one that is proposed: " : "the old one: ", make("span", { class: "soft" }, sure(option))),
+    fold("its rules", make("ul", { class: "tree" }, branch(option.derivation))),
+  ]);
 }
 
 function cuts(choice) {
