@@ -93,7 +93,7 @@ say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names
 T=$(count_lines "$TRAIN_SOURCE" | awk '{ printf "%.3f", $1 / 1000 }')
 M=$(text "$TRAIN_SOURCE" "$TRAIN_TARGET" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
 SENTENCES=$(count_lines "$DEV_SOURCE")
-estimate compile 20
+plan_compiling
 estimate lm "2 + M"
 estimate sample "5 + 0.35 * sweeps * M"
 estimate grammar-sampled "3 + 3 * M"
@@ -111,7 +111,7 @@ for grammar in ${baselines[@]+"${baselines[@]}"} sampled; do
 done
 estimate system "2 + M"
 estimate report "4 + 2 * M"
-say "this takes about $(time_left), and some minutes more if it is the first time"
+say "this takes about $(time_left)"
 
 # ------------------------------------------------------------------ the steps
 

@@ -82,7 +82,7 @@ DATA=$OUT/data
 T=$(count_lines "$SOURCE_FILE" | awk '{ printf "%.3f", $1 / 1000 }')
 M=$(text "$SOURCE_FILE" "$TARGET_FILE" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
 SENTENCES=${DEV:-$(awk -v T="$T" 'BEGIN { print T < 5 ? T * 100 : 500 }')}
-estimate compile 20
+plan_compiling
 estimate prepare "4 + 3 * M"
 estimate align "2 + 3 * M"
 estimate lm "2 + M"
@@ -99,7 +99,7 @@ estimate report "4 + 2 * M"
 
 # ------------------------------------------------------------------ the steps
 
-say "$(count_lines "$SOURCE_FILE") lines; this takes about $(time_left), and some minutes more if it is the first time"
+say "$(count_lines "$SOURCE_FILE") lines; this takes about $(time_left)"
 planned_step compile -- compile
 
 read -ra preparing <<<"$PREPARING"

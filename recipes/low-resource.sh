@@ -188,7 +188,7 @@ estimate() { # NAME FORMULA-IN-M-D-AND-COUNTS
     plan "$1" "$(awk -v M="$M" -v D="$D" -v sweeps="$ITERATIONS" -v rounds="$ROUNDS" -v beam="$BEAM" \
         -v threads="$THREADS" "BEGIN { print $2 }")"
 }
-estimate compile 20
+plan_compiling
 for name in gather lm; do estimate "$name" 2; done
 for name in prepare align; do estimate "$name" "3 + 4 * M"; done
 for grammar in "${grammars[@]}"; do
@@ -203,7 +203,7 @@ for grammar in "${grammars[@]}"; do
     done
 done
 
-say "$(count_lines "$file") pairs; this takes about $(time_left), and some minutes more if it is the first time"
+say "$(count_lines "$file") pairs; this takes about $(time_left)"
 planned_step compile -- compile
 
 inputs=()

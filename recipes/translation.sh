@@ -176,6 +176,16 @@ estimate() { # NAME FORMULA
         -v threads="$THREADS" -v sentences="$SENTENCES" "BEGIN { print $2 }")"
 }
 
+# Plans `compile`: a few seconds where this user has compiled kernels before, if maybe those of another version.
+plan_compiling() {
+    local seconds=20
+    if [ ! -d "${SCFG_SAMPLER_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/scfg-sampler}" ]; then
+        seconds=240
+        say "the first step compiles for this machine, which takes some minutes, and happens once"
+    fi
+    plan compile "$seconds"
+}
+
 # ------------------------------------------------------------------ the steps
 
 # Both programs on a few sentences, side by side: so the steps below find everything compiled, and their seconds

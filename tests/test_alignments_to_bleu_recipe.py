@@ -71,6 +71,20 @@ def test_recipe_takes_files_as_well_as_a_directory(stand_in):
     assert f"--references {links}/test.en.ref0" in by_command["evaluate"]
 
 
+def test_recipe_says_beforehand_that_it_has_to_compile(stand_in):
+    data, python = small_data(stand_in / "data"), str(stand_in / "python")
+    arguments = (ALIGNMENTS_TO_BLEU, data, "xx", "en", "--no-baseline", "--output", stand_in / "run dir")
+    told = "the first step compiles for this machine, which takes some minutes, and happens once"
+    seconds = []
+    for cache in (stand_in / "no cache", stand_in):
+        outcome = run(*arguments, "--overwrite", SCFG_PYTHON=python, SCFG_SAMPLER_CACHE=str(cache))
+        assert outcome.returncode == 0, outcome.stderr
+        assert (told in outcome.stderr) == (cache != stand_in)
+        number, unit = re.search(r"this takes about (\d+) (s|min)", outcome.stderr).groups()
+        seconds.append(int(number) * {"s": 1, "min": 60}[unit])
+    assert seconds[0] - seconds[1] >= 120
+
+
 def test_recipe_calls_every_command_once_per_grammar(stand_in):
     bleu_recipe(stand_in, small_data(stand_in / "data"), "--iterations", "90", "--order", "4", "--seed", "5")
     noted = calls(stand_in)
