@@ -213,3 +213,22 @@ def test_standard_output_leaves_nothing(corpus, tmp_path, monkeypatch, capfdbina
     write_baseline(corpus, lexical.estimate(corpus), "-", None, NARROW, signature="s")
     assert capfdbinary.readouterr().out == whole
     assert [path.name for path in tmp_path.iterdir()] == ["whole"]
+
+
+def test_other_numbers_of_divisors_than_occurrences_are_refused(corpus, tmp_path, division, monkeypatch):
+    settings, path = HieroSettings(counting="fractional"), tmp_path / "t.gz"
+    with monkeypatch.context() as patch:
+        patch.setattr(table, "merged_store", lambda *_: 1 / 0)  # When the runs are there.
+        with pytest.raises(ZeroDivisionError):
+            write(corpus, path, settings)
+
+    def shifted(arrays):
+        start = arrays["divisor_start"].copy()
+        first = int(np.flatnonzero(np.diff(start) > 1)[0])
+        start[first + 1] -= 1
+        arrays["divisor_start"] = start
+
+    rewritten(shares_of(path) / "run-2", runs._LAYOUT, shifted)
+    walked = notes(monkeypatch, "extract_run")
+    assert write(corpus, path, settings) == write(corpus, tmp_path / "whole.gz", settings)
+    assert [sentences for _, _, sentences, _ in walked[: -len(division.parts)]] == division.parts[1:2]
