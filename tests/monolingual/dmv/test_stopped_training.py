@@ -100,6 +100,20 @@ def test_covariances_are_those_of_training_never_stopped(place, stop_after):
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
+def test_rounds_are_noted_once_each_however_often_training_is_stopped(place, stop_after):
+    options = TRAININGS["several starts and priors"]
+    assert train("--output", "whole.txt", "--trace", "whole.tsv", *options) == 0
+    stop_after(3)
+    assert train("--output", "model.txt", "--trace", "model.tsv", *options) == 130
+    assert call("resume", "model.txt") == 130
+    stop_after(0)
+    assert call("resume", "model.txt") == 0
+    assert (place / "model.tsv").read_text() == (place / "whole.tsv").read_text()
+    jobs = [int(line.split("\t")[1]) for line in (place / "whole.tsv").read_text().splitlines()[1:]]
+    assert jobs == sorted(jobs)
+    assert set(jobs) == {0, 1, 2, 3}
+
+
 def test_stopped_training_is_not_overwritten_unasked(place, stop_after, capsys):
     stop_after(3)
     assert train("--output", "model.txt") == 130
