@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,7 +109,7 @@ class Pcfg:
         return f"Pcfg of {len(self.probs)} rules and {len(self.grammar.nonterminals)} nonterminals"
 
 
-def read_pcfg(grammar: PathLike | Sequence[str], *, normalise: bool = False) -> Pcfg:
+def read_pcfg(grammar: PathLike | Sequence[str], *, normalise: bool = False, encoding: str = "utf-8") -> Pcfg:
     """A grammar from a file, or from lines such as `S -> S S [0.4]`.
 
     Parameters
@@ -117,6 +118,8 @@ def read_pcfg(grammar: PathLike | Sequence[str], *, normalise: bool = False) -> 
         In NLTK's format or Johnson's. Without weights, the rules of a nonterminal are equally probable.
     normalise : bool
         Divide weights by their sums.
+    encoding : str
+        Of a file, as Python names it.
 
     Raises
     ------
@@ -129,7 +132,8 @@ def read_pcfg(grammar: PathLike | Sequence[str], *, normalise: bool = False) -> 
     """
     with tempfile.TemporaryDirectory() as folder:
         path = lines_file(grammar, Path(folder) / "grammar")
-        weighted = read_grammar(path)
+        in_file = isinstance(grammar, str | os.PathLike)
+        weighted = read_grammar(path, encoding=encoding if in_file else "utf-8")
         return Pcfg(weighted, probabilities(path, weighted, normalised=normalise))
 
 
@@ -212,6 +216,7 @@ def sample_pcfg(
     Parameters
     ----------
     grammar : Pcfg, path, or sequence of str
+        One that is not in UTF-8 is read by `read_pcfg`.
     directory : path
     trees, sentences : path, or sequence of str, optional
         A tree in brackets, or words between spaces, each.

@@ -25,6 +25,7 @@ __all__ = ["TsgOptions", "TsgRun", "open_tsg", "train_tsg"]
 class TsgOptions(TypedDict, total=False):
     """Options of `tsg train`, but for those that `train_tsg` names itself."""
 
+    method: str
     nbest: PathLike
     forests: PathLike
     brackets: PathLike

@@ -42,7 +42,7 @@ def test_importing_loads_nothing_and_all_names_are_there():
     ("model", "name", "options", "own"),
     [
         ("tsg", "train", TsgOptions, {"iterations", "burn_in", "seed", "overwrite", "output"}),
-        ("pcfg", "sample", PcfgOptions, {"trees", "sentences", "iterations", "seed", "output"}),
+        ("pcfg", "sample", PcfgOptions, {"trees", "sentences", "iterations", "seed", "output", "encoding"}),
         ("ot", "sample", OtOptions, {"iterations", "chains", "seed", "output"}),
         ("dmv", "train", DmvOptions, {"method", "heldout", "seed", "output"}),
     ],
@@ -218,3 +218,11 @@ def test_commands_that_are_called_print_nothing(tmp_path, capsys):
 def _written(folder):
     (folder / "grammar").write_text(GRAMMAR)
     return folder / "grammar"
+
+
+def test_grammars_are_read_in_their_encoding(tmp_path):
+    file = tmp_path / "grammar"
+    file.write_bytes("S -> 'é' [0.25] | 'a' [0.75]\n".encode("latin-1"))
+    assert monolingual.read_pcfg(file, encoding="latin-1").rules == {"S -> 'é'": 0.25, "S -> 'a'": 0.75}
+    lines = file.read_text(encoding="latin-1").splitlines()
+    assert monolingual.read_pcfg(lines, encoding="latin-1").rules == {"S -> 'é'": 0.25, "S -> 'a'": 0.75}
