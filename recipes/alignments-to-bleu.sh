@@ -223,8 +223,8 @@ row() { # GRAMMAR LEARNING-SECONDS: one line of the table
         printf '%s: %s\n' "$grammar" "$(table_signature "$OUT/$grammar.gz")"
     done
     printf 'report: %s\n' "$OUT/report.html"
-    printf 'to translate: scfg-decoder translate --system %s\n' "$OUT/system"
-    printf 'to look into it: scfg-sampler explore %s\n' "$OUT"
+    printf 'to translate: %s translate --system %s\n' "$(call_of scfg-decoder)" "$OUT/system"
+    printf 'to look into it: %s explore %s\n' "$(call_of scfg-sampler)" "$OUT"
     printf 'run directory: %s\n' "$OUT"
 } >"$OUT/table.txt"
 cat "$OUT/table.txt"

@@ -184,6 +184,13 @@ short() { # PATH: relative to the present directory when it is below it
     esac
 }
 
+# PROGRAM: how to call one of the project's from here: its name where that is found, else its path in the environment.
+call_of() {
+    local program
+    program=$(dirname "$PYTHON")/$1
+    if [ ! -x "$program" ] || command -v "$1" >/dev/null; then printf '%s' "$1"; else short "$program"; fi
+}
+
 sampler() { "$PYTHON" -m scfg_sampler "$@"; }
 decoder() { "$PYTHON" -m decoder "$@"; }
 

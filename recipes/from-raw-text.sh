@@ -200,7 +200,7 @@ sentence() { # a line of the text to show: the first of ordinary length, of the 
     echo
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     example=$(sentence)
-    printf "  echo '%s' | scfg-decoder translate --system %s\n" "${example//\'/\'\\\'\'}" "$(short "$OUT/system")"
+    printf "  echo '%s' | %s translate --system %s\n" "${example//\'/\'\\\'\'}" "$(call_of scfg-decoder)" "$(short "$OUT/system")"
     printf '  → %s\n' "$(printf '%s\n' "$example" | decoder translate --system "$OUT/system" --quiet)"
 } >"$OUT/summary.txt"
 cat "$OUT/summary.txt"

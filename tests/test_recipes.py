@@ -145,6 +145,25 @@ def test_a_former_name_of_an_option_that_a_recipe_never_had_is_unknown():
     assert "warning" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("there", "on_path", "called"),
+    [(True, False, "env/bin/scfg-decoder"), (True, True, "scfg-decoder"), (False, False, "scfg-decoder")],
+    ids=["in the environment", "on the path", "nowhere"],
+)
+def test_programs_are_called_so_that_they_are_found(there, on_path, called, tmp_path):
+    folder = tmp_path / "env" / "bin"
+    folder.mkdir(parents=True)
+    if there:
+        (folder / "scfg-decoder").write_text("#!/bin/sh\n")
+        (folder / "scfg-decoder").chmod(0o755)
+    script = f". {RECIPES / 'common.sh'}; PYTHON=$PWD/env/bin/python; call_of scfg-decoder"
+    environment = {"PATH": f"{folder}:/usr/bin:/bin" if on_path else "/usr/bin:/bin"}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == called
+
+
 def test_tables_align_whatever_the_characters():
     text = "a\tviterbi ≤ 10\tx\n… identity\t28.9 ± 5.0\tjoß\nEM\t1\t22\n"
     command = ["bash", "-c", f". {RECIPES / 'common.sh'}; table"]
