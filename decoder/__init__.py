@@ -13,6 +13,8 @@ See `decoder.notebook`, docs/look-up/python.md and, for raw text, docs/raw-text.
 
 from typing import TYPE_CHECKING
 
+from scfg_sampler.exports import exports
+
 if TYPE_CHECKING:
     from decoder.notebook.language_models import NgramModel, load_lm, train_lm
     from decoder.notebook.scores import Scores, evaluate
@@ -53,15 +55,4 @@ __all__ = [
     "tune",
 ]
 
-
-def __getattr__(name: str):
-    """What programs use, without its taking time where nobody asks for it."""
-    if name in _HOME:
-        from importlib import import_module
-
-        return getattr(import_module(f"decoder.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'decoder' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = exports(__name__, _HOME)

@@ -13,6 +13,8 @@ See `monolingual.notebook`, docs/look-up/python.md and docs/models-in-a-notebook
 
 from typing import TYPE_CHECKING
 
+from scfg_sampler.exports import exports
+
 if TYPE_CHECKING:
     from monolingual.notebook.dependencies import DependencyModel, DependencyTree, load_dmv, train_dmv
     from monolingual.notebook.probabilistic import Pcfg, PcfgRun, open_pcfg, read_pcfg, sample_pcfg
@@ -28,25 +30,25 @@ if TYPE_CHECKING:
     from monolingual.notebook.trees import ShownTree
 
 _HOME = {
-    "DependencyModel": "dependencies",
-    "DependencyTree": "dependencies",
-    "OtGrammar": "rankings",
-    "OtRun": "rankings",
-    "Pcfg": "probabilistic",
-    "PcfgRun": "probabilistic",
-    "ShownTree": "trees",
-    "TsgRun": "substitution",
-    "learn_ot": "rankings",
-    "load_dmv": "dependencies",
-    "open_ot": "rankings",
-    "open_pcfg": "probabilistic",
-    "open_tsg": "substitution",
-    "read_pcfg": "probabilistic",
-    "read_tableaux": "rankings",
-    "sample_ot": "rankings",
-    "sample_pcfg": "probabilistic",
-    "train_dmv": "dependencies",
-    "train_tsg": "substitution",
+    "DependencyModel": "notebook.dependencies",
+    "DependencyTree": "notebook.dependencies",
+    "OtGrammar": "notebook.rankings",
+    "OtRun": "notebook.rankings",
+    "Pcfg": "notebook.probabilistic",
+    "PcfgRun": "notebook.probabilistic",
+    "ShownTree": "notebook.trees",
+    "TsgRun": "notebook.substitution",
+    "learn_ot": "notebook.rankings",
+    "load_dmv": "notebook.dependencies",
+    "open_ot": "notebook.rankings",
+    "open_pcfg": "notebook.probabilistic",
+    "open_tsg": "notebook.substitution",
+    "read_pcfg": "notebook.probabilistic",
+    "read_tableaux": "notebook.rankings",
+    "sample_ot": "notebook.rankings",
+    "sample_pcfg": "notebook.probabilistic",
+    "train_dmv": "notebook.dependencies",
+    "train_tsg": "notebook.substitution",
 }
 
 __all__ = [
@@ -71,15 +73,4 @@ __all__ = [
     "train_tsg",
 ]
 
-
-def __getattr__(name: str):
-    """What programs use, without its taking time where nobody asks for it."""
-    if name in _HOME:
-        from importlib import import_module
-
-        return getattr(import_module(f"monolingual.notebook.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'monolingual' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = exports(__name__, _HOME)

@@ -6,6 +6,8 @@ they are first asked for. See `scfg_sampler.notebook` and docs/notebook.md.
 
 from typing import TYPE_CHECKING
 
+from scfg_sampler.exports import exports
+
 if TYPE_CHECKING:
     from scfg_sampler.notebook.pairs import (
         Corpus,
@@ -21,18 +23,18 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOME = {
-    "Corpus": "pairs",
-    "Forest": "pairs",
-    "Rules": "rules",
-    "Run": "runs",
-    "SentencePair": "pairs",
-    "Tree": "pairs",
-    "extract_rules": "rules",
-    "make_corpus": "pairs",
-    "open_run": "runs",
-    "read_corpus": "pairs",
-    "read_rules": "rules",
-    "sample": "runs",
+    "Corpus": "notebook.pairs",
+    "Forest": "notebook.pairs",
+    "Rules": "notebook.rules",
+    "Run": "notebook.runs",
+    "SentencePair": "notebook.pairs",
+    "Tree": "notebook.pairs",
+    "extract_rules": "notebook.rules",
+    "make_corpus": "notebook.pairs",
+    "open_run": "notebook.runs",
+    "read_corpus": "notebook.pairs",
+    "read_rules": "notebook.rules",
+    "sample": "notebook.runs",
 }
 
 __all__ = [
@@ -50,15 +52,4 @@ __all__ = [
     "sample",
 ]
 
-
-def __getattr__(name: str):
-    """What notebooks use, without its taking time where nobody asks for it."""
-    if name in _HOME:
-        from importlib import import_module
-
-        return getattr(import_module(f"scfg_sampler.notebook.{_HOME[name]}"), name)
-    raise AttributeError(f"module 'scfg_sampler' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = exports(__name__, _HOME)

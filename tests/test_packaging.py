@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -51,10 +52,10 @@ def test_the_hooks_for_commits_fetch_nothing():
     assert tools == {"ruff", "mypy"}
 
 
-def test_editors_see_what_the_package_loads_lazily():
-    import scfg_sampler
-
-    tree = ast.parse((ROOT / "scfg_sampler" / "__init__.py").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("package", ["scfg_sampler", "decoder", "monolingual"])
+def test_editors_see_what_a_package_loads_lazily(package):
+    loaded = importlib.import_module(package)
+    tree = ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))
     guarded = [
         node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
@@ -65,6 +66,6 @@ def test_editors_see_what_the_package_loads_lazily():
         if isinstance(node, ast.ImportFrom)
         for name in node.names
     }
-    home = {(name, f"scfg_sampler.notebook.{module}") for name, module in scfg_sampler._HOME.items()}
+    home = {(name, f"{package}.{module}") for name, module in loaded._HOME.items()}
     assert seen == home
-    assert {name for name, _ in home} == set(scfg_sampler.__all__)
+    assert {name for name, _ in home} == set(loaded.__all__)

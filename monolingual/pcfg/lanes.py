@@ -81,20 +81,7 @@ def suits_lanes(chart: ChartGrammar, strings: Strings) -> bool:
 def expected_uses_in_lanes(
     chart: ChartGrammar, weights: ChartWeights, strings: Strings, first: int, end: int, counts: np.ndarray
 ) -> float:
-    """Add the expected uses of all rules in sentences `first` … `end` − 1, as often as each occurs.
-
-    Parameters
-    ----------
-    chart, weights
-        The weights need not be probabilities.
-    strings : Strings
-    first, end : int
-    counts : float64, shape (R,)
-
-    Returns
-    -------
-    float, the log probability of all of them. Sentences without a tree add −∞ and nothing else.
-    """
+    """`outside.expected_uses`, of many sentences at a time: the same but for the order of sums."""
     longest = int(np.diff(strings.start[first : end + 1]).max(initial=0))
     rows, size, pairs = (longest + 1) ** 2, num_symbols(chart), len(chart.pair_right)
     room = _Room(
