@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize
 
 from monolingual.ot.demotion import Pair
 from monolingual.ot.domination import dominated_sets, smallest_sets
@@ -182,6 +181,8 @@ def maximise(
         probs, gradient = model.gradient(mean, spread)
         probs = np.maximum(np.bincount(which, probs), _SMALLEST)
         return -float(weight @ np.log(probs)), -(weight / probs)[which] @ gradient[:, occurring]
+
+    from scipy import optimize  # Here, as it takes longer to load than predictions take.
 
     best = None
     for start in range(starts):

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from monolingual.ot.tableaux import Tableaux
 from scfg_sampler.errors import InputError, SettingsError
@@ -143,6 +143,8 @@ def maxent_weights(
         value = -float(frequency @ log_probs) + 0.5 * float(precision @ distance**2)
         return value, surplus @ violations + precision * distance
 
+    from scipy import optimize  # Here, as it takes longer to load than predictions take.
+
     found = optimize.minimize(
         objective,
         np.zeros(len(tableaux.constraints)),
@@ -182,6 +184,8 @@ def separation(tableaux: Tableaux, *, non_negative: bool = False) -> Separation:
     matrix = np.array(gains, dtype=np.float64)
     # Direction = rise − fall, both in [0, 1]; a small cost on them keeps out what gains nothing.
     worth = matrix.sum(axis=0) / np.abs(matrix).sum()
+    from scipy import optimize
+
     found = optimize.linprog(
         np.concatenate([_COST - worth, _COST + worth]),
         A_ub=np.hstack([-matrix, matrix]),

@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import datetime
 import importlib
+import math
 import os
 import re
 import signal
@@ -39,8 +40,11 @@ __all__ = [
 
 SECONDS_BETWEEN_LINES = 60.0
 """Where progress goes to a file or a pipe."""
+SECONDS_OF_SILENCE = 1.0
+"""After them a program that has said nothing yet tells where it is, be it into a file or a pipe."""
 
 _quiet = False
+_silent_until = math.inf
 
 
 class Terminated(SystemExit):
@@ -208,6 +212,8 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     Catches `ScfgError`, and OSError (a full disk, a directory that cannot be made), and prints one line.
     Anything else is a bug and keeps its traceback, which Python turns into status 1.
     """
+    global _silent_until
+    _silent_until = time.monotonic() + SECONDS_OF_SILENCE
     for name in ("COLUMNS", "LINES"):
         if _screen_size(name) is None:
             os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
@@ -272,7 +278,9 @@ def set_quiet(quiet: bool) -> None:
 
 def say(message: str) -> None:
     """Tell the user something, on standard error, unless --quiet."""
+    global _silent_until
     if not _quiet:
+        _silent_until = math.inf
         print(message, file=sys.stderr, flush=True)
 
 
@@ -286,7 +294,7 @@ def _ignore(steps: float = 1, note: str = "") -> None:
 
 
 class _ProgressLines:
-    """Progress that is written as lines, one a minute."""
+    """Progress that is written as lines: one a minute, and one where a program would be silent without."""
 
     def __init__(self, description: str, total: float | None):
         self._description, self._total = description, total
@@ -296,7 +304,7 @@ class _ProgressLines:
     def __call__(self, steps: float = 1, note: str = "") -> None:
         self._done += steps
         now = time.monotonic()
-        if now - self._last >= SECONDS_BETWEEN_LINES:
+        if now - self._last >= SECONDS_BETWEEN_LINES or now >= _silent_until > self._began:
             self._last = now
             say("; ".join(filter(None, (self._told(now - self._began), note))))
 
@@ -316,7 +324,8 @@ class _ProgressLines:
 def progress(description: str, total: float | None) -> Iterator[Callable[[float, str], None]]:
     """How far something is, on standard error, unless --quiet: a bar with the time left, or a line a minute.
 
-    The bar is for terminals, the lines are for files and pipes, and none comes in the first minute.
+    The bar is for terminals. The lines are for files and pipes; none comes in the first minute, but that a
+    program which has said nothing for a second says how far it is.
     Yields a function `advance(steps, note="")`.
     """
     if _quiet:

@@ -136,6 +136,29 @@ def test_progress_without_a_terminal_is_a_line_a_minute(capsys, monkeypatch):
     )
 
 
+def test_a_program_is_silent_for_no_longer_than_a_second(capsys, monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    monkeypatch.setattr(console, "SECONDS_OF_SILENCE", 1.0)
+
+    def steps():
+        nonlocal now
+        with console.progress("learning", 40) as advance:
+            for _ in range(40):
+                now += 0.3
+                advance(1)
+
+    assert console.run("prog", lambda arguments: steps()) == 0
+    assert capsys.readouterr() == ("", "learning: 4 of 40, 3.3 a second, 0:00:11 left\n")
+
+    def told_before(arguments):
+        console.say("reading")
+        steps()
+
+    assert console.run("prog", told_before) == 0
+    assert capsys.readouterr() == ("", "reading\n")
+
+
 def test_progress_bar_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")

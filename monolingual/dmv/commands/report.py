@@ -54,6 +54,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page, and say how large it is."""
+    console.say(f"report of {options.model}")
     from pathlib import Path
 
     from monolingual.dmv.report import ReportInputs, write_report

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from scfg_sampler.core import console
 
@@ -54,22 +56,23 @@ def run(options: argparse.Namespace) -> None:
 
     grammar, summary = read_summary(options.grammar)
     tableaux = read_tableaux(Path(options.grammar) / "tableaux.tsv")
-    figures = {}
+    predictions = {}
+    for name in [options.grammar, *options.beside]:
+        beside = aligned(read_summary(name)[0], tableaux, name)
+        predictions[Path(name).name or str(name)] = heard(tableaux, predict(beside, tableaux))[1]
+    pictures: dict[str, Callable[[], Any]] = {}
     if "median" in summary:
         names, record = grammar.constraints, read_run(options.grammar)
         draws = read_draws(options.grammar)
         bound = record["settings"].truncate or None
         above = outranking(np.concatenate(draws.mean), np.concatenate(draws.deviation))
         median = np.array([summary["median"][name] for name in names])
-        figures["traces"] = plots.plot_traces(draws.mean, names, record["run"].burn_in)
-        figures["densities"] = plots.plot_densities(draws.mean, names, bound)
-        figures["ranking"] = plots.plot_ranking(median, above, names, options.threshold)
-    predictions = {}
-    for name in [options.grammar, *options.beside]:
-        beside = aligned(read_summary(name)[0], tableaux, name)
-        predictions[Path(name).name or str(name)] = heard(tableaux, predict(beside, tableaux))[1]
-    figures["fit"] = plots.plot_fit(overt_forms(tableaux)[0], predictions)
-    for name, figure in figures.items():
+        # The first may refuse the threshold: nothing is written then.
+        pictures["ranking"] = lambda: plots.plot_ranking(median, above, names, options.threshold)
+        pictures["traces"] = lambda: plots.plot_traces(draws.mean, names, record["run"].burn_in)
+        pictures["densities"] = lambda: plots.plot_densities(draws.mean, names, bound)
+    pictures["fit"] = lambda: plots.plot_fit(overt_forms(tableaux)[0], predictions)
+    for name, draw in pictures.items():
         path = Path(options.output) / f"{name}.{options.format}"
-        plots.save_figure(figure, path, options.format)
+        plots.save_figure(draw(), path, options.format)
         console.say(f"{path}")

@@ -45,6 +45,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page, and say how large it is."""
+    console.say(f"report of {options.grammar}")
     from monolingual.ot.report import ReportInputs, write_report
 
     inputs = ReportInputs(options.grammar, options.beside, options.inputs, options.threshold, options.title)

@@ -28,6 +28,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page, and say how large it is."""
+    console.say(f"report of {options.directory}")
     from monolingual.pcfg.report import write_report
 
     size = write_report(options.directory, options.output, options.title)

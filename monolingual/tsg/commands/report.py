@@ -31,6 +31,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page, and say how large it is."""
+    console.say(f"report of {', '.join(options.runs)}")
     from monolingual.tsg.report import write_report
 
     size = write_report(options.runs, options.output, options.title)

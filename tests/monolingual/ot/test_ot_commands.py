@@ -8,11 +8,12 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import stats
 
 from monolingual.cli import main
 from monolingual.ot.formats import read_tableaux, write_tableaux
 from monolingual.ot.plots import cover_edges
-from monolingual.ot.summaries import modes, outranking, summarise
+from monolingual.ot.summaries import kernel_density, modes, outranking, summarise
 from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, tableaux
 
 SMALL = ["--chains", "2", "--iterations", "40", "--pilot", "8", "--collapsed", "3", "--quiet"]
@@ -361,6 +362,16 @@ def test_outranking_is_that_of_an_evaluation():
     assert_allclose(np.diag(found), 0.5)
     assert_allclose(found + found.T, 1.0)
     assert_allclose(found[0, 1], (0.7602499389 + 0.9830525732) / 2, atol=1e-9)  # Φ(1/√2), Φ(3/√2)
+
+
+def test_kernel_density_is_scipys(rng):
+    draws = rng.normal(1.0, 2.0, 300)
+    estimate = stats.gaussian_kde(draws, "silverman")
+    points, density = kernel_density(draws)
+    assert_allclose(density, estimate(points), rtol=1e-12)
+    points, density = kernel_density(draws, bound=2.5)
+    mirrored = estimate(5.0 - points) + estimate(-5.0 - points)
+    assert_allclose(density, estimate(points) + mirrored, rtol=1e-12)
 
 
 def test_modes_of_a_mixture_and_at_the_bound(rng):
