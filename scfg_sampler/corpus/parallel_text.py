@@ -11,6 +11,7 @@ ran in.
 
 from __future__ import annotations
 
+import itertools
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
@@ -204,19 +205,27 @@ def parse_links(text: str, path: object = None, line: int | None = None) -> list
 
 
 def _parse_alignment(lines: Iterable[str], path: object) -> tuple[np.ndarray, np.ndarray]:
-    numbers, start = array("q"), array("q", [0])
-    for line, text in enumerate(lines, start=1):
-        numbers.extend(_link_numbers(text, path, line))
-        start.append(len(numbers) // 2)
-    offsets = np.array(start, np.int64)
-    links = np.array(numbers, np.int64).reshape(-1, 2)
-    if len(links) and links.max() > _MAX_POSITION:
-        at = int(np.argmax(links.max(axis=1) > _MAX_POSITION))
-        line = int(np.searchsorted(offsets, at, side="right"))
-        raise AlignmentError(path, line, f"link {links[at, 0]}-{links[at, 1]} cannot be right", _COUNTED)
-    return _sort_links(offsets, links)
+    starts, links, count, before = [np.zeros(1, np.int64)], [np.zeros((0, 2), np.int32)], 0, 0
+    # Block by block, since a link while it is read takes many times the four bytes it had in the file.
+    lines = iter(lines)
+    while block := list(itertools.islice(lines, _LINES_AT_ONCE)):
+        numbers, start = array("q"), array("q", [0])
+        for line, text in enumerate(block, start=before + 1):
+            numbers.extend(_link_numbers(text, path, line))
+            start.append(len(numbers) // 2)
+        offsets, found = np.array(start, np.int64), np.array(numbers, np.int64).reshape(-1, 2)
+        if len(found) and found.max() > _MAX_POSITION:
+            at = int(np.argmax(found.max(axis=1) > _MAX_POSITION))
+            line = before + int(np.searchsorted(offsets, at, side="right"))
+            raise AlignmentError(path, line, f"link {found[at, 0]}-{found[at, 1]} cannot be right", _COUNTED)
+        offsets, ordered = _sort_links(offsets, found)
+        starts.append(offsets[1:] + count)
+        links.append(ordered)
+        count, before = count + len(ordered), before + len(offsets) - 1
+    return np.concatenate(starts), np.concatenate(links)
 
 
+_LINES_AT_ONCE = 1 << 14
 _MAX_POSITION = 2**31 - 1
 _LINK = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 _LINE = re.compile(r"[ \t]*(?:[0-9]{1,18}-[0-9]{1,18}(?:[ \t]+|\r?\Z))*\r?")

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.pages import zeros_when_written
 from scfg_sampler.core.fragments.fingerprint import powers
 from scfg_sampler.core.fragments.tree import Workspace, new_workspace, num_edges
 from scfg_sampler.core.jit import by_reference, kernel
@@ -132,11 +133,13 @@ class ChoiceForest(NamedTuple):
     node_of: np.ndarray
     """int32 ((L + 1)²,): the node of each phrase of the alignment last read."""
     is_phrase: np.ndarray
-    """uint8 ((L + 1)²,): of that alignment, as in `SentenceForest`; so are the next two."""
+    """uint8 ((L + 1)²,): of that alignment, as in `SentenceForest`; so are the next three."""
     spans: np.ndarray
     """int32 ((L + 1)², 4)."""
     degree: np.ndarray
     """int32 ((L + 1)²,)."""
+    has_tails: np.ndarray
+    """uint8 ((L + 1)²,)."""
     words: np.ndarray
     """int32 (6, L + 2): scratch rows."""
     hashes: np.ndarray
@@ -199,18 +202,19 @@ def new_choice_forest(
     width = (min(sizes.nodes, LARGEST) + 63) // 64
     return ChoiceForest(
         shape=shape,
-        boxes=np.zeros((sizes.nodes, 4), np.int32),
-        listed=np.zeros((sizes.nodes, LISTED_WIDTH), np.int32),
-        edges=np.zeros((sizes.edges, EDGE_WIDTH), np.int32),
-        edge_at=np.zeros(sizes.edges, np.int32),
-        ordered=np.zeros(sizes.nodes, np.int32),
-        shared=np.zeros((min(sizes.nodes, LARGEST) + choice.alignments) * width, np.uint64),
+        boxes=zeros_when_written((sizes.nodes, 4), np.int32),
+        listed=zeros_when_written((sizes.nodes, LISTED_WIDTH), np.int32),
+        edges=zeros_when_written((sizes.edges, EDGE_WIDTH), np.int32),
+        edge_at=zeros_when_written(sizes.edges, np.int32),
+        ordered=zeros_when_written(sizes.nodes, np.int32),
+        shared=zeros_when_written((min(sizes.nodes, LARGEST) + choice.alignments) * width, np.uint64),
         tails_of=np.zeros(width, np.uint64),
-        with_source=np.zeros(square, np.int32),
-        node_of=np.zeros(square, np.int32),
-        is_phrase=np.zeros(square, np.uint8),
-        spans=np.zeros((square, 4), np.int32),
-        degree=np.zeros(square, np.int32),
+        with_source=zeros_when_written(square, np.int32),
+        node_of=zeros_when_written(square, np.int32),
+        is_phrase=zeros_when_written(square, np.uint8),
+        spans=zeros_when_written((square, 4), np.int32),
+        degree=zeros_when_written(square, np.int32),
+        has_tails=zeros_when_written(square, np.uint8),
         words=np.zeros((6, length + 2), np.int32),
         hashes=np.zeros((2, length + 1), np.uint64),
         weights=np.zeros((2, length + 1)),

@@ -72,7 +72,7 @@ def _open_phrases(forest, work, corpus, sentence):
     for alignment in range(shape[NUM_ALIGNMENTS]):
         under = alignment * shape[NUM_PAIRS] + sentence
         if corpus.link_start[under + 1] > corpus.link_start[under]:
-            mark_phrases(forest, work, corpus, under)
+            mark_phrases(forest, corpus, under)
             _add_alignment(forest, work, alignment, width)
     if shape[NUM_EDGES] == 0:
         return False

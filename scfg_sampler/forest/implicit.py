@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.pages import zeros_when_written
 from scfg_sampler.core.fragments.fingerprint import powers, prefix_hashes, word_hashes
 from scfg_sampler.core.fragments.tree import NUM_TAILS, TAIL_START
 from scfg_sampler.core.jit import borrowing
@@ -123,6 +124,9 @@ class SentenceForest(NamedTuple):
     """uint8 (N,)."""
     degree: np.ndarray
     """int32 (N,): number of edges of a node, 0 while not counted."""
+    has_tails: np.ndarray
+    """uint8 (N,): whether the workspace has a place for the tails of a node. Here and not there: of the
+    workspace's rows, which are wide, those of a tree alone are to be touched, not those of all phrases."""
     boundaries: np.ndarray
     """int32 (n + 1,): where the blocks of the linear group last opened begin, and where the last one ends."""
     ranks: np.ndarray
@@ -171,25 +175,26 @@ def new_sentence_forest(
     shape[MAX_LENGTH] = length
     shape[MAX_CUT_SPAN] = max_cut_span if max_cut_span > 0 else length + 1
     shape[MAX_ATTACHED] = max_attached
-    spans = np.zeros((num_nodes, 4), np.int32)
+    spans = zeros_when_written((num_nodes, 4), np.int32)
     has_boxes = max_attached > 0
     return SentenceForest(
         shape=shape,
         spans=spans,
-        boxes=np.zeros((num_nodes, 4), np.int32) if has_boxes else spans,
-        is_phrase=np.zeros(num_nodes, np.uint8),
-        degree=np.zeros(num_nodes, np.int32),
+        boxes=zeros_when_written((num_nodes, 4), np.int32) if has_boxes else spans,
+        is_phrase=zeros_when_written(num_nodes, np.uint8),
+        degree=zeros_when_written(num_nodes, np.int32),
+        has_tails=zeros_when_written(num_nodes, np.uint8),
         boundaries=np.zeros(longest_source + 1, np.int32),
         ranks=np.zeros(longest_source + 1, np.int32),
         hashes=np.zeros((2, length + 1), np.uint64),
         weights=np.zeros((2, length + 1)),
         power=powers(length + 1),
         words=np.zeros((6, length + 2), np.int32),
-        trees=np.zeros((longest_source + 1, longest_source + 1)),
+        trees=zeros_when_written((longest_source + 1, longest_source + 1)),
         runs=np.zeros((4, (length + 1) * has_boxes), np.int32),
         limits=np.zeros((3, 4 * has_boxes), np.int32),
         bounds=np.zeros((4, (longest_source + 1) * has_boxes), np.int32),
-        drawn=np.zeros((num_rules * has_boxes, 4), np.int32),
+        drawn=zeros_when_written((num_rules * has_boxes, 4), np.int32),
     )
 
 
@@ -221,7 +226,7 @@ def fill_phrases(forest, work, corpus, sentence):
     for start in (corpus.source_start, corpus.target_start):
         if start[sentence + 1] - start[sentence] > forest.shape[MAX_LENGTH]:
             return False
-    mark_phrases(forest, work, corpus, sentence)
+    mark_phrases(forest, corpus, sentence)
     if forest.shape[MAX_ATTACHED] > 0:
         _open_boxes(forest, corpus, sentence)
     return True
@@ -237,7 +242,7 @@ def _prefix_sums(words, start, stop, values, out):
 
 
 @borrowing
-def mark_phrases(forest, work, corpus, sentence):
+def mark_phrases(forest, corpus, sentence):
     """Find all phrases: a source span whose target span holds just as many links is one."""
     words = forest.words
     low, high, links_to, links_before, position = words[0], words[1], words[2], words[3], words[4]
@@ -280,7 +285,7 @@ def mark_phrases(forest, work, corpus, sentence):
                 forest.spans[node, 2] = first
                 forest.spans[node, 3] = last + 1
                 forest.degree[node] = 0
-                work.nodes[node, TAIL_START] = -1
+                forest.has_tails[node] = 0
             else:
                 forest.is_phrase[node] = 0
     # The root is the whole sentence pair, with the unaligned words at its ends.

@@ -269,17 +269,18 @@ def _set_tails(forest, work, node):
     width = forest.shape[SIZE] + 1
     i = node // width
     j = node - i * width
-    start = nodes[node, TAIL_START]
     if nodes[node, EDGE] > 0:
-        if start < 0:
-            start = forest.shape[FREE_TAIL]
-            forest.shape[FREE_TAIL] = start + 2
-            nodes[node, TAIL_START] = start
+        if forest.has_tails[node] == 0:
+            forest.has_tails[node] = 1
+            nodes[node, TAIL_START] = forest.shape[FREE_TAIL]
+            forest.shape[FREE_TAIL] += 2
+        start = nodes[node, TAIL_START]
         k = i + nodes[node, EDGE]
         work.tails[start] = i * width + k
         work.tails[start + 1] = k * width + j
         nodes[node, NUM_TAILS] = 2
-    elif start < 0:
+    elif forest.has_tails[node] == 0:
+        forest.has_tails[node] = 1
         start = forest.shape[FREE_TAIL]
         nodes[node, TAIL_START] = start
         size = 0

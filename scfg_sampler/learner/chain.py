@@ -30,7 +30,7 @@ from scfg_sampler.core.fragments.tree import (
     PROPOSED,
 )
 from scfg_sampler.forest.choice import chosen
-from scfg_sampler.learner.forest_bank import ForestBank, new_walk
+from scfg_sampler.learner.forest_bank import ForestBank, walk_in_turn
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
 from scfg_sampler.learner.model import (
     RuleModel,
@@ -182,7 +182,7 @@ def _kernel(
     alignments = bank.choice.alignments if bank.choice else 0
     assert bank.choice == chosen(settings.choose, alignments), "the forests were made for another --choose"
     weights = word_weights(bank.corpus, settings)
-    walk = new_walk(bank, settings.max_cut_span, weights)
+    walk = walk_in_turn(bank, settings.max_cut_span, weights)
     executor = executor or InProcess()
     ranges = shard_ranges(bank.tree_start, settings.shards)
     shards = [

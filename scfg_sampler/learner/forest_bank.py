@@ -11,8 +11,7 @@ is room for the largest then, and zeros follow smaller ones.
 
 from __future__ import annotations
 
-import mmap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +26,13 @@ from scfg_sampler.forest.choice import (
     new_choice_forest,
     new_choice_workspace,
 )
-from scfg_sampler.forest.implicit import CorpusArrays, new_sentence_forest, plain_corpus_arrays
+from scfg_sampler.forest.implicit import (
+    MAX_CUT_SPAN,
+    MAX_LENGTH,
+    CorpusArrays,
+    new_sentence_forest,
+    plain_corpus_arrays,
+)
 from scfg_sampler.learner.collecting import Collector, new_collector
 from scfg_sampler.learner.passes import Walk, collect_sentences, count_nodes
 
@@ -39,6 +44,7 @@ __all__ = [
     "forest_bank",
     "new_walk",
     "node_counts",
+    "walk_in_turn",
     "walk_over",
 ]
 
@@ -61,7 +67,7 @@ class ForestBank(NamedTuple):
 
     corpus: ParallelCorpus
     walk: Walk
-    """For passes that only read derivations, by one thread at a time."""
+    """For passes that only read derivations, by one thread at a time; see `walk_in_turn`."""
     node_start: np.ndarray
     """int64 (S + 1,): where each sentence's nodes begin in `node_counts`."""
     skipped: dict[int, str]
@@ -142,6 +148,7 @@ def forest_bank(
         for s in np.flatnonzero(np.diff(tree_start) == 0)
     }
     most_links = int(links.max(initial=0))
+    walk = walk_over(arrays, tree_start, extent, 0)  # Anew, as all forests have left something in the other.
     return ForestBank(corpus, walk, node_start, skipped, most_links, max_length, extent)
 
 
@@ -164,10 +171,33 @@ def new_walk(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray, np.
     weights : pair of float64 arrays, or None
         ln of the weights of source and target words, by word id; None for zeros.
     """
+    return walk_over(_weighted(bank, weights), bank.tree_start, bank.extent, max_cut_span)
+
+
+def walk_in_turn(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray, np.ndarray] | None) -> Walk:
+    """`new_walk` in the room of the bank's own, for a thread that reads derivations between its moves.
+
+    Room for the longest pair is what a chain over long pairs takes most memory for. Either walk opens a
+    forest before it reads one, and they share the stamps by which one knows what the other has left.
+
+    Parameters
+    ----------
+    bank : ForestBank
+    max_cut_span : int
+    weights : pair of float64 arrays, or None
+        As for `new_walk`.
+    """
+    shape = bank.walk.forest.shape.copy()
+    shape[MAX_CUT_SPAN] = max_cut_span if max_cut_span > 0 else shape[MAX_LENGTH] + 1
+    forest = bank.walk.forest._replace(shape=shape)
+    return bank.walk._replace(forest=forest, corpus=_weighted(bank, weights))
+
+
+def _weighted(bank: ForestBank, weights: tuple[np.ndarray, np.ndarray] | None) -> CorpusArrays:
     arrays = bank.walk.corpus
-    if weights is not None:
-        arrays = arrays._replace(source_weights=weights[0], target_weights=weights[1])
-    return walk_over(arrays, bank.tree_start, bank.extent, max_cut_span)
+    return (
+        arrays if weights is None else arrays._replace(source_weights=weights[0], target_weights=weights[1])
+    )
 
 
 def walk_over(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_cut_span: int) -> Walk:
@@ -188,32 +218,10 @@ def walk_over(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_
     if choice is None:
         work = new_workspace(num_nodes, 3 * num_nodes + 16, num_rules, num_rules if max_attached else 0)
         forest = new_sentence_forest(*longest, max_cut_span, max_attached, num_rules)
-        return Walk(_on_small_pages(forest), _on_small_pages(work), arrays, tree_start)
+        return Walk(forest, work, arrays, tree_start)
     work = new_choice_workspace(longest, sizes, choice)
     chosen_from = new_choice_forest(longest, sizes, max_cut_span, choice, len(tree_start) - 1)
-    return Walk(_on_small_pages(chosen_from), _on_small_pages(work), arrays, tree_start)
-
-
-_LARGE = 1 << 22  # Bytes; numpy asks for huge pages from here on.
-
-
-def _on_small_pages(room: Any) -> Any:
-    """The same room, its large arrays, all of them zeros yet, on pages that are taken when first written to.
-
-    A long sentence has a row for each of its spans, of which few are ever written. On huge pages, which numpy
-    asks for, each of these brings two megabytes along.
-
-    Parameters
-    ----------
-    room : NamedTuple of arrays
-        One that is there twice is one again.
-    """
-    made: dict[int, np.ndarray] = {}
-    for array in room:
-        if array.nbytes > _LARGE and id(array) not in made:
-            pages = mmap.mmap(-1, array.nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            made[id(array)] = np.frombuffer(pages, array.dtype).reshape(array.shape)
-    return type(room)(*(made.get(id(array), array) for array in room))
+    return Walk(chosen_from, work, arrays, tree_start)
 
 
 def collector_for(bank: ForestBank) -> Collector:

@@ -19,6 +19,7 @@ tokeniser has escaped stay what Moses expects.
 
 from __future__ import annotations
 
+from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -144,19 +145,32 @@ def read_lexical(
     InputError
         A line is not two words and a probability; file and line are named.
     """
-    probs: dict[int, list[float]] = {}
-    for column, suffix in enumerate(("f2e", "e2f")):
+    columns = []
+    for suffix in ("f2e", "e2f"):
         path = f"{prefix}.{suffix}"
+        pairs, probs = array("q"), array("d")
         for line, text in enumerate(read_lines(path), start=1):
             first, second, prob = _lexical_line(text, path, line)
             f, e = (second, first) if suffix == "f2e" else (first, second)
             source = NULL if f == _NULL_WORD else source_vocabulary.add(_unescape(f))
             target = NULL if e == _NULL_WORD else target_vocabulary.add(_unescape(e))
-            key = int(_pair_keys(source, target))
-            probs.setdefault(key, [0.0, 0.0])[column] = prob
-    pair_keys = np.array(sorted(probs), np.int64)
-    both = np.array([probs[key] for key in pair_keys.tolist()], np.float64).reshape(-1, 2)
-    return _with_slots(pair_keys, both[:, 0].copy(), both[:, 1].copy())
+            pairs.append(((source + 1) << 32) + target + 1)
+            probs.append(prob)
+        columns.append(_last_of_each(np.array(pairs, np.int64), np.array(probs, np.float64)))
+    pair_keys = np.union1d(columns[0][0], columns[1][0])
+    tables = []
+    for keys, values in columns:
+        tables.append(np.zeros(len(pair_keys)))
+        tables[-1][np.searchsorted(pair_keys, keys)] = values
+    return _with_slots(pair_keys, *tables)
+
+
+def _last_of_each(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Different keys, ascending, each with the value that it came with last."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    is_last = np.append(keys[1:] != keys[:-1], True)[: len(keys)]
+    return keys[is_last], values[order[is_last]]
 
 
 def _lexical_line(text: str, path: str, line: int) -> tuple[str, str, float]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scfg_sampler.corpus import parallel_text
 from scfg_sampler.corpus.parallel_text import (
     CorpusFiles,
     parse_corpus,
@@ -164,6 +165,20 @@ def test_any_links_come_back_sorted_and_unique(tmp_path_factory, lines):
     assert start.tolist() == np.cumsum([0] + [len(set(line)) for line in lines]).tolist()
     for line, begin, end in zip(lines, start[:-1], start[1:], strict=True):
         assert list(map(tuple, links[begin:end].tolist())) == sorted(set(line))
+
+
+def test_links_are_the_same_however_many_lines_are_read_at_once(tmp_path, monkeypatch, rng):
+    lines = [[(int(i), int(j)) for i, j in rng.integers(0, 5, (rng.integers(4), 2))] for _ in range(20)]
+    (tmp_path / "a").write_text("".join(" ".join(f"{i}-{j}" for i, j in line) + "\n" for line in lines))
+    start, links = read_alignment(tmp_path / "a")
+    for at_once in (1, 3, 20):
+        monkeypatch.setattr(parallel_text, "_LINES_AT_ONCE", at_once)
+        again = read_alignment(tmp_path / "a")
+        assert np.array_equal(again[0], start)
+        assert np.array_equal(again[1], links)
+    (tmp_path / "a").write_text("0-0\n" * 4 + "1-3000000000\n0-0\n")
+    with pytest.raises(AlignmentError, match="a:5: link 1-3000000000 cannot be right"):
+        read_alignment(tmp_path / "a")
 
 
 @pytest.mark.parametrize(

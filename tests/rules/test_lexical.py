@@ -177,6 +177,18 @@ def test_any_words_come_back_from_moses_files(tmp_path_factory, words):
     assert all(len(line.split()) == 3 for line in lines[:-1])
 
 
+def test_files_may_name_other_pairs_and_the_last_line_of_a_pair_counts(tmp_path):
+    (tmp_path / "lex.f2e").write_text("y b 0.25\nx a 0.5\ny b 0.75\n")
+    (tmp_path / "lex.e2f").write_text("a x 0.125\nb NULL 1\n")
+    source, target = Vocabulary(), Vocabulary()
+    read = read_lexical(tmp_path / "lex", source, target)
+    assert (source.words, target.words) == (["b", "a"], ["y", "x"])
+    # Keys are (source + 1, target + 1), the second 0 for NULL; a pair that one file does not have is 0 there.
+    assert read.pair_keys.tolist() == [1 << 32, (1 << 32) + 1, (2 << 32) + 2]
+    assert read.target_given_source.tolist() == [0.0, 0.75, 0.5]
+    assert read.source_given_target.tolist() == [1.0, 0.0, 0.125]
+
+
 def test_words_of_mosess_tokeniser_stay_as_they_are(tmp_path):
     corpus = corpus_of([sentence("&#91;x&#93; &amp;", "&#124; &apos;s", "0-0 1-1")])
     write_lexical(estimate(corpus), corpus.source_vocabulary, corpus.target_vocabulary, tmp_path / "lex")

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.pages import zeros_when_written
 from scfg_sampler.core.fragments.fingerprint import PIECE_WIDTH
 from scfg_sampler.core.jit import borrowing, by_type, inlined
 
@@ -191,18 +192,18 @@ def new_workspace(num_nodes: int, num_tails: int, num_rules: int, num_drafts: in
         D, rows for drafts of fragments.
     """
     return Workspace(
-        nodes=np.zeros((num_nodes, NODE_WIDTH), np.int32),
-        pieces=np.zeros((num_nodes, PIECE_WIDTH), np.uint64),
-        weights=np.zeros(num_nodes),
-        tails=np.zeros(num_tails, np.int32),
-        lists=np.zeros((NUM_LISTS, num_nodes + 1), np.int32),
-        saved_pieces=np.zeros((num_nodes, PIECE_WIDTH), np.uint64),
-        saved_weights=np.zeros(num_nodes),
-        log_weights=np.zeros(num_nodes + 17),
-        rules=np.zeros((SPARE + num_nodes + num_drafts, RULE_WIDTH), np.int64),
-        rule_probs=np.zeros((SPARE + num_nodes + num_drafts, PROB_WIDTH)),
-        option_rows=np.zeros(num_rules, np.int32),
-        option_opens=np.zeros(num_rules, np.int64),
+        nodes=zeros_when_written((num_nodes, NODE_WIDTH), np.int32),
+        pieces=zeros_when_written((num_nodes, PIECE_WIDTH), np.uint64),
+        weights=zeros_when_written(num_nodes),
+        tails=zeros_when_written(num_tails, np.int32),
+        lists=zeros_when_written((NUM_LISTS, num_nodes + 1), np.int32),
+        saved_pieces=zeros_when_written((num_nodes, PIECE_WIDTH), np.uint64),
+        saved_weights=zeros_when_written(num_nodes),
+        log_weights=zeros_when_written(num_nodes + 17),
+        rules=zeros_when_written((SPARE + num_nodes + num_drafts, RULE_WIDTH), np.int64),
+        rule_probs=zeros_when_written((SPARE + num_nodes + num_drafts, PROB_WIDTH)),
+        option_rows=zeros_when_written(num_rules, np.int32),
+        option_opens=zeros_when_written(num_rules, np.int64),
         counters=np.zeros(NUM_COUNTERS, np.int64),
         inverse_temperature=np.ones(1),
     )
