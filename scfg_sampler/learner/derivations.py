@@ -9,10 +9,12 @@ sentence.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.fragments.tree import BELOW, CUT, PARENT, decode, open_sentence
 from scfg_sampler.core.jit import kernel
@@ -39,6 +41,8 @@ __all__ = [
 ]
 
 
+_AT_A_TIME = 4096  # Sentences.
+
 Words = tuple[list[str], ...]
 """Those of the source and of the target, by id, as rules spell them."""
 
@@ -63,15 +67,36 @@ def write_derivations(path: PathLike, bank: ForestBank, trees: np.ndarray) -> No
         As in `LearnerState`.
     """
     scratch, words = collector_for(bank), spelled_words(bank.corpus)
+    quoted = tuple([json.dumps(word, ensure_ascii=False)[1:-1] for word in side] for side in words)
     with atomic_output(path) as stream:
-        for sentence in range(bank.num_sentences):
-            found = derivation(bank, trees, sentence, scratch, words)
-            line = {
-                "sentence": sentence,
-                "skipped": bank.skipped.get(sentence),
-                "derivation": None if found is None else _plain(found),
-            }
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+        for first in range(0, bank.num_sentences, _AT_A_TIME):
+            sentences = first, min(first + _AT_A_TIME, bank.num_sentences)
+            for sentence, text in _texts(bank, trees, sentences, scratch, quoted):
+                skipped = json.dumps(bank.skipped.get(sentence), ensure_ascii=False)
+                stream.write(f'{{"sentence": {sentence}, "skipped": {skipped}, "derivation": {text}}}\n')
+
+
+def _texts(
+    bank: ForestBank, trees: np.ndarray, sentences: tuple[int, int], scratch: Collector, words: Words
+) -> Iterator[tuple[int, str]]:
+    """Sentences and their derivations in JSON, of words that are spelled as JSON has them."""
+    spelled = _spell_rules(bank.walk, trees, sentences, scratch)
+    above, spans, ends = spelled.above.tolist(), spelled.spans.tolist(), spelled.symbols_start.tolist()
+    symbols, start = spelled.symbols[: ends[-1]].tolist(), spelled.rules_start.tolist()
+    for number, sentence in enumerate(range(*sentences)):
+        parts: list[list[tuple[int, int, str]]] = [[] for _ in range(start[number + 1] - start[number])]
+        text = "null"
+        # From the last to the first, so that all parts of a rule are there before it.
+        for k in range(len(parts) - 1, -1, -1):
+            row = start[number] + k
+            i1, j1, i2, j2 = spans[row]
+            rule = _rule_text(words, symbols[ends[row] : ends[row + 1]])
+            below = ", ".join([text for _, _, text in sorted(parts[k])])
+            where = f'"source": [{i1}, {j1}], "target": [{i2}, {j2}]'
+            text = f'{{{where}, "rule": "{rule}", "parts": [{below}]}}'
+            if above[row] >= 0:
+                parts[above[row]].append((i1, j1, text))
+        yield sentence, text
 
 
 def derivation(
@@ -99,16 +124,10 @@ def derivation(
     if size == 0:
         return None
     collector, words = scratch or collector_for(bank), words or spelled_words(bank.corpus)
-    spelled = _Spelled(
-        np.empty(size, np.int32),
-        np.empty((size, 4), np.int32),
-        np.empty(size + 1, np.int64),
-        np.empty(size * len(collector.record), np.int32),
-    )
-    num_rules = _spell_rules(bank.walk, trees, sentence, collector, spelled)
+    spelled = _spell_rules(bank.walk, trees, (sentence, sentence + 1), collector)
     start = spelled.symbols_start
     nodes: list[Derivation] = []
-    for k in range(num_rules):
+    for k in range(len(spelled.above)):
         text = record_text(words, spelled.symbols[start[k] : start[k + 1]])
         i1, j1, i2, j2 = spelled.spans[k].tolist()
         nodes.append(Derivation((i1, j1), (i2, j2), text, []))
@@ -117,11 +136,6 @@ def derivation(
     for node in nodes:
         node.parts.sort(key=lambda part: part.source)
     return nodes[0]
-
-
-def _plain(node: Derivation) -> dict:
-    parts = [_plain(part) for part in node.parts]
-    return {"source": node.source, "target": node.target, "rule": node.rule, "parts": parts}
 
 
 def spelled_words(corpus: ParallelCorpus) -> Words:
@@ -139,7 +153,10 @@ def record_text(words: Words, symbols: np.ndarray) -> str:
     symbols : int32
         As a collector spells the rule: both sides with END behind, and links, which are left out.
     """
-    plain = symbols.tolist()
+    return _rule_text(words, symbols.tolist())
+
+
+def _rule_text(words: Words, plain: list[int]) -> str:
     end = plain.index(END)
     sides = plain[:end], plain[end + 1 : plain.index(END, end + 1)]
     return " ||| ".join(
@@ -149,10 +166,12 @@ def record_text(words: Words, symbols: np.ndarray) -> str:
 
 
 class _Spelled(NamedTuple):
-    """The R rules of a derivation in preorder."""
+    """The R rules of the derivations of S sentences, each derivation's in preorder."""
 
+    rules_start: np.ndarray
+    """int64 (S + 1,)."""
     above: np.ndarray
-    """int32 (R,): the rule that each hangs below, −1 for the first."""
+    """int32 (R,): the rule of its derivation that each hangs below, −1 for the first."""
     spans: np.ndarray
     """int32 (R, 4): source and target span."""
     symbols_start: np.ndarray
@@ -162,34 +181,44 @@ class _Spelled(NamedTuple):
 
 
 @kernel
-def _spell_rules(walk, trees, sentence, collector, spelled):
-    """Spell the rules of a derivation; how many."""
+def _spell_rules(walk, trees, sentences, collector):
+    """Spell the rules of the derivations of the sentences from the first of two on, up to the second."""
     forest, work, corpus = walk.forest, walk.work, walk.corpus
-    above, spans, symbols_start, symbols = spelled
-    open_sentence(forest, work, corpus, sentence)
-    size = decode(forest, work, trees, walk.tree_start[sentence], 0)
-    # Spelling uses the other lists, but not this one.
-    listed = work.lists[BELOW, :size].copy()
-    number = np.full(forest.boxes.shape[0], -1, np.int32)
+    first, stop = sentences
+    most = walk.tree_start[stop] - walk.tree_start[first]
+    rules_start = np.zeros(stop - first + 1, np.int64)
+    above, spans = np.empty(most, np.int32), np.empty((most, 4), np.int32)
+    symbols_start = np.zeros(most + 1, np.int64)
+    symbols = np.empty(16 * most, np.int32)
+    number = np.empty(forest.boxes.shape[0], np.int32)
     num_rules = 0
-    symbols_start[0] = 0
-    for k in range(size):
-        node = listed[k]
-        if work.nodes[node, CUT] == 0:
-            number[node] = number[work.nodes[node, PARENT]]
-            continue
-        parent = work.nodes[node, PARENT]
-        above[num_rules] = number[parent] if parent >= 0 else -1
-        number[node] = num_rules
-        for side in range(4):
-            spans[num_rules, side] = forest.boxes[node, side]
-        length = spell(collector, forest, work, corpus, sentence, node)
-        begin = symbols_start[num_rules]
-        for i in range(length):
-            symbols[begin + i] = collector.record[i]
-        symbols_start[num_rules + 1] = begin + length
-        num_rules += 1
-    return num_rules
+    for sentence in range(first, stop):
+        begin = num_rules
+        if walk.tree_start[sentence + 1] > walk.tree_start[sentence]:
+            open_sentence(forest, work, corpus, sentence)
+            size = decode(forest, work, trees, walk.tree_start[sentence], 0)
+            # Spelling uses the other lists, but not this one, in which a node is before those below it.
+            for k in range(size):
+                node = work.lists[BELOW, k]
+                parent = work.nodes[node, PARENT]
+                if work.nodes[node, CUT] == 0:
+                    number[node] = number[parent]
+                    continue
+                above[num_rules] = number[parent] if parent >= 0 else -1
+                number[node] = num_rules - begin
+                for side in range(4):
+                    spans[num_rules, side] = forest.boxes[node, side]
+                length = spell(collector, forest, work, corpus, sentence, node)
+                at = symbols_start[num_rules]
+                symbols = grown(symbols, at + length)
+                for i in range(length):
+                    symbols[at + i] = collector.record[i]
+                num_rules += 1
+                symbols_start[num_rules] = at + length
+        rules_start[sentence + 1 - first] = num_rules
+    return _Spelled(
+        rules_start, above[:num_rules], spans[:num_rules], symbols_start[: num_rules + 1], symbols
+    )
 
 
 def write_marginals(

@@ -18,6 +18,7 @@ from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.fragments import restaurant
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import SettingsError
+from scfg_sampler.learner import derivations
 from scfg_sampler.learner.collecting import collected_rules
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import derivation
@@ -231,6 +232,29 @@ def test_derivation_tree_has_the_rules_in_their_places():
         ((1, 2), (1, 2), "b ||| B"),
         ((2, 3), (0, 1), "a ||| A"),
     ]
+
+
+@pytest.mark.parametrize("settings", [{}, {"unaligned": "free"}, {"max_length": 4}])
+def test_derivations_are_written_as_json_writes_them(tmp_path, monkeypatch, settings):
+    monkeypatch.setattr(derivations, "_AT_A_TIME", 7)
+    odd = oracle.sentence('"a" b\\n ||| é [X,1]', '{A} "\x01" C D E', "0-1 1-0 2-2 3-3 4-4")
+    chain = chain_on([*some_pairs(), odd], **settings)
+    trees = chain.kernel.init(np.random.default_rng(0), None).trees
+    derivations.write_derivations(tmp_path / "file", chain.bank, trees)
+
+    def plain(node):
+        fields = node._asdict()
+        return {**fields, "parts": [plain(part) for part in sorted(node.parts, key=lambda part: part.source)]}
+
+    expected = []
+    for sentence in range(46):
+        found = derivation(chain.bank, trees, sentence)
+        skipped = chain.bank.skipped.get(sentence)
+        assert (found is None) == (skipped is not None)
+        line = {"sentence": sentence, "skipped": skipped, "derivation": found and plain(found)}
+        expected.append(json.dumps(line, ensure_ascii=False))
+    assert (tmp_path / "file").read_text(encoding="utf-8").split("\n") == [*expected, ""]
+    assert ("max_length" in settings) == any("more than 4" in line for line in expected)
 
 
 def test_alignment_of_a_rule_is_its_most_frequent_one():
