@@ -30,6 +30,14 @@ def add_parser(subparsers) -> None:
         default="grow-diag-final-and",
         help="how to combine the directions; others than the default are written to PREFIX.METHOD",
     )
+    parser.add_argument(
+        "--parts",
+        type=int,
+        default=1,
+        metavar="K",
+        help="give eflomal the text in K parts, which takes less memory: the first alone, the others with "
+        "priors from its alignment (default: 1)",
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
@@ -45,7 +53,9 @@ def run(options: argparse.Namespace) -> None:
     for path in (options.source, options.target):
         warn_of_untokenised_text(itertools.islice(read_lines(path), 2000), path)
     with console.progress("aligning", None):
-        report = align_texts(options.source, options.target, options.output, method=options.symmetrise)
+        report = align_texts(
+            options.source, options.target, options.output, method=options.symmetrise, parts=options.parts
+        )
     if report.too_long:
         console.warn(f"{report.too_long} pairs with more than 1023 words on a side have no links")
     console.say(

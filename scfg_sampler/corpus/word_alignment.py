@@ -5,6 +5,10 @@ each word where it was linked most. Case does not count. The fact a newcomer wou
 seed from the system, so two runs on the same text differ in some links; keep the files, and give them to
 what is to be compared.
 
+A text that is too large for eflomal's memory is aligned in parts: the first part alone, the others with what
+its alignment says of words, jumps and fertilities as priors. Part k of K, from 0, has sentence pairs k,
+k + K, k + 2 K, …, so that the first is like the others.
+
 eflomal splits lines at any white space, U+00A0 and U+2028 among it, and so would number other words than we
 do. So it is given a number for every word, never the words themselves. It is run as the program
 `eflomal-align`, and no part of it is imported, so its licence (GPL) is not that of what imports us.
@@ -12,6 +16,8 @@ do. So it is given a number for every word, never the words themselves. It is ru
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import shutil
 import subprocess
 import sys
@@ -51,7 +57,12 @@ def suffix(method: str) -> str:
 
 
 def align_texts(
-    source: PathLike, target: PathLike, prefix: PathLike, *, method: str = "grow-diag-final-and"
+    source: PathLike,
+    target: PathLike,
+    prefix: PathLike,
+    *,
+    method: str = "grow-diag-final-and",
+    parts: int = 1,
 ) -> AlignmentReport:
     """Align two texts; what came of it. Writes `PREFIX.fwd`, `PREFIX.rev` and, symmetrised, `PREFIX.gdfa`.
 
@@ -62,31 +73,47 @@ def align_texts(
     prefix : path
     method : str
         One of `symmetrise.METHODS`; all but the default name the third file after themselves.
+    parts : int
+        In how many parts eflomal is given the text, one after the other; at most one for each pair.
 
     Raises
     ------
     SettingsError
-        eflomal is not installed, or there is no such method.
+        eflomal is not installed, there is no such method, or there are too many parts, or none.
     InputError
         A file cannot be read, the texts differ in their number of lines or are empty, or eflomal failed.
     """
     if method not in METHODS:
         raise SettingsError(f"--symmetrise is {method!r}, but must be one of {', '.join(METHODS)}")
-    program = _find_program()
+    if parts < 1:
+        raise SettingsError(f"--parts is {parts}; at least 1 is needed")
+    programs = [_find_program(name) for name in ("eflomal-align", "eflomal-makepriors")[: min(parts, 2)]]
     texts = [read_text(path) for path in (source, target)]
     sentences = len(texts[0][1]) - 1
     require_equal_lines(source, sentences, target, len(texts[1][1]) - 1)
     if not any(len(words) for _, _, words in texts):
         raise InputError(source, None, "has no words", "Give tokenised text, one sentence a line")
     longest = np.maximum(*(np.diff(start) for _, start, _ in texts))
+    if parts > max(1, sentences):
+        raise SettingsError(f"--parts is {parts}, but {source} has {sentences} sentence pairs")
     with temporary_directory("scfg-align-") as folder:
         numbered, made = (
             [str(Path(folder) / name) for name in names] for names in (("f", "e"), ("fwd", "rev"))
         )
         for text, path in zip(texts, numbered, strict=True):
-            _write(_numbered(*text), path)
-        options = zip(("-s", "-t", "-f", "-r"), (*numbered, *made), strict=True)
-        _run([program, *(word for option in options for word in option)], source)
+            _deal(_numbered(*text), path, parts)
+        priors: list[str] = []
+        for part in range(parts):
+            files = [f"{path}.{part}" for path in (*numbered, *made)]
+            options = [
+                word for option in zip(("-s", "-t", "-f", "-r"), files, strict=True) for word in option
+            ]
+            _run([programs[0], *options, *priors], source)
+            if parts > 1 and part == 0:
+                priors = ["-p", str(Path(folder) / "priors")]
+                _run([programs[1], *options, *priors], source)
+        for path in made:
+            _write(_collected(path, parts), path)
         both = list(symmetrise_files(made[0], made[1], method))
         if len(both) != sentences:
             found = f"eflomal aligned {len(both)} of {sentences} sentence pairs"
@@ -98,10 +125,10 @@ def align_texts(
     return AlignmentReport(sentences, links, int(np.sum(longest > _LONGEST)))
 
 
-def _find_program() -> str:
-    """Where eflomal's program is: on the path, or where this Python keeps its programs."""
+def _find_program(name: str) -> str:
+    """Where a program of eflomal's is: on the path, or where this Python keeps its programs."""
     beside = str(Path(sys.executable).parent)
-    program = shutil.which("eflomal-align") or shutil.which("eflomal-align", path=beside)
+    program = shutil.which(name) or shutil.which(name, path=beside)
     if program is None:
         raise SettingsError(
             "align needs the word aligner eflomal, which is not installed: pip install 'scfg-sampler[align]'"
@@ -127,6 +154,26 @@ def _numbered(vocabulary: Vocabulary, start: np.ndarray, words: np.ndarray) -> I
     numbers = folded.add_all(word.lower() for word in vocabulary.words)
     for begin, end in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
         yield " ".join(str(numbers[word]) for word in words[begin:end].tolist())
+
+
+def _deal(lines: Iterator[str], path: str, parts: int) -> None:
+    """Write lines to `PATH.0`, `PATH.1`, …, one to each in turn."""
+    with contextlib.ExitStack() as stack:
+        streams = [
+            stack.enter_context(open(f"{path}.{part}", "w", encoding="utf-8")) for part in range(parts)
+        ]
+        for number, line in enumerate(lines):
+            streams[number % parts].write(line + "\n")
+
+
+def _collected(path: str, parts: int) -> Iterator[str]:
+    """The lines that were dealt, in their order; of what was lost at the end of a part, nothing more."""
+    dealt = [read_lines(f"{path}.{part}") for part in range(parts)]
+    for lines in itertools.cycle(dealt):
+        line = next(lines, None)
+        if line is None:
+            return
+        yield line
 
 
 def _write(lines: Iterator[str], path: str) -> None:

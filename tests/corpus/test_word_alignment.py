@@ -72,6 +72,67 @@ def test_words_are_numbers_to_eflomal_whatever_they_hold(aligner, texts):
     assert (texts / "seen").read_text() == "0 1 0\n\n2 3 4\n|0 1 2\n\n3 4\n"
 
 
+# Stands in for eflomal's other program: notes what it is given.
+PRIORS = """#!{python}
+import sys
+from pathlib import Path
+
+given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+Path(given["-p"]).write_text("|".join(Path(given[name]).read_text() for name in ("-s", "-t", "-f", "-r")))
+"""
+
+
+def test_a_text_in_parts_is_put_together_again(aligner, texts):
+    for name in "fe":
+        # Line k has k words, so that the alignment tells which line it was made of.
+        lines = [" ".join(f"{name}{k}" for k in range(number + 1)) for number in range(8)]
+        (texts / name).write_text("".join(line + "\n" for line in lines))
+    assert align(texts, "--quiet") == 0
+    whole = [(texts / "out" / f"made.{name}").read_text() for name in ("fwd", "rev", "gdfa")]
+    program = aligner.with_name("eflomal-makepriors")
+    program.write_text(PRIORS.format(python=sys.executable))
+    program.chmod(0o755)
+    note = (
+        f"open('{texts / 'priors'}', 'a').write(Path(given['-p']).read_text() if '-p' in given else 'none')"
+    )
+    aligner.write_text(f"{aligner.read_text()}\n{note}")
+    assert align(texts, "--parts", "3", "--quiet") == 0
+    assert [(texts / "out" / f"made.{name}").read_text() for name in ("fwd", "rev", "gdfa")] == whole
+    # The first part has no priors; the others have those of its texts and links: of lines 1, 4 and 7.
+    text = "0\n0 1 2 3\n0 1 2 3 4 5 6\n"
+    links = [
+        "".join(" ".join(line) + "\n" for line in lines)
+        for lines in (
+            [[f"{i}-{i}" for i in range(size)] for size in (1, 4, 7)],
+            [[f"{i}-{i} {i}-{i + 1}" for i in range(size - 1)] for size in (1, 4, 7)],
+        )
+    ]
+    assert (texts / "priors").read_text() == "none" + 2 * "|".join([text, text, *links])
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ("0", "--parts is 0; at least 1 is needed"),
+        ("4", "f has 3 sentence pairs"),
+    ],
+)
+def test_parts_that_make_no_sense_are_refused(aligner, texts, capsys, parts, message):
+    aligner.with_name("eflomal-makepriors").write_text("#!/bin/sh\n")
+    aligner.with_name("eflomal-makepriors").chmod(0o755)
+    assert align(texts, "--parts", parts) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_parts_that_eflomal_has_cut_are_noticed(aligner, texts, capsys):
+    aligner.with_name("eflomal-makepriors").write_text("#!/bin/sh\n")
+    aligner.with_name("eflomal-makepriors").chmod(0o755)
+    cut = aligner.read_text().replace("(text.splitlines() for", "(text.splitlines()[:1] for")
+    aligner.write_text(cut)
+    assert align(texts, "--parts", "2") == 2
+    assert "eflomal aligned 2 of 3 sentence pairs" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("method", METHODS[:-1])
 def test_other_methods_name_their_file(aligner, texts, method):
     assert align(texts, "--symmetrise", method, "--quiet") == 0
