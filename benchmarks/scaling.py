@@ -42,6 +42,7 @@ from scfg_sampler.core.fragments.restaurant import LIVE
 from scfg_sampler.core.fragments.shards import Snapshot, merged, restored
 from scfg_sampler.corpus.parallel_text import read_corpus
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
+from scfg_sampler.learner.division import divided
 from scfg_sampler.learner.forest_bank import ForestBank, forest_bank
 from scfg_sampler.learner.settings import LearnerSettings
 from scfg_sampler.learner.shards import ShardResult
@@ -170,7 +171,8 @@ class _Counting(InProcess):
 def _in_shards(bank: ForestBank, state: LearnerState, shards: int) -> dict[str, float]:
     """What a sweep takes in so many shards."""
     executor = _Counting()
-    kernel = learner_kernel(bank, LearnerSettings(shards=shards), executor)
+    settings = LearnerSettings(shards=shards)
+    kernel = learner_kernel(bank, settings, divided(bank, settings, executor))
     executor.clear()  # Of what is shared once.
     rng = np.random.default_rng(2)
     began = time.process_time()
@@ -192,7 +194,8 @@ def _in_shards(bank: ForestBank, state: LearnerState, shards: int) -> dict[str, 
 
 def _elapsed(bank: ForestBank, state: LearnerState, executor: Executor, workers: int) -> float:
     """Elapsed seconds of a sweep by workers, the second of two, in as many shards."""
-    kernel = learner_kernel(bank, LearnerSettings(shards=max(2, workers)), executor)
+    settings = LearnerSettings(shards=max(2, workers))
+    kernel = learner_kernel(bank, settings, divided(bank, settings, executor))
     rng, seconds = np.random.default_rng(3), 0.0
     for _ in range(2):
         began = time.perf_counter()

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.chains.kernel import Kernel
-from scfg_sampler.core.executors import Executor, InProcess
 from scfg_sampler.core.fragments.audit import AuditError, audited
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits
@@ -30,6 +29,7 @@ from scfg_sampler.core.fragments.tree import (
     PROPOSED,
 )
 from scfg_sampler.forest.choice import chosen
+from scfg_sampler.learner.division import Division, divided
 from scfg_sampler.learner.forest_bank import ForestBank, walk_in_turn
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
 from scfg_sampler.learner.model import (
@@ -50,8 +50,6 @@ from scfg_sampler.learner.shards import (
     WholeResult,
     own,
     set_switches,
-    shard_of,
-    shard_ranges,
     sweep_sentence_range,
     sweep_shard,
     sweep_whole,
@@ -117,18 +115,14 @@ class _Chain(NamedTuple):
     settings: LearnerSettings
     walk: Walk
     """Over the whole corpus."""
-    executor: Executor
-    """Sweeps shards."""
-    ranges: list[tuple[int, int]]
-    """Of sentences: one for every shard."""
-    shards: list[Any]
-    """What stands for each `Shard` in the arguments of tasks."""
+    division: Division
+    """Into shards, and who sweeps them."""
 
 
 Move = Callable[[_Chain, np.random.Generator, LearnerState, RuleModel], Restaurants]
 
 
-def learner_kernel(bank: ForestBank, settings: LearnerSettings, executor: Executor | None = None) -> Kernel:
+def learner_kernel(bank: ForestBank, settings: LearnerSettings, division: Division | None = None) -> Kernel:
     """The chain of a corpus: sweeps, type moves and hyperparameters, as the settings say.
 
     `init(rng, trees)` makes the state whose derivations are `trees` (as in `LearnerState`), their
@@ -138,15 +132,16 @@ def learner_kernel(bank: ForestBank, settings: LearnerSettings, executor: Execut
     ----------
     bank : ForestBank
     settings : LearnerSettings
-    executor : Executor, optional
-        Sweeps the shards; this thread does by default. Steps are the same whoever does it.
+    division : Division, optional
+        Of this bank, with these settings; by default this thread sweeps all shards. Whoever does, the steps
+        are the same.
 
     Raises
     ------
     SettingsError
         A setting is out of range.
     """
-    return _kernel(bank, settings, _all_moves, executor)
+    return _kernel(bank, settings, _all_moves, division)
 
 
 def type_kernel(bank: ForestBank, settings: LearnerSettings) -> Kernel:
@@ -174,22 +169,15 @@ def pair_kernel(bank: ForestBank, settings: LearnerSettings, sentences: Sequence
 
 
 def _kernel(
-    bank: ForestBank, settings: LearnerSettings, move: Move, executor: Executor | None = None
+    bank: ForestBank, settings: LearnerSettings, move: Move, division: Division | None = None
 ) -> Kernel:
     check_settings(settings)
     assert settings.max_length == bank.max_length, "the forests were made for another --max-length"
     assert bank.max_attached == attached(settings), "the forests were made for another --unaligned"
     alignments = bank.choice.alignments if bank.choice else 0
     assert bank.choice == chosen(settings.choose, alignments), "the forests were made for another --choose"
-    weights = word_weights(bank.corpus, settings)
-    walk = walk_in_turn(bank, settings.max_cut_span, weights)
-    executor = executor or InProcess()
-    ranges = shard_ranges(bank.tree_start, settings.shards)
-    shards = [
-        executor.share(shard_of(bank, walk.corpus, settings.max_cut_span, sentences))
-        for sentences in (ranges if settings.shards > 1 or executor.is_elsewhere else [])
-    ]
-    chain = _Chain(bank, settings, walk, executor, ranges, shards)
+    walk = walk_in_turn(bank, settings.max_cut_span, word_weights(bank.corpus, settings))
+    chain = _Chain(bank, settings, walk, division or divided(bank, settings))
     rule_model(bank, settings, settings.mean_length)  # Complains of what is out of range.
     return Kernel(
         functools.partial(_first_state, chain),
@@ -312,19 +300,19 @@ def _resample_types(
 def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel) -> Restaurants:
     """The restaurants after every sentence has been visited."""
     settings, num_sentences = chain.settings, chain.bank.num_sentences
-    if settings.shards == 1 and chain.executor.is_elsewhere:
+    executor, ranges, shards = chain.division
+    if settings.shards == 1 and executor.is_elsewhere:
         return _sweep_elsewhere(chain, rng, state, model)
     if settings.shards == 1:
         return _sweep_range(chain, rng, state, model, (0, num_sentences))
-    tree_start, executor = chain.bank.tree_start, chain.executor
+    tree_start = chain.bank.tree_start
     seeds = rng.integers(2**63, size=settings.shards).tolist()
     visit = executor.share(_visit(settings, state, model))
     before = executor.share(snapshot(state.restaurants))
-    places = [slice(*tree_start[list(sentences)]) for sentences in chain.ranges]
-    shards = zip(chain.shards, places, seeds, strict=True)
+    places = [slice(*tree_start[list(sentences)]) for sentences in ranges]
     tasks = [
         executor.submit(sweep_shard, shard, settings, visit, before, state.trees[place], seed)
-        for shard, place, seed in shards
+        for shard, place, seed in zip(shards, places, seeds, strict=True)
     ]
     results: list[ShardResult] = [task.result() for task in tasks]
     for place, result in zip(places, results, strict=True):
@@ -338,7 +326,7 @@ def _sweep_elsewhere(
 ) -> Restaurants:
     """The restaurants after every sentence has been visited by the executor, in one shard."""
     arguments = _visit(chain.settings, state, model), state.restaurants, state.trees, rng
-    task = chain.executor.submit(sweep_whole, chain.shards[0], chain.settings, *arguments)
+    task = chain.division.executor.submit(sweep_whole, chain.division.shards[0], chain.settings, *arguments)
     result: WholeResult = task.result()
     state.trees[:] = result.trees
     rng.bit_generator.state = result.rng

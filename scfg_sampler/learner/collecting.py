@@ -241,8 +241,9 @@ def _frontier(work, node):
 
 
 def packed(collector: Collector) -> Collector:
-    """The same collector without what it can do without, for a checkpoint; it shares its arrays."""
-    return collector._replace(store=packed_store(collector.store))
+    """The same collector without what it can do without, to be stored or sent; it shares arrays."""
+    scratch = {"record": np.zeros_like(collector.record), "positions": np.zeros_like(collector.positions)}
+    return collector._replace(store=packed_store(collector.store), **scratch)
 
 
 def collected_rules(collector: Collector) -> RuleCounts:

@@ -16,6 +16,7 @@ import numpy as np
 
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.learner.chain import LearnerState
+from scfg_sampler.learner.division import Division
 from scfg_sampler.learner.forest_bank import ForestBank, node_counts
 from scfg_sampler.learner.gathering import Gatherer, Shelf
 from scfg_sampler.learner.settings import RunSettings
@@ -32,6 +33,8 @@ class Collection:
     run : RunSettings
     shelf : Shelf
         Where rules wait that are more than memory is to hold.
+    division : Division, optional
+        Who counts, see `Gatherer`.
 
     Attributes
     ----------
@@ -40,10 +43,10 @@ class Collection:
         As in `forest_bank.collect`; without rows if the run does not ask for marginals.
     """
 
-    def __init__(self, bank: ForestBank, run: RunSettings, shelf: Shelf):
+    def __init__(self, bank: ForestBank, run: RunSettings, shelf: Shelf, division: Division | None = None):
         self._run, self._shelf = run, shelf
-        self.marginal = Gatherer(bank, shelf, "marginal", run.memory)
-        self.average = Gatherer(bank, shelf, "average", run.memory)
+        self.marginal = Gatherer(bank, shelf, "marginal", run.memory, division)
+        self.average = Gatherer(bank, shelf, "average", run.memory, division)
         self.nodes = node_counts(bank) if run.marginals else np.zeros((0, 2), np.int64)
         self._saved: tuple[str, ...] = ()
 

@@ -16,6 +16,8 @@ runs.
 
 from __future__ import annotations
 
+import collections
+import itertools
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -23,13 +25,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.executors import InProcess, Result
 from scfg_sampler.learner.collecting import Collector, collected_rules, packed
+from scfg_sampler.learner.division import Division
 from scfg_sampler.learner.forest_bank import ForestBank, collect, collector_for
+from scfg_sampler.learner.shards import Collected, collect_part, own
 from scfg_sampler.rules.counts import RuleCounts, select_rules
 from scfg_sampler.rules.runs import (
     LAST_KEY,
     Records,
     Run,
+    add_store,
     key_ranges,
     leading_ranks,
     merged_store,
@@ -37,13 +43,15 @@ from scfg_sampler.rules.runs import (
     sorted_records,
     write_run,
 )
-from scfg_sampler.rules.store import RuleStore, new_store, stored_rules
+from scfg_sampler.rules.store import RuleStore, new_store, ordered_store, stored_rules
 from scfg_sampler.rules.table import TextOrder
 
 __all__ = ["Gathered", "Gatherer", "Shelf"]
 
 _BYTES_OF_RECORD = 60  # Of a record in a store, beside its symbols.
 _BYTES_TO_MERGE = 300  # Of a record while its rule is merged, scored and written, at the most.
+_NO_ROWS = np.zeros(0, np.int64)
+_STATES = 8  # Of a corpus in several shards that are counted at once: they have many rules in common.
 _NODES = 1 << 19  # Of derivations that are collected before it is looked at how much there is.
 
 
@@ -119,39 +127,100 @@ class Gatherer:
         What the names of its runs begin with.
     memory : bytes
         That the rules counted may take, about.
+    division : Division, optional
+        Who counts, if it is not this thread; it makes no difference to anything.
     """
 
-    def __init__(self, bank: ForestBank, shelf: Shelf, name: str, memory: int):
+    def __init__(
+        self, bank: ForestBank, shelf: Shelf, name: str, memory: int, division: Division | None = None
+    ):
         self._bank, self._shelf, self._name = bank, shelf, name
+        self._division = division or Division(InProcess(), [(0, bank.num_sentences)], [])
         self._largest = max(memory // 4, 1)
         self._at_a_time = max(memory // _BYTES_TO_MERGE, 1)
-        self._nodes = min(_NODES, max(memory // _BYTES_TO_MERGE, 1))
+        self._stretch = min(_NODES, max(memory // _BYTES_TO_MERGE, 1))
         self.collector: Collector = collector_for(bank)
         self._called: list[str] = []
         self._runs: list[Run] = []
         self._merged = 0
+        self._waiting: list[np.ndarray] = []
+        self._nodes: np.ndarray | None = None
 
     @property
     def states(self) -> int:
-        """How many states have been counted."""
-        return int(self.collector.states[0])
+        """How many states have been added."""
+        return int(self.collector.states[0]) + len(self._waiting)
 
     def add(self, trees: np.ndarray, nodes: np.ndarray | None = None) -> None:
-        """Count the rules, and the nodes, of a state; see `forest_bank.collect`."""
-        for sentences in self._stretches():
-            self.collector = collect(self._bank, trees, self.collector, nodes, sentences)
-            if _size(self.collector.store) > self._largest:
-                self._put_away()
+        """Count the rules, and the nodes, of a state, if not now then before they are asked for.
 
-    def _stretches(self) -> Iterator[tuple[int, int]]:
-        """Sentences with about so many nodes together."""
-        first, stop = 0, self._bank.num_sentences
+        Parameters
+        ----------
+        trees : uint16 or uint32
+            As in `LearnerState`.
+        nodes : int64 (M, 2), optional
+            As in `forest_bank.collect`; the same array in every call.
+        """
+        most = _STATES if len(self._division.ranges) > 1 else 1
+        self._nodes = nodes
+        self._waiting.append(trees.copy() if most > 1 else trees)  # A chain changes its state.
+        if len(self._waiting) >= most or (len(self._waiting) + 1) * trees.nbytes > self._largest // 2:
+            self._count()
+
+    def _count(self) -> None:
+        """Count the states that wait."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return
+        executor, ranges, shards = self._division
+        at_a_time = executor.at_a_time if shards else 1
+        if executor.is_elsewhere or at_a_time > 1:
+            self._count_in_tasks(waiting, 2 * at_a_time)
+            return
+        for sentences in itertools.chain.from_iterable(map(self._stretches, ranges)):
+            for trees in waiting:
+                self.collector = collect(self._bank, trees, self.collector, self._nodes, sentences)
+            self._put_away_if_full()
+
+    def _count_in_tasks(self, waiting: list[np.ndarray], most: int) -> None:
+        """The same by others, with the results of so many tasks here at the most."""
+        executor, ranges, shards = self._division
+        tasks: collections.deque[tuple[int, Result]] = collections.deque()
+        node_start = self._bank.node_start if self._nodes is not None and len(self._nodes) else _NO_ROWS
+        for (begin, end), shard in zip(ranges, shards, strict=True):
+            for first, stop in self._stretches((begin, end)):
+                if len(tasks) == most:
+                    self._add_collected(*tasks.popleft())
+                place = slice(*self._bank.tree_start[[first, stop]])
+                parts = np.stack([trees[place] for trees in waiting])
+                rows = node_start[first : stop + 1] - node_start[first : first + 1]
+                task = executor.submit(collect_part, shard, parts, (first - begin, stop - begin), rows)
+                tasks.append((first, task))
+        for first, task in tasks:
+            self._add_collected(first, task)
+        self.collector.states[0] += len(waiting)
+
+    def _add_collected(self, first: int, task: Result) -> None:
+        """Count what a task has collected of the sentences from `first` on."""
+        found: Collected = own(task.result())
+        self.collector = self.collector._replace(store=add_store(self.collector.store, found.rules))
+        if self._nodes is not None and len(self._nodes):
+            self._nodes[self._bank.node_start[first] + found.node] += found.times
+        self._put_away_if_full()
+
+    def _stretches(self, sentences: tuple[int, int]) -> Iterator[tuple[int, int]]:
+        """Of so many sentences, parts with about so many nodes together."""
+        first, stop = sentences
         tree_start = self._bank.tree_start
         while first < stop:
-            after = int(np.searchsorted(tree_start, tree_start[first] + self._nodes))
+            after = int(np.searchsorted(tree_start, tree_start[first] + self._stretch))
             after = min(max(after, first + 1), stop)
             yield first, after
             first = after
+
+    def _put_away_if_full(self) -> None:
+        if _size(self.collector.store) > self._largest:
+            self._put_away()
 
     def _put_away(self) -> None:
         """Make a run of what is in memory."""
@@ -181,7 +250,12 @@ class Gatherer:
 
     def gathered(self) -> Gathered:
         """What a checkpoint is to hold; it shares arrays."""
-        return Gathered(packed(self.collector), tuple(self._called), self._merged)
+        self._count()
+        found = packed(self.collector)
+        if len(self._division.ranges) > 1:
+            # Which rule was met first depends on which states were counted together, the checkpoint must not.
+            found = found._replace(store=ordered_store(found.store))
+        return Gathered(found, tuple(self._called), self._merged)
 
     def problem(self, gathered: Gathered) -> str | None:
         """What keeps from going on from something gathered; None if nothing does."""
@@ -202,6 +276,7 @@ class Gatherer:
 
     def whole(self) -> RuleCounts | None:
         """All rules as `shares` gives them, in one; None if some are on disk, as they may be too many."""
+        self._count()
         return None if self._runs else self._in_text_order(collected_rules(self.collector))
 
     def shares(self) -> Iterator[RuleCounts]:
@@ -222,6 +297,7 @@ class Gatherer:
         return float(max(1, self.states))
 
     def _parts(self) -> list[Records | Run]:
+        self._count()
         return [*self._runs, sorted_records(self.collector.store, self._shelf.rank)]
 
     def _in_text_order(self, rules: RuleCounts) -> RuleCounts:

@@ -53,6 +53,7 @@ from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.chain import LearnerState, empty_state, learner_kernel
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
+from scfg_sampler.learner.division import divided
 from scfg_sampler.learner.forest_bank import forest_bank
 from scfg_sampler.learner.gathering import Gatherer, Shelf
 from scfg_sampler.learner.results import write_counts
@@ -318,9 +319,10 @@ class _Chain:
         if stream == 0:
             warn_of_odd_pairs(self.corpus, files.source)
         self._shelf = Shelf(directory / _COLLECTED, self._identity(), self.bank)
-        self.kept = Collection(self.bank, run, self._shelf)
+        self._division = divided(self.bank, settings, executor)
+        self.kept = Collection(self.bank, run, self._shelf, self._division)
         self.clock = Stopwatch()
-        kernel = learner_kernel(self.bank, settings, executor)
+        kernel = learner_kernel(self.bank, settings, self._division)
         self.plan = ChainPlan(
             kernel._replace(step=self.clock.timed(kernel.step)),
             directory / CHECKPOINT,
@@ -426,7 +428,7 @@ class _Chain:
         output.mkdir(parents=True, exist_ok=True)
         with temporary_directory("scfg-last-", output) as folder:
             shelf = Shelf(folder / _COLLECTED, self._identity(), self.bank)
-            last = Gatherer(self.bank, shelf, "last", self.run.memory)
+            last = Gatherer(self.bank, shelf, "last", self.run.memory, self._division)
             last.add(state.trees)
             for name, gathered in (("last", last), ("average", kept.average), ("marginal", kept.marginal)):
                 made = [*fields, ("counts", name), ("states", gathered.states)]

@@ -1,9 +1,11 @@
-"""Sweeps over parts of a corpus: a few sentences, or shards of it that others sweep.
+"""Passes over parts of a corpus: a few sentences, or shards of it that others sweep, counting their rules.
 
 A shard is a part of the corpus, sentence after sentence, with about as many nodes of derivations as any
-other. `sweep_shard` is a pure function, which an executor may do anywhere and as often as it likes:
+other. `sweep_shard` and `collect_part` are pure functions, which an executor may do anywhere and as often as
+it likes:
 
     shard, settings, visit, counts at the start, derivations  →  new derivations, change of the counts
+    shard, derivations  →  their rules and nodes, counted
 
 The fact a newcomer would get wrong: word ids, base weights and the room for one sentence are those of the
 whole corpus. A shard that were a corpus of its own would spell its rules in other fingerprints.
@@ -23,16 +25,20 @@ from scfg_sampler.core.fragments.shards import Changes, Snapshot, changes_since,
 from scfg_sampler.core.fragments.tree import DIVIDE_BY_TREES, IGNORE_DENSITY
 from scfg_sampler.forest.implicit import CorpusArrays
 from scfg_sampler.learner.attached_passes import sweep_attached_sentences
+from scfg_sampler.learner.collecting import new_collector, packed
 from scfg_sampler.learner.forest_bank import Extent, ForestBank, walk_over
 from scfg_sampler.learner.model import RuleModel
-from scfg_sampler.learner.passes import Walk, propose_sentences, sweep_sentences
+from scfg_sampler.learner.passes import Walk, collect_sentences, propose_sentences, sweep_sentences
 from scfg_sampler.learner.settings import LearnerSettings
+from scfg_sampler.rules.store import RuleStore
 
 __all__ = [
+    "Collected",
     "Shard",
     "ShardResult",
     "Visit",
     "WholeResult",
+    "collect_part",
     "own",
     "set_switches",
     "shard_of",
@@ -83,6 +89,18 @@ class WholeResult(NamedTuple):
     """The state of the generator's bits."""
     counters: np.ndarray
     """As in `ShardResult`."""
+
+
+class Collected(NamedTuple):
+    """What the derivations of some sentences of a shard come to."""
+
+    rules: RuleStore
+    """In the order in which they were met, without a hash table."""
+    node: np.ndarray
+    """int64 (K,): nodes in the trees, ascending, as rows of `forest_bank.node_counts` from the first sentence
+    on; (0,) if they were not asked for."""
+    times: np.ndarray
+    """int32 (K, 2): how often they are in the tree, and how often cut."""
 
 
 def shard_ranges(tree_start: np.ndarray, number: int) -> list[tuple[int, int]]:
@@ -195,6 +213,37 @@ def sweep_whole(
     sentences = 0, len(shard.tree_start) - 1
     found = sweep_sentence_range(draws, walk, settings, own(visit), before, after, sentences)
     return WholeResult(after, found, dict(draws.bit_generator.state), walk.work.counters.copy())
+
+
+def collect_part(
+    shard: Shard, trees: np.ndarray, sentences: tuple[int, int], node_start: np.ndarray
+) -> Collected:
+    """The rules, and the nodes, in the derivations that some states have of some sentences of a shard.
+
+    Parameters
+    ----------
+    shard : Shard
+    trees : uint16 or uint32 (T, N)
+        The derivations of these sentences in T states.
+    sentences : pair of int
+        The first one, and the one after the last, of the shard.
+    node_start : int64
+        Of these sentences, as in `ForestBank`, but from 0 on; (0,) if nodes are not asked for.
+    """
+    first, stop = sentences
+    corpus, number = own(shard.corpus), len(shard.tree_start) - 1
+    walk = walk_over(corpus, shard.tree_start - shard.tree_start[first], shard.extent, 0)
+    links = np.diff(corpus.link_start).reshape(-1, number).sum(axis=0)
+    rows = np.zeros(number + 1, np.int64)
+    nodes = np.zeros((0, 2), np.int64)
+    if len(node_start):
+        rows[first : stop + 1] = node_start
+        nodes = np.zeros((int(node_start[-1]), 2), np.int64)
+    collector = new_collector(*shard.extent.longest, int(links[first:stop].max(initial=0)))
+    for state in own(trees):
+        collector = collect_sentences(walk, state, collector, nodes, rows, sentences)
+    seen = np.flatnonzero(nodes[:, 0])
+    return Collected(packed(collector).store, seen, nodes[seen].astype(np.int32))
 
 
 def own(value: Any) -> Any:

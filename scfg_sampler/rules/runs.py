@@ -42,6 +42,7 @@ __all__ = [
     "Records",
     "Run",
     "add_records",
+    "add_store",
     "are_rules",
     "key_ranges",
     "leading_ranks",
@@ -191,6 +192,20 @@ def add_records(store: RuleStore, records: Records) -> RuleStore:
     records : Records
     """
     return _add_records(store, records.start, records.symbols, records.seen, records.divisor)
+
+
+def add_store(store: RuleStore, other: RuleStore) -> RuleStore:
+    """A store with the occurrences in another counted, in its order; returns the store to use from now on.
+
+    Parameters
+    ----------
+    store : RuleStore
+    other : RuleStore
+        Whose records count 1 for each occurrence; it need not have a hash table.
+    """
+    number = int(other.records.size[0])
+    start = other.records.start[: number + 1]
+    return _add_records(store, start, other.records.symbols, other.seen[:number], _NO_DIVISORS[1])
 
 
 @kernel

@@ -19,7 +19,7 @@ import numpy as np
 from scfg_sampler.core.arrays import hash_table
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.arrays.hash_table import Sequences, new_sequences
-from scfg_sampler.core.arrays.ragged import lexicographic_order
+from scfg_sampler.core.arrays.ragged import lexicographic_order, take_rows
 from scfg_sampler.core.jit import compiled, inlined, kernel
 from scfg_sampler.errors import InputError
 from scfg_sampler.rules.counts import RuleCounts
@@ -32,6 +32,7 @@ __all__ = [
     "count_record",
     "merge_rules",
     "new_store",
+    "ordered_store",
     "packed_store",
     "stored_rules",
     "with_room",
@@ -61,6 +62,16 @@ def packed_store(store: RuleStore) -> RuleStore:
     """The same rules in arrays no longer than what they hold; `with_room` makes the hash table anew."""
     size = int(store.records.size[0])
     return RuleStore(hash_table.packed(store.records), store.count[:size], store.seen[:size])
+
+
+def ordered_store(store: RuleStore) -> RuleStore:
+    """The records of a packed store in the order of their symbols."""
+    start, symbols = store.records.start, store.records.symbols
+    order = lexicographic_order(start, symbols)
+    start, symbols = take_rows(start, symbols, order)
+    return RuleStore(
+        store.records._replace(start=start, symbols=symbols), store.count[order], store.seen[order]
+    )
 
 
 @compiled

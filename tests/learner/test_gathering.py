@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import signal
+from concurrent.futures import Future
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from scfg_sampler.cli import main
 from scfg_sampler.core import console
+from scfg_sampler.core.executors import InProcess, threads
 from scfg_sampler.core.files import read_lines
 from scfg_sampler.learner.collection import Collection
+from scfg_sampler.learner.division import divided
+from scfg_sampler.learner.forest_bank import node_counts
 from scfg_sampler.learner.gathering import Gathered, Gatherer, Shelf
 from scfg_sampler.learner.settings import RunSettings
 from scfg_sampler.rules.runs import LAST_KEY, key_ranges
 from tests.kills import contents, forked, prepare
 from tests.learner.corpora import chain_on
 from tests.learner.test_chain import some_pairs
+from tests.learner.test_shards import chain_with
 
 NARROW = 3000
 """Bytes: a few records."""
@@ -235,3 +242,69 @@ def test_a_run_whose_counts_are_gone_is_refused_in_one_line(tmp_path, monkeypatc
     assert main(["resume", "run", "--iterations", "20", "--quiet"]) == 2
     message = " ".join(capsys.readouterr().err.split())
     assert "checkpoint.npz: does not fit what it was made from: run/collected/marginal-" in message
+
+
+class Elsewhere(InProcess):
+    """Does tasks late, the last one first, and hands over copies as a wire does: read-only ones."""
+
+    is_elsewhere = True
+
+    def __init__(self) -> None:
+        self.done = 0
+        self._waiting: list = []
+
+    def submit(self, function, /, *arguments):
+        task: Future = Future()
+        self._waiting.append((task, function, pickle.dumps(arguments)))
+        return SimpleNamespace(result=lambda: self._all_done() or task.result())
+
+    def _all_done(self) -> None:
+        while self._waiting:
+            task, function, sent = self._waiting.pop()
+            buffers: list = []
+            found = pickle.dumps(function(*pickle.loads(sent)), protocol=5, buffer_callback=buffers.append)
+            task.set_result(pickle.loads(found, buffers=[bytes(buffer) for buffer in buffers]))
+            self.done += 1
+
+
+@pytest.mark.parametrize("memory", [1 << 30, NARROW])
+@pytest.mark.parametrize("name", ["estimated", "free", "choose"])
+def test_what_others_count_is_what_one_process_counts(tmp_path, name, memory):
+    chain = chain_with(name, shards=3)
+    others = Elsewhere()
+    with threads(2) as two:
+        counted = []
+        for number, executor in enumerate((InProcess(), two, others)):
+            shelf = Shelf(tmp_path / str(number), "this chain", chain.bank)
+            division = divided(chain.bank, chain.settings, executor)
+            counted.append(
+                (Gatherer(chain.bank, shelf, "marginal", memory, division), node_counts(chain.bank))
+            )
+        for trees in states(chain, 11):
+            changing = trees.copy()
+            for found, nodes in counted:
+                found.add(changing, nodes)
+            changing[:] = 0  # As a chain changes its state.
+        gathered = [found.gathered() for found, _ in counted]
+    here, expected = counted[0]
+    assert expected.any()
+    assert others.done >= 6
+    for (_, nodes), found in zip(counted[1:], gathered[1:], strict=True):
+        np.testing.assert_array_equal(nodes, expected)
+        # To the last array of a checkpoint, with the checksums of runs.
+        assert found[1:] == gathered[0][1:]
+        assert_equal(arrays_of(found.collector), arrays_of(gathered[0].collector))
+    assert (len(gathered[0].runs) > 0) == (memory == NARROW)
+    alone = Gatherer(chain.bank, Shelf(tmp_path / "alone", "this chain", chain.bank), "marginal", 1 << 30)
+    rows = node_counts(chain.bank)
+    for trees in states(chain, 11):
+        alone.add(trees, rows)
+    np.testing.assert_array_equal(rows, expected)
+    assert joined(here.shares()) == joined(alone.shares())
+    assert here.states == alone.states == 11
+
+
+def arrays_of(value) -> list[np.ndarray]:
+    return (
+        [value] if isinstance(value, np.ndarray) else [array for part in value for array in arrays_of(part)]
+    )

@@ -20,6 +20,7 @@ from scfg_sampler.core.fragments.shards import Changes, changes_since, combined,
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.chains import resume_chains, start_chains
+from scfg_sampler.learner.division import divided
 from scfg_sampler.learner.settings import LEARNABLE, LearnerSettings, RunSettings
 from tests.learner.corpora import Chain, chain_on, seated
 from tests.learner.test_chain import chain_of, some_pairs
@@ -68,7 +69,7 @@ def chain_with(name: str, **more) -> Chain:
 
 
 def state_of(chain: Chain, executor, sweeps: int = 4) -> LearnerState:
-    kernel = learner_kernel(chain.bank, chain.settings, executor)
+    kernel = learner_kernel(chain.bank, chain.settings, divided(chain.bank, chain.settings, executor))
     rng = np.random.default_rng(7)
     state = kernel.init(rng, None)
     for _ in range(sweeps):
@@ -132,12 +133,14 @@ def test_chains_that_others_sweep_are_those_of_one_process(tmp_path, corpus_opti
     files = CorpusFiles(corpus_options[1], corpus_options[3], (corpus_options[5],))
     run = RunSettings(iterations=4, burn_in=1, chains=3)
     start_chains(files, tmp_path / "there", LearnerSettings(), run, executor=executor)
-    assert executor.tasks == 12
+    # Of each chain four sweeps, and the rules of five states: the first, three after the burn-in, the last.
+    assert executor.tasks == 3 * (4 + 5)
     assert results(tmp_path / "there") == results(tmp_path / "here")
     # One chain in one shard is swept where it is driven from.
     start_chains(files, tmp_path / "one", LearnerSettings(), run._replace(chains=1), executor=executor)
     resume_chains(tmp_path / "one", 5, executor=executor)
-    assert executor.tasks == 12
+    # Of each chain four sweeps, and the rules of five states: the first, three after the burn-in, the last.
+    assert executor.tasks == 3 * (4 + 5)
 
 
 DIGESTS: list[tuple[dict[str, Any], str]] = [
