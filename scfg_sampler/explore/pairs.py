@@ -15,14 +15,9 @@ from scfg_sampler.forest.choice import Choice as AlignmentChoice
 from scfg_sampler.forest.explicit import ForestBuilder, PhraseForest, forest_edges
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.drawing import draw_derivation, draw_forest, readable
-from scfg_sampler.learner.visits import (
-    Choice,
-    VisitedPair,
-    pair_alone,
-    pair_of_run,
-    pair_of_words,
-    visit,
-)
+from scfg_sampler.learner.pair_posteriors import node_shares
+from scfg_sampler.learner.visited_pairs import VisitedPair, pair_alone, pair_of_run, pair_of_words
+from scfg_sampler.learner.visits import Choice, visit
 from scfg_sampler.report.grid import draw_grid
 from scfg_sampler.report.pairs import pair_links
 
@@ -97,7 +92,7 @@ class Pairs:
                 derivation = pair_of_run(found.run.last, found.number).derivation()
         elif forest is None:
             skipped = "no links"
-        phrases = [] if forest is None else _phrases(forest)
+        phrases = [] if forest is None else _phrases(forest, _shares(found, forest))
         return {
             "number": found.number,
             "source": source,
@@ -124,7 +119,9 @@ class Pairs:
         above = sorted({head for head, tails, _ in forest_edges(forest) if at in tails})
         picture = None
         if len(edges) <= _DRAWN_EDGES:
-            picture = draw_forest(*found.words, forest, of=at)
+            shares = _shares(found, forest)
+            in_tree = None if shares is None else [share for share, _ in shares]
+            picture = draw_forest(*found.words, forest, of=at, shares=in_tree)
         shown = [
             {"parts": tails, "rule": rule, "shown": readable(rule)} for tails, rule in edges[:_MOST_EDGES]
         ]
@@ -176,11 +173,21 @@ def _visited(found: _Pair, rng: np.random.Generator) -> VisitedPair:
     return pair_of_words(rng, found.run.last, found.corpus)
 
 
-def _phrases(forest: PhraseForest) -> list[dict[str, Any]]:
-    return [
+def _shares(found: _Pair, forest: PhraseForest) -> list[tuple[float, float]] | None:
+    """How often phrases were in the trees of the run, and rules began there; None if that is not known."""
+    if found.run is None or found.number is None:
+        return None
+    return node_shares(found.run.last, found.number, forest)
+
+
+def _phrases(forest: PhraseForest, shares: list[tuple[float, float]] | None) -> list[dict[str, Any]]:
+    phrases: list[dict[str, Any]] = [
         {"source": span[:2], "target": span[2:], "level": level, "trees": str(trees)}
         for span, level, trees in zip(forest.spans.tolist(), forest.level.tolist(), forest.trees, strict=True)
     ]
+    for phrase, (in_tree, cut) in zip(phrases, shares or [], strict=False):
+        phrase |= {"in_tree": in_tree, "cut": cut}
+    return phrases
 
 
 def _plain(node: Derivation | None) -> dict[str, Any] | None:
@@ -195,6 +202,7 @@ def _plain_choice(choice: Choice) -> dict[str, Any]:
     options: list[dict[str, Any]] = [
         {
             "share": option.share,
+            "place": option.place,
             "parts": option.parts,
             "rules": [
                 {"rule": rule, "shown": readable(rule), "seen": seen}

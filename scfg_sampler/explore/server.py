@@ -15,6 +15,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -49,6 +50,8 @@ _FILES = {
 _AT_A_TIME, _WAITING = 2, 16
 _SECONDS = 10.0
 """How long a question may take to arrive."""
+_GRACE = 2
+"""Seconds that answers under way are waited for when the server is told to stop."""
 
 _PICTURES = base64.b64encode(hashlib.sha256(PICTURE_STYLE.encode()).digest()).decode()
 # Pictures bring a style sheet of their own, which is let in by its digest.
@@ -135,8 +138,11 @@ def serve(sources: Sources, listening: socket.socket) -> None:
         server_header=False,
         limit_concurrency=200,
         timeout_keep_alive=5,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=_GRACE,
     )
+    # That answers under way are given up, nobody who stops the server need hear.
+    logger = logging.getLogger("uvicorn.error")
+    logger.addFilter(lambda record: "graceful shutdown" not in record.getMessage())
     uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -246,19 +252,32 @@ def _guarded(app: Callable, port: int) -> Callable:
     headers = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        has_begun = False
+
         async def sent(message: Any) -> None:
+            nonlocal has_begun
+            has_begun = True
             if message["type"] == "http.response.start":
                 message = message | {"headers": [*message.get("headers", []), *headers]}
             await send(message)
 
         found = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", [])}
-        if reason := _refusal(scope.get("method", ""), found, hosts):
+
+        async def refused(status: int, reason: str) -> None:
             body = json.dumps({"error": reason}).encode()
             kind = [(b"content-type", b"application/json; charset=utf-8")]
-            await sent({"type": "http.response.start", "status": 403, "headers": kind})
+            await sent({"type": "http.response.start", "status": status, "headers": kind})
             await sent({"type": "http.response.body", "body": body})
+
+        if reason := _refusal(scope.get("method", ""), found, hosts):
+            await refused(403, reason)
             return
-        await app(scope, receive, sent)
+        try:
+            await app(scope, receive, sent)
+        except asyncio.CancelledError:
+            # Whoever stops the server need not see where an answer under way was given up.
+            if not has_begun:
+                await refused(503, "explore is being stopped")
 
     return guarded
 

@@ -76,7 +76,13 @@ from scfg_sampler.core.fragments.tree import (
 from scfg_sampler.core.jit import borrowing, inlined
 from scfg_sampler.forest.implicit import DRAWN, HULL, LIMIT, MAX_ATTACHED, SIZE, write_hull
 
-__all__ = ["sweep_attached"]
+__all__ = [
+    "choose_attached_cut",
+    "draft_attached_cuts",
+    "lay_attached_cut",
+    "resample_attached_edge",
+    "sweep_attached",
+]
 
 
 @borrowing
@@ -109,32 +115,50 @@ def sweep_attached(rng, forest, model, restaurants, work, max_level, breadth_fir
 @borrowing
 def resample_attached_cut(rng, forest, model, restaurants, work, node):
     """Choose whether the node, which is not the root, is cut, and one side of its box."""
+    drafted = draft_attached_cuts(rng, forest, model, restaurants, work, node)
+    if drafted[1] > 0:
+        choose_attached_cut(rng, forest, model, restaurants, work, node, drafted)
+    elif work.nodes[node, FREE] == 1:
+        resample_cut(rng, forest, model, restaurants, work, node)
+
+
+@borrowing
+def draft_attached_cuts(rng, forest, model, restaurants, work, node):
+    """Draw a side of a node's box that has a choice, list what can be chosen, and take the fragments out.
+
+    Side, its number of values (0 if no side has a choice, and nothing is listed), the first of them, the
+    present option, and ln of the number of values of the other sides together. Places among the options: 0
+    the whole; then for every value of the side the upper and the lower part.
+    """
     nodes = work.nodes
-    was_cut, free = nodes[node, CUT], nodes[node, FREE]
-    side = -1
-    log_others = 0.0
-    if _touches_run(forest, node):
-        _set_limits(forest, work, node)
-        side, log_others = _open_side(rng, forest, work, node)
+    was_cut = nodes[node, CUT]
+    if not _touches_run(forest, node):
+        return -1, 0, 0, 0, 0.0
+    _set_limits(forest, work, node)
+    side, log_others = _open_side(rng, forest, work, node)
     if side < 0:
-        if free == 1:
-            resample_cut(rng, forest, model, restaurants, work, node)
-        return
-    # Places among the options: 0 the whole; then for every value of the side the upper and the lower part.
-    top = fragment_top(work, nodes[node, PARENT])
+        return -1, 0, 0, 0, 0.0
     first = min(forest.limits[LIMIT, side], forest.limits[HULL, side])
     size = abs(forest.limits[LIMIT, side] - forest.limits[HULL, side]) + 1
     current = 1 + forest.boxes[node, side] - first if was_cut == 1 else 0
-    for option in range(1 - free, size + 1):
-        _lay_option(forest, work, node, top, side, option, first)
+    top = fragment_top(work, nodes[node, PARENT])
+    for option in range(1 - nodes[node, FREE], size + 1):
+        lay_attached_cut(forest, work, node, side, option, first)
         if option == 0:
             _draft(forest, model, restaurants, work, top, 0)
         else:
             _draft(forest, model, restaurants, work, top, 2 * option - 1)
             _draft(forest, model, restaurants, work, node, 2 * option)
     unseat_option(rng, restaurants, work, max(0, 2 * current - 1), 1 + was_cut)
+    return side, size, first, current, log_others
+
+
+@borrowing
+def choose_attached_cut(rng, forest, model, restaurants, work, node, drafted):
+    """Choose among the options that `draft_attached_cuts` has listed; which one."""
+    side, size, first, current, log_others = drafted
     work.log_weights[0] = -math.inf
-    for option in range(1 - free, size + 1):
+    for option in range(1 - work.nodes[node, FREE], size + 1):
         parts = min(option, 1)
         product, logs = option_weight(rng, restaurants, work, max(0, 2 * option - 1), 1 + parts)
         log_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
@@ -142,23 +166,24 @@ def resample_attached_cut(rng, forest, model, restaurants, work, node):
     chosen = draws.log_categorical(rng, work.log_weights, size + 1)
     if chosen != current:
         work.counters[CUTS_CHANGED] += 1
-    _lay_option(forest, work, node, top, side, chosen, first)
+    lay_attached_cut(forest, work, node, side, chosen, first)
     begin, parts = max(0, 2 * chosen - 1), min(chosen, 1)
-    _keep_draft(work, begin, top)
+    _keep_draft(work, begin, fragment_top(work, work.nodes[node, PARENT]))
     if chosen > 0:
         _keep_draft(work, begin + 1, node)
     seat_option(rng, restaurants, work, begin, 1 + parts)
+    return chosen
 
 
 @borrowing
-def _lay_option(forest, work, node, top, side, option, first):
-    """Lay out option 0, uncut, or a cut with value first + option − 1 of the side, up to the node `top`."""
+def lay_attached_cut(forest, work, node, side, option, first):
+    """Lay out option 0, uncut, or a cut with value first + option − 1 of the side, and its fragments."""
     work.nodes[node, CUT] = min(option, 1)
     if option > 0:
         for column in range(4):
             forest.boxes[node, column] = forest.limits[DRAWN, column]
         forest.boxes[node, side] = first + option - 1
-    compose_up(forest, work, node, top)
+    compose_up(forest, work, node, fragment_top(work, work.nodes[node, PARENT]))
 
 
 @borrowing

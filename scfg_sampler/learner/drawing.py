@@ -3,9 +3,9 @@
 In the picture of a forest, every phrase is a box over the source words it covers, higher the more is below
 it; every edge is a dot under the box it builds, with lines to the phrases it is built of. Pointing at a dot
 shows the minimal rule, pointing at a box the spans. The stronger its colour, the more of the trees have the
-phrase. Of a large forest, the edges of a phrase are seen when it is pointed at or clicked. The fact a
-newcomer would get wrong: rows are chosen so that boxes do not overlap; they are not the levels of the
-paper, which the tips show.
+phrase, or, of a run that has counted them, the more of its states. Of a large forest, the edges of a phrase
+are seen when it is pointed at or clicked. The fact a newcomer would get wrong: rows are chosen so that boxes
+do not overlap; they are not the levels of the paper, which the tips show.
 """
 
 from __future__ import annotations
@@ -82,6 +82,7 @@ def draw_forest(
     forest: PhraseForest,
     name: str = "forest",
     of: int | None = None,
+    shares: Sequence[float] | None = None,
 ) -> str:
     """All phrases and edges of a sentence pair's forest, or those of one phrase alone; SVG.
 
@@ -92,22 +93,31 @@ def draw_forest(
     name : str
     of : int, optional
         A phrase, by its number: it, its own edges, and the phrases these build it of are drawn.
+    shares : sequence of float, optional
+        Of the states of a run, those that have each phrase; by them phrases are shaded, and not by how many
+        of all trees have them.
     """
     if of is not None:
-        return _draw_phrase(source, target, forest, name, of)
+        return _draw_phrase(source, target, forest, name, of, shares)
     heights = _heights(forest)
     folded = len(forest.trees) > _FOLDED
     boxes = []
-    for at, share in enumerate(_shares(forest)):
+    for at, share in enumerate(_shares(forest) if shares is None else shares):
         box = _phrase_box(target, forest, at, max(heights) - heights[at])
-        tip = f"{box.lines[0][1]}\n{box.tip}, in {share:.1%} of all trees"
+        box = _shaded(box, share, "all trees" if shares is None else "the states of the run")
         lines = box.lines[:1] if folded else box.lines
-        boxes.append(box._replace(lines=lines, tip=tip, fill=_SHADED, shade=max(_LEAST, share)))
+        boxes.append(box._replace(lines=lines, tip=f"{box.lines[0][1]}\n{box.tip}"))
     joints = [Joint(head, tuple(tails), readable(rule)) for head, tails, rule in forest_edges(forest)]
     title = f"{forest.trees[-1]} trees, {len(boxes)} phrases, {len(joints)} edges"
     if folded:
         title += "; point at a phrase to see its edges"
     return span_diagram(source, boxes, name=name, title=title, joints=joints, folded=folded)
+
+
+def _shaded(box: Box, share: float, of: str) -> Box:
+    """A box whose colour and tip say which share of something has it."""
+    tip = f"{box.tip}, in {share:.1%} of {of}"
+    return box._replace(tip=tip, fill=_SHADED, shade=max(_LEAST, share))
 
 
 def _shares(forest: PhraseForest) -> list[float]:
@@ -122,15 +132,25 @@ def _shares(forest: PhraseForest) -> list[float]:
 
 
 def _draw_phrase(
-    source: Sequence[str], target: Sequence[str], forest: PhraseForest, name: str, of: int
+    source: Sequence[str],
+    target: Sequence[str],
+    forest: PhraseForest,
+    name: str,
+    of: int,
+    shares: Sequence[float] | None,
 ) -> str:
     """A phrase over the words it covers, and below it those that its edges have, edge by edge."""
     edges = [(tails, rule) for head, tails, rule in forest_edges(forest) if head == of]
     begin, end = forest.spans[of, :2].tolist()
-    boxes, joints = [_phrase_box(target, forest, of, 0, begin)], []
+
+    def drawn(at: int, row: int) -> Box:
+        box = _phrase_box(target, forest, at, row, begin)
+        return box if shares is None else _shaded(box, shares[at], "the states of the run")
+
+    boxes, joints = [drawn(of, 0)], []
     for row, (tails, rule) in enumerate(edges, start=1):
         below = tuple(range(len(boxes), len(boxes) + len(tails)))
-        boxes += [_phrase_box(target, forest, tail, row, begin) for tail in tails]
+        boxes += [drawn(tail, row) for tail in tails]
         joints.append(Joint(0, below, readable(rule)))
     title = "1 edge" if len(edges) == 1 else f"{len(edges)} edges"
     return span_diagram(source[begin:end], boxes, name=name, title=title, joints=joints)

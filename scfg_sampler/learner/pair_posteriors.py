@@ -25,6 +25,7 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.corpus.parallel_text import CorpusFiles, read_corpus
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.forest.choice import chosen
+from scfg_sampler.forest.explicit import PhraseForest
 from scfg_sampler.learner.chain import LearnerState, pair_kernel
 from scfg_sampler.learner.collecting import Collector
 from scfg_sampler.learner.derivations import Derivation, Words, derivation, spelled_words
@@ -33,7 +34,15 @@ from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import LearnerSettings, attached
 from scfg_sampler.learner.stored import RunState
 
-__all__ = ["LastState", "PairPosterior", "Place", "last_derivation", "pair_posteriors", "read_last_state"]
+__all__ = [
+    "LastState",
+    "PairPosterior",
+    "Place",
+    "last_derivation",
+    "node_shares",
+    "pair_posteriors",
+    "read_last_state",
+]
 
 Place = tuple[tuple[int, int], tuple[int, int]]
 """A source and a target span."""
@@ -48,6 +57,8 @@ class LastState(NamedTuple):
     scratch: Collector
     """Memory to spell derivations in."""
     words: Words
+    node_counts: np.ndarray = np.zeros((0, 2), np.int64)
+    """As in `forest_bank.collect`; without rows if the run has not counted nodes (`--marginals`)."""
 
 
 class PairPosterior(NamedTuple):
@@ -89,7 +100,36 @@ def read_last_state(directory: PathLike) -> LastState:
     learner = stored.state.learner
     if learner.trees.shape != bank.tree_start[-1:]:
         raise InputError(path, None, "does not fit the corpus", "Restore the file, or start the run again")
-    return LastState(bank, settings, learner, collector_for(bank), spelled_words(corpus))
+    counts = stored.state.marginals
+    if len(counts) not in (0, bank.node_start[-1]):
+        raise InputError(path, None, "does not fit the corpus", "Restore the file, or start the run again")
+    return LastState(bank, settings, learner, collector_for(bank), spelled_words(corpus), counts)
+
+
+def node_shares(last: LastState, sentence: int, forest: PhraseForest) -> list[tuple[float, float]] | None:
+    """In which share of the sweeps that a run counted each phrase was in the tree, and a rule began there.
+
+    Parameters
+    ----------
+    last : LastState
+    sentence : int
+        From 0.
+    forest : PhraseForest
+        Of this sentence.
+
+    Returns
+    -------
+    list of (share, share), in the order of the forest's phrases; None if the run has not counted nodes.
+    """
+    bank = last.bank
+    seen = last.node_counts[slice(*bank.node_start[sentence : sentence + 2].tolist())]
+    if len(seen) == 0:
+        return None
+    found = seen[forest.sampler_ids]
+    sweeps = int(found[-1, 0])  # The whole pair is in every tree.
+    if sweeps == 0:
+        return None
+    return [(in_tree / sweeps, cut / sweeps) for in_tree, cut in found.tolist()]
 
 
 def last_derivation(last: LastState, sentence: int) -> Derivation | None:

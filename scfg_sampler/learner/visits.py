@@ -16,14 +16,13 @@ derivation; equation 6 of Chung et al. (2014) makes up for it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core import elementary
-from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.chains.kernel import copy_state
-from scfg_sampler.core.fragments.restaurant import TRACKED, Restaurants, dish_customers
+from scfg_sampler.core.fragments.restaurant import TRACKED, dish_customers
 from scfg_sampler.core.fragments.room import with_room_for_visits
 from scfg_sampler.core.fragments.rules import (
     option_weight,
@@ -39,10 +38,8 @@ from scfg_sampler.core.fragments.sampler import (
 )
 from scfg_sampler.core.fragments.tree import (
     CUT,
-    DIVIDE_BY_TREES,
     EDGE,
     FREE,
-    IGNORE_DENSITY,
     NUM_TAILS,
     OPTIONS,
     PARENT,
@@ -55,24 +52,27 @@ from scfg_sampler.core.fragments.tree import (
     set_tails,
 )
 from scfg_sampler.core.jit import by_reference, kernel
-from scfg_sampler.corpus.parallel_text import ParallelCorpus, select_pairs
 from scfg_sampler.errors import SettingsError
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
 from scfg_sampler.forest.trees import SentenceForest, choose_within  # noqa: F401
-from scfg_sampler.learner.chain import empty_state, rule_model
+from scfg_sampler.learner.attached_visits import (
+    DraftedCuts,
+    attached_edge,
+    chosen_cut,
+    drafted_cuts,
+    lay_cut,
+)
 from scfg_sampler.learner.collecting import Collector, spell
-from scfg_sampler.learner.derivations import Derivation, Words, derivation, record_text, spelled_words
-from scfg_sampler.learner.forest_bank import ForestBank, collector_for, forest_bank, new_walk
-from scfg_sampler.learner.model import RuleModel
-from scfg_sampler.learner.pair_posteriors import LastState, Place
-from scfg_sampler.learner.passes import Walk, draw_trees, forget_stamps, seat_trees
+from scfg_sampler.learner.derivations import Derivation, record_text
+from scfg_sampler.learner.forest_bank import collector_for
+from scfg_sampler.learner.pair_posteriors import Place
+from scfg_sampler.learner.passes import forget_stamps
 from scfg_sampler.learner.proposals import propose_derivation
-from scfg_sampler.learner.settings import LearnerSettings, attached
-from scfg_sampler.learner.words import word_weights
+from scfg_sampler.learner.visited_pairs import VisitedPair
 
-__all__ = ["Choice", "Option", "VisitedPair", "pair_alone", "pair_of_run", "pair_of_words", "visit"]
+__all__ = ["Choice", "Option", "visit"]
 
 
 class Option(NamedTuple):
@@ -80,6 +80,8 @@ class Option(NamedTuple):
 
     share: float
     """Its weight, of the sum of those of all options."""
+    place: Place | None = None
+    """Of a cut, where unaligned words are free: what the lower rule covers."""
     parts: tuple[Place, ...] = ()
     """Of an edge: the phrases it builds the node of."""
     rules: tuple[str, ...] = ()
@@ -98,158 +100,15 @@ class Choice(NamedTuple):
     """A choice among several options."""
 
     kind: str
-    """`edge`, `cut`, or `derivation`. The options of a cut are to leave the node uncut, and to cut it; those
-    of a derivation are to keep the old one, and to take the one that is proposed."""
+    """`edge`, `cut`, or `derivation`. The options of a cut are to leave the node uncut, and to cut it, with
+    free unaligned words once for each place its rule may have; those of a derivation are to keep the old one,
+    and to take the one that is proposed."""
     place: Place
     options: tuple[Option, ...]
     before: int
     chosen: int
     derivation: Derivation | None
     """That of the pair afterwards; None if the choice changes nothing."""
-
-
-class VisitedPair(NamedTuple):
-    """A sentence pair by itself, against the restaurants of a run; visits change it."""
-
-    bank: ForestBank
-    """Of this pair alone."""
-    settings: LearnerSettings
-    walk: Walk
-    model: RuleModel
-    restaurants: Restaurants
-    trees: np.ndarray
-    """As in `LearnerState`."""
-    words: Words
-
-    def derivation(self) -> Derivation | None:
-        """Its derivation; None if it has no links."""
-        return derivation(self.bank, self.trees, 0, None, self.words)
-
-    def why_not(self) -> str:
-        """Why `visit` cannot take up this pair; empty if it can."""
-        skipped = self.bank.skipped.get(0)
-        if skipped is not None:
-            return f"the pair has {skipped}"
-        if self.settings.unaligned != "lowest":
-            return "the run chooses places for unaligned words too (--unaligned free)"
-        return ""
-
-
-def pair_of_run(last: LastState, sentence: int) -> VisitedPair:
-    """A pair of a run as its chain left it.
-
-    Parameters
-    ----------
-    last : LastState
-        Not changed: restaurants are copied.
-    sentence : int
-        From 0.
-    """
-    bank = last.bank
-    rows = np.arange(sentence, bank.corpus.num_sentences, bank.num_sentences)
-    trees = last.learner.trees[slice(*bank.tree_start[sentence : sentence + 2].tolist())].copy()
-    return _on_its_own(last, select_pairs(bank.corpus, rows), trees, None)
-
-
-def pair_of_words(rng: np.random.Generator, last: LastState, pair: ParallelCorpus) -> VisitedPair:
-    """A pair that a run has not seen, as if it came to its corpus: with every node cut and uniform edges.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    last : LastState
-        Not changed.
-    pair : ParallelCorpus
-        Of a single pair, of any vocabularies.
-    """
-    return _on_its_own(last, _renumbered(pair, last.bank.corpus), None, rng)
-
-
-def pair_alone(
-    rng: np.random.Generator,
-    pair: ParallelCorpus,
-    settings: LearnerSettings = LearnerSettings(),  # noqa: B008
-) -> VisitedPair:
-    """A pair without any corpus: rules have been seen nowhere else.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    pair : ParallelCorpus
-        Of a single pair.
-    settings : LearnerSettings
-    """
-    bank = forest_bank(pair, settings.max_length, attached(settings))
-    empty = empty_state(bank, settings)
-    return _on_its_own(
-        LastState(bank, settings, empty, collector_for(bank), spelled_words(pair)), pair, None, rng
-    )
-
-
-def _on_its_own(
-    last: LastState, pair: ParallelCorpus, trees: np.ndarray | None, rng: np.random.Generator | None
-) -> VisitedPair:
-    """A pair with its derivation, or with a first one, drawn and seated, if it has none."""
-    settings = last.settings
-    choice = last.bank.choice if pair.num_sentences > 1 else None
-    bank = forest_bank(pair, settings.max_length, attached(settings), choice)
-    longest = max(bank.longest[0], last.bank.longest[0]), max(bank.longest[1], last.bank.longest[1])
-    room = last.bank._replace(extent=last.bank.extent._replace(longest=longest))
-    model = rule_model(room, settings, float(last.learner.mean_length[0]))
-    walk = new_walk(bank, settings.max_cut_span, _weights(last, pair))
-    walk.work.counters[IGNORE_DENSITY] = not settings.density_factor
-    walk.work.counters[DIVIDE_BY_TREES] = settings.divide_by_trees
-    restaurants = copy_state(last.learner.restaurants)
-    if settings.model != "dirichlet":
-        restaurants = _with_strata(restaurants, len(model.log_length))
-    if trees is None:
-        trees = np.zeros(bank.tree_start[-1], last.learner.trees.dtype)
-        draw_trees(rng, walk, trees)
-        restaurants = with_room_for_visits(restaurants, len(trees))
-        seat_trees(rng, walk, model, restaurants, trees, 0)
-    same = pair.source_vocabulary is last.bank.corpus.source_vocabulary
-    words = last.words if same else spelled_words(pair)
-    return VisitedPair(bank, settings, walk, model, restaurants, trees, words)
-
-
-def _renumbered(pair: ParallelCorpus, corpus: ParallelCorpus) -> ParallelCorpus:
-    """A pair in the words of a corpus, those that it has not behind its own."""
-    sides = []
-    for own, words, common in (
-        (pair.source_vocabulary, pair.source, corpus.source_vocabulary),
-        (pair.target_vocabulary, pair.target, corpus.target_vocabulary),
-    ):
-        more = Vocabulary(common.words)
-        ids = np.array(more.add_all(own.words), np.int32)
-        sides.append((more, ids[words]))
-    return pair._replace(
-        source_vocabulary=sides[0][0], source=sides[0][1], target_vocabulary=sides[1][0], target=sides[1][1]
-    )
-
-
-def _weights(last: LastState, pair: ParallelCorpus) -> tuple[np.ndarray, np.ndarray] | None:
-    """As `word_weights` of the run, with the words that it has not seen."""
-    corpus = last.bank.corpus
-    source = len(pair.source_vocabulary) - len(corpus.source_vocabulary)
-    target = len(pair.target_vocabulary) - len(corpus.target_vocabulary)
-    return word_weights(corpus, last.settings, (source, target))
-
-
-def _with_strata(restaurants: Restaurants, number: int) -> Restaurants:
-    """The same restaurants, and empty ones for longer rules."""
-    more = number - len(restaurants.strength)
-    if more <= 0:
-        return restaurants
-    padded = {
-        name: np.concatenate([getattr(restaurants, name), np.zeros(more, np.int64)])
-        for name in ("stratum_customers", "stratum_tables")
-    }
-    alike: dict[str, Any] = {
-        name: np.append(getattr(restaurants, name), np.full(more, getattr(restaurants, name)[0]))
-        for name in ("discount", "strength")
-    }
-    pending = np.zeros((number, 2), np.int64)
-    return restaurants._replace(**padded, **alike, pending=pending)
 
 
 # ---- The visit -------------------------------------------------------------------------------------
@@ -294,8 +153,8 @@ def visit(
     while pending and len(choices) < most:
         node = pending.pop(0 if breadth_first else -1)
         choices += walker.edge(node)
-        if nodes[node, FREE] == 1 and nodes[node, PARENT] >= 0:
-            choices.append(walker.cut(node))
+        if nodes[node, PARENT] >= 0:
+            choices += walker.cut(node)
         first = int(nodes[node, TAIL_START])
         below = tails[first : first + int(nodes[node, NUM_TAILS])].tolist()
         pending += below if breadth_first else reversed(below)
@@ -308,6 +167,7 @@ class _Visit:
     def __init__(self, rng: np.random.Generator, pair: VisitedPair, scratch: Collector):
         self.rng, self.pair, self.scratch = rng, pair, scratch
         self.given = pair.walk, pair.model, pair.restaurants
+        self.is_free = pair.settings.unaligned == "free"
         self.size = 0
 
     def open(self) -> int:
@@ -343,7 +203,8 @@ class _Visit:
         """Choose the edge of a node: the choice, if there is one."""
         work = self.pair.walk.work
         before = int(work.nodes[node, EDGE])
-        number = int(_resample_edge(self.rng, *self.given, node))
+        resample = attached_edge if self.is_free else _resample_edge
+        number = int(resample(self.rng, *self.given, node))
         if number < 2:
             return []
         labels = work.lists[OPTIONS, :number].tolist()
@@ -365,13 +226,46 @@ class _Visit:
         tails = walk.work.tails[first : first + int(walk.work.nodes[node, NUM_TAILS])].tolist()
         return tuple(self._place(tail) for tail in tails)
 
-    def cut(self, node: int) -> Choice:
-        """Choose whether a node is cut."""
+    def cut(self, node: int) -> list[Choice]:
+        """Choose whether a node is cut, and what its rule takes in: the choice, if there is one."""
+        if self.is_free:
+            drafted = drafted_cuts(self.rng, *self.given, node)
+            if drafted is not None:
+                return [self._attached_cut(node, drafted)]
+        return [self._plain_cut(node)] if self.pair.walk.work.nodes[node, FREE] == 1 else []
+
+    def _attached_cut(self, node: int, drafted: DraftedCuts) -> Choice:
+        walk, top = self.pair.walk, self._top(node)
+        rules, places = [], []
+        first = 1 - int(walk.work.nodes[node, FREE])
+        for option in range(first, drafted.size + 1):
+            lay_cut(walk, node, drafted, option)
+            rules.append(tuple(map(self._spelled, (top, node) if option else (top,))))
+            box = walk.forest.boxes[node].tolist()
+            places.append(((box[0], box[1]), (box[2], box[3])) if option else None)
+        seen = drafted.seen.tolist()
+        chosen, shares = chosen_cut(self.rng, *self.given, node, drafted)
+        options = [
+            Option(
+                float(shares[k]), places[at], rules=rules[at], seen=tuple(seen[max(0, 2 * k - 1) : 2 * k + 1])
+            )
+            for at, k in enumerate(range(first, drafted.size + 1))
+        ]
+        at = drafted.current - first, chosen - first
+        return Choice("cut", self._place(node), tuple(options), *at, self._derivation(at[0] != at[1]))
+
+    def _top(self, node: int) -> int:
+        """The head of the rule that a node would be inside of."""
+        nodes = self.pair.walk.work.nodes
+        top = int(nodes[node, PARENT])
+        while nodes[top, CUT] == 0:
+            top = int(nodes[top, PARENT])
+        return top
+
+    def _plain_cut(self, node: int) -> Choice:
         work = self.pair.walk.work
         before = int(work.nodes[node, CUT])
-        top = int(work.nodes[node, PARENT])
-        while work.nodes[top, CUT] == 0:
-            top = int(work.nodes[top, PARENT])
+        top = self._top(node)
         rules = []
         for cut, head in ((0, top), (1, top), (1, node)):
             work.nodes[node, CUT] = cut
@@ -404,7 +298,7 @@ class _Visit:
         return record_text(self.pair.words, self.scratch.record[:length])
 
     def _place(self, node: int) -> Place:
-        a, b, c, d = self.pair.walk.forest.boxes[node].tolist()
+        a, b, c, d = self.pair.walk.forest.spans[node].tolist()
         return (a, b), (c, d)
 
     def _derivation(self, is_new: bool) -> Derivation | None:

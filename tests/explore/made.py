@@ -38,7 +38,7 @@ WEIGHTS = {
 
 def made_directory(directory: Path) -> Path:
     """A directory with a run called `sample` and a system called `system`, as recipes leave it."""
-    run, _ = made_run(directory)
+    run, _ = made_run(directory, "--marginals")
     run.rename(directory / "sample")
     grammar, lm, weights = directory / "grammar.gz", directory / "lm.arpa", directory / "w.json"
     assert main(["grammar", str(directory / "sample"), "--output", str(grammar), "--quiet"]) == 0

@@ -278,6 +278,30 @@ def test_run_that_has_counted_nothing_yet_says_so(tmp_path):
         found["/grammar"](Question({}))
 
 
+@pytest.mark.slow
+def test_steps_of_a_run_with_free_words_say_where_a_rule_would_lie(tmp_path):
+    run, _ = made_run(tmp_path, "--unaligned", "free")
+    steps = answers(open_sources([str(run)]))["/steps"]
+    found = [steps(Question({"number": number, "sweeps": 3})) for number in range(6)]
+    options = [
+        option
+        for answer in found
+        for choice in answer["choices"]
+        if choice["kind"] == "cut"
+        for option in choice["options"]
+    ]
+    assert {len(option["rules"]) for option in options if option["place"]} == {2}
+    json.dumps(found, allow_nan=False)
+
+
+def test_pair_says_how_often_phrases_were_in_the_derivations_of_the_run(ask):
+    phrases = ask("/pair", number=0)["phrases"]
+    assert phrases[-1]["in_tree"] == phrases[-1]["cut"] == 1.0
+    assert all(0.0 <= phrase["cut"] <= phrase["in_tree"] <= 1.0 for phrase in phrases)
+    assert "of the states of the run" in ask("/forest", number=0)["picture"]
+    assert "in_tree" not in ask("/pair", **MONOTONE)["phrases"][0]
+
+
 def test_steps_of_a_run_that_proposes_show_both_derivations(tmp_path):
     run, _ = made_run(tmp_path, "--operator", "rejection")
     steps = answers(open_sources([str(run)]))["/steps"]

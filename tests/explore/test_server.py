@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 
@@ -183,3 +184,33 @@ def test_command_serves_until_interrupted(explored_directory):
         said = process.stderr.read()
     assert said.rstrip().endswith("stopped")
     assert "Traceback" not in said
+
+
+def test_stopping_while_an_answer_is_under_way_shows_no_traceback(root):
+    script = """
+        import signal, threading, time, os
+        from scfg_sampler.explore import server
+        from scfg_sampler.explore.sources import Sources
+        from tests.explore.made import asked
+        def slow(question):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1.0)
+            return {}
+        server.answers = lambda sources: {"/slow": slow}
+        server._GRACE = 0.2
+        listening = server.listen(0)
+        port = listening.getsockname()[1]
+        told = []
+        client = threading.Thread(target=lambda: told.append(asked(port, "/slow", {})))
+        client.start()
+        try:
+            server.serve(Sources([], []), listening)
+        except KeyboardInterrupt:
+            pass
+        client.join()
+        print(told)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "[(503, {'error': 'explore is being stopped'})]\n"

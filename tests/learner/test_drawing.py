@@ -102,6 +102,19 @@ def test_the_colour_of_a_phrase_is_the_share_of_trees_that_have_it(rng):
             assert any(place in tip and tip.endswith(f"in {share:.1%} of all trees") for tip in tips)
 
 
+def test_phrases_may_be_shaded_by_the_states_of_a_run():
+    pair = long_pair(3)
+    forest = ForestBuilder(corpus_of([pair])).build(0)
+    shares = [round(0.125 * (1 + at), 3) for at in range(len(forest.trees))]
+    for of in (None, len(forest.trees) - 1):
+        root = ElementTree.fromstring(draw_forest(*pair[:2], forest, of=of, shares=shares))
+        tips = [title.text or "" for title in root.iter(f"{SVG}title")]
+        begin, end, first, last = forest.spans[-1].tolist()
+        place = f"source {begin}–{end}, target {first}–{last}, "
+        (tip,) = [each for each in tips if place in each]
+        assert tip.endswith(f"in {shares[-1]:.1%} of the states of the run")
+
+
 def long_pair(words: int) -> Sentence:
     return Sentence(
         tuple(f"word{at}" for at in range(words)),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
+from scfg_sampler.forest.explicit import ForestBuilder
 from scfg_sampler.learner.collecting import new_collector
 from scfg_sampler.learner.derivations import spelled_words
 from scfg_sampler.learner.pair_posteriors import (
     LastState,
     last_derivation,
+    node_shares,
     pair_posteriors,
     read_last_state,
 )
@@ -112,3 +115,22 @@ def test_states_without_their_corpus_are_refused(tmp_path):
     (tmp_path / "train.e").unlink()
     with pytest.raises(InputError, match=r"train\.e"):
         read_last_state(run)
+
+
+def test_node_shares_are_the_marginals_of_the_run(tmp_path):
+    options = write_corpus(tmp_path, some_pairs())
+    run = tmp_path / "run"
+    assert sample(options, run, "--iterations", "12", "--burn-in", "4", "--marginals") == 0
+    last = read_last_state(run)
+    marginals = json.loads((run / "marginals.json").read_text())["sentences"]
+    between = 0
+    for sentence, told in enumerate(marginals):
+        forest = ForestBuilder(last.bank.corpus).build(sentence)
+        if forest is None:
+            continue
+        shares = node_shares(last, sentence, forest)
+        assert shares == [(node["in_tree"], node["cut"]) for node in told["nodes"]]
+        between += sum(0.0 < cut < in_tree < 1.0 for in_tree, cut in shares)
+    assert between > 0
+    unasked = last._replace(node_counts=last.node_counts[:0])
+    assert node_shares(unasked, 0, ForestBuilder(last.bank.corpus).build(0)) is None

@@ -11,7 +11,8 @@ from scfg_sampler.corpus.parallel_text import parse_corpus
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.chain import pair_kernel
 from scfg_sampler.learner.pair_posteriors import LastState
-from scfg_sampler.learner.visits import VisitedPair, pair_alone, pair_of_run, pair_of_words, visit
+from scfg_sampler.learner.visited_pairs import VisitedPair, pair_alone, pair_of_run, pair_of_words
+from scfg_sampler.learner.visits import visit
 from tests.learner.corpora import all_derivations, all_states, chain_on
 from tests.learner.test_pair_posteriors import last_state
 from tests.oracles.phrase_forest import Sentence, sentence
@@ -158,12 +159,6 @@ def test_pair_alone_has_seen_no_rule_elsewhere():
     seen = [option.seen for choice in choices for option in choice.options if choice.kind == "cut"]
     assert seen
     assert all(set(each) <= {0} for each in seen)
-
-
-def test_visit_that_is_none_of_single_choices_is_refused():
-    pair = pair_of_run(of_pairs(PAIRS, unaligned="free"), 0)
-    with pytest.raises(SettingsError, match="--unaligned free"):
-        visit(np.random.default_rng(0), pair)
 
 
 # ---- Whole derivations, proposed

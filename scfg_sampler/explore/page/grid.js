@@ -20,8 +20,8 @@ export class Grid {
     this.cells = [...this.svg.querySelectorAll(".cell")];
     this.at = Math.min(this.at, Math.max(0, this.cells.length - 1));
     this.cells.forEach((cell, at) => this.prepare(cell, at));
-    this.layers = { boxes: draw("g"), marks: draw("g") };
-    this.svg.append(this.layers.boxes, this.layers.marks);
+    this.layers = { shades: draw("g"), boxes: draw("g"), marks: draw("g") };
+    this.svg.append(this.layers.shades, this.layers.boxes, this.layers.marks);
     this.svg.addEventListener("click", (event) => this.clicked(event.target));
     this.svg.addEventListener("keydown", (event) => this.pressed(event));
     this.host.replaceChildren(this.svg);
@@ -72,6 +72,17 @@ export class Grid {
       return;
     }
     event.preventDefault();
+  }
+
+  /** How often rules begin at phrases, in the states of the run: the more often, the stronger. */
+  shades(phrases) {
+    const whole = this.cells.length;
+    const area = ({ source, target }) => (source[1] - source[0]) * (target[1] - target[0]);
+    this.layers.shades.replaceChildren(...phrases.filter((phrase) => area(phrase) < whole).map((phrase) => {
+      const shade = this.rectangle(phrase, "shade", 0.5);
+      shade.setAttribute("fill-opacity", (0.25 * phrase.cut).toFixed(3));
+      return shade;
+    }));
   }
 
   /** The phrases at which rules begin. */

@@ -142,10 +142,15 @@ function nextPhrase(i, j) {
   return around.length ? around[(before + 1) % around.length][1] : null;
 }
 
+/** The phrase at a place, or, where a rule takes in unaligned words at its ends too, the one it is built around. */
 function phraseAt(place) {
   const same = (phrase) => ["source", "target"].every((side) => phrase[side].join() === place[side].join());
   const at = state.pair.phrases.findIndex(same);
-  return at < 0 ? null : at;
+  if (at >= 0) return at;
+  const size = ({ source, target }) => (source[1] - source[0]) * (target[1] - target[0]);
+  const within = state.pair.phrases.map((phrase, k) => [phrase, k]).filter(([phrase]) => holds(place, phrase));
+  within.sort((one, other) => size(other[0]) - size(one[0]));
+  return within.length ? within[0][1] : null;
 }
 
 const told = (phrase) => [words(state.pair.source.slice(...phrase.source).join(" ")), " – ",
@@ -163,7 +168,9 @@ async function choosePhrase(at) {
   if (!isLast()) return;
   const phrase = state.pair.phrases[at];
   const numbers = `source ${phrase.source.join("–")}, target ${phrase.target.join("–")}, level ${phrase.level}, ` +
-    (phrase.trees === "1" ? "1 tree" : `${phrase.trees} trees`);
+    (phrase.trees === "1" ? "1 tree" : `${phrase.trees} trees`) +
+    (phrase.in_tree === undefined ? "" : `; part of ${percent(phrase.in_tree)} of the run's derivations, ` +
+      `a rule begins here in ${percent(phrase.cut)}`);
   const rows = answer.edges.map((edge) => [sides(edge.shown), parts(edge.parts.map((part) => state.pair.phrases[part]))]);
   find("phrase").replaceChildren(
     make("p", {}, told(phrase), make("br"), make("span", { class: "soft" }, numbers)),
@@ -180,9 +187,13 @@ function fold(title, content, open = false) {
   return make("details", open ? { open: "" } : {}, make("summary", {}, title), content);
 }
 
+const percent = (part) => `${Math.round(100 * part)} %`;
+
 function parts(phrases) {
   return make("ul", { class: "list" }, phrases.map((phrase) =>
-    make("li", {}, make("button", { type: "button", class: "plain", onclick: () => attempt(() => choosePhrase(phraseAt(phrase))) }, told(phrase)))));
+    make("li", {},
+      make("button", { type: "button", class: "plain", onclick: () => attempt(() => choosePhrase(phraseAt(phrase))) }, told(phrase)),
+      phrase.in_tree === undefined ? "" : make("span", { class: "soft" }, ` in ${percent(phrase.in_tree)}`))));
 }
 
 function optionsTable(header, rows) {
@@ -201,6 +212,7 @@ function mark(extra = []) {
       stack.push(...node.parts);
     }
   }
+  grid.shades(state.pair.phrases.filter((phrase) => phrase.cut > 0));
   grid.boxes(places);
   const chosen = state.phrase === null ? [] : [[state.pair.phrases[state.phrase], "chosen"]];
   grid.marks(extra.length ? extra : chosen);
@@ -281,7 +293,8 @@ function showStep() {
 function question(choice) {
   const asks = {
     edge: ["How is ", told(choice), " built?"],
-    cut: ["Does a rule begin at ", told(choice), "?"],
+    cut: ["Does a rule begin at ", told(choice),
+      choice.options.some((option) => option.place) ? ", and which unaligned words beside it does it take?" : "?"],
     derivation: ["A whole derivation is proposed. Is it taken?"],
   }[choice.kind];
   const changes = choice.derivation === null ? " It stays as it was." : " It changes.";
@@ -317,8 +330,15 @@ function proposals(choice) {
 }
 
 function cuts(choice) {
-  return options(choice, (option, k) => [
-    k ? "yes: " : "no: ",
-    option.rules.map((rule) => make("div", {}, sides(rule.shown), make("span", { class: "soft" }, ` elsewhere ${rule.seen} times`))),
-  ]);
+  return options(choice, (option) => {
+    const [source, target] = option.place ?? [];
+    const show = () => mark([[choice, "here"], [{ source, target }, "part"]]);
+    const where = option.place
+      ? ["yes, at ", make("button", { type: "button", class: "plain", onclick: show, onmouseenter: show, onfocus: show }, told({ source, target })), ": "]
+      : option.rules.length > 1 ? "yes: " : "no: ";
+    return [
+      where,
+      option.rules.map((rule) => make("div", {}, sides(rule.shown), make("span", { class: "soft" }, ` elsewhere ${rule.seen} times`))),
+    ];
+  });
 }
