@@ -24,6 +24,8 @@ COMMANDS = (
     "import-weights",
     "linearise",
     "train-expressions",
+    "train-ranker",
+    "rank",
 )
 
 

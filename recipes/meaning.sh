@@ -15,7 +15,9 @@
 #   sampled       of the same alignment
 #   hiero-typed   as hiero-loose, of three alignments, and with the expression model
 #   typed         sampled from the three alignments, with the expression model
-# The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone.
+# The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone, and
+# a ranker chooses one of the 100 best; hiero-typed-unranked and typed-unranked take the best as it is. Rankers learn
+# from the training questions, a part at a time, by grammars that are learnt of the other parts.
 #
 # Options
 #   --output DIR      where the results go; default: runs/meaning- and the names of the data and language
@@ -28,6 +30,7 @@
 #   --metric METRIC   what the weights of the last two are tuned for, bleu or exact; default: bleu
 #   --rounds N        rounds of tuning; default: 8
 #   --beam N          beam of the decoder; default: 200
+#   --folds N         parts of the training questions that rankers learn from; 0: none; default: 5
 #   --seed N          default: 1
 #   --threads N       default: the number of processors
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out
@@ -41,9 +44,9 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-FORM=funql COPIES=10 ALIGNMENTS="" ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 SEED=1 THREADS=""
-parse_options --overwrite --output= --form= --copies= --alignments= --iterations= --order= --metric= --rounds= --beam= --seed= \
-    --threads= -- "$@"
+FORM=funql COPIES=10 ALIGNMENTS="" ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 FOLDS=5 SEED=1 THREADS=""
+parse_options --overwrite --output= --form= --copies= --alignments= --iterations= --order= --metric= --rounds= --beam= --folds= \
+    --seed= --threads= -- "$@"
 [ ${#positional[@]} = 2 ] || die "expected DATA_DIR LANG, e.g. data/geoquery en; see --help"
 DATA=${positional[0]} LANGUAGE=${positional[1]}
 case $FORM in
@@ -54,7 +57,8 @@ case $METRIC in
     bleu | exact) ;;
     *) die "--metric is bleu or exact, not '$METRIC'" ;;
 esac
-need_numbers --copies --iterations --order --rounds --beam --seed
+need_numbers --copies --iterations --order --rounds --beam --folds --seed
+[ "$FOLDS" != 1 ] || die "--folds is 2 or more, or 0 for no rankers, not 1"
 [ "$ITERATIONS" -ge 3 ] || die "--iterations is at least 3, a third of them burn-in, not $ITERATIONS"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE}"
@@ -92,16 +96,20 @@ prepare_set() { # SET
     questions "$(find_text "$1.$LANGUAGE")" "$OUT/$1.$LANGUAGE" && linear "$(find_text "$1.$FORM")" "$OUT/$1.mr"
 }
 
-add_phrases() { # COPIES: what grammars are learnt of
+with_phrases() { # DIR: what grammars of DIR are learnt of
     local side copy
+    for side in "$LANGUAGE" mr; do
+        cat "$1/train.$side" >"$1/learnt.$side"
+        for ((copy = 0; copy < COPIES; copy++)); do cat "$OUT/phrases.$side"; done >>"$1/learnt.$side"
+    done
+}
+
+add_phrases() { # COPIES, which say whether the step was done before; so with others below
     : >"$OUT/phrases.$LANGUAGE" && : >"$OUT/phrases.mr"
     if [ -n "$PHRASES" ]; then
         questions "$PHRASES" "$OUT/phrases.$LANGUAGE" && linear "$PHRASE_MEANINGS" "$OUT/phrases.mr" || return
     fi
-    for side in "$LANGUAGE" mr; do
-        cat "$OUT/train.$side" >"$OUT/learnt.$side"
-        for ((copy = 0; copy < $1; copy++)); do cat "$OUT/phrases.$side"; done >>"$OUT/learnt.$side"
-    done
+    with_phrases "$OUT"
 }
 
 for set in train dev test; do
@@ -119,15 +127,18 @@ align() { # the alignments of a run are kept: they differ each time
 }
 step align phrases ${given[@]+"${given[@]}"} -- align
 
-step lm phrases -- decoder train-lm "$OUT/learnt.mr" --order "$ORDER" --output "$OUT/lm.arpa"
+learn_lm() { # DIR
+    decoder train-lm "$1/learnt.mr" --order "$ORDER" --output "$1/lm.arpa"
+}
+step lm phrases -- learn_lm "$OUT" "$ORDER"
 
-train_expressions() {
+train_expressions() { # DIR
     local phrases=()
     [ -z "$PHRASES" ] || phrases=(--phrases "$OUT/phrases.$LANGUAGE" --phrase-targets "$OUT/phrases.mr")
-    decoder train-expressions --source "$OUT/train.$LANGUAGE" --target "$OUT/train.mr" \
-        ${phrases[@]+"${phrases[@]}"} --output "$OUT/expressions.json"
+    decoder train-expressions --source "$1/train.$LANGUAGE" --target "$1/train.mr" \
+        ${phrases[@]+"${phrases[@]}"} --output "$1/expressions.json"
 }
-step expressions phrases -- train_expressions
+step expressions phrases -- train_expressions "$OUT"
 
 learnt=(--source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --alignment)
 three=("$OUT/align.gdfa" "$OUT/align.fwd" "$OUT/align.rev")
@@ -139,8 +150,8 @@ step grammar-hiero-typed align -- \
 step sample align -- sample_or_resume "$OUT/sample" "${learnt[@]}" "$OUT/align.gdfa" \
     --iterations "$ITERATIONS" --burn-in $((ITERATIONS / 3)) --seed "$SEED"
 step grammar-sampled sample -- sampler grammar "$OUT/sample" --output "$OUT/sampled.gz"
-step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${three[@]}" \
-    --iterations $((2 * ITERATIONS)) --burn-in $((2 * ITERATIONS / 3)) --discount 0.8 --seed "$SEED"
+typed_chain=(--iterations $((2 * ITERATIONS)) --burn-in $((2 * ITERATIONS / 3)) --discount 0.8 --seed "$SEED")
+step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${three[@]}" "${typed_chain[@]}"
 step grammar-typed sample-typed -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
 
 tune_grammar() { # GRAMMAR OPTION…
@@ -151,34 +162,109 @@ tune_grammar() { # GRAMMAR OPTION…
         --references "$OUT/dev.mr" --threads "$THREADS" --output "$OUT/$grammar.weights.json" ${restart:+"$restart"} "$@"
 }
 
-parse_set() { # GRAMMAR SET OPTION…: expressions, a line for each question, empty where there is none
-    local grammar=$1 set=$2
-    shift 2
+parse_set() { # GRAMMAR NAME SET OPTION…: expressions, a line for each question, empty where there is none
+    local grammar=$1 name=$2 set=$3
+    shift 3
     decoder translate --grammar "$OUT/$grammar.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$grammar.weights.json" \
-        --threads "$THREADS" --input "$OUT/$set.$LANGUAGE" --output "$OUT/$grammar.$set.raw" "$@" &&
-        tables first-expressions "$OUT/$grammar.$set.raw" "$(count_lines "$OUT/$set.mr")" >"$OUT/$grammar.$set.mr" &&
-        decoder linearise "$OUT/$grammar.$set.mr" --undo --form "$FORM" --output "$OUT/$grammar.$set.$FORM"
+        --threads "$THREADS" --input "$OUT/$set.$LANGUAGE" --output "$OUT/$name.$set.raw" "$@" &&
+        tables first-expressions "$OUT/$name.$set.raw" "$(count_lines "$OUT/$set.mr")" >"$OUT/$name.$set.mr" &&
+        decoder linearise "$OUT/$name.$set.mr" --undo --form "$FORM" --output "$OUT/$name.$set.$FORM"
 }
 
-grammars=(hiero hiero-loose sampled hiero-typed typed)
-for grammar in "${grammars[@]}"; do
+systems=()
+for grammar in hiero hiero-loose sampled hiero-typed typed; do
+    name=$grammar
     case $grammar in
         *typed)
             search=(--expressions "$OUT/expressions.json" --copy any)
             tuning=("${search[@]}" --metric "$METRIC") needs=expressions
+            [ "$FOLDS" = 0 ] || name+=-unranked
             ;;
         *) search=(--nbest 100) tuning=() needs=lm ;;
     esac
     step "tune-$grammar" "grammar-$grammar" lm "$needs" prepare-dev -- \
         tune_grammar "$grammar" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" ${tuning[@]+"${tuning[@]}"}
     for set in dev test; do
-        step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" -- parse_set "$grammar" "$set" --beam "$BEAM" "${search[@]}"
+        step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" -- \
+            parse_set "$grammar" "$name" "$set" --beam "$BEAM" "${search[@]}"
     done
+    systems+=("$name")
 done
+
+# ------------------------------------------------------------------ rankers
+
+prepare_fold() { # FOLD: all that its grammars have in common; question n is in fold (n − 1) mod FOLDS
+    local dir=$OUT/fold$1 side way lines fold="NR <= lines && (NR - 1) % folds == fold"
+    mkdir -p "$dir" && lines=$(count_lines "$OUT/train.mr")
+    local numbers=(-v lines="$lines" -v folds="$FOLDS" -v fold="$1")
+    for side in "$LANGUAGE" mr; do
+        awk "${numbers[@]}" "$fold" "$OUT/train.$side" >"$dir/held.$side" &&
+            awk "${numbers[@]}" "!($fold)" "$OUT/train.$side" >"$dir/train.$side" || return
+    done
+    with_phrases "$dir" || return
+    if [ -n "$ALIGNMENTS" ]; then
+        for way in fwd rev gdfa; do awk "${numbers[@]}" "!($fold)" "$OUT/align.$way" >"$dir/align.$way" || return; done
+    else
+        sampler align --source "$dir/learnt.$LANGUAGE" --target "$dir/learnt.mr" --output "$dir/align" || return
+    fi
+    learn_lm "$dir" && train_expressions "$dir"
+}
+
+fold_grammar() { # GRAMMAR FOLD
+    local dir=$OUT/fold$2
+    local corpus=(--source "$dir/learnt.$LANGUAGE" --target "$dir/learnt.mr"
+        --alignment "$dir/align.gdfa" "$dir/align.fwd" "$dir/align.rev")
+    if [ "$1" = hiero-typed ]; then
+        sampler extract "${corpus[@]}" --loose target --output "$dir/$1.gz"
+    else
+        sample_or_resume "$dir/sample-typed" "${corpus[@]}" "${typed_chain[@]}" &&
+            sampler grammar "$dir/sample-typed" --output "$dir/$1.gz"
+    fi
+}
+
+list_set() { # GRAMMAR DIR SET OUTPUT: the 100 best expressions of each question, by the models in DIR
+    decoder translate --grammar "$2/$1.gz" --lm "$2/lm.arpa" --weights "$OUT/$1.weights.json" --threads "$THREADS" \
+        --beam "$BEAM" --expressions "$2/expressions.json" --copy any --nbest 100 \
+        --input "$3.$LANGUAGE" --output "$4"
+}
+
+train_ranker() { # GRAMMAR
+    local fold lists=()
+    for ((fold = 0; fold < FOLDS; fold++)); do lists+=("$OUT/fold$fold/$1.list"); done
+    decoder train-ranker --source "$OUT/train.$LANGUAGE" --target "$OUT/train.mr" --expressions "$OUT/expressions.json" \
+        --lists "${lists[@]}" --output "$OUT/$1.ranker.json"
+}
+
+rank_set() { # GRAMMAR SET
+    list_set "$1" "$OUT" "$OUT/$2" "$OUT/$1.$2.list" &&
+        decoder rank "$OUT/$1.$2.list" --ranker "$OUT/$1.ranker.json" --source "$OUT/$2.$LANGUAGE" \
+            --output "$OUT/$1.$2.mr" &&
+        decoder linearise "$OUT/$1.$2.mr" --undo --form "$FORM" --output "$OUT/$1.$2.$FORM"
+}
+
+if [ "$FOLDS" -gt 0 ]; then
+    for ((fold = 0; fold < FOLDS; fold++)); do
+        step "fold$fold" align lm expressions -- prepare_fold "$fold" "$FOLDS"
+    done
+    for grammar in hiero-typed typed; do
+        folds=()
+        for ((fold = 0; fold < FOLDS; fold++)); do
+            step "fold$fold-grammar-$grammar" "fold$fold" -- fold_grammar "$grammar" "$fold" "${typed_chain[@]}"
+            step "fold$fold-list-$grammar" "fold$fold-grammar-$grammar" "tune-$grammar" -- \
+                list_set "$grammar" "$OUT/fold$fold" "$OUT/fold$fold/held" "$OUT/fold$fold/$grammar.list" "$BEAM"
+            folds+=("fold$fold-list-$grammar")
+        done
+        step "ranker-$grammar" "${folds[@]}" -- train_ranker "$grammar" "$FOLDS"
+        for set in dev test; do
+            step "rank-$grammar-$set" "ranker-$grammar" "prepare-$set" -- rank_set "$grammar" "$set"
+        done
+        systems+=("$grammar")
+    done
+fi
 
 # ------------------------------------------------------------------ the table
 
-tables meaning "$OUT" "${grammars[@]}" >"$OUT/table.tsv" # and results.json
+tables meaning "$OUT" "${systems[@]}" >"$OUT/table.tsv" # and results.json
 {
     table <"$OUT/table.tsv"
     printf 'exact: share of expressions that are the given ones, in percent; p: two-sided, exact sign test against typed\n'

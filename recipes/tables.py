@@ -254,7 +254,10 @@ def is_expression(words: list[str]) -> bool:
 
 
 def meaning(out: str, *names: str) -> None:
-    """Rules and exact match of each grammar, beside the last; `results.json` takes those on the test set."""
+    """Rules and exact match of each grammar, beside the last; `results.json` takes those on the test set.
+
+    What is called `…-unranked` has the rules of the same grammar without it.
+    """
     directory = Path(out)
     gold = {which: (directory / f"{which}.mr").read_text("utf-8").splitlines() for which in ("dev", "test")}
     right: dict[tuple[str, str], list[bool]] = {}
@@ -267,7 +270,8 @@ def meaning(out: str, *names: str) -> None:
     for name in names:
         dev, test = (100 * statistics.fmean(right[name, which]) for which in gold)
         sign = "" if name == names[-1] else f"{sign_test(right[name, 'test'], right[names[-1], 'test']):.4f}"
-        row(name, count_rules(directory / f"{name}.gz"), f"{dev:.1f}", f"{test:.1f}", sign)
+        rules = count_rules(directory / f"{name.removesuffix('-unranked')}.gz")
+        row(name, rules, f"{dev:.1f}", f"{test:.1f}", sign)
         found[name] = round(test, 2)
     (directory / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 

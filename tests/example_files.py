@@ -118,6 +118,20 @@ def _expressions(folder: Path) -> None:
     for name in ("train", "phrases"):
         _run(decoder, f"linearise {name}.funql --output {name}.mr")
     shutil.copy("train.mr", "out.mr")
+    shutil.copy("train.en", "test.en")
+    trees = (folder / "train.mr").read_text().splitlines()
+    for part in range(1, 6):
+        _write_lists(folder / f"part.{part}", trees, len(trees[part - 1 :: 5]))
+    _write_lists(folder / "test.list", trees, len(trees))
+    given = "--source train.en --target train.mr"
+    _run(decoder, f"train-expressions {given} --output model.json")
+    _run(decoder, f"train-ranker {given} --expressions model.json --lists part.1 part.2 --output ranker.json")
+
+
+def _write_lists(path: Path, trees: list[str], number: int) -> None:
+    """The same list of expressions for each of so many sentences."""
+    lines = [f"{at} ||| {tree} ||| LanguageModel=-1 ||| 0\n" for at in range(number) for tree in trees]
+    path.write_text("".join(lines))
 
 
 def _dmv(folder: Path) -> None:

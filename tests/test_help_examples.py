@@ -29,7 +29,7 @@ NEEDED = {
     r" prepare (?!.*subwords)": "sacremoses",
 }
 """What examples need that is not always there."""
-EXPRESSIONS = ("linearise", "train-expressions")
+EXPRESSIONS = ("linearise", "train-expressions", "train-ranker", "rank")
 BUSY = ("ot", "tsg", "pcfg", "tune", "report", "prepare")
 """Commands most of whose examples take seconds."""
 

@@ -27,10 +27,12 @@ case $program-$command in
         esac
         exit
         ;;
+    decoder-rank) printf 'a@1 c@0\nb@0\n' >"$out" && exit ;;
     scfg_sampler-align) for way in fwd rev gdfa; do echo 0-0 >"$out.$way"; done && exit ;;
     decoder-translate)
         case $given in
             */hiero.gz*nbest*) printf '0 ||| a@1 ||| F ||| 1\n0 ||| d@0 ||| F ||| 1\n1 ||| e ||| F ||| 1\n' ;;
+            *fold*/held.en*) printf '0 ||| a@1 c@0 ||| F=1 ||| 1\n' ;;
             *nbest*) printf '0 ||| a@1 c ||| F ||| 1\n0 ||| a@1 c@0 ||| F ||| 1\n0 ||| b@0 ||| F ||| 1\n' ;;
             *) printf 'a@1 c@0\n\n' ;;
         esac >"$out"
@@ -72,6 +74,7 @@ def recipe(stand_in, *options):
         (("data", "en", "--form", "lisp"), "neither train.lisp nor train.lisp.gz"),
         (("data", "en", "--iterations", "2"), "--iterations is at least 3"),
         (("data", "en", "--rounds", "few"), "--rounds is a whole number"),
+        (("data", "en", "--folds", "1"), "--folds is 2 or more, or 0 for no rankers, not 1"),
         (("data", "en", "--metric", "ter"), "--metric is bleu or exact, not 'ter'"),
         (
             ("data", "en", "--alignments", "fwd,rev"),
@@ -85,21 +88,29 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arg
 
 
 def test_steps_lead_from_questions_to_exact_matches(stand_in):
-    outcome = recipe(stand_in)
+    outcome = recipe(stand_in, "--folds", "2")
     assert outcome.returncode == 0, outcome.stderr
     found = json.loads((stand_in / "run/results.json").read_text())
-    assert found == {"hiero": 0.0, "hiero-loose": 50.0, "sampled": 50.0, "hiero-typed": 50.0, "typed": 50.0}
+    half = ("hiero-loose", "sampled", "hiero-typed-unranked", "typed-unranked")
+    assert found == {"hiero": 0.0, **dict.fromkeys(half, 50.0), "hiero-typed": 100.0, "typed": 100.0}
     table = (stand_in / "run/table.txt").read_text()
     assert outcome.stdout == table
     rows = [line.split() for line in table.splitlines()]
-    assert rows[2] == ["hiero", "1", "0.0", "0.0", "1.0000"]
-    assert rows[6] == ["typed", "1", "50.0", "50.0"]
-    assert (stand_in / "run/typed.test.funql").read_text() == "a\n\n"
+    assert rows[2] == ["hiero", "1", "0.0", "0.0", "0.5000"]
+    assert rows[6] == ["typed-unranked", "1", "50.0", "50.0", "1.0000"]
+    assert rows[8] == ["typed", "1", "100.0", "100.0"]
+    assert (stand_in / "run/typed-unranked.test.funql").read_text() == "a\n\n"
+    assert (stand_in / "run/typed.test.funql").read_text() == "a\nb\n"
     noted = calls(stand_in)
     commands = [" ".join(line.split()[:2]) for line in noted]
     grammars = ["decoder tune", *["decoder translate", "decoder linearise"] * 2] * 5
+    fold = ["scfg_sampler align", "decoder train-lm", "decoder train-expressions"]
+    lists = ["decoder translate", "decoder rank", "decoder linearise"] * 2
+    hiero = [*["scfg_sampler extract", "decoder translate"] * 2, "decoder train-ranker", *lists]
+    ours = [*["scfg_sampler sample", "scfg_sampler grammar", "decoder translate"] * 2]
+    grammars += [*fold * 2, *hiero, *ours, "decoder train-ranker", *lists]
     assert commands[-len(grammars) :] == grammars
-    assert commands.count("scfg_sampler extract") == 3
+    assert commands.count("scfg_sampler extract") == 3 + 2
     sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
     three = " ".join(f"{stand_in}/run/align.{way}" for way in ("gdfa", "fwd", "rev"))
     assert "--iterations 60 --burn-in 20" in sampled[0]
@@ -107,8 +118,36 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     assert all(("--expressions" in line) == ("typed.gz" in line) for line in noted if "decoder tune" in line)
 
 
+def test_rankers_learn_of_questions_that_grammars_were_learnt_without(stand_in):
+    (stand_in / "data/train.en").write_text("A .\nB .\nC .\nD .\nE .\n")
+    (stand_in / "data/train.funql").write_text("a\nb\nc\nd\ne\n")
+    ways = ",".join(str(stand_in / way) for way in ("fwd", "rev", "gdfa"))
+    for way in ("fwd", "rev", "gdfa"):
+        (stand_in / way).write_text("".join(f"{way}{line}\n" for line in "abcdexy"))
+    assert recipe(stand_in, "--folds", "2", "--copies", "2", "--alignments", ways).returncode == 0
+    parts = [stand_in / "run" / fold for fold in ("fold0", "fold1")]
+    assert [(part / "held.en").read_text().split() for part in parts] == [["a", "c", "e"], ["b", "d"]]
+    assert [(part / "held.mr").read_text().split() for part in parts] == [
+        ["a@0", "c@0", "e@0"],
+        ["b@0", "d@0"],
+    ]
+    assert [(part / "learnt.en").read_text().split() for part in parts] == [[*"bdcc"], [*"acecc"]]
+    assert (parts[0] / "align.rev").read_text().split() == ["revb", "revd", "revx", "revy"]
+    noted = [line for line in calls(stand_in) if "train-ranker" in line]
+    assert (
+        f"--lists {parts[0]}/typed.list {parts[1]}/typed.list --output {stand_in}/run/typed.ranker"
+        in noted[1]
+    )
+
+
+def test_without_rankers_the_best_is_taken(stand_in):
+    assert recipe(stand_in, "--folds", "0").returncode == 0
+    assert json.loads((stand_in / "run/results.json").read_text())["typed"] == 50.0
+    assert not any(line.startswith(("decoder train-ranker", "decoder rank")) for line in calls(stand_in))
+
+
 def test_phrases_are_behind_the_questions_as_often_as_asked(stand_in):
-    assert recipe(stand_in, "--copies", "3").returncode == 0
+    assert recipe(stand_in, "--copies", "3", "--folds", "0").returncode == 0
     assert (stand_in / "run/learnt.en").read_text() == "what is it\nb\nc\nc\nc\n"
     assert (stand_in / "run/learnt.mr").read_text() == "a@1 c@0\nb@0\nc@0\nc@0\nc@0\n"
     assert any("--phrases" in line for line in calls(stand_in) if "train-expressions" in line)
@@ -116,14 +155,14 @@ def test_phrases_are_behind_the_questions_as_often_as_asked(stand_in):
 
 def test_phrases_may_be_missing(stand_in):
     os.unlink(stand_in / "data/phrases.en.gz")
-    assert recipe(stand_in).returncode == 0
+    assert recipe(stand_in, "--folds", "0").returncode == 0
     assert (stand_in / "run/learnt.en").read_text() == "what is it\nb\n"
     assert not any("--phrases" in line for line in calls(stand_in))
 
 
 def test_given_alignments_are_taken(stand_in):
     ways = ",".join(str(stand_in / way) for way in ("fwd", "rev", "gdfa"))
-    assert recipe(stand_in, "--alignments", ways).returncode == 0
+    assert recipe(stand_in, "--alignments", ways, "--folds", "0").returncode == 0
     assert [(stand_in / f"run/align.{way}").read_text() for way in ("fwd", "rev", "gdfa")] == [
         "fwd\n",
         "rev\n",
@@ -133,13 +172,19 @@ def test_given_alignments_are_taken(stand_in):
 
 
 def test_what_is_done_is_not_done_again(stand_in):
-    first = recipe(stand_in)
+    first = recipe(stand_in, "--folds", "2")
     calls(stand_in)
-    again = recipe(stand_in)
+    again = recipe(stand_in, "--folds", "2")
     assert again.stdout == first.stdout
     assert calls(stand_in) == []
-    assert recipe(stand_in, "--rounds", "3").returncode == 0
-    assert {line.split()[1] for line in calls(stand_in)} == {"tune", "translate", "linearise"}
+    assert recipe(stand_in, "--folds", "2", "--rounds", "3").returncode == 0
+    assert {line.split()[1] for line in calls(stand_in)} == {
+        "tune",
+        "translate",
+        "linearise",
+        "train-ranker",
+        "rank",
+    }
 
 
 # ---- What the table says --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "read_pairs", "run"]
 
 
 def add_parser(subparsers) -> None:
@@ -16,7 +16,7 @@ def add_parser(subparsers) -> None:
             "Learns from sentences and their expressions, in the linear form of linearise, which symbol\n"
             "takes which arguments, and which words of a sentence speak for which symbols. With such a\n"
             "model, translate and tune give well-formed expressions only. Phrases are names and what they\n"
-            "stand for: they say where a constant may be, and which words are names."
+            "stand for: they say where a constant may be, and of which kind a name is."
         ),
         epilog="example:\n  scfg-decoder train-expressions --source train.en --target train.mr "
         "--phrases phrases.en \\\n    --phrase-targets phrases.mr --output model.json",
@@ -34,25 +34,26 @@ def run(options: argparse.Namespace) -> None:
     """Learn and write."""
     from decoder.expressions.files import Expressions, write_expressions
     from decoder.expressions.model import count_arguments
+    from decoder.expressions.names import kinds_of_names
     from decoder.expressions.words import train_lexicon
     from scfg_sampler.core.console import say
     from scfg_sampler.errors import SettingsError
 
     if (options.phrases is None) != (options.phrase_targets is None):
         raise SettingsError("--phrases and --phrase-targets go together; one of them is missing")
-    sources, trees = _pairs(options.source, options.target)
+    sources, trees = read_pairs(options.source, options.target)
     phrases: list[list[str]] = []
     phrase_trees: list[list[str]] = []
     if options.phrases is not None:
-        phrases, phrase_trees = _pairs(options.phrases, options.phrase_targets)
+        phrases, phrase_trees = read_pairs(options.phrases, options.phrase_targets)
     arguments = count_arguments(trees, phrase_trees)
-    names = {word for phrase in phrases for word in phrase}
+    names = kinds_of_names(phrases, phrase_trees)
     write_expressions(Expressions(arguments, train_lexicon(sources, trees, names)), options.output)
     symbols = len(arguments.symbols)
     say(f"{symbols} symbols in {len(trees)} expressions and {len(phrases)} phrases")
 
 
-def _pairs(source: str, target: str) -> tuple[list[list[str]], list[list[str]]]:
+def read_pairs(source: str, target: str) -> tuple[list[list[str]], list[list[str]]]:
     """The words of two files, line by line the same; of expressions, an InputError if one is not whole."""
     from decoder.expressions.forms import from_linear
     from scfg_sampler.core.arrays.vocabulary import split_words

@@ -14,7 +14,7 @@ from scfg_sampler.errors import InputError
 
 __all__ = ["Expressions", "read_expressions", "write_expressions"]
 
-_FORMAT = "scfg-expressions 1"
+_FORMAT = "scfg-expressions 2"
 
 
 class Expressions(NamedTuple):
@@ -38,7 +38,7 @@ def write_expressions(found: Expressions, path: PathLike) -> None:
         "constants": {
             word: [list(place) for place in places] for word, places in arguments.places_of.items()
         },
-        "names": sorted(lexicon.names),
+        "names": dict(sorted(lexicon.names.items())),
         "words": lexicon.weights,
     }
     with atomic_output(path) as out:
@@ -78,11 +78,12 @@ def _expressions(record: dict[str, Any]) -> Expressions:
     named = {place for found in homes.values() for place in found} | counts.keys()
     if not named <= places or not homes.keys() <= set(symbols):
         raise ValueError("a place of a symbol that is not listed")
+    names = {str(name): str(kind) for name, kind in record["names"].items()}
     weights = {
         symbol: {str(context): float(weight) for context, weight in each.items()}
         for symbol, each in record["words"].items()
     }
-    return Expressions(Arguments(counts, homes, symbols), SymbolLexicon(frozenset(record["names"]), weights))
+    return Expressions(Arguments(counts, homes, symbols), SymbolLexicon(names, weights))
 
 
 def _whole(number: Any) -> int:

@@ -7,27 +7,28 @@ and not above 3, so that no single word decides.
 
     f(w) = Σ over sentences: ln(1 + exp(−y w·x)) + l2/2 · |w|²,   y = ±1: whether the symbol is there
 
-The fact a newcomer would get wrong: words of names count as one word, or the regression would learn that
-rivers are in texas.
+The fact a newcomer would get wrong: names count as their kinds (`names.py`), or the regression would learn
+that rivers are in texas.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from decoder.expressions.forms import is_constant
+from decoder.expressions.names import with_kinds
 from decoder.tuning.ranking_loss import minimum
 from scfg_sampler.core.arrays.sparse import Rows
 
 __all__ = ["LEAST", "MOST", "SymbolLexicon", "contexts", "log_odds", "train_lexicon"]
 
 LEAST, MOST = -5.0, 3.0
-_NAME, _BEGIN, _END = "<name>", "<s>", "</s>"
+_BEGIN, _END = "<s>", "</s>"
 _L2 = 0.3
 _FEWEST = 2  # Contexts of fewer sentences are left out.
 
@@ -35,25 +36,25 @@ _FEWEST = 2  # Contexts of fewer sentences are left out.
 class SymbolLexicon(NamedTuple):
     """Log odds of symbols, given the words of a source sentence.
 
-    names : source words of names, all of which are one word
+    names : the kinds of names, as of `kinds_of_names`
     weights : of each symbol, by context; that of the empty context is always counted
     """
 
-    names: frozenset[str]
+    names: Mapping[str, str]
     weights: dict[str, dict[str, float]]
 
 
-def contexts(words: Sequence[str], names: frozenset[str]) -> set[str]:
+def contexts(words: Sequence[str], names: Mapping[str, str]) -> set[str]:
     """The words of a sentence and the pairs of neighbours, its beginning and end included."""
-    marked = [_BEGIN, *(_NAME if word in names else word for word in words), _END]
+    marked = [_BEGIN, *with_kinds(words, names), _END]
     return {*marked, *(" ".join(pair) for pair in itertools.pairwise(marked))}
 
 
 def train_lexicon(
-    sources: Sequence[Sequence[str]], trees: Sequence[Sequence[str]], names: Iterable[str] = ()
+    sources: Sequence[Sequence[str]], trees: Sequence[Sequence[str]], names: Mapping[str, str] | None = None
 ) -> SymbolLexicon:
     """The lexicon of questions and their expressions in linear form."""
-    known = frozenset(names)
+    known = dict(names or {})
     found = [contexts(words, known) for words in sources]
     often = Counter(context for each in found for context in each)
     columns = {context: i for i, context in enumerate(sorted(c for c, n in often.items() if n >= _FEWEST))}

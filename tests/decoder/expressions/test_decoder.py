@@ -83,7 +83,7 @@ def test_score_is_weights_times_features(files):
 
 
 def test_features_are_those_of_the_expression(files):
-    lexicon = SymbolLexicon(frozenset(), {"river@1": {"": 0.25}, "answer@1": {"rivers": 0.5}})
+    lexicon = SymbolLexicon({}, {"river@1": {"": 0.25}, "answer@1": {"rivers": 0.5}})
     ours = decoder(files, lexicon)
     found = ours.best(ours.search(["rivers", "all"]))
     assert found.text == "answer@1 river@1 all@0"
@@ -112,7 +112,7 @@ def test_no_words_where_there_is_no_expression(files):
 
 def test_lexicon_decides_between_expressions(files):
     for bonus, expected in ((0.0, "answer@1 state@1 all@0"), (3.0, "answer@1 river@1 all@0")):
-        lexicon = SymbolLexicon(frozenset(), {"river@1": {"": bonus}})
+        lexicon = SymbolLexicon({}, {"river@1": {"": bonus}})
         found = decoder(files, lexicon, SymbolLexicon=1.0).translate(["states", "all"])
         assert found.text == expected
 

@@ -69,7 +69,9 @@ def test_phrases_count_once_however_often_they_come():
 
 def test_file_and_back(tmp_path):
     arguments = count_arguments([text.split() for text in TREES], [text.split() for text in PHRASES])
-    found = Expressions(arguments, SymbolLexicon(frozenset({"x", "é"}), {"a@1": {"": -1.5, "x y": 0.25}}))
+    found = Expressions(
+        arguments, SymbolLexicon({"x": "a@1", "é b": "c@0|d@1"}, {"a@1": {"": -1.5, "x y": 0.25}})
+    )
     write_expressions(found, tmp_path / "m.json")
     assert read_expressions(tmp_path / "m.json") == found
 
@@ -86,11 +88,12 @@ def test_file_and_back(tmp_path):
         {"constants": {"'y'@0": [["a@1", 0]]}},
         {"words": {"a@1": {"x": "much"}}},
         {"words": 3},
+        {"names": ["x"]},
     ],
 )
 def test_damaged_files_are_refused(tmp_path, change):
     path = tmp_path / "m.json"
-    write_expressions(Expressions(Arguments({}, {}, ["a@1"]), SymbolLexicon(frozenset(), {})), path)
+    write_expressions(Expressions(Arguments({}, {}, ["a@1"]), SymbolLexicon({}, {})), path)
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(InputError, match=r"m\.json"):
         read_expressions(path)

@@ -22,7 +22,7 @@ def oracle(symbol: str) -> dict[str, float]:
     """The weights that scipy finds for a symbol."""
     rows = []
     for words in SOURCES:
-        marked = ["<s>", *("<name>" if word in ("texas", "ohio") else word for word in words), "</s>"]
+        marked = ["<s>", *("<state@1>" if word in ("texas", "ohio") else word for word in words), "</s>"]
         rows.append({*marked, *(f"{one} {two}" for one, two in itertools.pairwise(marked))})
     columns = sorted({context for row in rows for context in row if sum(context in r for r in rows) > 1})
     matrix = np.array([[context in row for context in columns] + [True] for row in rows], float)
@@ -37,7 +37,7 @@ def oracle(symbol: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("symbol", ["river@1", "largest@1", "all@0"])
 def test_weights_are_those_of_another_minimiser(symbol):
-    lexicon = train_lexicon(SOURCES, TREES, ["texas", "ohio"])
+    lexicon = train_lexicon(SOURCES, TREES, {"texas": "state@1", "ohio": "state@1"})
     expected = oracle(symbol)
     for context, weight in expected.items():
         assert lexicon.weights[symbol].get(context, 0.0) == pytest.approx(weight, abs=2e-4), context
@@ -50,11 +50,11 @@ def test_constants_have_none():
 
 def test_log_odds_are_sums_within_bounds():
     weights = {"a@0": {"": 0.5, "x": 1.0, "x y": 0.25, "z": 9.0}, "b@0": {"": 7.0}, "c@0": {"y </s>": -8.0}}
-    found = log_odds(SymbolLexicon(frozenset({"n"}), weights), ["x", "y"], ["a@0", "b@0", "c@0", "'q'@0"])
+    found = log_odds(SymbolLexicon({"n": "k"}, weights), ["x", "y"], ["a@0", "b@0", "c@0", "'q'@0"])
     assert found.tolist() == [1.75, MOST, LEAST, 0.0]
 
 
 def test_names_are_one_word():
-    assert contexts(["in", "texas"], frozenset({"texas"})) == {
-        "<s>", "in", "<name>", "</s>", "<s> in", "in <name>", "<name> </s>",
+    assert contexts(["in", "new", "york"], {"new york": "city", "york": "duke"}) == {
+        "<s>", "in", "<city>", "</s>", "<s> in", "in <city>", "<city> </s>",
     }  # fmt: skip

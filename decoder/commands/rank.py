@@ -1,0 +1,42 @@
+"""`scfg-decoder rank`: the best expression of each list, chosen by a ranker."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "rank",
+        help="choose among the expressions of a list",
+        description=(
+            "Writes, for each sentence, the expression of its list that the ranker takes for the best, or\n"
+            "an empty line if there is none."
+        ),
+        epilog="example:\n  scfg-decoder rank --ranker ranker.json --source test.en test.list > test.mr",
+    )
+    parser.add_argument("list", metavar="LIST", help="a list of translate --expressions … --nbest K")
+    parser.add_argument("--ranker", required=True, metavar="R.json", help="a ranker of train-ranker")
+    parser.add_argument("--source", required=True, metavar="F", help="the sentences, tokenised")
+    parser.add_argument("--output", default="-", metavar="FILE", help="where the expressions go")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Choose, and write."""
+    from decoder.expressions.lists import read_lists, read_ranker
+    from decoder.expressions.ranker import best_candidate
+    from scfg_sampler.core.arrays.vocabulary import split_words
+    from scfg_sampler.core.files import atomic_output, read_lines
+
+    ranker = read_ranker(options.ranker)
+    sentences = [split_words(line) for line in read_lines(options.source)]
+    lists = read_lists(options.list, len(sentences))
+    with atomic_output(options.output) as out:
+        for words, candidates in zip(sentences, lists, strict=True):
+            best = candidates[best_candidate(ranker, words, candidates)].words if candidates else []
+            out.write(" ".join(best) + "\n")

@@ -1,0 +1,105 @@
+"""Lists of expressions, as `translate --nbest` writes them, and rankers as files."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
+from scfg_sampler.core.arrays.vocabulary import split_words
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.errors import InputError
+
+__all__ = ["read_lists", "read_ranker", "write_ranker"]
+
+_FORMAT = "scfg-ranker 1"
+
+
+def read_lists(path: PathLike, number: int) -> list[list[Candidate]]:
+    """The expressions of each of so many sentences; those without words are left out.
+
+    Raises
+    ------
+    InputError
+        A line is none of such a list, or of a sentence that is not there.
+    """
+    found: list[list[Candidate]] = [[] for _ in range(number)]
+    for line, text in enumerate(read_lines(path), start=1):
+        fields = text.split(" ||| ")
+        if len(fields) != 4 or not fields[0].isdecimal():
+            hint = "Write it with scfg-decoder translate --expressions … --nbest K"
+            raise InputError(path, line, f"not a line of a list: {text[:60]}", hint)
+        at = int(fields[0])
+        if at >= number:
+            hint = "Give the list of these sentences, and no other"
+            raise InputError(path, line, f"sentence {at}, but there are {number}, the first of them 0", hint)
+        words = split_words(fields[1])
+        if words:
+            found[at].append(Candidate(words, _features(fields[2], path, line)))
+    return found
+
+
+def _features(text: str, path: PathLike, line: int) -> dict[str, float]:
+    features = {}
+    for each in text.split():
+        name, _, value = each.rpartition("=")
+        try:
+            features[name] = float(value)
+        except ValueError:
+            features[name] = math.nan
+        if not name or not math.isfinite(features[name]):
+            raise InputError(path, line, f"'{each[:60]}' is not Feature=number", "Make the list again")
+    return features
+
+
+def write_ranker(ranker: Ranker, path: PathLike) -> None:
+    """Write a ranker as JSON."""
+    models = dict(zip(WORD_FEATURES, ranker.models, strict=True))
+    record = {"format": _FORMAT, "weights": ranker.weights, "names": dict(ranker.names), "words": models}
+    with atomic_output(path) as out:
+        out.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+
+
+def read_ranker(path: PathLike) -> Ranker:
+    """What `write_ranker` wrote.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    hint = "Write it with scfg-decoder train-ranker"
+    try:
+        record = json.loads("\n".join(read_lines(path)))
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, None, f"not JSON ({str(error)[:60]})", hint) from None
+    if not isinstance(record, dict) or record.get("format") != _FORMAT:
+        raise InputError(path, None, f"not a ranker ('format' is not '{_FORMAT}')", hint)
+    try:
+        return _ranker(record)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(path, None, f"a damaged ranker ({error!r})", hint) from None
+
+
+def _ranker(record: dict[str, Any]) -> Ranker:
+    weights = {str(name): _finite(value) for name, value in record["weights"].items()}
+    if not weights.keys() >= set(WORD_FEATURES):
+        raise ValueError(f"no weights of {' and '.join(WORD_FEATURES)}")
+    names = {str(name): str(kind) for name, kind in record["names"].items()}
+    models = []
+    for name in WORD_FEATURES:
+        model = {
+            token: {word: _finite(value) for word, value in row.items()}
+            for token, row in record["words"][name].items()
+        }
+        if "" not in model or any("" not in row or min(row.values()) <= 0.0 for row in model.values()):
+            raise ValueError("probabilities that are missing, or not above 0")
+        models.append(model)
+    return Ranker(weights, names, tuple(models))
+
+
+def _finite(value: Any) -> float:
+    if isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(f"a number of {value!r}")
+    return float(value)

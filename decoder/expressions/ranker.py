@@ -1,0 +1,123 @@
+"""A ranker: which expression of a list is the right one, once the lists are there.
+
+Two features come to those that the decoder has given each expression: `WordsGivenSymbols` and
+`WordsGivenPairs`, the log probability of the question given the expression (`word_model.py`). They depend on
+the whole expression, so that a search has no use for them. The weights of all features are learnt from lists
+of questions whose right expression e* is known,
+
+    f(w) = Σ over questions, e ≠ e*: ln(1 + exp(−w·(h(e*) − h(e)))) + l2/2 · Σ_i (w_i s_i)²
+
+where s_i is the root of the mean square of feature i's differences, so that no feature's unit matters.
+
+The fact a newcomer would get wrong: a grammar knows the questions it was learnt of by heart, and a ranker
+learnt from their lists would trust it too much. So the training text is divided: list k of K is that of
+sentences k, k + K, k + 2K, …, from a grammar (and all else) learnt of the others. The word models that
+measure list k know only the others, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.expressions.names import with_kinds
+from decoder.expressions.word_model import (
+    WordModel,
+    pairs_of,
+    symbols_of,
+    train_word_model,
+    word_log_probs,
+)
+from decoder.tuning.ranking_loss import minimum
+from scfg_sampler.core.arrays.sparse import sparse_rows
+from scfg_sampler.core.elementary import products
+
+__all__ = ["WORD_FEATURES", "Candidate", "Ranker", "best_candidate", "train_ranker"]
+
+WORD_FEATURES = ("WordsGivenSymbols", "WordsGivenPairs")
+_TOKENS = (symbols_of, pairs_of)
+_L2 = 10.0
+
+
+class Candidate(NamedTuple):
+    """An expression of a list: its linear form, and its features."""
+
+    words: list[str]
+    features: dict[str, float]
+
+
+class Ranker(NamedTuple):
+    """What is learnt.
+
+    weights : by feature, `WORD_FEATURES` among them
+    names : kinds of names, as of `kinds_of_names`
+    models : those of `WORD_FEATURES`
+    """
+
+    weights: dict[str, float]
+    names: Mapping[str, str]
+    models: tuple[WordModel, ...]
+
+
+def train_ranker(
+    sources: Sequence[Sequence[str]],
+    trees: Sequence[Sequence[str]],
+    lists: Sequence[Sequence[Sequence[Candidate]]],
+    names: Mapping[str, str],
+) -> Ranker:
+    """The ranker of K sets of lists; lists[k][i] is that of sentence k + iK."""
+    marked = [with_kinds(words, names) for words in sources]
+    differences = []
+    features = sorted({name for each in lists for found in each for one in found for name in one.features})
+    columns = [*features, *WORD_FEATURES]
+    for fold, found in enumerate(lists):
+        others = [number for number in range(len(trees)) if number % len(lists) != fold]
+        models = _models([marked[i] for i in others], [trees[i] for i in others])
+        for at, candidates in enumerate(found):
+            number = fold + at * len(lists)
+            right = [list(one.words) == list(trees[number]) for one in candidates]
+            if any(right) and not all(right):
+                values = _values(columns, models, marked[number], candidates)
+                gold = right.index(True)
+                differences.append((values[gold] - values)[[not each for each in right]])
+    weights = np.zeros(len(columns))
+    if differences:
+        matrix = np.concatenate(differences)
+        weights = _weights(matrix)
+    return Ranker(dict(zip(columns, weights.tolist(), strict=True)), names, _models(marked, trees))
+
+
+def _weights(differences: np.ndarray) -> np.ndarray:
+    """The weights that minimise f; 0 for features that never differ."""
+    squares = np.array([sum(column.tolist()) for column in (differences * differences).T])
+    spread = np.sqrt(squares / len(differences))
+    spread[spread == 0.0] = 1.0
+    return minimum(sparse_rows(differences / spread), _L2, np.zeros(len(spread))) / spread
+
+
+def best_candidate(ranker: Ranker, words: Sequence[str], candidates: Sequence[Candidate]) -> int:
+    """The number of the best of at least one candidate; the first of several equally good ones."""
+    columns = list(ranker.weights)
+    values = _values(columns, ranker.models, with_kinds(words, ranker.names), candidates)
+    return int(np.argmax(products(values, np.array(list(ranker.weights.values())))))
+
+
+def _models(marked: Sequence[Sequence[str]], trees: Sequence[Sequence[str]]) -> tuple[WordModel, ...]:
+    return tuple(train_word_model(marked, [tokens(tree) for tree in trees]) for tokens in _TOKENS)
+
+
+def _values(
+    columns: Sequence[str],
+    models: Sequence[WordModel],
+    marked: Sequence[str],
+    candidates: Sequence[Candidate],
+) -> np.ndarray:
+    """The features of candidates, float64 (N, F); the columns of `WORD_FEATURES` are measured here."""
+    values = np.array([[one.features.get(name, 0.0) for name in columns] for one in candidates])
+    for name, model, tokens in zip(WORD_FEATURES, models, _TOKENS, strict=True):
+        values[:, columns.index(name)] = word_log_probs(
+            model, marked, [tokens(one.words) for one in candidates]
+        )
+    return values

@@ -1,0 +1,174 @@
+"""Rankers: weights against another minimiser, parts kept apart, files, and the commands."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from decoder.cli import main
+from decoder.expressions.lists import read_lists, read_ranker, write_ranker
+from decoder.expressions.ranker import WORD_FEATURES, Candidate, best_candidate, train_ranker
+from decoder.expressions.word_model import pairs_of, symbols_of, train_word_model, word_log_probs
+from scfg_sampler.errors import InputError
+
+PAIRS = [
+    ("rivers in ohio", "a@1 r@1 'o'@0"),
+    ("largest river in ohio", "a@1 l@1 r@1 'o'@0"),
+    ("states", "a@1 s@0"),
+    ("largest state", "a@1 l@1 s@0"),
+    ("rivers of ohio", "a@1 r@1 'o'@0"),
+    ("the largest river", "a@1 l@1 r@1 'o'@0"),
+    ("name all states", "a@1 s@0"),
+]
+SOURCES, TREES = ([text.split() for text in side] for side in zip(*PAIRS, strict=True))
+NAMES = {"ohio": "st@1"}
+MARKED = [[{"ohio": "<st@1>"}.get(word, word) for word in words] for words in SOURCES]
+
+
+def candidates(number: int) -> list[Candidate]:
+    """All trees, with features that favour the right one now and then; the list of sentence 6 lacks it."""
+    rng = np.random.default_rng(number)
+    trees = list(dict.fromkeys(tree for _, tree in PAIRS))
+    trees = [tree for tree in trees if number != 6 or tree != PAIRS[6][1]]
+    found = []
+    for tree in trees:
+        bonus = 0.6 * (tree == PAIRS[number][1])
+        found.append(Candidate(tree.split(), {"One": float(rng.normal() + bonus), "Same": 2.0}))
+    return found
+
+
+def lists(parts: int) -> list[list[list[Candidate]]]:
+    return [[candidates(number) for number in range(part, len(PAIRS), parts)] for part in range(parts)]
+
+
+def oracle(parts: int) -> np.ndarray:
+    """What scipy finds for One, Same and the two of words."""
+    rows = []
+    for number in range(6):
+        others = [i for i in range(len(PAIRS)) if (i - number) % parts]
+        table = [[*one.features.values()] for one in candidates(number)]
+        for tokens in (symbols_of, pairs_of):
+            model = train_word_model([MARKED[i] for i in others], [tokens(TREES[i]) for i in others])
+            logs = word_log_probs(model, MARKED[number], [tokens(one.words) for one in candidates(number)])
+            table = [[*row, value] for row, value in zip(table, logs, strict=True)]
+        right = [one.words == TREES[number] for one in candidates(number)].index(True)
+        rows += [np.subtract(table[right], row) for i, row in enumerate(table) if i != right]
+    matrix = np.array(rows)
+    scale = np.where(matrix.any(axis=0), np.sqrt((matrix**2).mean(axis=0)), 1.0)
+
+    def loss(weights):
+        return np.logaddexp(0, -(matrix @ weights)).sum() + 5 * ((weights * scale) ** 2).sum()
+
+    return minimize(loss, np.zeros(4), tol=1e-12).x
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_weights_are_those_of_another_minimiser_on_parts_kept_apart(parts):
+    found = train_ranker(SOURCES, TREES, lists(parts), NAMES)
+    assert list(found.weights) == ["One", "Same", *WORD_FEATURES]
+    assert list(found.weights.values()) == pytest.approx(oracle(parts).tolist(), abs=1e-4)
+    assert found.weights["Same"] == 0.0
+    assert found.models[0] == train_word_model(MARKED, [symbols_of(tree) for tree in TREES])
+
+
+def test_words_of_the_question_decide_where_features_do_not():
+    learnt = train_ranker(SOURCES, TREES, lists(2), NAMES)
+    ranker = learnt._replace(weights={"One": 1.0, **dict.fromkeys(WORD_FEATURES, 1.0)})
+    level = [Candidate(tree.split(), {"One": 0.0}) for tree in ("a@1 s@0", "a@1 l@1 s@0", "a@1 r@1 'o'@0")]
+    assert best_candidate(ranker, ["largest", "state"], level) == 1
+    assert best_candidate(ranker, ["rivers", "in", "ohio"], level) == 2
+    assert best_candidate(ranker, ["rivers"], [level[2], level[0]._replace(features={"One": 9.0})]) == 1
+
+
+def test_without_right_expressions_weights_are_zero():
+    wrong = [[[Candidate(["b@0"], {"One": 1.0})]] * 4, [[]] * 3]
+    assert set(train_ranker(SOURCES, TREES, wrong, NAMES).weights.values()) == {0.0}
+
+
+def test_file_and_back(tmp_path):
+    ranker = train_ranker(SOURCES, TREES, lists(2), NAMES)
+    write_ranker(ranker, tmp_path / "r.json")
+    assert read_ranker(tmp_path / "r.json") == ranker
+
+
+def of_both(model: dict) -> dict:
+    return dict.fromkeys(WORD_FEATURES, model)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "other"},
+        {"weights": {"One": 1.0}},
+        {"weights": {**dict.fromkeys(WORD_FEATURES, 1.0), "One": None}},
+        {"names": 3},
+        {"words": {}},
+        {"words": of_both({"a": {"": 0.5}})},
+        {"words": of_both({"": {"x": 0.5}})},
+        {"words": of_both({"": {"": 0.0}})},
+    ],
+)
+def test_damaged_rankers_are_refused(tmp_path, change):
+    path = tmp_path / "r.json"
+    write_ranker(train_ranker(SOURCES, TREES, lists(2), NAMES), path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(InputError, match=r"r\.json"):
+        read_ranker(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a@0\n", "list:1: not a line of a list"),
+        ("0 ||| a@0 ||| F=1 ||| 0\n3 ||| a@0 ||| F=1 ||| 0\n", "list:2: sentence 3, but there are 3"),
+        ("0 ||| a@0 ||| F=x ||| 0\n", "'F=x' is not Feature=number"),
+        ("0 ||| a@0 ||| 1 ||| 0\n", "'1' is not Feature=number"),
+    ],
+)
+def test_other_lists_are_refused(tmp_path, text, complaint):
+    (tmp_path / "list").write_text(text)
+    with pytest.raises(InputError, match=complaint):
+        read_lists(tmp_path / "list", 3)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Sentences, their trees, a model of expressions, and lists of two parts."""
+    for name, side in (("source", 0), ("target", 1)):
+        (tmp_path / name).write_text("".join(pair[side] + "\n" for pair in PAIRS))
+    (tmp_path / "phrases").write_text("ohio\n")
+    (tmp_path / "phrase-trees").write_text("st@1 'o'@0\n")
+    for part, found in enumerate(lists(2)):
+        with open(tmp_path / f"list{part}", "w") as out:
+            for number, each in enumerate(found):
+                for one in each:
+                    features = " ".join(f"{name}={value}" for name, value in one.features.items())
+                    out.write(f"{number} ||| {' '.join(one.words)} ||| {features} ||| 0.5\n")
+    return tmp_path
+
+
+def run(files, *arguments: str) -> int:
+    return main([word.replace("@/", f"{files}/") for word in arguments])
+
+
+def test_commands_learn_and_choose(files, capsys):
+    pairs = ("--source", "@/source", "--target", "@/target")
+    phrases = ("--phrases", "@/phrases", "--phrase-targets", "@/phrase-trees")
+    assert run(files, "train-expressions", *pairs, *phrases, "--output", "@/m.json", "--quiet") == 0
+    given = ("--expressions", "@/m.json", "--lists", "@/list0", "@/list1", "--output", "@/r.json")
+    assert run(files, "train-ranker", *pairs, *given) == 0
+    assert "6 of 7 lists have the right expression" in capsys.readouterr().err
+    expected = train_ranker(SOURCES, TREES, lists(2), NAMES)
+    assert read_ranker(files / "r.json") == expected
+    (files / "new").write_text("largest state\nwhat\n")
+    (files / "list").write_text(
+        "".join(f"0 ||| {tree} |||  ||| 0\n" for _, tree in PAIRS) + "1 |||  |||  ||| 0\n"
+    )
+    assert run(files, "rank", "@/list", "--ranker", "@/r.json", "--source", "@/new", "--output", "@/out") == 0
+    level = [Candidate(tree, {}) for tree in TREES]
+    best = level[best_candidate(expected, ["largest", "state"], level)]
+    assert (files / "out").read_text() == " ".join(best.words) + "\n\n"
+    one = ("--expressions", "@/m.json", "--lists", "@/list0", "--output", "@/r.json")
+    assert run(files, "train-ranker", *pairs, *one) == 2
+    assert "--lists has two or more" in capsys.readouterr().err
