@@ -2,11 +2,13 @@
 
     python benchmarks/decoding.py --grammar grammar.gz --lm lm.arpa --weights w.json --input test.ja
 
-Prints what loading takes (kernels compiled before), and for every beam sentences and language-model queries
-per second of processor time on one thread, the mean model score, and how much of the widest beam's score is
-lost; then, by the clock, how much faster two threads are than one, and the peak memory. A query is a word
-whose probability the search asks for; those of rules' first words, asked for when rules are ranked, are not
-counted.
+Prints what loading takes (kernels compiled before), and for every beam and either search sentences and
+language-model queries per second of processor time on one thread, the mean model score, and how much of the
+best score is lost; then how many times as many sentences a search translates at the score that cube pruning
+has with that beam, between two beams by the logarithm of the speed. The searches take turns, sentence by
+sentence, so that what else the machine does burdens them alike. Last, by the clock, how much faster two
+threads are than one, and the peak memory. A query is a word whose probability a search asks a model for; cube
+pruning's of rules' first words, asked for when rules are ranked, are not counted.
 """
 
 from __future__ import annotations
@@ -14,12 +16,50 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from decoder.commands import add_search_options, load_models
 from decoder.translation.decoder import Decoder, in_order
+from decoder.translation.settings import SEARCHES
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import read_lines
+
+
+class Row(NamedTuple):
+    """A search with a beam: sentences and queries per second of processor time, and the mean score."""
+
+    beam: int
+    speed: float
+    queries: float
+    score: float
+
+
+def curves(decoders: dict[str, Decoder], sentences: Sequence[list[str]]) -> dict[str, Row]:
+    """What each decoder, of one beam, does with the sentences, one after the other and in turns."""
+    seconds, scores, queries = (dict.fromkeys(decoders, 0.0) for _ in range(3))
+    for words in sentences:
+        for name, decoder in decoders.items():
+            cpu = time.process_time()
+            found = decoder.search(words)
+            scores[name] += decoder.best(found).score
+            seconds[name] += time.process_time() - cpu
+            queries[name] += found.forest.num_queries
+    number = len(sentences)
+    return {
+        name: Row(decoder.beam, number / seconds[name], queries[name] / seconds[name], scores[name] / number)
+        for name, decoder in decoders.items()
+    }
+
+
+def speed_at(score: float, rows: Sequence[Row]) -> float:
+    """Sentences per second with the beam that has this mean score, between the beams that were tried."""
+    ordered = sorted(rows, key=lambda row: row.score)
+    log_speeds = np.log([row.speed for row in ordered])
+    return float(np.exp(np.interp(score, [row.score for row in ordered], log_speeds)))
 
 
 def main() -> None:
@@ -48,23 +88,27 @@ def main() -> None:
     decoder.translate(sentences[0])
     print(f"first sentence {time.perf_counter() - began:.2f} s (with compilation, if the cache is empty)")
 
-    rows = []
+    rows: dict[str, list[Row]] = {name: [] for name in SEARCHES}
     for beam in sorted(args.beams):
         decoder = Decoder(*models, weights, beam=beam, max_targets=args.max_targets, widen=args.widen)
-        cpu = time.process_time()
-        score, queries = 0.0, 0
-        for words in sentences:
-            found = decoder.search(words)
-            score += decoder.best(found).score
-            queries += found.forest.num_queries
-        seconds = time.process_time() - cpu
-        rows.append((beam, len(sentences) / seconds, queries / seconds, score / len(sentences)))
-    best = rows[-1][3]
-    print("beam  sentences/s  queries/s  mean score     loss")
-    for beam, speed, rate, score in rows:
-        loss = f"{100 * (best - score) / abs(best):6.2f} %"
-        print(f"{beam:4d}  {speed:11.1f}  {rate / 1e6:7.1f} M  {score:10.4f}  {loss}")
+        decoders = {name: decoder.searching(name) for name in SEARCHES}
+        for each in decoders.values():
+            each.search(sentences[0])
+        for name, row in curves(decoders, sentences).items():
+            rows[name].append(row)
+    best = max(row.score for each in rows.values() for row in each)
+    print("search    beam  sentences/s  queries/s  mean score     loss  speed at cube's score")
+    for at in range(len(args.beams)):
+        for name in SEARCHES:
+            row, target = rows[name][at], rows["cube"][at]
+            loss = f"{100 * (best - row.score) / abs(best):6.2f} %"
+            times = speed_at(target.score, rows[name]) / target.speed
+            print(
+                f"{name:8s}  {row.beam:4d}  {row.speed:11.1f}  {row.queries / 1e6:7.1f} M  {row.score:10.4f}"
+                f"  {loss}  {times:.2f} times cube's"
+            )
     decoder = Decoder(*models, weights, beam=args.beam, max_targets=args.max_targets, widen=args.widen)
+    decoder = decoder.searching(args.search)
     cpu = time.process_time()
     for words in sentences:
         decoder.k_best(decoder.search(words), args.nbest)

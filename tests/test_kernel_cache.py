@@ -203,7 +203,7 @@ def test_second_run_of_every_command_compiles_nothing(root, tmp_path):
     for kernel in (
         "scfg_sampler.learner.passes",
         "scfg_sampler.core.arrays.ragged",
-        "decoder.search.cube",
+        "decoder.search.boundary",
         "decoder.lm.model",
     ):
         assert any(name.startswith(kernel + ".") for name in cached), (kernel, cached)

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from decoder.translation.settings import SearchDefaults
+from decoder.translation.settings import SEARCHES, SearchDefaults
 from scfg_sampler.core.elsewhere import add_elsewhere
 from scfg_sampler.formats import FORMATS
 
@@ -104,6 +104,11 @@ def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: b
         ),
         "max_targets": ("N", "targets tried for a source side; 0 for all"),
         "max_span": ("N", "source words a rule may cover, gaps included"),
+        "search": (
+            None,
+            "cube: cube pruning; boundary: the same, with the language model asked once a sentence what "
+            "joining two edges of words costs",
+        ),
     }
     for name, (metavar, text) in helps.items():
         default = getattr(SearchDefaults(), name)
@@ -112,6 +117,7 @@ def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: b
             type=type(default),
             default=None if told_elsewhere else default,
             metavar=metavar,
+            choices=SEARCHES if name == "search" else None,
             help=f"{text} (default: {default})" if told_elsewhere else text,
         )
 
@@ -151,7 +157,8 @@ def make_decoder(
     else:
         search = settings._asdict()
         del search["max_span"]  # The grammar's.
-        decoder = Decoder(grammar, *lms, weights, **search, weights_path=weights_path)
+        how = search.pop("search")
+        decoder = Decoder(grammar, *lms, weights, **search, weights_path=weights_path).searching(how)
     return decoder.copying_any() if options.copy == "any" else decoder
 
 

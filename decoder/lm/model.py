@@ -55,6 +55,9 @@ __all__ = [
     "build_lm",
     "feature_of",
     "finish_sentence",
+    "forget_left",
+    "forget_right",
+    "is_closed",
     "load_lm",
     "load_lms",
     "num_open_words",
@@ -320,6 +323,31 @@ def _append_right(state, other, room, other_right, usable):
 def num_open_words(state: np.ndarray) -> int:
     """How many first words of a stretch await what comes before them: `add_state` scores so many again."""
     return state[0] & 15
+
+
+@borrowing
+def is_closed(state: np.ndarray) -> bool:
+    """Whether no word before a stretch can extend an n-gram into it beyond its left words.
+
+    Then its left and its right side have nothing to do with each other.
+    """
+    return state[0] >> 8 != 0
+
+
+@borrowing
+def forget_right(lm: LanguageModel, state: np.ndarray) -> None:
+    """Leave of a closed state what words before it have to know, its left side."""
+    for i in range(1 + 2 * (lm.order - 1), len(state)):
+        state[i] = 0
+    state[0] = _header(state[0] & 15, 0, 1)
+
+
+@borrowing
+def forget_left(lm: LanguageModel, state: np.ndarray) -> None:
+    """Leave of a closed state what words after it have to know, its right side."""
+    for i in range(1, 1 + 2 * (lm.order - 1)):
+        state[i] = 0
+    state[0] = _header(0, state[0] >> 4 & 15, 1)
 
 
 def state_words(state: np.ndarray, order: int) -> tuple[list[int], list[int], bool]:

@@ -32,6 +32,7 @@ class SearchOptions(TypedDict, total=False):
     max_targets: int
     widen: float
     max_span: int
+    search: str
 
 
 def models_of(lm: LmLike) -> list[NgramModel]:
@@ -63,7 +64,7 @@ def make_decoder(
         beam=settings.beam,
         max_targets=settings.max_targets,
         widen=settings.widen,
-    )
+    ).searching(settings.search)
 
 
 def make_system(
@@ -81,7 +82,7 @@ def make_system(
     weights : mapping, or path, optional
         A number for each feature; by default those that tuning begins with.
     search
-        beam, max_targets, widen, max_span, as `scfg-decoder translate` has them.
+        beam, max_targets, widen, max_span, search, as `scfg-decoder translate` has them.
 
     Raises
     ------

@@ -60,7 +60,7 @@ from decoder.search.workspace import (
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
-__all__ = ["FINISH", "Forest", "SearchSettings", "search"]
+__all__ = ["FINISH", "Forest", "SearchSettings", "most_pops", "search"]
 
 FINISH = -4  # The edge from an item of S over the whole sentence to the goal; scores </s>.
 
@@ -237,7 +237,7 @@ def _open(task, work, cell):
 def _explore(task, work, cell):
     """Pop points of a cell until the beam is used up or no point is left; False if an array is too short."""
     points, count = work.points, work.scratch.counter
-    limit = _most_pops(task, cell, count[LONGEST])
+    limit = most_pops(task, cell, count[LONGEST])
     while count[WAITING] > 0 and (limit == 0 or count[POPS] < limit):
         if not _has_room(work, cell):
             return False
@@ -251,7 +251,7 @@ def _explore(task, work, cell):
 
 
 @borrowing
-def _most_pops(task, cell, longest):
+def most_pops(task, cell, longest):
     """The pops the cell may make, 0 for no limit."""
     beam, widen = task.settings.beam, task.settings.widen
     if beam == 0 or widen <= 0:

@@ -16,18 +16,26 @@ from scfg_sampler.core.jit import borrowing, compiled
 __all__ = [
     "EDGES",
     "ITEMS",
+    "JOINS",
     "LONGEST",
+    "NUM_COUNTERS",
+    "OPENED",
+    "PARTS",
     "POINTS",
     "POPS",
     "QUERIES",
+    "ROWS",
+    "SIDES",
     "WAITING",
     "Edges",
     "Items",
     "Points",
     "Scratch",
     "Slots",
+    "copy_row",
     "copy_state",
     "copy_states",
+    "keep_row",
     "keep_state",
     "keep_states",
     "larger_edges",
@@ -41,6 +49,8 @@ __all__ = [
 ]
 
 ITEMS, EDGES, POINTS, WAITING, POPS, QUERIES, LONGEST = range(7)  # Counters, and a length.
+SIDES, JOINS, ROWS, PARTS, OPENED = range(7, 12)  # Counters of `decoder.search.boundary`.
+NUM_COUNTERS = 12
 
 
 class Items(NamedTuple):
@@ -117,7 +127,11 @@ def new_workspace(arity: int, num_models: int, width: int) -> tuple[Items, Edges
     slots = Slots(np.empty(1024, np.int32), np.full(1024, -1, np.int32))
     states = np.empty((num_models, width), np.int32)
     scratch = Scratch(
-        np.empty(arity, np.int32), states[0].copy(), states[0].copy(), states, np.zeros(7, np.int64)
+        np.empty(arity, np.int32),
+        states[0].copy(),
+        states[0].copy(),
+        states,
+        np.zeros(NUM_COUNTERS, np.int64),
     )
     return larger_items(items, 1024), larger_edges(edges, 1024), points, slots, scratch
 
@@ -127,6 +141,13 @@ def copy_state(states, row, model, to):
     """Make `to` the state of one language model in a row."""
     for i in range(len(to)):
         to[i] = states[row, model, i]
+
+
+@borrowing
+def copy_row(states, model, to):
+    """Make `to` the state of one language model."""
+    for i in range(len(to)):
+        to[i] = states[model, i]
 
 
 @borrowing
@@ -142,6 +163,13 @@ def keep_state(states, row, model, state):
     """Make the state of one language model in a row what `state` is."""
     for i in range(len(state)):
         states[row, model, i] = state[i]
+
+
+@borrowing
+def keep_row(states, model, state):
+    """Make the state of one language model what `state` is."""
+    for i in range(len(state)):
+        states[model, i] = state[i]
 
 
 @borrowing

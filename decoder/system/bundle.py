@@ -30,7 +30,7 @@ from decoder.lm.model import load_lms
 from decoder.lm.table import write_lm_file
 from decoder.system.ranking import write_ranking
 from decoder.translation.decoder import Decoder
-from decoder.translation.settings import SearchDefaults
+from decoder.translation.settings import SEARCHES, SearchDefaults
 from decoder.translation.weights import read_weights, write_weights
 from scfg_sampler import __version__
 from scfg_sampler.core.directories import new_directory
@@ -168,7 +168,9 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
             )
         files = {name: (int(each["bytes"]), str(each["sha256"])) for name, each in record["files"].items()}
         settings = SearchDefaults(**record["settings"])
-        if not all(isinstance(value, (int, float)) and abs(value) < 2**31 for value in settings):
+        *numbers, search = settings
+        is_number = all(isinstance(value, (int, float)) and abs(value) < 2**31 for value in numbers)
+        if not is_number or search not in SEARCHES:
             raise ValueError(f"settings {list(settings)!r}"[:80])
         parts = (GRAMMAR, RANKING, *lm_files(record), WEIGHTS)
     except (ValueError, KeyError, TypeError, AttributeError) as error:

@@ -269,7 +269,9 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
         require_sound(ranking, grammar, lms.models, folder / RANKING)
         decoder = Decoder.with_ranking(*models, settings, ranking)
     else:
-        decoder = Decoder(*models, beam=settings.beam, max_targets=settings.max_targets, widen=settings.widen)
+        decoder = Decoder(
+            *models, beam=settings.beam, max_targets=settings.max_targets, widen=settings.widen
+        ).searching(settings.search)
     preparation = load_preparation(folder) if PREPARATION in record["files"] else None
     return System(decoder, preparation, record)
 

@@ -18,8 +18,9 @@ import numpy as np
 
 from decoder.grammar.trie import Grammar, RankedRules, rank_rules
 from decoder.lm.model import LanguageModel, LmVocabulary, unknown_feature_of
+from decoder.search import boundary, cube
 from decoder.search.chart import COPY, Chart, parse
-from decoder.search.cube import FINISH, Forest, SearchSettings, search
+from decoder.search.cube import FINISH, Forest, SearchSettings
 from decoder.search.forest import (
     ForestGraph,
     best_derivation,
@@ -29,7 +30,7 @@ from decoder.search.forest import (
 )
 from decoder.search.kbest import k_best
 from decoder.search.mbr import expected_bleu, posteriors
-from decoder.translation.settings import SearchDefaults
+from decoder.translation.settings import SearchDefaults, check_search
 from decoder.translation.weights import weight_vector
 from scfg_sampler.core.arrays.sparse import Rows, row_sums
 from scfg_sampler.core.files import PathLike
@@ -213,7 +214,8 @@ class Decoder:
         weights_path: PathLike | None,
     ) -> None:
         """All but the ranking."""
-        beam, max_targets, widen, _ = settings
+        beam, max_targets, widen, _, self._searches_by = settings
+        check_search(self._searches_by)
         for name, value in (("--beam", beam), ("--max-targets", max_targets), ("--widen", widen)):
             if value < 0:
                 raise SettingsError(f"{name} is {value}; it is at least 1, or 0 for no limit")
@@ -296,8 +298,13 @@ class Decoder:
     def copying_any(self) -> Decoder:
         """The same decoder, for which a word may be copied although rules have it as their source side."""
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other.copy_any = True
+        other.__dict__.update(self.__dict__, copy_any=True)
+        return other
+
+    def searching(self, how: str) -> Decoder:
+        """The same decoder with one of the `SEARCHES` of `decoder.translation.settings`."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _searches_by=check_search(how))
         return other
 
     def search(
@@ -317,8 +324,8 @@ class Decoder:
         copies = words if copies is None else copies
         chart, copied, lm_ids, extra = self.parse(words, copies, fixed)
         settings = self._settings._replace(copy_weight=self.copy_weights(copies), keep_states=keep_states)
-        arity = self.grammar.max_arity
-        forest = search(self._rules, self.lms, chart, (copied[0], lm_ids), arity, settings)
+        search = cube.search if self._searches_by == "cube" else boundary.search
+        forest = search(self._rules, self.lms, chart, (copied[0], lm_ids), self.grammar.max_arity, settings)
         return SearchResult(words, copies, chart, forest, copied, extra)
 
     def parse(

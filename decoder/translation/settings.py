@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["SearchDefaults"]
+from scfg_sampler.errors import SettingsError
+
+__all__ = ["SEARCHES", "SearchDefaults", "check_search"]
+
+SEARCHES = ("boundary", "cube")  # Ways to search; the first unless told otherwise.
 
 
 class SearchDefaults(NamedTuple):
@@ -14,9 +18,18 @@ class SearchDefaults(NamedTuple):
     max_targets : targets tried for a source side; 0 for all
     widen : let a span of n words try n / widen times as many derivations; 0 for all spans alike
     max_span : source words a rule may cover, gaps included
+    search : one of `SEARCHES`, cube pruning or the same derivations sooner, by the words at their edges
     """
 
     beam: int = 200
     max_targets: int = 20
     widen: float = 1.5
     max_span: int = 20
+    search: str = SEARCHES[0]
+
+
+def check_search(how: str) -> str:
+    """The way to search itself; a SettingsError unless it is one of `SEARCHES`."""
+    if how not in SEARCHES:
+        raise SettingsError(f"--search is {how}; it is one of {', '.join(SEARCHES)}")
+    return how
