@@ -102,8 +102,8 @@ MAY_IMPORT = {
 OUTSIDE = {
     "numpy": PACKAGES,
     "scipy": PACKAGES,
-    "numba": ("scfg_sampler.core.jit",),
-    "llvmlite": ("scfg_sampler.core.jit",),
+    "numba": ("scfg_sampler.core.jit", "scfg_sampler.core.whole"),
+    "llvmlite": ("scfg_sampler.core.jit", "scfg_sampler.core.whole"),
     "dask": ("scfg_sampler.core.cluster",),
     "distributed": ("scfg_sampler.core.cluster",),
     "rich": ("scfg_sampler.core.console",),

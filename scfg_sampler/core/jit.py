@@ -1,4 +1,4 @@
-"""Compile flags, the kernel cache and dispatch by type: the only import of numba's decorators.
+"""Compile flags, the kernel cache and dispatch by type: numba's compiler as decorators.
 
 These decorators cover every compiled function of the project:
 
@@ -51,8 +51,17 @@ from numba.extending import (
 
 from scfg_sampler.core.startup import tell_of_compiling
 
+try:
+    from scfg_sampler.core.whole import KernelDispatcher, PartDispatcher
+except ImportError:
+    # Another numba than those it was tried with: as numba does it, which takes twice as long.
+    IS_WHOLE = False
+else:
+    IS_WHOLE = True
+
 __all__ = [
     "ENABLED",
+    "IS_WHOLE",
     "borrowing",
     "by_reference",
     "by_type",
@@ -69,7 +78,7 @@ __all__ = [
 ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 _FLAGS: Any = {"nogil": True, "error_model": "numpy"}
-_BORROWING: Any = {**_FLAGS, "_nrt": False}
+_BORROWING: Any = {**_FLAGS, "_nrt": False, "no_cfunc_wrapper": True}
 _PROJECT = Path(__file__).resolve().parents[2]
 _IMPORT = re.compile(
     r"^\s*(?:from\s+((?:scfg_sampler|decoder|monolingual)[\w.]*)\s+import\s+(\([\w,\s]*\)|[\w, \t]*)"
@@ -83,6 +92,8 @@ def kernel(function: Callable) -> Any:
     """The function compiled, releasing the interpreter lock, its machine code cached on disk."""
     if not ENABLED:
         return function
+    if IS_WHOLE:
+        return KernelDispatcher(function, _FLAGS, _ContentCache(function))
     dispatcher = numba.njit(**_FLAGS)(function)
     dispatcher._cache = _ContentCache(function)
     return dispatcher
@@ -130,7 +141,11 @@ class _ContentCache(caching.FunctionCache):
 
 def compiled(function: Callable) -> Any:
     """The function compiled as a part of the kernels that call it."""
-    return numba.njit(**_FLAGS)(function) if ENABLED else function
+    return _part(function, _FLAGS) if ENABLED else function
+
+
+def _part(function: Callable, options: dict[str, Any]) -> Any:
+    return PartDispatcher(function, options) if IS_WHOLE else numba.njit(**options)(function)
 
 
 def borrowing(function: Callable) -> Any:
@@ -151,7 +166,8 @@ def reordering(function: Callable) -> Any:
     """
     if not ENABLED:
         return function
-    fast = numba.njit(fastmath={"reassoc", "contract"}, forceinline=True, **_FLAGS)(function)
+    options = {**_FLAGS, "fastmath": {"reassoc", "contract"}, "forceinline": True}
+    fast = _part(function, options)
     return _counting_references(fast, False)
 
 
@@ -172,7 +188,7 @@ def inlined(function: Callable) -> Any:
     A call hands over every array of its NamedTuples word by word; in the sampler's inner functions that
     cost four times the work itself.
     """
-    return numba.njit(forceinline=True, **_FLAGS)(function) if ENABLED else function
+    return _part(function, {**_FLAGS, "forceinline": True}) if ENABLED else function
 
 
 def by_type(stub: Callable) -> Any:

@@ -1,0 +1,175 @@
+"""Functions below kernels: compiled as parts of them, and still functions to everybody else."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+from numba.core.registry import cpu_target
+
+from scfg_sampler.core import jit, whole
+from scfg_sampler.core.jit import compiled, inlined, kernel
+
+pytestmark = pytest.mark.skipif(not jit.ENABLED, reason="compilation is off")
+
+
+@compiled
+def lowest(x):
+    return np.sort(x)[::-1].copy()
+
+
+@compiled
+def left(x):
+    return lowest(x)[0]
+
+
+@inlined
+def right(x):
+    return 10.0 * lowest(x)[1]
+
+
+@kernel
+def diamond(x):
+    """Two ways down to the same function."""
+    return left(x) + right(x)
+
+
+@kernel
+def upper(x):
+    """A kernel below another."""
+    return diamond(x) + left(x)
+
+
+@kernel
+def impossible(x):
+    return left(x) + x.there_is_no_such_thing
+
+
+@kernel
+def refusing(x):
+    if x < 0:
+        raise ValueError("below zero")
+    return x
+
+
+X = np.array([1.0, 3.0, 2.0])
+
+
+@pytest.fixture
+def cold(tmp_path, monkeypatch):
+    """Nothing compiled, nothing in the cache."""
+    monkeypatch.setenv("SCFG_SAMPLER_CACHE", str(tmp_path))
+    jit.cache_directory.cache_clear()
+    functions = [diamond, upper, left, right, lowest, refusing]
+    for function in functions:
+        function._reset_overloads()
+        function.overloads.clear()
+    for function in (diamond, upper, refusing):
+        function._cache = jit._ContentCache(function.py_func)
+    yield
+    jit.cache_directory.cache_clear()
+
+
+def is_completed(function):
+    (result,) = function.overloads.values()
+    return result.library._finalized
+
+
+def test_parts_go_through_llvm_in_their_kernel_alone(cold):
+    assert diamond(X) == 23.0
+    assert is_completed(diamond)
+    assert not any(is_completed(part) for part in (left, right, lowest))
+
+
+def test_kernel_below_a_kernel_is_found_in_the_cache_by_both(cold):
+    assert upper(X) == 26.0
+    assert is_completed(diamond)
+    assert not is_completed(left)
+    before = [sum(function.stats.cache_hits.values()) for function in (upper, diamond)]
+    for function in (upper, diamond):
+        function._reset_overloads()
+        function.overloads.clear()
+    assert upper(2 * X) == 52.0
+    assert diamond(2 * X) == 46.0
+    after = [sum(function.stats.cache_hits.values()) for function in (upper, diamond)]
+    assert [new - old for new, old in zip(after, before, strict=True)] == [1, 1]
+
+
+def test_kernel_is_compiled_onto_one_from_the_cache(cold):
+    assert diamond(X) == 23.0
+    before = sum(diamond.stats.cache_hits.values())
+    diamond._reset_overloads()
+    diamond.overloads.clear()
+    assert upper(X) == 26.0
+    assert sum(diamond.stats.cache_hits.values()) == before + 1
+
+
+def test_python_calls_a_part_before_and_after_kernels_do(cold):
+    assert left(X) == 3.0
+    assert diamond(X) == 23.0
+    assert left(X) == 3.0
+    assert right(X) == 20.0
+    assert right(-X) == -20.0
+    assert diamond(-X) == -21.0
+
+
+def test_functions_of_others_call_parts_that_kernels_call(cold):
+    assert upper(X) == 26.0
+
+    @numba.njit
+    def other(x):
+        return left(x) + 100.0 * np.sort(x)[0] + lowest(x)[2]
+
+    assert other(X) == 104.0
+    assert left(X) == 3.0
+    assert upper(X) == 26.0
+
+
+def test_nothing_stays_changed_in_numba_whether_it_compiles_or_not(cold):
+    context = cpu_target.target_context
+    codegen = context.codegen()
+    assert diamond(X) == 23.0
+    with pytest.raises(numba.TypingError, match="there_is_no_such_thing"):
+        impossible(X)
+    assert "get_executable" not in vars(context)
+    assert "_library_class" not in vars(codegen)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert upper(X) == 26.0
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_kernels_raise_what_they_say(cold):
+    assert refusing(1.0) == 1.0
+    with pytest.raises(ValueError, match="below zero"):
+        refusing(-1.0)
+
+
+def test_other_version_of_numba_is_noticed(monkeypatch):
+    assert whole.missing_names() == []
+    monkeypatch.setitem(whole._USED, whole.CPUDispatcher, "compile no_such_name")
+    assert whole.missing_names() == ["CPUDispatcher.no_such_name"]
+
+
+def test_without_this_everything_is_compiled_as_numba_does(root, tmp_path):
+    statement = """
+import sys
+sys.modules["scfg_sampler.core.whole"] = None  # An import is refused.
+import numpy as np
+from tests.core.compiled_examples import Square, six_areas, twice
+print(six_areas(Square(np.array([2.0]))), type(twice).__name__, type(six_areas).__name__)
+print(len(six_areas.stats.cache_misses))
+"""
+    environment = {**os.environ, "SCFG_SAMPLER_CACHE": str(tmp_path), "PYTHONPATH": str(root)}
+    command = [sys.executable, "-c", statement]
+    child = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
+    assert child.returncode == 0, child.stderr
+    assert child.stdout == "24.0 CPUDispatcher CPUDispatcher\n1\n"
