@@ -1,7 +1,7 @@
 """How what a sweep takes grows with the corpus and with the number of shards.
 
-    python benchmarks/scaling.py SOURCE TARGET ALIGNMENT [--pairs N …] [--shards P …] [--workers W …]
-        [--sweeps K]
+    python benchmarks/scaling.py SOURCE TARGET ALIGNMENT [--pairs N …] [--shards P …] [--sweeps K]
+        [--threads T …] [--workers W …]
 
 For each N, a process of its own samples K sweeps of N pairs made by `copies.py`, in one shard, and then one
 more sweep in each number of shards, from the same state. The tasks of the shards are done one after the other
@@ -15,13 +15,15 @@ here, as workers would do them; what goes to and fro is counted, not sent. Print
     back_mb      derivations and changes, which come back
 
 with what the command holds: all that it has in memory after the sweeps, and of that the derivations, the
-restaurants and the corpus. With `--workers`, elapsed seconds of a sweep on so many processes, in as many
-shards. At last the fits q = a N^b by least squares of logarithms.
+restaurants and the corpus. With `--threads` and `--workers`, elapsed seconds of a sweep in four shards on so
+many threads or processes, medians of five rounds in turn, as other work on the machine has its ups and downs.
+At last the fits q = a N^b by least squares of logarithms.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -37,7 +39,7 @@ from copies import write_copies
 
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.cluster import dask_executor
-from scfg_sampler.core.executors import Executor, InProcess, Result
+from scfg_sampler.core.executors import InProcess, Result, threads
 from scfg_sampler.core.fragments.restaurant import LIVE
 from scfg_sampler.core.fragments.shards import Snapshot, merged, restored
 from scfg_sampler.corpus.parallel_text import read_corpus
@@ -48,6 +50,7 @@ from scfg_sampler.learner.settings import LearnerSettings
 from scfg_sampler.learner.shards import ShardResult
 
 _MB = 1e6
+_ROUNDS = 5
 
 
 def main() -> None:
@@ -58,6 +61,7 @@ def main() -> None:
     parser.add_argument("files", nargs=3, type=Path, metavar="FILE", help="source, target, alignment")
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 25_000, 50_000, 100_000])
     parser.add_argument("--shards", type=int, nargs="+", default=[4, 16, 64, 256])
+    parser.add_argument("--threads", type=int, nargs="*", default=[])
     parser.add_argument("--workers", type=int, nargs="*", default=[])
     parser.add_argument("--sweeps", type=int, default=10, metavar="K")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
@@ -85,8 +89,8 @@ def _print_one(one: dict[str, Any]) -> None:
     print("\t".join(["shards", *names]))
     for shards, row in one["shards"].items():
         print("\t".join([shards, *(f"{row[name]:.3g}" for name in names)]))
-    for workers, seconds in one["workers"].items():
-        print(f"{workers} workers: {seconds:.2f} s a sweep, elapsed")
+    for who, seconds in one["elapsed"].items():
+        print(f"{who}: {seconds:.2f} s a sweep, elapsed")
     sys.stdout.flush()
 
 
@@ -119,14 +123,11 @@ def _measured(args: argparse.Namespace) -> dict[str, Any]:
         "derivations": state.trees.nbytes,
         "restaurants": _size(tuple(state.restaurants)),
         "shards": {"1": dict.fromkeys(("driver_s", "merge_s", "snapshot_mb", "out_mb", "back_mb"), 0.0)},
-        "workers": {},
+        "elapsed": _elapsed(bank, state, args.threads, args.workers),
     }
     found["shards"]["1"]["sweep_s"] = seconds
     for shards in args.shards:
         found["shards"][str(shards)] = _in_shards(bank, _copied(state), shards)
-    for workers in args.workers:
-        with dask_executor(workers, None) as executor:
-            found["workers"][str(workers)] = _elapsed(bank, _copied(state), executor, workers)
     return found
 
 
@@ -192,16 +193,27 @@ def _in_shards(bank: ForestBank, state: LearnerState, shards: int) -> dict[str, 
     }
 
 
-def _elapsed(bank: ForestBank, state: LearnerState, executor: Executor, workers: int) -> float:
-    """Elapsed seconds of a sweep by workers, the second of two, in as many shards."""
-    settings = LearnerSettings(shards=max(2, workers))
-    kernel = learner_kernel(bank, settings, divided(bank, settings, executor))
-    rng, seconds = np.random.default_rng(3), 0.0
-    for _ in range(2):
-        began = time.perf_counter()
-        state, _ = kernel.step(rng, state)
-        seconds = time.perf_counter() - began
-    return seconds
+def _elapsed(
+    bank: ForestBank, state: LearnerState, thread_counts: list[int], worker_counts: list[int]
+) -> dict[str, float]:
+    """Elapsed seconds of a sweep by each number of threads and of workers; medians of rounds in turn."""
+    settings = LearnerSettings(shards=4)
+    with contextlib.ExitStack() as stack:
+        executors = {f"{n} threads": stack.enter_context(threads(n)) for n in thread_counts}
+        executors |= {f"{n} workers": stack.enter_context(dask_executor(n, None)) for n in worker_counts}
+        kernels = {
+            who: learner_kernel(bank, settings, divided(bank, settings, each))
+            for who, each in executors.items()
+        }
+        seconds: dict[str, list[float]] = {who: [] for who in kernels}
+        for _ in range(1 + _ROUNDS):
+            for who, kernel in kernels.items():
+                copied = _copied(state)
+                began = time.perf_counter()
+                kernel.step(np.random.default_rng(3), copied)
+                seconds[who].append(time.perf_counter() - began)
+    # In the first round workers load what they run.
+    return {who: float(np.median(each[1:])) for who, each in seconds.items()}
 
 
 def _copied(state: LearnerState) -> LearnerState:
