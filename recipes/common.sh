@@ -334,7 +334,7 @@ time_left() { # the time the steps that are still planned will take, for people
         [ -n "$name" ] || continue
         actual=-
         if [[ "$behind" = *" $name "* ]]; then
-            actual=$(seconds "$name")
+            read -r actual <"$OUT/logs/$name.seconds" # No process: this is done for every step before every step.
         elif [ "$OVERWRITE" != 1 ] && [ -f "$OUT/logs/$name.done" ]; then
             continue
         fi
@@ -348,6 +348,15 @@ time_left() { # the time the steps that are still planned will take, for people
             else if (left < 5400) printf "%d min", left / 60 + 0.5
             else printf "%.1f h", left / 3600
         }'
+}
+
+# Plans all that a function takes, which calls steps in its order but does not take them here: `guess NAME` says how
+# many seconds each will take. What the function itself does must not need what steps leave.
+plan_steps() { # FUNCTION
+    planned+=$(
+        planned_step() { printf '%s %s\n' "$1" "$(guess "$1")"; }
+        "$@" | awk '$1 != "compile" && !seen[$1]++'
+    )$'\n'
 }
 
 planned_step() { # as for step

@@ -24,7 +24,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 main() {
-    local positional=() ALIGNMENT="" SEEDS=5 OWN_SEEDS=2 ITERATIONS=100
+    local positional=() megabytes ALIGNMENT="" SEEDS=5 OWN_SEEDS=2 ITERATIONS=100
     parse_options --overwrite --output= --alignment= --seeds= --own-seeds= --iterations= -- "$@"
     need_numbers --seeds --own-seeds --iterations
     [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
@@ -47,14 +47,11 @@ main() {
     mkdir -p "$OUT"
     prepare_python report
 
-    step compile -- compile
-    chain "$SEEDS" paper --paper
-    chain "$SEEDS" rejection --paper --operator rejection
-    chain "$SEEDS" no-density --paper --no-density-factor
-    chain "$OWN_SEEDS" full
-    chain "$OWN_SEEDS" lexical --base lexical --tables exact
-    chain "$OWN_SEEDS" annealed --base lexical --tables exact --anneal "3:1:$((ITERATIONS / 2))"
-    chain "$OWN_SEEDS" types --base lexical --tables exact --type-moves 2
+    megabytes=$(text "$source" "$target" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
+    plan compile 60
+    plan_steps take_steps
+    say "this takes about $(time_left)"
+    take_steps
 
     picture figure5 0 "top-down=$(runs paper)" "rejection=$(runs rejection)"
     picture figure6 10 "with density factor=$(runs paper)" "without density factor=$(runs no-density)"
@@ -78,12 +75,27 @@ compile() {
     rm -rf "$OUT/compile"
 }
 
+take_steps() {
+    planned_step compile -- compile
+    chain "$SEEDS" paper --paper
+    chain "$SEEDS" rejection --paper --operator rejection
+    chain "$SEEDS" no-density --paper --no-density-factor
+    chain "$OWN_SEEDS" full
+    chain "$OWN_SEEDS" lexical --base lexical --tables exact
+    chain "$OWN_SEEDS" annealed --base lexical --tables exact --anneal "3:1:$((ITERATIONS / 2))"
+    chain "$OWN_SEEDS" types --base lexical --tables exact --type-moves 2
+}
+
+guess() { # NAME: seconds, as of two cores of 2020
+    awk -v M="$megabytes" -v sweeps="$ITERATIONS" "BEGIN { print 5 + 0.5 * sweeps * M }"
+}
+
 # chain NUMBER NAME OPTION…: so many runs.
 chain() {
     local number=$1 name=$2 seed
     shift 2
     for ((seed = 1; seed <= number; seed++)); do
-        step "$name-$seed" "$source" "$target" "$ALIGNMENT" -- sampler sample --source "$source" \
+        planned_step "$name-$seed" "$source" "$target" "$ALIGNMENT" -- sampler sample --source "$source" \
             --target "$target" --alignment "$ALIGNMENT" --output "$OUT/$name-$seed" --overwrite --quiet \
             --iterations "$ITERATIONS" --burn-in "$((ITERATIONS - 1))" --checkpoint-every 0 --seed "$seed" "$@"
     done

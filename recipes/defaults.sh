@@ -52,9 +52,16 @@ IFS=, read -ra variants <<<"$VARIANTS"
 for variant in "${variants[@]}"; do
     options "$variant" >/dev/null
 done
+done_before=0
 for variant in "${variants[@]}"; do
     read -r sweeps burn_in from sampling <<<"$(options "$variant")"
-    say "$variant"
+    told="$((done_before + 1)) of ${#variants[@]}"
+    if [ "$done_before" != 0 ]; then # All take about as long as those so far.
+        left=$((($(date +%s) - STARTED) * (${#variants[@]} - done_before) / done_before))
+        told+=", about $((left / 60 + 1)) min left for all"
+    fi
+    say "$variant ($told)"
+    done_before=$((done_before + 1))
     "$RECIPES/alignments-to-bleu.sh" "${positional[@]}" --output "$OUT/$variant" --no-baseline --iterations "$sweeps" \
         --burn-in "$burn_in" --from "$from" --sampling "$sampling" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" \
         ${ALIGNMENT:+--alignment "$ALIGNMENT"} ${TEST:+--test "$TEST"} >/dev/null

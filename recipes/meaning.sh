@@ -82,8 +82,6 @@ say "$(count_lines "$(find_text "train.$LANGUAGE")") questions, ${PHRASES:+$(cou
 
 # ------------------------------------------------------------------ the steps
 
-step compile -- compile
-
 linear() { # FILE OUTPUT: expressions in linear form
     decoder linearise "$1" --form "$FORM" --output "$2"
 }
@@ -112,11 +110,6 @@ add_phrases() { # COPIES, which say whether the step was done before; so with ot
     with_phrases "$OUT"
 }
 
-for set in train dev test; do
-    step "prepare-$set" "$(find_text "$set.$LANGUAGE")" "$(find_text "$set.$FORM")" -- prepare_set "$set"
-done
-step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} -- add_phrases "$COPIES"
-
 align() { # the alignments of a run are kept: they differ each time
     local way
     if [ ${#given[@]} = 3 ]; then
@@ -125,12 +118,10 @@ align() { # the alignments of a run are kept: they differ each time
         sampler align --source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --output "$OUT/align"
     fi
 }
-step align phrases ${given[@]+"${given[@]}"} -- align
 
 learn_lm() { # DIR
     decoder train-lm "$1/learnt.mr" --order "$ORDER" --output "$1/lm.arpa"
 }
-step lm phrases -- learn_lm "$OUT" "$ORDER"
 
 train_expressions() { # DIR
     local phrases=()
@@ -138,21 +129,6 @@ train_expressions() { # DIR
     decoder train-expressions --source "$1/train.$LANGUAGE" --target "$1/train.mr" \
         ${phrases[@]+"${phrases[@]}"} --output "$1/expressions.json"
 }
-step expressions phrases -- train_expressions "$OUT"
-
-learnt=(--source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --alignment)
-three=("$OUT/align.gdfa" "$OUT/align.fwd" "$OUT/align.rev")
-step grammar-hiero align -- sampler extract "${learnt[@]}" "$OUT/align.gdfa" --output "$OUT/hiero.gz"
-step grammar-hiero-loose align -- \
-    sampler extract "${learnt[@]}" "$OUT/align.gdfa" --loose target --output "$OUT/hiero-loose.gz"
-step grammar-hiero-typed align -- \
-    sampler extract "${learnt[@]}" "${three[@]}" --loose target --output "$OUT/hiero-typed.gz"
-step sample align -- sample_or_resume "$OUT/sample" "${learnt[@]}" "$OUT/align.gdfa" \
-    --iterations "$ITERATIONS" --burn-in $((ITERATIONS / 3)) --seed "$SEED"
-step grammar-sampled sample -- sampler grammar "$OUT/sample" --output "$OUT/sampled.gz"
-typed_chain=(--iterations $((2 * ITERATIONS)) --burn-in $((2 * ITERATIONS / 3)) --discount 0.8 --seed "$SEED")
-step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${three[@]}" "${typed_chain[@]}"
-step grammar-typed sample-typed -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
 
 tune_grammar() { # GRAMMAR OPTION…
     local grammar=$1 restart=--overwrite
@@ -170,28 +146,6 @@ parse_set() { # GRAMMAR NAME SET OPTION…: expressions, a line for each questio
         tables first-expressions "$OUT/$name.$set.raw" "$(count_lines "$OUT/$set.mr")" >"$OUT/$name.$set.mr" &&
         decoder linearise "$OUT/$name.$set.mr" --undo --form "$FORM" --output "$OUT/$name.$set.$FORM"
 }
-
-systems=()
-for grammar in hiero hiero-loose sampled hiero-typed typed; do
-    name=$grammar
-    case $grammar in
-        *typed)
-            search=(--expressions "$OUT/expressions.json" --copy any)
-            tuning=("${search[@]}" --metric "$METRIC") needs=expressions
-            [ "$FOLDS" = 0 ] || name+=-unranked
-            ;;
-        *) search=(--nbest 100) tuning=() needs=lm ;;
-    esac
-    step "tune-$grammar" "grammar-$grammar" lm "$needs" prepare-dev -- \
-        tune_grammar "$grammar" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" ${tuning[@]+"${tuning[@]}"}
-    for set in dev test; do
-        step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" -- \
-            parse_set "$grammar" "$name" "$set" --beam "$BEAM" "${search[@]}"
-    done
-    systems+=("$name")
-done
-
-# ------------------------------------------------------------------ rankers
 
 prepare_fold() { # FOLD: all that its grammars have in common; question n is in fold (n − 1) mod FOLDS
     local dir=$OUT/fold$1 side way lines fold="NR <= lines && (NR - 1) % folds == fold"
@@ -242,25 +196,84 @@ rank_set() { # GRAMMAR SET
         decoder linearise "$OUT/$1.$2.mr" --undo --form "$FORM" --output "$OUT/$1.$2.$FORM"
 }
 
-if [ "$FOLDS" -gt 0 ]; then
-    for ((fold = 0; fold < FOLDS; fold++)); do
-        step "fold$fold" align lm expressions -- prepare_fold "$fold" "$FOLDS"
+take_steps() {
+    planned_step compile -- compile
+
+    for set in train dev test; do
+        planned_step "prepare-$set" "$(find_text "$set.$LANGUAGE")" "$(find_text "$set.$FORM")" -- prepare_set "$set"
     done
-    for grammar in hiero-typed typed; do
-        folds=()
-        for ((fold = 0; fold < FOLDS; fold++)); do
-            step "fold$fold-grammar-$grammar" "fold$fold" -- fold_grammar "$grammar" "$fold" "${typed_chain[@]}"
-            step "fold$fold-list-$grammar" "fold$fold-grammar-$grammar" "tune-$grammar" -- \
-                list_set "$grammar" "$OUT/fold$fold" "$OUT/fold$fold/held" "$OUT/fold$fold/$grammar.list" "$BEAM"
-            folds+=("fold$fold-list-$grammar")
-        done
-        step "ranker-$grammar" "${folds[@]}" -- train_ranker "$grammar" "$FOLDS"
+    planned_step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} -- add_phrases "$COPIES"
+
+    planned_step align phrases ${given[@]+"${given[@]}"} -- align
+
+    planned_step lm phrases -- learn_lm "$OUT" "$ORDER"
+
+    planned_step expressions phrases -- train_expressions "$OUT"
+
+    learnt=(--source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --alignment)
+    three=("$OUT/align.gdfa" "$OUT/align.fwd" "$OUT/align.rev")
+    planned_step grammar-hiero align -- sampler extract "${learnt[@]}" "$OUT/align.gdfa" --output "$OUT/hiero.gz"
+    planned_step grammar-hiero-loose align -- \
+        sampler extract "${learnt[@]}" "$OUT/align.gdfa" --loose target --output "$OUT/hiero-loose.gz"
+    planned_step grammar-hiero-typed align -- \
+        sampler extract "${learnt[@]}" "${three[@]}" --loose target --output "$OUT/hiero-typed.gz"
+    planned_step sample align -- sample_or_resume "$OUT/sample" "${learnt[@]}" "$OUT/align.gdfa" \
+        --iterations "$ITERATIONS" --burn-in $((ITERATIONS / 3)) --seed "$SEED"
+    planned_step grammar-sampled sample -- sampler grammar "$OUT/sample" --output "$OUT/sampled.gz"
+    typed_chain=(--iterations $((2 * ITERATIONS)) --burn-in $((2 * ITERATIONS / 3)) --discount 0.8 --seed "$SEED")
+    planned_step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${three[@]}" "${typed_chain[@]}"
+    planned_step grammar-typed sample-typed -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
+
+    systems=()
+    for grammar in hiero hiero-loose sampled hiero-typed typed; do
+        name=$grammar
+        case $grammar in
+            *typed)
+                search=(--expressions "$OUT/expressions.json" --copy any)
+                tuning=("${search[@]}" --metric "$METRIC") needs=expressions
+                [ "$FOLDS" = 0 ] || name+=-unranked
+                ;;
+            *) search=(--nbest 100) tuning=() needs=lm ;;
+        esac
+        planned_step "tune-$grammar" "grammar-$grammar" lm "$needs" prepare-dev -- \
+            tune_grammar "$grammar" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" ${tuning[@]+"${tuning[@]}"}
         for set in dev test; do
-            step "rank-$grammar-$set" "ranker-$grammar" "prepare-$set" -- rank_set "$grammar" "$set"
+            planned_step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" -- \
+                parse_set "$grammar" "$name" "$set" --beam "$BEAM" "${search[@]}"
         done
-        systems+=("$grammar")
+        systems+=("$name")
     done
-fi
+
+    # Rankers.
+
+    if [ "$FOLDS" -gt 0 ]; then
+        for ((fold = 0; fold < FOLDS; fold++)); do
+            planned_step "fold$fold" align lm expressions -- prepare_fold "$fold" "$FOLDS"
+        done
+        for grammar in hiero-typed typed; do
+            folds=()
+            for ((fold = 0; fold < FOLDS; fold++)); do
+                planned_step "fold$fold-grammar-$grammar" "fold$fold" -- fold_grammar "$grammar" "$fold" "${typed_chain[@]}"
+                planned_step "fold$fold-list-$grammar" "fold$fold-grammar-$grammar" "tune-$grammar" -- \
+                    list_set "$grammar" "$OUT/fold$fold" "$OUT/fold$fold/held" "$OUT/fold$fold/$grammar.list" "$BEAM"
+                folds+=("fold$fold-list-$grammar")
+            done
+            planned_step "ranker-$grammar" "${folds[@]}" -- train_ranker "$grammar" "$FOLDS"
+            for set in dev test; do
+                planned_step "rank-$grammar-$set" "ranker-$grammar" "prepare-$set" -- rank_set "$grammar" "$set"
+            done
+            systems+=("$grammar")
+        done
+    fi
+}
+
+M=$(text "$(find_text "train.$LANGUAGE")" "$(find_text "train.$FORM")" ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} | wc -c |
+    awk '{ printf "%.3f", 2 * $1 / 1000000 }')
+SENTENCES=$(count_lines "$(find_text "dev.$LANGUAGE")")
+plan_compiling
+plan_steps take_steps
+say "this takes about $(time_left)"
+take_steps
 
 # ------------------------------------------------------------------ the table
 

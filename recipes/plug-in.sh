@@ -93,8 +93,6 @@ say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names
 
 # ------------------------------------------------------------------ the steps
 
-step compile -- compile
-
 train_lm() { # LINES-OF, or a model that there is: into one plain file, for both programs
     if [ -n "$LM" ]; then
         text "$LM" >"$OUT/lm.arpa"
@@ -102,39 +100,51 @@ train_lm() { # LINES-OF, or a model that there is: into one plain file, for both
         decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
     fi
 }
-step lm "${LM:-$TRAIN_TARGET}" -- train_lm "$ORDER" "$LM"
 
 read -ra sampling <<<"$SAMPLING"
 corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${ALIGNMENTS[@]}")
 corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "${ALIGNMENTS[@]}")
-if [ "$GRAMMAR" = sampled ]; then
-    step sample "${corpus[@]}" -- \
-        sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
-        --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
-    step grammar-sampled sample -- \
-        sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
-else
-    step grammar-hiero "${corpus[@]}" -- sampler extract "${corpus_options[@]}" --output "$OUT/hiero.gz"
-fi
 
-step "filter-$GRAMMAR" "grammar-$GRAMMAR" "$DEV_SOURCE" -- \
-    sampler filter "$OUT/$GRAMMAR.gz" --source "$DEV_SOURCE" --output "$OUT/$GRAMMAR.filtered.gz"
-step "tune-$GRAMMAR-$copy" "filter-$GRAMMAR" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
-    tune "$GRAMMAR" "$GRAMMAR-$copy" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" --copy "$copy" \
-    --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED"
+take_steps() {
+    planned_step compile -- compile
+    planned_step lm "${LM:-$TRAIN_TARGET}" -- train_lm "$ORDER" "$LM"
 
-table=$OUT/$GRAMMAR.gz rules=grammar-$GRAMMAR
-if [ "$ALL" = 0 ]; then
-    table=$OUT/$GRAMMAR.text.gz rules=text-$GRAMMAR
-    step "$rules" "grammar-$GRAMMAR" "$TEXT" -- \
-        sampler filter "$OUT/$GRAMMAR.gz" --source "$TEXT" --output "$table" --max-targets "$MAX_TARGETS"
-fi
-directory=$OUT/for-$DECODER
-step "plug-$DECODER" "$rules" "tune-$GRAMMAR-$copy" lm -- \
-    sampler plug "$table" --to "$DECODER" --lm "$OUT/lm.arpa" --weights "$OUT/$GRAMMAR-$copy.weights.json" \
-    --output "$directory" --pop-limit "$POP_LIMIT"
-spelled=$OUT/input.$DECODER
-step "spell-$DECODER" "$TEXT" -- sampler convert --to "$DECODER" --text "$TEXT" "$spelled"
+    if [ "$GRAMMAR" = sampled ]; then
+        planned_step sample "${corpus[@]}" -- \
+            sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
+            --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+        planned_step grammar-sampled sample -- \
+            sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
+    else
+        planned_step grammar-hiero "${corpus[@]}" -- sampler extract "${corpus_options[@]}" --output "$OUT/hiero.gz"
+    fi
+
+    planned_step "filter-$GRAMMAR" "grammar-$GRAMMAR" "$DEV_SOURCE" -- \
+        sampler filter "$OUT/$GRAMMAR.gz" --source "$DEV_SOURCE" --output "$OUT/$GRAMMAR.filtered.gz"
+    planned_step "tune-$GRAMMAR-$copy" "filter-$GRAMMAR" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
+        tune "$GRAMMAR" "$GRAMMAR-$copy" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" --copy "$copy" \
+        --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED"
+
+    table=$OUT/$GRAMMAR.gz rules=grammar-$GRAMMAR
+    if [ "$ALL" = 0 ]; then
+        table=$OUT/$GRAMMAR.text.gz rules=text-$GRAMMAR
+        planned_step "$rules" "grammar-$GRAMMAR" "$TEXT" -- \
+            sampler filter "$OUT/$GRAMMAR.gz" --source "$TEXT" --output "$table" --max-targets "$MAX_TARGETS"
+    fi
+    directory=$OUT/for-$DECODER
+    planned_step "plug-$DECODER" "$rules" "tune-$GRAMMAR-$copy" lm -- \
+        sampler plug "$table" --to "$DECODER" --lm "$OUT/lm.arpa" --weights "$OUT/$GRAMMAR-$copy.weights.json" \
+        --output "$directory" --pop-limit "$POP_LIMIT"
+    spelled=$OUT/input.$DECODER
+    planned_step "spell-$DECODER" "$TEXT" -- sampler convert --to "$DECODER" --text "$TEXT" "$spelled"
+}
+
+M=$(text "$TRAIN_SOURCE" "$TRAIN_TARGET" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
+SENTENCES=$(count_lines "$DEV_SOURCE")
+plan_compiling
+plan_steps take_steps
+say "this takes about $(time_left)"
+take_steps
 
 # ------------------------------------------------------------------ what to type
 

@@ -193,23 +193,23 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
     read -ra options <<<"$from"
     run=${options[0]}
     if [ "$run" = - ]; then
-        step "grammar-$1" "${corpus[@]}" -- \
+        planned_step "grammar-$1" "${corpus[@]}" -- \
             sampler extract "${corpus_options[@]}" --output "$OUT/$1.gz" "${options[@]:1}"
     else
         chain=$(sampling "$run")
         read -ra chain <<<"$chain"
-        step "sample-$run" "${corpus[@]}" -- \
+        planned_step "sample-$run" "${corpus[@]}" -- \
             sample_or_resume "$OUT/$run.run" "${corpus_options[@]}" --seed "$SEED" "${chain[@]}"
-        step "grammar-$1" "sample-$run" -- \
+        planned_step "grammar-$1" "sample-$run" -- \
             sampler grammar "$OUT/$run.run" --output "$OUT/$1.gz" "${options[@]:1}"
     fi
-    step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" -- \
+    planned_step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" -- \
         sampler filter "$OUT/$1.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$1.filtered.gz"
 }
 
 tune_row() { # ROW SEED
     find_references "$DEV"
-    step "tune-$1-$2" "filter-$1" lm "$source" "${references[@]}" -- \
+    planned_step "tune-$1-$2" "filter-$1" lm "$source" "${references[@]}" -- \
         tune "$1" "$1-$2" --source "$source" --references "${references[@]}" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS" --seed "$2"
 }
@@ -229,7 +229,7 @@ translate_all() { # ROW WEIGHTS OPTION…: all sets at once, as reading a gramma
 }
 
 translate_row() { # ROW WEIGHTS
-    step "translate-$1.$2" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" -- \
+    planned_step "translate-$1.$2" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" -- \
         translate_all "$1" "$2" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS"
 }
 
@@ -246,34 +246,46 @@ evaluate_row() { # RESULT ROW WEIGHTS…: RESULT is fixed or tuned; the baseline
             steps+=("translate-$row.$weights" "translate-hiero.${weights/#"$row"-/hiero-}")
         done
         [ "$row" != hiero ] || against=()
-        step "evaluate-$row.$result-$set" "${steps[@]}" "${references[@]}" -- \
+        planned_step "evaluate-$row.$result-$set" "${steps[@]}" "${references[@]}" -- \
             score "$OUT/$row.$result.$set.json" --metrics bleu --hypothesis "${hypotheses[@]}" \
             --references "${references[@]}" ${against[@]+"${against[@]}"}
     done
 }
 
-step compile -- compile
-step lm "$TRAIN_TARGET" -- \
-    decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
-make_grammar hiero
-tune_row hiero 1
-step tune-fixed tune-hiero-1 -- fix_weights
-for row in "${rows[@]}"; do
-    make_grammar "$row"
-    translate_row "$row" fixed
-    evaluate_row fixed "$row" fixed
-done
 [ "$SEEDS" != 0 ] || tuned=()
-for row in ${tuned[@]+"${tuned[@]}"}; do
-    make_grammar "$row"
-    weights=()
-    for ((seed = 1; seed <= SEEDS; seed++)); do
-        tune_row "$row" "$seed"
-        translate_row "$row" "$row-$seed"
-        weights+=("$row-$seed")
+
+take_steps() {
+    planned_step compile -- compile
+    planned_step lm "$TRAIN_TARGET" -- \
+        decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
+    make_grammar hiero
+    tune_row hiero 1
+    planned_step tune-fixed tune-hiero-1 -- fix_weights
+    local row weights seed
+    for row in "${rows[@]}"; do
+        make_grammar "$row"
+        translate_row "$row" fixed
+        evaluate_row fixed "$row" fixed
     done
-    evaluate_row tuned "$row" "${weights[@]}"
-done
+    for row in ${tuned[@]+"${tuned[@]}"}; do
+        make_grammar "$row"
+        weights=()
+        for ((seed = 1; seed <= SEEDS; seed++)); do
+            tune_row "$row" "$seed"
+            translate_row "$row" "$row-$seed"
+            weights+=("$row-$seed")
+        done
+        evaluate_row tuned "$row" "${weights[@]}"
+    done
+}
+
+M=$(text "$TRAIN_SOURCE" "$TRAIN_TARGET" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
+SENTENCES=$(count_lines "${sources[0]}")
+TRANSLATED=$(count_lines "$OUT/input.$SOURCE")
+plan_compiling
+plan_steps take_steps
+say "this takes about $(time_left)"
+take_steps
 
 # ------------------------------------------------------------------ the tables
 

@@ -176,6 +176,27 @@ estimate() { # NAME FORMULA
         -v threads="$THREADS" -v sentences="$SENTENCES" "BEGIN { print $2 }")"
 }
 
+# Seconds that a step takes, by what its name begins with; sets that are translated have TRANSLATED sentences.
+guess() { # NAME
+    local formula
+    case $1 in
+        lm) formula="2 + M" ;;
+        align) formula="2 + 3 * M" ;;
+        sample*) formula="5 + 0.35 * sweeps * M" ;;
+        grammar-*) formula="4 + 8 * M" ;;
+        filter-* | text-*) formula="1 + 2 * M" ;;
+        tune-fixed) formula=1 ;;
+        tune-*) formula="3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)" ;;
+        fold*-list-*) formula="3 + 0.02 * 4 * sentences * beam / 200" ;;
+        fold*) formula="6 + 0.7 * sweeps * M" ;;
+        translate-* | parse-* | rank-*) formula="3 + 0.02 * translated * beam / 200" ;;
+        plug-*) formula="2 + M" ;;
+        *) formula=3 ;;
+    esac
+    awk -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="$BEAM" -v threads="$THREADS" \
+        -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" "BEGIN { print $formula }"
+}
+
 # Plans `compile`: a few seconds where this user has compiled kernels before, if maybe those of another version.
 plan_compiling() {
     local seconds=20

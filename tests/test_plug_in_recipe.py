@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shlex
@@ -174,3 +175,37 @@ def test_the_bundled_corpus_becomes_what_the_decoder_reads(tmp_path, decoder):
     assert len(rules) == int(re.match(r"rules: (\d+);", outcome.stdout)[1]) > 1000
     for line in (out / f"input.{decoder}").read_bytes().splitlines():
         assert READERS[decoder].read_input(line) == line.split()
+
+
+@pytest.mark.slow
+def test_files_may_lie_anywhere(tmp_path):
+    """Texts by their paths: the same table as from a directory in our layout."""
+    quick = ["--iterations", "6", "--rounds", "1", "--beam", "20", "--threads", "1"]
+    data, files = ROOT / "data" / "novish-en", tmp_path / "some where"
+    files.mkdir()
+    for name, as_named in (
+        ("train.novish", "a"),
+        ("train.en", "b"),
+        ("train.novish-en.gold", "links"),
+        ("dev.novish", "c"),
+        ("dev.en", "d"),
+        ("test.novish", "e"),
+    ):
+        (files / as_named).write_bytes(gzip.decompress((data / f"{name}.gz").read_bytes()))
+    named = ["--source", files / "a", "--target", files / "b", "--alignment", files / "links"]
+    named += ["--dev", files / "c", files / "d", "--text", files / "e"]
+    tables = []
+    for out, given in (
+        ("one", ["cdec", *named]),
+        ("other", [data, "novish", "en", "cdec", "--text", files / "e"]),
+    ):
+        outcome = run(
+            PLUG_IN, *given, "--output", tmp_path / out, *quick, timeout=900, SCFG_PYTHON=sys.executable
+        )
+        assert outcome.returncode == 0, outcome.stderr
+        assert "this takes about " in outcome.stderr
+        (table,) = (tmp_path / out).glob("for-cdec/*.gz")
+        unzipped = gzip.decompress(table.read_bytes()).splitlines()
+        tables.append([line for line in unzipped if not line.startswith(b"#")])
+    assert tables[0] == tables[1]
+    assert len(tables[0]) > 1000

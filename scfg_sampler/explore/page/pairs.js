@@ -187,7 +187,7 @@ function fold(title, content, open = false) {
   return make("details", open ? { open: "" } : {}, make("summary", {}, title), content);
 }
 
-const percent = (part) => `${Math.round(100 * part)} %`;
+const percent = (part) => `${Math.round(100 * part)}%`;
 
 function parts(phrases) {
   return make("ul", { class: "list" }, phrases.map((phrase) =>
