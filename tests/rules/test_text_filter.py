@@ -321,3 +321,17 @@ def test_a_bad_line_is_named_by_its_number_when_others_read_it(tmp_path, monkeyp
     assert main([*arguments, *scheduler]) == 2
     assert "table:21:" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("words", "is_warned"), [(2, False), (4, False), (5, True)])
+def test_a_text_that_does_not_fit_the_table_is_told_of(tmp_path, capsys, words, is_warned):
+    """Two rules match: fewer than half of the different words of a text smell of the wrong language."""
+    rules = ("a ||| x", "b [X,1] ||| [X,1] y", "z ||| z")
+    lines = "".join(f"[X] ||| {sides} ||| LogForward=0 ||| \n" for sides in rules)
+    (tmp_path / "table").write_text("# scfg-sampler 0.2.0|model:hiero\n" + lines)
+    (tmp_path / "text").write_text(" ".join(["a", "b", "c", "d", "e"][:words]) + "\na b\n")
+    arguments = ["filter", str(tmp_path / "table"), "--source", str(tmp_path / "text")]
+    assert main([*arguments, "--output", str(tmp_path / "out"), "--quiet"]) == 0
+    told = capsys.readouterr().err
+    assert ("2 rules match a text of 5 different words; is it the source language" in told) == is_warned
+    assert told.count("\n") == is_warned
