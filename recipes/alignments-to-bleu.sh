@@ -84,7 +84,7 @@ listed=$(list_references "$TEST")
 TEST_REFERENCES=()
 while IFS= read -r file; do TEST_REFERENCES+=("$file"); done <<<"$listed"
 
-prepare_python
+prepare_python pages
 mkdir -p "$OUT"
 say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names); tuning on $DEV, testing on $TEST"
 

@@ -98,7 +98,7 @@ def _compiled() -> Iterator[Finding]:
     size = sum(path.stat().st_size for path in kernels)
     found = f"{place}, {len(kernels)} kernels, {size / 1e6:.0f} MB"
     advice = ""
-    if place.is_relative_to(tempfile.gettempdir()) and not os.environ.get("SCFG_SAMPLER_CACHE"):
+    if Path(tempfile.gettempdir()) in (place, place.parent) and not os.environ.get("SCFG_SAMPLER_CACHE"):
         advice = "The usual place cannot be written; name one that lasts in SCFG_SAMPLER_CACHE"
     elif not kernels:
         advice = "Nothing is compiled yet: the first use of each command takes longer, once"

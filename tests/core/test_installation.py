@@ -100,3 +100,22 @@ def test_old_python_and_little_room_are_told(monkeypatch):
     usage = type("Usage", (), {"free": 5 << 20})
     monkeypatch.setattr(installation.shutil, "disk_usage", lambda place: usage)
     assert "TMPDIR" in by_name()["temporary files"].advice
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") == "1", reason="compiles")
+@pytest.mark.parametrize("is_usable", [True, False])
+def test_a_home_in_the_temporary_directory_is_not_the_temporary_directory(monkeypatch, tmp_path, is_usable):
+    from scfg_sampler.core.jit import cache_directory
+
+    monkeypatch.setattr(installation.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv("SCFG_SAMPLER_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    if not is_usable:
+        (tmp_path / "home").write_text("a file, not a directory")
+    cache_directory.cache_clear()
+    try:
+        found = by_name()["compiled code"]
+        assert found.found.startswith(str(tmp_path))
+        assert ("The usual place cannot be written" in found.advice) == (not is_usable)
+    finally:
+        cache_directory.cache_clear()
