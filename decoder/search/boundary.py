@@ -19,7 +19,17 @@ import numpy as np
 from decoder.grammar.trie import RankedRules
 from decoder.lm.model import LanguageModel, finish_sentence
 from decoder.search.chart import Chart
-from decoder.search.cube import FINISH, Forest, SearchSettings, most_pops
+from decoder.search.cube import (
+    Forest,
+    SearchSettings,
+    add_goal,
+    forest_of,
+    locate,
+    most_pops,
+    write_edge,
+    write_first,
+    write_neighbour,
+)
 from decoder.search.sides import (
     HEAD,
     TAIL,
@@ -52,8 +62,12 @@ from decoder.search.workspace import (
     QUERIES,
     WAITING,
     Edges,
+    Items,
+    Points,
     copy_state,
     larger_edges,
+    larger_items,
+    larger_points,
     pop,
     push,
 )
@@ -62,29 +76,6 @@ from scfg_sampler.core.arrays.hash_table import mix
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, inlined, kernel
 
 __all__ = ["search"]
-
-
-class _Items(NamedTuple):
-    """As `decoder.search.workspace.Items`, with sides in place of states: side, int32 (…, 2)."""
-
-    cell: np.ndarray
-    score: np.ndarray
-    best_edge: np.ndarray
-    side: np.ndarray
-    ranked: np.ndarray
-
-
-class _Points(NamedTuple):
-    """As `decoder.search.workspace.Points`, with sides in place of states: side, int32 (…, 2)."""
-
-    cube: np.ndarray
-    place: np.ndarray
-    raised: np.ndarray
-    log_prob: np.ndarray
-    weight: np.ndarray
-    side: np.ndarray
-    key: np.ndarray
-    waiting: np.ndarray
 
 
 class _Slots(NamedTuple):
@@ -109,14 +100,15 @@ class _Task(NamedTuple):
 class _Work(NamedTuple):
     """What it writes, all of it references but the arrays at the end.
 
+    items, points : the sides of each in place of the states of language models, int32 (…, 2)
     part : int32 (…, 2), parts of rules: the sides of a stretch of words, or −1−k and 0 for tail k
     members : int32 (A,), room for the items of a point
     first_item : int64 (C + 1,); the items of cell c are first_item[c] … first_item[c + 1] − 1
     """
 
-    items: _Items
+    items: Items
     edges: Edges
-    points: _Points
+    points: Points
     slots: _Slots
     spelled: Spelled
     sides: Sides
@@ -157,13 +149,13 @@ def search(
         count[POINTS], count[WAITING], count[POPS], count[OPENED] = 0, 0, 0, 0
         is_done = False
         while not is_done:
-            items = _larger_items(items, count[ITEMS] + 2)
+            items = larger_items(items, count[ITEMS] + 2)
             edges = larger_edges(edges, count[EDGES] + 1)
-            points = _larger_points(points, count[POINTS] + 2 + arity)
+            points = larger_points(points, count[POINTS] + 2 + arity)
             sides, joins = larger_sides(sides, count, more), larger_joins(joins, count, more)
             part = grown(part, count[PARTS] + more)
             if 2 * (count[ITEMS] - first_item[cell]) >= len(slots.item):
-                slots = _rehashed(slots, items.side, first_item[cell], count[ITEMS], cell)
+                slots = _rehashed(slots, items.state, first_item[cell], count[ITEMS], cell)
             found = by_reference(items), by_reference(edges), by_reference(points), by_reference(slots)
             known = by_reference(spelled), by_reference(sides), by_reference(joins), by_reference(states)
             work = by_reference(_Work(*found, *known, part, members, side, count, first_item))
@@ -186,28 +178,19 @@ def search(
         by_reference(states),
         count,
     )
-    return _forest(items, edges, sides, count, settings.keep_states, num_models, width)
+    states_of_items = np.zeros((0, num_models, width), np.int32)
+    if settings.keep_states:
+        states_of_items = _states(items, sides, count[ITEMS], num_models, width)
+    return forest_of(items, edges, count[ITEMS], count[EDGES], states_of_items, count[QUERIES])
 
 
 @compiled
-def _forest(items, edges, sides, count, keep_states, num_models, width):
-    num_items, num_edges = count[ITEMS], count[EDGES]
-    states = np.zeros((num_items if keep_states else 0, num_models, width), np.int32)
-    if keep_states:
-        for item in range(num_items - 1):  # The last is the goal, which nothing comes before or after.
-            write_state(sides, items.side[item, HEAD], items.side[item, TAIL], states, item)
-    return Forest(
-        items.cell[:num_items].copy(),
-        items.score[:num_items].copy(),
-        items.best_edge[:num_items].copy(),
-        edges.head[:num_edges].copy(),
-        edges.rule[:num_edges].copy(),
-        edges.log_prob[:num_edges].copy(),
-        edges.weight[:num_edges].copy(),
-        edges.tails[:num_edges].copy(),
-        states,
-        count[QUERIES],
-    )
+def _states(items, sides, num_items, num_models, width):
+    """The states of the items, int32 (N, M, W); zeros for the goal, which nothing comes before or after."""
+    states = np.zeros((num_items, num_models, width), np.int32)
+    for item in range(num_items - 1):
+        write_state(sides, items.state[item, HEAD], items.state[item, TAIL], states, item)
+    return states
 
 
 # ---- A cell: Chiang (2007), section 5.3 -----------------------------------------------------------
@@ -221,10 +204,7 @@ def _explore(task, work, cell, more):
     while count[OPENED] < num_cubes:
         if not _has_room(work, cell, more):
             return False
-        point = count[POINTS]
-        points.cube[point], points.raised[point] = chart.cube_start[cell] + count[OPENED], 0
-        for axis in range(points.place.shape[1]):
-            points.place[point, axis] = 0
+        write_first(points, count[POINTS], chart.cube_start[cell] + count[OPENED])
         count[OPENED] += 1
         _propose(task, work)
     limit = most_pops(task, cell, count[LONGEST])
@@ -234,7 +214,7 @@ def _explore(task, work, cell, more):
         point, key = points.waiting[0], points.key[0]
         pop(points, count)
         count[POPS] += 1
-        num_tails = _locate(task, work, point)
+        num_tails = locate(task, work, point, work.members)
         _add_edge(task, work, cell, point, key, num_tails)
         _push_neighbours(task, work, point, num_tails)
     return True
@@ -257,92 +237,39 @@ def _has_room(work, cell, more):
 @borrowing
 def _add_edge(task, work, cell, point, key, num_tails):
     """Make a point an edge of the item with its sides, which may be new; `members` are its tails."""
-    items, edges, points, slots = work.items, work.edges, work.points, work.slots
-    members, count = work.members, work.counter
-    head, tail = points.side[point, HEAD], points.side[point, TAIL]
+    items, points, slots, count = work.items, work.points, work.slots, work.counter
+    head, tail = points.state[point, HEAD], points.state[point, TAIL]
     slot = _slot_of(slots, _packed(head, tail), cell)
     if slots.cell[slot] != cell:
         item = count[ITEMS]
         count[ITEMS] += 1
         slots.key[slot], slots.item[slot], slots.cell[slot] = _packed(head, tail), item, cell
         items.cell[item], items.score[item] = cell, -np.inf
-        items.side[item, HEAD], items.side[item, TAIL] = head, tail
-    item = slots.item[slot]
-    edge = count[EDGES]
-    count[EDGES] += 1
-    cube = points.cube[point]
-    group = task.chart.group[cube]
-    edges.head[edge], edges.rule[edge] = item, group
-    if group >= 0:
-        edges.rule[edge] = task.rules.rule[task.rules.start[group] + points.place[point, 0]]
-    edges.weight[edge] = points.weight[point]
-    for model in range(len(task.lms)):
-        edges.log_prob[edge, model] = points.log_prob[point, model]
-    for k in range(len(members)):
-        edges.tails[edge, k] = members[k] if k < num_tails else -1
-    if key > items.score[item]:
-        items.score[item], items.best_edge[item] = key, edge
+        items.state[item, HEAD], items.state[item, TAIL] = head, tail
+    write_edge(task, work, count, work.members, slots.item[slot], point, key, num_tails)
 
 
 @borrowing
 def _push_neighbours(task, work, point, num_tails):
     """Put on the heap the points whose one predecessor is this one, as `decoder.search.cube` does."""
-    rules, chart, points, first_item = task.rules, task.chart, work.points, work.first_item
-    count = work.counter
-    cube = points.cube[point]
-    group = chart.group[cube]
-    for axis in range(points.raised[point], num_tails + 1):
-        raised_to = points.place[point, axis] + 1
-        if axis == 0:
-            extent = rules.start[group + 1] - rules.start[group] if group >= 0 else 1
-        else:
-            tail = chart.tails[chart.tail_start[cube] + axis - 1]
-            extent = first_item[tail + 1] - first_item[tail]
-        if raised_to < extent:
-            new = count[POINTS]
-            points.cube[new], points.raised[new] = cube, axis
-            for k in range(num_tails + 1):
-                points.place[new, k] = points.place[point, k]
-            points.place[new, axis] = raised_to
+    for axis in range(work.points.raised[point], num_tails + 1):
+        if write_neighbour(task, work, point, axis, num_tails, work.counter[POINTS]):
             _propose(task, work)
 
 
 @borrowing
 def _finish(task, first, items, edges, sides, states, count):
     """Add the goal, with an edge from each item of the last cell, which begins with item `first`."""
-    goal = count[ITEMS]
-    items.cell[goal], items.score[goal], items.best_edge[goal] = items.cell[goal - 1], -np.inf, -1
-    for item in range(first, goal):
-        edge = count[EDGES]
-        count[EDGES] += 1
-        edges.weight[edge] = 0.0
+    for item in range(first, count[ITEMS]):
         for model in range(len(task.lms)):
-            copy_state(sides.state, items.side[item, TAIL], model, states.one)
+            copy_state(sides.state, items.state[item, TAIL], model, states.one)
             count[QUERIES] += 1
-            edges.log_prob[edge, model] = finish_sentence(by_reference(task.lms[model]), states.one)
-            edges.weight[edge] += task.settings.lm_weights[model] * edges.log_prob[edge, model]
-        edges.head[edge], edges.rule[edge] = goal, FINISH
-        for k in range(edges.tails.shape[1]):
-            edges.tails[edge, k] = item if k == 0 else -1
-        if items.score[item] + edges.weight[edge] > items.score[goal]:
-            items.score[goal], items.best_edge[goal] = items.score[item] + edges.weight[edge], edge
-    count[ITEMS] += 1
+            found = finish_sentence(by_reference(task.lms[model]), states.one)
+            edges.log_prob[count[EDGES] + item - first, model] = found
+    add_goal(items, edges, count, first, task.settings.lm_weights)
 
 
 # ---- Points ---------------------------------------------------------------------------------------
-
-
-@borrowing
-def _locate(task, work, point):
-    """The number of tails of a point; `members` become its items."""
-    chart, items, points, members = task.chart, work.items, work.points, work.members
-    cube = points.cube[point]
-    first_tail = chart.tail_start[cube]
-    num_tails = chart.tail_start[cube + 1] - first_tail
-    for k in range(num_tails):
-        first = work.first_item[chart.tails[first_tail + k]]
-        members[k] = items.ranked[first + points.place[point, 1 + k]]
-    return num_tails
 
 
 @borrowing
@@ -352,7 +279,7 @@ def _propose(task, work):
     members, part, count = work.members, work.part, work.counter
     point = count[POINTS]
     count[POINTS] += 1
-    num_tails = _locate(task, work, point)
+    num_tails = locate(task, work, point, work.members)
     number = spelled.first_of_cube[points.cube[point]] + points.place[point, 0]
     if spelled.last[number] < 0:
         spell(task, work, number)
@@ -362,13 +289,13 @@ def _propose(task, work):
     head, tail = part[first, 0], part[first, 1]
     if head < 0:
         member = members[-1 - head]
-        head, tail = items.side[member, HEAD], items.side[member, TAIL]
+        head, tail = items.state[member, HEAD], items.state[member, TAIL]
     log_prob = spelled.log_prob[number, 0]
     for i in range(first + 1, last):
         next_head, next_tail = part[i, 0], part[i, 1]
         if next_head < 0:
             member = members[-1 - next_head]
-            next_head, next_tail = items.side[member, HEAD], items.side[member, TAIL]
+            next_head, next_tail = items.state[member, HEAD], items.state[member, TAIL]
         value = joined(task, work, tail, next_head)
         tail = next_tail
         if not is_row(value):
@@ -383,7 +310,7 @@ def _propose(task, work):
         if joins.new[row, TAIL] != UNCHANGED:
             tail = joins.new[row, TAIL]
     points.log_prob[point, 0] = log_prob
-    points.side[point, HEAD], points.side[point, TAIL] = head, tail
+    points.state[point, HEAD], points.state[point, TAIL] = head, tail
     weight = spelled.score[number]
     for model in range(len(task.lms)):
         weight += task.settings.lm_weights[model] * points.log_prob[point, model]
@@ -430,10 +357,10 @@ def _new_workspace(arity, num_models):
     """No items, edges and points, for rules of `arity` nonterminals; and free slots."""
     ints, floats, pairs = np.empty(1024, np.int32), np.empty(1024), np.empty((1024, 2), np.int32)
     log_probs, places = np.empty((1024, num_models)), np.empty((1024, 1 + arity), np.int32)
-    items = _Items(ints, floats, ints.copy(), pairs, ints.copy())
+    items = Items(ints, floats, ints.copy(), pairs, ints.copy())
     tails = np.empty((1024, arity), np.int32)
     edges = Edges(ints.copy(), ints.copy(), log_probs, floats.copy(), tails)
-    points = _Points(
+    points = Points(
         ints.copy(),
         places,
         ints.copy(),
@@ -445,28 +372,3 @@ def _new_workspace(arity, num_models):
     )
     slots = _Slots(np.empty(1024, np.int64), ints.copy(), np.full(1024, -1, np.int32))
     return items, edges, points, slots
-
-
-@compiled
-def _larger_items(items, size):
-    return _Items(
-        grown(items.cell, size),
-        grown(items.score, size),
-        grown(items.best_edge, size),
-        grown(items.side, size),
-        grown(items.ranked, size),
-    )
-
-
-@compiled
-def _larger_points(points, size):
-    return _Points(
-        grown(points.cube, size),
-        grown(points.place, size),
-        grown(points.raised, size),
-        grown(points.log_prob, size),
-        grown(points.weight, size),
-        grown(points.side, size),
-        grown(points.key, size),
-        grown(points.waiting, size),
-    )

@@ -60,7 +60,19 @@ from decoder.search.workspace import (
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
-__all__ = ["FINISH", "Forest", "SearchSettings", "most_pops", "search"]
+__all__ = [
+    "FINISH",
+    "Forest",
+    "SearchSettings",
+    "add_goal",
+    "forest_of",
+    "locate",
+    "most_pops",
+    "search",
+    "write_edge",
+    "write_first",
+    "write_neighbour",
+]
 
 FINISH = -4  # The edge from an item of S over the whole sentence to the goal; scores </s>.
 
@@ -195,15 +207,14 @@ def search(
     first = first_item[num_cells - 1]
     edges = larger_edges(edges, count[EDGES] + count[ITEMS] - first)
     _finish(task, first, by_reference(items), by_reference(edges), by_reference(scratch))
-    return _forest(items, edges, scratch.counter, settings.keep_states)
+    items.state[count[ITEMS] - 1] = 0  # The goal's, which nothing comes before or after.
+    states = items.state[: count[ITEMS] if settings.keep_states else 0].copy()
+    return forest_of(items, edges, count[ITEMS], count[EDGES], states, count[QUERIES])
 
 
 @compiled
-def _forest(items, edges, count, keep_states):
-    num_items, num_edges = count[ITEMS], count[EDGES]
-    num_states = num_items if keep_states else 0
-    if keep_states:
-        items.state[num_items - 1] = 0  # The goal's, which nothing comes before or after.
+def forest_of(items, edges, num_items, num_edges, states, num_queries):
+    """The forest of the first items and edges, the goal the last item; `states` are kept as they are."""
     return Forest(
         items.cell[:num_items].copy(),
         items.score[:num_items].copy(),
@@ -213,8 +224,8 @@ def _forest(items, edges, count, keep_states):
         edges.log_prob[:num_edges].copy(),
         edges.weight[:num_edges].copy(),
         edges.tails[:num_edges].copy(),
-        items.state[:num_states].copy(),
-        count[QUERIES],
+        states,
+        num_queries,
     )
 
 
@@ -226,10 +237,7 @@ def _open(task, work, cell):
     """Begin a cell with the best point of each of its cubes."""
     chart, points, count = task.chart, work.points, work.scratch.counter
     for cube in range(chart.cube_start[cell], chart.cube_start[cell + 1]):
-        point = count[POINTS]
-        points.cube[point], points.raised[point] = cube, 0
-        for axis in range(points.place.shape[1]):
-            points.place[point, axis] = 0
+        write_first(points, count[POINTS], cube)
         _propose(task, work, cell)
 
 
@@ -244,9 +252,9 @@ def _explore(task, work, cell):
         point, key = points.waiting[0], points.key[0]
         pop(points, count)
         count[POPS] += 1
-        group, num_tails = _locate(task, work, point)
-        _add_edge(task, work, cell, point, key, group, num_tails)
-        _push_neighbours(task, work, cell, point, group, num_tails)
+        num_tails = locate(task, work, point, work.scratch.members)
+        _add_edge(task, work, cell, point, key, num_tails)
+        _push_neighbours(task, work, cell, point, num_tails)
     return True
 
 
@@ -273,11 +281,11 @@ def _has_room(work, cell):
 
 
 @borrowing
-def _add_edge(task, work, cell, point, key, group, num_tails):
+def _add_edge(task, work, cell, point, key, num_tails):
     """Make a point an edge of the item with its state, which may be new; `scratch.members` are its tails."""
-    rules, items, edges, points, slots = task.rules, work.items, work.edges, work.points, work.slots
-    state, members, count = work.scratch.states, work.scratch.members, work.scratch.counter
-    copy_states(points.state, point, state)
+    items, slots = work.items, work.slots
+    state, count = work.scratch.states, work.scratch.counter
+    copy_states(work.points.state, point, state)
     slot = slot_of(slots, items.state, state, cell)
     if slots.cell[slot] != cell:
         item = count[ITEMS]
@@ -285,9 +293,16 @@ def _add_edge(task, work, cell, point, key, group, num_tails):
         slots.item[slot], slots.cell[slot] = item, cell
         items.cell[item], items.score[item] = cell, -np.inf
         keep_states(items.state, item, state)
-    item = slots.item[slot]
+    write_edge(task, work, count, work.scratch.members, slots.item[slot], point, key, num_tails)
+
+
+@borrowing
+def write_edge(task, work, count, members, item, point, key, num_tails):
+    """Add the edge that a point makes to an item; `members` are its tails, `key` the score with them."""
+    rules, items, edges, points = task.rules, work.items, work.edges, work.points
     edge = count[EDGES]
     count[EDGES] += 1
+    group = task.chart.group[points.cube[point]]
     edges.head[edge], edges.rule[edge] = item, group
     if group >= 0:
         edges.rule[edge] = rules.rule[rules.start[group] + points.place[point, 0]]
@@ -301,45 +316,69 @@ def _add_edge(task, work, cell, point, key, group, num_tails):
 
 
 @borrowing
-def _push_neighbours(task, work, cell, point, group, num_tails):
+def _push_neighbours(task, work, cell, point, num_tails):
     """Put on the heap the points whose one predecessor is this one, with a coordinate raised by one.
 
     Only coordinates from the one raised last on are raised, so no point is made twice.
     """
-    rules, chart, points, first_item = task.rules, task.chart, work.points, work.first_item
     count = work.scratch.counter
-    cube = points.cube[point]
-    for axis in range(points.raised[point], num_tails + 1):
-        raised_to = points.place[point, axis] + 1
-        if axis == 0:
-            extent = rules.start[group + 1] - rules.start[group] if group >= 0 else 1
-        else:
-            tail = chart.tails[chart.tail_start[cube] + axis - 1]
-            extent = first_item[tail + 1] - first_item[tail]
-        if raised_to < extent:
-            new = count[POINTS]
-            points.cube[new], points.raised[new] = cube, axis
-            for k in range(num_tails + 1):
-                points.place[new, k] = points.place[point, k]
-            points.place[new, axis] = raised_to
+    for axis in range(work.points.raised[point], num_tails + 1):
+        if write_neighbour(task, work, point, axis, num_tails, count[POINTS]):
             _propose(task, work, cell)
+
+
+@borrowing
+def write_first(points, new, cube):
+    """Make point `new` the best of a cube."""
+    points.cube[new], points.raised[new] = cube, 0
+    for axis in range(points.place.shape[1]):
+        points.place[new, axis] = 0
+
+
+@borrowing
+def write_neighbour(task, work, point, axis, num_tails, new):
+    """Make point `new` what a point is with one coordinate raised by one; False if it ends there."""
+    rules, chart, points, first_item = task.rules, task.chart, work.points, work.first_item
+    cube = points.cube[point]
+    raised_to = points.place[point, axis] + 1
+    if axis == 0:
+        group = chart.group[cube]
+        extent = rules.start[group + 1] - rules.start[group] if group >= 0 else 1
+    else:
+        tail = chart.tails[chart.tail_start[cube] + axis - 1]
+        extent = first_item[tail + 1] - first_item[tail]
+    if raised_to >= extent:
+        return False
+    points.cube[new], points.raised[new] = cube, axis
+    for k in range(num_tails + 1):
+        points.place[new, k] = points.place[point, k]
+    points.place[new, axis] = raised_to
+    return True
 
 
 @borrowing
 def _finish(task, first, items, edges, scratch):
     """Add the goal, with an edge from each item of the last cell, which begins with item `first`."""
     count, state = scratch.counter, scratch.state
+    for item in range(first, count[ITEMS]):
+        for model in range(len(task.lms)):
+            copy_state(items.state, item, model, state)
+            count[QUERIES] += 1
+            edges.log_prob[count[EDGES] + item - first, model] = finish_sentence(task.lms[model], state)
+    add_goal(items, edges, count, first, task.settings.lm_weights)
+
+
+@borrowing
+def add_goal(items, edges, count, first, lm_weights):
+    """Add the goal, with an edge from each item from `first` on; their `log_prob` stands there already."""
     goal = count[ITEMS]
     items.cell[goal], items.score[goal], items.best_edge[goal] = items.cell[goal - 1], -np.inf, -1
     for item in range(first, goal):
         edge = count[EDGES]
         count[EDGES] += 1
         edges.weight[edge] = 0.0
-        for model in range(len(task.lms)):
-            copy_state(items.state, item, model, state)
-            count[QUERIES] += 1
-            edges.log_prob[edge, model] = finish_sentence(task.lms[model], state)
-            edges.weight[edge] += task.settings.lm_weights[model] * edges.log_prob[edge, model]
+        for model in range(len(lm_weights)):
+            edges.weight[edge] += lm_weights[model] * edges.log_prob[edge, model]
         edges.head[edge], edges.rule[edge] = goal, FINISH
         for k in range(edges.tails.shape[1]):
             edges.tails[edge, k] = item if k == 0 else -1
@@ -358,7 +397,8 @@ def _propose(task, work, cell):
     count, members, state = work.scratch.counter, work.scratch.members, work.scratch.state
     point = count[POINTS]
     count[POINTS] += 1
-    group, num_tails = _locate(task, work, point)
+    num_tails = locate(task, work, point, members)
+    group = task.chart.group[points.cube[point]]
     place = np.int64(0)
     if group >= 0:
         place = rules.start[group] + points.place[point, 0]
@@ -385,16 +425,16 @@ def _propose(task, work, cell):
 
 
 @borrowing
-def _locate(task, work, point):
-    """The group of a point and the number of its tails; `scratch.members` become its items."""
-    chart, items, points, members = task.chart, work.items, work.points, work.scratch.members
+def locate(task, work, point, members):
+    """The number of tails of a point; `members` become its items."""
+    chart, points = task.chart, work.points
     cube = points.cube[point]
     first_tail = chart.tail_start[cube]
     num_tails = chart.tail_start[cube + 1] - first_tail
     for k in range(num_tails):
         first = work.first_item[chart.tails[first_tail + k]]
-        members[k] = items.ranked[first + points.place[point, 1 + k]]
-    return chart.group[cube], num_tails
+        members[k] = work.items.ranked[first + points.place[point, 1 + k]]
+    return num_tails
 
 
 @borrowing

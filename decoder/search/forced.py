@@ -21,7 +21,7 @@ import numpy as np
 
 from decoder.lm.model import LanguageModel, add_word, begin_sentence, finish_sentence
 from decoder.search.chart import COPY, GLUE, START, Chart
-from decoder.search.cube import FINISH, Forest
+from decoder.search.cube import FINISH, Forest, forest_of
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import compiled, kernel
 
@@ -311,18 +311,8 @@ def _finished(items, edges, count, last_cell, task):
         items.score[goal] = items.score[whole] + edges.weight[edge]
         items.best_edge[goal] = edge
     num_items, num_edges = count[_ITEMS], count[_EDGES]
-    forest = Forest(
-        items.cell[:num_items].copy(),
-        items.score[:num_items].copy(),
-        items.best_edge[:num_items].copy(),
-        edges.head[:num_edges].copy(),
-        edges.rule[:num_edges].copy(),
-        edges.log_prob[:num_edges].copy(),
-        edges.weight[:num_edges].copy(),
-        edges.tails[:num_edges].copy(),
-        np.empty((0, len(task.lm_weights), 1), np.int32),
-        0,
-    )
+    no_states = np.empty((0, len(task.lm_weights), 1), np.int32)
+    forest = forest_of(items, edges, num_items, num_edges, no_states, 0)
     return ForcedForest(forest, items.begin[:num_items].copy(), items.end[:num_items].copy(), whole >= 0)
 
 

@@ -56,7 +56,8 @@ NUM_COUNTERS = 12
 class Items(NamedTuple):
     """Items found so far, in the order of their cells.
 
-    state : int32, three dimensions: the state of each language model, filled with zeros
+    state : int32, three dimensions: the state of each language model, filled with zeros; in
+        `decoder.search.boundary` two, a head and a tail
     ranked : int32, the items of each cell from the best to the worst
     """
 

@@ -1,5 +1,8 @@
 """Both ways to search against the enumeration of all derivations, and against each other."""
 
+import math
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -68,6 +71,23 @@ def test_both_searches_keep_the_same_forest_where_much_can_be_combined(order, be
     assert len(boundary.head) == len(cube.head)
     assert _edges(boundary) == _edges(cube) or beam
     assert boundary.score[-1] == pytest.approx(cube.score[-1], abs=1e-9)
+    if beam == 0:
+        for forest in (boundary, cube):
+            most = _require_every_combination(forest)
+            assert most > 4 or order == 1  # A model of one word knows no two items apart.
+
+
+def _require_every_combination(forest):
+    """A rule over some cells makes an edge of every choice of items, once; how many a rule with two makes."""
+    tails_of = [tuple(tail for tail in tails if tail >= 0) for tails in forest.tails.tolist()]
+    edges = list(zip(forest.head.tolist(), forest.rule.tolist(), tails_of, strict=True))
+    assert len(set(edges)) == len(edges)
+    cells = forest.cell.tolist()
+    over = Counter((cells[head], rule, tuple(cells[t] for t in tails)) for head, rule, tails in edges)
+    items_in = Counter(cells[:-1])  # The goal, the last, is the tail of nothing.
+    for (_, _, below), found in over.items():
+        assert found == math.prod(items_in[cell] for cell in below)
+    return max(found for (_, _, below), found in over.items() if len(below) == 2)
 
 
 def _edges(forest):
