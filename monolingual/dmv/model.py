@@ -19,8 +19,9 @@ have on average.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from monolingual.dmv.layout import (
     parameter_families,
 )
 from monolingual.priors.multinomials import normalise, repeat_per_choice
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError
@@ -53,6 +55,7 @@ SMOOTHING = 1e-6
 
 _SIGNATURE = "# scfg-monolingual dmv"
 _COMMENTS = ("#", "//")
+_KINDS = ("root", "stop", "continue", "child")
 
 _EXACT, _ROUNDED = 1e-6, 1e-3
 """How far sums may be from 1: at the least, and at the most where numbers have few digits."""
@@ -153,22 +156,17 @@ def read_model(path: PathLike) -> DmvModel:
         Names the line that is no parameter, or whose number is no probability, or the multinomial that
         does not sum to 1.
     """
-    rows = []
-    is_theirs = None
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip() or line.startswith(_COMMENTS):
-            continue
-        if is_theirs is None:
-            is_theirs = is_weight(line)
-        rows += [_weight_row(path, number, line)] if is_theirs else _rows(path, number, line)
-    tags = tuple(sorted({tag for row in rows for tag in _tags_of(row.fields)}))
-    if not tags:
+    is_theirs, words, found = _columns(path)
+    if not words:
         raise InputError(path, None, "holds no parameter of a dependency model", "Train one with dmv train")
-    valences = 1 + any(row.fields[0] == "child" and len(row.fields) == 5 for row in rows)
-    layout = Layout(len(tags), valences)
+    tags = tuple(sorted(words))
+    rank = {tag: at for at, tag in enumerate(tags)}
+    number_of = np.array([rank[tag] for tag in words])
+    is_child = found.kind == _KINDS.index("child")
+    layout = Layout(len(tags), 1 + bool(np.any(is_child & (found.adjacency >= 0))))
     probs, errors = np.zeros(num_parameters(layout)), np.zeros(num_parameters(layout))
-    places = _places(path, rows, {tag: at for at, tag in enumerate(tags)}, layout)
-    probs[places], errors[places] = [row.value for row in rows], [row.error for row in rows]
+    places = _places(path, found, number_of, layout)
+    probs[places], errors[places] = found.value, found.error
     families = parameter_families(layout)
     sums, slack = (np.add.reduceat(values, families.start[:-1]) for values in (probs, errors))
     allowed = np.clip(slack, _EXACT, _ROUNDED)
@@ -178,14 +176,61 @@ def read_model(path: PathLike) -> DmvModel:
     if is_theirs:
         given = repeat_per_choice(families, sums) > 0.0
         return DmvModel(tags, layout, np.where(given, probs, normalise(families, probs)))
-    found = f"the probabilities of {_family_name(tags, layout, int(wrong[0]))} sum to {sums[wrong[0]]:g}"
-    raise InputError(path, None, found, "They must sum to 1")
+    text = f"the probabilities of {_family_name(tags, layout, int(wrong[0]))} sum to {sums[wrong[0]]:g}"
+    raise InputError(path, None, text, "They must sum to 1")
+
+
+class _Columns(NamedTuple):
+    """All rows of a file in flat arrays.
+
+    Attributes
+    ----------
+    number : uint32
+        Lines.
+    kind, direction, adjacency : int8
+        Indices of `_KINDS`, `DIRECTIONS` and `ADJACENCIES`; −1 where there is none.
+    head, dependent : int32
+        Tags in the order in which they were met; −1 where there is none.
+    value, error : float64
+    """
+
+    number: np.ndarray
+    kind: np.ndarray
+    direction: np.ndarray
+    adjacency: np.ndarray
+    head: np.ndarray
+    dependent: np.ndarray
+    value: np.ndarray
+    error: np.ndarray
+
+
+def _columns(path: PathLike) -> tuple[bool, list[str], _Columns]:
+    """Whether a file is JDAGEEM's, its tags, and its rows."""
+    tags = Vocabulary()
+    columns: list[Any] = [array(code) for code in "Ibbbiidd"]
+    is_theirs = None
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip() or line.startswith(_COMMENTS):
+            continue
+        if is_theirs is None:
+            is_theirs = is_weight(line)
+        for row in [_weight_row(path, number, line)] if is_theirs else _rows(path, number, line):
+            kind, head, *rest = row.fields
+            places = (
+                DIRECTIONS.index(rest[0]) if rest else -1,
+                ADJACENCIES.index(rest[1]) if len(rest) > 1 and (kind != "child" or len(rest) == 3) else -1,
+            )
+            numbers = tags.add(head), tags.add(rest[-1]) if kind == "child" else -1
+            values = number, _KINDS.index(kind), *places, *numbers, row.value, row.error
+            for column, value in zip(columns, values, strict=True):
+                column.append(value)
+    found = _Columns(*(np.frombuffer(column, column.typecode) for column in columns))
+    return bool(is_theirs), tags.words, found
 
 
 class _Row(NamedTuple):
     """A line: what it is about, its number, and how far that is from what was rounded."""
 
-    number: int
     fields: tuple[str, ...]
     value: float
     error: float
@@ -203,7 +248,7 @@ def _rows(path: PathLike, number: int, line: str) -> list[_Row]:
         value = np.nan
     if not 0.0 <= value <= 1.0:
         raise InputError(path, number, f"{text!r} is no probability", "Give a number from 0 to 1")
-    row = _Row(number, tuple(fields), value, _half_unit(text))
+    row = _Row(tuple(fields), value, _half_unit(text))
     rest = row._replace(fields=("continue", *fields[1:]), value=1.0 - value)
     return [row, rest] if fields[0] == "stop" else [row]
 
@@ -214,7 +259,7 @@ def _weight_row(path: PathLike, number: int, line: str) -> _Row:
     if found is None:
         hint = "Expected lines such as 'leftattach NN <- VB : -1.5', with the logarithm of a weight"
         raise InputError(path, number, f"{line.strip()!r} is no weight of a model of JDAGEEM", hint)
-    return _Row(number, found.fields, found.value, found.value * _half_unit(line.split()[-1]))
+    return _Row(found.fields, found.value, found.value * _half_unit(line.split()[-1]))
 
 
 def _half_unit(text: str) -> float:
@@ -234,30 +279,22 @@ def _is_parameter(fields: Sequence[str]) -> bool:
     return right and (size == 5 or fields[3] in ADJACENCIES)
 
 
-def _tags_of(fields: Sequence[str]) -> list[str]:
-    return [fields[1], fields[-1]] if fields[0] == "child" else [fields[1]]
-
-
-def _places(path: PathLike, rows: Sequence[_Row], number_of: dict[str, int], layout: Layout) -> list[int]:
-    """Where the numbers of lines belong among the parameters."""
+def _places(path: PathLike, found: _Columns, number_of: np.ndarray, layout: Layout) -> np.ndarray:
+    """Where the numbers of rows belong among the parameters."""
     root, stop, child = parts(layout, np.arange(num_parameters(layout)))
-    found = []
-    for row in rows:
-        kind, tag = row.fields[0], number_of[row.fields[1]]
-        if kind == "root":
-            found.append(int(root[tag]))
-            continue
-        d = DIRECTIONS.index(row.fields[2])
-        if kind in ("stop", "continue"):
-            found.append(int(stop[tag, d, ADJACENCIES.index(row.fields[3]), int(kind == "continue")]))
-        elif len(row.fields) - 3 == layout.child_valences:
-            v = ADJACENCIES.index(row.fields[3]) if len(row.fields) == 5 else 0
-            found.append(int(child[tag, d, v, number_of[row.fields[-1]]]))
-        else:
-            raise InputError(
-                path, row.number, "a child without adjacency beside others with", "Give it to all"
-            )
-    return found
+    is_root, is_child = (found.kind == _KINDS.index(kind) for kind in ("root", "child"))
+    is_stop = ~(is_root | is_child)
+    if layout.child_valences == 2 and np.any(is_odd := is_child & (found.adjacency < 0)):
+        line = int(found.number[np.argmax(is_odd)])
+        raise InputError(path, line, "a child without adjacency beside others with", "Give it to all")
+    head, direction, adjacency = number_of[found.head], found.direction, np.maximum(found.adjacency, 0)
+    places = np.empty(len(head), dtype=np.int64)
+    places[is_root] = root[head[is_root]]
+    goes_on = (found.kind == _KINDS.index("continue")).astype(np.int8)
+    places[is_stop] = stop[tuple(index[is_stop] for index in (head, direction, adjacency, goes_on))]
+    dependent = number_of[found.dependent[is_child]]
+    places[is_child] = child[head[is_child], direction[is_child], adjacency[is_child], dependent]
+    return places
 
 
 def _family_name(tags: Sequence[str], layout: Layout, family: int) -> str:

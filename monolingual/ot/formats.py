@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import csv
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from monolingual.ot.praat import PraatGrammar, grammar_lines, is_praat, parse_grammar, text_lines, with_pairs
+from monolingual.ot.praat import PraatGrammar, grammar_lines, parse_grammar, read_text, with_pairs
 from monolingual.ot.tableaux import (
     LARGEST_FREQUENCY,
     MOST_VIOLATIONS,
@@ -72,9 +72,9 @@ def read_tableaux(path: PathLike, pairs: PathLike | None = None) -> Tableaux:
 
 def read_source(path: PathLike, pairs: PathLike | None = None) -> Source:
     """As `read_tableaux`, with the grammar if the file is one of Praat."""
-    lines = text_lines(path)
-    grammar = parse_grammar(path, lines) if is_praat(lines) else None
-    tableaux = _parse_columns(path, lines) if grammar is None else grammar.tableaux
+    text = read_text(path)
+    grammar = parse_grammar(path, text.lines) if text.is_praat else None
+    tableaux = _parse_columns(path, text.lines) if grammar is None else grammar.tableaux
     if pairs is not None:
         tableaux = with_pairs(tableaux, pairs)
     return Source(tableaux, None if grammar is None else grammar._replace(tableaux=tableaux))
@@ -83,25 +83,28 @@ def read_source(path: PathLike, pairs: PathLike | None = None) -> Source:
 # ---------------------------------------------------------------- columns
 
 
-def _parse_columns(path: PathLike, lines: list[str]) -> Tableaux:
+def _parse_columns(path: PathLike, lines: Iterator[str]) -> Tableaux:
     """The tableaux in columns of any kind."""
-    cells = [(number, line.split("\t")) for number, line in enumerate(lines, start=1) if line.strip()]
-    if not cells:
+    number, first = next(((at, line) for at, line in enumerate(lines, start=1) if line.strip()), (0, ""))
+    if not first:
         raise InputError(path, None, "is empty", "Expected tableaux")
-    if _is_head(cells[0][1]):
-        return _parse_tsv(path, cells)
-    if len(cells[0][1]) > 3 and all(cell.strip() == "" for cell in cells[0][1][:2]):
-        return _parse_otsoft(path, cells)
-    first = cells[0][1][0].lower()
+    head = first.split("\t")
+    rest = ((at, line.split("\t")) for at, line in enumerate(lines, start=number + 1) if line.strip())
+    if _is_head(head):
+        return _parse_tsv(path, head, rest)
+    if len(head) > 3 and all(cell.strip() == "" for cell in head[:2]):
+        return _parse_otsoft(path, head, rest)
     for delimiter in ",;":
         if _is_head([cell.strip().strip('"') for cell in first.split(delimiter, 4)]):
-            rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=True)
-            return _parse_tsv(path, _numbered(path, rows))
+            all_lines = itertools.chain(itertools.repeat("", number - 1), [first], lines)
+            rows = csv.reader((line + "\n" for line in all_lines), delimiter=delimiter, strict=True)
+            cells = _numbered(path, rows)
+            return _parse_tsv(path, next(cells)[1], cells)
     hint = (
         "The first line is 'input output frequency CONSTRAINT …' with tabs or commas between, or that of an "
     )
     hint += "OTSoft file (names from the fourth column) or a Praat text file"
-    raise InputError(path, cells[0][0], "is not the beginning of a file of tableaux", hint)
+    raise InputError(path, number, "is not the beginning of a file of tableaux", hint)
 
 
 def _is_head(cells: Sequence[str]) -> bool:
@@ -109,66 +112,61 @@ def _is_head(cells: Sequence[str]) -> bool:
     return names[:3] == _HEAD or names == (*_HEAD[:2], _OVERT, _HEAD[2])
 
 
-def _numbered(path: PathLike, rows) -> list[tuple[int, list[str]]]:
+def _numbered(path: PathLike, rows) -> Iterator[tuple[int, list[str]]]:
     """Rows of quoted columns that are not blank, with their lines."""
-    found = []
     try:
         for row in rows:
             if any(cell.strip() for cell in row):
-                found.append((rows.line_num, [" ".join(cell.split("\n")) for cell in row]))
+                yield rows.line_num, [" ".join(cell.split("\n")) for cell in row]
     except csv.Error as error:
         raise InputError(path, rows.line_num, f"is no row of quoted columns ({error})") from None
-    return found
 
 
-def _parse_tsv(path: PathLike, cells: list[tuple[int, list[str]]]) -> Tableaux:
-    if cells[0][1][2].strip().lower() == _OVERT:
-        return _parse_overt(path, cells)
-    names = _constraint_names(path, cells)
-    return build_tableaux(path, names, _rows(path, cells[1:], len(names)))
+def _parse_tsv(path: PathLike, head: list[str], cells: Iterable[tuple[int, list[str]]]) -> Tableaux:
+    """The tableaux in columns below names, overt forms among them or not."""
+    if len(head) < 3:  # Of what looked like three columns, quotes make fewer.
+        found = f"begins with {len(head)} columns, one of them {head[0]!r}"
+        raise InputError(path, None, found, "Leave out the quotes around several of them")
+    has_overt = head[2].strip().lower() == _OVERT
+    names = _constraint_names(head[3 + has_overt :])
+    return build_tableaux(path, names, _rows(path, cells, len(names), has_overt))
 
 
-def _parse_overt(path: PathLike, cells: list[tuple[int, list[str]]]) -> Tableaux:
-    """The tableaux in columns with overt forms: as without that column, and then with it."""
-    overt: dict[int, str] = {}
-    for number, row in cells[1:]:
-        if len(row) < 3 or not row[2].strip():
-            raise InputError(path, number, "no overt form", "Say of every candidate what is heard of it")
-        overt[number] = row[2].strip()
-    plain = [(number, row[:2] + row[3:]) for number, row in cells]
-    names = _constraint_names(path, plain)
-    rows = _rows(path, plain[1:], len(names))
-    return build_tableaux(path, names, (row._replace(overt=overt[row.line]) for row in rows))
-
-
-def _constraint_names(path: PathLike, cells: list[tuple[int, list[str]]]) -> list[str]:
-    """The names in the header, every other line having a cell for each."""
-    names = [name.strip() for name in cells[0][1][3:]]
+def _constraint_names(cells: list[str]) -> list[str]:
+    """The names in the header, without blank cells at the end."""
+    names = [name.strip() for name in cells]
     while names and not names[-1]:
         names.pop()
-    for number, row in cells[1:]:
-        if len(row) < 3 + len(names):
-            hint = "Every line has input, output, frequency and a cell, maybe blank, for each constraint"
-            raise InputError(path, number, f"{len(row)} columns instead of {3 + len(names)}", hint)
     return names
 
 
-def _parse_otsoft(path: PathLike, cells: list[tuple[int, list[str]]]) -> Tableaux:
-    names = [name.strip() for name in cells[0][1][3:]]
-    while names and not names[-1]:
-        names.pop()
-    if len(cells) < 2 or any(cell.strip() for cell in cells[1][1][:2]):
-        line = cells[1][0] if len(cells) > 1 else None
+def _parse_otsoft(path: PathLike, head: list[str], cells: Iterator[tuple[int, list[str]]]) -> Tableaux:
+    names = _constraint_names(head[3:])
+    line, below = next(cells, (None, ["?"]))
+    if any(cell.strip() for cell in below[:2]):
         raise InputError(path, line, "no line of abbreviations below the names of the constraints")
-    rows = [(number, row) for number, row in cells[2:] if not row[0].startswith(("[", "/**"))]
-    padded = [(number, row + [""] * (3 + len(names) - len(row))) for number, row in rows]
+    padded = (
+        (number, row + [""] * (3 + len(names) - len(row)))
+        for number, row in cells
+        if not row[0].startswith(("[", "/**"))
+    )
     return build_tableaux(path, names, _rows(path, padded, len(names)))
 
 
-def _rows(path: PathLike, cells: list[tuple[int, list[str]]], constraints: int) -> Iterator[Row]:
-    """The candidates in lines of cells."""
-    form = ""
+def _rows(
+    path: PathLike, cells: Iterable[tuple[int, list[str]]], constraints: int, has_overt: bool = False
+) -> Iterator[Row]:
+    """The candidates in lines of cells, of which the third may be an overt form."""
+    form, overt = "", ""
     for number, row in cells:
+        if has_overt:
+            overt = "".join(row[2:3]).strip()
+            if not overt:
+                raise InputError(path, number, "no overt form", "Say of every candidate what is heard of it")
+            del row[2]
+        if len(row) < 3 + constraints:
+            hint = "Every line has input, output, frequency and a cell, maybe blank, for each constraint"
+            raise InputError(path, number, f"{len(row)} columns instead of {3 + constraints}", hint)
         form = row[0].strip() or form
         if not form:
             raise InputError(path, number, "no input, here or in a line above")
@@ -178,7 +176,7 @@ def _rows(path: PathLike, cells: list[tuple[int, list[str]]], constraints: int) 
             hint = "Name every constraint in the first line"
             raise InputError(path, number, f"{extra[0]!r} stands beyond the last constraint", hint)
         violations = tuple(_violation(path, number, cell) for cell in row[3 : 3 + constraints])
-        yield Row(number, form, row[1].strip(), _frequency(path, number, row[2]), violations)
+        yield Row(number, form, row[1].strip(), _frequency(path, number, row[2]), violations, overt)
 
 
 def _violation(path: PathLike, line: int, cell: str) -> int:

@@ -21,7 +21,7 @@ import numpy as np
 from monolingual.ot.demotion import Pair
 from monolingual.ot.exact import winning_probs
 from monolingual.ot.harmonic import maxent_probs, noisy_probs
-from monolingual.ot.praat import STRATEGIES, PraatGrammar, is_praat, parse_grammar, text_lines
+from monolingual.ot.praat import STRATEGIES, PraatGrammar, parse_grammar, read_text
 from monolingual.ot.tableaux import Tableaux, overt_forms, relative_frequencies
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError, SettingsError
@@ -239,9 +239,9 @@ def summary_grammar(grammar: Grammar) -> dict[str, Any]:
 def read_any(path: PathLike) -> tuple[Grammar, dict[str, Any]]:
     """As `read_summary`; of a grammar of Praat the grammar alone, with the noise that Praat suggests."""
     if Path(path).is_file():
-        lines = text_lines(path)
-        if is_praat(lines):
-            return praat_grammar(parse_grammar(path, lines), path=path), {}
+        text = read_text(path)
+        if text.is_praat:
+            return praat_grammar(parse_grammar(path, text.lines), path=path), {}
     return read_summary(path)
 
 

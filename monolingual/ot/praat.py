@@ -10,9 +10,10 @@ constraints reach the higher. Its evaluations add noise to all values alike and 
 
 from __future__ import annotations
 
+import itertools
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,10 +33,11 @@ from scfg_sampler.errors import InputError
 __all__ = [
     "STRATEGIES",
     "PraatGrammar",
+    "Text",
     "grammar_lines",
-    "is_praat",
     "parse_grammar",
     "read_grammar",
+    "read_text",
     "text_lines",
     "with_pairs",
     "write_pairs",
@@ -91,14 +93,31 @@ def read_grammar(path: PathLike, pairs: PathLike | None = None) -> PraatGrammar:
     InputError
         The file cannot be read or understood; names the line.
     """
-    lines = text_lines(path)
-    if not is_praat(lines):
+    text = read_text(path)
+    if not text.is_praat:
         raise InputError(path, 1, "is not a text file of Praat", 'It begins with File type = "ooTextFile"')
-    grammar = parse_grammar(path, lines)
+    grammar = parse_grammar(path, text.lines)
     return grammar if pairs is None else grammar._replace(tableaux=with_pairs(grammar.tableaux, pairs))
 
 
-def text_lines(path: PathLike) -> list[str]:
+class Text(NamedTuple):
+    """The lines of a file, which are read once and not kept, and whether it is a text file of Praat."""
+
+    is_praat: bool
+    lines: Iterator[str]
+
+
+def read_text(path: PathLike) -> Text:
+    """What is in a text file; raises as `text_lines`."""
+    lines, head = text_lines(path), []
+    for line in lines:
+        head.append(line)
+        if line.strip():
+            break
+    return Text(bool(head) and '"ooTextFile"' in head[-1], itertools.chain(head, lines))
+
+
+def text_lines(path: PathLike) -> Iterator[str]:
     """The lines of a text file in UTF-8, or in UTF-16 with its mark at the beginning, without line ends.
 
     Raises
@@ -106,20 +125,24 @@ def text_lines(path: PathLike) -> list[str]:
     InputError
         As `read_lines`; or it is one of Praat's binary files.
     """
+    lines = read_lines(path)
     try:
-        lines = [line.removesuffix("\r") for line in read_lines(path)]
+        first = next(lines, None)
     except InputError:
         begin, text = _beginning(path)
         if begin.startswith(_BINARY.encode()):
-            lines = [_BINARY]
+            first = _BINARY
         elif text is not None:
-            return [line.removesuffix("\r") for line in text.split("\n")]
+            yield from (line.removesuffix("\r") for line in text.split("\n"))
+            return
         else:
             raise
-    if lines and lines[0].startswith(_BINARY):
+    if first is None:
+        return
+    if first.startswith(_BINARY):
         hint = "In Praat choose 'Save as text file…', and give that"
         raise InputError(path, None, "is a binary file of Praat", hint)
-    return lines
+    yield from (line.removesuffix("\r") for line in itertools.chain([first], lines))
 
 
 def _beginning(path: PathLike) -> tuple[bytes, str | None]:
@@ -148,12 +171,13 @@ class _Flag(NamedTuple):
 class _Tokens:
     """The strings, numbers and flags of a text file of Praat, in order; all else is comment."""
 
-    def __init__(self, path: PathLike, lines: Sequence[str]):
-        self._path, self._line, self._last = path, 0, len(lines)
-        self._tokens = self._split(lines)
+    def __init__(self, path: PathLike, lines: Iterable[str]):
+        text = "\n".join(lines)
+        self._path, self._line, self._last = path, 0, text.count("\n") + 1
+        self._tokens = self._split(text)
 
-    def _split(self, lines: Sequence[str]) -> Iterator[tuple[int, str | float | _Flag]]:
-        text, offset = "\n".join(lines), 0
+    def _split(self, text: str) -> Iterator[tuple[int, str | float | _Flag]]:
+        offset = 0
         for match in _TOKEN.finditer(text):
             self._line += text.count("\n", offset, match.start())
             offset = match.start()
@@ -223,13 +247,7 @@ def _as_number(word: str) -> float | None:
         return None
 
 
-def is_praat(lines: Sequence[str]) -> bool:
-    """Whether lines are those of a text file of Praat."""
-    first = next((line for line in lines if line.strip()), "")
-    return '"ooTextFile"' in first
-
-
-def _tokens_of(path: PathLike, lines: Sequence[str], kind: str) -> tuple[_Tokens, str]:
+def _tokens_of(path: PathLike, lines: Iterable[str], kind: str) -> tuple[_Tokens, str]:
     """The tokens behind the head of a text file, and the class of the object with its version."""
     tokens = _Tokens(path, lines)
     tokens.string("ooTextFile")
@@ -240,7 +258,7 @@ def _tokens_of(path: PathLike, lines: Sequence[str], kind: str) -> tuple[_Tokens
     return tokens, name
 
 
-def parse_grammar(path: PathLike, lines: Sequence[str]) -> PraatGrammar:
+def parse_grammar(path: PathLike, lines: Iterable[str]) -> PraatGrammar:
     """The grammar in the lines of an OTGrammar; `path` is for messages."""
     tokens, name = _tokens_of(path, lines, "OTGrammar")
     word = next(iter(name.split()[1:]), "0")
@@ -261,15 +279,19 @@ def parse_grammar(path: PathLike, lines: Sequence[str]) -> PraatGrammar:
     for _ in range(tokens.count("a number of fixed rankings")):
         higher, lower = (tokens.constraint(len(names)) for _ in range(2))
         fixed.append((higher, lower))
-    rows = []
+    tableaux = build_tableaux(path, names, _rows(tokens, len(names)))
+    return PraatGrammar(tableaux, np.array(ranking), strategy, tuple(fixed))
+
+
+def _rows(tokens: _Tokens, constraints: int) -> Iterator[Row]:
+    """The candidates of all tableaus."""
     for _ in range(tokens.count("a number of tableaus")):
         form = tokens.string("an input")
         for _ in range(tokens.count("a number of candidates")):
             output = tokens.string("a candidate")
             line = tokens.line
-            marks = tuple(tokens.count("a number of violations") for _ in names)
-            rows.append(Row(line, form, output, 0.0, marks))
-    return PraatGrammar(build_tableaux(path, names, rows), np.array(ranking), strategy, tuple(fixed))
+            marks = tuple(tokens.count("a number of violations") for _ in range(constraints))
+            yield Row(line, form, output, 0.0, marks)
 
 
 def with_pairs(tableaux: Tableaux, path: PathLike) -> Tableaux:

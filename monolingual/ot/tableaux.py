@@ -14,11 +14,13 @@ learner makes of them is its own affair; `token_counts` says what the sampler do
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -115,34 +117,79 @@ def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Ro
             raise InputError(path, 1, f"constraint {column + 1} has no name")
         if name in names[:column]:
             raise InputError(path, 1, f"two constraints are named {name!r}", "Give them different names")
-    by_input: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        candidates = by_input.setdefault(row.input, {})
-        first = candidates.setdefault(row.output, row._replace(frequency=0.0))
-        if first.violations != row.violations:
-            found = f"input {row.input!r} has the candidate {row.output!r} in line {first.line}, with other "
-            raise InputError(
-                path, row.line, f"{found}violations", "Rename one of them, or mend the violations"
-            )
-        if first.overt != row.overt:
-            found = f"{row.output!r} of input {row.input!r} has the overt form {first.overt!r} in line "
-            raise InputError(path, row.line, f"{found}{first.line}, and {row.overt!r} here")
-        candidates[row.output] = first._replace(frequency=first.frequency + row.frequency)
-    if not by_input:
+    found = _listed(rows)
+    if not found.inputs:
         raise InputError(path, None, "has no candidate", "Give at least one input with its candidates")
     if not names:
         raise InputError(path, 1, "has no constraint")
-    flat = [row for candidates in by_input.values() for row in candidates.values()]
-    sizes = [len(candidates) for candidates in by_input.values()]
+    violations = found.violations.reshape(len(found.line), len(names))
+    first, candidate = _distinct(found)
+    _refuse_two_kinds(path, found, violations, first[candidate])
+    order = np.lexsort((first, found.input[first])).astype(np.int32)
+    kept = first[order]
     return Tableaux(
         names,
-        tuple(by_input),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        tuple(row.output for row in flat),
-        np.array([row.frequency for row in flat], dtype=np.float64),
-        np.array([row.violations for row in flat], dtype=np.int64).reshape(len(flat), len(names)),
-        tuple(row.overt for row in flat) if any(row.overt for row in flat) else (),
+        tuple(found.inputs),
+        np.concatenate([[0], np.cumsum(np.bincount(found.input[kept]))]).astype(np.int64),
+        tuple(map(found.outputs.__getitem__, found.output[kept])),
+        np.bincount(candidate, found.frequency)[order],
+        np.stack([column[kept] for column in violations.T], axis=1, dtype=np.int64),
+        tuple(map(found.forms.__getitem__, found.form[kept])) if any(found.forms) else (),
     )
+
+
+class _Listed(NamedTuple):
+    """Rows as numbers, each name kept once: what stands in row r is inputs[input[r]], and so on."""
+
+    inputs: list[str]
+    outputs: list[str]
+    forms: list[str]
+    input: np.ndarray
+    output: np.ndarray
+    form: np.ndarray
+    line: np.ndarray
+    frequency: np.ndarray
+    violations: np.ndarray
+
+
+def _listed(rows: Iterable[Row]) -> _Listed:
+    inputs, outputs, forms = Vocabulary(), Vocabulary(), Vocabulary()
+    numbers = array("i"), array("i"), array("i"), array("I"), array("d"), array("i")
+    for row in rows:
+        numbers[0].append(inputs.add(row.input))
+        numbers[1].append(outputs.add(row.output))
+        numbers[2].append(forms.add(row.overt))
+        numbers[3].append(row.line)
+        numbers[4].append(row.frequency)
+        numbers[5].extend(row.violations)
+    columns = (np.frombuffer(column, column.typecode) for column in numbers)
+    return _Listed(inputs.words, outputs.words, forms.words, *columns)
+
+
+def _distinct(found: _Listed) -> tuple[np.ndarray, np.ndarray]:
+    """The row in which each candidate first stands, and the candidate of each row."""
+    key = found.input * np.int64(len(found.outputs)) + found.output
+    _, first, candidate = np.unique(key, return_index=True, return_inverse=True)
+    return first.astype(np.int32), candidate.astype(np.int32)
+
+
+def _refuse_two_kinds(path: PathLike, found: _Listed, violations: np.ndarray, first: np.ndarray) -> None:
+    """Refuse a row that has other violations, or another overt form, than the first of the same candidate."""
+    has_others = np.zeros(len(first), dtype=np.bool_)
+    for column in violations.T:  # One after the other, which takes less room.
+        has_others |= column != column[first]
+    is_other = has_others | (found.form != found.form[first])
+    if not is_other.any():
+        return
+    row = int(np.argmax(is_other))
+    form, output = found.inputs[found.input[row]], found.outputs[found.output[row]]
+    line, before = int(found.line[row]), int(found.line[first[row]])
+    if has_others[row]:
+        text = f"input {form!r} has the candidate {output!r} in line {before}, with other violations"
+        raise InputError(path, line, text, "Rename one of them, or mend the violations")
+    overt, other = (found.forms[found.form[at]] for at in (first[row], row))
+    text = f"{output!r} of input {form!r} has the overt form {overt!r} in line {before}, and {other!r} here"
+    raise InputError(path, line, text)
 
 
 def overt_forms(tableaux: Tableaux) -> tuple[Tableaux, np.ndarray]:

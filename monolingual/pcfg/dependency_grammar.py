@@ -21,6 +21,7 @@ children.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -81,7 +82,7 @@ def read_tagged(path: PathLike, *, max_length: int = 10) -> Iterator[TaggedSente
         columns = line.split("\t")
         if len(columns) < 2:
             raise InputError(path, number, "one column", "Separate tags, heads and words by tabs")
-        tags = tuple(columns[0].split())
+        tags = tuple(map(sys.intern, columns[0].split()))  # There are few, and words are many.
         try:
             heads = tuple(map(whole_number, columns[1].split()))
         except ValueError:

@@ -12,6 +12,7 @@ others.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from scfg_sampler.core.arrays.vocabulary import Vocabulary
 
 __all__ = [
     "Grammar",
+    "RuleList",
     "WeightedGrammar",
     "build_grammar",
     "families",
@@ -96,28 +98,132 @@ def build_grammar(start: str, rules: Iterable[Rule]) -> tuple[Grammar, np.ndarra
     >>> [rule_name(grammar, rule) for rule in range(2)]
     ['S -> S S', "S -> 'a'"]
     """
-    rules = list(rules)
-    names = Vocabulary([start])
-    words = Vocabulary()
-    lhs_ids = np.array(names.add_all(lhs for lhs, _ in rules), dtype=np.int64)
-    order = np.argsort(lhs_ids, kind="stable")
-    place = np.empty(len(rules), dtype=np.int64)
-    place[order] = np.arange(len(rules))
-    rhs: list[int] = []
-    rhs_start = [0]
-    for index in order:
-        for symbol, is_terminal in rules[index][1]:
-            rhs.append(words.add(symbol) if is_terminal else -1 - names.add(symbol))
-        rhs_start.append(len(rhs))
-    counts = np.bincount(lhs_ids, minlength=len(names))
-    grammar = Grammar(
-        tuple(names.words),
-        tuple(words.words),
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
-        np.array(rhs_start, dtype=np.int64),
-        np.array(rhs, dtype=np.int32),
-    )
-    return grammar, place
+    listed = RuleList()
+    for lhs, symbols in rules:
+        listed.add(lhs, symbols)
+    listed.close()
+    return listed.grammar(start)
+
+
+class RuleList:
+    """Rules in the order in which they were added, as numbers: each name is kept once.
+
+    Attributes
+    ----------
+    names, words : list of str
+        Of nonterminals and of terminals, in the order in which they were met.
+    """
+
+    def __init__(self) -> None:
+        self._name_ids, self._word_ids = Vocabulary(), Vocabulary()
+        self.names, self.words = self._name_ids.words, self._word_ids.words
+        self._lhs, self._symbols, self._start = array("i"), array("i"), array("q", [0])
+
+    def __len__(self) -> int:
+        return len(self._lhs)
+
+    def add(self, lhs: str, symbols: Iterable[tuple[str, bool]]) -> None:
+        """Add a rule: its left-hand side; of symbols on the right the name, and whether it is a terminal."""
+        self._lhs.append(self._name_ids.add(lhs))
+        self._symbols.extend(
+            self._word_ids.add(name) if is_terminal else nonterminal(self._name_ids.add(name))
+            for name, is_terminal in symbols
+        )
+        self._start.append(len(self._symbols))
+
+    def close(self) -> None:
+        """Forget what finds the numbers of names, which takes much room; no rule is added after that."""
+        del self._name_ids, self._word_ids
+
+    def has_parent(self, name: str) -> bool:
+        """Whether a name is the left-hand side of a rule."""
+        return name in self.names and self.names.index(name) in self._lhs
+
+    def spelled(self, rule: int) -> str:
+        """A rule as NLTK writes it."""
+        names = [
+            quoted(self.words[symbol]) if symbol >= 0 else self.names[nonterminal(symbol)]
+            for symbol in self._symbols[self._start[rule] : self._start[rule + 1]]
+        ]
+        return " ".join([self.names[self._lhs[rule]], "->", *names])
+
+    def first_repetition(self) -> tuple[int, int] | None:
+        """The first rule that was added before, and which that was; None if all are different."""
+        lhs, symbols, start = self._arrays()
+        lengths = np.diff(start)
+        again = len(self)
+        for length in np.flatnonzero(np.bincount(lengths)):
+            alike = np.flatnonzero(lengths == length)
+            keys = [lhs[alike], *(symbols[start[alike] + k] for k in range(length))]
+            order = np.lexsort(keys)  # Equal rules stay in the order in which they were added.
+            is_same = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
+            for key in keys:
+                is_same &= key[order[1:]] == key[order[:-1]]
+            again = min(again, int(alike[order[1:][is_same]].min(initial=again)))
+        if again == len(self):
+            return None
+        rule = symbols[start[again] : start[again + 1]]
+        for first in np.flatnonzero((lhs == lhs[again]) & (lengths == lengths[again])):
+            if np.array_equal(symbols[start[first] : start[first + 1]], rule):
+                return again, int(first)
+        raise AssertionError("a rule that is repeated has a first one")
+
+    def let_others_be_terminals(self) -> None:
+        """Let all names that are the left-hand side of no rule be terminals."""
+        lhs, symbols, _ = self._arrays()
+        is_word = np.ones(len(self.names), dtype=np.bool_)
+        is_word[lhs] = False
+        word_of = np.cumsum(is_word) - 1 + len(self.words)
+        self.words.extend(self.names[number] for number in np.flatnonzero(is_word))
+        moved = (symbols < 0) & is_word[nonterminal(symbols)]
+        symbols[moved] = word_of[nonterminal(symbols[moved])]
+
+    def grammar(self, start: str) -> tuple[Grammar, np.ndarray]:
+        """The grammar of all rules, and the place of each among its rules, as `build_grammar` gives them."""
+        lhs, symbols, symbol_start = self._arrays()
+        names, words = self.names, self.words
+        parents = _by_appearance(np.concatenate([[names.index(start)], lhs]), len(names))
+        number_of = np.full(len(names), -1, dtype=np.int32)
+        number_of[parents] = np.arange(len(parents))
+        order = np.argsort(number_of[lhs], kind="stable")
+        place = np.empty(len(lhs), dtype=np.int64)
+        place[order] = np.arange(len(lhs))
+        rhs_start = np.concatenate([[0], np.cumsum(np.diff(symbol_start)[order])])
+        rhs = symbols[
+            np.repeat(symbol_start[order] - rhs_start[:-1], np.diff(rhs_start)) + np.arange(len(symbols))
+        ]
+        is_name = rhs < 0
+        children = _by_appearance(nonterminal(rhs[is_name]), len(names))
+        useless = children[number_of[children] < 0]
+        number_of[useless] = len(parents) + np.arange(len(useless))
+        terminals = _by_appearance(rhs[~is_name], len(words))
+        word_of = np.empty(len(words), dtype=np.int32)
+        word_of[terminals] = np.arange(len(terminals))
+        rhs[~is_name] = word_of[rhs[~is_name]]
+        rhs[is_name] = nonterminal(number_of[nonterminal(rhs[is_name])])
+        counts = np.bincount(number_of[lhs], minlength=len(parents) + len(useless))
+        grammar = Grammar(
+            tuple(names[number] for number in (*parents, *useless)),
+            tuple(words[number] for number in terminals),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            rhs_start.astype(np.int64),
+            rhs,
+        )
+        return grammar, place
+
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Left-hand sides, symbols, and where those of each rule begin: views of what is kept."""
+        columns = (self._lhs, np.int32), (self._symbols, np.int32), (self._start, np.int64)
+        lhs, symbols, start = (np.frombuffer(column, dtype) for column, dtype in columns)
+        return lhs, symbols, start
+
+
+def _by_appearance(numbers: np.ndarray, size: int) -> np.ndarray:
+    """The different numbers, all below `size`, in the order in which they first appear."""
+    first = np.full(size, len(numbers))
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    order = np.argsort(first, kind="stable")
+    return order[: np.count_nonzero(first < len(numbers))]
 
 
 def num_rules(grammar: Grammar) -> int:

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,13 +29,13 @@ import numpy as np
 from monolingual.pcfg.encoded_text import read_encoded_lines
 from monolingual.pcfg.grammar import (
     Grammar,
+    RuleList,
     WeightedGrammar,
     build_grammar,
     families,
     heads,
     nonterminal,
     num_rules,
-    quoted,
     rule_name,
     rule_symbols,
     weight_sums,
@@ -48,20 +49,31 @@ __all__ = ["FORMATS", "format_rules", "grammar_of_names", "probabilities", "read
 
 FORMATS = ("nltk", "johnson")
 
-_TOKEN = re.compile(r"""\s*("[^"]*"|'[^']*'|\[[^\]]*\]|\||[^\s|"'\[\]]+)""")
+_TOKEN = re.compile(r"""("[^"]*"|'[^']*'|\[[^\]]*\]|\||[^\s|"'\[\]]+)\s*""")
 _START = re.compile(r"%\s*start\b(.*)")
 _FEATURES = re.compile(r"[^\s\[\]'\"|]+\[(?:[^\]\s]*=|[+-])")  # As in NP[NUM=sg].
 _SUM_TOLERANCE = 1e-4
 
 
 class _Line(NamedTuple):
-    """One rule as written."""
+    """One rule as written; NaN for a number that is not there."""
 
     number: int
     parent: str
     children: list[tuple[str, bool]]
-    weight: float | None
-    pseudo_count: float | None
+    weight: float = math.nan
+    pseudo_count: float = math.nan
+
+
+class _Lines(NamedTuple):
+    """All rules of a file, their lines and numbers in flat arrays; and the start symbol if one is named."""
+
+    style: str
+    start: str | None
+    rules: RuleList
+    numbers: array[int]
+    weights: array[float]
+    pseudo_counts: array[float]
 
 
 def read_grammar(path: PathLike, *, empty: bool = False, encoding: str = "utf-8") -> WeightedGrammar:
@@ -75,28 +87,22 @@ def read_grammar(path: PathLike, *, empty: bool = False, encoding: str = "utf-8"
         Names the line of an empty production, a rule that stands twice, a weight that is not a number or
         negative, or anything else that is not a rule; or says that only some rules have weights.
     """
-    style, start, lines = _parse(path, empty, encoding)
-    if not lines:
+    found = _parse(path, empty, encoding)
+    rules = found.rules
+    if not len(rules):
         raise InputError(path, None, "holds no rule", "Write one rule a line, as in S -> S S [0.4]")
-    seen: dict[tuple, int] = {}
-    for line in lines:
-        key = (line.parent, tuple(line.children))
-        if key in seen:
-            found = f"{_spell(line)} stands here again, first on line {seen[key]}"
-            raise InputError(path, line.number, found, "Write each rule once")
-        seen[key] = line.number
-    parents = {line.parent for line in lines}
-    start = start or lines[0].parent
-    if start not in parents:
+    if (again := rules.first_repetition()) is not None:
+        one, first = again
+        text = f"{rules.spelled(one)} stands here again, first on line {found.numbers[first]}"
+        raise InputError(path, found.numbers[one], text, "Write each rule once")
+    start = found.start or rules.names[0]
+    if not rules.has_parent(start):
         raise InputError(path, None, f"the start symbol {start} has no rule", "Give it one")
-    if style == "nltk":
-        _refuse_some_without_weight(path, lines)
-    grammar, place = build_grammar(start, [(line.parent, line.children) for line in lines])
-    return WeightedGrammar(
-        grammar,
-        _column([line.weight for line in lines], place),
-        _column([line.pseudo_count for line in lines], place),
-    )
+    weights, pseudo_counts = (np.frombuffer(column) for column in (found.weights, found.pseudo_counts))
+    if found.style == "nltk":
+        _refuse_some_without_weight(path, found, weights)
+    grammar, place = rules.grammar(start)
+    return WeightedGrammar(grammar, _column(weights, place), _column(pseudo_counts, place))
 
 
 def grammar_of_names(names: Sequence[str]) -> Grammar:
@@ -206,10 +212,10 @@ def write_grammar(
         stream.writelines(f"{line}\n" for line in lines)
 
 
-def _parse(path: PathLike, empty: bool, encoding: str) -> tuple[str, str | None, list[_Line]]:
-    """Format, start symbol if one is named, and rules."""
+def _parse(path: PathLike, empty: bool, encoding: str) -> _Lines:
+    """The rules of a file of either format."""
     start: str | None = None
-    lines: list[_Line] = []
+    rules, numbers, weights, pseudo_counts = RuleList(), array("q"), array("d"), array("d")
     style = ""
     for number, text in enumerate(read_encoded_lines(path, encoding), start=1):
         content = text.strip()
@@ -218,22 +224,28 @@ def _parse(path: PathLike, empty: bool, encoding: str) -> tuple[str, str | None,
         if named := _START.match(content):
             start = named[1].strip()
             continue
-        found = "johnson" if "-->" in content.split() else "nltk" if "->" in content else ""
-        if found != "johnson" and (features := _FEATURES.search(content)):
-            text = f"a rule of a feature grammar: {features[0]} … is a nonterminal with features"
-            raise InputError(path, number, text, "Only plain context-free grammars are read")
-        if not found or (style and found != style):
-            hint = "A rule is S -> S S [0.4], or 0.4 S --> S S; one file has one format"
-            raise InputError(path, number, f"not a rule: {content[:60]!r}", hint)
-        style = found
-        lines.extend((_johnson_line if style == "johnson" else _nltk_line)(path, number, content, empty))
+        style = _style_of(path, number, content, style)
+        for line in (_johnson_line if style == "johnson" else _nltk_line)(path, number, content, empty):
+            rules.add(line.parent, line.children)
+            numbers.append(line.number)
+            weights.append(line.weight)
+            pseudo_counts.append(line.pseudo_count)
+    rules.close()
     if style == "johnson":
-        parents = {line.parent for line in lines}
-        lines = [
-            line._replace(children=[(name, name not in parents) for name, _ in line.children])
-            for line in lines
-        ]
-    return style, start, lines
+        rules.let_others_be_terminals()
+    return _Lines(style, start, rules, numbers, weights, pseudo_counts)
+
+
+def _style_of(path: PathLike, number: int, content: str, before: str) -> str:
+    """The format of a line, which must be that of the lines before, if there are any."""
+    found = "johnson" if "-->" in content.split() else "nltk" if "->" in content else ""
+    if found != "johnson" and (features := _FEATURES.search(content)):
+        text = f"a rule of a feature grammar: {features[0]} … is a nonterminal with features"
+        raise InputError(path, number, text, "Only plain context-free grammars are read")
+    if not found or (before and found != before):
+        hint = "A rule is S -> S S [0.4], or 0.4 S --> S S; one file has one format"
+        raise InputError(path, number, f"not a rule: {content[:60]!r}", hint)
+    return found
 
 
 def _nltk_line(path: PathLike, number: int, content: str, empty: bool) -> Iterator[_Line]:
@@ -248,19 +260,19 @@ def _nltk_line(path: PathLike, number: int, content: str, empty: bool) -> Iterat
         else:
             alternatives[-1].append(token)
     for parts in alternatives:
-        weight = None
+        weight = math.nan
         if parts and parts[-1].startswith("["):
             weight = _number(path, number, parts.pop()[1:-1], "weight")
         if any(part.startswith("[") for part in parts):
             raise InputError(path, number, "a weight stands before the end of a rule", "Put it last")
         children = [(part[1:-1], True) if part[0] in "'\"" else (part, False) for part in parts]
         children = _without_nothing(path, number, parent, children, empty)
-        yield _Line(number, parent, children, weight, None)
+        yield _Line(number, parent, children, weight)
 
 
 def _tokens(path: PathLike, number: int, text: str) -> list[str]:
-    tokens, at = [], 0
-    while text[at:].strip() and not text[at:].lstrip().startswith("#"):
+    tokens, at = [], 0  # What is left of the line is not copied for each token: lines may be long.
+    while at < len(text) and text[at] != "#":
         found = _TOKEN.match(text, at)
         if found is None:
             raise InputError(
@@ -281,8 +293,7 @@ def _johnson_line(path: PathLike, number: int, content: str, empty: bool) -> Ite
     names = ("weight", "pseudo-count")
     numbers = [_number(path, number, *pair) for pair in zip(left[:-1], names, strict=False)]
     children = _without_nothing(path, number, left[-1], children, empty)
-    weight = numbers[0] if numbers else None
-    yield _Line(number, left[-1], children, weight, numbers[1] if len(numbers) > 1 else None)
+    yield _Line(number, left[-1], children, *numbers)
 
 
 def _without_nothing(path: PathLike, number: int, parent: str, children: list, empty: bool) -> list:
@@ -304,24 +315,22 @@ def _number(path: PathLike, number: int, text: str, name: str) -> float:
     return value
 
 
-def _refuse_some_without_weight(path: PathLike, lines: Iterable[_Line]) -> None:
-    if {line.weight is not None for line in lines} == {True, False}:
-        line = next(line for line in lines if line.weight is None)
-        found = f"{_spell(line)} has no weight, others have"
-        raise InputError(path, line.number, found, "Give weights to all rules or to none")
+def _refuse_some_without_weight(path: PathLike, found: _Lines, weights: np.ndarray) -> None:
+    is_missing = np.isnan(weights)
+    if is_missing.any() and not is_missing.all():
+        rule = int(np.argmax(is_missing))
+        text = f"{found.rules.spelled(rule)} has no weight, others have"
+        raise InputError(path, found.numbers[rule], text, "Give weights to all rules or to none")
 
 
-def _column(values: list[float | None], place: np.ndarray) -> np.ndarray | None:
+def _column(values: np.ndarray, place: np.ndarray) -> np.ndarray | None:
     """Numbers in the order of the grammar's rules, 1 where some are missing; None when all are."""
-    if all(value is None for value in values):
+    is_missing = np.isnan(values)
+    if is_missing.all():
         return None
     column = np.empty(len(values))
-    column[place] = [1.0 if value is None else value for value in values]
+    column[place] = np.where(is_missing, 1.0, values)
     return column
-
-
-def _spell(line: _Line) -> str:
-    return " ".join([line.parent, "->", *(quoted(n) if terminal else n for n, terminal in line.children)])
 
 
 def _refuse_names(grammar: Grammar, style: str) -> None:

@@ -12,6 +12,7 @@ are.
 from __future__ import annotations
 
 import re
+from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,8 @@ from scfg_sampler.errors import SettingsError, TreeError
 
 __all__ = ["Brackets", "Score", "brackets_of", "read_brackets", "refuse_other_sentences", "score"]
 
-_SHIFT = 12  # Sentences have fewer than 4,096 words.
+_SHIFT = 20
+_MOST_WORDS, _MOST_TREES = (1 << _SHIFT) - 1, 1 << 63 - 2 * _SHIFT  # A key has so many bits for each.
 
 
 class Brackets(NamedTuple):
@@ -82,10 +84,9 @@ def read_brackets(path: PathLike, *, encoding: str = "utf-8") -> Brackets:
     Raises
     ------
     TreeError
-        Names the line of a tree that is not closed.
+        Names the line of a tree that is not closed, has more than a million words, or is one of too many.
     """
-    rows: list[tuple[int, int, int]] = []
-    lengths: list[int] = []
+    keys, lengths = array("q"), array("q")
     for number, line in enumerate(read_encoded_lines(path, encoding), start=1):
         if not line.strip():
             continue
@@ -100,15 +101,18 @@ def read_brackets(path: PathLike, *, encoding: str = "utf-8") -> Brackets:
                     raise TreeError(path, number, "a closing bracket too many", "One tree a line")
                 begin = stack.pop()
                 if length - begin > 1:
-                    rows.append((len(lengths), begin, length))
+                    keys.append(len(lengths) << 2 * _SHIFT | begin << _SHIFT | length)
             elif not label_next:
                 length += 1
             label_next = False
         if stack:
             raise TreeError(path, number, f"{len(stack)} brackets are not closed", "One tree a line")
+        if length > _MOST_WORDS:
+            raise TreeError(path, number, f"a tree of {length:,} words", f"{_MOST_WORDS:,} at most")
         lengths.append(length)
-    table = np.array(rows, dtype=np.int64).reshape(len(rows), 3)
-    return Brackets(np.unique(_keys(*table.T)), np.array(lengths, dtype=np.int64))
+        if len(lengths) == _MOST_TREES:
+            raise TreeError(path, number, f"{_MOST_TREES:,} trees", "Compare fewer at a time")
+    return Brackets(np.unique(np.frombuffer(keys, np.int64)), np.frombuffer(lengths, np.int64))
 
 
 def score(found: Brackets, gold: Brackets) -> Score:

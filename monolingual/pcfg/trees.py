@@ -11,6 +11,7 @@ has it as a terminal; nothing in the text tells words from nonterminals without 
 from __future__ import annotations
 
 import re
+from array import array
 from typing import NamedTuple
 
 import numpy as np
@@ -74,8 +75,7 @@ def read_sentences(
         Names the line with a word that is no terminal of the grammar; or there is no sentence.
     """
     ids = {name: at for at, name in enumerate(grammar.terminals)}
-    words: list[int] = []
-    start, lines = [0], []
+    words, start, lines = array("i"), array("q", [0]), array("q")
     for number, line in enumerate(read_encoded_lines(path, encoding), start=1):
         tokens = split_words(line)
         if not tokens:
@@ -88,7 +88,9 @@ def read_sentences(
         lines.append(number)
     if not lines:
         raise InputError(path, None, "holds no sentence", "Write one sentence a line")
-    return Sentences(np.array(words, np.int32), np.array(start, np.int64), np.array(lines, np.int64))
+    return Sentences(
+        np.frombuffer(words, np.int32), np.frombuffer(start, np.int64), np.frombuffer(lines, np.int64)
+    )
 
 
 def read_trees(path: PathLike, grammar: Grammar, *, encoding: str = "utf-8") -> Trees:
@@ -101,8 +103,7 @@ def read_trees(path: PathLike, grammar: Grammar, *, encoding: str = "utf-8") -> 
         that the grammar does not have; or there is no tree.
     """
     index = _rule_index(grammar)
-    rules: list[int] = []
-    start = [0]
+    rules, start = array("i"), array("q", [0])
     for number, line in enumerate(read_encoded_lines(path, encoding), start=1):
         tokens = _TOKENS.findall(line)
         if not tokens:
@@ -113,7 +114,7 @@ def read_trees(path: PathLike, grammar: Grammar, *, encoding: str = "utf-8") -> 
         start.append(len(rules))
     if len(start) == 1:
         raise TreeError(path, None, "holds no tree", "Write one bracketed tree a line")
-    return Trees(np.array(start, np.int64), np.array(rules, np.int32))
+    return Trees(np.frombuffer(start, np.int64), np.frombuffer(rules, np.int32))
 
 
 def format_tree(grammar: Grammar, rules) -> str:

@@ -78,12 +78,12 @@ def praat_source(path: str) -> PraatGrammar | None:
     """The grammar in a file of Praat; None if the path is a run directory or another file."""
     from pathlib import Path
 
-    from monolingual.ot.praat import is_praat, parse_grammar, text_lines
+    from monolingual.ot.praat import parse_grammar, read_text
 
     if not Path(path).is_file():
         return None
-    lines = text_lines(path)
-    return parse_grammar(path, lines) if is_praat(lines) else None
+    text = read_text(path)
+    return parse_grammar(path, text.lines) if text.is_praat else None
 
 
 def _of_praat(options: argparse.Namespace, source: PraatGrammar) -> tuple[np.ndarray, Tableaux]:

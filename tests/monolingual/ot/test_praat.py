@@ -149,7 +149,7 @@ def test_praat_writes_other_encodings_too(encoding, tmp_path):
         text = "\ufeff" + text
     path = written(tmp_path, text, encoding=encoding)
     assert read_tableaux(path).inputs == ("ɪn", "two")
-    assert text_lines(path)[0] == 'File type = "ooTextFile"'
+    assert next(text_lines(path)) == 'File type = "ooTextFile"'
 
 
 @pytest.mark.parametrize("rest", [b"\x0bOTGrammar 2", b"\x0bOTGrammar 2\x00\xff\xfe\n"])

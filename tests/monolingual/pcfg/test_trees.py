@@ -112,6 +112,22 @@ def test_f1_is_that_of_a_hand_count(ternary, tmp_path):
         read_brackets(tmp_path / "gold")
 
 
+def test_brackets_of_long_sentences_are_not_taken_for_others(tmp_path):
+    """Where 4,096 words were the end of one number, both inner brackets below had the same key."""
+    found = []
+    for inner in (5000, 904):
+        (tmp_path / "gold").write_text("(S" + " w" * (5000 - inner) + " (A" + " w" * inner + "))\n")
+        found.append(read_brackets(tmp_path / "gold"))
+    assert found[0].lengths == found[1].lengths == [5000]
+    assert len(found[0].keys) == 1
+    assert len(found[1].keys) == 2
+    assert score(*found).precision == 1.0
+    assert score(*found).recall == 0.5
+    (tmp_path / "gold").write_text("(S" + " w" * (1 << 20) + ")\n")
+    with pytest.raises(TreeError, match=r"a tree of 1,048,576 words\. 1,048,575 at most"):
+        read_brackets(tmp_path / "gold")
+
+
 def test_tallies_count_weigh_and_merge(ternary):
     data = Data(np.zeros(7, np.int32), np.array([0, 3, 6, 7]), np.zeros(3, np.int64), 0)
     sweeps = [(FLAT, FLAT, (2,)), (FLAT, LEFT, (2,)), (RIGHT, LEFT, (2,)), (LEFT, LEFT, (2,))]
