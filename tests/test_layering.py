@@ -83,6 +83,7 @@ MAY_IMPORT = {
         "scfg_sampler.core.*",
         "scfg_sampler.errors",
         "scfg_sampler.exports",  # How a package has names without loading them.
+        "scfg_sampler.rules.labels",
         "scfg_sampler.rules.table",
         "scfg_sampler.formats",  # What they are called.
         "scfg_sampler.formats.conversion",  # Other decoders' tables are read as they are.

@@ -208,6 +208,9 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
     if grammar.num_unusable:
         warn(
             f"{grammar.num_unusable} rules have a source side without words or other symbols "
+            "than one nonterminal of their own label, or of one made of it; not used"
+            if grammar.labels
+            else f"{grammar.num_unusable} rules have a source side without words or other symbols "
             "than one nonterminal; not used"
         )
     models = "the language model" if len(lms.models) == 1 else f"{len(lms.models)} language models"

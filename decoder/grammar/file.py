@@ -11,19 +11,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decoder.grammar.labels import grammar_labels
 from decoder.grammar.soundness import MOST_GAPS, grammar_problem
 from decoder.grammar.trie import Grammar, GrammarSource, Trie, build_grammar, require_span
 from scfg_sampler.core.arrays.array_file import Layout, has_magic, read_array_file, write_array_file
-from scfg_sampler.core.arrays.sparse import Rows
+from scfg_sampler.core.arrays.sparse import Rows, no_rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import RuleTableError
+from scfg_sampler.rules.labels import Labels
 from scfg_sampler.rules.table import RuleTable, SparseFeatures
 
 __all__ = ["CompiledGrammar", "is_grammar_file", "read_grammar_file", "with_settings", "write_grammar_file"]
 
 _MAGIC = b"scfg-grammar 2\n"
 _SPARSE_MAGIC = b"scfg-grammar 3\n"  # Of files that have features, besides, which few rules have.
+_LABELLED_MAGIC = b"scfg-grammar 4\n"  # Of files with nonterminals other than X, whatever features they have.
 _TRIE = ("slot_keys", "slot_children", "first_group", "next_group", "group_span", "group_arity")
 _TABLE = ("source_start", "source", "target_start", "target", "features")
 _AGAIN = "Compile the grammar again"
@@ -48,6 +51,11 @@ _LAYOUT = Layout(
 )
 _SPARSE = {"sparse_start": ("i8", 1), "sparse_column": ("i4", 1), "sparse_values": ("f4", 1)}
 _SPARSE_LAYOUT = _LAYOUT._replace(words=["source", "target", "sparse"], arrays={**_LAYOUT.arrays, **_SPARSE})
+_LABELS = {"label_kinds": ("i4", 2), "label_kind": ("i4", 1)}
+_LABELLED_LAYOUT = _LAYOUT._replace(
+    words=["source", "target", "sparse", "labels"], arrays={**_SPARSE_LAYOUT.arrays, **_LABELS}
+)
+_FORMATS = ((_MAGIC, _LAYOUT), (_SPARSE_MAGIC, _SPARSE_LAYOUT), (_LABELLED_MAGIC, _LABELLED_LAYOUT))
 
 
 class CompiledGrammar(NamedTuple):
@@ -59,7 +67,7 @@ class CompiledGrammar(NamedTuple):
 
 def is_grammar_file(path: PathLike) -> bool:
     """Whether a file begins like one written by `write_grammar_file`; False if it cannot be read."""
-    return has_magic(path, _MAGIC) or has_magic(path, _SPARSE_MAGIC)
+    return any(has_magic(path, magic) for magic, _ in _FORMATS)
 
 
 def write_grammar_file(table: RuleTable, path: PathLike) -> int:
@@ -87,12 +95,17 @@ def write_grammar_file(table: RuleTable, path: PathLike) -> int:
         "num_unusable": grammar.num_unusable,
     }
     words = {"source": table.source_vocabulary.words, "target": table.target_vocabulary.words}
-    if table.sparse is None:
-        write_array_file(path, _MAGIC, values, words, arrays)
-    else:
-        words |= {"sparse": list(table.sparse.names)}
-        arrays |= dict(zip(_SPARSE, table.sparse.rows, strict=False))
-        write_array_file(path, _SPARSE_MAGIC, values, words, arrays)
+    magic = _MAGIC
+    if table.sparse is not None or table.labels is not None:
+        magic = _SPARSE_MAGIC
+        sparse = table.sparse or SparseFeatures((), no_rows(table.num_rules, 0, np.float32))
+        words |= {"sparse": list(sparse.names)}
+        arrays |= dict(zip(_SPARSE, sparse.rows, strict=False))
+    if table.labels is not None:
+        magic = _LABELLED_MAGIC
+        words |= {"labels": list(table.labels.names)}
+        arrays |= {"label_kinds": table.labels.kinds, "label_kind": table.labels.kind}
+    write_array_file(path, magic, values, words, arrays)
     return len(grammar.rules)
 
 
@@ -104,14 +117,15 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
     RuleTableError
         The file is cut, damaged, from a machine with the other byte order, or holds what no grammar can be.
     """
-    sparse = None
-    if has_magic(path, _SPARSE_MAGIC):
-        values, words, arrays = read_array_file(path, _SPARSE_MAGIC, _SPARSE_LAYOUT, RuleTableError, _AGAIN)
+    sparse, labels = None, None
+    magic, layout = next((each for each in _FORMATS if has_magic(path, each[0])), _FORMATS[0])
+    values, words, arrays = read_array_file(path, magic, layout, RuleTableError, _AGAIN)
+    if words.get("sparse"):
         names = tuple(words["sparse"])
         start, column, rest = (arrays[name] for name in _SPARSE)
         sparse = SparseFeatures(names, Rows(start, column, rest, len(names)))
-    else:
-        values, words, arrays = read_array_file(path, _MAGIC, _LAYOUT, RuleTableError, _AGAIN)
+    if magic == _LABELLED_MAGIC:
+        labels = Labels(tuple(words["labels"]), arrays["label_kinds"], arrays["label_kind"])
     source_start, source, target_start, target, features = (arrays[name] for name in _TABLE)
     num_rules = len(features)
     names = tuple(map(str, values["features"]))
@@ -130,6 +144,7 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
         names,
         values["signature"],
         sparse,
+        labels,
     )
     grammar = Grammar(
         (GrammarSource(table),),
@@ -147,7 +162,14 @@ def read_grammar_file(path: PathLike) -> CompiledGrammar:
         values["num_unusable"],
         sparse,
     )
-    if problem := grammar_problem(grammar):
+    problem = grammar_problem(grammar)
+    if problem is None and labels is not None:
+        # Only now, as its arrays are good to index with.
+        of_groups = grammar.rules[grammar.rule_start[:-1]]
+        found = grammar_labels(labels, grammar.trie, len(source_vocabulary), of_groups)
+        problem = "labels that no trie can have" if found is None else None
+        grammar = grammar._replace(labels=found)
+    if problem is not None:
         raise RuleTableError(path, None, f"is no grammar: {problem}", _AGAIN)
     return CompiledGrammar(table, grammar)
 

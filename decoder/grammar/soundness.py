@@ -22,6 +22,7 @@ from decoder.lm.model import LanguageModel, state_width
 from scfg_sampler.core.arrays.array_file import first_problem, is_within
 from scfg_sampler.core.arrays.sparse import is_sound
 from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.rules.labels import Labels
 from scfg_sampler.rules.table import SparseFeatures
 
 __all__ = ["MOST_GAPS", "grammar_problem", "ranking_problem"]
@@ -66,13 +67,31 @@ def _grammar_requirements(grammar: Grammar) -> Iterator[tuple[object, str]]:
     yield _has_free(trie.slot_keys), "its trie has no free slot"
     yield len(trie.group_span) == len(trie.group_arity) == num_groups, "its groups have no spans"
     yield is_within(trie.first_group, -1, num_groups - 1), "a source side has a group that is none"
-    yield is_within(trie.next_group, -1, -1), "a source side has two groups"
+    if table.labels is None:
+        yield is_within(trie.next_group, -1, -1), "a source side has two groups"
+    else:
+        # Groups that make different labels; each was added before those that lead to it.
+        before = trie.next_group < np.arange(num_groups)
+        yield is_within(trie.next_group, -1, num_groups - 1) and before.all(), "groups lead in a circle"
+        yield _are_labels(table.labels, arity), "a rule has labels that do not fit"
     num_usable = len(grammar.rules)
     yield num_usable + grammar.num_unusable == num_rules, "another number of rules can be used"
     yield is_within(grammar.rules, 0, num_rules - 1), "a group has a rule that is none"
     yield _are_offsets(grammar.rule_start, num_groups, num_usable), "a group lies outside of the rules"
     groups = grammar.rule_start, grammar.rules, trie.group_arity
     yield _have_their_arity(*groups, arity), "a group has no rules, or rules of different source sides"
+
+
+def _are_labels(labels: Labels, arity: np.ndarray) -> bool:
+    """Whether every rule has as many labels as it has nonterminals, and all of them a name."""
+    names, kinds, kind = labels
+    if len(kind) != len(arity) or not len(kinds) or names[0] != "X" or len(set(names)) != len(names):
+        return False
+    if not (is_within(kind, 0, len(kinds) - 1) and is_within(kinds, -1, len(names) - 1)):
+        return False
+    given = (kinds >= 0).sum(axis=1)
+    leading = (np.arange(kinds.shape[1]) < given[:, None]) == (kinds >= 0)
+    return bool(leading.all() and (given[kind] == arity + 1).all())
 
 
 def _sparse_requirements(sparse: SparseFeatures, num_rules: int) -> Iterator[tuple[object, str]]:

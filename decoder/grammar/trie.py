@@ -1,16 +1,18 @@
 """Rule tables as a trie of source sides, and the best targets of each source side.
 
-Every nonterminal of a source side is the same symbol of the trie: all are X, and they are numbered in source
-order anyway. The rules of one table that share a source side are a *group*; a group is what the chart matches
-and what a cube of cube pruning enumerates. Which targets of a group are worth keeping, and in which order,
-depends on the weights, so a `Grammar` is built once and ranked again for each weight vector.
+Every nonterminal of a source side that is X is the same symbol of the trie, as they are numbered in source
+order anyway; other labels are symbols of their own (`decoder.grammar.labels`). The rules of one table that
+share a source side, labels included, are a *group*; a group is what the chart matches and what a cube of cube
+pruning enumerates. Which targets of a group are worth keeping, and in which order, depends on the weights, so
+a `Grammar` is built once and ranked again for each weight vector.
 
 Rules are ranked by w·f(rule) + Σ w_LM · (log probability of the rule's words as far as the rule itself gives
 their context), a term for each language model. The fact a newcomer would get wrong: the second part only
 ranks. It is never added to the score of a derivation, which counts every word once, with its true context.
 
-A source side that is a single nonterminal would let derivations grow for ever; such rules, and rules without
-a source side, are left out and counted in `num_unusable`.
+A source side that is a single nonterminal would let derivations grow for ever; such rules, but for those that
+make one label of another and never lead back, and rules without a source side are left out and counted in
+`num_unusable`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.grammar.joining import joined_features
+from decoder.grammar.labels import GrammarLabels, grammar_labels, owners, trie_symbols
 from decoder.lm.model import (
     LanguageModel,
     LmVocabulary,
@@ -36,6 +39,7 @@ from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.elementary import products
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
+from scfg_sampler.rules.labels import gap_counts, joined_labels
 from scfg_sampler.rules.table import RuleTable, SparseFeatures
 
 __all__ = [
@@ -95,6 +99,7 @@ class Grammar(NamedTuple):
     target_start, target : the target sides; word ids of `target_vocabulary`, or −1−k
     features : float32 (R, F)
     sparse : other features, which few rules have; None if there are none
+    labels : of nonterminals; None if all are X
     """
 
     sources: tuple[GrammarSource, ...]
@@ -111,6 +116,7 @@ class Grammar(NamedTuple):
     max_arity: int
     num_unusable: int
     sparse: SparseFeatures | None = None
+    labels: GrammarLabels | None = None
 
     @property
     def sparse_names(self) -> tuple[str, ...]:
@@ -163,9 +169,15 @@ def build_grammar(sources: Sequence[GrammarSource]) -> Grammar:
     np.cumsum([len(table.features) for table in tables], out=table_start[1:])
     feature_names, features, sparse = joined_features([source[:2] for source in sources])
     max_spans = np.array([min(source.max_span, 2**31 - 1) for source in sources], np.int32)
+    labels = joined_labels([(t.labels, gap_counts(t.source_start, t.source)) for t in tables])
 
-    num_nodes = _count_nodes(source_start, source_symbols)
-    *arrays, group_of_rule = _fill_trie(source_start, source_symbols, table_start, max_spans, num_nodes)
+    num_words = len(source_vocabulary)
+    symbols = source_symbols
+    if labels is not None:
+        symbols = trie_symbols(labels, source_start, source_symbols, num_words)
+    owner, spans = owners(source_start, source_symbols, table_start, max_spans, labels)
+    num_nodes = _count_nodes(source_start, symbols)
+    *arrays, group_of_rule = _fill_trie(source_start, symbols, owner, spans, num_words, num_nodes)
     trie = Trie(*arrays)
     num_groups = len(trie.next_group)
     usable = np.flatnonzero(group_of_rule >= 0)
@@ -186,6 +198,7 @@ def build_grammar(sources: Sequence[GrammarSource]) -> Grammar:
         int(-source_symbols.min(initial=0)),
         len(group_of_rule) - len(order),
         sparse,
+        None if labels is None else grammar_labels(labels, trie, num_words, order[rule_start[:-1]]),
     )
 
 
@@ -271,8 +284,12 @@ def _shared_prefix(source_start, source, one, other):
 
 
 @kernel
-def _fill_trie(source_start, source, table_start, max_spans, num_nodes):
-    """The arrays of a `Trie`, and the group of every rule, −1 for unusable ones."""
+def _fill_trie(source_start, source, owner, max_spans, num_words, num_nodes):
+    """The arrays of a `Trie`, and the group of every rule, −1 for unusable ones.
+
+    owner, max_spans : as `owners` gives them
+    num_words : from this number on, symbols are nonterminals of labels other than X
+    """
     capacity = 16
     while capacity < 2 * num_nodes:
         capacity *= 2
@@ -281,16 +298,14 @@ def _fill_trie(source_start, source, table_start, max_spans, num_nodes):
     first_group = np.full(num_nodes, -1, np.int32)
     num_rules = len(source_start) - 1
     next_group = np.full(num_rules, -1, np.int32)
-    group_table, group_arity = np.zeros(num_rules, np.int32), np.zeros(num_rules, np.int32)
+    group_owner, group_arity = np.zeros(num_rules, np.int32), np.zeros(num_rules, np.int32)
     group_of_rule = np.full(num_rules, -1, np.int32)
     longest = 1
     for rule in range(num_rules):
         longest = max(longest, source_start[rule + 1] - source_start[rule])
     path = np.zeros(longest + 1, np.int32)
-    nodes, groups, table = 1, 0, 0
+    nodes, groups = 1, 0
     for rule in range(num_rules):
-        while rule >= table_start[table + 1]:
-            table += 1
         begin_at, length = source_start[rule], source_start[rule + 1] - source_start[rule]
         shared = _shared_prefix(source_start, source, rule - 1, rule) if rule > 0 else 0
         for i in range(shared, length):
@@ -301,24 +316,24 @@ def _fill_trie(source_start, source, table_start, max_spans, num_nodes):
                 slot_children[slot] = nodes
                 nodes += 1
             path[i + 1] = slot_children[slot]
-        if length == 0 or (length == 1 and source[begin_at] < 0):
+        if owner[rule] < 0:
             continue
         node = path[length]
         group = first_group[node]
-        while group >= 0 and group_table[group] != table:
+        while group >= 0 and group_owner[group] != owner[rule]:
             group = next_group[group]
         if group < 0:
             group = groups
             groups += 1
-            group_table[group] = table
+            group_owner[group] = owner[rule]
             for i in range(begin_at, begin_at + length):
-                group_arity[group] += source[i] < 0
+                group_arity[group] += source[i] < 0 or source[i] >= num_words
             next_group[group] = first_group[node]
             first_group[node] = group
         group_of_rule[rule] = group
     group_span = np.empty(groups, np.int32)
     for group in range(groups):
-        group_span[group] = max_spans[group_table[group]]
+        group_span[group] = max_spans[group_owner[group]]
     arrays = slot_keys, slot_children, first_group, next_group[:groups].copy(), group_span
     return (*arrays, group_arity[:groups].copy(), group_of_rule)
 

@@ -1,6 +1,7 @@
 """Which rules apply where: the forest of a sentence before the language model is asked.
 
-The cells of the chart are X over [i, j) and S over [0, j). A *cube* of a cell is a group of rules with one
+The cells of the chart are X over [i, j) and S over [0, j); where nonterminals have other labels, there are
+cells of each (`decoder.search.labelled`). A *cube* of a cell is a group of rules with one
 source side, together with the cells of its nonterminals: all the derivations that the rules of the group make
 of the derivations of those cells. Cells and cubes form a hypergraph, and cells are numbered so that tails are
 smaller than heads; the last cell is S over the whole sentence.
@@ -29,7 +30,7 @@ from decoder.grammar.trie import NONTERMINAL, Trie, child
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
-__all__ = ["COPY", "GLUE", "START", "Chart", "parse"]
+__all__ = ["COPY", "GLUE", "START", "Chart", "Cubes", "add_cube", "larger_cubes", "parse"]
 
 START, GLUE, COPY = -1, -2, -3  # Cubes of the decoder's own rules: S → X, S → S X, X → w / w.
 
@@ -38,11 +39,12 @@ class Chart(NamedTuple):
     """C cells and Q cubes.
 
     begin, end : int32 (C,), the span of each cell
-    num_x_cells : int, the cells of X; those of S come after them
+    num_x_cells : int, the cells of X and of other labels; those of S come after them
     cube_start : int32 (C + 1,), the cubes of cell c are cube_start[c] … cube_start[c + 1] − 1
     group : int32 (Q,), a group of the grammar, or START, GLUE, COPY
     tail_start : int32 (Q + 1,)
     tails : int32, the cells of a cube's nonterminals, in source order
+    label : int32 (C,), the label of each cell; 0 is X, −1 is S
     """
 
     begin: np.ndarray
@@ -52,6 +54,7 @@ class Chart(NamedTuple):
     group: np.ndarray
     tail_start: np.ndarray
     tails: np.ndarray
+    label: np.ndarray
 
 
 class _Cells(NamedTuple):
@@ -68,7 +71,7 @@ class _Cells(NamedTuple):
     at: np.ndarray
 
 
-class _Cubes(NamedTuple):
+class Cubes(NamedTuple):
     """Cubes, the first of which are set; the fields are those of `Chart`."""
 
     group: np.ndarray
@@ -114,7 +117,7 @@ def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int, copy_any
     begin, end = np.empty(most_cells, np.int32), np.empty(most_cells, np.int32)
     at = np.full((length, max_span + 1), -1, np.int32)
     cells = _Cells(begin, end, np.zeros(most_cells + 1, np.int32), at)
-    cubes = _Cubes(np.empty(256, np.int32), np.zeros(256, np.int32), np.empty(256, np.int32))
+    cubes = Cubes(np.empty(256, np.int32), np.zeros(256, np.int32), np.empty(256, np.int32))
     node, by_x = np.empty(256, np.int32), np.empty(256, np.int32)
     before, cell = np.empty(256, np.int32), np.empty(256, np.int32)
     dots = _Dots(node, by_x, before, cell, np.zeros(max_span + 2, np.int64))
@@ -130,20 +133,23 @@ def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int, copy_any
             dots_at = by_reference(dots)
             last = _extend_by_word(trie, words, dots_at, i, span)
             last = _extend_by_cells(trie, cells_at, dots_at, i, span, last)
-            cubes = _larger_cubes(cubes, count[_CUBES], _num_matches(trie, dots_at, span, last), max_arity)
+            cubes = larger_cubes(cubes, count[_CUBES], _num_matches(trie, dots_at, span, last), max_arity)
             _add_matches(trie, dots_at, by_reference(cubes), count, span, last)
             if span == 1 and copy_any:
-                _add_cube(by_reference(cubes), count, COPY, 0)
+                add_cube(by_reference(cubes), count, COPY, 0)
             last = _add_x_cell(trie, cells_at, dots_at, by_reference(cubes), count, i, span, last)
             dots.start[span + 1] = last
 
     num_x_cells = count[_CELLS]
     s_cell = np.full(length + 1, -1, np.int32)
     for j in range(1, length + 1):
-        cubes = _larger_cubes(cubes, count[_CUBES], max_span, 2)
+        cubes = larger_cubes(cubes, count[_CUBES], max_span, 2)
         s_cell[j] = count[_CELLS]
         _add_s_cell(cells_at, by_reference(cubes), count, s_cell, j)
     num_cells, num_cubes = count[_CELLS], count[_CUBES]
+    label = np.zeros(num_cells, np.int32)
+    for s in range(num_x_cells, num_cells):
+        label[s] = -1
     return Chart(
         cells.begin[:num_cells].copy(),
         cells.end[:num_cells].copy(),
@@ -152,6 +158,7 @@ def parse(trie: Trie, words: np.ndarray, max_arity: int, max_span: int, copy_any
         cubes.group[:num_cubes].copy(),
         cubes.tail_start[: num_cubes + 1].copy(),
         cubes.tails[: cubes.tail_start[num_cubes]].copy(),
+        label,
     )
 
 
@@ -233,7 +240,7 @@ def _add_matches(trie, dots, cubes, count, span, last):
             # Arities differ where a file says so that was not written by this program.
             if span <= trie.group_span[group] and arity == trie.group_arity[group]:
                 first_tail = cubes.tail_start[count[_CUBES]]
-                _add_cube(cubes, count, group, arity)
+                add_cube(cubes, count, group, arity)
                 at = dot
                 while at > 0:
                     if dots.cell[at] >= 0:
@@ -247,7 +254,7 @@ def _add_matches(trie, dots, cubes, count, span, last):
 def _add_x_cell(trie, cells, dots, cubes, count, i, span, last):
     """Make the cubes added last a cell of X, if there are any; returns the new number of dotted rules."""
     if span == 1 and count[_CUBES] == cells.cube_start[count[_CELLS]]:
-        _add_cube(cubes, count, COPY, 0)
+        add_cube(cubes, count, COPY, 0)
     if count[_CUBES] == cells.cube_start[count[_CELLS]]:
         return last
     cell = count[_CELLS]
@@ -270,10 +277,10 @@ def _add_s_cell(cells, cubes, count, s_cell, j):
             continue
         first_tail = cubes.tail_start[count[_CUBES]]
         if k == 0:
-            _add_cube(cubes, count, START, 1)
+            add_cube(cubes, count, START, 1)
             cubes.tails[first_tail] = x_cell
         else:
-            _add_cube(cubes, count, GLUE, 2)
+            add_cube(cubes, count, GLUE, 2)
             cubes.tails[first_tail], cubes.tails[first_tail + 1] = s_cell[k], x_cell
     _add_cell(cells, count, 0, j)
 
@@ -288,7 +295,7 @@ def _add_cell(cells, count, begin, end):
 
 
 @borrowing
-def _add_cube(cubes, count, group, arity):
+def add_cube(cubes, count, group, arity):
     """Add a cube, whose tails are yet to be written."""
     cube = count[_CUBES]
     count[_CUBES] += 1
@@ -297,9 +304,9 @@ def _add_cube(cubes, count, group, arity):
 
 
 @compiled
-def _larger_cubes(cubes, num_cubes, more, arity):
+def larger_cubes(cubes, num_cubes, more, arity):
     """With room for so many more cubes of at most that arity, and one of `COPY`."""
-    return _Cubes(
+    return Cubes(
         grown(cubes.group, num_cubes + more + 1),
         grown(cubes.tail_start, num_cubes + more + 2),
         grown(cubes.tails, cubes.tail_start[num_cubes] + more * arity),

@@ -3,10 +3,9 @@
     decoder = Decoder(build_grammar([GrammarSource(read_rule_table(path))]), *load_lm(lm_path), weights)
     decoder.translate("mein haus .".split()).text
 
-With several language models it is `*load_lms(paths)`.
-
-A `Decoder` is immutable, so threads may share it; the kernels release the interpreter lock. Words of the
-input are words and nothing else: `[X,1]`, `|||` or `<s>` are translated or copied like any other.
+With several language models it is `*load_lms(paths)`. A `Decoder` is immutable, so threads may share it; the
+kernels release the interpreter lock. Words of the input are words and nothing else: `[X,1]`, `|||` or `<s>`
+are translated or copied like any other.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 from decoder.grammar.trie import Grammar, RankedRules, rank_rules
 from decoder.lm.model import LanguageModel, LmVocabulary, unknown_feature_of
 from decoder.search import boundary, cube
-from decoder.search.chart import COPY, Chart, parse
+from decoder.search.chart import COPY, Chart
 from decoder.search.cube import FINISH, Forest, SearchSettings
 from decoder.search.forest import (
     ForestGraph,
@@ -29,6 +28,7 @@ from decoder.search.forest import (
     own_features,
 )
 from decoder.search.kbest import k_best
+from decoder.search.labelled import chart_of
 from decoder.search.mbr import expected_bleu, posteriors
 from decoder.translation.settings import SearchDefaults, check_search
 from decoder.translation.weights import weight_vector
@@ -344,7 +344,7 @@ class Decoder:
         start = np.cumsum([0, *map(len, spelled)]).astype(np.int64)
         source = np.fromiter(map(self.grammar.source_vocabulary.id, words), np.int32, len(words))
         source[list(fixed)] = -1
-        chart = parse(self.grammar.trie, source, self.grammar.max_arity, self._max_span, self.copy_any)
+        chart = chart_of(self.grammar, source, self._max_span, self.copy_any)
         return ParsedSentence(chart, (start, copied_words), self.lm_ids(flat), list(extra))
 
     def copy_weights(self, copies: Sequence[Copy]) -> np.ndarray:

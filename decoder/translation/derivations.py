@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
-from decoder.search.chart import COPY, GLUE, START
+from decoder.search.chart import COPY, GLUE, START, Chart
 from decoder.search.cube import FINISH
 from decoder.translation.decoder import Decoder, SearchResult, Translation, copied_to
 from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError
 from scfg_sampler.rules.table import rule
 
-__all__ = ["check_record", "derivation_record", "draw_text", "rule_sides", "spell"]
+__all__ = ["check_record", "derivation_record", "draw_text", "label_of", "rule_sides", "spell"]
 
 
 def derivation_record(
@@ -57,7 +57,7 @@ def derivation_record(
         span = [int(chart.begin[cell]), int(chart.end[cell])]
         symbol, source, target = rule_sides(decoder, result, int(forest.rule[edge]), span[0])
         if cell < chart.num_x_cells:
-            symbol = "X"
+            symbol = label_of(decoder, chart, cell)
         named = zip(decoder.feature_names, values.tolist(), strict=True)
         if waiting:
             nodes[waiting.pop()]["children"].append(len(nodes))
@@ -77,6 +77,12 @@ def derivation_record(
     return record
 
 
+def label_of(decoder: Decoder, chart: Chart, cell: int) -> str:
+    """The label of a cell that is none of S."""
+    labels = decoder.grammar.labels
+    return "X" if labels is None else labels.names[chart.label[cell]]
+
+
 def rule_sides(decoder: Decoder, result: SearchResult, row: int, begin: int) -> tuple[str, list, list]:
     """The left-hand side and the two right-hand sides of a rule of the grammar or of the decoder's own.
 
@@ -94,7 +100,7 @@ def rule_sides(decoder: Decoder, result: SearchResult, row: int, begin: int) -> 
     table = int(np.searchsorted(grammar.table_start, row, side="right")) - 1
     found = rule(grammar.sources[table].table, row - int(grammar.table_start[table]))
     sides = [[s if isinstance(s, str) else -s for s in side] for side in (found.source, found.target)]
-    return "X", sides[0], sides[1]
+    return found.labels[0] if found.labels else "X", sides[0], sides[1]
 
 
 def check_record(record: Any, path: object, line: int) -> Mapping[str, Any]:

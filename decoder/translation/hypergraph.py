@@ -35,7 +35,7 @@ from decoder.lm.model import feature_of, state_words
 from decoder.search.chart import COPY
 from decoder.search.cube import FINISH
 from decoder.translation.decoder import Decoder, SearchResult
-from decoder.translation.derivations import rule_sides
+from decoder.translation.derivations import label_of, rule_sides
 
 __all__ = ["hypergraph_record", "no_hypergraph"]
 
@@ -104,7 +104,7 @@ def _node(decoder: Decoder, result: SearchResult, item: int, stretches: np.ndarr
     forest, chart = result.forest, result.chart
     cell = int(forest.cell[item])
     is_goal = forest.rule[forest.best_edge[item]] == FINISH
-    symbol = "GOAL" if is_goal else "X" if cell < chart.num_x_cells else "S"
+    symbol = "GOAL" if is_goal else label_of(decoder, chart, cell) if cell < chart.num_x_cells else "S"
     span = [int(chart.begin[cell]), int(chart.end[cell])]
     node = {"symbol": symbol, "span": span, "score": float(forest.score[item])}
     if stretches is not None:

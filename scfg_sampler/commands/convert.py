@@ -48,7 +48,10 @@ def add_parser(subparsers) -> None:
         "--escaped", action="store_true", help="Moses: words are escaped by its tokeniser already"
     )
     parser.add_argument(
-        "--glue", metavar="FILE", help="also write the glue rules that Moses, Joshua and Travatar want"
+        "--glue",
+        metavar="FILE",
+        help="also write the glue rules that Moses, Joshua and Travatar want, and cdec for labels other "
+        "than X",
     )
     parser.add_argument("--dense", action="store_true", help="Joshua: features without names, in fixed order")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
@@ -58,17 +61,17 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Convert the table and the texts, and warn of what was lost or is spelled otherwise."""
     from scfg_sampler.errors import SettingsError
-    from scfg_sampler.formats.conversion import write_glue
+    from scfg_sampler.formats.glue import write_glue
     from scfg_sampler.formats.words import convert_text
 
     if options.table is None and not options.text:
         raise SettingsError("neither TABLE nor --text says what to convert")
     if (options.table is None) != (options.output is None):
         raise SettingsError("TABLE and --output go together: what to convert, and where to")
-    if options.glue:
-        write_glue(options.glue, options.to)
     if options.table is not None:
         _convert_table(options)
+    elif options.glue:
+        write_glue(options.glue, options.to)
     for text, output in options.text:
         convert_text(text, output, options.to, options.origin or "native", escaped=options.escaped)
         console.say(f"{text} written to {output}")
@@ -76,11 +79,18 @@ def run(options: argparse.Namespace) -> None:
 
 def _convert_table(options: argparse.Namespace) -> None:
     from scfg_sampler.formats.conversion import Spelling, read_table, write_table
+    from scfg_sampler.formats.glue import start_symbol, write_glue
     from scfg_sampler.formats.words import spelling_note
+    from scfg_sampler.rules.labels import left_labels
 
     spelling = Spelling(options.escaped, options.dense)
     with console.progress("reading lines", None) as advance:
         table, left_out = read_table(options.table, options.origin, spelling, advance=advance)
+    labels = left_labels(table.labels)
+    if options.glue:
+        write_glue(options.glue, options.to, labels)
+        if (start := start_symbol(options.to, labels)) != start_symbol(options.to):
+            console.warn(f"{options.glue}: the start symbol is called {start}, as the table has rules for S")
     with console.progress("writing rules", table.num_rules) as advance:
         lost = write_table(table, options.output, options.to, spelling, advance=advance)
     for reason, number in left_out.items():

@@ -45,4 +45,4 @@ def _verified(path: str) -> list[str]:
     require_file(path)
     if is_compiled(path):
         return verify_compiled(path)
-    return [f"{path}: {len(read_rule_table(path).count)} rules"]
+    return [f"{path}: {read_rule_table(path, labels=True).num_rules} rules"]

@@ -28,12 +28,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.formats.glue import GLUE_RULES, GLUED, is_glue
 from scfg_sampler.formats.tables import log, shortest
 from scfg_sampler.formats.words import speller
-from scfg_sampler.rules.table import RuleTable, text_order
+from scfg_sampler.rules.order import text_order
+from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import (
     Rule,
+    as_labels,
+    label_texts,
     parse_alignment,
+    parse_left,
     parse_number,
     parse_source,
     parse_target,
@@ -56,7 +61,7 @@ DENSE = (
 others follow in the table's order."""
 
 _LN10 = math.log(10.0)
-_OTHER_LABEL = re.compile(r"\[(?!X[,\]]|[0-9]+\])[^\s\[\],]+(?:,[0-9]+)?\]")
+_NO_NUMBER = re.compile(r"\[(?![0-9]+\])[^\s\[\],]+\]")
 
 
 class Meaning(NamedTuple):
@@ -128,14 +133,16 @@ def parser(file_format: str, dense: bool) -> Callable[[str], Rule | str]:
     def parse(line: str) -> Rule | str:
         fields = split_fields(line)
         require(4 <= len(fields) <= 5, f"has {len(fields)} fields instead of 4 or 5")
-        lhs = " ".join(fields[0])
-        require(re.fullmatch(r"\[[^\s\[\],]+\]", lhs), f"left-hand side is {lhs!r} instead of [X]")
-        if lhs != "[X]" or any(map(_OTHER_LABEL.fullmatch, fields[1] + fields[2])):
-            return "rules with nonterminals other than X"
-        source, order = parse_source(fields[1], spelled)
+        left = parse_left(fields[0])
+        if any(map(_NO_NUMBER.fullmatch, fields[1])) and left in GLUED:
+            return GLUE_RULES  # cdec's `[S] ||| [S] [X] ||| [1] [2]`.
+        source, order, gaps = parse_source(fields[1], spelled, keeps_labels=True)
         target = parse_target(fields[2], order, spelled)
+        labels = as_labels(left, gaps)
+        if is_glue(source, target, labels):
+            return GLUE_RULES
         alignment = parse_alignment(fields[4], source, target) if len(fields) == 5 else ()
-        return Rule(source, target, _features(fields[3], names), alignment)
+        return Rule(source, target, _features(fields[3], names), alignment, labels)
 
     return parse
 
@@ -150,7 +157,8 @@ class Writer(NamedTuple):
     def format(self, rule: Rule) -> str:
         """The line of a rule."""
         spell = self.spell
-        sides = [" ".join(spell(x) if isinstance(x, str) else f"[X,{-x}]" for x in side) for side in rule[:2]]
+        left, gap = label_texts(rule)
+        sides = [" ".join(spell(x) if isinstance(x, str) else gap(x) for x in side) for side in rule[:2]]
         if self.dense:
             named = [self._number(name, rule.features.get(name, 0.0)) for name in self.dense]
         else:
@@ -158,13 +166,13 @@ class Writer(NamedTuple):
                 f"{self.meanings[name].name if name in self.meanings else name}={self._number(name, value)}"
                 for name, value in rule.features.items()
             ]
-        fields = ["[X]", *sides, " ".join(named)]
+        fields = [f"[{left}]", *sides, " ".join(named)]
         if rule.alignment:
             fields.append(" ".join(f"{i}-{j}" for i, j in rule.alignment))
         return " ||| ".join(fields)
 
     def order(self, table: RuleTable) -> np.ndarray:
-        """The rows of the table in the order of their lines."""
+        """The rows of the table, all of whose labels are X, in the order of their lines."""
         return text_order(table, self.spell)
 
     def _number(self, name: str, value: float) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import FORMATS, bracketed, moses, travatar
 from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
@@ -32,7 +32,6 @@ __all__ = [
     "read_line",
     "read_table",
     "unescaped",
-    "write_glue",
     "write_line",
     "write_table",
 ]
@@ -41,22 +40,6 @@ T = TypeVar("T")
 Advance = Callable[..., object]
 
 _THRAX = ("e_given_f_phrase=", "f_given_e_phrase=", "rarity=", "phrase_penalty=", "lexical=")
-
-
-_GLUE = {
-    "moses": """\
-<s> [X] ||| <s> [S] ||| 1 ||| 0-0 ||| 0 ||| |||
-[X][S] </s> [X] ||| [X][S] </s> [S] ||| 1 ||| 0-0 1-1 ||| 0 ||| |||
-[X][S] [X][X] [X] ||| [X][S] [X][X] [S] ||| 2.718 ||| 0-0 1-1 ||| 0 ||| |||
-""",
-    "joshua": """\
-[GOAL] ||| <s> ||| <s> ||| 0
-[GOAL] ||| [GOAL,1] [X,2] ||| [GOAL,1] [X,2] ||| -1
-[GOAL] ||| [GOAL,1] </s> ||| [GOAL,1] </s> ||| 0
-""",
-    # Its columns are parted by a bar with a space on both sides, also before one that is empty.
-    "travatar": "x0:X @ S ||| x0:X @ S ||| \nx0:X x1:S @ S ||| x0:X x1:S @ S ||| glue=1\n",
-}
 
 
 class Spelling(NamedTuple):
@@ -107,7 +90,7 @@ def read_table(
     _check(file_format)
     losses: Counter = Counter()
     if file_format == "native":
-        return read_rule_table(path), losses
+        return read_rule_table(path, labels=True), losses
     parse = _parser(file_format, spelling)
     builder = TableBuilder()
     signature = None
@@ -162,7 +145,9 @@ def write_table(
     order, spell = _writer(table.feature_names, file_format, spelling, losses)
     require_record_place(path)
     try:
-        write_lines(path, map(spell, _counted(iterate_rules(table, order(table)), advance)))
+        rows = order(table) if table.labels is None else None
+        lines: Iterable[str] = map(spell, _counted(iterate_rules(table, rows), advance))
+        write_lines(path, lines if rows is not None else sorted(lines))
     except OverflowError:
         found = "a logarithm is too large to be written as a probability or count"
         raise RuleTableError(path, None, found, "Above 709 it is no natural logarithm of one") from None
@@ -180,22 +165,6 @@ def read_line(line: str, file_format: str, spelling: Spelling = PLAIN) -> Rule |
 def write_line(rule: Rule, file_format: str, spelling: Spelling = PLAIN) -> str:
     """The line of a rule in another decoder's table."""
     return _writer(tuple(rule.features), file_format, spelling, Counter())[1](rule)
-
-
-def write_glue(path: PathLike, file_format: str) -> None:
-    """Write the glue rules of a decoder that wants them in a file: one rule to begin, one to go on.
-
-    Raises
-    ------
-    SettingsError
-        The decoder brings its own.
-    """
-    if file_format not in _GLUE:
-        raise SettingsError(
-            f"--glue is for {', '.join(_GLUE)}; cdec and our decoder bring their own glue rules"
-        )
-    with atomic_output(path) as stream:
-        stream.write(_GLUE[file_format])
 
 
 def detect_format(path: PathLike, own_features: str = "cdec") -> str:

@@ -1,7 +1,9 @@
 """Moses' hierarchical rule tables.
 
 `source [X] ||| target [X] ||| scores ||| alignment ||| counts ||| sparse ||| properties`: nonterminals are
-`[X][X]` on both sides and paired by the alignment alone, whose positions count them. The scores are plain
+`[X][X]` on both sides and paired by the alignment alone, whose positions count them. Labels are those of the
+target, `[X][NP]` and `[NP]` at its end, as what Moses translates are plain words, which it takes for X; those
+of the source are read where the target has X. The scores are plain
 probabilities, φ(f|e) lex(f|e) φ(e|f) lex(e|f), that is the exponentials of LogBackward, LexBackward,
 LogForward and LexForward; the counts are those of the target side, the source side and the rule.
 `TargetWords` and `Abstract` are not written, as they are known from the rule; all other features go to the
@@ -17,10 +19,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scfg_sampler.formats.glue import GLUE_RULES, is_glue
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
 from scfg_sampler.formats.words import speller
-from scfg_sampler.rules.table import RuleTable, text_order
-from scfg_sampler.rules.text import Rule, parse_number, require, split_fields
+from scfg_sampler.rules.order import text_order
+from scfg_sampler.rules.table import RuleTable
+from scfg_sampler.rules.text import Rule, as_labels, escape_label, parse_number, require, split_fields
 
 __all__ = ["SCORES", "Writer", "parser"]
 
@@ -28,8 +32,8 @@ SCORES = ("LogBackward", "LexBackward", "LogForward", "LexForward")
 """Our names of the scores, in their order."""
 _NOT_SPARSE = (*SCORES, "LogCount", "TargetWords", "Abstract")
 _NONTERMINAL = re.compile(r"\[([^\s\[\]]+)\]\[([^\s\[\]]+)\]")
+_LABEL = re.compile(r"\A\[([^\s\[\]]+)\]\Z")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
-_OTHER = "rules with nonterminals other than X"
 
 
 class Writer:
@@ -41,13 +45,17 @@ class Writer:
         self._more = ("LogCount", "Abstract") if linear else ()
 
     def order(self, table: RuleTable) -> np.ndarray:
-        """The rows of the table in the order of their lines."""
+        """The rows of the table, all of whose labels are X, in the order of their lines."""
         return text_order(table, self._spell, lambda k: "[X][X]", "[X] |||")
 
     def format(self, rule: Rule) -> str:
         """The line of a rule."""
         spell = self._spell
-        sides = [" ".join(spell(x) if isinstance(x, str) else "[X][X]" for x in side) for side in rule[:2]]
+        left, *gaps = map(escape_label, rule.labels or ["X"] * (1 + len(rule.source)))
+        sides = [
+            " ".join(spell(x) if isinstance(x, str) else f"[X][{gaps[-1 - x]}]" for x in side)
+            for side in rule[:2]
+        ]
         pairs = [(i, rule.target.index(x)) for i, x in enumerate(rule.source) if isinstance(x, int)]
         alignment = " ".join(f"{i}-{j}" for i, j in sorted([*pairs, *rule.alignment]))
         missing = [name for name in SCORES if name not in rule.features]
@@ -63,7 +71,7 @@ class Writer:
             if name not in _NOT_SPARSE or (value and name in self._more)
         ]
         return (
-            f"{sides[0]} [X] ||| {sides[1]} [X] ||| {scores} ||| {alignment} ||| {counts} ||| "
+            f"{sides[0]} [X] ||| {sides[1]} [{left}] ||| {scores} ||| {alignment} ||| {counts} ||| "
             f"{''.join(sparse)}|||"
         )
 
@@ -75,21 +83,19 @@ def parser(escaped: bool) -> Callable[[str], Rule | str]:
     def parse(line: str) -> Rule | str:
         fields = split_fields(line)
         require(len(fields) >= 3, f"has {len(fields)} fields instead of at least 3", _HINT)
-        sides = fields[:2]
-        for side, name in zip(sides, ("source", "target"), strict=True):
-            labelled = side and side[-1][0] == "[" and side[-1][-1] == "]"
-            require(labelled, f"the {name} side has no label", _HINT)
+        ends = []
+        for side, name in zip(fields[:2], ("source", "target"), strict=True):
+            ends += _LABEL.findall(side[-1] if side else "")
+            require(len(ends) == 1 + (name == "target"), f"the {name} side has no label", _HINT)
             require(len(side) > 1, f"the {name} side is empty", _HINT)
-        if any(side[-1] != "[X]" or any(map(_is_other, side)) for side in sides):
-            return _OTHER
-        source, target, alignment = _pair(sides[0][:-1], sides[1][:-1], fields[3] if len(fields) > 3 else [])
-        features = _features(fields)
-        return Rule(
-            tuple(spelled(x) if isinstance(x, str) else x for x in source),
-            tuple(spelled(x) if isinstance(x, str) else x for x in target),
-            features,
-            alignment,
-        )
+        source, target, gaps, alignment = _pair(fields[0][:-1], fields[1][:-1], fields[3:4])
+        labels = [_one_label(ends[0], ends[1]), *gaps]
+        if "" in labels:
+            return "rules with different labels on both sides"
+        source, target = (tuple(x if isinstance(x, int) else spelled(x) for x in s) for s in (source, target))
+        if is_glue(source, target, labels):
+            return GLUE_RULES
+        return Rule(source, target, _features(fields), alignment, as_labels(labels[0], labels[1:]))
 
     return parse
 
@@ -97,33 +103,36 @@ def parser(escaped: bool) -> Callable[[str], Rule | str]:
 _HINT = "Expected source [X] ||| target [X] ||| scores ||| alignment ||| counts ||| sparse ||| properties"
 
 
-def _is_other(token: str) -> bool:
-    match = _NONTERMINAL.fullmatch(token)
-    return match is not None and (match[1], match[2]) != ("X", "X")
+def _one_label(source: str, target: str) -> str:
+    """The label of a nonterminal that has these on both sides, "" if they differ and neither is X."""
+    if source in ("X", target):
+        return target
+    return source if target == "X" else ""
 
 
-def _pair(source: list[str], target: list[str], tokens: list[str]):
-    """Both sides with nonterminals numbered in source order, and the links between words."""
+def _pair(source: list[str], target: list[str], alignment: list[list[str]]):
+    """Both sides with nonterminals numbered in source order, their labels, and the links between words."""
     sides: list[list[str | int]] = [list(source), list(target)]
-    links = []
-    paired = 0
-    for token in sorted(tokens, key=_position):
+    matches = [[_NONTERMINAL.fullmatch(token) for token in side] for side in (source, target)]
+    links, labels = [], list[str]()
+    for token in sorted(alignment[0] if alignment else [], key=_position):
         match = _LINK.fullmatch(token)
         require(match, f"{token!r} is not a link such as 0-0", _HINT)
         i, j = int(match[1]), int(match[2])  # type: ignore[index]
         require(i < len(source) and j < len(target), f"link {token} points past the end of the rule", _HINT)
-        both = source[i] == "[X][X]", target[j] == "[X][X]"
-        require(both[0] == both[1], f"link {token} joins a nonterminal and a word", _HINT)
-        if not both[0]:
+        one, other = matches[0][i], matches[1][j]
+        require((one is None) == (other is None), f"link {token} joins a nonterminal and a word", _HINT)
+        if one is None or other is None:
             links.append((i, j))
             continue
         free = isinstance(sides[0][i], str) and isinstance(sides[1][j], str)
         require(free, f"link {token} pairs a nonterminal twice", _HINT)
-        paired += 1
-        sides[0][i] = sides[1][j] = -paired
-    unpaired = "[X][X]" in sides[0] or "[X][X]" in sides[1]
-    require(not unpaired, "a nonterminal is not paired by the alignment", _HINT)
-    return tuple(sides[0]), tuple(sides[1]), tuple(sorted(set(links)))
+        # Both labels stand on both sides.
+        labels.append(_one_label(one[1], one[2]) if one[0] == other[0] else "")
+        sides[0][i] = sides[1][j] = -len(labels)
+    paired = all(sum(map(bool, side)) == len(labels) for side in matches)
+    require(paired, "a nonterminal is not paired by the alignment", _HINT)
+    return sides[0], sides[1], labels, tuple(sorted(set(links)))
 
 
 def _position(token: str) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.rules.columns import FEATURE_NAMES, Columns, in_columns
 from scfg_sampler.rules.features import count_words
+from scfg_sampler.rules.labels import gap_counts, kind_of, labels_of_kinds
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import Rule, RuleProblem
 
@@ -48,6 +49,7 @@ class TableBuilder:
         self._values = array("i"), array("i"), array("i")
         self._names: dict[str, int] = {}
         self._given = array("q", [0]), array("i"), array("f")  # Features of each rule, their names, values.
+        self._labels: list[tuple[str, ...]] = []
 
     def add(self, rule: Rule) -> None:
         """Append a rule; a RuleProblem if it has a feature that is too large."""
@@ -67,6 +69,7 @@ class TableBuilder:
             self._given[1].append(self._names.setdefault(name, len(self._names)))
             self._given[2].append(value)
         self._given[0].append(len(self._given[1]))
+        self._labels.append(rule.labels)
 
     def table(self, signature: str) -> RuleTable:
         """The table of the rules added so far."""
@@ -89,6 +92,7 @@ class TableBuilder:
             names,
             signature,
             sparse,
+            labels_of_kinds(self._labels, gap_counts(starts[0], source)) if any(self._labels) else None,
         )
 
     def _features(
@@ -149,8 +153,8 @@ def iterate_rules(table: RuleTable, rows: np.ndarray | None = None) -> Iterator[
         )
         links = [tuple(map(tuple, table.alignment[a:b].tolist())) for a, b in extents]
         features = _named_features(table, chunk)
-        for source, target, named, alignment in zip(*spelled, features, links, strict=True):
-            yield Rule(source, target, named, alignment)
+        labels = (kind_of(table.labels, row) for row in chunk.tolist())
+        yield from map(Rule, *spelled, features, links, labels)
 
 
 def _named_features(table: RuleTable, rows: np.ndarray) -> Iterator[dict[str, float]]:

@@ -1,7 +1,8 @@
 """Travatar's Hiero rule tables.
 
 `source @ X ||| target @ X ||| name=value … ||| c(f,e) c(e) c(f) ||| alignment`: words are quoted,
-nonterminals are `x0:X`, `x1:X`, … in source order, and alignment positions count words only. Features are
+nonterminals are `x0:X`, `x1:X`, … in source order, and alignment positions count words only. Labels are the
+same on both sides; where only one side of a rule has others than X, they are the rule's. Features are
 natural logarithms: `egfp`, `fgep` the phrase probabilities, `egfl`, `fgel` the lexical weights (e given f is
 forward), `lfreq` the log count, `w` the number of target words, `p` 1 for every rule. Others keep name and
 value. `Abstract` is not written, as it is known from the rule, unless it is to be weighed.
@@ -17,10 +18,12 @@ import re
 import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import split_words
+from scfg_sampler.formats.glue import GLUE_RULES, is_glue
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
 from scfg_sampler.formats.words import speller
-from scfg_sampler.rules.table import RuleTable, text_order
-from scfg_sampler.rules.text import Rule, parse_number, require
+from scfg_sampler.rules.order import text_order
+from scfg_sampler.rules.table import RuleTable
+from scfg_sampler.rules.text import Rule, as_labels, escape_label, parse_number, require
 
 __all__ = ["counterparts", "format_rule", "order", "parse_rule"]
 
@@ -45,7 +48,7 @@ def spell(word: str) -> str:
 
 
 def order(table: RuleTable) -> np.ndarray:
-    """The rows of the table in the order of their lines."""
+    """The rows of the table, all of whose labels are X, in the order of their lines."""
     return text_order(table, spell, lambda k: f"x{k - 1}:X", "@ X |||")
 
 
@@ -56,7 +59,11 @@ def counterparts() -> dict[str, tuple[str, float]]:
 
 def format_rule(rule: Rule, linear: bool = False) -> str:
     """The line of a rule; with `linear`, it says of a rule without words that it is one."""
-    sides = [" ".join(spell(x) if isinstance(x, str) else f"x{-1 - x}:X" for x in side) for side in rule[:2]]
+    left, *gaps = map(escape_label, rule.labels or ["X"] * (1 + len(rule.source)))
+    sides = [
+        " ".join(spell(x) if isinstance(x, str) else f"x{-1 - x}:{gaps[-1 - x]}" for x in side)
+        for side in rule[:2]
+    ]
     named = {
         _THEIRS.get(name, name): value
         for name, value in rule.features.items()
@@ -68,7 +75,7 @@ def format_rule(rule: Rule, linear: bool = False) -> str:
     words = [_word_positions(side) for side in rule[:2]]
     alignment = " ".join(f"{words[0][i]}-{words[1][j]}" for i, j in rule.alignment)
     counts = f"{together} {of_target:.6g} {of_source:.6g}"
-    return f"{sides[0]} @ X ||| {sides[1]} @ X ||| p=1 {features} ||| {counts} ||| {alignment}"
+    return f"{sides[0]} @ {left} ||| {sides[1]} @ {left} ||| p=1 {features} ||| {counts} ||| {alignment}"
 
 
 def parse_rule(line: str) -> Rule | str:
@@ -77,41 +84,53 @@ def parse_rule(line: str) -> Rule | str:
     fields = [field.strip(" \t\r") for field in f"{line} ".split(" ||| ")]
     require(len(fields) >= 3, f"has {len(fields)} fields instead of at least 3", _HINT)
     sides = [_side(field, name) for field, name in zip(fields[:2], ("source", "target"), strict=True)]
-    if any(label != "X" for _, labels in sides for label in labels):
-        return "rules with nonterminals other than X"
-    source, target = (symbols for symbols, _ in sides)
+    source, target = (symbols for symbols, _, _ in sides)
     numbers = [x for x in source if isinstance(x, int)]
     require(len(set(numbers)) == len(numbers), "a nonterminal occurs twice on the source side", _HINT)
     same = sorted(numbers) == sorted(x for x in target if isinstance(x, int))
     require(same, "the sides do not have the same nonterminals", _HINT)
+    labels = _labels(sides, numbers)
+    if labels is None:
+        return "rules with different labels on both sides"
     renamed = {number: -1 - k for k, number in enumerate(numbers)}
     source, target = (tuple(renamed[x] if isinstance(x, int) else x for x in s) for s in (source, target))
+    if is_glue(source, target, labels):
+        return GLUE_RULES
     features = _features(fields[2])
     if len(fields) > 3 and fields[3] and "LogCount" not in features:
         count = parse_number(fields[3].split(" ")[0])
         require(count >= 0.0, f"{fields[3]!r} are not counts", _HINT)
         features["LogCount"] = log(count)
-    return Rule(source, target, features, _alignment(fields[4] if len(fields) > 4 else "", source, target))
+    alignment = _alignment(fields[4] if len(fields) > 4 else "", source, target)
+    return Rule(source, target, features, alignment, as_labels(labels[0], labels[1:]))
 
 
-def _side(text: str, name: str) -> tuple[tuple[str | int, ...], list[str]]:
-    """The symbols of a side, nonterminals as their numbers, and all labels."""
+def _labels(sides: list, numbers: list[int]) -> list[str] | None:
+    """The label of the left-hand side and those of nonterminals in order; None if the sides differ."""
+    both = [(sides[0][1], sides[1][1]), *((sides[0][2][x], sides[1][2][x]) for x in numbers)]
+    for side in (0, 1):
+        if all(pair[0] == pair[1] or pair[side] == "X" for pair in both):
+            return [pair[1 - side] for pair in both]
+    return None
+
+
+def _side(text: str, name: str) -> tuple[tuple[str | int, ...], str, dict[int, str]]:
+    """The symbols of a side, nonterminals as their numbers, its label, and those of nonterminals."""
     symbols: list[str | int] = []
-    labels = []
+    labels: dict[int, str] = {}
     tokens = split_words(text)
     require(len(tokens) >= 2 and tokens[-2] == "@", f"the {name} side has no label", _HINT)
     require(len(tokens) > 2, f"the {name} side is empty", _HINT)
-    labels.append(tokens[-1])
     for token in tokens[:-2]:
         quoted = len(token) > 2 and token[0] == token[-1] == '"'
         nonterminal = None if quoted else _NONTERMINAL.fullmatch(token)
         require(quoted or nonterminal, f"{token!r} is neither a quoted word nor a nonterminal", _HINT)
         if nonterminal:
             symbols.append(int(nonterminal[1]))
-            labels.append(nonterminal[2])
+            labels[int(nonterminal[1])] = nonterminal[2]
         else:
             symbols.append(_SPELLER.read(token[1:-1]))
-    return tuple(symbols), labels
+    return tuple(symbols), tokens[-1], labels
 
 
 def _features(text: str) -> dict[str, float]:

@@ -31,6 +31,7 @@ from scfg_sampler.learner.division import Division
 from scfg_sampler.learner.forest_bank import ForestBank, collect, collector_for
 from scfg_sampler.learner.shards import Collected, collect_part, own
 from scfg_sampler.rules.counts import RuleCounts, select_rules
+from scfg_sampler.rules.order import TextOrder
 from scfg_sampler.rules.runs import (
     LAST_KEY,
     Records,
@@ -44,7 +45,6 @@ from scfg_sampler.rules.runs import (
     write_run,
 )
 from scfg_sampler.rules.store import RuleStore, new_store, ordered_store, stored_rules
-from scfg_sampler.rules.table import TextOrder
 
 __all__ = ["Gathered", "Gatherer", "Shelf"]
 

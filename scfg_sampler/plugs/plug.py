@@ -27,7 +27,8 @@ from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike, atomic_output, require_file
 from scfg_sampler.core.weights import read_weights
 from scfg_sampler.errors import InputError, SettingsError
-from scfg_sampler.formats.conversion import Spelling, read_line, write_glue, write_line, write_table
+from scfg_sampler.formats.conversion import Spelling, read_line, write_line, write_table
+from scfg_sampler.formats.glue import write_glue
 from scfg_sampler.formats.moses import SCORES
 from scfg_sampler.formats.words import respelled, speller
 from scfg_sampler.plugs.configuration import PLUGS, Plug, Search, model_file
@@ -123,6 +124,9 @@ def write_plug(
         require_file(path)
     if not parts.table.num_rules:
         raise InputError(parts.table_path, None, "has no rules", "Is it the table that was meant?")
+    if parts.table.labels is not None:
+        hint = "Write table and glue rules with convert --glue"
+        raise InputError(parts.table_path, None, "has nonterminals other than X", hint)
     # As for our decoder, features that few rules have count 0 without a weight.
     weights = dict.fromkeys(parts.table.sparse_names, 0.0) | read_weights(parts.weights)
     _check_weights(parts, weights)

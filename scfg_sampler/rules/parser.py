@@ -15,7 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arrays.hash_table import add
-from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, has_room, next_token
+from scfg_sampler.core.arrays.word_pool import (
+    WordPool,
+    end_of_line,
+    has_room,
+    new_word_pool,
+    next_token,
+)
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
 __all__ = [
@@ -23,6 +29,7 @@ __all__ = [
     "NO_ROOM",
     "OK",
     "ParsedRules",
+    "label_pool",
     "new_parsed_rules",
     "parse_block",
 ]
@@ -45,7 +52,8 @@ class ParsedRules(NamedTuple):
     features : float32, the features whose names came first, for every rule
     given : int64, how many rules name each of these
     more_start, more_name, more_value : int64, int32 and float32: the other features, as rules name them
-    size : int64, shape (5,), rules, source symbols, target symbols, links, and features without a column
+    label : int32, of each rule the label of its left-hand side, then those of its nonterminals
+    size : int64, shape (6,), rules, source symbols, target symbols, links, features without a column, labels
     """
 
     source_start: np.ndarray
@@ -59,6 +67,7 @@ class ParsedRules(NamedTuple):
     more_start: np.ndarray
     more_name: np.ndarray
     more_value: np.ndarray
+    label: np.ndarray
     size: np.ndarray
 
 
@@ -78,12 +87,25 @@ def new_parsed_rules(block: np.ndarray) -> ParsedRules:
         np.zeros(lines + 1, np.int64),
         np.empty(len(block) // 4 + 1, np.int32),
         np.empty(len(block) // 4 + 1, np.float32),
-        np.zeros(5, np.int64),
+        np.empty(lines + symbols, np.int32),
+        np.zeros(6, np.int64),
     )
 
 
+def label_pool() -> WordPool:
+    """The label X, which is number 0, and room for others."""
+    pool = new_word_pool()
+    _add_x(pool)
+    return pool
+
+
 @kernel
-def parse_block(block, at, out, source_words, target_words, names):
+def _add_x(labels):
+    add(labels, np.array([_X], np.uint8), 0, 1)
+
+
+@kernel
+def parse_block(block, at, out, source_words, target_words, names, labels, keeps_labels):
     """Parse the lines of a block from byte `at` on, appending to `out`.
 
     Parameters
@@ -93,6 +115,8 @@ def parse_block(block, at, out, source_words, target_words, names):
     out : ParsedRules
     source_words, target_words, names : WordPool
         Of words, and of the names of features in the order they come.
+    labels : WordPool, of the labels of nonterminals; see `label_pool`
+    keeps_labels : whether there may be others than X
 
     Returns
     -------
@@ -104,13 +128,17 @@ def parse_block(block, at, out, source_words, target_words, names):
     # what is made here and known by reference alone is given back to the heap at once.
     last_rule = np.zeros(len(names.start), np.int64)
     pools = by_reference(source_words), by_reference(target_words), by_reference(names)
-    reader, out_at = by_reference(_Reader(*pools)), by_reference(out)
+    reader = by_reference(_Reader(*pools, by_reference(labels), keeps_labels))
+    out_at = by_reference(out)
     while at < len(block):
         end = end_of_line(block, at)
         stop = end - 1 if end > at and block[end - 1] == _RETURN else end
         length = stop - at
         if not (
-            has_room(source_words, length) and has_room(target_words, length) and has_room(names, length)
+            has_room(source_words, length)
+            and has_room(target_words, length)
+            and has_room(names, length)
+            and has_room(labels, length)
         ):
             return NO_ROOM, at
         if block[at] != _HASH and next_token(block, at, stop)[0] < stop:
@@ -127,6 +155,8 @@ class _Reader(NamedTuple):
     source_words: WordPool
     target_words: WordPool
     names: WordPool
+    labels: WordPool
+    keeps_labels: bool
 
 
 @borrowing
@@ -150,18 +180,20 @@ def _parse_line(block, at, end, out, reader, order, last_rule):
             continue
         bracketed = at - begin > 2 and block[begin] == _OPEN and block[at - 1] == _CLOSE
         if field == 0:
-            if lhs or at - begin != 3 or not bracketed or block[begin + 1] != _X:
+            label = _label(block, begin + 1, at - 1, reader) if bracketed and not lhs else -1
+            if label < 0:
                 return BAD_LINE
             lhs = 1
+            out.label[size[5]] = label
         elif field == 1:
-            symbol = _source_symbol(block, begin, at, bracketed, reader.source_words, order, labels)
+            symbol = _source_symbol(block, begin, at, bracketed, reader, out, order, labels)
             if symbol == _WRONG:
                 return BAD_LINE
             labels += symbol < 0
             source[num_source] = symbol
             num_source += 1
         elif field == 2:
-            symbol = _target_symbol(block, begin, at, bracketed, reader.target_words, order, labels)
+            symbol = _target_symbol(block, begin, at, bracketed, reader, out, order, labels)
             if symbol == _WRONG or (symbol < 0 and _holds(target, target_begin, num_target, symbol)):
                 return BAD_LINE
             used += symbol < 0
@@ -183,6 +215,7 @@ def _parse_line(block, at, end, out, reader, order, last_rule):
         return BAD_LINE
     if num_source == source_begin or num_target == target_begin:
         return BAD_LINE
+    size[5] += 1 + labels
     _end_rule(out, rule, num_source, num_target, num_links)
     return OK
 
@@ -204,27 +237,59 @@ def _end_rule(out, rule, num_source, num_target, num_links):
 
 
 @borrowing
-def _source_symbol(block, begin, end, bracketed, words, order, labels):
-    """A word's id, or −1−k for nonterminal k, whose label order[k] becomes; _WRONG if it cannot be."""
+def _source_symbol(block, begin, end, bracketed, reader, out, order, labels):
+    """A word's id, or −1−k for nonterminal k, whose number order[k] becomes; _WRONG if it cannot be."""
     if not bracketed:
-        return np.int64(add(words, block, begin, end))
-    label = _label(block, begin, end, True)
-    if label == 0 or _holds(order, 0, labels, label):
+        return np.int64(add(reader.source_words, block, begin, end))
+    comma = _comma(block, begin, end)
+    number = _digits(block, comma + 1, end - 1, 3)
+    if comma == begin or number <= 0 or block[comma + 1] == _ZERO or _holds(order, 0, labels, number):
         return _WRONG
-    order[labels] = label
+    label = _label(block, begin + 1, comma, reader)
+    if label < 0:
+        return _WRONG
+    order[labels] = number
+    out.label[out.size[5] + 1 + labels] = label
     return np.int64(-1 - labels)
 
 
 @borrowing
-def _target_symbol(block, begin, end, bracketed, words, order, labels):
-    """A word's id, or −1−k for the source side's nonterminal k; _WRONG for a label it does not have."""
+def _target_symbol(block, begin, end, bracketed, reader, out, order, labels):
+    """A word's id, or −1−k for the source side's nonterminal k; _WRONG for a number it does not have."""
     if not bracketed:
-        return np.int64(add(words, block, begin, end))
-    label = _label(block, begin, end, False)
+        return np.int64(add(reader.target_words, block, begin, end))
+    comma = _comma(block, begin, end)
+    number = _digits(block, comma + 1, end - 1, 3)
+    if number <= 0 or block[comma + 1] == _ZERO:
+        return _WRONG
     for k in range(labels):
-        if label != 0 and order[k] == label:
-            return np.int64(-1 - k)
+        if order[k] == number:
+            label = out.label[out.size[5] + 1 + k]
+            same = comma == begin or _label(block, begin + 1, comma, reader) == label
+            return np.int64(-1 - k) if same else _WRONG
     return _WRONG
+
+
+@borrowing
+def _comma(block, begin, end):
+    """Where the last comma of `[X,n]` is, or `begin` if there is none."""
+    at = end - 1
+    while at > begin and block[at] != _COMMA:
+        at -= 1
+    return at
+
+
+@borrowing
+def _label(block, begin, end, reader):
+    """The number of the label block[begin:end], or −1 if it cannot be one."""
+    if end - begin == 1 and block[begin] == _X:
+        return 0
+    if begin >= end or not reader.keeps_labels:
+        return -1
+    for at in range(begin, end):
+        if block[at] == _OPEN or block[at] == _CLOSE or block[at] == _COMMA:
+            return -1
+    return np.int64(add(reader.labels, block, begin, end))
 
 
 @borrowing
@@ -288,19 +353,6 @@ def _digits(block, begin, end, most):
             return -1
         value = 10 * value + np.int64(block[at]) - _ZERO
     return value
-
-
-@compiled
-def _label(block, begin, end, with_name):
-    """The number of `[X,n]`, or of `[n]` unless `with_name`; 0 if it is neither."""
-    at = begin + 1
-    if end - begin > 4 and block[at] == _X and block[at + 1] == _COMMA:
-        at += 2
-    elif with_name:
-        return 0
-    if block[at] == _ZERO:
-        return 0
-    return max(0, _digits(block, at, end - 1, 3))
 
 
 @compiled

@@ -21,7 +21,8 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rules.counts import RuleCounts
-from scfg_sampler.rules.table import RuleTable, TableReader, TextOrder, select_rows
+from scfg_sampler.rules.order import TextOrder
+from scfg_sampler.rules.table import RuleTable, TableReader, select_rows
 
 __all__ = ["TargetTotals", "read_parts"]
 

@@ -34,8 +34,8 @@ from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import InputError
+from scfg_sampler.rules.order import symbol_ranks
 from scfg_sampler.rules.store import END, LINK_BASE, RuleStore, new_store, with_room
-from scfg_sampler.rules.table import symbol_ranks
 
 __all__ = [
     "LAST_KEY",

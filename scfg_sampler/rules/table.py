@@ -17,42 +17,51 @@ them only where they are not 0 (see `scfg_sampler.rules.columns`).
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.arrays.blocks import read_blocks
-from scfg_sampler.core.arrays.ragged import lexicographic_order, take_rows
+from scfg_sampler.core.arrays.ragged import take_rows
 from scfg_sampler.core.arrays.sparse import Rows, no_rows, take
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.arrays.word_pool import WordPool, new_word_pool, with_room
 from scfg_sampler.core.elementary import exp_each
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rules import parser as rule_parser
 from scfg_sampler.rules.columns import Columns, SparseFeatures, in_columns
 from scfg_sampler.rules.counts import RuleCounts
+from scfg_sampler.rules.labels import (
+    Labels,
+    gap_counts,
+    gap_symbols,
+    gap_texts,
+    kind_of,
+    labels_of_rows,
+    take_labels,
+)
+from scfg_sampler.rules.order import TextOrder, text_order
 from scfg_sampler.rules.record import read_signature
-from scfg_sampler.rules.text import Rule, escape, parse_rule, unescape
+from scfg_sampler.rules.text import Rule, escape, escape_label, parse_rule, unescape
 from scfg_sampler.rules.writer import format_rules
 
 __all__ = [
     "RuleTable",
     "SparseFeatures",
     "TableReader",
-    "TextOrder",
+    "native_order",
     "read_rule_table",
     "rule",
     "select_rows",
-    "symbol_ranks",
-    "text_order",
     "write_rule_table",
     "write_rule_tables",
 ]
+
+
+_NO_KINDS = np.zeros((1, 1), np.int32), np.zeros(0, np.int32)  # Of a table all of whose labels are X.
 
 
 class RuleTable(NamedTuple):
@@ -67,6 +76,7 @@ class RuleTable(NamedTuple):
     feature_names : tuple of F strings
     signature : str, what the table was made with, on one line
     sparse : other features, which few rules have; None if there are none
+    labels : of nonterminals; None if all are X
     """
 
     source_vocabulary: Vocabulary
@@ -82,6 +92,7 @@ class RuleTable(NamedTuple):
     feature_names: tuple[str, ...]
     signature: str
     sparse: SparseFeatures | None = None
+    labels: Labels | None = None
 
     @property
     def sparse_names(self) -> tuple[str, ...]:
@@ -121,7 +132,8 @@ def rule(table: RuleTable, row: int) -> Rule:
         names, rows = table.sparse
         at = slice(rows.start[row], rows.start[row + 1])
         features |= zip((names[k] for k in rows.column[at].tolist()), rows.values[at].tolist(), strict=True)
-    return Rule(sides[0], sides[1], features, tuple((i, j) for i, j in links.tolist()))
+    alignment = tuple((i, j) for i, j in links.tolist())
+    return Rule(sides[0], sides[1], features, alignment, kind_of(table.labels, row))
 
 
 def select_rows(table: RuleTable, rows: np.ndarray) -> RuleTable:
@@ -141,6 +153,7 @@ def select_rows(table: RuleTable, rows: np.ndarray) -> RuleTable:
         count=table.count[rows],
         features=table.features[rows],
         sparse=None if table.sparse is None else table.sparse._replace(rows=take(table.sparse.rows, rows)),
+        labels=take_labels(table.labels, rows),
     )
 
 
@@ -160,7 +173,8 @@ def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
 
     Parameters
     ----------
-    tables : at least one, with the same vocabularies and features; the signature is that of the first
+    tables : at least one, with the same vocabularies and features; the signature is that of the first.
+        Several have no labels but X.
     path : compressed if the name ends in `.gz`
 
     Raises
@@ -181,20 +195,41 @@ def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
                     texts.append(_texts(map(escape, words)))
                 order = TextOrder(table.source_vocabulary, table.target_vocabulary)
                 texts.append(_texts(f"{name}=" for name in (*table.feature_names, *table.sparse_names)))
-            rows = order.rows(table)
+                names = ("X",) if table.labels is None else table.labels.names
+                texts.append(_texts(map(escape_label, names)))
+            rows = order.rows(table) if table.labels is None else native_order(table)
+            kinds = _NO_KINDS if table.labels is None else (table.labels.kinds, table.labels.kind)
             num_rules += len(rows)
             arrays = (
                 *(table.source_start, table.source, table.target_start, table.target),
                 *(table.alignment_start, table.alignment, table.features),
             )
             while len(rows):
-                done, used = format_rules(rows, arrays, sparse, *texts, buffer)
+                done, used = format_rules(rows, arrays, sparse, tuple(texts), kinds, buffer)
                 stream.write(buffer[:used].tobytes())
                 rows = rows[done:]
                 if done == 0:
                     buffer = np.empty(2 * len(buffer), np.uint8)
             del table, arrays, sparse, rows  # Before the next one is made.
     return num_rules
+
+
+def native_order(table: RuleTable) -> np.ndarray:
+    """The rows of a table in the order of their lines in the native format; int64, shape (R,)."""
+    labels = table.labels
+    if labels is None:
+        return text_order(table)
+    texts = gap_texts(labels, lambda name, n: f"[{escape_label(name)},{n}]")
+    told_apart = table._replace(
+        source=gap_symbols(labels, table.source_start, table.source),
+        target=gap_symbols(labels, table.target_start, table.target),
+        labels=None,
+    )
+    order = text_order(told_apart, label=lambda n: texts[n - 1])
+    # Lines begin with the left-hand side.
+    sides = [f"[{escape_label(name)}]".encode("utf-8", "surrogatepass") for name in labels.names]
+    rank = np.argsort(sorted(range(len(sides)), key=sides.__getitem__))
+    return order[np.argsort(rank[labels.lhs[order]], kind="stable")]
 
 
 def _require_finite(table: RuleTable, path: PathLike) -> None:
@@ -214,20 +249,22 @@ def _require_finite(table: RuleTable, path: PathLike) -> None:
     raise RuleTableError(path, None, found, "Features must be finite numbers")
 
 
-def read_rule_table(path: PathLike) -> RuleTable:
+def read_rule_table(path: PathLike, *, labels: bool = False) -> RuleTable:
     """The table of a file in the native format; "-" is standard input.
 
     Rules keep the order of the file. `count` is exp(LogCount), or 1 if the table has no such feature. A
     feature missing on a line is 0. Without a comment line, `PATH.json` is asked for the signature.
 
+    labels : whether there may be nonterminals other than X
+
     Raises
     ------
     RuleTableError
-        A line is not a rule for X with named features; file and line are named.
+        A line is not such a rule with named features; file and line are named.
     InputError
         The file cannot be read, or is not UTF-8.
     """
-    reader = TableReader(path)
+    reader = TableReader(path, labels=labels)
     return reader.table(list(reader.blocks()))
 
 
@@ -237,6 +274,7 @@ class TableReader:
     Parameters
     ----------
     path : path
+    labels : whether there may be nonterminals other than X
 
     Attributes
     ----------
@@ -244,10 +282,11 @@ class TableReader:
         What the table was made with; known when the first block has been read.
     """
 
-    def __init__(self, path: PathLike):
+    def __init__(self, path: PathLike, *, labels: bool = False):
         self.signature = ""
         self._path = path
-        self._pools = [new_word_pool(), new_word_pool(), new_word_pool()]
+        self._keeps_labels = labels
+        self._pools = [new_word_pool(), new_word_pool(), new_word_pool(), rule_parser.label_pool()]
         self._words = _Words(path), _Words(path)
 
     def blocks(self) -> Iterator[rule_parser.ParsedRules]:
@@ -262,12 +301,13 @@ class TableReader:
             out = rule_parser.new_parsed_rules(block)
             at = 0
             while at < len(block):
-                status, at = rule_parser.parse_block(block, at, out, *self._pools)
+                status, at = rule_parser.parse_block(block, at, out, *self._pools, self._keeps_labels)
                 end = raw.find(b"\n", at) % (len(raw) + 1)
                 if status == rule_parser.NO_ROOM:
                     self._pools = [with_room(pool, end - at) for pool in self._pools]
                 elif status == rule_parser.BAD_LINE:
-                    _raise_bad_line(raw[at:end], self._path, lines + raw.count(b"\n", 0, at) + 1)
+                    line = lines + raw.count(b"\n", 0, at) + 1
+                    _raise_bad_line(raw[at:end], self._path, line, self._keeps_labels)
             lines += raw.count(b"\n")
             yield _trimmed(out, int(self._pools[2].size[0]))
         if signature is None:
@@ -277,7 +317,10 @@ class TableReader:
         """The table of some blocks; tables of one reader share their vocabularies, which grow with it."""
         for words, pool in zip(self._words, self._pools, strict=False):
             words.take(pool)
-        return _joined(parts, self._words, _spelled(self._pools[2], self._path), self.signature)
+        joined = _joined(parts, self._words, _spelled(self._pools[2], self._path), self.signature)
+        if self._pools[3].size[0] == 1:
+            return joined
+        return joined._replace(labels=_joined_labels(parts, joined, _spelled(self._pools[3], self._path)))
 
 
 class _Words:
@@ -301,100 +344,14 @@ class _Words:
         return np.where(joined >= 0, ids[joined], joined)
 
 
-class TextOrder:
-    """The order of the text of rules over two vocabularies, as `LC_ALL=C sort` has it.
-
-    Parameters
-    ----------
-    source_vocabulary, target_vocabulary : Vocabulary
-    spell, label, end : how a word, nonterminal number n = 1, 2, … and the end of a side are written
-    """
-
-    def __init__(
-        self,
-        source_vocabulary: Vocabulary,
-        target_vocabulary: Vocabulary,
-        spell: Callable[[str], str] = escape,
-        label: Callable[[int], str] = "[X,{}]".format,
-        end: str = "|||",
-    ):
-        self._ranks_of = functools.partial(
-            symbol_ranks, source_vocabulary, target_vocabulary, spell=spell, label=label, end=end
-        )
-        self._ranks = self._ranks_of(2)
-
-    def rows(self, rules: RuleTable | RuleCounts) -> np.ndarray:
-        """The rows of some rules in this order; int64, shape (R,)."""
-        nonterminals = -int(min(rules.source.min(initial=0), rules.target.min(initial=0)))
-        if nonterminals > len(self._ranks[2]):
-            self._ranks = self._ranks_of(nonterminals)
-        start, rows = _rank_rows(
-            rules.source_start, rules.source, rules.target_start, rules.target, *self._ranks
-        )
-        return lexicographic_order(start, rows)
-
-
-def text_order(
-    table: RuleTable,
-    spell: Callable[[str], str] = escape,
-    label: Callable[[int], str] = "[X,{}]".format,
-    end: str = "|||",
-) -> np.ndarray:
-    """The rows of a table in the order of their text; int64, shape (R,). Parameters as of `TextOrder`."""
-    return TextOrder(table.source_vocabulary, table.target_vocabulary, spell, label, end).rows(table)
-
-
-def symbol_ranks(
-    source_vocabulary: Vocabulary,
-    target_vocabulary: Vocabulary,
-    num_nonterminals: int,
-    spell: Callable[[str], str] = escape,
-    label: Callable[[int], str] = "[X,{}]".format,
-    end: str = "|||",
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Ranks in text order: of source words, target words, nonterminals (int32 each), and a side's end."""
-    source = [spell(word).encode("utf-8", "surrogatepass") for word in source_vocabulary]
-    target = [spell(word).encode("utf-8", "surrogatepass") for word in target_vocabulary]
-    labels = [label(k + 1).encode() for k in range(num_nonterminals)]
-    ranks = {text: rank for rank, text in enumerate(sorted({*source, *target, *labels, end.encode()}))}
-    source_ranks, target_ranks, label_ranks = (
-        np.array([ranks[text] for text in texts], np.int32) for texts in (source, target, labels)
-    )
-    return source_ranks, target_ranks, label_ranks, ranks[end.encode()]
-
-
-@kernel
-def _rank_rows(source_start, source, target_start, target, source_ranks, target_ranks, label_ranks, bar):
-    """Both sides of each rule as one row of ranks, each side closed by the rank of its bar."""
-    num_rules = len(source_start) - 1
-    start = np.zeros(num_rules + 1, np.int64)
-    rows = np.empty(len(source) + len(target) + 2 * num_rules, np.int32)
-    at = 0
-    for row in range(num_rules):
-        for k in range(source_start[row], source_start[row + 1]):
-            symbol = source[k]
-            rows[at] = source_ranks[symbol] if symbol >= 0 else label_ranks[-1 - symbol]
-            at += 1
-        rows[at] = bar
-        at += 1
-        for k in range(target_start[row], target_start[row + 1]):
-            symbol = target[k]
-            rows[at] = target_ranks[symbol] if symbol >= 0 else label_ranks[-1 - symbol]
-            at += 1
-        rows[at] = bar
-        at += 1
-        start[row + 1] = at
-    return start, rows
-
-
-def _raise_bad_line(raw: bytes, path: PathLike, line: int) -> None:
+def _raise_bad_line(raw: bytes, path: PathLike, line: int, labels: bool) -> None:
     """The error that says what is wrong with a line that the compiled parser could not read."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         _raise_not_utf8(path)
         raise
-    parse_rule(text, path, line)
+    parse_rule(text, path, line, labels=labels)
     raise RuleTableError(path, line, "cannot be read as a rule", "Compare it with the other lines")
 
 
@@ -415,7 +372,7 @@ def _texts(words) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _trimmed(out: rule_parser.ParsedRules, num_names: int) -> rule_parser.ParsedRules:
-    rules, source, target, links, more = out.size.tolist()
+    rules, source, target, links, more, labels = out.size.tolist()
     return rule_parser.ParsedRules(
         out.source_start[: rules + 1].copy(),
         out.source[:source].copy(),
@@ -428,6 +385,7 @@ def _trimmed(out: rule_parser.ParsedRules, num_names: int) -> rule_parser.Parsed
         out.more_start[: rules + 1].copy(),
         out.more_name[:more].copy(),
         out.more_value[:more].copy(),
+        out.label[:labels].copy(),
         out.size,
     )
 
@@ -460,6 +418,15 @@ def _joined(
         signature,
         sparse,
     )
+
+
+def _joined_labels(parts: list[rule_parser.ParsedRules], table: RuleTable, names: list[str]) -> Labels | None:
+    """The labels of the rules of all parts, by how they are spelled."""
+    vocabulary = Vocabulary()
+    ids = np.array(vocabulary.add_all(map(unescape, names)), np.int32)
+    start = np.zeros(table.num_rules + 1, np.int64)
+    np.cumsum(1 + gap_counts(table.source_start, table.source), out=start[1:])
+    return labels_of_rows(vocabulary.words, start, ids[np.concatenate([part.label for part in parts])])
 
 
 def _joined_features(parts: list[rule_parser.ParsedRules], names: list[str]) -> Columns:

@@ -2,6 +2,7 @@
 
 A line is ``[X] ||| source ||| target ||| Name=value … ||| i-j …``; the alignment may be missing. Source
 nonterminals are written `[X,1]`, `[X,2]`, … in source order, and the target names them by these numbers.
+Where labels are kept, they may be others than X, with commas written `&#44;`.
 
 Some words would be taken for a part of the format, or torn apart by programs that split at any white space.
 In them the offending character c is written `&#N;`, N its code point: every `[`, `]`, `|`, white space and
@@ -24,10 +25,14 @@ from scfg_sampler.errors import RuleTableError
 __all__ = [
     "Rule",
     "RuleProblem",
+    "as_labels",
     "escape",
+    "escape_label",
     "format_rule",
     "guards",
+    "label_texts",
     "parse_alignment",
+    "parse_left",
     "parse_number",
     "parse_rule",
     "parse_source",
@@ -42,20 +47,25 @@ _BREAKING = r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 _GUARDED = rf"(?:{_BREAKING}|\ufeff)"  # A byte order mark where it begins a file.
 _SPECIAL = re.compile(rf"{_BREAKING}|[\[\]|]|&(?=#[0-9]{{0,7}};)|\A<(?=/?s>\Z)|\A\Z")
 _ESCAPE = re.compile(r"&#([0-9]{0,7});")
-_LABEL = re.compile(r"\[X,([1-9][0-9]{0,2})\]")
-_TARGET_LABEL = re.compile(r"\[(?:X,)?([1-9][0-9]{0,2})\]")
+_GAP = re.compile(r"\[(?:([^\[\],]+),)?([1-9][0-9]{0,2})\]")
+_LEFT = re.compile(r"\[([^\[\],]+)\]")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _TOO_LARGE = 2.0**128 - 2.0**103  # From here on float32 rounds to infinity.
+_CODES = "Brackets in words are written &#91; and &#93;"
 _HINT = "Expected [X] ||| source ||| target ||| Name=value … ||| alignment"
 
 
 class Rule(NamedTuple):
-    """One rule as text; symbols are words (unescaped) or, for nonterminal k, the integer −1−k."""
+    """One rule as text; symbols are words (unescaped) or, for nonterminal k, the integer −1−k.
+
+    labels : of the left-hand side, then of the nonterminals in source order; () if all are X
+    """
 
     source: tuple[str | int, ...]
     target: tuple[str | int, ...]
     features: dict[str, float]
     alignment: tuple[tuple[int, int], ...] = ()
+    labels: tuple[str, ...] = ()
 
 
 def escape(word: str) -> str:
@@ -65,6 +75,15 @@ def escape(word: str) -> str:
     ('house', '&#91;X,1&#93;', 'a&#160;b', '&#38;#91;')
     """
     return _SPECIAL.sub(_code, word)
+
+
+def escape_label(label: str) -> str:
+    """The label of a nonterminal as it is written; `unescape` reads it.
+
+    >>> escape_label("NP"), escape_label(","), escape_label("-[")
+    ('NP', '&#44;', '-&#91;')
+    """
+    return escape(label).replace(",", "&#44;")
 
 
 def unescape(text: str) -> str:
@@ -108,16 +127,30 @@ def guards(taken: str = "") -> tuple[Callable[[str], str], Callable[[str], str]]
 
 def format_rule(rule: Rule) -> str:
     """The rule's line, without a line end."""
-    sides = (" ".join(_spell(symbol) for symbol in side) for side in (rule.source, rule.target))
+    left, gap = label_texts(rule)
+    sides = (
+        " ".join(escape(symbol) if isinstance(symbol, str) else gap(symbol) for symbol in side)
+        for side in (rule.source, rule.target)
+    )
     features = " ".join(f"{name}={value:.7g}" for name, value in rule.features.items())
-    fields = ["[X]", *sides, features, " ".join(f"{i}-{j}" for i, j in rule.alignment)]
+    fields = [f"[{left}]", *sides, features, " ".join(f"{i}-{j}" for i, j in rule.alignment)]
     return " ||| ".join(fields if rule.alignment else fields[:-1])
 
 
-def parse_rule(line: str, path: object = None, number: int | None = None) -> Rule:
+def label_texts(rule: Rule) -> tuple[str, Callable[[int], str]]:
+    """The label of a rule's left-hand side as it is spelled, and a function that spells nonterminal −1−k."""
+    if not rule.labels:
+        return "X", lambda symbol: f"[X,{-symbol}]"
+    left, *gaps = map(escape_label, rule.labels)
+    return left, lambda symbol: f"[{gaps[-1 - symbol]},{-symbol}]"
+
+
+def parse_rule(line: str, path: object = None, number: int | None = None, *, labels: bool = False) -> Rule:
     """The rule of a line.
 
     Links at nonterminals are dropped, as their pairing is known from their numbers.
+
+    labels : whether there may be nonterminals other than X
 
     Raises
     ------
@@ -126,7 +159,7 @@ def parse_rule(line: str, path: object = None, number: int | None = None) -> Rul
     """
 
     try:
-        return _parse(line)
+        return _parse(line, labels)
     except RuleProblem as problem:
         raise RuleTableError(path, number, *problem.args) from None
 
@@ -160,15 +193,30 @@ def signature(settings: Iterable[tuple[str, object]]) -> str:
     return " ".join("|".join([f"scfg-sampler {__version__}", *parts]).split())
 
 
-def _parse(line: str) -> Rule:
+def _parse(line: str, keeps_labels: bool) -> Rule:
     fields = split_fields(line)
     require(4 <= len(fields) <= 5, f"has {len(fields)} fields instead of 4 or 5")
-    lhs = " ".join(fields[0])
-    require(lhs == "[X]", f"left-hand side is {lhs!r} instead of [X]", "Only rules for X can be used")
-    source, order = parse_source(fields[1])
+    left = parse_left(fields[0], "Only rules for X can be used here", keeps_labels)
+    source, order, gaps = parse_source(fields[1], keeps_labels=keeps_labels)
     target = parse_target(fields[2], order)
     alignment = parse_alignment(fields[4], source, target) if len(fields) == 5 else ()
-    return Rule(source, target, _features(fields[3]), alignment)
+    return Rule(source, target, _features(fields[3]), alignment, as_labels(left, gaps))
+
+
+def parse_left(tokens: list[str], hint: str = _HINT, keeps_labels: bool = True) -> str:
+    """The label of a left-hand side; only X unless `keeps_labels`."""
+    text = " ".join(tokens)
+    match = _LEFT.fullmatch(text) if len(tokens) == 1 else None
+    found = f"left-hand side is {text!r} instead of [X]"
+    if match is None or (not keeps_labels and match[1] != "X"):
+        raise RuleProblem(found, hint)
+    return match[1]
+
+
+def as_labels(left: str, gaps: Iterable[str]) -> tuple[str, ...]:
+    """What `Rule.labels` is, of labels as they are spelled."""
+    labels = tuple(map(unescape, (left, *gaps)))
+    return labels if any(label != "X" for label in labels) else ()
 
 
 def parse_alignment(tokens: list[str], source: tuple, target: tuple) -> tuple[tuple[int, int], ...]:
@@ -193,28 +241,34 @@ def parse_number(text: str) -> float:
 
 
 def parse_source(
-    tokens: list[str], spelled: Callable[[str], str] = unescape
-) -> tuple[tuple[str | int, ...], dict[int, int]]:
-    """The source side, and which nonterminal each number in brackets names.
+    tokens: list[str], spelled: Callable[[str], str] = unescape, *, keeps_labels: bool = False
+) -> tuple[tuple[str | int, ...], dict[int, tuple[int, str]], list[str]]:
+    """The source side, which nonterminal each number in brackets names and its label, and all labels.
 
+    Parameters
+    ----------
     tokens : words as `spelled` reads them, and nonterminals `[X,n]`
+    keeps_labels : whether there may be other labels than X
     """
-    order: dict[int, int] = {}
+    order: dict[int, tuple[int, str]] = {}
     symbols: list[str | int] = []
     for token in tokens:
         if not _is_bracketed(token):
             symbols.append(spelled(token))
             continue
-        label = _label(_LABEL.fullmatch(token), token)
-        require(label not in order, f"{token} occurs twice on the source side", "Number them 1, 2, …")
-        order[label] = len(order)
-        symbols.append(-1 - order[label])
+        label, number = _gap(token)
+        require(
+            label == "X" or (label and keeps_labels), f"{token!r} is not a nonterminal such as [X,1]", _CODES
+        )
+        require(number not in order, f"{token} occurs twice on the source side", "Number them 1, 2, …")
+        order[number] = len(order), label
+        symbols.append(-len(order))
     require(symbols, "the source side is empty")
-    return tuple(symbols), order
+    return tuple(symbols), order, [label for _, label in order.values()]
 
 
 def parse_target(
-    tokens: list[str], order: dict[int, int], spelled: Callable[[str], str] = unescape
+    tokens: list[str], order: dict[int, tuple[int, str]], spelled: Callable[[str], str] = unescape
 ) -> tuple[str | int, ...]:
     """The target side, its nonterminals `[X,n]` or `[n]` named as `order` says."""
     symbols: list[str | int] = []
@@ -222,21 +276,26 @@ def parse_target(
         if not _is_bracketed(token):
             symbols.append(spelled(token))
             continue
-        label = _label(_TARGET_LABEL.fullmatch(token), token)
-        require(label in order, f"{token} is on the target side but not on the source side")
-        require(-1 - order[label] not in symbols, f"{token} occurs twice on the target side")
-        symbols.append(-1 - order[label])
+        label, number = _gap(token)
+        require(number in order, f"{token} is on the target side but not on the source side")
+        gap, same = order[number]
+        require(
+            label in ("", same), f"{token} is on the target side but [{same},{number}] on the source side"
+        )
+        require(-1 - gap not in symbols, f"{token} occurs twice on the target side")
+        symbols.append(-1 - gap)
     require(symbols, "the target side is empty")
-    for label, k in order.items():
-        require(-1 - k in symbols, f"[X,{label}] is on the source side but not on the target side")
+    for number, (gap, label) in order.items():
+        require(-1 - gap in symbols, f"[{label},{number}] is on the source side but not on the target side")
     return tuple(symbols)
 
 
-def _label(match: re.Match[str] | None, token: str) -> int:
+def _gap(token: str) -> tuple[str, int]:
+    """Label and number of a nonterminal as they are spelled; the label is "" if it has only a number."""
+    match = _GAP.fullmatch(token)
     if match is None:
-        hint = "Brackets in words are written &#91; and &#93;"
-        raise RuleProblem(f"{token!r} is not a nonterminal such as [X,1]", hint)
-    return int(match[1])
+        raise RuleProblem(f"{token!r} is not a nonterminal such as [X,1]", _CODES)
+    return match[1] or "", int(match[2])
 
 
 def _features(tokens: list[str]) -> dict[str, float]:
@@ -260,10 +319,6 @@ def _character(match: re.Match[str]) -> str:
         return ""
     code = int(match[1])
     return chr(code) if code <= 0x10FFFF else match[0]
-
-
-def _spell(symbol: str | int) -> str:
-    return escape(symbol) if isinstance(symbol, str) else f"[X,{-symbol}]"
 
 
 def _is_bracketed(token: str) -> bool:

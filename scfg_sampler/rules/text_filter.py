@@ -47,6 +47,7 @@ _SCORES = [  # What ranks targets, and its sign: ours, and cdec's negated logari
     (re.compile(rb"(?:^| )LogForward=(\S+)"), 1.0),
     (re.compile(rb"(?:^| )EgivenFCoherent=(\S+)"), -1.0),
 ]
+_BEGINNING = re.compile(rb".*?[ \t]\|\|\|[ \t].*?[ \t]\|\|\|")  # Left-hand side and source side.
 
 
 class TextIndex(NamedTuple):
@@ -223,7 +224,7 @@ class _Reader:
     def _explain(self, raw: bytes, at: int, before: int) -> None:
         line = before + raw.count(b"\n", 0, at) + 1
         text = raw[at : raw.find(b"\n", at) % (len(raw) + 1)].decode("utf-8", "replace")
-        parse_rule(text, self.path, line)
+        parse_rule(text, self.path, line, labels=True)
         raise RuleTableError(self.path, line, "cannot be read as a rule", "Compare it with the other lines")
 
 
@@ -260,11 +261,12 @@ def _signature(comment: str | None, table: PathLike, source: PathLike | None, ma
 def _best_targets(
     lines: Iterator[tuple[bytes, np.ndarray]], most: int, path: PathLike
 ) -> Iterator[tuple[bytes, np.ndarray]]:
-    """The lines with the highest scores of each source side, in their order."""
+    """The lines with the highest scores of each left-hand side and source side, in their order."""
     before = b""
-    for key, group in itertools.groupby(lines, key=lambda line: line[0].split(b" ||| ", 2)[1] + b" |||"):
+    for key, group in itertools.groupby(lines, key=lambda line: _BEGINNING.match(line[0])[0]):  # type: ignore[index]
         if key < before:
-            found = f"source side {key[:-4].decode('utf-8', 'replace')!r} comes after a larger one"
+            side = key.split(b" ||| ")[-1][:-4].decode("utf-8", "replace")
+            found = f"source side {side!r} comes after a larger one"
             raise RuleTableError(path, None, found, "Sort the table with LC_ALL=C sort first")
         before = key
         rules = list(group)
@@ -295,7 +297,7 @@ def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, 
 
 
 _DONE, _BAD = 0, 1
-_RETURN, _HASH, _BAR, _OPEN, _CLOSE, _X = 13, 35, 124, 91, 93, 88
+_RETURN, _HASH, _BAR, _OPEN, _CLOSE = 13, 35, 124, 91, 93
 _NONTERMINAL, _UNKNOWN = -1, -2
 _MOST_SYMBOLS = 1024
 
@@ -358,7 +360,7 @@ def _read_source(block, at, end, words, symbols):
     Symbols are word ids, _NONTERMINAL or _UNKNOWN. The number is 0 if the line is no rule.
     """
     begin, stop = next_token(block, at, end)
-    if stop - begin != 3 or block[begin] != _OPEN or block[begin + 1] != _X or block[begin + 2] != _CLOSE:
+    if stop - begin < 3 or block[begin] != _OPEN or block[stop - 1] != _CLOSE:
         return at, at, 0
     begin, stop = next_token(block, stop, end)
     if not _is_bar(block, begin, stop):

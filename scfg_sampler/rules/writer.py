@@ -9,35 +9,46 @@ from scfg_sampler.core.jit import compiled, kernel
 __all__ = ["format_rules"]
 
 _SPACE, _NEWLINE = 32, 10
-_BAR, _COMMA, _OPEN, _CLOSE, _X = 124, 44, 91, 93, 88
+_BAR, _COMMA, _OPEN, _CLOSE = 124, 44, 91, 93
 _MINUS, _PLUS, _DOT, _ZERO, _E = 45, 43, 46, 48, 101
 
 
 @kernel
-def format_rules(rows, table, sparse, source_texts, target_texts, name_texts, buffer):
+def format_rules(rows, table, sparse, texts, labels, buffer):
     """Write the lines of rules `rows` into `buffer` (uint8) as long as they fit.
 
     table : the arrays source_start … alignment, and features
     sparse : `Rows`, features of few rules, whose names follow those of the others
-    source_texts, target_texts, name_texts : pairs of uint8 text and int64 offsets; names end with "="
+    texts : pairs of uint8 text and int64 offsets, of source words, target words, features and labels; the
+        names of features end with "="
+    labels : `kinds` and `kind` as in `Labels`; where `kind` is empty, all rules are of the first kind
 
     Returns the number of rules written and of bytes used.
     """
     source_start, source, target_start, target, alignment_start, alignment, features = table
+    source_texts, target_texts, name_texts, label_texts = texts
+    kinds, kind_of = labels
     at = 0
     for done in range(len(rows)):
         rule = rows[done]
-        length = 64 + _features_length(features.shape[1], sparse, rule, name_texts[1])
+        kind = kinds[kind_of[rule] if len(kind_of) > 0 else 0]
+        length = (
+            64
+            + _labels_length(kind, label_texts[1])
+            + _features_length(features.shape[1], sparse, rule, name_texts[1])
+        )
         length += 24 * (alignment_start[rule + 1] - alignment_start[rule])
         length += _side_length(source, source_start[rule], source_start[rule + 1], source_texts[1])
         length += _side_length(target, target_start[rule], target_start[rule + 1], target_texts[1])
         if at + length > len(buffer):
             return done, at
-        at = _put_byte(buffer, _put_byte(buffer, _put_byte(buffer, at, _OPEN), _X), _CLOSE)
+        at = _put_byte(buffer, _put_text(buffer, _put_byte(buffer, at, _OPEN), label_texts, kind[0]), _CLOSE)
         at = _put_bar(buffer, at)
-        at = _put_side(buffer, at, source, source_start[rule], source_start[rule + 1], source_texts)
+        side = source[source_start[rule] : source_start[rule + 1]]
+        at = _put_side(buffer, at, side, source_texts, label_texts, kind)
         at = _put_bar(buffer, at)
-        at = _put_side(buffer, at, target, target_start[rule], target_start[rule + 1], target_texts)
+        side = target[target_start[rule] : target_start[rule + 1]]
+        at = _put_side(buffer, at, side, target_texts, label_texts, kind)
         at = _put_bar(buffer, at)
         for column in range(features.shape[1]):
             at = _put_feature(buffer, at, column, name_texts, features[rule, column])
@@ -77,24 +88,39 @@ def _put_feature(buffer, at, name, name_texts, value):
     """Write a name and its value, behind a space unless there is one."""
     if buffer[at - 1] != _SPACE:
         at = _put_byte(buffer, at, _SPACE)
-    for k in range(name_texts[1][name], name_texts[1][name + 1]):
-        at = _put_byte(buffer, at, name_texts[0][k])
-    return _put_number(buffer, at, value)
+    return _put_number(buffer, _put_text(buffer, at, name_texts, name), value)
 
 
 @compiled
-def _put_side(buffer, at, symbols, begin, end, texts):
-    text, text_start = texts
-    for k in range(begin, end):
-        if k > begin:
+def _labels_length(kind, text_start):
+    """No fewer bytes than all labels of a rule take, once on the left and twice for each gap."""
+    length = 0
+    for label in kind:
+        length += 2 * (text_start[max(label, 0) + 1] - text_start[max(label, 0)])
+    return length
+
+
+@compiled
+def _put_side(buffer, at, symbols, texts, label_texts, kind):
+    for k in range(len(symbols)):
+        if k > 0:
             at = _put_byte(buffer, at, _SPACE)
         symbol = symbols[k]
         if symbol >= 0:
-            for i in range(text_start[symbol], text_start[symbol + 1]):
-                at = _put_byte(buffer, at, text[i])
+            at = _put_text(buffer, at, texts, symbol)
         else:
-            at = _put_byte(buffer, _put_byte(buffer, _put_byte(buffer, at, _OPEN), _X), _COMMA)
+            label = kind[-symbol] if -symbol < len(kind) else 0
+            at = _put_text(buffer, _put_byte(buffer, at, _OPEN), label_texts, label)
+            at = _put_byte(buffer, at, _COMMA)
             at = _put_byte(buffer, _put_integer(buffer, at, -symbol), _CLOSE)
+    return at
+
+
+@compiled
+def _put_text(buffer, at, texts, number):
+    text, text_start = texts
+    for i in range(text_start[number], text_start[number + 1]):
+        at = _put_byte(buffer, at, text[i])
     return at
 
 

@@ -241,7 +241,7 @@ def test_a_line_of_cdec_is_read(tmp_path):
         "IsSingletonFE=1 0.5 2 ||| 1-2\n[S] ||| [S,1] [X,2] ||| [1] [2] ||| Glue=1\n"
     )
     table, losses = read_table(tmp_path / "t")
-    assert losses == {"rules with nonterminals other than X": 1}
+    assert losses == {"glue rules, which the decoder brings": 1}
     (rule,) = as_rules(table)
     assert rule[:2] == ((-1, "eine", -2), (-1, -2, "a"))
     assert rule.alignment == ((1, 2),)
@@ -275,7 +275,7 @@ def test_lines_of_moses_are_read(tmp_path):
         )
     )
     table, losses = read_table(tmp_path / "t.gz")
-    assert losses == {"rules with nonterminals other than X": 2}
+    assert losses == {"glue rules, which the decoder brings": 2}
     first, second = as_rules(table)
     assert first[:2] == (("das", -1, "haus"), ("the", -1, "house"))
     assert first.alignment == ((0, 0), (2, 2))
@@ -318,7 +318,7 @@ def test_a_line_of_travatar_is_read(tmp_path):
         "x0:X x1:S @ S ||| x0:X x1:S @ S ||| glue=1\n"
     )
     table, losses = read_table(tmp_path / "t")
-    assert losses == {"rules with nonterminals other than X": 1}
+    assert losses == {"glue rules, which the decoder brings": 1}
     (rule,) = as_rules(table)
     assert rule[:2] == (("その", "手紙", -1, "出", "し"), (-1, "the", "letter"))
     assert rule.alignment == ((0, 1), (1, 2))

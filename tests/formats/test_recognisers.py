@@ -12,7 +12,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from scfg_sampler.cli import main
-from scfg_sampler.formats.conversion import Spelling, write_glue, write_table
+from scfg_sampler.formats.conversion import Spelling, write_table
+from scfg_sampler.formats.glue import write_glue
 from scfg_sampler.formats.words import convert_text
 from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, write_rule_table
 from scfg_sampler.rules.text import Rule

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.errors import InputError, RuleTableError
+from scfg_sampler.rules.order import text_order
 from scfg_sampler.rules.table import (
     RuleTable,
     read_rule_table,
     rule,
     select_rows,
-    text_order,
     write_rule_table,
 )
 from scfg_sampler.rules.text import Rule, format_rule, parse_rule

@@ -250,7 +250,7 @@ def test_the_commands_extract_and_filter_work_together(tmp_path, capsys):
     [
         ("[X] ||| a", "table:3: has 2 fields"),
         ("[X] ||| a ||| b", "table:3: has 3 fields"),
-        ("[S] ||| a ||| b ||| F=1", "table:3: left-hand side"),
+        ("S ||| a ||| b ||| F=1", "table:3: left-hand side"),
         ("[X] ||| ||| b ||| F=1", "table:3: the source side is empty"),
         ("a ||| b", "table:3: "),
     ],
