@@ -12,8 +12,8 @@ import numpy as np
 from monolingual.notebook.calls import call, lines_file
 from monolingual.notebook.trees import ShownTree
 from monolingual.tsg.fragments import format_fragment
+from monolingual.tsg.learnt import read_grammar, read_record
 from monolingual.tsg.report import write_report
-from monolingual.tsg.run import read_grammar, read_record
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
 from scfg_sampler.core.chains.inference_data import inference_data

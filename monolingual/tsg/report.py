@@ -16,7 +16,7 @@ import numpy as np
 
 from monolingual.tsg.drawing import draw_fragment
 from monolingual.tsg.fragments import CountedFragment, format_fragment
-from monolingual.tsg.run import LearntGrammar, read_grammar, read_record
+from monolingual.tsg.learnt import LearntGrammar, read_grammar, read_record
 from monolingual.tsg.statistics import Shape, most_frequent, shape_of
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.run_directory import TRACE

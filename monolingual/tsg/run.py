@@ -7,17 +7,16 @@ state with their counts), `pcfg.tsg.gz` (the productions of the trees), `paramet
 stop probability of every label), and if wanted `samples/` (earlier states' elementary trees) and
 `marginals.json`.
 
-The fact a newcomer would get wrong: the grammar of a run is one state of its chain, not a mean over sweeps.
-Means over the last states are made from `samples/`.
+The fact a newcomer would get wrong: an older run is removed only when its successor can begin, its checkpoint
+first, so that nobody goes on with a mixture of two.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import operator
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,10 +34,9 @@ from monolingual.tsg.fragments import (
     CountedFragment,
     count_fragments,
     production_fragments,
-    read_fragments,
     write_fragments,
 )
-from monolingual.tsg.grammar import production_key
+from monolingual.tsg.learnt import GRAMMAR, KNOWN, PARAMETERS, PCFG, read_record
 from monolingual.tsg.marginals import NodeCounts
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.recurring import recurring_fragments
@@ -47,7 +45,6 @@ from monolingual.tsg.settings import RunSettings, Sources, TsgSettings, check_ru
 from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
-from scfg_sampler.core.chains import run_directory
 from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive
 from scfg_sampler.core.chains.owner import owned
@@ -59,41 +56,14 @@ from scfg_sampler.core.chains.run_directory import (
     origin,
     refuse_finished,
     refuse_occupied,
-    stored_settings,
     write_json,
 )
-from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.numerals import real_number
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.errors import InputError
 
-__all__ = ["LearntGrammar", "read_grammar", "read_record", "resume_run", "start_run"]
+__all__ = ["resume_run", "start_run"]
 
-_GRAMMAR, _PCFG, _KNOWN, _PARAMETERS = "grammar.tsg.gz", "pcfg.tsg.gz", "known.txt.gz", "parameters.tsv"
 _CHOSEN = "chosen.mrg.gz"
-
-
-class LearntGrammar(NamedTuple):
-    """What a run leaves to parse with.
-
-    Attributes
-    ----------
-    fragments, productions : list of CountedFragment
-        Elementary trees, and all productions of the treebank.
-    preparation : Preparation
-    concentration, stop : dict from label to float
-        α and 1 − β.
-    settings : TsgSettings
-    roots : dict from label to int
-        How many trees of the treebank have it at the root.
-    """
-
-    fragments: list[CountedFragment]
-    productions: list[CountedFragment]
-    preparation: Preparation
-    concentration: dict[str, float]
-    stop: dict[str, float]
-    settings: TsgSettings
-    roots: dict[str, int]
 
 
 class _RunState(NamedTuple):
@@ -149,16 +119,16 @@ def start_run(
         refuse_occupied(output, overwrite, "tsg resume")
         _clear_and_write(directory, corpus, preparation)
         treebank = corpus.treebank()
-        write_fragments(directory / _PCFG, production_fragments(treebank))
+        write_fragments(directory / PCFG, production_fragments(treebank))
         learner = _Run(directory, corpus, treebank, settings, preparation, run)
         return learner.compare_trees() if run.method == "2dop" else learner.sample(check, advance)
 
 
 def _clear_and_write(directory: Path, corpus: Corpus, preparation: Preparation) -> None:
     """Remove an older run, its checkpoint first, and write what is learnt from."""
-    clear(directory, CHECKPOINT, TRACE, "marginals.json", _GRAMMAR, _CHOSEN, "samples/*.tsg.gz")
+    clear(directory, CHECKPOINT, TRACE, "marginals.json", GRAMMAR, _CHOSEN, "samples/*.tsg.gz")
     write_corpus(directory, corpus)
-    with atomic_output(directory / _KNOWN) as stream:
+    with atomic_output(directory / KNOWN) as stream:
         stream.writelines(word + "\n" for word in sorted(preparation.known))
 
 
@@ -215,122 +185,6 @@ def _resume(
     return chain.sample(check, advance)
 
 
-def read_record(directory: PathLike) -> dict[str, Any]:
-    """What `run.json` says, with `settings`, `run` and `preparation` as the NamedTuples they were.
-
-    Raises
-    ------
-    InputError
-        It is not a run directory of `tsg train`.
-    """
-
-    def restored(record: dict[str, Any]) -> dict[str, Any]:
-        settings = record["settings"]
-        place, version = Path(directory) / RECORD, record["versions"]["scfg-sampler"]
-        record["settings"] = stored_settings(TsgSettings, settings, place, version)
-        record["run"] = stored_settings(RunSettings, record["run"], place, version)
-        # Directories of earlier versions do not say it.
-        record.setdefault("finished", record["sweeps"] >= record["run"].iterations)
-        known = frozenset(read_lines(Path(directory) / _KNOWN))
-        record["preparation"] = Preparation(**record["preparation"], known=known)
-        return record
-
-    return run_directory.read_record(directory, "tsg train", restored)
-
-
-def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
-    """The grammar of a run.
-
-    Parameters
-    ----------
-    directory : path
-    samples : int
-        Take the mean of the counts of so many of the latest `samples/`; 0: the final state alone.
-
-    Raises
-    ------
-    InputError
-        It is not a run directory, or the run has not finished.
-    SettingsError
-        There are not so many samples.
-    """
-    place, record = Path(directory), read_record(directory)
-    if not (place / _GRAMMAR).exists():
-        raise InputError(directory, None, "has no grammar yet", "Finish it with 'tsg resume'")
-    if samples == 0:
-        fragments = read_fragments(place / _GRAMMAR)
-    else:
-        paths = sorted(place.glob("samples/*.tsg.gz"))[-samples:]
-        if len(paths) < samples:
-            raise SettingsError(f"--average is {samples}; {directory} has {len(paths)} samples")
-        fragments = _mean(paths)
-    concentration, stop = _parameters(place / _PARAMETERS)
-    productions = read_fragments(place / _PCFG)
-    try:
-        described = record["preparation"], record["settings"], record["roots"]
-    except KeyError as missing:
-        hint = "Make the run again"
-        raise InputError(place / "run.json", None, f"does not say its {missing.args[0]}", hint) from None
-    require_consistent(place, fragments, productions, concentration, stop)
-    return LearntGrammar(fragments, productions, described[0], concentration, stop, *described[1:])
-
-
-def _parameters(path: Path) -> tuple[dict[str, float], dict[str, float]]:
-    """The concentration and the stop probability of each label."""
-    concentration, stop = {}, {}
-    for number, line in enumerate(read_lines(path), start=1):
-        if number == 1:
-            continue
-        try:
-            label, alpha, stopping = line.split("\t")
-            concentration[label], stop[label] = real_number(alpha), real_number(stopping)
-        except ValueError:
-            found = "not a label, its concentration and its stop probability"
-            raise InputError(path, number, found, "Expected three columns between tabs") from None
-        if not (0.0 < concentration[label] < math.inf and 0.0 <= stop[label] <= 1.0):
-            found = f"concentration {alpha}, stop probability {stopping}"
-            raise InputError(path, number, found, "Expected a number above 0 and one from 0 to 1")
-    return concentration, stop
-
-
-def require_consistent(
-    place: Path,
-    fragments: Sequence[CountedFragment],
-    productions: Sequence[CountedFragment],
-    concentration: Mapping[str, float],
-    stop: Mapping[str, float],
-) -> None:
-    """Raise InputError unless all labels have parameters and fragments are made of the productions."""
-    known = set()
-    for path, trees in ((place / _PCFG, productions), (place / _GRAMMAR, fragments)):
-        if not trees:
-            raise InputError(path, None, "has no trees", "Make the run again")
-        for tree, _ in trees:
-            pending = [tree]
-            while pending:
-                node = pending.pop()
-                if node.label not in concentration or node.label not in stop:
-                    hint = f"{_PARAMETERS} has a line for each; make the run again"
-                    raise InputError(path, None, f"the label {node.label!r} has no parameters", hint)
-                if not node.children:
-                    continue
-                kind = production_key(node)
-                if path.name == _PCFG:
-                    known.add(kind)
-                elif kind not in known:
-                    found = f"the production {' '.join((kind[0], '->', *kind[1:]))} is not in {_PCFG}"
-                    raise InputError(path, None, found, "Make the run again")
-                pending.extend(child for child in node.children if not isinstance(child, str))
-
-
-def _mean(paths: list[Path]) -> list[CountedFragment]:
-    totals: dict[Any, float] = {}
-    for path in paths:
-        for tree, count in read_fragments(path):
-            totals[tree] = totals.get(tree, 0.0) + count / len(paths)
-    return [CountedFragment(tree, count) for tree, count in totals.items()]
-
-
 class _Run:
     """One run: its chain and the files it writes."""
 
@@ -369,7 +223,7 @@ class _Run:
         labels = self.treebank.productions.labels
         self._write_parameters(dict.fromkeys(labels, 1e-9), dict.fromkeys(labels, 0.5))
         fragments = recurring_fragments(self.treebank)
-        write_fragments(self.directory / _GRAMMAR, fragments)
+        write_fragments(self.directory / GRAMMAR, fragments)
         return self._write_record(sweeps=0, finished=True, fragments=len(fragments))
 
     def _plan(self) -> ChainPlan:
@@ -422,12 +276,12 @@ class _Run:
             with atomic_output(self.directory / _CHOSEN) as stream:
                 for tree in chosen_trees(self.corpus, self.treebank, state.trees, self.preparation):
                     stream.write(format_tree(tree) + "\n")
-        write_fragments(self.directory / _GRAMMAR, self._fragments(state))
+        write_fragments(self.directory / GRAMMAR, self._fragments(state))
         if self.nodes is not None:
             write_json(self._marginals_record(self.nodes.counts), self.directory / "marginals.json")
 
     def _write_parameters(self, concentration: Mapping[str, float], stop: Mapping[str, float]) -> None:
-        with atomic_output(self.directory / _PARAMETERS) as stream:
+        with atomic_output(self.directory / PARAMETERS) as stream:
             stream.write("label\tconcentration\tstop\n")
             stream.writelines(f"{name}\t{concentration[name]!r}\t{stop[name]!r}\n" for name in concentration)
 

@@ -196,7 +196,7 @@ def _shown(path: Path) -> Any:
 def _parsed(directory: Path) -> Any:
     """The grammar of a run, as far as a parser needs it."""
     from monolingual.tsg.grammar import flatten, fragment_weights
-    from monolingual.tsg.run import read_grammar
+    from monolingual.tsg.learnt import read_grammar
 
     learnt = read_grammar(directory)
     base = str(learnt.settings.base)

@@ -10,8 +10,8 @@ from scfg_sampler.core import console
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
+    from monolingual.tsg.learnt import LearntGrammar
     from monolingual.tsg.parser import Parser
-    from monolingual.tsg.run import LearntGrammar
 
 __all__ = ["add_parser", "run"]
 
@@ -83,8 +83,8 @@ def run(options: argparse.Namespace) -> None:
 
     import numpy as np
 
+    from monolingual.tsg.learnt import read_grammar
     from monolingual.tsg.preparation import plain_tree, restore_tree, without_orders
-    from monolingual.tsg.run import read_grammar
     from monolingual.tsg.trees import format_tree
     from scfg_sampler.core.files import atomic_output
 

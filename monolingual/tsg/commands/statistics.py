@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> None:
     import json
 
     from monolingual.tsg.fragments import format_fragment
+    from monolingual.tsg.learnt import read_grammar
     from monolingual.tsg.plots import check_plot, plot_histograms, save_plot
-    from monolingual.tsg.run import read_grammar
     from monolingual.tsg.statistics import histograms, most_frequent, rules_and_lexicon
     from scfg_sampler.core.files import atomic_output
 
