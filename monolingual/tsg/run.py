@@ -13,6 +13,7 @@ first, so that nobody goes on with a mixture of two.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
 import time
@@ -58,6 +59,8 @@ from scfg_sampler.core.chains.run_directory import (
     refuse_occupied,
     write_json,
 )
+from scfg_sampler.core.executors import Executor
+from scfg_sampler.core.executors import threads as thread_pool
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.errors import InputError
 
@@ -83,6 +86,7 @@ def start_run(
     overwrite: bool = False,
     check: bool = False,
     advance: Callable[[int, str], Any] = lambda steps, note: None,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
     """Learn a grammar from some sentences into a new run directory; what `run.json` says in the end.
 
@@ -100,6 +104,8 @@ def start_run(
         Recount the log joint after every sweep.
     advance : callable
         Told of every sweep: 1 and a few words.
+    executor : Executor, optional
+        Visits the shards; by default so many threads as `run` says.
 
     Raises
     ------
@@ -111,8 +117,8 @@ def start_run(
         A setting is out of range.
     """
     directory = Path(output)
-    check_settings(settings)
     check_run_settings(settings, run)
+    check_settings(settings)
     refuse_occupied(output, overwrite, "tsg resume")
     corpus, preparation = gather(sources, preparation)
     with owned(output):
@@ -121,7 +127,7 @@ def start_run(
         treebank = corpus.treebank()
         write_fragments(directory / PCFG, production_fragments(treebank))
         learner = _Run(directory, corpus, treebank, settings, preparation, run)
-        return learner.compare_trees() if run.method == "2dop" else learner.sample(check, advance)
+        return learner.compare_trees() if run.method == "2dop" else learner.sample(check, advance, executor)
 
 
 def _clear_and_write(directory: Path, corpus: Corpus, preparation: Preparation) -> None:
@@ -136,8 +142,10 @@ def resume_run(
     output: PathLike,
     iterations: int | None = None,
     *,
+    threads: int | None = None,
     check: bool = False,
     advance: Callable[[int, str], Any] = lambda steps, note: None,
+    executor: Executor | None = None,
 ) -> dict[str, Any]:
     """Continue the run in a directory up to `iterations` sweeps; what `run.json` says in the end.
 
@@ -146,8 +154,11 @@ def resume_run(
     output : path
     iterations : int, optional
         By default what the run was started with.
+    threads : int, optional
+        Shards visited at a time; by default as started.
     check : bool
     advance : callable
+    executor : Executor, optional
         As in `start_run`.
 
     Raises
@@ -161,13 +172,12 @@ def resume_run(
     """
     read_record(output)
     with owned(output):
-        return _resume(Path(output), iterations, check, advance)
+        learner = _restored(Path(output), iterations, threads)
+        return learner.sample(check, advance, executor)
 
 
-def _resume(
-    directory: Path, iterations: int | None, check: bool, advance: Callable[[int, str], Any]
-) -> dict[str, Any]:
-    """`resume_run` of a directory that this process owns."""
+def _restored(directory: Path, iterations: int | None, threads: int | None) -> _Run:
+    """The run of a directory that this process owns, with another number of sweeps or threads if given."""
     record = read_record(directory)
     run: RunSettings = record["run"]
     if run.method == "2dop":
@@ -175,14 +185,13 @@ def _resume(
         raise InputError(
             directory, None, "holds a Double-DOP grammar, which has no sweeps to go on with", hint
         )
-    if iterations is not None:
-        run = run._replace(iterations=iterations)
-        check_run_settings(record["settings"], run)
+    iterations = run.iterations if iterations is None else iterations
+    run = run._replace(iterations=iterations, threads=run.threads if threads is None else threads)
+    check_run_settings(record["settings"], run)
     if record["finished"]:
         refuse_finished(directory, record["sweeps"], run.iterations)
     corpus = read_corpus(directory)
-    chain = _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
-    return chain.sample(check, advance)
+    return _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
 
 
 class _Run:
@@ -202,16 +211,24 @@ class _Run:
         self.nodes = NodeCounts(treebank, run.burn_in) if run.marginals else None
         self._digests = corpus_digests(directory)
 
-    def sample(self, check: bool, advance: Callable[[int, str], Any]) -> dict[str, Any]:
+    def sample(
+        self, check: bool, advance: Callable[[int, str], Any], executor: Executor | None
+    ) -> dict[str, Any]:
         """Run the sweeps that are left and write the directory."""
         self._began, self._cpu = time.perf_counter(), time.process_time()
-        plan, run = self._plan(), self.run
+        number = max(1, min(self.run.threads, self.settings.shards))
+        with contextlib.nullcontext(executor) if executor else thread_pool(number) as visitors:
+            return self._sample(visitors, check, advance)
+
+    def _sample(self, executor: Executor, check: bool, advance: Callable[[int, str], Any]) -> dict[str, Any]:
+        plan, run = self._plan(executor), self.run
         place = begin_or_restore(plan, lambda: np.random.default_rng(run.seed))
         self._write_record(sweeps=place.sweep, finished=False)
         advance(place.sweep, "")
 
         def watch(sweep: Sweep) -> None:
-            advance(1, f"log joint {sweep.info.log_joint:.0f}, {sweep.info.types} trees")
+            said = f"log joint {sweep.info.log_joint:.0f}, {sweep.info.types} trees"
+            advance(1, said + executor.status())
 
         state = drive(plan, place, sweeps=run.iterations, check=check, watch=watch)
         self._write_results(state)
@@ -226,12 +243,15 @@ class _Run:
         write_fragments(self.directory / GRAMMAR, fragments)
         return self._write_record(sweeps=0, finished=True, fragments=len(fragments))
 
-    def _plan(self) -> ChainPlan:
+    def _plan(self, executor: Executor) -> ChainPlan:
+        settings = {**self.settings._asdict(), "seed": self.run.seed, "burn_in": self.run.burn_in}
+        if self.settings.shards == 1:
+            del settings["shards"]  # Checkpoints of earlier versions do not have it.
         return ChainPlan(
-            tsg_kernel(self.treebank, self.settings),
+            tsg_kernel(self.treebank, self.settings, executor),
             self.directory / CHECKPOINT,
             _RunState,
-            {**self.settings._asdict(), "seed": self.run.seed, "burn_in": self.run.burn_in},
+            settings,
             corpus=self._digests,
             trace=self.directory / TRACE,
             columns=_columns(),

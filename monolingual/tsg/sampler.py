@@ -2,8 +2,9 @@
 
 State: for every sentence a tree of its forest with a cut bit per node, stored in preorder, and the
 restaurants that seat all elementary trees, one to a root label. A sweep visits the sentences in random order,
-and in each the nodes in random order (Cohn et al. 2009, section 3), on the same sweep as the learner of
-translation rules; it may propose whole derivations and resample all sites of a type at once as well.
+and in each the nodes in random order (Cohn et al. 2009, section 3), by the same sweep as the learner
+of translation rules (`visits`); it may propose whole derivations and resample all sites of a
+type at once as well.
 
 The fact a newcomer would get wrong: annealing raises the probabilities that cuts and edges are drawn from to
 the power 1/T. Concentrations and stop probabilities are always drawn at T = 1.
@@ -17,44 +18,46 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.tsg.blocks import BlockScratch, larger_scratch, new_block_scratch
-from monolingual.tsg.cache import FragmentTrie, fill_trie, new_trie
-from monolingual.tsg.forest import TreeForest, TsgModel, new_tree_forest, new_tree_workspace
 from monolingual.tsg.hyperparameters import (
     draw_tables,
     log_concentration_prior,
     resample_concentrations,
 )
-from monolingual.tsg.model import log_production_probs
 from monolingual.tsg.settings import TsgSettings, check_settings, temperature
 from monolingual.tsg.sweep import (
     count_decisions,
     first_bad_tree,
-    propose_sentences,
     renew_bases,
     resample_types,
     seat_sentences,
-    shuffle,
-    sweep_sentences,
 )
 from monolingual.tsg.treebank import Treebank, has_choices
+from monolingual.tsg.visits import (
+    REPORTED,
+    Shards,
+    Visitor,
+    in_shards,
+    new_visitor,
+    visit,
+    visit_shards,
+    with_room,
+    with_room_for,
+)
 from scfg_sampler.core.chains.checkpoint import layout_problem
 from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.executors import Executor, InProcess
 from scfg_sampler.core.fragments.audit import AuditError, audited, require_comparable
 from scfg_sampler.core.fragments.density import log_joint
-from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
+from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, new_restaurants
 from scfg_sampler.core.fragments.tree import (
     ACCEPTED,
     CUTS_CHANGED,
     EDGES_CHANGED,
     PROPOSED,
-    Workspace,
 )
 from scfg_sampler.errors import ScfgError
 
 __all__ = ["SweepInfo", "TsgStart", "TsgState", "hyperparameter_kernel", "state_problem", "tsg_kernel"]
-
-_REPORTED = (CUTS_CHANGED, EDGES_CHANGED, PROPOSED, ACCEPTED)
 
 
 class TsgState(NamedTuple):
@@ -97,31 +100,21 @@ class TsgStart(NamedTuple):
     """float64 (C,): β_c."""
 
 
-class _BlockMemory:
-    """What block moves need; the scratch grows as sentences need it."""
-
-    def __init__(self, treebank: Treebank, forest: TreeForest):
-        self.trie: FragmentTrie = new_trie(treebank, forest.largest)
-        self.scratch: BlockScratch = new_block_scratch(treebank)
-
-
 class _Chain(NamedTuple):
     """What the moves of a chain share: nothing of it changes but scratch memory."""
 
     treebank: Treebank
     settings: TsgSettings
-    forest: TreeForest
-    """Its `log_expand` and `log_stop` are those of the state in hand."""
-    work: Workspace
-    model: TsgModel
-    blocks: _BlockMemory | None
-    """None where there are no block moves."""
+    visitor: Visitor
+    """Of all sentences."""
+    shards: Shards | None
+    """None where there is one, which the visitor visits."""
 
 
 Move = Callable[[_Chain, np.random.Generator, TsgState], Restaurants]
 
 
-def tsg_kernel(treebank: Treebank, settings: TsgSettings) -> Kernel:
+def tsg_kernel(treebank: Treebank, settings: TsgSettings, executor: Executor | None = None) -> Kernel:
     """The chain of a treebank: the moves that the settings name, then the parameters that are learnt.
 
     `init(rng, start)` seats the fragments of a `TsgStart` one after the other; with None, of derivations in
@@ -131,13 +124,15 @@ def tsg_kernel(treebank: Treebank, settings: TsgSettings) -> Kernel:
     ----------
     treebank : Treebank
     settings : TsgSettings
+    executor : Executor, optional
+        Visits the shards, in this process; by default this thread. Whoever does, the steps are the same.
 
     Raises
     ------
     SettingsError
         A setting is out of range.
     """
-    return _kernel(treebank, settings, _all_moves)
+    return _kernel(treebank, settings, _all_moves, executor)
 
 
 def hyperparameter_kernel(treebank: Treebank, settings: TsgSettings) -> Kernel:
@@ -151,9 +146,11 @@ def hyperparameter_kernel(treebank: Treebank, settings: TsgSettings) -> Kernel:
     return _kernel(treebank, settings, _resample_hyperparameters)
 
 
-def _kernel(treebank: Treebank, settings: TsgSettings, move: Move) -> Kernel:
+def _kernel(
+    treebank: Treebank, settings: TsgSettings, move: Move, executor: Executor | None = None
+) -> Kernel:
     check_settings(settings)
-    chain = _new_chain(treebank, settings)
+    chain = _new_chain(treebank, settings, executor)
     return Kernel(
         functools.partial(_first_state, chain),
         functools.partial(_step, chain, move),
@@ -161,11 +158,10 @@ def _kernel(treebank: Treebank, settings: TsgSettings, move: Move) -> Kernel:
     )
 
 
-def _new_chain(treebank: Treebank, settings: TsgSettings) -> _Chain:
-    forest = new_tree_forest(treebank, log_production_probs(treebank, settings.base))
-    model = TsgModel(np.array([len(treebank.productions.labels)], np.int64))
-    blocks = _BlockMemory(treebank, forest) if "block" in settings.moves else None
-    return _Chain(treebank, settings, forest, new_tree_workspace(treebank), model, blocks)
+def _new_chain(treebank: Treebank, settings: TsgSettings, executor: Executor | None = None) -> _Chain:
+    visitor = new_visitor(treebank, settings)
+    shards = in_shards(visitor, executor or InProcess()) if settings.shards > 1 else None
+    return _Chain(treebank, settings, visitor, shards)
 
 
 def _first_state(chain: _Chain, rng: np.random.Generator, start: TsgStart | None = None) -> TsgState:
@@ -211,11 +207,11 @@ def _seat(chain: _Chain, rng: np.random.Generator, trees: np.ndarray, expand: np
     """Restaurants in which the fragments of derivations were seated one after the other."""
     _set_expand(chain, expand)
     restaurants = _no_guests(chain, len(expand))
-    forest, node_start, sentence = chain.forest, chain.treebank.node_start, 0
+    visitor, node_start, sentence = chain.visitor, chain.treebank.node_start, 0
     while sentence < chain.treebank.num_sentences:
-        restaurants = _with_room_for(chain, restaurants, sentence)
+        restaurants = with_room_for(visitor, restaurants, sentence)
         sentence = seat_sentences(
-            rng, forest, chain.model, restaurants, chain.work, node_start, trees, sentence
+            rng, visitor.forest, visitor.model, restaurants, visitor.work, node_start, trees, sentence
         )
     return restaurants
 
@@ -224,22 +220,22 @@ def _step(chain: _Chain, move: Move, rng: np.random.Generator, state: TsgState) 
     """One sweep over the treebank; `state` is changed in place."""
     _set_expand(chain, state.expand)
     heat = temperature(chain.settings, state.sweep)
-    chain.work.counters[list(_REPORTED)] = 0
-    chain.work.inverse_temperature[0] = 1.0 / heat
+    chain.visitor.work.counters[list(REPORTED)] = 0
+    chain.visitor.work.inverse_temperature[0] = 1.0 / heat
     restaurants = move(chain, rng, state)
     state = TsgState(state.trees, restaurants, state.expand, state.sweep + 1)
     return state, _info(chain, state, heat)
 
 
 def _all_moves(chain: _Chain, rng: np.random.Generator, state: TsgState) -> Restaurants:
-    settings, restaurants = chain.settings, state.restaurants
-    if "single" in settings.moves:
-        restaurants = _sweep(chain, rng, restaurants, state.trees)
-    if "block" in settings.moves:
-        restaurants = _propose(chain, rng, restaurants, state.trees)
+    settings, visitor, restaurants = chain.settings, chain.visitor, state.restaurants
+    if chain.shards is None:
+        restaurants = visit(visitor, rng, restaurants, state.trees, (0, chain.treebank.num_sentences))
+    else:
+        restaurants = visit_shards(visitor, chain.shards, rng, restaurants, state.trees)
     if "type" in settings.moves and (state.sweep + 1) % settings.type_every == 0:
         restaurants = resample_types(
-            rng, chain.forest, chain.model, restaurants, chain.work, state.trees, _with_room
+            rng, visitor.forest, visitor.model, restaurants, visitor.work, state.trees, with_room
         )
     return _resample_hyperparameters(chain, rng, state._replace(restaurants=restaurants))
 
@@ -252,7 +248,8 @@ def _resample_hyperparameters(chain: _Chain, rng: np.random.Generator, state: Ts
     if chain.settings.stop is None:
         # Dishes without customers would keep the base of now when they come back.
         restaurants = grown(restaurants, 0)
-        passes = chain.forest, restaurants, chain.work, chain.treebank.node_start, state.trees
+        visitor = chain.visitor
+        passes = visitor.forest, restaurants, visitor.work, chain.treebank.node_start, state.trees
         tables = np.zeros(len(restaurants.stratum), np.int64)
         draw_tables(rng, restaurants, tables)
         decisions = np.zeros((len(expand), 2), np.int64)
@@ -300,7 +297,7 @@ def state_problem(treebank: Treebank, settings: TsgSettings, state: TsgState) ->
         return problem
     if state.sweep < 0 or not ((state.expand > 0) & (state.expand < 1)).all():
         return "sweep or expand is out of range"
-    bad = first_bad_tree(chain.forest, chain.work, state.trees)
+    bad = first_bad_tree(chain.visitor.forest, chain.visitor.work, state.trees)
     if bad >= 0:
         return f"trees has no tree of sentence {bad + 1}"
     try:
@@ -311,57 +308,9 @@ def state_problem(treebank: Treebank, settings: TsgSettings, state: TsgState) ->
     return None
 
 
-def _sweep(
-    chain: _Chain, rng: np.random.Generator, restaurants: Restaurants, trees: np.ndarray
-) -> Restaurants:
-    """The restaurants after the nodes of every sentence have been visited."""
-    order, at = _visits(chain, rng), 0
-    at_random = chain.settings.order == "random"
-    while at < len(order):
-        restaurants = _with_room_for(chain, restaurants, int(order[at]))
-        visit = rng, chain.forest, chain.model, restaurants, chain.work, trees
-        at = sweep_sentences(*visit, (order, at), at_random)
-    return restaurants
-
-
-def _propose(
-    chain: _Chain, rng: np.random.Generator, restaurants: Restaurants, trees: np.ndarray
-) -> Restaurants:
-    """The restaurants after a new derivation has been proposed for every sentence."""
-    blocks = chain.blocks
-    assert blocks is not None
-    fill_trie(blocks.trie, chain.forest, chain.work, trees)
-    order, at = _visits(chain, rng), 0
-    while at < len(order):
-        enlarged = _with_room_for(chain, restaurants, int(order[at]))
-        was_stuck, restaurants, first = enlarged is restaurants, enlarged, at
-        visit = rng, chain.forest, chain.model, restaurants, chain.work, trees
-        at = propose_sentences(*visit, (order, at), (blocks.trie, blocks.scratch))
-        if at == first and was_stuck:
-            blocks.scratch = larger_scratch(chain.treebank, blocks.scratch)
-    return restaurants
-
-
-def _visits(chain: _Chain, rng: np.random.Generator) -> np.ndarray:
-    """The sentences in the order of this sweep."""
-    order = np.arange(chain.treebank.num_sentences)
-    if chain.settings.order == "random":
-        shuffle(rng, order)
-    return order
-
-
-def _with_room_for(chain: _Chain, restaurants: Restaurants, sentence: int) -> Restaurants:
-    bank = chain.treebank
-    start, stop = bank.node_start[sentence : sentence + 2]
-    size = int(stop - start)
-    edges = int(bank.edge_start[stop] - bank.edge_start[start])
-    visits = 2 if edges == size else int(chain.forest.largest[sentence]) + 2
-    return _with_room(restaurants, size * visits + 8)
-
-
 def _set_expand(chain: _Chain, expand: np.ndarray) -> None:
-    np.log(expand, out=chain.forest.log_expand)
-    np.log1p(-expand, out=chain.forest.log_stop)
+    np.log(expand, out=chain.visitor.forest.log_expand)
+    np.log1p(-expand, out=chain.visitor.forest.log_stop)
 
 
 def _log_prior(settings: TsgSettings, restaurants: Restaurants) -> float:
@@ -371,7 +320,7 @@ def _log_prior(settings: TsgSettings, restaurants: Restaurants) -> float:
 
 
 def _info(chain: _Chain, state: TsgState, heat: float) -> SweepInfo:
-    restaurants, counters = state.restaurants, chain.work.counters
+    restaurants, counters = state.restaurants, chain.visitor.work.counters
     return SweepInfo(
         log_joint=float(log_joint(restaurants)) + _log_prior(chain.settings, restaurants),
         temperature=heat,
@@ -383,7 +332,3 @@ def _info(chain: _Chain, state: TsgState, heat: float) -> SweepInfo:
         strength=float(restaurants.strength.mean()),
         stop=float(1.0 - state.expand.mean()),
     )
-
-
-def _with_room(restaurants: Restaurants, more: int) -> Restaurants:
-    return grown(restaurants, more + 10_000) if is_full(restaurants, more) else restaurants

@@ -66,6 +66,8 @@ class TsgSettings(NamedTuple):
         `maximal`: no cuts; `minimal`: all.
     anneal : (float, float, int)
         The temperature falls from the first to the second in so many sweeps, and stays there.
+    shards : int
+        Parts of the treebank whose sentences see the counts of the others one sweep late; 1 is exact.
     """
 
     base: str = "pcfg"
@@ -77,6 +79,7 @@ class TsgSettings(NamedTuple):
     order: str = "random"
     start: str = "maximal"
     anneal: tuple[float, float, int] = (1.0, 1.0, 0)
+    shards: int = 1
 
 
 class RunSettings(NamedTuple):
@@ -95,6 +98,8 @@ class RunSettings(NamedTuple):
     checkpoint_every : int
         Sweeps; 0: at the end.
     seed : int
+    threads : int
+        Shards visited at a time; makes no difference to what comes out.
     method : str
         One of `METHODS`: a chain, or the fragments that two trees share (`recurring`), which needs none.
     """
@@ -106,6 +111,7 @@ class RunSettings(NamedTuple):
     thin: int = 10
     checkpoint_every: int = 100
     seed: int = 1
+    threads: int = 1
     method: str = "gibbs"
 
 
@@ -156,7 +162,7 @@ def default_horizontal(sources: Sources) -> int:
 
 def check_run_settings(settings: TsgSettings, run: RunSettings) -> None:
     """Raise SettingsError if a setting of a run is out of range, or does not go with the chain's."""
-    require_at_least(run, iterations=1, samples=0, checkpoint_every=0, seed=0, thin=1)
+    require_at_least(run, iterations=1, samples=0, checkpoint_every=0, seed=0, thin=1, threads=1)
     require_burn_in(run.burn_in, run.iterations)
     if run.samples * run.thin > run.iterations - run.burn_in:
         raise SettingsError(
@@ -187,6 +193,8 @@ def check_settings(settings: TsgSettings) -> None:
         raise SettingsError("--moves type does nothing with a --discount; add single")
     if settings.type_every < 1:
         raise SettingsError(f"--type-every is {settings.type_every}; it must be at least 1")
+    if settings.shards < 1:
+        raise SettingsError(f"--shards is {settings.shards}; it must be at least 1")
     if settings.order not in ORDERS:
         raise SettingsError(f"--order is {settings.order}; choose random or top-down")
     if settings.start not in STARTS:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.executors import own
 from scfg_sampler.core.fragments.audit import AuditError, audited
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits
@@ -48,7 +49,6 @@ from scfg_sampler.learner.shards import (
     ShardResult,
     Visit,
     WholeResult,
-    own,
     set_switches,
     sweep_sentence_range,
     sweep_shard,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from scfg_sampler.core.executors import Executor, InProcess
+from scfg_sampler.core.fragments.shards import shard_ranges
 from scfg_sampler.learner.forest_bank import ForestBank
 from scfg_sampler.learner.settings import LearnerSettings
-from scfg_sampler.learner.shards import shard_of, shard_ranges
+from scfg_sampler.learner.shards import shard_of
 from scfg_sampler.learner.words import word_weights
 
 __all__ = ["Division", "divided"]

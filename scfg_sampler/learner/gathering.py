@@ -25,11 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.executors import InProcess, Result
+from scfg_sampler.core.executors import InProcess, Result, own
 from scfg_sampler.learner.collecting import Collector, collected_rules, packed
 from scfg_sampler.learner.division import Division
 from scfg_sampler.learner.forest_bank import ForestBank, collect, collector_for
-from scfg_sampler.learner.shards import Collected, collect_part, own
+from scfg_sampler.learner.shards import Collected, collect_part
 from scfg_sampler.rules.counts import RuleCounts, select_rules
 from scfg_sampler.rules.order import TextOrder
 from scfg_sampler.rules.runs import (

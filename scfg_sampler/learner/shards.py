@@ -14,11 +14,11 @@ whole corpus. A shard that were a corpus of its own would spell its rules in oth
 from __future__ import annotations
 
 import copy
-import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.executors import own
 from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits
 from scfg_sampler.core.fragments.shards import Changes, Snapshot, changes_since, restored
@@ -39,10 +39,8 @@ __all__ = [
     "Visit",
     "WholeResult",
     "collect_part",
-    "own",
     "set_switches",
     "shard_of",
-    "shard_ranges",
     "sweep_sentence_range",
     "sweep_shard",
     "sweep_whole",
@@ -101,21 +99,6 @@ class Collected(NamedTuple):
     on; (0,) if they were not asked for."""
     times: np.ndarray
     """int32 (K, 2): how often they are in the tree, and how often cut."""
-
-
-def shard_ranges(tree_start: np.ndarray, number: int) -> list[tuple[int, int]]:
-    """The first sentence of each shard, and the one after its last.
-
-    Parameters
-    ----------
-    tree_start : int64 (S + 1,)
-        As in `ForestBank`.
-    number : int
-        Of shards, of which some have no sentence where there are not enough.
-    """
-    ends = np.linspace(0, tree_start[-1], number + 1)
-    borders = np.searchsorted(tree_start, ends[1:-1]).tolist()
-    return list(itertools.pairwise([0, *borders, len(tree_start) - 1]))
 
 
 def shard_of(bank: ForestBank, arrays: CorpusArrays, max_cut_span: int, sentences: tuple[int, int]) -> Shard:
@@ -244,24 +227,6 @@ def collect_part(
         collector = collect_sentences(walk, state, collector, nodes, rows, sentences)
     seen = np.flatnonzero(nodes[:, 0])
     return Collected(packed(collector).store, seen, nodes[seen].astype(np.int32))
-
-
-def own(value: Any) -> Any:
-    """The same, its arrays copied that are not as numpy makes them, as those that come over a wire.
-
-    They may be read-only, or lie at odd addresses; for such arrays kernels would be compiled anew.
-
-    Parameters
-    ----------
-    value
-        An array, or anything; tuples of these.
-    """
-    if isinstance(value, np.ndarray):
-        return value if value.flags.carray else value.copy()
-    if isinstance(value, tuple):
-        parts = [own(part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value
 
 
 def set_switches(walk: Walk, settings: LearnerSettings, heat: float) -> None:

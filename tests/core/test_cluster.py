@@ -14,6 +14,8 @@ import time
 import numpy as np
 import pytest
 
+from monolingual.tsg.sampler import tsg_kernel
+from monolingual.tsg.settings import TsgSettings
 from scfg_sampler.cli import main
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 from scfg_sampler.core.executors import InProcess
@@ -28,6 +30,7 @@ from tests.learner.test_shards import (
 )
 from tests.learner.test_stopped_chains import SLOWLY, wait_for
 from tests.learner.test_stopped_runs import results
+from tests.monolingual.tsg.test_shards import treebank_of
 
 pytest.importorskip("dask", reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
@@ -252,3 +255,19 @@ def test_workers_killed_three_times_at_random_moments_change_no_byte(bundled, tm
     assert len(killed) == 3
     assert results(tmp_path / "run") == results(directory)
     assert checkpoint(tmp_path / "run") == checkpoint(directory)
+
+
+def test_sweeps_over_treebanks_are_those_of_one_process(workers):
+    treebank = treebank_of(np.random.default_rng(3))
+    settings = TsgSettings(shards=3, moves=("single", "block"), discount=0.4)
+    found = []
+    for executor in (None, workers):
+        kernel, rng = tsg_kernel(treebank, settings, executor), np.random.default_rng(5)
+        state = kernel.init(rng, None)
+        for _ in range(3):
+            state, info = kernel.step(rng, state)
+        found.append((state, info))
+    (state, info), (other, same_info) = found
+    assert info == same_info
+    assert np.array_equal(state.trees, other.trees)
+    assert all(np.array_equal(a, b) for a, b in zip(state.restaurants, other.restaurants, strict=True))

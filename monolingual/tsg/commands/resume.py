@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 from scfg_sampler.core.interruption import resumable
 
 __all__ = ["add_parser", "run"]
@@ -21,6 +22,10 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("directory", metavar="RUN", help="run directory")
     parser.add_argument("--iterations", metavar="N", type=int, help="sweeps in all (default: the run's own)")
+    parser.add_argument(
+        "--threads", metavar="N", type=int, help="shards worked on at a time (default: as started)"
+    )
+    add_elsewhere(parser)
     parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -33,7 +38,15 @@ def run(options: argparse.Namespace) -> None:
 
     with (
         resumable("scfg-monolingual tsg resume", options.directory),
+        elsewhere(options) as executor,
         console.progress("sampling", options.iterations) as advance,
     ):
-        record = resume_run(options.directory, options.iterations, check=options.check, advance=advance)
+        record = resume_run(
+            options.directory,
+            options.iterations,
+            threads=options.threads,
+            check=options.check,
+            advance=advance,
+            executor=executor,
+        )
     report(options.directory, record)

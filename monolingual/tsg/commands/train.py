@@ -21,6 +21,7 @@ from monolingual.tsg.settings import (
     default_horizontal,
 )
 from scfg_sampler.core import console
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
@@ -180,6 +181,21 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSe
     chain.add_argument("--visit-order", dest="order", choices=ORDERS, default=settings.order, help="of sites")
     chain.add_argument("--start", choices=STARTS, default=settings.start, help="no cuts at first, or all")
     chain.add_argument("--seed", metavar="N", type=int, default=run.seed, help="seed of all randomness")
+    chain.add_argument(
+        "--shards",
+        metavar="P",
+        type=int,
+        help="parts of the treebank that see each other's counts one sweep late; 1 is exact (default: as "
+        "many as threads)",
+    )
+    chain.add_argument(
+        "--threads",
+        metavar="N",
+        type=int,
+        default=run.threads,
+        help="shards worked on at a time; with equal --shards results are the same",
+    )
+    add_elsewhere(chain)
     chain.add_argument("--marginals", action="store_true", help="write how often each node is cut")
     chain.add_argument(
         "--samples",
@@ -213,6 +229,7 @@ def run(options: argparse.Namespace) -> None:
         type_every=options.type_every,
         order=options.order,
         start=options.start,
+        shards=options.threads if options.shards is None else options.shards,
         anneal=default_anneal(burn_in) if options.anneal is None else _anneal(options.anneal),
     )
     named = {name: _names(given[name]) for name in ("labels", "tags")}
@@ -229,8 +246,11 @@ def run(options: argparse.Namespace) -> None:
     kept = RunSettings(**{**{name: given[name] for name in RunSettings._fields}, "burn_in": burn_in})
     if options.method == "2dop" and (options.samples or options.marginals):
         raise SettingsError("--samples and --marginals are of chains; --method 2dop has none")
+    if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
+        console.warn("there is one shard, which is swept here; --shards P divides the treebank for others")
     with (
         resumable("scfg-monolingual tsg resume", options.output),
+        elsewhere(options) as executor,
         console.progress("sampling", options.iterations) as advance,
     ):
         record = start_run(
@@ -242,6 +262,7 @@ def run(options: argparse.Namespace) -> None:
             overwrite=options.overwrite,
             check=options.check,
             advance=advance,
+            executor=executor,
         )
     report(options.output, record)
 

@@ -14,6 +14,7 @@ as the restaurant then stands.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -40,7 +41,16 @@ from scfg_sampler.core.fragments.restaurant import (
 )
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
 
-__all__ = ["Changes", "Snapshot", "changes_since", "combined", "merged", "restored", "snapshot"]
+__all__ = [
+    "Changes",
+    "Snapshot",
+    "changes_since",
+    "combined",
+    "merged",
+    "restored",
+    "shard_ranges",
+    "snapshot",
+]
 
 
 class Snapshot(NamedTuple):
@@ -75,6 +85,21 @@ class Changes(NamedTuple):
 
 _DISHES = ("entries", "stratum", "log_base", "party", "parties")
 _OTHERS = tuple(name for name in Restaurants._fields if name not in _DISHES)
+
+
+def shard_ranges(tree_start: np.ndarray, number: int) -> list[tuple[int, int]]:
+    """The first sentence of each shard, and the one after its last; shards have about as many nodes each.
+
+    Parameters
+    ----------
+    tree_start : int64 (S + 1,)
+        Where the nodes of each sentence's derivation begin.
+    number : int
+        Of shards, of which some have no sentence where there are not enough.
+    """
+    ends = np.linspace(0, tree_start[-1], number + 1)
+    borders = np.searchsorted(tree_start, ends[1:-1]).tolist()
+    return list(itertools.pairwise([0, *borders, len(tree_start) - 1]))
 
 
 def snapshot(restaurants: Restaurants) -> Snapshot:
