@@ -64,9 +64,20 @@ from scfg_sampler.core.executors import threads as thread_pool
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.errors import InputError
 
-__all__ = ["resume_run", "start_run"]
+__all__ = ["Conduct", "resume_run", "start_run"]
 
 _CHOSEN = "chosen.mrg.gz"
+
+
+class Conduct(NamedTuple):
+    """How a run is made; what comes of it does not depend on this."""
+
+    check: bool = False
+    """Recount the log joint after every sweep."""
+    advance: Callable[[int, str], Any] = lambda steps, note: None
+    """Told of every sweep: 1 and a few words."""
+    executor: Executor | None = None
+    """Visits the shards; by default so many threads as the run says."""
 
 
 class _RunState(NamedTuple):
@@ -84,9 +95,7 @@ def start_run(
     run: RunSettings,
     *,
     overwrite: bool = False,
-    check: bool = False,
-    advance: Callable[[int, str], Any] = lambda steps, note: None,
-    executor: Executor | None = None,
+    conduct: Conduct | None = None,
 ) -> dict[str, Any]:
     """Learn a grammar from some sentences into a new run directory; what `run.json` says in the end.
 
@@ -100,12 +109,7 @@ def start_run(
     run : RunSettings
     overwrite : bool
         Whether an older run in the directory may be replaced.
-    check : bool
-        Recount the log joint after every sweep.
-    advance : callable
-        Told of every sweep: 1 and a few words.
-    executor : Executor, optional
-        Visits the shards; by default so many threads as `run` says.
+    conduct : Conduct, optional
 
     Raises
     ------
@@ -127,7 +131,7 @@ def start_run(
         treebank = corpus.treebank()
         write_fragments(directory / PCFG, production_fragments(treebank))
         learner = _Run(directory, corpus, treebank, settings, preparation, run)
-        return learner.compare_trees() if run.method == "2dop" else learner.sample(check, advance, executor)
+        return learner.compare_trees() if run.method == "2dop" else learner.sample(conduct or Conduct())
 
 
 def _clear_and_write(directory: Path, corpus: Corpus, preparation: Preparation) -> None:
@@ -143,9 +147,7 @@ def resume_run(
     iterations: int | None = None,
     *,
     threads: int | None = None,
-    check: bool = False,
-    advance: Callable[[int, str], Any] = lambda steps, note: None,
-    executor: Executor | None = None,
+    conduct: Conduct | None = None,
 ) -> dict[str, Any]:
     """Continue the run in a directory up to `iterations` sweeps; what `run.json` says in the end.
 
@@ -156,10 +158,7 @@ def resume_run(
         By default what the run was started with.
     threads : int, optional
         Shards visited at a time; by default as started.
-    check : bool
-    advance : callable
-    executor : Executor, optional
-        As in `start_run`.
+    conduct : Conduct, optional
 
     Raises
     ------
@@ -173,7 +172,7 @@ def resume_run(
     read_record(output)
     with owned(output):
         learner = _restored(Path(output), iterations, threads)
-        return learner.sample(check, advance, executor)
+        return learner.sample(conduct or Conduct())
 
 
 def _restored(directory: Path, iterations: int | None, threads: int | None) -> _Run:
@@ -211,26 +210,25 @@ class _Run:
         self.nodes = NodeCounts(treebank, run.burn_in) if run.marginals else None
         self._digests = corpus_digests(directory)
 
-    def sample(
-        self, check: bool, advance: Callable[[int, str], Any], executor: Executor | None
-    ) -> dict[str, Any]:
+    def sample(self, conduct: Conduct) -> dict[str, Any]:
         """Run the sweeps that are left and write the directory."""
-        self._began, self._cpu = time.perf_counter(), time.process_time()
         number = max(1, min(self.run.threads, self.settings.shards))
-        with contextlib.nullcontext(executor) if executor else thread_pool(number) as visitors:
-            return self._sample(visitors, check, advance)
+        given = contextlib.nullcontext(conduct.executor) if conduct.executor else thread_pool(number)
+        with given as executor:
+            return self._sample(executor, conduct)
 
-    def _sample(self, executor: Executor, check: bool, advance: Callable[[int, str], Any]) -> dict[str, Any]:
+    def _sample(self, executor: Executor, conduct: Conduct) -> dict[str, Any]:
+        self._began, self._cpu = time.perf_counter(), time.process_time()
         plan, run = self._plan(executor), self.run
         place = begin_or_restore(plan, lambda: np.random.default_rng(run.seed))
         self._write_record(sweeps=place.sweep, finished=False)
-        advance(place.sweep, "")
+        conduct.advance(place.sweep, "")
 
         def watch(sweep: Sweep) -> None:
             said = f"log joint {sweep.info.log_joint:.0f}, {sweep.info.types} trees"
-            advance(1, said + executor.status())
+            conduct.advance(1, said + executor.status())
 
-        state = drive(plan, place, sweeps=run.iterations, check=check, watch=watch)
+        state = drive(plan, place, sweeps=run.iterations, check=conduct.check, watch=watch)
         self._write_results(state)
         return self._write_record(sweeps=run.iterations, finished=True)
 

@@ -23,7 +23,8 @@ from monolingual.tsg.model import log_production_probs
 from monolingual.tsg.settings import TsgSettings
 from monolingual.tsg.sweep import propose_sentences, shuffle, sweep_sentences
 from monolingual.tsg.treebank import Treebank
-from scfg_sampler.core.executors import Executor, own
+from scfg_sampler.core.arrays.wire import own
+from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.fragments.restaurant import Restaurants, grown, is_full
 from scfg_sampler.core.fragments.shards import (
     Changes,

@@ -16,9 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-import numpy as np
-
-__all__ = ["Executor", "InProcess", "Result", "Threads", "own", "threads"]
+__all__ = ["Executor", "InProcess", "Result", "Threads", "threads"]
 
 
 class Result(Protocol):
@@ -110,21 +108,3 @@ def threads(number: int) -> Iterator[Executor]:
         return
     with ThreadPoolExecutor(number) as pool:
         yield Threads(pool, number)
-
-
-def own(value: Any) -> Any:
-    """The same, its arrays copied that are not as numpy makes them, as those that come over a wire.
-
-    They may be read-only, or lie at odd addresses; for such arrays kernels would be compiled anew.
-
-    Parameters
-    ----------
-    value
-        An array, or anything; tuples of these.
-    """
-    if isinstance(value, np.ndarray):
-        return value if value.flags.carray else value.copy()
-    if isinstance(value, tuple):
-        parts = [own(part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.wire import own
 from scfg_sampler.core.chains.kernel import Kernel
-from scfg_sampler.core.executors import own
 from scfg_sampler.core.fragments.audit import AuditError, audited
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits

@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.executors import InProcess, Result, own
+from scfg_sampler.core.arrays.wire import own
+from scfg_sampler.core.executors import InProcess, Result
 from scfg_sampler.learner.collecting import Collector, collected_rules, packed
 from scfg_sampler.learner.division import Division
 from scfg_sampler.learner.forest_bank import ForestBank, collect, collector_for

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.executors import own
+from scfg_sampler.core.arrays.wire import own
 from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits
 from scfg_sampler.core.fragments.shards import Changes, Snapshot, changes_since, restored

@@ -34,7 +34,7 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Continue, and say what came of it."""
     from monolingual.tsg.commands.train import report
-    from monolingual.tsg.run import resume_run
+    from monolingual.tsg.run import Conduct, resume_run
 
     with (
         resumable("scfg-monolingual tsg resume", options.directory),
@@ -45,8 +45,6 @@ def run(options: argparse.Namespace) -> None:
             options.directory,
             options.iterations,
             threads=options.threads,
-            check=options.check,
-            advance=advance,
-            executor=executor,
+            conduct=Conduct(options.check, advance, executor),
         )
     report(options.directory, record)

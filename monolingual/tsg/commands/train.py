@@ -216,7 +216,7 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSe
 
 def run(options: argparse.Namespace) -> None:
     """Learn, and say what came of it."""
-    from monolingual.tsg.run import start_run
+    from monolingual.tsg.run import Conduct, start_run
 
     given = vars(options)
     burn_in = default_burn_in(options.iterations) if options.burn_in is None else options.burn_in
@@ -260,9 +260,7 @@ def run(options: argparse.Namespace) -> None:
             preparation,
             kept,
             overwrite=options.overwrite,
-            check=options.check,
-            advance=advance,
-            executor=executor,
+            conduct=Conduct(options.check, advance, executor),
         )
     report(options.output, record)
 

@@ -115,6 +115,20 @@ def test_proposals_know_the_elementary_trees_of_other_shards():
     assert taken > 90
 
 
+def test_shards_have_the_temperature_of_the_sweep(rng):
+    """Where it is very high, every second node is cut."""
+    shares = []
+    for heat in (1e9, 1.0):
+        chain = chain_on(treebank_of(rng, 200), shards=3, anneal=(heat, heat, 0), start="minimal")
+        state = chain.kernel.init(rng, None)
+        for _ in range(3):
+            state, _ = chain.kernel.step(rng, state)
+        below = np.setdiff1d(np.arange(len(state.trees)), chain.treebank.node_start)
+        shares.append((state.trees[below] & 1).mean())
+    assert shares[0] == pytest.approx(0.5, abs=0.06)
+    assert abs(shares[1] - 0.5) > 0.1
+
+
 def test_shards_share_no_scratch_memory(rng):
     visitor = visits.new_visitor(treebank_of(rng), TsgSettings(moves=("single", "block"), shards=3))
     with threads(1) as executor:
