@@ -104,7 +104,7 @@ def _extracted(
     found = _Found(new_store(), np.zeros((0, 2), np.int32), np.zeros(1, np.int64))
     for begin in range(*sentences, _SENTENCES_PER_CALL):
         end = min(begin + _SENTENCES_PER_CALL, sentences[1])
-        found = _extract_sentences(found, _bitext(corpus), _limits(settings), keep_order, begin, end)
+        found = _extract_sentences(found, bitext_of(corpus), limits_of(settings), keep_order, begin, end)
         if advance is not None:
             advance(end - begin)
     return found
@@ -120,10 +120,10 @@ def sampled_keys(
     keys : int64
     ends : int64, how many of them come from the first of these sentences, the first two, …
     """
-    return _sampled_keys(_bitext(corpus), _limits(settings), rank, step)
+    return _sampled_keys(bitext_of(corpus), limits_of(settings), rank, step)
 
 
-def _limits(settings: HieroSettings) -> _Limits:
+def limits_of(settings: HieroSettings) -> _Limits:
     return _Limits(
         settings.max_initial,
         settings.max_initial_target,
@@ -156,7 +156,7 @@ class _Bitext(NamedTuple):
     links: np.ndarray
 
 
-def _bitext(corpus: ParallelCorpus) -> _Bitext:
+def bitext_of(corpus: ParallelCorpus) -> _Bitext:
     return _Bitext(**{name: getattr(corpus, name) for name in _Bitext._fields})
 
 
@@ -199,21 +199,21 @@ def _extract_sentences(found, bitext, limits, keep_order, begin, end):
     record = np.empty(1024, np.int32)
     holes = np.empty((64, 8), np.int32)
     for s in range(begin, end):
-        sentence = _phrases(bitext, s, limits)
+        sentence = phrases(bitext, s, limits)
         longest = 2 + len(sentence.source) + len(sentence.target) + len(sentence.links)
         record = grown(record, longest)
         for i in range(len(sentence.source)):
             for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
-                first, last, least, most = _target_spans(sentence, limits, i, j)
+                first, last, least, most = target_spans(sentence, limits, i, j)
                 for k in range(first, last + 1):
                     for l in range(least, min(most, k + limits.max_initial_target) + 1):
                         whole = (i, j, k, l)
-                        number, holes = _find_holes(sentence, limits, whole, holes)
+                        number, holes = find_holes(sentence, limits, whole, holes)
                         weight = 1.0 / max(1, number) if limits.fractional else 1.0
                         if keep_order:
                             occurrences = grown(occurrences, number_kept[0] + number)
                         for row in range(number):
-                            length = _spell_rule(sentence, record, whole, holes[row])
+                            length = spell_rule(sentence, record, whole, holes[row])
                             store = add_record(store, record, length, weight)
                             if keep_order:
                                 occurrences[number_kept[0], 0] = find(store.records, record, 0, length)
@@ -230,13 +230,13 @@ def _sampled_keys(bitext, limits, rank, step):
     total = 0
     holes = np.empty((64, 8), np.int32)
     for s in range(0, num_sentences, step):
-        sentence = _phrases(bitext, s, limits)
+        sentence = phrases(bitext, s, limits)
         for i in range(len(sentence.source)):
             for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
-                first, last, least, most = _target_spans(sentence, limits, i, j)
+                first, last, least, most = target_spans(sentence, limits, i, j)
                 for k in range(first, last + 1):
                     for l in range(least, min(most, k + limits.max_initial_target) + 1):
-                        number, holes = _find_holes(sentence, limits, (i, j, k, l), holes)
+                        number, holes = find_holes(sentence, limits, (i, j, k, l), holes)
                         keys = grown(keys, total + number)
                         for row in range(number):
                             keys[total] = _leading_key(sentence.source, i, j, holes[row], rank)
@@ -246,7 +246,7 @@ def _sampled_keys(bitext, limits, rank, step):
 
 
 @compiled
-def _target_spans(sentence, limits, i, j):
+def target_spans(sentence, limits, i, j):
     """Where target spans of phrase pairs over source [i, j) begin, first and last, and where they end.
 
     None if there are no such phrase pairs: the last beginning is then before the first.
@@ -278,7 +278,7 @@ def _leading_key(words, i, j, holes, rank):
 
 
 @compiled
-def _phrases(bitext, s, limits):
+def phrases(bitext, s, limits):
     """Sentence pair s with its phrase pairs."""
     source = bitext.source[bitext.source_start[s] : bitext.source_start[s + 1]]
     target = bitext.target[bitext.target_start[s] : bitext.target_start[s + 1]]
@@ -343,7 +343,7 @@ def _free(rightmost, loose):
 
 
 @compiled
-def _find_holes(sentence, limits, whole, holes):
+def find_holes(sentence, limits, whole, holes):
     """The rules that an initial phrase pair yields, as the parts to be taken out.
 
     Returns their number and, in that many rows, the source spans a, b, c, d of the parts [a, b) and [c, d)
@@ -421,7 +421,7 @@ def _with_row(holes, number, first, second, targets):
 
 
 @compiled
-def _spell_rule(sentence, record, whole, holes):
+def spell_rule(sentence, record, whole, holes):
     """Write a phrase pair without its parts into the record; returns the record's length."""
     i, j, target_from, target_to = whole
     a, b, c, d = holes[0], holes[1], holes[2], holes[3]

@@ -8,6 +8,7 @@ from scfg_sampler.baseline.settings import COUNTING, LOOSE, HieroSettings
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.corpus.span_forms import FORMS, SIDES
 
 __all__ = ["add_parser", "run"]
 
@@ -21,7 +22,23 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-sampler extract --source train.de --target train.en --alignment train.align "
         "--output hiero.gz",
     )
-    add_corpus(parser)
+    corpus = add_corpus(parser)
+    corpus.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="labels of spans, a line for each pair: nonterminals are called by the labels of what they "
+        "cover, X where there is none",
+    )
+    corpus.add_argument(
+        "--labels-form",
+        choices=FORMS,
+        default="spans",
+        help="of the lines: 0-2:NP 2-5:VP …; a class for every word, whose first and last make the label; or "
+        "a tree in brackets, whose constituents make labels as in SAMT (default: spans)",
+    )
+    corpus.add_argument(
+        "--labels-side", choices=SIDES, default="target", help="whose spans they are (default: target)"
+    )
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
     _add_settings(parser, HieroSettings())
     parser.add_argument(
@@ -109,19 +126,46 @@ def run(options: argparse.Namespace) -> None:
     fields: list[tuple[str, object]] = [("model", "hiero")]
     fields += [(name.replace("_", "-"), value) for name, value in settings._asdict().items()]
     fields += list(files.by_name().items())
-    with (
-        elsewhere(options) as executor,
-        console.progress("extracting", corpus.num_sentences) as advance,
-    ):
-        num_rules = write_baseline(
-            corpus,
-            tables,
-            options.output,
-            settings,
-            resources,
-            signature=signature(fields),
-            executor=executor,
-            advance=advance,
-        )
+    if options.labels:
+        num_rules = _write_labelled(options, corpus, tables, settings, fields)
+    else:
+        with (
+            elsewhere(options) as executor,
+            console.progress("extracting", corpus.num_sentences) as advance,
+        ):
+            num_rules = write_baseline(
+                corpus,
+                tables,
+                options.output,
+                settings,
+                resources,
+                signature=signature(fields),
+                executor=executor,
+                advance=advance,
+            )
     seconds = time.perf_counter() - began
     console.say(f"{num_rules} rules written to {options.output} in {seconds:.1f} s")
+
+
+def _write_labelled(options: argparse.Namespace, corpus, tables, settings: HieroSettings, fields) -> int:
+    """Write the table with labels; the number of rules."""
+    from scfg_sampler.baseline.labelled import extract_labelled, score_labelled
+    from scfg_sampler.baseline.table import Resources, divide
+    from scfg_sampler.corpus.span_labels import read_span_labels
+    from scfg_sampler.errors import SettingsError
+    from scfg_sampler.rules.table import write_rule_table
+    from scfg_sampler.rules.text import signature
+
+    longest = settings.max_initial_target if options.labels_side == "target" else settings.max_initial
+    side, form = options.labels_side, options.labels_form
+    labels = read_span_labels(options.labels, corpus, side=side, form=form, longest=longest)
+    if len(divide(corpus, settings, Resources(console.memory_size(options.memory))).shares) > 1:
+        raise SettingsError(
+            f"--memory is {options.memory}; rules with labels are counted in memory, which may take more"
+        )
+    named = [("labels", options.labels), ("labels-form", form), ("labels-side", side)]
+    with console.progress("extracting", corpus.num_sentences) as advance:
+        rules = extract_labelled(corpus, labels, settings, advance=advance)
+    table = score_labelled(rules, tables, corpus, signature([*fields, *named]))
+    write_rule_table(table, options.output)
+    return table.num_rules

@@ -17,6 +17,14 @@ def rules_of_phrase(
     pair: Sentence, whole: Phrase, *, max_symbols: int = 5, max_nonterminals: int = 2, loose: str = "no"
 ) -> list[Rule]:
     """One entry for every way in which an initial phrase pair yields a rule."""
+    limits = {"max_symbols": max_symbols, "max_nonterminals": max_nonterminals}
+    return [rule for _, rule in ways_of_phrase(pair, whole, **limits, loose=loose)]
+
+
+def ways_of_phrase(
+    pair: Sentence, whole: Phrase, *, max_symbols: int = 5, max_nonterminals: int = 2, loose: str = "no"
+) -> list[tuple[tuple[Phrase, ...], Rule]]:
+    """The same with the parts that are taken out, in source order."""
     inside = [part for part in phrases(pair, loose) if part != whole and _contains(whole, part)]
     found = []
     for number in range(max_nonterminals + 1):
@@ -28,7 +36,7 @@ def rules_of_phrase(
             links = [(source_at[s], target_at[t]) for s, t in pair.links if s in source_at and t in target_at]
             adjacent = any(isinstance(a, int) and isinstance(b, int) for a, b in itertools.pairwise(source))
             if len(source) <= max_symbols and links and not adjacent:
-                found.append((source, target, tuple(sorted(links))))
+                found.append((holes, (source, target, tuple(sorted(links)))))
     return found
 
 
