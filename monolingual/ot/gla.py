@@ -18,6 +18,9 @@ If only overt forms are heard, the learner errs where its own candidate sounds o
 observed the best parse of what it heard: under the same noisy values (`rip`, robust interpretive parsing,
 Tesar and Smolensky 1998), or under values with new noise (`rrip`, Jarosz 2013).
 
+A priori rankings hold throughout: after a change the lower constraint falls with the higher one, so that it
+stays at least so much below.
+
 The plasticity p and the noise fall geometrically from their first to their last values in stages of equal
 length. In Harmonic Grammar candidates are compared by weighted sums and the changes are multiplied by the
 difference in violations (the perceptron rule).
@@ -63,6 +66,10 @@ class GlaSettings(NamedTuple):
         The value of every constraint at first.
     interpretation : str
         One of `INTERPRETATIONS`: how overt forms are parsed.
+    above : tuple of (int, int)
+        Constraints of which the first stays above the second.
+    distance : float
+        By how much.
     """
 
     rule: str = "symmetric"
@@ -73,6 +80,8 @@ class GlaSettings(NamedTuple):
     noise: tuple[float, float] = (2.0, 2.0)
     start: float = 100.0
     interpretation: str = "rip"
+    above: tuple[tuple[int, int], ...] = ()
+    distance: float = 20.0
 
 
 def learn(
@@ -115,6 +124,7 @@ def learn(
     starts = tableaux.start[tableaux.input_of()], tableaux.start[tableaux.input_of() + 1]
     how_heard = _Heard(cumulative, *starts, form_of)
     values = np.full((seeds, len(tableaux.constraints)), float(settings.start))
+    above = np.array(settings.above, np.int64).reshape(-1, 2)
     lengths = np.diff(np.linspace(0, settings.trials, settings.stages + 1).astype(np.int64)).tolist()
     plasticities = _falling(settings.plasticity, settings.stages)
     noises = _falling(settings.noise, settings.stages)
@@ -123,8 +133,16 @@ def learn(
         rng = np.random.default_rng(sequence)
         for trials, plasticity, noise in zip(lengths, plasticities, noises, strict=True):
             number_of_rule = RULES.index(settings.rule)
-            how = _Learning(trials, plasticity, noise, number_of_rule, settings.is_harmonic, is_resampling)
-            _learn(rng, how_heard, tableaux.violations, values[number], how)
+            how = _Learning(
+                trials,
+                plasticity,
+                noise,
+                number_of_rule,
+                settings.is_harmonic,
+                is_resampling,
+                settings.distance,
+            )
+            _learn(rng, how_heard, tableaux.violations, values[number], above, how)
             advance(1, f"learner {number + 1}")
     return values
 
@@ -143,6 +161,7 @@ class _Learning(NamedTuple):
     rule: int
     is_harmonic: bool
     is_resampling: bool
+    distance: float
 
 
 class _Heard(NamedTuple):
@@ -155,10 +174,11 @@ class _Heard(NamedTuple):
 
 
 @kernel
-def _learn(rng, heard, violations, values, how):
-    """A stage of learning; changes `values`, of shape (N,)."""
+def _learn(rng, heard, violations, values, above, how):
+    """A stage of learning; changes `values`, of shape (N,), among which those of `above`, (K, 2), hold."""
     cumulative, form_of = heard.cumulative, heard.form_of
     noise = how.noise
+    _lower(values, above, how.distance)
     size = len(values)
     noisy = np.empty(size)
     for _ in range(how.trials):
@@ -176,6 +196,20 @@ def _learn(rng, heard, violations, values, how):
             parsed = noisy
         target = _best(rng, heard, observed, form_of[observed], violations, parsed, how.is_harmonic)
         _update(violations[target], violations[chosen], noisy, values, how)
+        _lower(values, above, how.distance)
+
+
+@compiled
+def _lower(values, above, distance):
+    """Lower what is not so far below another as it is to be; there is no circle."""
+    changed = True
+    while changed:
+        changed = False
+        for k in range(len(above)):
+            most = values[above[k, 0]] - distance
+            if values[above[k, 1]] > most:
+                values[above[k, 1]] = most
+                changed = True
 
 
 @compiled
@@ -264,6 +298,8 @@ def _check(settings: GlaSettings, seeds: int, seed: int) -> None:
             raise SettingsError(f"--{name} is {value}; it must be at least 1")
     if settings.stages > settings.trials:
         raise SettingsError(f"--stages is {settings.stages}, more than the {settings.trials} --trials")
+    if not 0.0 <= settings.distance < np.inf:
+        raise SettingsError(f"--distance is {settings.distance:g}; it must be at least 0")
     for name, ends in (("plasticity", settings.plasticity), ("noise", settings.noise)):
         if not all(0.0 < end < np.inf for end in ends):
             raise SettingsError(f"--{name} is {ends[0]:g}:{ends[1]:g}; both must be above 0")

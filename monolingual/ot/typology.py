@@ -44,9 +44,10 @@ class Language(NamedTuple):
     winners : tuple of I int
         The candidate that wins, for each input.
     pairs : tuple of Pair
-        What its winners say of the constraints, without repetitions.
+        What its winners say of the constraints, and what was given, without repetitions.
     share : Fraction or None
-        Of all rankings those that give it; None if there are too many constraints to count.
+        Of all rankings that have what was given, those that give it; None if there are too many constraints
+        to count.
     """
 
     winners: tuple[int, ...]
@@ -71,8 +72,10 @@ class Typology(NamedTuple):
     implications: tuple[tuple[int, int], ...]
 
 
-def factorial_typology(tableaux: Tableaux, most: int = MOST_LANGUAGES) -> Typology:
-    """The languages of all rankings.
+def factorial_typology(
+    tableaux: Tableaux, most: int = MOST_LANGUAGES, above: Sequence[tuple[int, int]] = ()
+) -> Typology:
+    """The languages of all rankings, or of those that have some constraints above others.
 
     Parameters
     ----------
@@ -80,15 +83,18 @@ def factorial_typology(tableaux: Tableaux, most: int = MOST_LANGUAGES) -> Typolo
         Frequencies are not looked at.
     most : int
         So many languages are listed.
+    above : sequence of (int, int)
+        Constraints of which the first is above the second in all rankings; some ranking has them so.
 
     Raises
     ------
     InputError
-        There are more.
+        There are more languages.
     """
     size = len(tableaux.constraints)
     first = {other: group[0] for group in identical_candidates(tableaux) for other in group}
-    partial: list[tuple[tuple[int, ...], frozenset[Pair]]] = [((), frozenset())]
+    given = frozenset((frozenset({high}), frozenset({low})) for high, low in above)
+    partial: list[tuple[tuple[int, ...], frozenset[Pair]]] = [((), given)]
     for index in range(len(tableaux.inputs)):
         options = []
         for candidate in tableaux.candidates(index):
@@ -104,7 +110,7 @@ def factorial_typology(tableaux: Tableaux, most: int = MOST_LANGUAGES) -> Typolo
         if len(partial) > most:
             hint = "Leave out inputs, or constraints"
             raise InputError(None, None, f"rankings give more than {most} languages", hint)
-    languages = [_language(winners, pairs) for winners, pairs in partial]
+    languages = [_language(winners, pairs, given) for winners, pairs in partial]
     languages.sort(key=lambda language: (-(language.share or 0), language.winners))
     won = {winner for language in languages for winner in language.winners}
     never = tuple(
@@ -134,10 +140,13 @@ def ranking_share(pairs: Sequence[Pair]) -> Fraction:
     return Fraction(ways[0], math.factorial(len(active)))
 
 
-def _language(winners: tuple[int, ...], pairs: frozenset[Pair]) -> Language:
+def _language(winners: tuple[int, ...], pairs: frozenset[Pair], given: frozenset[Pair]) -> Language:
     ordered = tuple(sorted(pairs, key=lambda pair: (sorted(pair[0]), sorted(pair[1]))))
     active = frozenset[int]().union(*(winner | loser for winner, loser in pairs))
-    return Language(winners, ordered, ranking_share(ordered) if len(active) <= MOST_COUNTED else None)
+    share = None
+    if len(active) <= MOST_COUNTED:
+        share = ranking_share(ordered) / ranking_share(tuple(given))
+    return Language(winners, ordered, share)
 
 
 def _implications(languages: Sequence[Language]) -> tuple[tuple[int, int], ...]:

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMMANDS",
+    "add_a_priori",
     "add_parser",
     "add_tableaux",
     "index_of",
+    "load_a_priori",
     "load_tableaux",
+    "named_pair",
     "print_predictions",
     "print_table",
     "save_grammar",
@@ -72,17 +75,69 @@ def load_tableaux(options: argparse.Namespace, command: str | None = None) -> Ta
 
     With the name of a command, tableaux with overt forms are refused, as that command makes nothing of them.
     """
+    tableaux, fixed = _load(options, command)
+    if fixed:
+        names = tableaux.constraints
+        pairs = ", ".join(f"{names[a]} above {names[b]}" for a, b in fixed)
+        console.warn(f"{options.tableaux}: its fixed rankings ({pairs}) are not made use of")
+    return tableaux
+
+
+def _load(options: argparse.Namespace, command: str | None) -> tuple[Tableaux, Sequence[tuple[int, int]]]:
+    """The tableaux, and the fixed rankings of a file of Praat."""
     from monolingual.ot.formats import read_source
     from monolingual.ot.tableaux import refuse_overt
 
     source = read_source(options.tableaux, options.pairs)
-    if source.grammar is not None and source.grammar.fixed_rankings:
-        names = source.tableaux.constraints
-        pairs = ", ".join(f"{names[a]} above {names[b]}" for a, b in source.grammar.fixed_rankings)
-        console.warn(f"{options.tableaux}: its fixed rankings ({pairs}) are not made use of")
     if command is not None:
         refuse_overt(source.tableaux, command)
-    return source.tableaux
+    return source.tableaux, () if source.grammar is None else source.grammar.fixed_rankings
+
+
+def add_a_priori(parser: argparse.ArgumentParser) -> None:
+    """Add rankings that hold whatever the data say."""
+    parser.add_argument(
+        "--a-priori",
+        metavar="NAME>NAME",
+        action="append",
+        default=[],
+        help="the first constraint is above the second, whatever the data say; may be given several times "
+        "(default: the fixed rankings of an OTGrammar)",
+    )
+
+
+def load_a_priori(
+    options: argparse.Namespace, command: str | None = None
+) -> tuple[Tableaux, tuple[tuple[int, int], ...]]:
+    """The tableaux, as `load_tableaux` has them, and pairs of constraints of which the first is to be above.
+
+    Raises
+    ------
+    SettingsError
+        An option of `add_a_priori` names no two constraints, or no ranking obeys all pairs.
+    """
+    from monolingual.ot.demotion import demote
+
+    tableaux, fixed = _load(options, command)
+    given = [named_pair(tableaux, "--a-priori", text, ">") for text in options.a_priori]
+    pairs = tuple(given or fixed)
+    found = demote([(frozenset({high}), frozenset({low})) for high, low in pairs], len(tableaux.constraints))
+    if found.unresolved:
+        names = tableaux.constraints
+        shown = ", ".join(f"{names[a]} above {names[b]}" for a, b in (pairs[i] for i in found.unresolved))
+        raise SettingsError(f"--a-priori: no ranking has {shown}")
+    return tableaux, pairs
+
+
+def named_pair(tableaux: Tableaux, option: str, text: str, sign: str) -> tuple[int, int]:
+    """The indices of the two constraints of NAME, a sign, NAME; names may hold that sign."""
+    names = tableaux.constraints
+    for place, character in enumerate(text):
+        if character == sign and text[:place].strip() in names and text[place + 1 :].strip() in names:
+            return names.index(text[:place].strip()), names.index(text[place + 1 :].strip())
+    raise SettingsError(
+        f"{option} {text!r} is not of the form NAME{sign}NAME with two of the constraints {', '.join(names)}"
+    )
 
 
 def index_of(tableaux: Tableaux, option: str, name: str) -> int:

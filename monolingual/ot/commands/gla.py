@@ -6,7 +6,13 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from monolingual.ot.commands import add_tableaux, load_tableaux, print_table, save_grammar
+from monolingual.ot.commands import (
+    add_a_priori,
+    add_tableaux,
+    load_a_priori,
+    print_table,
+    save_grammar,
+)
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import SettingsError
@@ -54,6 +60,13 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--noise", metavar="S:T", default="2:2", help="in the first and the last stage")
     parser.add_argument("--start", metavar="X", type=float, help="first value (default: 100; 1 with hg)")
+    add_a_priori(parser)
+    parser.add_argument(
+        "--distance",
+        metavar="X",
+        type=float,
+        help="by how much the first of --a-priori stays above the second (default: 20; 0 with hg)",
+    )
     parser.add_argument("--seeds", metavar="N", type=int, default=10, help="how many learners")
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -70,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.grammar import Grammar, correlation, finite, heard, log_likelihood, predict
     from monolingual.ot.tableaux import overt_forms, relative_frequencies
 
-    tableaux = load_tableaux(options)
+    tableaux, above = load_a_priori(options)
     is_harmonic = options.grammar == "hg"
     settings = GlaSettings(
         rule=options.rule,
@@ -81,6 +94,8 @@ def run(options: argparse.Namespace) -> None:
         plasticity=_ends("--plasticity", options.plasticity),
         noise=_ends("--noise", options.noise),
         start=options.start if options.start is not None else 1.0 if is_harmonic else 100.0,
+        above=above,
+        distance=options.distance if options.distance is not None else 0.0 if is_harmonic else 20.0,
     )
     with console.progress("learning", options.seeds * options.stages) as advance:
         values = learn(tableaux, settings, seeds=options.seeds, seed=options.seed, advance=advance)
@@ -90,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
     forms, _ = overt_forms(tableaux)
     likelihoods = [log_likelihood(tableaux, row) for row in probs]
     more: dict[str, Any] = {
-        "settings": settings._asdict(),
+        "settings": {**settings._asdict(), "above": [[names[i] for i in pair] for pair in above]},
         "seeds": options.seeds,
         "values": {name: values[:, i].tolist() for i, name in enumerate(names)},
         "scatter": _scatter(forms, np.array([heard(tableaux, row)[1] for row in probs])),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from monolingual.ot.commands import add_tableaux, index_of, load_tableaux
+from monolingual.ot.commands import add_a_priori, add_tableaux, index_of, load_a_priori, named_pair
 from scfg_sampler.core import console
 from scfg_sampler.errors import SettingsError
 
@@ -44,6 +44,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-monolingual ot rank tableaux.tsv --method bcd --reduce skeletal",
     )
     add_tableaux(parser)
+    add_a_priori(parser)
     parser.add_argument("--all", action="store_true", help="every observed candidate is to win")
     said = "; ".join(f"{name}: {text}" for name, text in _METHODS.items())
     parser.add_argument("--method", choices=tuple(_METHODS), default="rcd", help=said)
@@ -81,14 +82,17 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.reduction import reduced
     from monolingual.ot.tableaux import candidate_name, identical_candidates
 
-    tableaux = load_tableaux(options, "rank")
+    tableaux, above = load_a_priori(options, "rank")
     data, names = _data(tableaux, options.all), tableaux.constraints
+    given = [(frozenset({high}), frozenset({low})) for high, low in above]
     faithful = _faithful(options, tableaux)
     specific = _specific(options, tableaux, faithful)
-    found = demote_by(options.method, data.pairs, len(names), faithful, specific)
+    found = demote_by(options.method, data.pairs + given, len(names), faithful, specific)
     strata = [[names[i] for i in stratum] for stratum in found.strata]
     record: dict[str, object] = {"strata": strata, "consistent": not found.unresolved}
-    record["unresolved"] = _unresolved(tableaux, data, found)
+    if above:
+        record["a_priori"] = [[names[high], names[low]] for high, low in above]
+    record["unresolved"] = _unresolved(tableaux, data, above, found)
     record["ties"] = [
         (candidate_name(tableaux, winner), [tableaux.outputs[other] for other in group if other != winner])
         for group in identical_candidates(tableaux)
@@ -157,28 +161,19 @@ def _specific(
     if not options.specific:
         pairs = more_specific(tableaux.violations)
         return frozenset(pair for pair in pairs if faithful.issuperset(pair))
-    return frozenset(_named_pair(tableaux, option) for option in options.specific)
+    return frozenset(named_pair(tableaux, "--specific", text, "<") for text in options.specific)
 
 
-def _named_pair(tableaux: Tableaux, option: str) -> tuple[int, int]:
-    """The two constraints of NAME<NAME; names may hold that sign."""
-    names = tableaux.constraints
-    for place, sign in enumerate(option):
-        if sign == "<" and option[:place].strip() in names and option[place + 1 :].strip() in names:
-            return names.index(option[:place].strip()), names.index(option[place + 1 :].strip())
-    raise SettingsError(
-        f"--specific {option!r} is not of the form NAME<NAME with two of the constraints {', '.join(names)}"
-    )
-
-
-def _unresolved(tableaux: Tableaux, data: _Data, found: Demotion) -> list[str]:
+def _unresolved(
+    tableaux: Tableaux, data: _Data, above: Sequence[tuple[int, int]], found: Demotion
+) -> list[str]:
+    """Of the pairs, then of the rankings that are given, those that no ranking satisfies together."""
     from monolingual.ot.tableaux import candidate_name
 
-    chosen = [data.sources[number] for number in found.unresolved]
-    return [
-        f"{candidate_name(tableaux, winner)} rather than {tableaux.outputs[loser]}"
-        for winner, loser in chosen
-    ]
+    names = tableaux.constraints
+    said = [f"{candidate_name(tableaux, w)} rather than {tableaux.outputs[l]}" for w, l in data.sources]
+    said += [f"{names[high]} above {names[low]}, as given" for high, low in above]
+    return [said[number] for number in found.unresolved]
 
 
 def _show(record: dict, options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from monolingual.ot.commands import add_tableaux, load_tableaux, print_table
+from monolingual.ot.commands import add_a_priori, add_tableaux, load_a_priori, print_table
 
 __all__ = ["add_parser", "run"]
 
@@ -23,6 +23,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-monolingual ot typology tableaux.tsv --implications",
     )
     add_tableaux(parser)
+    add_a_priori(parser)
     parser.add_argument("--all", action="store_true", help=f"list all languages, not only {_SHOWN}")
     parser.add_argument(
         "--implications", action="store_true", help="also say which outputs win wherever others do (T-orders)"
@@ -37,8 +38,8 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.tableaux import candidate_name
     from monolingual.ot.typology import factorial_typology
 
-    tableaux = load_tableaux(options, "typology")
-    found = factorial_typology(tableaux)
+    tableaux, above = load_a_priori(options, "typology")
+    found = factorial_typology(tableaux, above=above)
     observed = [_is_observed(tableaux, language.winners) for language in found.languages]
     never = [candidate_name(tableaux, candidate) for candidate in found.never]
     implied = [(candidate_name(tableaux, a), candidate_name(tableaux, b)) for a, b in found.implications]
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
         ]
         record = {
             "inputs": list(tableaux.inputs),
+            **({"a_priori": [[tableaux.constraints[i] for i in pair] for pair in above]} if above else {}),
             "languages": languages,
             "never": never,
             "implications": implied,

@@ -155,10 +155,11 @@ def test_names_of_faithfulness_constraints_are_recognised():
     assert recognised_faithfulness(names) == {0, 2, 4, 5, 7, 9, 10}
 
 
-def all_languages(example):
-    """Languages with how many rankings give each, by trying all of them."""
+def all_languages(example, above=()):
+    """Languages with how many rankings give each, by trying all that have some constraints above others."""
     size, found = len(example.constraints), {}
     orders = list(itertools.permutations(range(size)))
+    orders = [order for order in orders if all(order.index(a) < order.index(b) for a, b in above)]
     for order in orders:
         winners = tuple(
             min(example.candidates(i), key=lambda c: tuple(example.violations[c, list(order)]))
@@ -195,6 +196,15 @@ def test_typology_is_what_trying_all_rankings_gives(rng):
             given = [winners for winners in expected if a in winners]
             holds = place[a] != place[b] and all(b in winners for winners in given)
             assert ((a, b) in found.implications) == (holds and any(b not in w for w in expected))
+
+
+def test_typology_under_given_rankings_is_what_trying_those_gives(rng):
+    for above in ([(2, 0)], [(0, 1), (1, 3)], [(3, 0), (3, 1), (2, 1)]):
+        for _ in range(10):
+            example = random_tableaux(rng, 4, 3, 3)
+            found = factorial_typology(example, above=above)
+            expected = all_languages(example, above)
+            assert {language.winners: language.share for language in found.languages} == expected
 
 
 def test_shares_of_rankings_are_counted_exactly(rng):

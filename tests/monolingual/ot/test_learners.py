@@ -171,6 +171,18 @@ def test_error_driven_demotion_is_of_those_above_the_best_promotable_and_calibra
         assert seen == {1, 2}
 
 
+def test_the_lower_constraint_of_a_given_ranking_falls_with_the_higher():
+    """A above B above C by 5 each; errors promote B and C and demote A, by 1: then B and C follow A down."""
+    example = tableaux("A B C", ("x", "a", 1, "100"), ("x", "b", 0, "011"))
+    given = {"above": ((1, 2), (0, 1)), "distance": 5.0}
+    settings = GlaSettings(trials=1, stages=1, plasticity=(1.0, 1.0), noise=(9.0, 9.0), **given)
+    ends = {tuple(learn(example, settings, seed=seed)[0].tolist()) for seed in range(30)}
+    assert ends == {(100.0, 95.0, 90.0), (99.0, 94.0, 89.0)}
+    values = learn(example, GlaSettings(trials=5000, **given), seeds=3)
+    assert (values[:, :-1] - values[:, 1:] >= 5.0 - 1e-9).all()
+    assert (learn(example, GlaSettings(trials=5000), seeds=3)[:, 0] < 100.0).all()
+
+
 def test_symmetric_rule_keeps_the_sum_of_balanced_constraints():
     values = learn(two_constraints(3, 1), GlaSettings(trials=1000))
     assert_allclose(values.sum(), 200.0, atol=1e-9)
@@ -189,6 +201,7 @@ def test_same_seed_learns_the_same_and_others_differ():
         (GlaSettings(), 0, "--seeds is 0"),
         (GlaSettings(trials=3), 1, "--stages is 4, more than the 3 --trials"),
         (GlaSettings(plasticity=(1.0, 0.0)), 1, "--plasticity is 1:0; both must be above 0"),
+        (GlaSettings(distance=-1.0), 1, "--distance is -1; it must be at least 0"),
         (GlaSettings(noise=(0.0, 1.0)), 1, "--noise is 0:1; both must be above 0"),
     ],
 )

@@ -220,6 +220,8 @@ def test_rank_keeps_faithfulness_low_and_says_what_the_data_say(tmp_path, capsys
         (["--faithfulness", "Max"], "--faithfulness goes with --method bcd or lfcd"),
         (["--specific", "Max<Dep"], "--specific goes with --method lfcd"),
         (["--method", "lfcd", "--specific", "Max<Nix"], "'Max<Nix' is not of the form NAME<NAME"),
+        (["--a-priori", "Max"], "--a-priori 'Max' is not of the form NAME>NAME"),
+        (["--a-priori", "Max>Dep", "--a-priori", "Dep>Max"], "no ranking has Max above Dep, Dep above Max"),
         (["--method", "bcd", "--faithfulness", "Nix"], "there is no constraint 'Nix'"),
     ],
 )
@@ -227,6 +229,21 @@ def test_wrong_options_of_rank_are_refused(tmp_path, capsys, options, message):
     write_tableaux(ONSETS, tmp_path / "t")
     assert ot("rank", tmp_path / "t", *options) == 2
     assert message in capsys.readouterr().err
+
+
+def test_given_rankings_bind_learners_and_typology(tmp_path, capsys):
+    write_tableaux(ONSETS, tmp_path / "t")
+    free = printed(capsys, "rank", tmp_path / "t", "--json")
+    assert free["strata"][0] == ["NoCoda", "Dep"]
+    given = printed(capsys, "rank", tmp_path / "t", "--a-priori", "NoCoda > Dep", "--json")
+    assert given["strata"] == [["NoCoda"], ["Dep"], ["Max"], ["Onset"]]
+    assert given["a_priori"] == [["NoCoda", "Dep"]]
+    assert not printed(capsys, "rank", tmp_path / "t", "--a-priori", "Onset>Dep", "--json")["consistent"]
+    assert ot("rank", tmp_path / "t", "--a-priori", "Onset>Dep") == 0
+    assert "  Onset above Dep, as given\n" in capsys.readouterr().out
+    languages = printed(capsys, "typology", tmp_path / "t", "--a-priori", "Onset>Dep", "--json")["languages"]
+    assert sum(language["share"] for language in languages) == pytest.approx(1.0)
+    assert not any(language["observed"] for language in languages)
 
 
 def test_faithfulness_that_is_not_recognised_must_be_named(tmp_path, capsys):

@@ -162,10 +162,19 @@ def test_binary_files_are_named(rest, tmp_path):
         read_tableaux(tmp_path / "g")
 
 
-def test_learners_warn_of_fixed_rankings(tmp_path, capsys):
+def test_fixed_rankings_are_obeyed_or_warned_of(tmp_path, capsys):
+    """One y rather than x: A or C above B; with A above B as fixed, C may be anywhere."""
     path = written(tmp_path, GRAMMAR)
     pairs = written(tmp_path, '"ooTextFile"\n"PairDistribution"\n1 pairs\n"two" "y" 3\n', "p")
-    assert main(["ot", "rank", str(path), "--pairs", str(pairs)]) == 0
+    options = [str(path), "--pairs", str(pairs)]
+    assert main(["ot", "rank", *options, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["a_priori"] == [["A", "B"]]
+    assert main(["ot", "rank", *options, "--a-priori", "B>A"]) == 0
+    assert capsys.readouterr().out == "stratum 1: C\nstratum 2: B\nstratum 3: A\n"
+    assert main(["ot", "gla", *options, "--seeds", "2", "--trials", "100", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)["values"]
+    assert all(a - b >= 20 - 1e-9 for a, b in zip(values["A"], values["B"], strict=True))
+    assert main(["ot", "orderings", *options]) == 0
     assert "its fixed rankings (A above B) are not made use of" in capsys.readouterr().err
 
 
