@@ -1,10 +1,28 @@
-"""Figures that the README prints have a stamp, and are compared with new ones; see `tests.figures`."""
+"""Figures that documents print have a stamp, and are compared with new ones; see `tests.figures`."""
 
 from __future__ import annotations
 
+import gzip
+import re
+import subprocess
+
 import pytest
 
-from tests.figures import _BLOCK, README, differences, figures, written
+from tests.figures import (
+    _BLOCK,
+    OF_COMMIT,
+    README,
+    ROOT,
+    RULES,
+    check_consoles,
+    console,
+    counted,
+    differences,
+    figures,
+    other_lines,
+    rule_counts,
+    written,
+)
 
 TABLE = README.read_text(encoding="utf-8")
 
@@ -48,3 +66,61 @@ def test_a_new_table_takes_the_place_of_the_old_one():
     assert found is not None
     assert (found["table"], found["commit"], found["day"]) == (table, "abcdef0", "2001-02-03")
     assert document.replace(found[0], "") == TABLE.replace(_BLOCK.search(TABLE)[0], "")
+
+
+def test_consoles_show_what_their_commands_print():
+    assert check_consoles(None, write=False) == []
+
+
+@pytest.mark.slow
+def test_consoles_with_data_from_elsewhere_show_what_their_commands_print(shared_data):
+    assert check_consoles(shared_data, write=False) == []
+
+
+def test_another_line_of_a_console_is_noticed_and_another_time_is_not(tmp_path):
+    text = "$ printf 'S -> S S [0.6]\\nS -> %s [0.4]\\n' \\'a\\' > g\n$ scfg-monolingual pcfg check g\n"
+    text = text.replace("\\'a\\'", "\"'a'\"")
+    made = console(text, tmp_path)
+    assert "spectral radius  1.2\n" in made
+    assert other_lines(made, made) == []
+    other = made.replace("spectral radius  1.2", "spectral radius  1.3")
+    assert other_lines(other, made) == ["- spectral radius  1.3", "+ spectral radius  1.2"]
+    assert other_lines("4 lines in 0.3 s\n", "4 lines in 12.5 s\n") == []
+    assert len(other_lines("4 lines in 0.3 s\n", "5 lines in 0.3 s\n")) == 2
+
+
+def test_another_count_of_a_rule_is_noticed_and_a_rule_that_is_gone(tmp_path):
+    printed = rule_counts(RULES.read_text(encoding="utf-8"))
+    assert len(printed) > 30
+    assert printed["un → a"]["count"].count(".") == 1
+    few = {"a → b": {"count": "2.7"}, "a [X,1] → [X,1] c": {"count": "1.0"}}
+    with gzip.open(tmp_path / "table.gz", "wt", encoding="utf-8") as stream:
+        stream.write("# signature\n[X] ||| a ||| b ||| LogForward=-1 LogCount=1 Abstract=0 ||| 0-0\n")
+        stream.write("[X] ||| a ||| c ||| LogForward=-1 LogCount=2 Abstract=0 ||| 0-0\n")
+    found = counted(tmp_path / "table.gz", few)
+    assert found == {"a → b": {"count": "2.7"}}
+    assert differences(few, found) == ["a [X,1] → [X,1] c is only in one of them"]
+    few["a → b"]["count"] = "2.6"
+    assert "a → b, count: 2.6 is printed, 2.7 was made" in differences(few, found)
+
+
+def tables_without_stamp(text: str) -> list[str]:
+    """The heads of tables with a column of numbers that do not say of which commit they are."""
+    tables = re.findall(r"^(\|.*)\n\|.*---:.*\n(?:\|.*\n)*\n?(.*)", text, re.MULTILINE)
+    return [head for head, below in tables if not OF_COMMIT.fullmatch(below)]
+
+
+def test_tables_of_figures_say_of_which_commit_they_are():
+    compared = {"bundled-corpus.md", "features.md"}
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path.name not in compared]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in pages}
+    assert {name: heads for name, text in texts.items() if (heads := tables_without_stamp(text))} == {}
+    commits = {match["commit"] for text in texts.values() for match in OF_COMMIT.finditer(text)}
+    assert len(commits) > 10
+    assert tables_without_stamp("| a | b |\n| --- | ---: |\n| c | 1 |\n\nText.\n") == ["| a | b |"]
+    if (ROOT / ".git").exists() and not (ROOT / ".git" / "shallow").exists():
+        command = ["git", "cat-file", "--batch-check"]
+        found = subprocess.run(
+            command, cwd=ROOT, input="\n".join(commits), capture_output=True, text=True, check=True
+        )
+        assert "missing" not in found.stdout

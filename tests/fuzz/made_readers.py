@@ -21,16 +21,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MADE"]
+__all__ = ["MADE", "MADE_BY_OTHERS", "make"]
+
+MADE_BY_OTHERS = "SCFG_FUZZ_MADE"
+"""In the environment, a directory that another process has made."""
 
 
 @functools.cache
 def _made() -> Path:
-    """A directory with results of all programs, removed when the process ends."""
-    from tests.full_disks import CORPUS, prepare_more
-
+    """A directory with results of all programs: one that is there, or one that goes when the process ends."""
+    if MADE_BY_OTHERS in os.environ:
+        return Path(os.environ[MADE_BY_OTHERS])
     place = Path(tempfile.mkdtemp(prefix="scfg-fuzz-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
+    make(place)
+    return place
+
+
+def make(place: Path) -> None:
+    """Put results of all programs into an empty directory."""
+    from tests.full_disks import CORPUS, prepare_more
+
     before = Path.cwd()
     os.chdir(place)
     try:
@@ -78,7 +89,6 @@ def _made() -> Path:
             _keep_run(place)
     finally:
         os.chdir(before)
-    return place
 
 
 def _keep_share(place: Path) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from scfg_sampler.errors import ScfgError
 from tests.fuzz.readers import Reader
 
-__all__ = ["fault"]
+__all__ = ["SECONDS", "fault"]
 
-_SECONDS = 20
+SECONDS = 20  # Of the processor.
 _KILOBYTES = 300_000  # Compiled kernels among them; beyond it, ten times the input.
 
 
@@ -55,10 +55,10 @@ def _fault(reader: Reader, content: bytes) -> str | None:
 @contextlib.contextmanager
 def _limited() -> Iterator[None]:
     def stop(number: int, frame: object) -> None:
-        raise TimeoutError(f"took more than {_SECONDS} s of the processor")
+        raise TimeoutError(f"took more than {SECONDS} s of the processor")
 
     before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, _SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         yield
     finally:
