@@ -6,10 +6,12 @@ Examples and command lines are checked in `test_docs.py`.
 from __future__ import annotations
 
 import re
+import subprocess
 
 import pytest
 
 import scfg_sampler
+from tests.figures import OF_COMMIT
 from tests.test_docs import COMMANDS, ROOT
 
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -68,3 +70,26 @@ def test_contents_have_the_four_sections_and_every_page_once():
 def test_version_of_the_citation_is_that_of_the_package():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {scfg_sampler.__version__}\n" in citation
+
+
+def tables_without_stamp(text: str) -> list[str]:
+    """The heads of tables with a column of numbers that do not say of which commit they are."""
+    tables = re.findall(r"^(\|.*)\n\|.*---:.*\n(?:\|.*\n)*\n?(.*)", text, re.MULTILINE)
+    return [head for head, below in tables if not OF_COMMIT.fullmatch(below)]
+
+
+def test_tables_of_figures_say_of_which_commit_they_are():
+    compared = {"bundled-corpus.md", "features.md"}
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path.name not in compared]
+    texts = {path.name: path.read_text(encoding="utf-8") for path in pages}
+    without = {name: heads for name, text in texts.items() if (heads := tables_without_stamp(text))}
+    assert without == {}, "write 'Figures of COMMIT, DAY.' below, the commit of main whose code made them"
+    commits = {match["commit"] for text in texts.values() for match in OF_COMMIT.finditer(text)}
+    assert len(commits) > 10
+    assert tables_without_stamp("| a | b |\n| --- | ---: |\n| c | 1 |\n\nText.\n") == ["| a | b |"]
+    if (ROOT / ".git").exists() and not (ROOT / ".git" / "shallow").exists():
+        command = ["git", "cat-file", "--batch-check"]
+        found = subprocess.run(
+            command, cwd=ROOT, input="\n".join(commits), capture_output=True, text=True, check=True
+        )
+        assert "missing" not in found.stdout

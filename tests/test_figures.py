@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import re
-import subprocess
 
 import pytest
 
 from tests.figures import (
     _BLOCK,
-    OF_COMMIT,
     README,
-    ROOT,
     RULES,
     check_consoles,
     console,
@@ -102,25 +98,3 @@ def test_another_count_of_a_rule_is_noticed_and_a_rule_that_is_gone(tmp_path):
     assert differences(few, found) == ["a [X,1] → [X,1] c is only in one of them"]
     few["a → b"]["count"] = "2.6"
     assert "a → b, count: 2.6 is printed, 2.7 was made" in differences(few, found)
-
-
-def tables_without_stamp(text: str) -> list[str]:
-    """The heads of tables with a column of numbers that do not say of which commit they are."""
-    tables = re.findall(r"^(\|.*)\n\|.*---:.*\n(?:\|.*\n)*\n?(.*)", text, re.MULTILINE)
-    return [head for head, below in tables if not OF_COMMIT.fullmatch(below)]
-
-
-def test_tables_of_figures_say_of_which_commit_they_are():
-    compared = {"bundled-corpus.md", "features.md"}
-    pages = [path for path in (ROOT / "docs").rglob("*.md") if path.name not in compared]
-    texts = {path.name: path.read_text(encoding="utf-8") for path in pages}
-    assert {name: heads for name, text in texts.items() if (heads := tables_without_stamp(text))} == {}
-    commits = {match["commit"] for text in texts.values() for match in OF_COMMIT.finditer(text)}
-    assert len(commits) > 10
-    assert tables_without_stamp("| a | b |\n| --- | ---: |\n| c | 1 |\n\nText.\n") == ["| a | b |"]
-    if (ROOT / ".git").exists() and not (ROOT / ".git" / "shallow").exists():
-        command = ["git", "cat-file", "--batch-check"]
-        found = subprocess.run(
-            command, cwd=ROOT, input="\n".join(commits), capture_output=True, text=True, check=True
-        )
-        assert "missing" not in found.stdout
