@@ -81,11 +81,13 @@ parse_options() {
             -*)
                 option=$1
                 case $1 in
-                    --out) option=--output ;;
+                    --out) option=--output ;; # which stays
                     --force) option=--overwrite ;;
                     --sweeps) option=--iterations ;;
+                    --grammar) option=--kind ;;
+                    --runs) option=--chains ;;
                 esac
-                if [ "$option" != "$1" ] && [[ $warned != *" $1 "* && $known == *" $option"[\ =]* ]]; then
+                if [ "$option" != "$1" ] && [ "$1" != --out ] && [[ $warned != *" $1 "* && $known == *" $option"[\ =]* ]]; then
                     say "warning: $1 is now $option; the old name will go in the next version"
                     warned+="$1 "
                 fi
@@ -214,6 +216,10 @@ text() { # FILE…: their text, gzipped or not
             *) cat "$file" ;;
         esac
     done
+}
+
+counted() { # NUMBER NOUN: as people say it
+    if [ "$1" = 1 ]; then printf '1 %s' "$2"; else printf '%s %ss' "$1" "$2"; fi
 }
 
 count_lines() { # FILE

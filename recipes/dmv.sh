@@ -17,7 +17,7 @@
 #   --tags COLUMN        xpos or upos; default: xpos
 #   --punctuation TAGS   tags of words to be removed; default: the tag set is recognised
 #   --heads TAGS         heads whose covariances are drawn, separated by commas; default: VBD,NN
-#   --rounds N           at the most; default: 200
+#   --rounds N           at the most, and sweeps of the Gibbs sampler; default: 200
 #   --seeds N            of random starts and the Gibbs sampler; default: 3
 #   --no-plots           draw nothing (the pictures need matplotlib)
 #   --overwrite          do everything again; without it, steps that were done with the same settings are left out
@@ -31,10 +31,11 @@ dmv() { "$PYTHON" -m monolingual dmv "$@"; }
 
 # A model and its scores on the test set.
 model() { # NAME OPTION…
-    local name=$1
+    local name=$1 length=--rounds
     shift
+    case $name in gibbs-*) length=--iterations ;; esac
     step "train-$name" "$TRAIN" "$DEV" "$OUT/settings" -- \
-        dmv train "$TRAIN" --heldout "$DEV" --tags "$TAGS" --punctuation "$PUNCTUATION" --rounds "$ROUNDS" \
+        dmv train "$TRAIN" --heldout "$DEV" --tags "$TAGS" --punctuation "$PUNCTUATION" "$length" "$ROUNDS" \
         --output "$OUT/$name.model.txt" "$@"
     step "score-$name" "train-$name" "$TEST" -- score "$name"
 }
@@ -95,7 +96,7 @@ main() {
     model unambiguity --unambiguity 0.75
     model annealed --anneal 1:25
     for ((seed = 1; seed <= SEEDS; seed++)); do
-        model "random-$seed" --init random --restarts 10 --seed "$seed"
+        model "random-$seed" --start random --restarts 10 --seed "$seed"
         random+=${random:+,}random-$seed
         model "gibbs-$seed" --method gibbs --seed "$seed"
         gibbs+=${gibbs:+,}gibbs-$seed

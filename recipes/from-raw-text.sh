@@ -16,7 +16,7 @@
 #   --test N          sentences for the scores; default: a tenth, at most 500
 #   --preparing TEXT  more options of scfg-sampler prepare, as in "--max-ratio 6 --rules nn=sv"
 #   --monolingual FILE…  more raw text of the target language, for the language model
-#   --grammar WHICH   sampled or hiero; default: sampled
+#   --kind WHICH      of grammar, sampled or hiero; default: sampled
 #   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
@@ -39,9 +39,9 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" GRAMMAR=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
+SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" KIND=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
 ORDER=3 METHOD=pro METRIC=bleu ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
-parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --grammar= --iterations= \
+parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --kind= --iterations= \
     --burn-in= --sampling= --order= --method= --metric= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 4 ] ||
     die "expected SOURCE_FILE TARGET_FILE XX YY, e.g. corpus.de corpus.en de en; see --help"
@@ -58,9 +58,9 @@ need_number --burn-in "$BURN_IN"
 [ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
 for option in "--dev ${DEV:-0}" "--test ${TEST:-0}"; do need_number "${option% *}" "${option#* }"; done
 [ "$DEV" != 0 ] || die "--dev is 0, but weights cannot be tuned without a development set"
-case $GRAMMAR in
+case $KIND in
     sampled | hiero) ;;
-    *) die "--grammar is sampled or hiero, not '$GRAMMAR'" ;;
+    *) die "--kind is sampled or hiero, not '$KIND'" ;;
 esac
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/$SOURCE-$TARGET}"
@@ -86,7 +86,7 @@ plan_compiling
 estimate prepare "4 + 3 * M"
 estimate align "2 + 3 * M"
 estimate lm "2 + M"
-case $GRAMMAR in
+case $KIND in
     sampled) estimate sample "5 + 0.35 * sweeps * M" && estimate grammar-sampled "3 + 3 * M" ;;
     hiero) estimate grammar-hiero "4 + 10 * M" ;;
 esac
@@ -120,7 +120,7 @@ lm_text() { # the training text and more text of the target language
 planned_step lm prepare -- lm_text "$ORDER"
 
 read -ra sampling <<<"$SAMPLING"
-if [ "$GRAMMAR" = sampled ]; then
+if [ "$KIND" = sampled ]; then
     planned_step sample prepare align -- \
         sample_or_resume "$OUT/sample" "${corpus[@]}" --alignment "$alignment.gdfa" \
         --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
@@ -134,14 +134,14 @@ fi
 listed=$(list_references dev)
 references=()
 while IFS= read -r file; do references+=("$file"); done <<<"$listed"
-planned_step filter "grammar-$GRAMMAR" prepare -- \
-    sampler filter "$OUT/$GRAMMAR.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$GRAMMAR.filtered.gz"
+planned_step filter "grammar-$KIND" prepare -- \
+    sampler filter "$OUT/$KIND.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$KIND.filtered.gz"
 planned_step tune filter lm prepare -- \
-    tune "$GRAMMAR" "$GRAMMAR" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
+    tune "$KIND" "$KIND" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
     --method "$METHOD" --metric "$METRIC" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
 
-planned_step system "grammar-$GRAMMAR" lm tune prepare -- \
-    decoder bundle --grammar "$OUT/$GRAMMAR.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$GRAMMAR.weights.json" \
+planned_step system "grammar-$KIND" lm tune prepare -- \
+    decoder bundle --grammar "$OUT/$KIND.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$KIND.weights.json" \
     --preparation "$DATA" --output "$OUT/system" --beam "$BEAM"
 
 # ------------------------------------------------------------------ what it is worth
@@ -174,10 +174,10 @@ write_report() {
         came_of_it=(--scores "$OUT/test.json" --source "$DATA/raw/test.$SOURCE" --references "${references[@]}"
             --translations "$OUT/test.txt")
     fi
-    [ ! -f "$OUT/$GRAMMAR.weights.json.rounds.tsv" ] || came_of_it+=(--tunings "$OUT/$GRAMMAR.weights.json.rounds.tsv")
+    [ ! -f "$OUT/$KIND.weights.json.rounds.tsv" ] || came_of_it+=(--tunings "$OUT/$KIND.weights.json.rounds.tsv")
     sampler report "$OUT/sample" --output "$OUT/report.html" --title "$(basename "$OUT")" ${came_of_it[@]+"${came_of_it[@]}"}
 }
-if [ "$GRAMMAR" = sampled ]; then
+if [ "$KIND" = sampled ]; then
     planned_step report system ${tested:+evaluate} -- write_report
 fi
 
@@ -188,15 +188,15 @@ sentence() { # a line of the text to show: the first of ordinary length, of the 
 }
 
 {
-    printf 'training pairs: %s; rules: %s\n' "$(count_lines "$DATA/train.$SOURCE")" "$(count_rules "$OUT/$GRAMMAR.gz")"
+    printf 'training pairs: %s; rules: %s\n' "$(count_lines "$DATA/train.$SOURCE")" "$(count_rules "$OUT/$KIND.gz")"
     if [ -f "$OUT/test.json" ]; then
-        printf 'BLEU %.2f, chrF %.2f on %s sentences of raw text\n' "$(json "$OUT/test.json" bleu score)" \
-            "$(json "$OUT/test.json" chrf score)" "$(count_lines "$OUT/test.txt")"
+        printf 'BLEU %.2f, chrF %.2f on %s of raw text\n' "$(json "$OUT/test.json" bleu score)" \
+            "$(json "$OUT/test.json" chrf score)" "$(counted "$(count_lines "$OUT/test.txt")" sentence)"
         printf 'BLEU: %s\nchrF: %s\n' "$(json "$OUT/test.json" bleu signature)" "$(json "$OUT/test.json" chrf signature)"
     fi
-    printf '%s\n' "$(table_signature "$OUT/$GRAMMAR.gz")"
+    printf '%s\n' "$(table_signature "$OUT/$KIND.gz")"
     printf 'the system: %s\n' "$(short "$OUT/system")"
-    [ "$GRAMMAR" != sampled ] || printf 'the report: %s\n' "$(short "$OUT/report.html")"
+    [ "$KIND" != sampled ] || printf 'the report: %s\n' "$(short "$OUT/report.html")"
     echo
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     example=$(sentence)

@@ -18,7 +18,7 @@
 #   --source FILE     the training text, where there is no DATA_DIR
 #   --target FILE     its translation
 #   --dev NAME        development set; default: dev; with --source, its files: the source, and its references
-#   --grammar WHICH   sampled or hiero; default: sampled
+#   --kind WHICH      of grammar, sampled or hiero; default: sampled
 #   --lm FILE         a language model in ARPA format; default: one of the training text
 #   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
@@ -43,9 +43,9 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-TEXT="" ALL=0 SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" DEV="" TEST="" GRAMMAR=sampled LM="" ITERATIONS=60 BURN_IN="" SAMPLING=""
+TEXT="" ALL=0 SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" DEV="" TEST="" KIND=sampled LM="" ITERATIONS=60 BURN_IN="" SAMPLING=""
 ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 MAX_TARGETS=20 POP_LIMIT=1000 SEED=1 THREADS=""
-parse_options --overwrite --all --output= --text= --source= --target= --alignment= --more-alignments= --dev=+ --grammar= \
+parse_options --overwrite --all --output= --text= --source= --target= --alignment= --more-alignments= --dev=+ --kind= \
     --lm= --iterations= --burn-in= \
     --sampling= --order= --method= --rounds= --beam= --max-targets= --pop-limit= --seed= --threads= -- "$@"
 EXPECTED="DATA_DIR SOURCE TARGET DECODER, e.g. data/novish-en novish en moses; see --help"
@@ -56,9 +56,9 @@ case $DECODER in
     moses | travatar) copy=unknown ;;
     *) die "DECODER is cdec, moses, joshua or travatar, not '$DECODER'" ;;
 esac
-case $GRAMMAR in
+case $KIND in
     sampled | hiero) ;;
-    *) die "--grammar is sampled or hiero, not '$GRAMMAR'" ;;
+    *) die "--kind is sampled or hiero, not '$KIND'" ;;
 esac
 check_tuning "$METHOD" "$ROUNDS"
 need_number --iterations "$ITERATIONS"
@@ -109,7 +109,7 @@ take_steps() {
     planned_step compile -- compile
     planned_step lm "${LM:-$TRAIN_TARGET}" -- train_lm "$ORDER" "$LM"
 
-    if [ "$GRAMMAR" = sampled ]; then
+    if [ "$KIND" = sampled ]; then
         planned_step sample "${corpus[@]}" -- \
             sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
             --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
@@ -119,21 +119,21 @@ take_steps() {
         planned_step grammar-hiero "${corpus[@]}" -- sampler extract "${corpus_options[@]}" --output "$OUT/hiero.gz"
     fi
 
-    planned_step "filter-$GRAMMAR" "grammar-$GRAMMAR" "$DEV_SOURCE" -- \
-        sampler filter "$OUT/$GRAMMAR.gz" --source "$DEV_SOURCE" --output "$OUT/$GRAMMAR.filtered.gz"
-    planned_step "tune-$GRAMMAR-$copy" "filter-$GRAMMAR" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
-        tune "$GRAMMAR" "$GRAMMAR-$copy" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" --copy "$copy" \
+    planned_step "filter-$KIND" "grammar-$KIND" "$DEV_SOURCE" -- \
+        sampler filter "$OUT/$KIND.gz" --source "$DEV_SOURCE" --output "$OUT/$KIND.filtered.gz"
+    planned_step "tune-$KIND-$copy" "filter-$KIND" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
+        tune "$KIND" "$KIND-$copy" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" --copy "$copy" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED"
 
-    table=$OUT/$GRAMMAR.gz rules=grammar-$GRAMMAR
+    table=$OUT/$KIND.gz rules=grammar-$KIND
     if [ "$ALL" = 0 ]; then
-        table=$OUT/$GRAMMAR.text.gz rules=text-$GRAMMAR
-        planned_step "$rules" "grammar-$GRAMMAR" "$TEXT" -- \
-            sampler filter "$OUT/$GRAMMAR.gz" --source "$TEXT" --output "$table" --max-targets "$MAX_TARGETS"
+        table=$OUT/$KIND.text.gz rules=text-$KIND
+        planned_step "$rules" "grammar-$KIND" "$TEXT" -- \
+            sampler filter "$OUT/$KIND.gz" --source "$TEXT" --output "$table" --max-targets "$MAX_TARGETS"
     fi
     directory=$OUT/for-$DECODER
-    planned_step "plug-$DECODER" "$rules" "tune-$GRAMMAR-$copy" lm -- \
-        sampler plug "$table" --to "$DECODER" --lm "$OUT/lm.arpa" --weights "$OUT/$GRAMMAR-$copy.weights.json" \
+    planned_step "plug-$DECODER" "$rules" "tune-$KIND-$copy" lm -- \
+        sampler plug "$table" --to "$DECODER" --lm "$OUT/lm.arpa" --weights "$OUT/$KIND-$copy.weights.json" \
         --output "$directory" --pop-limit "$POP_LIMIT"
     spelled=$OUT/input.$DECODER
     planned_step "spell-$DECODER" "$TEXT" -- sampler convert --to "$DECODER" --text "$TEXT" "$spelled"

@@ -172,7 +172,7 @@ def tsg_scores(out: str, *sets: str) -> None:
             found = [load(Path(out) / f"{name}.{tags}.{method}.json") for tags in ("words", "gold-tags")]
             cells = [f"{figures[key]:.2f}" for figures in found for key in ("f1", "exact")]
             log = (Path(out) / f"{name}.words.{method}.log").read_text(encoding="utf-8")
-            said = re.search(r"sentences in ([\d.]+) CPU", log)
+            said = re.search(r"sentences? in ([\d.]+) CPU", log)
             # Sentences that are too long take no time, so only the others count.
             seconds = float(said[1]) if said else 0.0
             sentences = found[0]["sentences"]

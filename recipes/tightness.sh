@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # What is a grammar whose trees do not sum to 1? Sections 8 and 9 of Cohen and Johnson (2013), measured.
 #
-#   recipes/tightness.sh [TREEBANK…] [--output DIR] [--iterations N] [--burn-in N] [--runs N] [--draws N]
+#   recipes/tightness.sh [TREEBANK…] [--output DIR] [--iterations N] [--burn-in N] [--chains N] [--draws N]
 #                        [--max-length N] [--prior A] [--threads N] [--seed N] [--overwrite]
 #
 # First the posterior probability of the flat tree of "a a a" under S -> S S S | S S | 'a', by each of the three
 # approaches and by one reweighted run, beside the exact values. Then, for each TREEBANK (three columns: tags, heads,
-# words; gzipped or not), the dependency model with valence as a PCFG: --runs chains of each approach over the tag
+# words; gzipped or not), the dependency model with valence as a PCFG: --chains chains of each approach over the tag
 # sequences of at most --max-length words, the F1 of their trees against the treebank's, a picture of its densities,
 # rejections, Kolmogorov-Smirnov tests, running times. Of the reweighted run, and of all runs of a TREEBANK, there is a page
 # that tells of it, DIR/RUN.html.
 #
 #   --output DIR      results (runs/tightness)
 #   --draws N         sweeps for section 8 (1000000)
-#   --runs N          chains of each approach (10; the paper: 100)
+#   --chains N        chains of each approach (10; the paper: 100)
 #   --iterations N    sweeps of each chain (200; the paper: 1000)
 #   --burn-in N       of these not scored (100; the paper: 900)
 #   --max-length N    words in a sentence at the most (10)
@@ -29,9 +29,9 @@ set -euo pipefail
 
 main() {
     local positional=() treebank
-    DRAWS=1000000 RUNS=10 ITERATIONS=200 BURN_IN=100 MAX_LENGTH=10 PRIOR=0.1 THREADS=1 SEED=1
-    parse_options --overwrite --output= --draws= --runs= --iterations= --burn-in= --max-length= --prior= --threads= --seed= -- "$@"
-    need_numbers --draws --runs --iterations --burn-in --max-length --threads --seed
+    DRAWS=1000000 CHAINS=10 ITERATIONS=200 BURN_IN=100 MAX_LENGTH=10 PRIOR=0.1 THREADS=1 SEED=1
+    parse_options --overwrite --output= --draws= --chains= --iterations= --burn-in= --max-length= --prior= --threads= --seed= -- "$@"
+    need_numbers --draws --chains --iterations --burn-in --max-length --threads --seed
     : "${OUT:=$ROOT/runs/tightness}"
     for treebank in ${positional[@]+"${positional[@]}"}; do
         [ -f "$treebank" ] || die "there is no file $treebank"
@@ -76,7 +76,7 @@ section_9() { # TREEBANK
     for approach in only-tight renormalise sink; do
         step "$name.$approach" "$name.data" -- \
             pcfg sample "$OUT/$name.grammar" --sentences "$OUT/$name.sentences" --gold "$OUT/$name.gold" \
-            --brackets 'N_.*' --approach "$approach" --prior "$PRIOR" --chains "$RUNS" --iterations "$ITERATIONS" --burn-in "$BURN_IN" \
+            --bracket-labels 'N_.*' --approach "$approach" --prior "$PRIOR" --chains "$CHAINS" --iterations "$ITERATIONS" --burn-in "$BURN_IN" \
             --thin 10 --score-every 1 --threads "$THREADS" --seed "$SEED" --overwrite --output "$OUT/$name.$approach"
         all+=("$OUT/$name.$approach")
     done

@@ -171,10 +171,10 @@ def _ot(folder: Path) -> None:
     example = tableaux("DEP-IO MAX-IO ALIGN IDENT", *rows, ("mar", "mar", 5, "0001"))
     write_tableaux(example, folder / "tableaux.tsv")
     _run(monolingual, "ot sample tableaux.tsv --output run --iterations 40 --chains 2 --pilot 8")
-    _run(monolingual, "ot fit tableaux.tsv --output ml --starts 2")
+    _run(monolingual, "ot fit tableaux.tsv --output ml --restarts 2")
     _run(monolingual, "ot gla tableaux.tsv --seeds 2 --trials 400 --output gla")
     _run(monolingual, "ot maxent tableaux.tsv --output maxent")
-    given = "--output-pairs heard.PairDistribution --grammar gla"
+    given = "--output-pairs heard.PairDistribution --values gla"
     _run(monolingual, f"ot convert tableaux.tsv --to praat --output learnt.OTGrammar {given}")
 
 

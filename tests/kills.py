@@ -44,7 +44,7 @@ COMMANDS = {
     ),
     "tsg": Command(
         "monolingual",
-        "tsg train trees --iterations 300 --burn-in 30 --marginals --samples 5 --checkpoint-every 10 "
+        "tsg train trees --iterations 300 --burn-in 30 --marginals --states 5 --checkpoint-every 10 "
         "--unknown none --output run --quiet",
         "run/run.json",
         "tsg resume run --quiet",
@@ -65,7 +65,7 @@ COMMANDS = {
     ),
     "dmv": Command(
         "monolingual",
-        "dmv train tags.txt --method gibbs --rounds 300 --checkpoint-every 9 --output model --quiet",
+        "dmv train tags.txt --method gibbs --iterations 300 --checkpoint-every 9 --output model --quiet",
         "model.checkpoint.npz",
         "dmv resume model --checkpoint-every 9 --quiet",
     ),

@@ -56,7 +56,7 @@ def recipe(stand_in, decoder, *options):
             "DECODER is cdec, moses, joshua or travatar, not 'pharaoh'",
         ),
         (("data/novish-en", "novish", "fr", "moses"), "has neither train.fr nor train.fr.gz"),
-        (("data/novish-en", "novish", "en", "moses", "--grammar", "loose"), "--grammar is sampled or hiero"),
+        (("data/novish-en", "novish", "en", "moses", "--kind", "loose"), "--kind is sampled or hiero"),
         (
             ("data/novish-en", "novish", "en", "moses", "--lm", "no.arpa"),
             "there is no language model no",
@@ -116,7 +116,7 @@ def test_weights_are_tuned_for_words_that_the_decoder_copies(stand_in, decoder, 
 def test_options_reach_their_commands(stand_in):
     (stand_in / "my.arpa").write_text("a model\n")
     (stand_in / "my.xx").write_text("a text\n")
-    options = ("--grammar", "hiero", "--lm", stand_in / "my.arpa", "--text", stand_in / "my.xx")
+    options = ("--kind", "hiero", "--lm", stand_in / "my.arpa", "--text", stand_in / "my.xx")
     options += ("--beam", "9", "--method", "mira", "--seed", "5", "--max-targets", "7", "--pop-limit", "33")
     outcome = recipe(stand_in, "cdec", *options)
     assert outcome.returncode == 0, outcome.stderr

@@ -59,8 +59,8 @@ def recipe(stand_in, *options):
         (("a.xx", "b.en", "xx", "en", "--monolingual", "b.en", "no.en"), "there is no file no.en"),
         (("a.xx", "b.en", "xx", "en", "--monolingual"), "option --monolingual needs a value"),
         (
-            ("a.xx", "b.en", "xx", "en", "--grammar", "phrases"),
-            "--grammar is sampled or hiero, not 'phrases'",
+            ("a.xx", "b.en", "xx", "en", "--kind", "phrases"),
+            "--kind is sampled or hiero, not 'phrases'",
         ),
         (("a.xx", "b.en", "xx", "en", "--dev", "0"), "--dev is 0"),
         (("a.xx", "b.en", "xx", "en", "--test", "many"), "--test is a whole number, not 'many'"),
@@ -88,7 +88,7 @@ def test_steps_lead_from_raw_text_to_a_system(stand_in):
     assert f"--scores {stand_in}/run/test.json --source {stand_in}/run/data/raw/test.xx" in noted[10]
     lines = outcome.stdout.splitlines()
     assert lines[0] == "training pairs: 1; rules: 1"
-    assert lines[1] == "BLEU 12.50, chrF 40.00 on 1 sentences of raw text"
+    assert lines[1] == "BLEU 12.50, chrF 40.00 on 1 sentence of raw text"
     assert lines[2:5] == ["BLEU: B", "chrF: C", "signature"]
     assert lines[5] == f"the system: {stand_in}/run/system"
     assert lines[6] == f"the report: {stand_in}/run/report.html"
@@ -101,7 +101,7 @@ def test_steps_lead_from_raw_text_to_a_system(stand_in):
 
 def test_options_reach_their_commands(stand_in):
     options = ("--segment", "subwords:50", "--case", "lower", "--dev", "7", "--test", "8", "--seed", "5")
-    more = ("--preparing", "--max-ratio 6 --joint", "--grammar", "hiero", "--order", "4", "--beam", "9")
+    more = ("--preparing", "--max-ratio 6 --joint", "--kind", "hiero", "--order", "4", "--beam", "9")
     more = (*more, "--metric", "chrf")
     outcome = recipe(stand_in, *options, *more, "--monolingual", stand_in / "b.en", stand_in / "c.en.gz")
     assert outcome.returncode == 0, outcome.stderr

@@ -133,7 +133,7 @@ def test_recipes_understand_former_names_with_a_warning(known, given, became):
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == f"{became}\n"
     warned = re.findall(r"warning: (--\w+) is now (--\w+);", done.stderr)
-    former = [("--out", "--output"), ("--force", "--overwrite"), ("--sweeps", "--iterations")]
+    former = [("--force", "--overwrite"), ("--sweeps", "--iterations")]
     assert warned == [pair for pair in former if pair[0] in given.split()]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from decoder.translation.settings import SEARCHES, SearchDefaults
 from scfg_sampler.core.elsewhere import add_elsewhere
+from scfg_sampler.core.wording import counted
 from scfg_sampler.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -206,15 +207,11 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
     else:
         grammar = build_grammar(sources)
     if grammar.num_unusable:
-        warn(
-            f"{grammar.num_unusable} rules have a source side without words or other symbols "
-            "than one nonterminal of their own label, or of one made of it; not used"
-            if grammar.labels
-            else f"{grammar.num_unusable} rules have a source side without words or other symbols "
-            "than one nonterminal; not used"
-        )
+        unusable = counted(grammar.num_unusable, "rule has", "rules have")
+        own = " of their own label, or of one made of it" if grammar.labels else ""
+        warn(f"{unusable} a source side without words or other symbols than one nonterminal{own}; not used")
     models = "the language model" if len(lms.models) == 1 else f"{len(lms.models)} language models"
-    say(f"{len(grammar.rules)} rules and {models} read in {time.perf_counter() - began:.1f} s")
+    say(f"{counted(len(grammar.rules), 'rule')} and {models} read in {time.perf_counter() - began:.1f} s")
     spelling = _spelling(options.grammar)
     options.input_words = options.input_words or spelling
     if spelling != "plain":
@@ -226,11 +223,11 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
 def read_any_table(option: GrammarOption) -> RuleTable:
     """The rule table of an option; what other decoders' tables hold beyond rules for X is warned of."""
     from scfg_sampler.core.console import warn
-    from scfg_sampler.formats.conversion import read_table
+    from scfg_sampler.formats.conversion import loss_message, read_table
 
     table, left_out = read_table(option.path, table_format(option))
     for reason, number in left_out.items():
-        warn(f"{option.path}: left out {number} {reason}")
+        warn(f"{option.path}: left out {loss_message(number, reason)}")
     return table
 
 

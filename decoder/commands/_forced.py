@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scfg_sampler.core.wording import counted
+
 if TYPE_CHECKING:
     from decoder.translation.decoder import Decoder
     from decoder.translation.forced import Forced, ForcedDecoder
@@ -89,4 +91,4 @@ def summary(exist: Sequence[bool]) -> str:
     """Of how many sentences there is a derivation."""
     number, lines = sum(exist), len(exist)
     share = f" ({100 * number / lines:.1f} %)" if lines else ""
-    return f"a derivation exists for the references of {number} of {lines} sentences{share}"
+    return f"a derivation exists for the references of {number} of {counted(lines, 'sentence')}{share}"

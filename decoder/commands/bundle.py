@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from decoder.commands import add_search_settings
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -66,4 +67,4 @@ def run(options: argparse.Namespace) -> None:
     )
     size = sum(entry["bytes"] for entry in record["files"].values())
     takes = "takes raw text" if record["languages"] else "takes text whose words stand between spaces"
-    say(f"{options.output}: {record['grammar']['rules']} rules, {size / 1e6:.1f} MB; {takes}")
+    say(f"{options.output}: {counted(record['grammar']['rules'], 'rule')}, {size / 1e6:.1f} MB; {takes}")

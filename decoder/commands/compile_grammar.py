@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.core.wording import counted
+
 __all__ = ["add_parser", "run"]
 
 
@@ -40,4 +42,4 @@ def run(options: argparse.Namespace) -> None:
     num_rules = write_grammar_file(
         read_any_table(GrammarOption(options.grammar, "", None, None)), options.output
     )
-    say(f"{num_rules} rules")
+    say(counted(num_rules, "rule"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.core.wording import counted
+
 __all__ = ["add_parser", "run"]
 
 
@@ -33,4 +35,4 @@ def run(options: argparse.Namespace) -> None:
     set_quiet(options.quiet)
     lm, vocabulary = load_lm(options.lm)
     write_lm_file(lm, vocabulary.words, options.output)
-    say(f"order {lm.order}, {lm.num_words} words, {lm.keys.nbytes / 1e6:.1f} MB")
+    say(f"order {lm.order}, {counted(lm.num_words, 'word')}, {lm.keys.nbytes / 1e6:.1f} MB")

@@ -6,6 +6,8 @@ import argparse
 import statistics
 from typing import Any
 
+from scfg_sampler.core.wording import counted
+
 __all__ = ["add_parser", "run"]
 
 
@@ -117,12 +119,15 @@ def run(options: argparse.Namespace) -> None:
         print(f"{score['name']:6} {_shown(scores, name, 6)}  {score['signature']}")
         if options.intervals:
             middle, half = score["confidence_mean"], score["confidence_var"]
-            print(f"       {middle - half:.2f} to {middle + half:.2f} in 95 % of {options.samples} samples")
+            print(
+                f"       {middle - half:.2f} to {middle + half:.2f} in 95 % of "
+                f"{counted(options.samples, 'sample')}"
+            )
         if name in comparisons:
             found = comparisons[name]
             print(
                 f"       {found.difference:+6.2f}  against {_shown(others, name)}, "
-                f"p = {found.p_value:.4f} ({test}, {options.samples} samples, seed {options.seed})"
+                f"p = {found.p_value:.4f} ({test}, {counted(options.samples, 'sample')}, seed {options.seed})"
             )
 
 

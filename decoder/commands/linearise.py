@@ -55,4 +55,4 @@ def run(options: argparse.Namespace) -> None:
                 text = " ".join(to_linear(parse(line, options.form, options.input, number)))
             out.write(text + "\n")
     if broken:
-        warn(f"{options.input}: {broken} lines are no whole expressions, and were left empty")
+        warn(f"{options.input}: lines left empty, as they are no whole expressions: {broken}")

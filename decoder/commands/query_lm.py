@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.core.wording import counted
+
 __all__ = ["add_parser", "run"]
 
 _BLOCK = 20_000  # Lines scored at a time.
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
             reserved += scores.num_reserved
             advance(len(block), "")
     if reserved:
-        warn(f"{reserved} words of the text are <s>, </s> or <unk> and count as unknown words")
+        warn(f"words of the text that are <s>, </s> or <unk>, and count as unknown words: {reserved}")
     perplexity = math.exp(-total / tokens) if tokens else None
     without = math.exp((total_unknown - total) / (tokens - unknown)) if tokens else None
     if options.json:
@@ -68,4 +70,7 @@ def run(options: argparse.Namespace) -> None:
         }
         print(json.dumps(result))
     elif tokens:
-        print(f"# perplexity {perplexity:.3f}, {without:.3f} without {unknown} unknown of {tokens} tokens")
+        print(
+            f"# perplexity {perplexity:.3f}, {without:.3f} without {unknown} unknown of "
+            f"{counted(tokens, 'token')}"
+        )

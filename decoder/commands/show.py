@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.core.wording import counted
+
 __all__ = ["add_parser", "run"]
 
 
@@ -61,5 +63,5 @@ def run(options: argparse.Namespace) -> None:
                 out.write(draw_svg(record, scores=not options.no_scores))
     if not found and options.sentence is not None:
         raise InputError(
-            options.derivations, None, f"has no sentence {options.sentence} in its {lines} lines"
+            options.derivations, None, f"has no sentence {options.sentence} in its {counted(lines, 'line')}"
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from scfg_sampler.core.wording import counted
+
 __all__ = ["add_parser", "read_pairs", "run"]
 
 
@@ -50,7 +52,10 @@ def run(options: argparse.Namespace) -> None:
     names = kinds_of_names(phrases, phrase_trees)
     write_expressions(Expressions(arguments, train_lexicon(sources, trees, names)), options.output)
     symbols = len(arguments.symbols)
-    say(f"{symbols} symbols in {len(trees)} expressions and {len(phrases)} phrases")
+    say(
+        f"{counted(symbols, 'symbol')} in {counted(len(trees), 'expression')} and "
+        f"{counted(len(phrases), 'phrase')}"
+    )
 
 
 def read_pairs(source: str, target: str) -> tuple[list[list[str]], list[list[str]]]:
@@ -64,7 +69,9 @@ def read_pairs(source: str, target: str) -> tuple[list[list[str]], list[list[str
     trees = [split_words(line) for line in read_lines(target)]
     if len(sources) != len(trees):
         hint = "Line i of one is the expression of line i of the other"
-        raise InputError(target, None, f"{len(trees)} lines, but {source} has {len(sources)}", hint)
+        raise InputError(
+            target, None, f"{counted(len(trees), 'line')}, but {source} has {len(sources)}", hint
+        )
     if not trees:
         raise InputError(target, None, "has no lines", "Give at least one expression")
     for number, words in enumerate(trees, start=1):

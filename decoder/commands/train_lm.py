@@ -65,7 +65,10 @@ def run(options: argparse.Namespace) -> None:
         with progress("reading lines", None) as advance:
             text = encode_text(_counted(read_lines(options.text), advance), options.text, scratch)
         if text.num_reserved:
-            warn(f"{text.num_reserved} words of the text are <s>, </s> or <unk> and count as unknown words")
+            warn(
+                "words of the text that are <s>, </s> or <unk>, and count as unknown words: "
+                f"{text.num_reserved}"
+            )
         with progress("estimating orders", options.order) as advance:
             model, discounts = estimate_tables(
                 text, options.order, scratch, prune=prune, interpolate_unigrams=options.interpolate_unigrams

@@ -18,6 +18,7 @@ from decoder.commands import (
     search_settings,
 )
 from scfg_sampler.core.elsewhere import elsewhere
+from scfg_sampler.core.wording import counted
 
 if TYPE_CHECKING:
     from decoder.commands._forced import Derived
@@ -141,7 +142,9 @@ def run(options: argparse.Namespace) -> None:
         say(summary(exist))
         return
     seconds, number = time.perf_counter() - began, len(exist)
-    say(f"{number} lines translated in {seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second")
+    say(
+        f"{counted(number, 'line')} translated in {seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second"
+    )
 
 
 @contextlib.contextmanager
@@ -208,7 +211,10 @@ def _system(options: argparse.Namespace) -> System:
         system = load_system(options.system, search_settings(options, known))
         if options.copy == "any":
             system = System(system.decoder.copying_any(), system.preparation, system.record)
-        say(f"{len(system.decoder.grammar.rules)} rules loaded in {time.perf_counter() - began:.1f} s")
+        say(
+            f"{counted(len(system.decoder.grammar.rules), 'rule')} loaded in "
+            f"{time.perf_counter() - began:.1f} s"
+        )
         return system
     missing = [name for name, value in parts.items() if value is None]
     if missing:

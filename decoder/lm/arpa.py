@@ -23,6 +23,7 @@ import numpy as np
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ArpaError
 
 __all__ = [
@@ -251,7 +252,7 @@ class _Reader:
         """The n + 2 fields of one line."""
         fields = split_words(line)
         if not n + 1 <= len(fields) <= n + 2:
-            found = f"{len(fields)} fields where a {n}-gram has {n + 1} or {n + 2}"
+            found = f"{counted(len(fields), 'field')} where a {n}-gram has {n + 1} or {n + 2}"
             raise self._error(found, "Write the log10 probability, the words and the back-off", number)
         return fields if len(fields) == n + 2 else [*fields, "0"]
 

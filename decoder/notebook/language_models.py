@@ -16,6 +16,7 @@ from decoder.lm.model import load_lm as load_compiled
 from decoder.lm.table import LanguageModel, build_lm
 from decoder.notebook.texts import Text, lines_of
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
 
 __all__ = ["NgramModel", "load_lm", "train_lm"]
 
@@ -59,7 +60,7 @@ class NgramModel:
         return word in self.vocabulary
 
     def __repr__(self) -> str:
-        return f"Language model of order {self.order}, {len(self.vocabulary)} words"
+        return f"Language model of order {self.order}, {counted(len(self.vocabulary), 'word')}"
 
     def _scores(self, text: Text) -> TextScores:
         return score_text(self.lm, self.vocabulary, lines_of(text))

@@ -16,6 +16,7 @@ from decoder.tuning.tune import Round, best_round
 from decoder.tuning.tune import tune as tuned
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["TuneOptions", "Tuning", "tune"]
@@ -123,7 +124,7 @@ def tune(
     texts = [lines_of(each) for each in sets_of(references)]
     for number, text in enumerate(texts):
         if len(text) != len(sources):
-            found = f"has {len(text)} lines, but the source has {len(sources)}"
+            found = f"has {counted(len(text), 'line')}, but the source has {len(sources)}"
             raise InputError("references", number, found, "Line k of each belongs together")
     if not sources:
         raise InputError("source", None, "has no lines", "Tuning needs a development set")

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
@@ -62,7 +63,7 @@ def read_same_length(path: PathLike, lines: int, other: PathLike) -> list[str]:
     """
     text = list(read_lines(path))
     if len(text) != lines:
-        found = f"has {len(text)} lines, but {other} has {lines}"
+        found = f"has {counted(len(text), 'line')}, but {other} has {lines}"
         raise InputError(path, None, found, "Line k of each file belongs together; are they of one split?")
     return text
 

@@ -35,6 +35,7 @@ from decoder.translation.weights import read_weights, write_weights
 from scfg_sampler import __version__
 from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
 from scfg_sampler.preparation.preparation import load_preparation, model_files
@@ -184,7 +185,7 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
             raise InputError(part, None, "is missing from the system", _AGAIN)
         found_size = part.stat().st_size
         if found_size != size:
-            raise InputError(part, None, f"has {found_size} bytes where {size} should be", _AGAIN)
+            raise InputError(part, None, f"has {counted(found_size, 'byte')} where {size} should be", _AGAIN)
         if size <= _HASHED and hashlib.sha256(part.read_bytes()).hexdigest() != digest:
             raise InputError(part, None, "does not match its digest in system.json", _AGAIN)
     if not is_grammar_file(folder / GRAMMAR):

@@ -33,6 +33,7 @@ from decoder.translation.derivations import derivation_record
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
 from scfg_sampler.preparation.preparation import Preparation, Prepared, load_preparation
@@ -150,7 +151,7 @@ class System:
         models = (
             "a language model" if len(self.decoder.lms) == 1 else f"{len(self.decoder.lms)} language models"
         )
-        return f"System of {len(self.decoder.grammar.rules)} rules and {models}; takes {takes}"
+        return f"System of {counted(len(self.decoder.grammar.rules), 'rule')} and {models}; takes {takes}"
 
     def prepare(self, line: str) -> Prepared:
         """A line as the grammar takes it."""

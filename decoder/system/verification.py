@@ -10,6 +10,7 @@ from decoder.lm.table import is_lm_file, read_lm_file
 from decoder.system.bundle import SYSTEM, read_system_record
 from decoder.system.system import load_system
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["is_compiled", "is_system", "verify_compiled", "verify_system"]
@@ -35,7 +36,7 @@ def verify_compiled(path: PathLike) -> list[str]:
     """
     if is_lm_file(path):
         return [f"{path}: a model of order {read_lm_file(path)[0].order}"]
-    return [f"{path}: {len(read_grammar_file(path).grammar.rules)} rules"]
+    return [f"{path}: {counted(len(read_grammar_file(path).grammar.rules), 'rule')}"]
 
 
 def verify_system(directory: PathLike) -> list[str]:

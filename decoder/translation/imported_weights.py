@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 from decoder.lm.model import feature_of, unknown_feature_of
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["Imported", "import_weights"]
@@ -282,5 +283,5 @@ def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) ->
 
 def _one(path: PathLike, line: int, name: str, values: list[float]) -> float:
     if len(values) != 1:
-        raise InputError(path, line, f"{name} has {len(values)} values", "It has one weight")
+        raise InputError(path, line, f"{name} has {counted(len(values), 'value')}", "It has one weight")
     return values[0]

@@ -43,7 +43,7 @@ def concentration_of(text: str) -> float | None:
     except ValueError:
         value = 0.0
     if not 0.0 < value <= _LARGEST:
-        raise SettingsError(f"--init {text}: the concentration must be above 0, as in dirichlet:0.1")
+        raise SettingsError(f"--start {text}: the concentration must be above 0, as in dirichlet:0.1")
     return value
 
 

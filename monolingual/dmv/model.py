@@ -37,6 +37,7 @@ from monolingual.priors.multinomials import normalise, repeat_per_choice
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -121,7 +122,7 @@ def write_model(path: PathLike, model: DmvModel, *, comment: str = "") -> None:
     """Write a model as text; what has the probability 0 is left out."""
     root, stop, child = parts(model.layout, model.probs)
     with atomic_output(path) as stream:
-        stream.write(f"{_SIGNATURE}: {len(model.tags)} tags{', ' + comment if comment else ''}\n")
+        stream.write(f"{_SIGNATURE}: {counted(len(model.tags), 'tag')}{', ' + comment if comment else ''}\n")
         stream.writelines(f"root {model.tags[i]} {root[i]:.17g}\n" for i in _descending(root))
         for h, head in enumerate(model.tags):
             for d, direction in enumerate(DIRECTIONS):

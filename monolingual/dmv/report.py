@@ -25,6 +25,7 @@ from scfg_sampler.core.pages.elements import Content, Markup, element, table
 from scfg_sampler.core.pages.heat_map import heat_map
 from scfg_sampler.core.reports.document import Section, note, write_document
 from scfg_sampler.core.reports.records import tiles
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["ReportInputs", "write_report"]
@@ -79,7 +80,7 @@ def write_report(inputs: ReportInputs, output: PathLike) -> int:
         A head is no tag of the model, or a number is out of range.
     """
     if inputs.sentences < 0:
-        raise SettingsError(f"--sentences is {inputs.sentences}; it must be at least 0")
+        raise SettingsError(f"--shown is {inputs.sentences}; it must be at least 0")
     if inputs.heads and inputs.covariances is None:
         raise SettingsError("--head is of --covariances; give them")
     model = read_model(inputs.model)
@@ -175,7 +176,7 @@ def _tell_accuracy(model: DmvModel, sentences: Sequence[Sentence]) -> list[Marku
         found = evaluate(heads, gold)
         rows.append((name, *(f"{found[length]['directed']:.1f}" for length, _ in LENGTHS)))
     header: list[Content] = ["heads by", "at most 10 words", "at most 20 words", "all"]
-    said = f"Words with the right head, in per cent, in {len(sentences):,} sentences."
+    said = f"Words with the right head, in per cent, in {counted(len(sentences), 'sentence', spec=',')}."
     return [element("p", said), table(header, rows)]
 
 
@@ -283,7 +284,7 @@ def _tell_sentences(
         said = f"Sentence {at + 1}, log probability {log_prob:.2f}".replace("-", "−")
         if len(sentence.heads) == len(sentence.tags):
             wrong = [k for k, (p, g) in enumerate(zip(found, sentence.heads, strict=True)) if p != g]
-            said += f", {len(words) - len(wrong)} of {len(words)} heads right"
+            said += f", {len(words) - len(wrong)} of {counted(len(words), 'head')} right"
         picture = Markup(draw_arcs(words, found, name=name, posteriors=arcs))
         out += [element("h3", said), element("div", picture, class_="scroll")]
     return out

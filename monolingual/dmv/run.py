@@ -87,7 +87,8 @@ def read_options(output: PathLike, names: Collection[str]) -> dict[str, Any]:
     options = stored["settings"].get("options")
     if not isinstance(options, dict):
         raise InputError(checkpoint, None, "is not that of 'dmv train'", "Train again")
-    options.setdefault("trace", None)  # Of a version without.
+    options.setdefault("trace", None)  # Of versions without.
+    options.setdefault("iterations", None)
     require_names(options, set(names) - set(_FREE), checkpoint, stored["version"])
     return options
 

@@ -38,7 +38,7 @@ def draw_sentences(
         A setting is out of range, or hardly any sentence is short enough.
     """
     if number < 1 or longest < 1:
-        raise SettingsError("--sentences and --longest must be at least 1")
+        raise SettingsError("--samples and --max-length must be at least 1")
     found: list[tuple[list[int], list[int]]] = []
     dropped, attempts = 0, 0
     while len(found) < number:
@@ -47,7 +47,7 @@ def draw_sentences(
             dropped, attempts = dropped + 1, attempts + 1
             if attempts == _MOST_ATTEMPTS:
                 found_text = f"{attempts} sentences in a row had more than {longest} words"
-                raise SettingsError(f"{found_text}; raise --longest")
+                raise SettingsError(f"{found_text}; raise --max-length")
             continue
         found.append(drawn)
         attempts = 0

@@ -18,6 +18,7 @@ from monolingual.dmv.tag_sets import PENN, UNIVERSAL
 from monolingual.priors.covariances import covariances, identity_covariances, square_starts
 from monolingual.priors.shared_logistic_normal import Experts, experts_of_groups
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
@@ -48,7 +49,7 @@ def read_families(path: PathLike) -> dict[str, str]:
         if not fields or line.startswith("#"):
             continue
         if len(fields) != 2:
-            raise InputError(path, number, f"{len(fields)} fields", "Write a tag and its family")
+            raise InputError(path, number, counted(len(fields), "field"), "Write a tag and its family")
         if fields[0] in found:
             raise InputError(path, number, f"the tag {fields[0]} is there twice", "Keep one of them")
         found[fields[0]] = fields[1]

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import whole_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, TreeError
 
 __all__ = ["Punctuation", "Sentence", "is_block", "read_treebank", "shown_words", "write_treebank"]
@@ -152,7 +153,7 @@ def _read_columns(path: PathLike, number: int, line: str) -> Sentence:
             path, number, f"heads {columns[1]!r} are not numbers", "Count from 1; 0: root"
         ) from None
     if len(tags) != len(heads):
-        found = f"{len(tags)} tags with {len(heads)} heads"
+        found = f"{counted(len(tags), 'tag')} with {counted(len(heads), 'head')}"
         raise TreeError(path, number, found, "Give each tag a head")
     _check_tree(path, number, heads)
     if heads.count(0) != 1:
@@ -167,7 +168,7 @@ def _words(path: PathLike, first: int, block: list[str]) -> Iterator[tuple[int, 
             continue
         columns = line.split("\t")
         if len(columns) < 8:
-            found = f"{len(columns)} columns"
+            found = counted(len(columns), "column")
             raise TreeError(path, number, found, "CoNLL-U and CoNLL-X have ten, separated by tabs")
         if not re.fullmatch(r"[0-9]+[-.][0-9]+", columns[0]):
             yield number, columns
@@ -208,7 +209,9 @@ def _check_tree(path: PathLike, number: int, heads: tuple[int, ...]) -> None:
             state[at] = word
             at = heads[at - 1]
             if not 0 <= at <= len(heads):
-                raise TreeError(path, number, f"head {at} in a sentence of {len(heads)} words", "0: root")
+                raise TreeError(
+                    path, number, f"head {at} in a sentence of {counted(len(heads), 'word')}", "0: root"
+                )
         if state[at] == word:
             raise TreeError(
                 path, number, f"word {at} depends on itself by way of its heads", "Make it a tree"

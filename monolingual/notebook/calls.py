@@ -43,11 +43,15 @@ def call(model: str, command: str, positional: Sequence[object], options: Mappin
     """
     parser = _parser(model, command)
     known = _options(parser)
+    former = {_name(old): _name(new) for old, new in parser.old_names.items()}
     given = [str(each) for each in positional]
-    for name, value in options.items():
+    for given_name, value in options.items():
+        name = former.get(given_name, given_name)
+        if name != given_name:
+            console.warn(f"{given_name} is now {name}; the old name will go in the next version")
         if name not in known or name == "quiet":
             choose = ", ".join(sorted(known.keys() - {"quiet"}))
-            raise ArgumentError(f"there is no setting {name!r}; choose from {choose}")
+            raise ArgumentError(f"there is no setting {given_name!r}; choose from {choose}")
         given += _as_options(known[name], value)
 
     def refuse(message: str) -> NoReturn:
@@ -59,8 +63,8 @@ def call(model: str, command: str, positional: Sequence[object], options: Mappin
         found.run(found)
 
 
-def _parser(model: str, command: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = build_parser()
+def _parser(model: str, command: str) -> console.Parser:
+    parser: console.Parser = build_parser()
     for name in (model, command):
         commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
         parser = commands.choices[name]

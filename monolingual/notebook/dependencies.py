@@ -19,6 +19,7 @@ from monolingual.dmv.treebank import Sentence, read_treebank, shown_words
 from monolingual.notebook.calls import call, lines_file
 from scfg_sampler.core.arguments import ArgumentError
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
 
 __all__ = ["DependencyModel", "DependencyTree", "DmvOptions", "load_dmv", "train_dmv"]
 
@@ -32,8 +33,9 @@ class DmvOptions(TypedDict, total=False):
     max_length: int
     prior: float | Sequence[float]
     rounds: int
+    iterations: int
     tolerance: float
-    init: str
+    start: str
     restarts: int
     valence: int
     smooth: float
@@ -147,7 +149,7 @@ class DependencyModel:
             write_report(ReportInputs(path, treebank=sentences, title="Dependency model"), output)
 
     def __repr__(self) -> str:
-        return f"DependencyModel of {len(self.tags)} tags"
+        return f"DependencyModel of {counted(len(self.tags), 'tag')}"
 
 
 def _read(sentences: PathLike | Sequence[str]) -> list[Sentence]:

@@ -21,6 +21,7 @@ from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.chains.run_directory import refuse_occupied
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["Pcfg", "PcfgOptions", "PcfgRun", "open_pcfg", "read_pcfg", "sample_pcfg"]
@@ -41,7 +42,7 @@ class PcfgOptions(TypedDict, total=False):
     start: str
     reweight: bool
     gold: PathLike
-    brackets: str
+    bracket_labels: str
     score_every: int
     threads: int
     checkpoint_every: int
@@ -106,7 +107,10 @@ class Pcfg:
         return path
 
     def __repr__(self) -> str:
-        return f"Pcfg of {len(self.probs)} rules and {len(self.grammar.nonterminals)} nonterminals"
+        return (
+            f"Pcfg of {counted(len(self.probs), 'rule')} and "
+            f"{counted(len(self.grammar.nonterminals), 'nonterminal')}"
+        )
 
 
 def read_pcfg(grammar: PathLike | Sequence[str], *, normalise: bool = False, encoding: str = "utf-8") -> Pcfg:
@@ -196,7 +200,10 @@ class PcfgRun:
         write_report(self.directory, output)
 
     def __repr__(self) -> str:
-        return f"PcfgRun of {len(self.probabilities)} draws of {len(self.rules)} rules in {self.directory}"
+        return (
+            f"PcfgRun of {counted(len(self.probabilities), 'draw')} of "
+            f"{counted(len(self.rules), 'rule')} in {self.directory}"
+        )
 
 
 def sample_pcfg(

@@ -24,6 +24,7 @@ from scfg_sampler.core.arguments import ArgumentError, of_arguments
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.pages.elements import table
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["OtGrammar", "OtOptions", "OtRun", "learn_ot", "open_ot", "read_tableaux", "sample_ot"]
@@ -32,7 +33,7 @@ __all__ = ["OtGrammar", "OtOptions", "OtRun", "learn_ot", "open_ot", "read_table
 class OtOptions(TypedDict, total=False):
     """Options of `ot sample`, but for those that `sample_ot` names itself."""
 
-    pairs: PathLike
+    pair_distribution: PathLike
     burn_in: int
     overwrite: bool
     tokens: int
@@ -126,14 +127,14 @@ class OtGrammar:
             for each in entry["candidates"]
         ]
 
-    def svg(self, threshold: float = 0.95) -> str:
+    def svg(self, min_probability: float = 0.95) -> str:
         """The Hasse diagram of who outranks whom at least that surely; of Stochastic OT only."""
         if self.model != "stochastic-ot":
             found = f"has the model {self.model}, which ranks nothing"
             raise InputError(self.directory, None, found, "Look at its values")
         above = self._outranking()
         with of_arguments():
-            edges = cover_edges(above, threshold)
+            edges = cover_edges(above, min_probability)
         order = np.argsort(-self._grammar.value, kind="stable")
         return draw_ranking(self._grammar.constraints, edges, above, order)
 
@@ -149,7 +150,9 @@ class OtGrammar:
         return str(table(["constraint", "value"], rows, caption=repr(self)))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__} ({self.model}) of {len(self._grammar.constraints)} constraints"
+        return (
+            f"{type(self).__name__} ({self.model}) of {counted(len(self._grammar.constraints), 'constraint')}"
+        )
 
 
 class OtRun(OtGrammar):

@@ -18,6 +18,7 @@ from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 
 __all__ = ["TsgOptions", "TsgRun", "open_tsg", "train_tsg"]
 
@@ -26,15 +27,15 @@ class TsgOptions(TypedDict, total=False):
     """Options of `tsg train`, but for those that `train_tsg` names itself."""
 
     method: str
-    nbest: PathLike
+    nbest_lists: PathLike
     forests: PathLike
     brackets: PathLike
     sentences: PathLike
     pack: str
     labels: Sequence[str]
-    tags: Sequence[str]
+    tag_set: Sequence[str]
     root: str
-    longest: int
+    max_length: int
     binarise: str
     horizontal: int
     vertical: int
@@ -52,7 +53,7 @@ class TsgOptions(TypedDict, total=False):
     visit_order: str
     start: str
     marginals: bool
-    samples: int
+    states: int
     thin: int
     checkpoint_every: int
     check: bool
@@ -145,7 +146,7 @@ class TsgRun:
         write_report([self.directory, *(run.directory for run in others)], output)
 
     def __repr__(self) -> str:
-        return f"TsgRun of {self.record['sweeps']} sweeps in {self.directory}"
+        return f"TsgRun of {counted(self.record['sweeps'], 'sweep')} in {self.directory}"
 
 
 _QUANTITIES = ("log_joint", "fragments", "types", "strength", "stop")

@@ -16,6 +16,7 @@ import numpy as np
 
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["read_bias"]
@@ -43,7 +44,7 @@ def read_bias(path: PathLike, constraints: Sequence[str]) -> tuple[np.ndarray, n
             continue
         cells = [cell.strip() for cell in next(csv.reader([line], delimiter="\t" if "\t" in line else ","))]
         if len(cells) != 3:
-            raise InputError(path, number, f"{len(cells)} columns instead of 3", _HINT)
+            raise InputError(path, number, f"{counted(len(cells), 'column')} instead of 3", _HINT)
         if not found and number == 1 and cells[0] not in constraints and cells[0].lower() == "constraint":
             continue
         name = cells[0]

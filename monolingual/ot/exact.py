@@ -161,7 +161,7 @@ def maximise(
         A setting is out of range.
     """
     if noise <= 0 or bound <= 0 or starts < 1:
-        raise SettingsError("--noise and --truncate must be above 0, --starts at least 1")
+        raise SettingsError("--noise and --truncate must be above 0, --restarts at least 1")
     heard, form_of = overt_forms(tableaux)
     impossible = set(bounded_candidates(tableaux))
     observed = [int(c) for c in np.flatnonzero(heard.frequency[form_of]) if int(c) not in impossible]

@@ -29,6 +29,7 @@ from monolingual.ot.tableaux import (
 )
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["FORMATS", "Source", "read_source", "read_tableaux", "write_tableaux"]
@@ -125,7 +126,7 @@ def _numbered(path: PathLike, rows) -> Iterator[tuple[int, list[str]]]:
 def _parse_tsv(path: PathLike, head: list[str], cells: Iterable[tuple[int, list[str]]]) -> Tableaux:
     """The tableaux in columns below names, overt forms among them or not."""
     if len(head) < 3:  # Of what looked like three columns, quotes make fewer.
-        found = f"begins with {len(head)} columns, one of them {head[0]!r}"
+        found = f"begins with {counted(len(head), 'column')}, one of them {head[0]!r}"
         raise InputError(path, None, found, "Leave out the quotes around several of them")
     has_overt = head[2].strip().lower() == _OVERT
     names = _constraint_names(head[3 + has_overt :])
@@ -166,7 +167,9 @@ def _rows(
             del row[2]
         if len(row) < 3 + constraints:
             hint = "Every line has input, output, frequency and a cell, maybe blank, for each constraint"
-            raise InputError(path, number, f"{len(row)} columns instead of {3 + constraints}", hint)
+            raise InputError(
+                path, number, f"{counted(len(row), 'column')} instead of {3 + constraints}", hint
+            )
         form = row[0].strip() or form
         if not form:
             raise InputError(path, number, "no input, here or in a line above")

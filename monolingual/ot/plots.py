@@ -137,7 +137,7 @@ def cover_edges(outranking: np.ndarray, threshold: float) -> list[tuple[int, int
         The threshold is not between ½ and 1.
     """
     if not 0.5 < threshold < 1.0:
-        raise SettingsError(f"--threshold is {threshold:g}; it must be above 0.5 and below 1")
+        raise SettingsError(f"--min-probability is {threshold:g}; it must be above 0.5 and below 1")
     above = outranking >= threshold
     # The relation need not be transitive by itself: close it along the order of mean outranking, then reduce.
     order = np.argsort(-outranking.sum(axis=1), kind="stable")

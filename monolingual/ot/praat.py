@@ -253,7 +253,7 @@ def _tokens_of(path: PathLike, lines: Iterable[str], kind: str) -> tuple[_Tokens
     tokens.string("ooTextFile")
     name = tokens.string("the class of the object")
     if next(iter(name.split()), "") != kind:
-        hint = "Name the OTGrammar first and the PairDistribution with --pairs"
+        hint = "Name the OTGrammar first and the PairDistribution with --pair-distribution"
         raise InputError(path, tokens.line, f"is a {name}, not a file of class {kind}", hint)
     return tokens, name
 

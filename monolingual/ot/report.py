@@ -323,7 +323,7 @@ def _tell_tableaux(shown: _Shown, most: int) -> list[Markup]:
         "most. Bars: observed above, predicted below."
     )
     if left:
-        said += f" Shown are the {len(chosen)} inputs that are predicted worst, {left} others are left out."
+        said += f" Shown are those that are predicted worst, {len(chosen)} of {len(chosen) + left}."
     return [element("p", said), *[_tableau(shown, index) for index in chosen]]
 
 

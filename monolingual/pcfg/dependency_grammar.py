@@ -28,6 +28,7 @@ from typing import NamedTuple
 from monolingual.pcfg.grammar import Grammar, build_grammar
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import whole_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["CONSTITUENTS", "TaggedSentence", "dependency_grammar", "format_brackets", "read_tagged"]
@@ -90,7 +91,7 @@ def read_tagged(path: PathLike, *, max_length: int = 10) -> Iterator[TaggedSente
                 path, number, f"heads {columns[1]!r} are not numbers", "Count from 1; 0: root"
             ) from None
         if len(tags) != len(heads) or not all(0 <= head <= len(tags) for head in heads):
-            found = f"{len(tags)} tags with the heads {columns[1]!r}"
+            found = f"{counted(len(tags), 'tag')} with the heads {columns[1]!r}"
             raise InputError(path, number, found, "Give each tag a head from 0 to the number of tags")
         if heads.count(0) != 1 or any(
             len(set(_path(heads, i))) != len(_path(heads, i)) for i in range(len(heads))

@@ -43,6 +43,7 @@ from monolingual.pcfg.grammar import (
 from monolingual.priors.multinomials import normalise
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["FORMATS", "format_rules", "grammar_of_names", "probabilities", "read_grammar", "write_grammar"]
@@ -288,7 +289,7 @@ def _johnson_line(path: PathLike, number: int, content: str, empty: bool) -> Ite
     at = words.index("-->")
     left, children = words[:at], [(word, False) for word in words[at + 1 :]]
     if not 1 <= len(left) <= 3:
-        found = f"{len(left)} fields before -->"
+        found = f"{counted(len(left), 'field')} before -->"
         raise InputError(path, number, found, "Write weight, pseudo-count and parent, or fewer of them")
     names = ("weight", "pseudo-count")
     numbers = [_number(path, number, *pair) for pair in zip(left[:-1], names, strict=False)]

@@ -11,6 +11,7 @@ from monolingual.pcfg.grammar import Grammar, families, heads, num_rules, rule_n
 from monolingual.pcfg.graph import useful_rules
 from monolingual.pcfg.partition import System, build_system
 from monolingual.priors.multinomials import Families
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["Data", "Model", "build_model", "nonterminal_prior"]
@@ -74,7 +75,9 @@ def build_model(grammar: Grammar, prior: np.ndarray) -> Model:
     useless = np.flatnonzero(~useful_rules(grammar))
     if len(useless):
         name = rule_name(grammar, int(useless[0]))
-        raise SettingsError(f"the grammar has {len(useless)} useless rules, such as {name}; leave them out")
+        raise SettingsError(
+            f"the grammar has {counted(len(useless), 'useless rule')}, such as {name}; leave them out"
+        )
     if len(prior) != num_rules(grammar) or not np.all(np.isfinite(prior) & (prior > 0.0)):
         raise SettingsError("--prior must be positive and finite for every rule")
     chart = binarise(grammar)

@@ -26,6 +26,7 @@ from scfg_sampler.core.reports.document import Section, note, read_json, write_d
 from scfg_sampler.core.reports.records import bar, duration, files, settings_table, spelled, tiles
 from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_traces
 from scfg_sampler.core.tree_svg import draw_tree, tree_of_brackets
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = ["write_report"]
@@ -135,7 +136,7 @@ def _tell_run(run: _Run) -> list[Markup]:
         sizes += [
             (f"{summary['trees']:,}", "trees"),
             (f"{summary['sentences']:,}", "sentences"),
-            (f"{summary['draws']:,}", f"draws of {summary['chains']} chains"),
+            (f"{summary['draws']:,}", f"draws of {counted(summary['chains'], 'chain')}"),
             (f"{100 * summary['acceptance']:.1f} %", "of all proposals accepted"),
         ]
         if "f1" in summary:
@@ -186,7 +187,7 @@ def _tell_rules(draws: _Draws, summary: dict[str, Any]) -> list[Markup]:
             for rule in chosen
         ]
         left = len(rules) - len(chosen)
-        more = element("p", f"… and {left} more rules of {head}", class_="soft") if left else None
+        more = element("p", f"… and {counted(left, 'more rule')} of {head}", class_="soft") if left else None
         chart = interval_chart(f"probabilities of the rules of {head}", "probability", intervals)
         cards.append(element("div", chart, more))
         for rule in chosen:
@@ -195,8 +196,9 @@ def _tell_rules(draws: _Draws, summary: dict[str, Any]) -> list[Markup]:
             judged_by = (_optional(judged.get("rhat"), 3), _optional(judged.get("ess"), 0))
             rows.append((draws.rules[rule], *(f"{number:.4f}" for number in numbers), *judged_by))
     said = (
-        f"{len(draws.probs):,} draws: dots are medians, lines hold 95 % of the draws. "
-        f"{shown} of {len(draws.rules):,} rules are shown, of each nonterminal the most probable."
+        f"{counted(len(draws.probs), 'draw', spec=',')}: dots are medians, lines hold 95 % of the draws. "
+        f"{shown} of {counted(len(draws.rules), 'rule', spec=',')} are shown, of each nonterminal the "
+        "most probable."
     )
     header: list[Content] = ["rule", "mean", "deviation", "2.5 %", "97.5 %", "split R̂", "effective size"]
     return [
@@ -244,7 +246,7 @@ def _tell_tightness(draws: _Draws) -> list[Markup]:
         else "The grammar of the posterior means is not tight: its finite trees have probability "
         f"{verdict.partition[0]:.6g} together; the rest is lost in trees without end."
     )
-    over = f"Of {len(some):,} draws, {100 * tight:.1f} % are tight."
+    over = f"Of {counted(len(some), 'draw', spec=',')}, {100 * tight:.1f} % are tight."
     sizes = [
         ("tight" if verdict.tight else "not tight", "at the means"),
         (f"{verdict.spectral_radius:.4f}", "spectral radius there"),
@@ -321,7 +323,8 @@ def _tell_trees(summary: dict[str, Any]) -> list[Markup]:
         told += "".join(f"; {name} {100 * each.get(text, 0.0):.2f} %" for name, each in others.items())
         figures.append(element("figure", _picture(text), element("figcaption", told)))
     said = (
-        f"The {len(frequent)} most frequent of {len(shares):,} different trees, each with its share of the "
+        f"The {len(frequent)} most frequent of {counted(len(shares), 'different tree', spec=',')}, "
+        "each with its share of the "
         "trees drawn of its sentence."
     )
     return [element("p", said), element("div", figures, class_="pictures")]

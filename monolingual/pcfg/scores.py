@@ -22,6 +22,7 @@ from monolingual.pcfg.grammar import Grammar
 from monolingual.pcfg.tree_draws import Trees
 from monolingual.pcfg.trees import spans
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError, TreeError
 
 __all__ = ["Brackets", "Score", "brackets_of", "read_brackets", "refuse_other_sentences", "score"]
@@ -69,7 +70,9 @@ def brackets_of(grammar: Grammar, trees: Trees, labels: str = "") -> Brackets:
         try:
             pattern = re.compile(labels)
         except re.error as error:
-            raise SettingsError(f"--brackets is {labels!r}, not a regular expression ({error})") from None
+            raise SettingsError(
+                f"--bracket-labels is {labels!r}, not a regular expression ({error})"
+            ) from None
         wanted = np.array([pattern.fullmatch(name) is not None for name in grammar.nonterminals])
         counts = wanted[found.label]
     lengths = np.zeros(len(trees.start) - 1, dtype=np.int64)
@@ -106,7 +109,12 @@ def read_brackets(path: PathLike, *, encoding: str = "utf-8") -> Brackets:
                 length += 1
             label_next = False
         if stack:
-            raise TreeError(path, number, f"{len(stack)} brackets are not closed", "One tree a line")
+            raise TreeError(
+                path,
+                number,
+                f"{counted(len(stack), 'bracket is', 'brackets are')} not closed",
+                "One tree a line",
+            )
         if length > _MOST_WORDS:
             raise TreeError(path, number, f"a tree of {length:,} words", f"{_MOST_WORDS:,} at most")
         lengths.append(length)
@@ -134,9 +142,9 @@ def refuse_other_sentences(lengths: np.ndarray, gold: Brackets) -> None:
     if not np.array_equal(lengths, gold.lengths):
         where = np.flatnonzero(lengths[: len(gold.lengths)] != gold.lengths[: len(lengths)])
         raise SettingsError(
-            f"--gold has trees of {len(gold.lengths)} sentences for {len(lengths)}"
+            f"--gold has trees of {counted(len(gold.lengths), 'sentence')} for {len(lengths)}"
             if len(lengths) != len(gold.lengths)
-            else f"tree {where[0] + 1} of --gold has {gold.lengths[where[0]]} words, "
+            else f"tree {where[0] + 1} of --gold has {counted(gold.lengths[where[0]], 'word')}, "
             f"the sentence {lengths[where[0]]}"
         )
 

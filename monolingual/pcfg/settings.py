@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from monolingual.pcfg.approaches import approach_code
 from scfg_sampler.core.chains.run_directory import require_at_least
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["SAMPLERS", "STARTS", "Handling", "SampleSettings", "check_settings"]
@@ -103,7 +104,8 @@ def check_settings(settings: SampleSettings, rules: int, data_size: int) -> None
     require_at_least(settings, iterations=1, burn_in=0, thin=1, chains=1, score_every=1)
     if settings.burn_in >= settings.iterations:
         raise SettingsError(
-            f"--burn-in is {settings.burn_in}, but there are {settings.iterations} iterations; keep some"
+            f"--burn-in {settings.burn_in} leaves none of "
+            f"{counted(settings.iterations, 'iteration')}; keep some"
         )
     if settings.iterations % settings.thin:
         raise SettingsError(f"--iterations {settings.iterations} is not a multiple of --thin {settings.thin}")

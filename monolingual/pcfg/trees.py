@@ -22,6 +22,7 @@ from monolingual.pcfg.tree_draws import Trees
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import kernel
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, TreeError
 
 __all__ = ["Sentences", "Spans", "format_tree", "read_sentences", "read_trees", "spans", "yields"]
@@ -201,7 +202,9 @@ def _tree_rules(path: PathLike, number: int, tokens: list[str], grammar: Grammar
                 found = f"the root is {token}, the start symbol {grammar.nonterminals[0]}"
                 raise TreeError(path, number, found, "Name the start symbol with a line %start")
     if stack:
-        raise TreeError(path, number, f"{len(stack)} brackets are not closed", "One tree a line")
+        raise TreeError(
+            path, number, f"{counted(len(stack), 'bracket is', 'brackets are')} not closed", "One tree a line"
+        )
     return rules
 
 

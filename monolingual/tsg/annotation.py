@@ -28,6 +28,7 @@ from monolingual.tsg.packed import (
 from monolingual.tsg.trees import Tree, fold, leaves, parse_trees, read_trees
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import TreeError
 
 __all__ = [
@@ -80,7 +81,7 @@ def read_nbest(
             raise TreeError(path, number, f"{line.strip()[:40]!r} is no entry of a list", _NBEST_HINT)
         found = list(parse_trees(path, [(number, fields[1])]))
         if len(found) != 1:
-            raise TreeError(path, number, f"{len(found)} trees between the bars", _NBEST_HINT)
+            raise TreeError(path, number, f"{counted(len(found), 'tree')} between the bars", _NBEST_HINT)
         tree = transform(found[0].tree)
         if fields[0] != name and trees:
             yield _checked(path, first, pack_trees(trees, pack))
@@ -190,7 +191,7 @@ def _filled(
     size = len(leaves(tree))
     if size > longest:
         hint = "Leave the sentence out, or allow it: forests grow with the third power of the length"
-        raise TreeError(path, line, f"{size} words; at most {longest} are allowed", hint)
+        raise TreeError(path, line, f"{counted(size, 'word')}; at most {longest} are allowed", hint)
     # Before the forest is built, for it might not fit into memory.
     parts = fold(tree, lambda _, below: max(len(below), *below), lambda _: 0)
     _refuse_degree(path, line, (parts - 1) * max(len(labels), len(tags)) ** 2)

@@ -105,7 +105,7 @@ def gather(sources: Sources, preparation: Preparation) -> tuple[Corpus, Preparat
 def _check(sources: Sources) -> None:
     if all(source is None for source in sources[:5]):
         raise SettingsError(
-            "nothing to learn from; give TREES, --nbest, --forests, --brackets or --sentences"
+            "nothing to learn from; give TREES, --nbest-lists, --forests, --brackets or --sentences"
         )
     if sources.pack not in ("trees", "spans"):
         raise SettingsError(f"--pack is {sources.pack}; choose trees or spans")
@@ -114,7 +114,7 @@ def _check(sources: Sources) -> None:
             "--brackets and --sentences need --labels; name what a constituent may be, e.g. A,B,C"
         )
     if sources.longest < 1:
-        raise SettingsError(f"--longest is {sources.longest}; it must be at least 1")
+        raise SettingsError(f"--max-length is {sources.longest}; it must be at least 1")
     for name in ("labels", "tags"):
         given = getattr(sources, name)
         if any(not label or set(label) & set(" ()?") for label in given) or len(set(given)) < len(given):

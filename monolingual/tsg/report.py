@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from monolingual.tsg.drawing import draw_fragment
+from monolingual.tsg.derivations import SplitTree
+from monolingual.tsg.drawing import draw_fragment, draw_split
 from monolingual.tsg.fragments import CountedFragment, format_fragment
 from monolingual.tsg.learnt import LearntGrammar, read_grammar, read_record
+from monolingual.tsg.run import read_derivations
 from monolingual.tsg.statistics import Shape, most_frequent, shape_of
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.run_directory import TRACE
@@ -25,7 +27,8 @@ from scfg_sampler.core.pages.elements import Content, Markup, element, table
 from scfg_sampler.core.reports.document import Section, note, read_json, require_runs, write_document
 from scfg_sampler.core.reports.records import bar, duration, files, settings_table, spelled, tiles
 from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_traces
-from scfg_sampler.errors import InputError
+from scfg_sampler.core.wording import counted
+from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["write_report"]
 
@@ -43,6 +46,8 @@ _CURVES = {
 _SIZES = {"depth": "depth", "nodes": "nodes", "terminals": "words", "frontier": "open nonterminals"}
 _MOST_BARS = 12
 _DRAWN, _OF_EACH_DEPTH, _DEPTHS, _LISTED, _LABELS = 12, 4, 4, 10, 6
+_FEWEST_WORDS, _MOST_WORDS = 5, 14
+"""Of whole trees that are drawn."""
 _WIDEST = 25
 """Nodes of a tree that is drawn at the most; larger ones are spelled."""
 
@@ -54,7 +59,7 @@ class _Opened(NamedTuple):
     trace: dict[str, np.ndarray] | None
 
 
-def write_report(runs: Sequence[PathLike], output: PathLike, title: str = "") -> int:
+def write_report(runs: Sequence[PathLike], output: PathLike, title: str = "", shown: int = 6) -> int:
     """Write a page about runs; how many characters it has.
 
     Parameters
@@ -63,13 +68,19 @@ def write_report(runs: Sequence[PathLike], output: PathLike, title: str = "") ->
         Run directories. The elementary trees of the first one are shown.
     output : path
     title : str
+    shown : int
+        How many whole trees are drawn.
 
     Raises
     ------
     InputError
         A directory is no run of `tsg train`, or is named twice.
+    SettingsError
+        `shown` is negative.
     """
     require_runs(runs)
+    if shown < 0:
+        raise SettingsError(f"--shown is {shown}; it must be at least 0")
     opened = [_open(directory) for directory in runs]
     sections = [
         Section("What was run", "run", _tell_runs(opened)),
@@ -88,6 +99,9 @@ def write_report(runs: Sequence[PathLike], output: PathLike, title: str = "") ->
             Section("Elementary trees used most", "trees", _tell_trees(grammar.fragments)),
             Section("By root", "roots", _tell_roots(grammar)),
         ]
+        splits = _chosen(read_derivations(first.directory), shown)
+        if splits:
+            sections.append(Section("Whole trees", "whole", _tell_splits(splits)))
     if (first.directory / "marginals.json").exists():
         sections.append(Section("How sure cuts are", "cuts", _tell_cuts(first.directory)))
     names = ", ".join(run.name for run in opened)
@@ -166,9 +180,11 @@ def _tell_sizes(grammar: LearntGrammar) -> list[Markup]:
     uses = sum(counts)
     share = sum(count for shape, count in zip(shapes, counts, strict=True) if shape.depth > 1) / uses
     said = (
-        f"{len(shapes):,} different elementary trees, used {uses:,.0f} times. {deep:,} are deeper than a "
+        f"{counted(len(shapes), 'different elementary tree', spec=',')}, used "
+        f"{counted(round(uses), 'time', spec=',')}. "
+        f"{deep:,} are deeper than a "
         f"production of the treebank; they make up {100 * share:.1f} % of the uses. The treebank has "
-        f"{len(grammar.productions):,} productions."
+        f"{counted(len(grammar.productions), 'production', spec=',')}."
     )
     cards = [_histogram(field, title, shapes, counts) for field, title in _SIZES.items()]
     return [element("p", said), element("div", cards, class_="cards")]
@@ -259,6 +275,37 @@ def _trees_of(fragments: Sequence[CountedFragment], label: str) -> Markup:
     return table(["elementary tree", "uses"], rows, caption=element("b", label))
 
 
+def _chosen(splits: Sequence[SplitTree], number: int) -> list[tuple[int, SplitTree]]:
+    """So many trees that fit on a page, from all over the treebank, with their numbers."""
+    fitting = [
+        (at, split) for at, split in enumerate(splits, 1) if _FEWEST_WORDS <= len(split.words) <= _MOST_WORDS
+    ]
+    fitting = fitting or [
+        (at, split) for at, split in enumerate(splits, 1) if len(split.words) <= _MOST_WORDS
+    ]
+    if len(fitting) <= number:
+        return fitting
+    return [fitting[k * len(fitting) // number] for k in range(number)]
+
+
+def _tell_splits(splits: Sequence[tuple[int, SplitTree]]) -> list[Markup]:
+    """Pictures of whole trees, cut into elementary ones."""
+    said = (
+        "Trees as the last state has split them. Boxes are cut: there one elementary tree ends and another "
+        "begins. Lines of one colour make up an elementary tree that is deeper than a production; those of "
+        "productions are grey."
+    )
+    figures = [
+        element(
+            "figure",
+            element("div", Markup(draw_split(split, name=" ".join(split.words))), class_="scroll"),
+            element("figcaption", f"tree {at:,}"),
+        )
+        for at, split in splits
+    ]
+    return [element("p", said), *figures]
+
+
 def _tell_cuts(directory: Path) -> list[Markup]:
     """In what share of the sweeps each constituent was cut: how many are nearly sure."""
     found = read_json(directory / "marginals.json", "Run 'tsg train' again")
@@ -277,7 +324,8 @@ def _tell_cuts(directory: Path) -> list[Markup]:
         bars = element("div", bar(share), class_="bars")
         rows.append((f"{low}–{high} %", bars, f"{number:,}", f"{100 * share:.1f}"))
     said = (
-        f"In what share of {sweeps:,} sweeps a constituent was where an elementary tree ends and another "
+        f"In what share of {counted(sweeps, 'sweep', spec=',')} a constituent was where an elementary "
+        "tree ends and another "
         "begins. What is near 0 % lies nearly always inside a tree, what is near 100 % is nearly always its "
         "root; what is between is not decided by the treebank."
     )

@@ -31,6 +31,7 @@ from monolingual.tsg.corpus import (
     read_corpus,
     write_corpus,
 )
+from monolingual.tsg.derivations import SplitTree, split_trees
 from monolingual.tsg.fragments import (
     CountedFragment,
     count_fragments,
@@ -47,7 +48,7 @@ from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep
-from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
@@ -193,6 +194,24 @@ def _restored(directory: Path, iterations: int | None, threads: int | None) -> _
     return _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
 
 
+def read_derivations(directory: PathLike) -> list[SplitTree]:
+    """The trees of a run as its last state has split them; none where it has no checkpoint.
+
+    Raises
+    ------
+    InputError, CheckpointMismatch
+        It is no run, or its checkpoint is damaged.
+    """
+    place, record = Path(directory), read_record(directory)
+    if not (place / CHECKPOINT).exists():
+        return []
+    corpus = read_corpus(place)
+    chain = _Run(place, corpus, corpus.treebank(), record["settings"], record["preparation"], record["run"])
+    with thread_pool(1) as executor:
+        state = restore(chain.plan(executor)).state
+    return list(split_trees(corpus, chain.treebank, state.trees))
+
+
 class _Run:
     """One run: its chain and the files it writes."""
 
@@ -219,7 +238,7 @@ class _Run:
 
     def _sample(self, executor: Executor, conduct: Conduct) -> dict[str, Any]:
         self._began, self._cpu = time.perf_counter(), time.process_time()
-        plan, run = self._plan(executor), self.run
+        plan, run = self.plan(executor), self.run
         place = begin_or_restore(plan, lambda: np.random.default_rng(run.seed))
         self._write_record(sweeps=place.sweep, finished=False)
         conduct.advance(place.sweep, "")
@@ -241,7 +260,8 @@ class _Run:
         write_fragments(self.directory / GRAMMAR, fragments)
         return self._write_record(sweeps=0, finished=True, fragments=len(fragments))
 
-    def _plan(self, executor: Executor) -> ChainPlan:
+    def plan(self, executor: Executor) -> ChainPlan:
+        """How its chain is stored, and goes on."""
         settings = {**self.settings._asdict(), "seed": self.run.seed, "burn_in": self.run.burn_in}
         if self.settings.shards == 1:
             del settings["shards"]  # Checkpoints of earlier versions do not have it.

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from monolingual.tsg.trees import ROOT
 from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
@@ -166,8 +167,8 @@ def check_run_settings(settings: TsgSettings, run: RunSettings) -> None:
     require_burn_in(run.burn_in, run.iterations)
     if run.samples * run.thin > run.iterations - run.burn_in:
         raise SettingsError(
-            f"--samples {run.samples} at every --thin {run.thin} sweeps do not fit into the "
-            f"{run.iterations - run.burn_in} sweeps after --burn-in"
+            f"--states {run.samples} at every --thin {run.thin} sweeps do not fit into the "
+            f"{counted(run.iterations - run.burn_in, 'sweep')} after --burn-in"
         )
     if run.marginals and settings.anneal[2] > run.burn_in and settings.anneal[0] != 1.0:
         raise SettingsError(

@@ -24,6 +24,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import TreeError
 
 __all__ = ["GraphNode", "SentenceGraph", "continuous", "gaps", "kind_of", "read_graphs"]
@@ -247,7 +248,7 @@ def _read_export(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[S
             at = 2 if has_lemma or _has_lemma(columns) else 1
             if len(columns) < at + 4:
                 hint = "Expected form, tag, morphology, edge label and parent; with a lemma after #FORMAT 4"
-                raise TreeError(path, number, f"{len(columns)} columns", hint)
+                raise TreeError(path, number, counted(len(columns), "column"), hint)
             entry = _Entry(number, _shown(columns[at]), columns[at + 2], columns[at + 3])
             if re.fullmatch(r"#[0-9]{3}", columns[0]):
                 inner[columns[0][1:]] = entry

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from monolingual.tsg.treebank_files import GraphNode, SentenceGraph, continuous, gaps, kind_of, read_graphs
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import TreeError
 
 __all__ = [
@@ -164,7 +165,12 @@ def parse_trees(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[So
                 stack[-1][1].append(token)
     if stack:
         hint = f"The tree begins on line {stack[0][2]}"
-        raise TreeError(path, number, f"{len(stack)} brackets are not closed at the end of the file", hint)
+        raise TreeError(
+            path,
+            number,
+            f"{counted(len(stack), 'bracket is', 'brackets are')} not closed at the end of the file",
+            hint,
+        )
 
 
 def _closed(path: PathLike, stack: list[tuple[str, list[Tree | str], int]]) -> SourceTree:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 if TYPE_CHECKING:
     from scfg_sampler.corpus.parallel_text import CorpusFiles
@@ -35,5 +36,5 @@ def corpus_files(options: argparse.Namespace) -> CorpusFiles:
     from scfg_sampler.corpus.parallel_text import CorpusFiles
 
     for path in {path for path in options.alignment if options.alignment.count(path) > 1}:
-        console.warn(f"{path} is named {options.alignment.count(path)} times, and counts as often")
+        console.warn(f"{path} is named {counted(options.alignment.count(path), 'time')}, and counts as often")
     return CorpusFiles(options.source, options.target, tuple(options.alignment))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -57,8 +58,9 @@ def run(options: argparse.Namespace) -> None:
             options.source, options.target, options.output, method=options.symmetrise, parts=options.parts
         )
     if report.too_long:
-        console.warn(f"{report.too_long} pairs with more than 1023 words on a side have no links")
+        console.warn(f"no links for {counted(report.too_long, 'pair')} with more than 1023 words on a side")
     console.say(
-        f"{report.sentences} pairs aligned by {report.links} links: {options.output}.fwd, "
+        f"{counted(report.sentences, 'pair')} aligned by {counted(report.links, 'link')}: "
+        f"{options.output}.fwd, "
         f"{options.output}.rev, {options.output}.{suffix(options.symmetrise)}"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.formats import FORMATS
 
 __all__ = ["add_parser", "run"]
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _convert_table(options: argparse.Namespace) -> None:
-    from scfg_sampler.formats.conversion import Spelling, read_table, write_table
+    from scfg_sampler.formats.conversion import Spelling, loss_message, read_table, write_table
     from scfg_sampler.formats.glue import start_symbol, write_glue
     from scfg_sampler.formats.words import spelling_note
     from scfg_sampler.rules.labels import left_labels
@@ -94,9 +95,9 @@ def _convert_table(options: argparse.Namespace) -> None:
     with console.progress("writing rules", table.num_rules) as advance:
         lost = write_table(table, options.output, options.to, spelling, advance=advance)
     for reason, number in left_out.items():
-        console.warn(f"left out: {number} {reason}")
+        console.warn(f"left out: {loss_message(number, reason)}")
     for reason, number in lost.items():
-        console.warn(f"{number} {reason}")
+        console.warn(f"{loss_message(number, reason)}")
     if note := spelling_note(table, options.to, spelling.escaped):
         console.warn(note)
-    console.say(f"{table.num_rules} rules written to {options.output}")
+    console.say(f"{counted(table.num_rules, 'rule')} written to {options.output}")

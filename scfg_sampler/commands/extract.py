@@ -8,6 +8,7 @@ from scfg_sampler.baseline.settings import COUNTING, LOOSE, HieroSettings
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.span_forms import FORMS, SIDES
 
 __all__ = ["add_parser", "run"]
@@ -144,7 +145,7 @@ def run(options: argparse.Namespace) -> None:
                 advance=advance,
             )
     seconds = time.perf_counter() - began
-    console.say(f"{num_rules} rules written to {options.output} in {seconds:.1f} s")
+    console.say(f"{counted(num_rules, 'rule')} written to {options.output} in {seconds:.1f} s")
 
 
 def _write_labelled(options: argparse.Namespace, corpus, tables, settings: HieroSettings, fields) -> int:

@@ -6,6 +6,7 @@ import argparse
 
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -56,9 +57,12 @@ def run(options: argparse.Namespace) -> None:
     if options.source != "-":
         words = {word for line in read_lines(options.source) for word in line.split()}
         if 2 * report.kept < len(words):
-            found = f"{report.kept} rules match a text of {len(words)} different words"
+            found = (
+                f"{counted(report.kept, 'rule matches', 'rules match')} a text of {len(words)} "
+                "different words"
+            )
             console.warn(f"{options.source}: {found}; is it the source language, and the table's text?")
-    console.say(f"{report.kept} of {report.read} rules written to {' and '.join(places)}")
+    console.say(f"{report.kept} of {counted(report.read, 'rule')} written to {' and '.join(places)}")
 
 
 def _known_format(table: str) -> str | None:

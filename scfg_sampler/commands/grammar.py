@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.learner.settings import FILTERS, ORIGINS, GrammarSettings
 
 __all__ = ["add_parser", "add_pruning", "run"]
@@ -80,4 +81,4 @@ def run(options: argparse.Namespace) -> None:
 
     settings = GrammarSettings(**{name: getattr(options, name) for name in GrammarSettings._fields})
     rules, kept = write_grammar(options.directory, options.output, settings)
-    console.say(f"{kept} of {rules} rules written to {options.output}")
+    console.say(f"{kept} of {counted(rules, 'rule')} written to {options.output}")

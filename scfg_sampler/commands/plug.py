@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.formats import DECODERS, FORMATS
 
 __all__ = ["add_parser", "run"]
@@ -68,7 +69,7 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the directory, and print the command to type."""
     from scfg_sampler.core.files import require_file
-    from scfg_sampler.formats.conversion import Spelling, read_table
+    from scfg_sampler.formats.conversion import Spelling, loss_message, read_table
     from scfg_sampler.plugs.plug import Parts, write_plug
 
     for path in (*options.lm, options.weights):
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
             options.table, options.origin, Spelling(escaped=options.escaped), advance=advance
         )
     for reason, number in left_out.items():
-        console.warn(f"left out: {number} {reason}")
+        console.warn(f"left out: {loss_message(number, reason)}")
     parts = Parts(table, options.table, tuple(options.lm), options.weights, options.escaped)
     with console.progress("writing rules", table.num_rules) as advance:
         report = write_plug(
@@ -95,5 +96,5 @@ def run(options: argparse.Namespace) -> None:
         console.say(note)
     if report.constant:
         console.say(f"scores are those of scfg-decoder and {report.constant:+.6f} for each sentence")
-    console.say(f"{table.num_rules} rules written to {options.output}; to translate:")
+    console.say(f"{counted(table.num_rules, 'rule')} written to {options.output}; to translate:")
     print(report.command)

@@ -6,6 +6,7 @@ import argparse
 
 from scfg_sampler.commands.grammar import add_pruning
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -34,4 +35,4 @@ def run(options: argparse.Namespace) -> None:
     if options.prune is None and options.keep is None:
         raise SettingsError("nothing to prune by; give --prune or --keep")
     rules, kept = prune_table(options.table, options.output, prune=options.prune, keep=options.keep)
-    console.say(f"{kept} of {rules} rules written to {options.output}")
+    console.say(f"{kept} of {counted(rules, 'rule')} written to {options.output}")

@@ -10,6 +10,7 @@ from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.settings import (
     BASES,
@@ -58,7 +59,7 @@ def add_parser(subparsers) -> None:
     _add_kept(parser.add_argument_group("what is kept"), RunSettings())
     parser.add_argument("--check", action="store_true", help="recount everything after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.renamed("--order", "--visit-order")
+    parser.also("--order", "--visit-order")
     parser.set_defaults(run=run)
 
 
@@ -310,8 +311,9 @@ def report(record: dict, output: str) -> None:
     skipped = len(record["skipped"])
     alignments = len(CorpusFiles.from_names(record["corpus"]["files"]).alignments)
     console.say(
-        (f"{record['chains']} chains of " if "chains" in record else "")
-        + f"{record['sweeps']} sweeps over {record['corpus']['sentences'] - skipped} sentence pairs"
+        (f"{counted(record['chains'], 'chain')} of " if "chains" in record else "")
+        + f"{counted(record['sweeps'], 'sweep')} over "
+        f"{counted(record['corpus']['sentences'] - skipped, 'sentence pair')}"
         + (_under(alignments, record["settings"]["choose"]) if alignments > 1 else "")
         + f" in {record['seconds']:.1f} s, {record['peak_memory_mb']:.0f} MB"
         + (f"; {skipped} skipped (see run.json)" if skipped else "")

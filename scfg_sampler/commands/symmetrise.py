@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -41,4 +42,4 @@ def run(options: argparse.Namespace) -> None:
         for line in symmetrise_files(options.forward, options.reverse, options.method):
             stream.write(line + "\n")
             lines += 1
-    console.say(f"{lines} lines symmetrised by {options.method}")
+    console.say(f"{counted(lines, 'line')} symmetrised by {options.method}")

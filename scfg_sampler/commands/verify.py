@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -45,4 +46,4 @@ def _verified(path: str) -> list[str]:
     require_file(path)
     if is_compiled(path):
         return verify_compiled(path)
-    return [f"{path}: {read_rule_table(path, labels=True).num_rules} rules"]
+    return [f"{path}: {counted(read_rule_table(path, labels=True).num_rules, 'rule')}"]

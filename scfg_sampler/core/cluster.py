@@ -23,6 +23,7 @@ import numpy as np
 from scfg_sampler import __version__
 from scfg_sampler.core.console import say
 from scfg_sampler.core.executors import Executor, Result
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ClusterError, SettingsError
 
 __all__ = ["DaskExecutor", "dask_executor", "dask_setup"]
@@ -176,7 +177,7 @@ class DaskExecutor:
     def status(self) -> str:
         """How many workers there are, and what has gone to and fro."""
         with self.reached():
-            return f", {len(self._client.nthreads())} workers, {self.moved / _MB:.0f} MB moved"
+            return f", {counted(len(self._client.nthreads()), 'worker')}, {self.moved / _MB:.0f} MB moved"
 
     @contextlib.contextmanager
     def reached(self) -> Iterator[None]:

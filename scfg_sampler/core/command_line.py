@@ -82,7 +82,8 @@ class CommandParser(Parser):
         found = []
         for word in given[:end]:
             name, equals, value = word.partition("=")
-            found.append(f"{self.old_names.get(name, name)}{equals}{value}")
+            present = self.other_names.get(name) or self.old_names.get(name, name)
+            found.append(f"{present}{equals}{value}")
         for old in dict.fromkeys(word.partition("=")[0] for word in given[:end]):
             if old in self.old_names:
                 warn(f"{old} is now {self.old_names[old]}; the old name will go in the next version")

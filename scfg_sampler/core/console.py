@@ -106,10 +106,16 @@ class Parser(argparse.ArgumentParser):
         self.register("type", float, real_number)
         self.old_names: dict[str, str] = {}
         """Names that options had in earlier versions, with those that they have now."""
+        self.other_names: dict[str, str] = {}
+        """Names that options have beside those of the help."""
 
     def renamed(self, old: str, new: str) -> None:
         """Take an option by the name that it had in earlier versions, too, with a warning."""
         self.old_names[old] = new
+
+    def also(self, other: str, name: str) -> None:
+        """Take an option by another name, too, which stays and which the help does not tell."""
+        self.other_names[other] = name
 
     def give_short_names(self) -> None:
         """Take the usual options by a letter, too; the letter is `short` of the option."""

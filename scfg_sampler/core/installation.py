@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scfg_sampler import __version__
+from scfg_sampler.core.wording import counted
 
 __all__ = ["NEEDED", "OPTIONAL", "Finding", "findings"]
 
@@ -96,7 +97,7 @@ def _compiled() -> Iterator[Finding]:
     place = cache_directory(__name__).parent
     kernels = list(place.glob("*/*.nbc"))
     size = sum(path.stat().st_size for path in kernels)
-    found = f"{place}, {len(kernels)} kernels, {size / 1e6:.0f} MB"
+    found = f"{place}, {counted(len(kernels), 'kernel')}, {size / 1e6:.0f} MB"
     advice = ""
     if Path(tempfile.gettempdir()) in (place, place.parent) and not os.environ.get("SCFG_SAMPLER_CACHE"):
         advice = "The usual place cannot be written; name one that lasts in SCFG_SAMPLER_CACHE"

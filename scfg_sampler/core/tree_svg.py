@@ -25,13 +25,16 @@ class DrawnTree(NamedTuple):
     ----------
     label : str
     kind : str
-        `node`, `word`, or `open`: a leaf where another tree goes.
+        `node`, `word`, or in a box: `open`, a leaf where another tree goes, and `cut`, where one begins.
     children : tuple of DrawnTree
+    colour : str
+        Of the lines to these, as SVG spells colours; by default grey.
     """
 
     label: str
     kind: str = "node"
     children: tuple[DrawnTree, ...] = ()
+    colour: str = ""
 
 
 class _Placed(NamedTuple):
@@ -64,10 +67,10 @@ def draw_tree(tree: DrawnTree, *, name: str) -> str:
             above = nodes[node.parent]
             out.append(
                 f'<line x1="{above.x:.1f}" y1="{_base(above.depth) + 5}" '
-                f'x2="{node.x:.1f}" y2="{_base(node.depth) - LINE + 3}"/>'
+                f'x2="{node.x:.1f}" y2="{_base(node.depth) - LINE + 3}"{_stroke(above.tree.colour)}/>'
             )
     for node in nodes:
-        if node.tree.kind == "open":
+        if node.tree.kind in ("open", "cut"):
             width = text_width(node.tree.label) + 8
             out.append(
                 f'<rect x="{node.x - width / 2:.1f}" y="{_base(node.depth) - LINE + 3}" '
@@ -77,6 +80,11 @@ def draw_tree(tree: DrawnTree, *, name: str) -> str:
         out.append(text(node.x, _base(node.depth), kind, node.tree.label))
     depth = max(node.depth for node in nodes)
     return document(widths[id(tree)] + 2 * _MARGIN, _base(depth) + 10, name, out)
+
+
+def _stroke(colour: str) -> str:
+    """What makes a line of a colour strong: a style, as the page's rules are stronger than attributes."""
+    return f' style="stroke:{safe(colour)};stroke-opacity:1;stroke-width:2.5"' if colour else ""
 
 
 def _base(depth: int) -> int:

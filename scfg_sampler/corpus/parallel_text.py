@@ -22,6 +22,7 @@ import numpy as np
 from scfg_sampler.core.arrays.ragged import concatenated, take_rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import AlignmentError, InputError
 
 __all__ = [
@@ -261,7 +262,7 @@ def require_equal_lines(path: object, lines: int, other: object, other_lines: in
         short, fewer, long, more = (
             (path, lines, other, other_lines) if lines < other_lines else (other, other_lines, path, lines)
         )
-        found = f"ends after {fewer} lines, but {long} has {more}"
+        found = f"ends after {counted(fewer, 'line')}, but {long} has {more}"
         raise InputError(short, fewer + 1, found, "Line k of all files must belong together")
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import parse_links
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -80,7 +81,7 @@ def symmetrise_files(forward: PathLike, reverse: PathLike, method: str) -> Itera
         if one is None or other is None:
             short, long = (forward, reverse) if one is None else (reverse, forward)
             hint = "Give the two directions of one corpus"
-            raise InputError(short, line, f"ends after {line - 1} lines, but {long} goes on", hint)
+            raise InputError(short, line, f"ends after {counted(line - 1, 'line')}, but {long} goes on", hint)
         links = symmetrise(parse_links(one, forward, line), parse_links(other, reverse, line), method)
         yield " ".join(f"{i}-{j}" for i, j in links)
 

@@ -30,6 +30,7 @@ import numpy as np
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.leftovers import temporary_directory
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import read_text, require_equal_lines
 from scfg_sampler.corpus.symmetrise import METHODS, symmetrise_files
 from scfg_sampler.errors import InputError, SettingsError
@@ -95,7 +96,7 @@ def align_texts(
         raise InputError(source, None, "has no words", "Give tokenised text, one sentence a line")
     longest = np.maximum(*(np.diff(start) for _, start, _ in texts))
     if parts > max(1, sentences):
-        raise SettingsError(f"--parts is {parts}, but {source} has {sentences} sentence pairs")
+        raise SettingsError(f"--parts is {parts}, but {source} has {counted(sentences, 'sentence pair')}")
     with temporary_directory("scfg-align-") as folder:
         numbered, made = (
             [str(Path(folder) / name) for name in names] for names in (("f", "e"), ("fwd", "rev"))
@@ -116,7 +117,7 @@ def align_texts(
             _write(_collected(path, parts), path)
         both = list(symmetrise_files(made[0], made[1], method))
         if len(both) != sentences:
-            found = f"eflomal aligned {len(both)} of {sentences} sentence pairs"
+            found = f"eflomal aligned {len(both)} of {counted(sentences, 'sentence pair')}"
             raise InputError(source, None, found, "Please report this, with the text")
         for path, direction in zip(made, ("fwd", "rev"), strict=True):
             _write(read_lines(path), f"{prefix}.{direction}")

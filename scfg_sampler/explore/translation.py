@@ -11,6 +11,7 @@ from decoder.system.system import System
 from decoder.translation.decoder import SearchResult, Translation
 from decoder.translation.derivations import derivation_record, rule_sides, spell
 from decoder.translation.drawing import draw_svg
+from scfg_sampler.core.wording import counted
 from scfg_sampler.explore.questions import MOST_WORDS, Question, QuestionError
 from scfg_sampler.explore.sources import Sources
 
@@ -29,7 +30,7 @@ def translate(sources: Sources, question: Question) -> dict[str, Any]:
     if "texts" in question:
         lines = question.texts("texts")
         if len(lines) > _MOST_TEXTS:
-            raise QuestionError(f"texts has {len(lines)} lines; at most {_MOST_TEXTS} are taken")
+            raise QuestionError(f"texts has {counted(len(lines), 'line')}; at most {_MOST_TEXTS} are taken")
         found = [system.translate_line(line) for line in lines]
         return {"translations": [each.text for each in found], "scores": [each.score for each in found]}
     line = question.text("text")

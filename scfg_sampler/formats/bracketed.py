@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.wording import counted
 from scfg_sampler.formats.glue import GLUE_RULES, GLUED, is_glue
 from scfg_sampler.formats.tables import log, shortest
 from scfg_sampler.formats.words import speller
@@ -132,7 +133,7 @@ def parser(file_format: str, dense: bool) -> Callable[[str], Rule | str]:
 
     def parse(line: str) -> Rule | str:
         fields = split_fields(line)
-        require(4 <= len(fields) <= 5, f"has {len(fields)} fields instead of 4 or 5")
+        require(4 <= len(fields) <= 5, f"has {counted(len(fields), 'field')} instead of 4 or 5")
         left = parse_left(fields[0])
         if any(map(_NO_NUMBER.fullmatch, fields[1])) and left in GLUED:
             return GLUE_RULES  # cdec's `[S] ||| [S] [X] ||| [1] [2]`.

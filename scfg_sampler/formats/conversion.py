@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import FORMATS, bracketed, moses, travatar
 from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
@@ -29,6 +30,7 @@ __all__ = [
     "PLAIN",
     "Spelling",
     "detect_format",
+    "loss_message",
     "read_line",
     "read_table",
     "unescaped",
@@ -155,6 +157,15 @@ def write_table(
     if str(path) == "-" and table.signature:
         losses["signature is not written, as nothing can lie beside standard output"] += 1
     return losses
+
+
+def loss_message(number: int, reason: str) -> str:
+    """What a table lost, in words: a number of `read_table` or `write_table`, with its reason.
+
+    >>> loss_message(1, "rules without LogBackward"), loss_message(2, "rules without LogBackward")
+    ('1 rule without LogBackward', '2 rules without LogBackward')
+    """
+    return counted(number, reason.replace("rules", "rule", 1), reason)
 
 
 def read_line(line: str, file_format: str, spelling: Spelling = PLAIN) -> Rule | str:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scfg_sampler.core.wording import counted
 from scfg_sampler.formats.glue import GLUE_RULES, is_glue
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
 from scfg_sampler.formats.words import speller
@@ -82,7 +83,7 @@ def parser(escaped: bool) -> Callable[[str], Rule | str]:
 
     def parse(line: str) -> Rule | str:
         fields = split_fields(line)
-        require(len(fields) >= 3, f"has {len(fields)} fields instead of at least 3", _HINT)
+        require(len(fields) >= 3, f"has {counted(len(fields), 'field')} instead of at least 3", _HINT)
         ends = []
         for side, name in zip(fields[:2], ("source", "target"), strict=True):
             ends += _LABEL.findall(side[-1] if side else "")

@@ -18,6 +18,7 @@ import re
 import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import split_words
+from scfg_sampler.core.wording import counted
 from scfg_sampler.formats.glue import GLUE_RULES, is_glue
 from scfg_sampler.formats.tables import log, marginals, shortest_exp
 from scfg_sampler.formats.words import speller
@@ -82,7 +83,7 @@ def parse_rule(line: str) -> Rule | str:
     """The rule of a line, or the reason why it is left out; raises RuleProblem."""
     # Words hold no spaces: a bar with spaces around it stands between fields. The last may lack its space.
     fields = [field.strip(" \t\r") for field in f"{line} ".split(" ||| ")]
-    require(len(fields) >= 3, f"has {len(fields)} fields instead of at least 3", _HINT)
+    require(len(fields) >= 3, f"has {counted(len(fields), 'field')} instead of at least 3", _HINT)
     sides = [_side(field, name) for field, name in zip(fields[:2], ("source", "target"), strict=True)]
     source, target = (symbols for symbols, _, _ in sides)
     numbers = [x for x in source if isinstance(x, int)]

@@ -14,6 +14,7 @@ import numpy as np
 
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.files import PathLike, atomic_output, atomic_path
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.chains import chain_directories
 
@@ -58,7 +59,9 @@ def read_curves(labels: Mapping[str, Sequence[PathLike]], *, first: int = 0) -> 
         traces = [read_trace(run / "trace.tsv") for run in runs]
         length = min(len(trace["sweep"]) for trace in traces)
         if length <= first:
-            raise SettingsError(f"--first is {first}; the shortest run of {label} has {length} sweeps")
+            raise SettingsError(
+                f"--first is {first}; the shortest run of {label} has {counted(length, 'sweep')}"
+            )
         rows = slice(first, length)
         joint = np.array([trace["log_joint"][rows] for trace in traces])
         seconds = np.mean([trace["cpu_seconds"][rows] for trace in traces], axis=0)

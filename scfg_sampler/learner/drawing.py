@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from scfg_sampler.core.svg import LINE, Box, Joint, circled, document, safe, span_diagram, text, text_width
+from scfg_sampler.core.wording import counted
 from scfg_sampler.forest.explicit import PhraseForest, forest_edges
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.rules.text import unescape
@@ -108,7 +109,10 @@ def draw_forest(
         lines = box.lines[:1] if folded else box.lines
         boxes.append(box._replace(lines=lines, tip=f"{box.lines[0][1]}\n{box.tip}"))
     joints = [Joint(head, tuple(tails), readable(rule)) for head, tails, rule in forest_edges(forest)]
-    title = f"{forest.trees[-1]} trees, {len(boxes)} phrases, {len(joints)} edges"
+    title = (
+        f"{counted(forest.trees[-1], 'tree')}, {counted(len(boxes), 'phrase')}, "
+        f"{counted(len(joints), 'edge')}"
+    )
     if folded:
         title += "; point at a phrase to see its edges"
     return span_diagram(source, boxes, name=name, title=title, joints=joints, folded=folded)
@@ -152,7 +156,7 @@ def _draw_phrase(
         below = tuple(range(len(boxes), len(boxes) + len(tails)))
         boxes += [drawn(tail, row) for tail in tails]
         joints.append(Joint(0, below, readable(rule)))
-    title = "1 edge" if len(edges) == 1 else f"{len(edges)} edges"
+    title = counted(len(edges), "edge")
     return span_diagram(source[begin:end], boxes, name=name, title=title, joints=joints)
 
 
@@ -160,7 +164,7 @@ def _phrase_box(target: Sequence[str], forest: PhraseForest, at: int, row: int, 
     """A phrase in a row of a picture that begins at word `before`."""
     begin, end, target_begin, target_end = forest.spans[at].tolist()
     words = " ".join(target[target_begin:target_end])
-    count = "1 tree" if forest.trees[at] == 1 else f"{forest.trees[at]} trees"
+    count = counted(forest.trees[at], "tree")
     tip = f"source {begin}–{end}, target {target_begin}–{target_end}, level {forest.level[at]}, {count}"
     lines = (("target", words), ("score", count))
     return Box(begin - before, end - before, row, lines, tip, _FILL)

@@ -18,6 +18,7 @@ import numpy as np
 from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import GrammarSettings
@@ -133,7 +134,7 @@ def _counts_of(directory: PathLike, record: dict, settings: GrammarSettings) -> 
     """The table of the counts of a run."""
     if not record["finished"]:
         hint = "Finish it with 'scfg-sampler resume'"
-        found = f"stopped after {record['sweeps']} of {record['run']['iterations']} sweeps"
+        found = f"stopped after {record['sweeps']} of {counted(record['run']['iterations'], 'sweep')}"
         if "chains" in record:
             found = f"stopped before all of its {record['chains']} chains were done"
         raise InputError(directory, None, found, hint)

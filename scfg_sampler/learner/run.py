@@ -46,6 +46,7 @@ from scfg_sampler.core.chains.run_directory import (
 from scfg_sampler.core.executors import Executor, InProcess, threads
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.core.leftovers import temporary_directory
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
 from scfg_sampler.corpus.sanity import warn_of_odd_pairs
 from scfg_sampler.errors import InputError
@@ -214,7 +215,9 @@ def _resume(
     """`resume_run` of a directory that this process owns."""
     if not (directory / CHECKPOINT).exists():
         if record["sweeps"] > 0:
-            found = f"has no {CHECKPOINT}, though {record['sweeps']} sweeps were done"
+            found = (
+                f"has no {CHECKPOINT}, though {counted(record['sweeps'], 'sweep was', 'sweeps were')} done"
+            )
             hint = "Restore the file, or begin again with 'scfg-sampler sample --overwrite'"
             raise InputError(directory, None, found, hint)
         require_same_files(directory, record["corpus"]["files"], record["corpus"]["sha256"])

@@ -23,6 +23,7 @@ from scfg_sampler.core.chains.run_directory import (
 )
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.leftovers import temporary_directory
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 from scfg_sampler.learner.chains import pool_results
 from scfg_sampler.learner.run import read_run, restored_results
@@ -78,7 +79,7 @@ def _verify_chain(place: Path, again: Path) -> list[str]:
         if not math.isclose(traced, log_joint, rel_tol=_TOLERANCE):
             wrong = f"has the log joint {traced:g} where a recount gives {log_joint:g}"
             raise InputError(place / TRACE, sweeps + 1, wrong, _AGAIN)
-        found.append(f"{place / TRACE}: {len(rows)} rows, and the log joint of the checkpoint")
+        found.append(f"{place / TRACE}: {counted(len(rows), 'row')}, and the log joint of the checkpoint")
     if record["finished"]:
         found += _compared(place, again, _files(again), record)
     return found

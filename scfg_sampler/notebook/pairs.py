@@ -11,6 +11,7 @@ import numpy as np
 
 from scfg_sampler.core.arguments import require_type
 from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus import parallel_text as corpus
 from scfg_sampler.corpus.parallel_text import (
     CorpusFiles,
@@ -56,7 +57,7 @@ def read_corpus(
     ...     lines = ("ne dort pas", "not sleep", "0-0 1-1 2-0")
     ...     _ = [path.write_text(line + "\\n") for path, line in zip(paths, lines)]
     ...     read_corpus(*paths)
-    Corpus of 1 sentence pairs, 3 source and 2 target words
+    Corpus of 1 sentence pair, 3 source and 2 target words
     """
     resolved = [Path(path).resolve() for path in (source, target, alignment, *more_alignments)]
     files = CorpusFiles(resolved[0], resolved[1], tuple(resolved[2:]))
@@ -74,13 +75,13 @@ def make_corpus(pairs: Iterable[tuple[str, str, str]]) -> Corpus:
         A string is not one line, or not an alignment of the pair.
 
     >>> make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])
-    Corpus of 1 sentence pairs, 3 source and 2 target words
+    Corpus of 1 sentence pair, 3 source and 2 target words
     """
     lines: list[list[str]] = [[], [], []]
     for number, pair in enumerate(pairs, start=1):
         require_type(f"pair {number}", pair, (tuple, list), "three strings: source, target, alignment")
         if len(pair) != 3:
-            found = f"pair {number} has {len(pair)} parts"
+            found = f"pair {number} has {counted(len(pair), 'part')}"
             raise ValueError(f"{found}; give three strings: source, target, alignment such as '0-0 1-2'")
         for name, line in zip(("source", "target", "alignment"), pair, strict=True):
             wanted = "a string: ' '.join(words)" if name != "alignment" else "a string such as '0-0 1-2'"
@@ -106,7 +107,7 @@ class SentencePair(NamedTuple):
     >>> pair.source, pair.target, pair.links
     (('ne', 'dort', 'pas'), ('not', 'sleep'), ((0, 0), (1, 1), (2, 0)))
     >>> pair.forest()
-    Forest of 1 trees, 2 phrases and 2 edges
+    Forest of 1 tree, 2 phrases and 2 edges
     """
 
     source: tuple[str, ...]
@@ -141,7 +142,7 @@ class Corpus(Sequence[SentencePair]):
     >>> pairs = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("il dort", "he sleeps", "0-0 1-1")]
     >>> corpus = make_corpus(pairs)
     >>> len(corpus), corpus[1:], corpus[1].target
-    (2, Corpus of 1 sentence pairs, 2 source and 2 target words, ('he', 'sleeps'))
+    (2, Corpus of 1 sentence pair, 2 source and 2 target words, ('he', 'sleeps'))
     """
 
     def __init__(self, arrays: ParallelCorpus, files: CorpusFiles | None = None):
@@ -160,8 +161,8 @@ class Corpus(Sequence[SentencePair]):
         return SentencePair(tuple(source), tuple(target), tuple((i, j) for i, j in links), number)
 
     def __repr__(self) -> str:
-        words = f"{len(self.arrays.source)} source and {len(self.arrays.target)} target words"
-        return f"Corpus of {len(self)} sentence pairs, {words}"
+        words = f"{len(self.arrays.source)} source and {counted(len(self.arrays.target), 'target word')}"
+        return f"Corpus of {counted(len(self), 'sentence pair')}, {words}"
 
     def _repr_html_(self) -> str:
         rows = [(pair.number, " ".join(pair.source), " ".join(pair.target)) for pair in self[:SHOWN]]
@@ -225,8 +226,8 @@ class Forest:
         return list(self.forest.rules)
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.forest.trees)} phrases and {len(self.forest.rules)} edges"
-        return f"Forest of {self.num_trees} trees, {sizes}"
+        sizes = f"{counted(len(self.forest.trees), 'phrase')} and {counted(len(self.forest.rules), 'edge')}"
+        return f"Forest of {counted(self.num_trees, 'tree')}, {sizes}"
 
     def svg(self) -> str:
         """The forest as an SVG picture."""

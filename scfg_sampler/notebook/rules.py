@@ -17,7 +17,8 @@ from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_type
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.formats.conversion import PLAIN, Spelling, read_table, write_table
+from scfg_sampler.core.wording import counted
+from scfg_sampler.formats.conversion import PLAIN, Spelling, loss_message, read_table, write_table
 from scfg_sampler.formats.tables import iterate_rules
 from scfg_sampler.formats.words import spelling_note
 from scfg_sampler.learner.drawing import readable
@@ -164,21 +165,21 @@ class Rules(Sequence[Rule]):
             As `convert` has it: words escaped already, features without names.
         """
         for reason, number in write_table(self.table, path, file_format, spelling).items():
-            warnings.warn(f"{path}: {number} {reason}", stacklevel=2)
+            warnings.warn(f"{path}: {loss_message(number, reason)}", stacklevel=2)
         if note := spelling_note(self.table, file_format, spelling.escaped):
             warnings.warn(f"{path}: {note}", stacklevel=2)
 
     def __repr__(self) -> str:
         more = len(self.table.sparse_names)
-        others = f" and {more} features that few of them have" if more else ""
-        return f"{len(self)} rules with {', '.join(self.table.feature_names)}{others}"
+        others = f" and {counted(more, 'feature')} that few of them have" if more else ""
+        return f"{counted(len(self), 'rule')} with {', '.join(self.table.feature_names)}{others}"
 
     def _repr_html_(self) -> str:
         rows = []
         for each in self[:SHOWN]:
             text = readable(format_rule(each._replace(features={})).split(" ||| ", 1)[1])
             rows.append((text, *(f"{each.features[name]:.4g}" for name in self.table.feature_names)))
-        return html_table(f"{len(self)} rules", ("rule", *self.table.feature_names), rows)
+        return html_table(counted(len(self), "rule"), ("rule", *self.table.feature_names), rows)
 
 
 def read_rules(path: PathLike, file_format: str | None = None, spelling: Spelling = PLAIN) -> Rules:
@@ -201,11 +202,11 @@ def read_rules(path: PathLike, file_format: str | None = None, spelling: Spellin
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "table").write_text("[X] ||| ne [X,1] pas ||| not [X,1] ||| LogForward=0\\n")
     ...     read_rules(Path(folder, "table"))
-    1 rules with LogForward
+    1 rule with LogForward
     """
     table, left_out = read_table(path, file_format, spelling)
     for reason, number in left_out.items():
-        warnings.warn(f"{path}: left out {number} {reason}", stacklevel=2)
+        warnings.warn(f"{path}: left out {loss_message(number, reason)}", stacklevel=2)
     return Rules(table)
 
 

@@ -19,6 +19,7 @@ from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import ScfgError
 from scfg_sampler.learner.chains import chain_directories, start_chains
@@ -146,7 +147,7 @@ class Run:
     def __repr__(self) -> str:
         joint = self.trace["log_joint"]
         value = f", log joint {joint[-1]:.0f}" if len(joint) else ""
-        return f"Run of {self.record['sweeps']} sweeps in {self.directory}{value}"
+        return f"Run of {counted(self.record['sweeps'], 'sweep')} in {self.directory}{value}"
 
     @property
     def _chain(self) -> Path:

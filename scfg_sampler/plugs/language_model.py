@@ -12,6 +12,7 @@ from typing import NamedTuple
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, atomic_output, open_bytes, read_lines
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ArpaError, InputError
 
 __all__ = ["ModelCopy", "copy_model"]
@@ -88,7 +89,7 @@ class _Copier:
             return line
         fields = split_words(line)
         if not n + 1 <= len(fields) <= n + 2 or not _is_number(fields[0]):
-            found = f"{line[:40]!r} where a number, {n} words and perhaps a number should be"
+            found = f"{line[:40]!r} where a number, {counted(n, 'word')} and perhaps a number should be"
             raise ArpaError(self.path, number, found)
         words = fields[1 : n + 1]
         if n == 1 and words[0] not in _RESERVED and (spelled := self.spell(words[0])) != words[0]:

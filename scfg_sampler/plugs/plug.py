@@ -26,6 +26,7 @@ from scfg_sampler import __version__
 from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike, atomic_output, require_file
 from scfg_sampler.core.weights import read_weights
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.formats.conversion import Spelling, read_line, write_line, write_table
 from scfg_sampler.formats.glue import write_glue
@@ -199,17 +200,20 @@ def _check_features(parts: Parts, decoder: str) -> None:
         if own or not re.fullmatch(r"[^\s;#=|]+", name):
             found = f"{name_of} cannot have a feature of rules called '{name}'"
             raise InputError(parts.table_path, None, found, "Rename it in the table and in the weights")
-    counted = {
+    columns = {
         "TargetWords": count_words(table.target_start, table.target),
         "Abstract": count_words(table.source_start, table.source)
         + count_words(table.target_start, table.target)
         == 0,
     }
-    for name, values in counted.items():
+    for name, values in columns.items():
         if name in table.feature_names:
             column = table.features[:, table.feature_names.index(name)]
             if wrong := int(np.count_nonzero(column != values)):
-                found = f"{name} of {wrong} rules is not what is counted in the rule, as it is read back"
+                found = (
+                    f"{name} of {counted(wrong, 'rule')} is not what is counted in the rule, as "
+                    "it is read back"
+                )
                 raise InputError(parts.table_path, None, found, "Give the feature another name")
     _check_round_trip(parts, decoder)
 
@@ -257,8 +261,8 @@ def _warnings(parts: Parts, decoder: str, of_model: int) -> list[str]:
         low = int(np.count_nonzero((table.features[:, columns] < _LEAST_FLOAT).any(axis=1)))
         if low:
             warnings.append(
-                f"{low} rules have a probability below exp({_LEAST_FLOAT:g}): Moses reads few digits of it "
-                "or none"
+                f"probabilities below exp({_LEAST_FLOAT:g}), in so many rules: {low}; Moses reads few "
+                "digits of them or none"
             )
     return warnings
 
@@ -275,7 +279,7 @@ def _readme(parts: Parts, decoder: str, theirs: TheirWeights, max_span: int, not
     models = " ".join(f"--lm {model_file(model)}" for model in range(len(parts.lms)))
     said = "".join(f"- {note}\n" for note in notes)
     return f"""\
-For {plug.name}, written by scfg-sampler {__version__}: {parts.table.num_rules} rules.
+For {plug.name}, written by scfg-sampler {__version__}: {counted(parts.table.num_rules, "rule")}.
 {parts.table.signature}
 
 To translate, one sentence a line, its words between spaces (DIR is this directory, which may be moved):

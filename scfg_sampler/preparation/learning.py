@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scfg_sampler.core.console import warn
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.preparation.case import CASES, learn_case
 from scfg_sampler.preparation.preparation import LanguagePreparation, Preparation
@@ -146,5 +147,5 @@ def _segmenter(
         model = train_subwords(text, _OF_MANY_CHARACTERS, settings.subword_model, what)
     segmenter = SubwordSegmenter(model, spaced=spaced)
     if settings.segment[side].kind == "subwords" and segmenter.num_pieces < size:
-        warn(f"the text in {language} has {segmenter.num_pieces} subwords, fewer than {size}")
+        warn(f"the text in {language} has {counted(segmenter.num_pieces, 'subword')}, fewer than {size}")
     return segmenter

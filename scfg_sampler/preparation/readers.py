@@ -17,6 +17,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from scfg_sampler.core.files import PathLike, open_bytes, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.preparation.apart import place_apart
 
@@ -47,7 +48,7 @@ def read_pairs(source: PathLike, target: PathLike) -> list[Pair]:
     if lengths[0] != lengths[1]:
         short = int(lengths[1] < lengths[0])
         paths = (source, target)
-        found = f"has {lengths[short]} lines, but {paths[1 - short]} has {lengths[1 - short]}"
+        found = f"has {counted(lengths[short], 'line')}, but {paths[1 - short]} has {lengths[1 - short]}"
         line = place_apart(*sides)
         hint = f"They seem to go apart near line {line}" if line else "Line k of both must belong together"
         raise InputError(paths[short], None, found, hint)

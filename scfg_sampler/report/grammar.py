@@ -11,6 +11,7 @@ import numpy as np
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
 from scfg_sampler.core.reports.records import bar
+from scfg_sampler.core.wording import counted
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.drawing import readable
 from scfg_sampler.learner.pair_posteriors import LastState, last_derivation
@@ -80,7 +81,10 @@ def tell_grammar(tables: Sequence[NamedTable]) -> list[Markup]:
     for number, each in enumerate(tables):
         uses = float(each.table.count.sum())
         swatch = element("span", style=f"background:var(--c{number + 1})")
-        said = f"{each.name} ({each.origin}): {each.table.num_rules:,} rules, used {uses:,.0f} times"
+        said = (
+            f"{each.name} ({each.origin}): {counted(each.table.num_rules, 'rule', spec=',')}, used "
+            f"{counted(round(uses), 'time', spec=',')}"
+        )
         out.append(element("p", swatch, said, class_="legend"))
     cards = []
     for several in zip(*(histograms(each.table, each.shares) for each in tables), strict=True):
@@ -139,7 +143,7 @@ def _rules_of_shape(found: NamedTable, shape: Shape) -> Markup:
         for row in shape.rows[:_OF_EACH].tolist()
     ]
     share = 100 * shape.uses / max(float(grammar.count.sum()), 1e-300)
-    number = "1 rule" if len(shape.rows) == 1 else f"{len(shape.rows):,} rules"
+    number = counted(len(shape.rows), "rule", spec=",")
     caption = element("b", shape.text), f": {number}, {share:.1f} % of the uses"
     return table(["rule", "count", "P"], rows, caption=caption)
 

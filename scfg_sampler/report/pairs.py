@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scfg_sampler.core.pages.elements import Content, Markup, element, words
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import pair_words
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.derivations import Derivation
@@ -85,7 +86,8 @@ def tell_pairs(
     before = {sentence: last_derivation(last, sentence) for sentence in shown}
     posteriors = pair_posteriors(rng, last, shown, sweeps)
     note = (
-        f"Each pair was resampled {sweeps} times, the derivations of all others held as the chain left them. "
+        f"Each pair was resampled {counted(sweeps, 'time')}, the derivations of all others held as "
+        "the chain left them. "
         "The number before a rule of the derivation is the share of these states in which a rule begins at "
         "its phrase; below it stand other rules that were there often. On the grid are all phrases at which "
         f"rules begin in {_DRAWN:.0%} of the states, the stronger the surer. Pairs are counted from 0."

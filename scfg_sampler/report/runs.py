@@ -17,6 +17,7 @@ from scfg_sampler.core.reports.document import note
 from scfg_sampler.core.reports.records import duration, files, settings_table, spelled, tiles
 from scfg_sampler.core.reports.traces import NamedTrace, Traced
 from scfg_sampler.core.reports.traces import tell_traces as tell_curves
+from scfg_sampler.core.wording import counted
 from scfg_sampler.learner.chains import chain_directories
 from scfg_sampler.learner.run import read_run
 
@@ -72,7 +73,7 @@ def tell_runs(runs: Sequence[RunOnPage]) -> list[Markup]:
         (f"{corpus['target_words']:,}", "target words"),
         (
             f"{first['sweeps']:,}",
-            "sweeps" + (f" of {len(runs[0].chains)} chains each" if "chains" in first else ""),
+            "sweeps" + (f" of {counted(len(runs[0].chains), 'chain')} each" if "chains" in first else ""),
         ),
         (duration(first["seconds"]), "sampling"),
     ]
@@ -88,7 +89,7 @@ def tell_runs(runs: Sequence[RunOnPage]) -> list[Markup]:
 def _unfinished(run: RunOnPage) -> Markup:
     done, wanted = run.record["sweeps"], run.record["run"]["iterations"]
     hint = element("code", f"scfg-sampler resume {run.name}")
-    text = f"{run.name} is not finished: {done} of {wanted} sweeps. To go on: "
+    text = f"{run.name} is not finished: {done} of {counted(wanted, 'sweep')}. To go on: "
     return note(text, hint)
 
 

@@ -25,6 +25,7 @@ from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.pages.charts import Axes, Curve, legend, line_chart
 from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
 from scfg_sampler.core.svg import circled
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -192,7 +193,7 @@ def read_outputs(
 def _as_long(path: PathLike, number: int, source: PathLike) -> list[str]:
     lines = list(read_lines(path))
     if len(lines) != number:
-        found = f"has {len(lines)} lines, but {source} has {number}"
+        found = f"has {counted(len(lines), 'line')}, but {source} has {number}"
         raise InputError(path, None, found, "Line k of each file belongs together; are they of one split?")
     return lines
 
@@ -242,7 +243,8 @@ def tell_changes(outputs: Outputs) -> list[Markup]:
         element(
             "p",
             f"{same} of {len(gains)} translations are the same. {first} is nearer to the reference in "
-            f"{better} sentences, {second} in {worse}. Behind each translation is how many words would have "
+            f"{counted(better, 'sentence')}, {second} in {worse}. Behind each translation is how many "
+            "words would have "
             "to be changed; what the other has not is marked.",
         )
     ]

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import RuleTableError
 
 __all__ = [
@@ -195,7 +196,7 @@ def signature(settings: Iterable[tuple[str, object]]) -> str:
 
 def _parse(line: str, keeps_labels: bool) -> Rule:
     fields = split_fields(line)
-    require(4 <= len(fields) <= 5, f"has {len(fields)} fields instead of 4 or 5")
+    require(4 <= len(fields) <= 5, f"has {counted(len(fields), 'field')} instead of 4 or 5")
     left = parse_left(fields[0], "Only rules for X can be used here", keeps_labels)
     source, order, gaps = parse_source(fields[1], keeps_labels=keeps_labels)
     target = parse_target(fields[2], order)

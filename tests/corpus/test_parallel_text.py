@@ -99,7 +99,7 @@ def test_link_into_an_empty_sentence_is_an_error(write):
 
 
 def test_unequal_numbers_of_lines_name_the_short_file_and_its_end(write):
-    with pytest.raises(InputError, match=r"e:2: ends after 1 lines, but .*f has 2"):
+    with pytest.raises(InputError, match=r"e:2: ends after 1 line, but .*f has 2"):
         write("a\nb\n", "x\n", "0-0\n0-0\n")
     with pytest.raises(InputError, match=r"a:3: ends after 2 lines, but .*f has 3"):
         write("a\nb\nc\n", "x\ny\nz\n", "0-0\n0-0\n")
@@ -117,7 +117,7 @@ def test_several_alignments_are_the_corpus_said_again(tmp_path, write):
 @pytest.mark.parametrize(
     ("second", "message"),
     [
-        ("0-0\n", r"b:2: ends after 1 lines, but .*f has 2"),
+        ("0-0\n", r"b:2: ends after 1 line, but .*f has 2"),
         ("0-0\n0-0\n0-0\n", r"f:3: ends after 2 lines, but .*b has 3"),
         ("0-0\n0-1\n", "b:2: link 0-1 points past the end of a 1-word target sentence"),
         ("0-0\nx\n", "b:2: 'x' is not a link"),

@@ -68,7 +68,7 @@ def test_links_grow_along_rows_columns_and_diagonals(link):
 def test_errors_name_file_and_line(tmp_path):
     (tmp_path / "a").write_text("0-0\n0-0\n")
     (tmp_path / "b").write_text("0-0\n")
-    with pytest.raises(InputError, match=r"b:2: ends after 1 lines, but .*a goes on"):
+    with pytest.raises(InputError, match=r"b:2: ends after 1 line, but .*a goes on"):
         list(symmetrise_files(tmp_path / "a", tmp_path / "b", "union"))
     (tmp_path / "b").write_text("0-0\n0:0\n")
     with pytest.raises(AlignmentError, match="b:2: '0:0' is not a link"):

@@ -146,7 +146,7 @@ def test_long_pairs_are_warned_of(aligner, texts, capsys):
     for name in "fe":
         (texts / name).write_text("a " * 1024 + "\n")
     assert align(texts, "--quiet") == 0
-    assert capsys.readouterr().err == "warning: 1 pairs with more than 1023 words on a side have no links\n"
+    assert capsys.readouterr().err == "warning: no links for 1 pair with more than 1023 words on a side\n"
 
 
 def test_a_missing_eflomal_is_named_with_how_to_get_it(monkeypatch, texts, capsys):
@@ -195,7 +195,7 @@ def test_an_eflomal_that_cannot_be_run_is_named(aligner, texts, capsys):
 
 @pytest.mark.parametrize(
     ("source", "target", "message"),
-    [("a\nb\n", "A\n", "ends after 1 lines"), ("\n", "\n", "has no words"), ("", "", "has no words")],
+    [("a\nb\n", "A\n", "ends after 1 line"), ("\n", "\n", "has no words"), ("", "", "has no words")],
 )
 def test_texts_that_cannot_be_aligned_are_named(aligner, texts, capsys, source, target, message):
     (texts / "f").write_text(source)

@@ -314,7 +314,7 @@ def test_translations_of_several_tunings_are_compared_by_their_means(models, cap
     (models / "short").write_text("a\n")
     for wrong in ([*arguments[:3], f"{models}/short"], [*arguments, "--against", worse, f"{models}/short"]):
         assert main([*wrong, *arguments[4:]]) == 2
-        assert f"short: has 1 lines, but {reference} has {len(SOURCES)}" in capsys.readouterr().err
+        assert f"short: has 1 line, but {reference} has {len(SOURCES)}" in capsys.readouterr().err
 
 
 def test_several_grammars_have_prefixes_and_span_limits(models, capsys):
@@ -385,7 +385,7 @@ def test_sentences_of_2000_words_are_translated(models):
         ({}, ["--threads", "0"], "--threads is 0"),
         ({}, ["--beam", "-5"], "--beam is -5"),
         ({}, ["--max-span", "0"], "--max-span is 0"),
-        ({"t": "[X] a b c\n"}, ["--grammar", "t"], "t:1: has 1 fields instead of 4 or 5"),
+        ({"t": "[X] a b c\n"}, ["--grammar", "t"], "t:1: has 1 field instead of 4 or 5"),
         (
             {"t": "[X] ||| a ||| b ||| First=nan\n"},
             ["--grammar", "t"],
@@ -429,14 +429,14 @@ def test_files_that_are_no_derivations_are_refused(tmp_path, text, complaint, ca
 def test_a_sentence_that_is_not_there_cannot_be_shown(models, capsys):
     translate(models, "u\n", "--derivations", f"{models}/trees")
     assert main(["show", f"{models}/trees", "--sentence", "7"]) == 2
-    assert "has no sentence 7 in its 1 lines" in capsys.readouterr().err
+    assert "has no sentence 7 in its 1 line" in capsys.readouterr().err
 
 
 def test_development_sets_must_fit_together(models, capsys):
     (models / "short").write_text("a\n")
     arguments = options(models, "--source", f"{models}/source", "--output", f"{models}/v.json")
     assert main(["tune", *arguments, "--references", f"{models}/short"]) == 2
-    assert f"short: has 1 lines, but {models}/source has 5" in capsys.readouterr().err
+    assert f"short: has 1 line, but {models}/source has 5" in capsys.readouterr().err
     (models / "nothing").write_text("")
     arguments = options(models, "--source", f"{models}/nothing", "--output", f"{models}/v.json")
     assert main(["tune", *arguments, "--references", f"{models}/nothing"]) == 2

@@ -31,7 +31,7 @@ def test_the_command_converts_there_and_back_and_warns_of_losses(tmp_path, capsy
     rule = gzip.decompress((tmp_path / "m.gz").read_bytes())
     (tmp_path / "m").write_bytes(rule + b"<s> [X] ||| <s> [S] ||| 1 ||| 0-0 ||| 0 ||| |||\n")
     convert(tmp_path / "m", "--to", "native", "--output", tmp_path / "n")
-    assert "warning: left out: 1 glue rules, which the decoder brings" in capsys.readouterr().err
+    assert "warning: left out: 1 glue rule, which the decoder brings" in capsys.readouterr().err
     before, after = ((tmp_path / name).read_text().split("\n")[1:] for name in "tn")
     assert after == before
     assert key(EXAMPLE).decode() in after[0]

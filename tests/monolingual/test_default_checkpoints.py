@@ -18,7 +18,7 @@ RUNS = {
         "run/trees.txt.gz",
     ),
     "dmv": (
-        "dmv train tags.txt --method gibbs --rounds 12 --output model --quiet",
+        "dmv train tags.txt --method gibbs --iterations 12 --output model --quiet",
         "model.checkpoint.npz",
         "dmv resume model --quiet",
         "model",

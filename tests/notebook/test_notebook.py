@@ -188,9 +188,9 @@ def _strings(rule):
 
 def test_what_a_format_cannot_hold_is_warned_of(corpus, tmp_path):
     (tmp_path / "table").write_text("[X] ||| a ||| b ||| F=1\n[S] ||| [X,1] ||| [1] ||| F=1\n")
-    with pytest.warns(UserWarning, match="left out 1 glue rules"):
+    with pytest.warns(UserWarning, match="left out 1 glue rule"):
         rules = scfg_sampler.read_rules(tmp_path / "table", "cdec")
-    with pytest.warns(UserWarning, match="1 rules without LogBackward"):
+    with pytest.warns(UserWarning, match="1 rule without LogBackward"):
         rules.write(tmp_path / "moses", "moses")
 
 

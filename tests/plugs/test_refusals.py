@@ -50,7 +50,7 @@ def test_counts_that_are_none_are_refused(folder, rng, capsys, name):
     entries = some_rules(rng)
     entries[3].features[name] += 1.0
     write_rule_table(table_of(entries, FEATURES, SIGNATURE), folder / "table.gz")
-    assert f"{name} of 1 rules is not what is counted in the rule" in complaint(folder, capsys)
+    assert f"{name} of 1 rule is not what is counted in the rule" in complaint(folder, capsys)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_counts_that_are_none_are_refused(folder, rng, capsys, name):
     [
         (b"the house\n", "lm.arpa: has no \\data\\"),
         (ARPA.encode().replace(b"\\end\\\n", b""), "lm.arpa: ends without \\end\\"),
-        (ARPA.encode().replace(b"-0.9\t", b""), "lm.arpa:11: '[b\\t-0.125' where a number, 1 words"),
+        (ARPA.encode().replace(b"-0.9\t", b""), "lm.arpa:11: '[b\\t-0.125' where a number, 1 word"),
         (b"mmap lm http://kheafield.com/code format version 5\n\0", "lm.arpa: is a compiled language model"),
     ],
 )
@@ -85,4 +85,4 @@ def test_moses_is_told_of_probabilities_that_it_cannot_read(folder, rng, capsys)
         entries[k].features["LexForward"] = -90.0 - k
     write_rule_table(table_of(entries, FEATURES, SIGNATURE), folder / "table.gz")
     assert plug(folder, "moses") == 0
-    assert "3 rules have a probability below exp(-87)" in capsys.readouterr().err
+    assert "probabilities below exp(-87), in so many rules: 3" in capsys.readouterr().err

@@ -330,7 +330,7 @@ TEST_SET = ("--source", "TEXT", "--references", "TEXT")
         (["RUN", "--derivations", "x=TEXT"], "--derivations x is of no system that --translations names"),
         (
             ["RUN", "--translations", "TEXT", "--source", "OTHER", "--references", "OTHER"],
-            "text: has 1 lines, but",
+            "text: has 1 line, but",
         ),
         (
             ["RUN", "--translations", "a=TEXT", "--derivations", "a=TEXT", *TEST_SET],

@@ -90,7 +90,7 @@ def test_links_at_nonterminals_are_dropped():
 BAD_LINES = [
     ("[X] ||| a ||| b", "has 3 fields instead of 4 or 5"),
     ("[X] ||| a ||| b ||| F=1 ||| 0-0 ||| x", "has 6 fields instead of 4 or 5"),
-    ("", "has 1 fields instead of 4 or 5"),
+    ("", "has 1 field instead of 4 or 5"),
     ("[S] ||| a ||| b ||| F=1", r"left-hand side is '\[S\]' instead of \[X\]"),
     ("||| a ||| b ||| F=1", "left-hand side is '' instead"),
     ("[X] [X] ||| a ||| b ||| F=1", "left-hand side is"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from monolingual.dmv.commands import add_treebank_options, read
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -71,10 +72,13 @@ def predicted(options: argparse.Namespace, sentences) -> list:
 
     others = read(options, options.model)
     if len(others) != len(sentences):
-        found = f"has {len(others)} sentences, {options.data} has {len(sentences)}"
+        found = f"has {counted(len(others), 'sentence')}, {options.data} has {len(sentences)}"
         raise InputError(options.model, None, found, "Give a parse of the same sentences")
     for number, (other, sentence) in enumerate(zip(others, sentences, strict=True), start=1):
         if len(other.heads) != len(sentence.heads):
-            found = f"sentence {number} has {len(other.heads)} words with heads, that of {options.data} "
+            found = (
+                f"sentence {number} has {counted(len(other.heads), 'word')} with heads, that of "
+                f"{options.data} "
+            )
             raise InputError(options.model, None, f"{found}{len(sentence.heads)}", "Do they differ in tags?")
     return [other.heads for other in others]

@@ -6,6 +6,7 @@ import argparse
 
 from monolingual.dmv.commands import add_treebank_options, read
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run", "warn_of_unknown"]
@@ -67,7 +68,9 @@ def run(options: argparse.Namespace) -> None:
         _draw(options, model, sentences[options.sentence - 1], heads[options.sentence - 1])
     if options.posteriors:
         _write_posteriors(options.posteriors, model, sentences)
-    console.say(f"{len(sentences)} sentences, {sum(len(s.tags) for s in sentences)} words")
+    console.say(
+        f"{counted(len(sentences), 'sentence')}, {counted(sum(len(s.tags) for s in sentences), 'word')}"
+    )
 
 
 def _write_nbest(options: argparse.Namespace, model, sentences) -> None:

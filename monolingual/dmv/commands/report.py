@@ -31,7 +31,10 @@ def add_parser(subparsers) -> None:
         help="sentences to parse: CoNLL-U, CoNLL-X, or three columns: tags, heads, words",
     )
     add_treebank_options(parser)
-    parser.add_argument("--sentences", metavar="N", type=int, default=6, help="sentences of it to draw")
+    parser.add_argument(
+        "--shown", dest="sentences", metavar="N", type=int, default=6, help="sentences of it to draw"
+    )
+    parser.renamed("--sentences", "--shown")
     parser.add_argument("--decoder", choices=("viterbi", "mbr"), default="mbr", help="of these sentences")
     parser.add_argument(
         "--trace",

@@ -10,6 +10,7 @@ from monolingual.dmv.settings import DEFAULT_PRIORS, E_STEPS, LEVELS, METHODS, S
 from scfg_sampler.core import console
 from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
+from scfg_sampler.core.wording import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,7 +51,10 @@ def add_parser(subparsers) -> None:
         f"{several}, {settings.prior:g} at the start of vb-em-dirichlet)",
     )
     parser.add_argument(
-        "--rounds", metavar="N", type=int, default=settings.rounds, help="at the most; sweeps of gibbs"
+        "--rounds", metavar="N", type=int, help=f"at the most; not of gibbs (default: {settings.rounds})"
+    )
+    parser.add_argument(
+        "--iterations", metavar="N", type=int, help=f"sweeps of gibbs (default: {settings.rounds})"
     )
     parser.add_argument(
         "--tolerance", metavar="T", type=float, default=settings.tolerance, help="smallest relative gain"
@@ -69,12 +73,14 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--trace", metavar="FILE", help=text)
     add_checkpoint_option(parser)
     _add_options_of_methods(parser, settings)
+    parser.renamed("--init", "--start")
     parser.set_defaults(run=run)
 
 
 def _add_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--init",
+        "--start",
+        dest="init",
         metavar="HOW",
         default="harmonic",
         help="harmonic, uniform, random, dirichlet:A (random, of concentration A), or a model",
@@ -143,6 +149,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.dmv.run import checkpoint_of, forget
     from scfg_sampler.errors import InputError
 
+    options.rounds = _rounds(options)
     checkpoint = checkpoint_of(options.output)
     if checkpoint is not None and checkpoint.exists():
         if not options.overwrite:
@@ -150,6 +157,18 @@ def run(options: argparse.Namespace) -> None:
             raise InputError(checkpoint, None, "holds training that was stopped", hint)
         forget(options.output)
     execute(options)
+
+
+def _rounds(options: argparse.Namespace) -> int:
+    """How many rounds, or sweeps of gibbs, at the most."""
+    from scfg_sampler.errors import SettingsError
+
+    if options.method != "gibbs" and options.iterations is not None:
+        raise SettingsError("--iterations is of --method gibbs; others take --rounds")
+    if options.method == "gibbs" and options.rounds is not None:
+        console.warn("--rounds of gibbs is now --iterations; the old name will go in the next version")
+    given = options.rounds if options.iterations is None else options.iterations
+    return Settings().rounds if given is None else int(given)
 
 
 def execute(options: argparse.Namespace) -> None:
@@ -185,12 +204,15 @@ def execute(options: argparse.Namespace) -> None:
     ):
         best = drive_training(task, options, (sentences, unseen), advance)
     model = DmvModel(tuple(tags), layout, best.outcome.probs)
-    comment = f"method {options.method}, seed {options.seed}, {best.outcome.best} rounds"
+    comment = f"method {options.method}, seed {options.seed}, {counted(best.outcome.best, 'round')}"
     write_model(options.output, model, comment=comment)
     if options.covariances:
         write_covariances(options.covariances, model, *best.outcome.prior)
     forget(options.output)
-    console.say(f"{len(sentences)} sentences, {len(tags)} tags, {best.outcome.best} rounds")
+    console.say(
+        f"{counted(len(sentences), 'sentence')}, {counted(len(tags), 'tag')}, "
+        f"{counted(best.outcome.best, 'round')}"
+    )
     of_whom = "held out" if unseen else "log likelihood"
     console.say(f"objective {best.outcome.trace[-1]:.3f}, {of_whom} {best.score:.3f}")
 
@@ -210,13 +232,13 @@ def check(options: argparse.Namespace) -> list[float]:
     from monolingual.dmv import initial
     from scfg_sampler.errors import SettingsError
 
-    for name in ("rounds", "restarts", "max_length"):
-        if getattr(options, name) < 1:
-            raise SettingsError(
-                f"--{name.replace('_', '-')} is {getattr(options, name)}; it must be at least 1"
-            )
+    counted_by = "iterations" if options.method == "gibbs" else "rounds"
+    numbers = {counted_by: options.rounds, "restarts": options.restarts, "max-length": options.max_length}
+    for name, number in numbers.items():
+        if number < 1:
+            raise SettingsError(f"--{name} is {number}; it must be at least 1")
     if options.restarts > 1 and options.init != "random" and initial.concentration_of(options.init) is None:
-        raise SettingsError("--restarts needs --init random or dirichlet:A")
+        raise SettingsError("--restarts needs --start random or dirichlet:A")
     is_normal = options.method == "vb-em-logistic-normal"
     chosen = options.covariance, options.level, options.unused
     if chosen != ("identity", "sentence", "averaged") and not is_normal:
@@ -324,7 +346,7 @@ def start(options: argparse.Namespace, rng, tags, layout, corpus):
         return initial.random(rng, layout, concentration)
     model = read_model(options.init)
     if model.layout.child_valences != layout.child_valences:
-        found = f"--init {options.init} has valence {model.layout.child_valences}"
+        found = f"--start {options.init} has valence {model.layout.child_valences}"
         raise SettingsError(f"{found}; give --valence {model.layout.child_valences}")
     wide = weights_for(model, tags)
     return normalise(initial.parameter_families(layout), chosen_tags(wide, tags, layout))

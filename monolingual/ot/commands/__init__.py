@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COMMANDS",
     "add_a_priori",
+    "add_pair_distribution",
     "add_parser",
     "add_tableaux",
     "index_of",
@@ -59,7 +60,7 @@ def add_parser(subparsers) -> None:
     console.add_commands(parser, __name__, COMMANDS)
 
 
-def add_tableaux(parser: argparse.ArgumentParser) -> None:
+def add_tableaux(parser: console.Parser) -> None:
     """Add the tableaux and their frequencies."""
     parser.add_argument(
         "tableaux",
@@ -67,7 +68,14 @@ def add_tableaux(parser: argparse.ArgumentParser) -> None:
         help="text with tabs or commas between columns, OTSoft or Praat OTGrammar; .gz is read too, - is "
         "standard input; sample, fit and gla also learn from an overt column: see the documentation",
     )
-    parser.add_argument("--pairs", metavar="FILE", help="frequencies: a PairDistribution of Praat")
+    add_pair_distribution(parser)
+
+
+def add_pair_distribution(parser: console.Parser) -> None:
+    """Add the file of frequencies that lies beside tableaux of Praat."""
+    text = "frequencies: a PairDistribution of Praat"
+    parser.add_argument("--pair-distribution", dest="pairs", metavar="FILE", help=text)
+    parser.renamed("--pairs", "--pair-distribution")
 
 
 def load_tableaux(options: argparse.Namespace, command: str | None = None) -> Tableaux:

@@ -19,14 +19,17 @@ def add_parser(subparsers) -> None:
         description="Write tableaux as tab-separated text, for OTSoft, or as an OTGrammar and a "
         "PairDistribution of Praat. What is read is recognised by its content.",
         epilog="example:\n  scfg-monolingual ot convert tableaux.tsv --to praat --output my.OTGrammar \\\n"
-        "    --output-pairs my.PairDistribution --grammar gla",
+        "    --output-pairs my.PairDistribution --values gla",
     )
     add_tableaux(parser)
     parser.add_argument("--to", choices=("tsv", "otsoft", "praat"), required=True, help="format")
     parser.add_argument("--output", metavar="FILE", default="-", help="where to; - is standard output")
     parser.add_argument("--output-pairs", metavar="FILE", help="with praat: the frequencies")
-    parser.add_argument("--grammar", metavar="RUN", help="with praat: the grammar whose values are written")
+    parser.add_argument(
+        "--values", dest="grammar", metavar="RUN", help="with praat: the grammar whose values are written"
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.renamed("--grammar", "--values")
     parser.set_defaults(run=run)
 
 

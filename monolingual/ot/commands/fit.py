@@ -27,7 +27,10 @@ def add_parser(subparsers) -> None:
         "--truncate", metavar="K", type=float, default=6.0, help="means lie in [-K, K] before centring"
     )
     parser.add_argument("--noise", metavar="S", type=float, default=1.0, help="deviation of every constraint")
-    parser.add_argument("--starts", metavar="N", type=int, default=10, help="starting points of the search")
+    parser.add_argument(
+        "--restarts", dest="starts", metavar="N", type=int, default=10, help="starting points of the search"
+    )
+    parser.renamed("--starts", "--restarts")
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the starting points")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")

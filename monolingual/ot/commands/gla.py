@@ -15,6 +15,7 @@ from monolingual.ot.commands import (
 )
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def run(options: argparse.Namespace) -> None:
         rows.append((entry["input"], entry["output"], f"{observed[c]:.4f}", *shares, below))
     print_table(rows)
     print(
-        f"log likelihood of {options.seeds} learners: "
+        f"log likelihood of {counted(options.seeds, 'learner')}: "
         f"median {np.median(likelihoods):.4f}, best {max(likelihoods):.4f}"
     )
 

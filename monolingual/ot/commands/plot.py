@@ -33,13 +33,15 @@ def add_parser(subparsers) -> None:
         help="another grammar to show in the fit; may be repeated",
     )
     parser.add_argument(
-        "--threshold",
+        "--min-probability",
+        dest="threshold",
         metavar="P",
         type=float,
         default=0.95,
         help="least probability of outranking that is drawn",
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.renamed("--threshold", "--min-probability")
     parser.set_defaults(run=run)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from monolingual.ot.commands import load_tableaux, print_predictions
+from monolingual.ot.commands import add_pair_distribution, load_tableaux, print_predictions
 from scfg_sampler.core import console
 from scfg_sampler.errors import SettingsError
 
@@ -28,7 +28,7 @@ def add_parser(subparsers) -> None:
         "grammar of Praat is evaluated as Praat does, by its decision strategy, but without sampling; "
         "TABLEAUX may then be left out.",
         epilog="examples:\n  scfg-monolingual ot predict run tableaux.tsv --json\n"
-        "  scfg-monolingual ot predict learnt.OTGrammar --noise 2 --pairs heard.PairDistribution",
+        "  scfg-monolingual ot predict learnt.OTGrammar --noise 2 --pair-distribution heard.PairDistribution",
     )
     parser.add_argument(
         "grammar", metavar="RUN", help="run directory, or its summary.json, or an OTGrammar of Praat"
@@ -39,7 +39,7 @@ def add_parser(subparsers) -> None:
         nargs="?",
         help="as in the other commands; by default those of Praat's",
     )
-    parser.add_argument("--pairs", metavar="FILE", help="frequencies: a PairDistribution of Praat")
+    add_pair_distribution(parser)
     group = parser.add_argument_group("grammars of Praat")
     group.add_argument(
         "--noise", metavar="S", type=float, help="evaluation noise (default: 2; 0 for maximum entropy)"

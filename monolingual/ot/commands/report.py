@@ -34,12 +34,14 @@ def add_parser(subparsers) -> None:
         "--inputs", metavar="N", type=int, default=40, help="tableaux to show; of more, those predicted worst"
     )
     parser.add_argument(
-        "--threshold",
+        "--min-probability",
+        dest="threshold",
         metavar="P",
         type=float,
         default=0.95,
         help="least probability of outranking that is drawn",
     )
+    parser.renamed("--threshold", "--min-probability")
     parser.set_defaults(run=run)
 
 

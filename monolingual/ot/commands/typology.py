@@ -6,6 +6,7 @@ import argparse
 import json
 
 from monolingual.ot.commands import add_a_priori, add_tableaux, load_a_priori, print_table
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         }
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return
-    print(f"{len(found.languages)} languages")
+    print(counted(len(found.languages), "language"))
     shown = [
         (language, mark)
         for number, (language, mark) in enumerate(zip(found.languages, observed, strict=True))

@@ -6,6 +6,7 @@ import argparse
 
 from monolingual.pcfg.settings import Handling
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = [
     "COMMANDS",
@@ -110,7 +111,7 @@ def read_model_grammar(options: argparse.Namespace):
     if not useful.all():
         names = [rule_name(grammar, int(rule)) for rule in np.flatnonzero(~useful)]
         shown = "; ".join(names[:5]) + "; …" * (len(names) > 5)
-        console.warn(f"{len(names)} useless rules are left out: {shown}")
+        console.warn(f"{counted(len(names), 'useless rule is', 'useless rules are')} left out: {shown}")
         grammar, numbers = without_useless(grammar)
         probs = normalise(families(grammar), probs[numbers])
         pseudo_counts = None if pseudo_counts is None else pseudo_counts[numbers]

@@ -8,6 +8,7 @@ import math
 
 from monolingual.pcfg.commands import add_grammar_options
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -120,7 +121,7 @@ def print_report(found: dict, most: int | None = None) -> None:
         print(f"{label:<17}{shown}")
     if "plain_iteration" in found:
         plain = found["plain_iteration"]
-        rounds = f"{plain['rounds']} rounds; Newton {found['newton_rounds']}"
+        rounds = f"{counted(plain['rounds'], 'round')}; Newton {found['newton_rounds']}"
         print(f"plain iteration  {plain['start']:.10g} after {rounds}")
     lists = {"unproductive": "no finite tree", "unreachable": "unreachable", "useless_rules": "useless"}
     for name, label in lists.items():
@@ -137,5 +138,5 @@ def print_report(found: dict, most: int | None = None) -> None:
         print(f"{name:<24}{numbers}  {yes[found['components'][home[name]]['tight']]}")
     if len(listed) < len(found["partition"]):
         loose = sum(not c["tight"] for c in found["components"])
-        parts = f"{len(found['components'])} components, {loose} of them not tight"
-        print(f"… of {len(found['partition'])} nonterminals in {parts}; --all lists them")
+        parts = f"{counted(len(found['components']), 'component')}, {loose} of them not tight"
+        print(f"… of {counted(len(found['partition']), 'nonterminal')} in {parts}; --all lists them")

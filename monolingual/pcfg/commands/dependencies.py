@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -19,7 +20,7 @@ def add_parser(subparsers) -> None:
         "each head with all its dependents. In the PCFG such constituents are the nodes with labels N_.*",
         epilog="example:\n  scfg-monolingual pcfg dependencies train.len10.tagdep.gz --output train\n"
         "  scfg-monolingual pcfg sample train.grammar --sentences train.sentences --prior 0.1 \\\n"
-        "    --gold train.gold --brackets 'N_.*' --output run",
+        "    --gold train.gold --bracket-labels 'N_.*' --output run",
     )
     parser.add_argument("treebank", metavar="FILE", help="tags, heads and words, separated by tabs")
     parser.add_argument("--output", metavar="PREFIX", required=True, help="beginning of the files' names")
@@ -47,4 +48,7 @@ def run(options: argparse.Namespace) -> None:
     with atomic_output(f"{options.output}.gold") as stream:
         stream.writelines(format_brackets(sentence) + "\n" for sentence in sentences)
     rules = len(grammar.rhs_start) - 1
-    console.say(f"{len(sentences)} sentences, {len(grammar.terminals)} tags, {rules} rules")
+    console.say(
+        f"{counted(len(sentences), 'sentence')}, {counted(len(grammar.terminals), 'tag')}, "
+        f"{counted(rules, 'rule')}"
+    )

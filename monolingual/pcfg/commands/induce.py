@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from monolingual.tsg.markov import BINARISE
 from monolingual.tsg.preparation import Preparation
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 if TYPE_CHECKING:
     from monolingual.tsg.trees import Tree
@@ -34,14 +35,16 @@ def add_parser(subparsers) -> None:
         "are written as %%27%%27. Trees are cleaned as 'tsg train' does, and their "
         "labels may name siblings and ancestors.",
         epilog="examples:\n  scfg-monolingual pcfg induce train.mrg --output grammar.txt\n"
-        "  scfg-monolingual pcfg induce train.mrg --tags --binarise head --horizontal 1 --vertical 2 \\\n"
-        "    --output grammar.txt",
+        "  scfg-monolingual pcfg induce train.mrg --tags-only --binarise head \\\n"
+        "    --horizontal 1 --vertical 2 --output grammar.txt",
     )
     plain = Preparation(binarise="none", unknown="none")
     parser.add_argument("trees", metavar="TREES", help="bracketed trees; .gz is read, - is standard input")
     parser.add_argument("--output", metavar="GRAMMAR", default="-", help="the grammar")
     parser.add_argument("--format", choices=("nltk", "johnson"), default="nltk", help="of the grammar")
-    parser.add_argument("--tags", action="store_true", help="preterminals are the terminals, without words")
+    parser.add_argument(
+        "--tags-only", dest="tags", action="store_true", help="preterminals are the terminals, without words"
+    )
     parser.add_argument("--rare", metavar="N", type=int, help="words seen at most N times become signatures")
     parser.add_argument("--binarise", choices=BINARISE, default=plain.binarise, help="see 'tsg train'")
     parser.add_argument(
@@ -55,6 +58,7 @@ def add_parser(subparsers) -> None:
         "--keep-annotation", action="store_true", help="leave empty elements, function tags and indices"
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.renamed("--tags", "--tags-only")
     parser.set_defaults(run=run)
 
 
@@ -87,8 +91,9 @@ def run(options: argparse.Namespace) -> None:
     write_grammar(options.output, grammar, normalise(families(grammar), counts), style=options.format)
     assert (weight_sums(grammar, counts) > 0.0).all()
     console.say(
-        f"{len(corpus.trees)} trees, {len(rules)} rules, {len(grammar.nonterminals)} nonterminals, "
-        f"{len(grammar.terminals)} terminals, start symbol {start}"
+        f"{counted(len(corpus.trees), 'tree')}, {counted(len(rules), 'rule')}, "
+        f"{counted(len(grammar.nonterminals), 'nonterminal')}, "
+        f"{counted(len(grammar.terminals), 'terminal')}, start symbol {start}"
     )
 
 

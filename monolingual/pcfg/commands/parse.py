@@ -6,6 +6,7 @@ import argparse
 
 from monolingual.pcfg.commands import add_grammar_options, read_model_grammar
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run"]
@@ -19,8 +20,8 @@ def add_parser(subparsers) -> None:
         description="Write the most probable tree of each sentence (Viterbi), an empty line for a sentence "
         "that the grammar does not derive. With --probabilities the log probabilities of the tree and of the "
         "sentence stand before it. With --nbest the best K trees follow each other in lines 'number ||| tree "
-        "||| log probability', numbers from 0, which 'tsg train --nbest' reads. With --counts the number of "
-        "trees is written instead: exact, or 'infinite' where unary rules have a cycle.",
+        "||| log probability', numbers from 0, which 'tsg train --nbest-lists' reads. With --counts the "
+        "number of trees is written instead: exact, or 'infinite' where unary rules have a cycle.",
         epilog="examples:\n  scfg-monolingual pcfg parse grammar.txt --sentences text.txt\n"
         "  scfg-monolingual pcfg parse grammar.txt --sentences text.txt --nbest 10",
     )
@@ -31,7 +32,14 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--nbest", metavar="K", type=int, help="write the best K trees of each sentence")
     parser.add_argument("--counts", action="store_true", help="write how many trees each sentence has")
     parser.add_argument("--gold", metavar="TREES", help="gold trees, for unlabelled bracket F1")
-    parser.add_argument("--brackets", metavar="REGEX", default="", help="labels of found trees that count")
+    parser.add_argument(
+        "--bracket-labels",
+        dest="brackets",
+        metavar="REGEX",
+        default="",
+        help="labels of found trees that count",
+    )
+    parser.renamed("--brackets", "--bracket-labels")
     parser.set_defaults(run=run)
 
 
@@ -72,7 +80,7 @@ def run(options: argparse.Namespace) -> None:
             advance(1, "")
     failed = int(np.count_nonzero(log_probs == -np.inf))
     if failed:
-        console.warn(f"{failed} of {len(log_probs)} sentences have no tree")
+        console.warn(f"no tree for {failed} of {counted(len(log_probs), 'sentence')}")
     if gold is not None:
         trees = Trees(np.array(start, np.int64), np.array(rules, np.int32))
         brackets = brackets_of(grammar, trees, options.brackets)
@@ -113,4 +121,4 @@ def _list_trees(options: argparse.Namespace) -> None:
                 failed += not found
             advance(1, "")
     if failed:
-        console.warn(f"{failed} of {len(sentences.lines)} sentences have no tree")
+        console.warn(f"no tree for {failed} of {counted(len(sentences.lines), 'sentence')}")

@@ -11,6 +11,7 @@ from monolingual.pcfg.settings import SAMPLERS, STARTS, SampleSettings
 from scfg_sampler.core import console
 from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_data_options", "add_parser", "read_data", "report", "run"]
 
@@ -58,7 +59,8 @@ def add_parser(subparsers) -> None:
     scoring = parser.add_argument_group("scoring")
     scoring.add_argument("--gold", metavar="TREES", help="gold trees of the sentences, for bracket F1")
     scoring.add_argument(
-        "--brackets",
+        "--bracket-labels",
+        dest="brackets",
         metavar="REGEX",
         default=settings.brackets,
         help="labels of sampled trees that count",
@@ -67,6 +69,7 @@ def add_parser(subparsers) -> None:
         "--score-every", metavar="K", type=int, default=settings.score_every, help="every K-th kept sweep"
     )
     add_handling(parser)
+    parser.renamed("--brackets", "--bracket-labels")
     parser.set_defaults(run=run)
 
 
@@ -200,7 +203,9 @@ def read_data(options: argparse.Namespace, model):
                 message = "the grammar does not derive this sentence"
                 hint = "Add rules, or leave such sentences out with --skip-unparsable"
                 raise InputError(options.sentences, int(found.lines[bad[0]]), message, hint)
-            console.warn(f"{len(bad)} sentences are left out: the grammar does not derive them")
+            console.warn(
+                f"{counted(len(bad), 'sentence is', 'sentences are')} left out: no derivation in the grammar"
+            )
             keep = np.flatnonzero(parsed)
             words = np.concatenate([words[:0], *(words[start[i] : start[i + 1]] for i in keep)])
             start = np.concatenate([[0], np.cumsum(np.diff(start)[keep])]).astype(np.int64)
@@ -212,7 +217,7 @@ def read_data(options: argparse.Namespace, model):
 def report(summary: dict, output: str) -> None:
     """Say what a run came to."""
     console.say(
-        f"{summary['draws']} draws in {summary['cpu_seconds']:.2f} s of processor time; "
+        f"{counted(summary['draws'], 'draw')} in {summary['cpu_seconds']:.2f} s of processor time; "
         f"{summary['rejections_per_thousand']:.1f} rejections in a thousand sweeps"
     )
     worst = max((d["rhat"] for d in summary["convergence"].values() if d["rhat"]), default=None)
@@ -221,5 +226,5 @@ def report(summary: dict, output: str) -> None:
         if worst > 1.05:
             console.warn(f"split R-hat is {worst:.2f}: the chain has not mixed; take more sweeps")
     if "f1" in summary:
-        console.say(f"F1 {summary['f1']:.4f} over {summary['scored_sweeps']} sweeps")
+        console.say(f"F1 {summary['f1']:.4f} over {counted(summary['scored_sweeps'], 'sweep')}")
     console.say(f"run directory: {output}")

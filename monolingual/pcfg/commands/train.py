@@ -7,6 +7,7 @@ import argparse
 from monolingual.pcfg.commands import add_grammar_options, read_model_grammar
 from monolingual.pcfg.commands.sample import add_data_options
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
             )
             advance(options.rounds - len(trace), "")
             if options.restarts > 1:
-                console.say(f"start {restart + 1}: {trace[-1]:.6f} after {len(trace)} rounds")
+                console.say(f"start {restart + 1}: {trace[-1]:.6f} after {counted(len(trace), 'round')}")
             if best is None or trace[-1] > best[1][-1]:
                 best = state, trace
     assert best is not None
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     if options.method == "em" and np.any(model.prior != 1.0):
         name = "log posterior"
     verdict = analyse(grammar, new)
-    console.say(f"{name} {trace[-1]:.6f} after {len(trace)} rounds")
+    console.say(f"{name} {trace[-1]:.6f} after {counted(len(trace), 'round')}")
     console.say(
         f"spectral radius {verdict.spectral_radius:.6g}, " + ("tight" if verdict.tight else "not tight")
     )

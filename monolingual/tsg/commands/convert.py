@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
@@ -39,4 +40,4 @@ def run(options: argparse.Namespace) -> None:
         for tree, _ in read_trees(options.trees, raising=options.raising):
             stream.write(format_tree(tree) + "\n")
             number += 1
-    console.say(f"{number} trees")
+    console.say(counted(number, "tree"))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def add_parser(subparsers) -> None:
         help="for mpp: up to K trees a sentence, as 'number ||| tree ||| share'",
     )
     parser.add_argument(
-        "--average", metavar="K", type=int, default=0, help="mean counts of the run's K latest --samples"
+        "--average", metavar="K", type=int, default=0, help="mean counts of the run's K latest --states"
     )
     parser.add_argument(
         "--model",
@@ -63,7 +64,8 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--max-length", metavar="N", type=int, help="give longer sentences flat trees")
     parser.add_argument(
-        "--beam",
+        "--min-share",
+        dest="beam",
         metavar="B",
         type=float,
         default=0.0,
@@ -73,6 +75,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of all randomness")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.renamed("--grammar", "--model")
+    parser.renamed("--beam", "--min-share")
     parser.set_defaults(run=run)
 
 
@@ -132,9 +135,9 @@ def run(options: argparse.Namespace) -> None:
             advance(1, "")
     seconds = time.process_time() - began
     if num_flat:
-        console.warn(f"{num_flat} sentences have no derivation, or are too long; their trees are flat")
+        console.warn(f"flat trees of {counted(num_flat, 'sentence')} without a derivation, or too long")
     console.say(
-        f"{len(sentences)} sentences in {seconds:.1f} CPU seconds, "
+        f"{counted(len(sentences), 'sentence')} in {seconds:.1f} CPU seconds, "
         f"{len(sentences) / max(seconds, 1e-9):.1f} a second"
     )
 
@@ -150,7 +153,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.gold_tags and options.format != "trees":
         raise SettingsError("--gold-tags needs --format trees")
     if not 0.0 <= options.beam < 1.0:
-        raise SettingsError(f"--beam is {options.beam:g}; it must be at least 0 and below 1")
+        raise SettingsError(f"--min-share is {options.beam:g}; it must be at least 0 and below 1")
 
 
 def _sentences(options: argparse.Namespace) -> Iterator[tuple[list[str], list[str] | None]]:

@@ -16,9 +16,9 @@ def add_parser(subparsers) -> None:
         "report",
         help="write a page that tells what was run and what was learnt",
         description="Write a page of HTML about one or several runs of 'tsg train': settings, traces, "
-        "whether chains agree, the sizes of elementary trees, pictures of those used most, and, of runs "
-        "with --marginals, how sure cuts are. The page needs nothing but itself: it can be sent, kept and "
-        "printed.",
+        "whether chains agree, the sizes of elementary trees, pictures of those used most, whole trees "
+        "split into them, and, of runs with --marginals, how sure cuts are. The page needs nothing but "
+        "itself: it can be sent, kept and printed.",
         epilog="example:\n  scfg-monolingual tsg report run --output report.html\n"
         "  scfg-monolingual tsg report seed1 seed2 seed3 --output report.html",
     )
@@ -26,6 +26,7 @@ def add_parser(subparsers) -> None:
         "runs", metavar="RUN", nargs="+", help="run directory; the trees of the first one are shown"
     )
     add_report_options(parser)
+    parser.add_argument("--shown", metavar="N", type=int, default=6, help="whole trees to draw")
     parser.set_defaults(run=run)
 
 
@@ -34,5 +35,5 @@ def run(options: argparse.Namespace) -> None:
     console.say(f"report of {', '.join(options.runs)}")
     from monolingual.tsg.report import write_report
 
-    size = write_report(options.runs, options.output, options.title)
+    size = write_report(options.runs, options.output, options.title, options.shown)
     console.say(f"{options.output}: {size / 1e6:.1f} MB")

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(options.gold, None, found)
     errors = sum(score.is_error for score in scores)
     if errors:
-        console.warn(f"{errors} sentences are over other words than gold and are left out")
+        console.warn(f"sentences over other words than gold, which are left out: {errors}")
     figures = total(scores)._asdict()
     short = total(scores, options.cutoff)._asdict()
     if options.json:
@@ -138,7 +139,7 @@ def _pairs(gold_path: str, test_path: str):
     ):
         if gold is None or test is None:
             path, other = (gold_path, test_path) if gold is None else (test_path, gold_path)
-            found = f"ends after {number - 1} trees, and {other} goes on"
+            found = f"ends after {counted(number - 1, 'tree')}, and {other} goes on"
             raise InputError(path, None, found, "Both need a tree for every sentence")
         yield gold.tree, test.tree
 

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run"]
@@ -19,19 +20,28 @@ def add_parser(subparsers) -> None:
         description="Histograms of depth, nodes, terminals and frontier nonterminals of the elementary trees "
         "(figure 4 of Cohn et al. 2009), and the most frequent ones (tables 2 and 3).",
         epilog="examples:\n  scfg-monolingual tsg statistics run --label NP --label VP --plot figure4.svg\n"
-        "  scfg-monolingual tsg statistics run --rules grammar.rules --lexicon grammar.lex",
+        "  scfg-monolingual tsg statistics run --grammar-rules grammar.rules --lexicon grammar.lex",
     )
     parser.add_argument("directory", metavar="RUN", help="run directory of 'tsg train'")
     parser.add_argument(
         "--label", metavar="L", action="append", default=[], help="list trees with this root; may be repeated"
     )
     parser.add_argument("--top", metavar="N", type=int, default=15, help="how many to list")
-    parser.add_argument("--lexical", action="store_true", help="list only those with words, as table 3 does")
-    parser.add_argument("--rules", metavar="FILE", help="write the rules for disco-dop or bitpar")
+    parser.add_argument(
+        "--with-words",
+        dest="lexical",
+        action="store_true",
+        help="list only those with words, as table 3 does",
+    )
+    parser.add_argument(
+        "--grammar-rules", dest="rules", metavar="FILE", help="write the rules for disco-dop or bitpar"
+    )
     parser.add_argument("--lexicon", metavar="FILE", help="write the lexicon for these")
     parser.add_argument("--plot", metavar="FILE", help="draw the histograms; .svg, .pdf or .png")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
+    parser.renamed("--lexical", "--with-words")
+    parser.renamed("--rules", "--grammar-rules")
     parser.set_defaults(run=run)
 
 
@@ -48,7 +58,7 @@ def run(options: argparse.Namespace) -> None:
     if options.top < 0:
         raise SettingsError(f"--top is {options.top}; it must be at least 0")
     if (options.rules is None) != (options.lexicon is None):
-        raise SettingsError("--rules and --lexicon belong together; give both")
+        raise SettingsError("--grammar-rules and --lexicon belong together; give both")
     if options.plot is not None:
         check_plot(options.plot)
     learnt = read_grammar(options.directory)
@@ -79,15 +89,15 @@ def run(options: argparse.Namespace) -> None:
         for path, lines in ((options.rules, rules), (options.lexicon, lexicon)):
             with atomic_output(path) as stream:
                 stream.writelines(line + "\n" for line in lines)
-            console.say(f"{len(lines)} lines: {path}")
+            console.say(f"{counted(len(lines), 'line')}: {path}")
     if options.plot is not None:
         save_plot(plot_histograms(counts), options.plot)
         console.say(f"histograms: {options.plot}")
     if options.json:
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return
-    print(f"{record['types']} elementary trees, {deep} of them deeper than a rule; ", end="")
-    print(f"{record['productions']} productions in the treebank")
+    print(f"{counted(record['types'], 'elementary tree')}, {deep} of them deeper than a rule; ", end="")
+    print(f"{counted(record['productions'], 'production')} in the treebank")
     for name, histogram in counts.items():
         shown = "  ".join(f"{size}: {number}" for size, number in histogram.items())
         print(f"{name:10}{shown}")

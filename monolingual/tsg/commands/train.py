@@ -24,9 +24,20 @@ from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number, whole_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "report", "run"]
+
+
+_FORMER = {
+    "--order": "--visit-order",
+    "--samples": "--states",
+    "--nbest": "--nbest-lists",
+    "--tags": "--tag-set",
+    "--longest": "--max-length",
+}
+"""What options were called in the version before, and what they are called now."""
 
 
 def add_parser(subparsers) -> None:
@@ -63,12 +74,15 @@ def add_parser(subparsers) -> None:
     _add_chain(parser.add_argument_group("chain"), TsgSettings(), RunSettings())
     parser.add_argument("--check", action="store_true", help="recount the log joint after every sweep")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
-    parser.renamed("--order", "--visit-order")
+    for old, new in _FORMER.items():
+        parser.renamed(old, new)
     parser.set_defaults(run=run)
 
 
 def _add_sources(several: argparse._ArgumentGroup, sources: Sources) -> None:
-    several.add_argument("--nbest", metavar="FILE", help="lists of trees: 'number ||| tree' a line")
+    several.add_argument(
+        "--nbest-lists", dest="nbest", metavar="FILE", help="lists of trees: 'number ||| tree' a line"
+    )
     several.add_argument("--forests", metavar="FILE", help="packed forests: 'S#1 -> NP#2 VP#3' a line")
     several.add_argument(
         "--brackets", metavar="FILE", help="trees with ? for labels, flat where the inside is not known"
@@ -78,13 +92,16 @@ def _add_sources(several: argparse._ArgumentGroup, sources: Sources) -> None:
         "--pack",
         choices=PACKINGS,
         default=sources.pack,
-        help="of --nbest, the trees themselves, or what equal constituents of them combine to",
+        help="of --nbest-lists, the trees themselves, or what equal constituents of them combine to",
     )
     several.add_argument("--labels", metavar="A,B", help="what ? may be")
-    several.add_argument("--tags", metavar="A,B", help="what ? above a word may be (default: --labels)")
+    several.add_argument(
+        "--tag-set", dest="tags", metavar="A,B", help="what ? above a word may be (default: --labels)"
+    )
     several.add_argument("--root", metavar="A", default=sources.root, help="the label above an outermost ?")
     several.add_argument(
-        "--longest",
+        "--max-length",
+        dest="longest",
         metavar="N",
         type=int,
         default=sources.longest,
@@ -162,7 +179,7 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSe
     )
     chain.add_argument(
         "--anneal",
-        metavar="FROM:TO:SWEEPS",
+        metavar="START:END:SWEEPS",
         help="temperatures, falling linearly (default: 5:1 over the burn-in)",
     )
     chain.add_argument(
@@ -198,13 +215,16 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSe
     add_elsewhere(chain)
     chain.add_argument("--marginals", action="store_true", help="write how often each node is cut")
     chain.add_argument(
-        "--samples",
+        "--states",
+        dest="samples",
         metavar="K",
         type=int,
         default=run.samples,
-        help="keep the grammars of the last K sampled states",
+        help="keep the grammars of the last K states, --thin sweeps apart",
     )
-    chain.add_argument("--thin", metavar="L", type=int, default=run.thin, help="sweeps from one to the next")
+    chain.add_argument(
+        "--thin", metavar="L", type=int, default=run.thin, help="sweeps from one of --states to the next"
+    )
     chain.add_argument(
         "--checkpoint-every",
         metavar="K",
@@ -245,7 +265,7 @@ def run(options: argparse.Namespace) -> None:
     )
     kept = RunSettings(**{**{name: given[name] for name in RunSettings._fields}, "burn_in": burn_in})
     if options.method == "2dop" and (options.samples or options.marginals):
-        raise SettingsError("--samples and --marginals are of chains; --method 2dop has none")
+        raise SettingsError("--states and --marginals are of chains; --method 2dop has none")
     if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
         console.warn("there is one shard, which is swept here; --shards P divides the treebank for others")
     with (
@@ -271,15 +291,18 @@ def report(output: str, record: dict[str, Any]) -> None:
 
     if record["run"]["method"] == "2dop":
         console.say(
-            f"{record['fragments']} elementary trees of {record['sentences']} sentences, "
-            f"{record['productions']} of them productions, {record['cpu_seconds']:.1f} CPU seconds"
+            f"{counted(record['fragments'], 'elementary tree')} of "
+            f"{counted(record['sentences'], 'sentence')}, "
+            f"of them {counted(record['productions'], 'production')}, {record['cpu_seconds']:.1f} CPU seconds"
         )
         console.say(f"run directory: {output}")
         return
     trace = read_trace(f"{output}/trace.tsv")
     console.say(
-        f"{record['sweeps']} sweeps over {record['sentences']} sentences with {record['nodes']} nodes: "
-        f"{trace['types'][-1]:.0f} elementary trees, {record['productions']} productions in the treebank, "
+        f"{counted(record['sweeps'], 'sweep')} over {counted(record['sentences'], 'sentence')} with "
+        f"{counted(record['nodes'], 'node')}: "
+        f"{counted(round(trace['types'][-1]), 'elementary tree')}, "
+        f"{counted(record['productions'], 'production')} in the treebank, "
         f"log joint {trace['log_joint'][-1]:.2f}, {record['cpu_seconds']:.1f} CPU seconds"
     )
     console.say(f"run directory: {output}")
@@ -303,4 +326,4 @@ def _anneal(text: str) -> tuple[float, float, int]:
         first, last, sweeps = text.split(":")
         return real_number(first), real_number(last), whole_number(sweeps)
     except ValueError:
-        raise SettingsError(f"--anneal is {text!r}; give FROM:TO:SWEEPS, e.g. 5:1:4000") from None
+        raise SettingsError(f"--anneal is {text!r}; give START:END:SWEEPS, e.g. 5:1:4000") from None

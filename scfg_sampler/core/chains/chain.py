@@ -36,6 +36,7 @@ from scfg_sampler.core.chains.kernel import Kernel, copy_state
 from scfg_sampler.core.console import Terminated, raise_terminated, say
 from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
 __all__ = [
@@ -286,7 +287,7 @@ def read_trace(path: PathLike) -> dict[str, np.ndarray]:
     for line, row in enumerate(rows):
         cells = row.split("\t")
         if len(cells) != len(names):
-            raise InputError(path, line + 2, f"{len(cells)} columns instead of {len(names)}")
+            raise InputError(path, line + 2, f"{counted(len(cells), 'column')} instead of {len(names)}")
         for column, cell in enumerate(cells):
             try:
                 table[line, column] = real_number(cell)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ChainTooShort, SettingsError
 
 __all__ = ["MIN_SWEEPS", "Diagnosis", "diagnose", "diagnose_traces", "verdict"]
@@ -84,7 +85,7 @@ def diagnose(chains: Sequence[np.ndarray], *, burn_in: int = 0) -> Diagnosis:
     values = np.array([np.asarray(chain[burn_in:shortest], dtype=float) for chain in chains])
     sweeps = values.shape[1]
     if sweeps < MIN_SWEEPS:
-        found = f"{sweeps} sweeps after a burn-in of {burn_in}"
+        found = f"{counted(sweeps, 'sweep')} after a burn-in of {burn_in}"
         raise ChainTooShort(f"{found}, but at least {MIN_SWEEPS} are needed to judge", _split_rhat(values))
     return Diagnosis(
         _split_rhat(values),

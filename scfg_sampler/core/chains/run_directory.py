@@ -20,6 +20,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from scfg_sampler.core.files import PathLike, atomic_output, file_digest
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = [
@@ -231,7 +232,7 @@ def refuse_occupied(directory: PathLike, overwrite: bool, resume: str) -> None:
 def refuse_finished(directory: PathLike, sweeps: int, iterations: int) -> None:
     """Raise SettingsError if a run to be continued has its sweeps already."""
     if sweeps >= iterations:
-        found = f"{directory} has {sweeps} sweeps already"
+        found = f"{directory} has {counted(sweeps, 'sweep')} already"
         raise SettingsError(f"{found}; give --iterations more than that to go on")
 
 

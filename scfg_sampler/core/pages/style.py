@@ -121,6 +121,8 @@ main .scfg rect{{fill:var(--box);stroke:var(--link)}}
  h2,h3{{break-after:avoid}}
  tr,.tile,figure{{break-inside:avoid}}
  .scroll{{overflow:visible}}
+ table{{font-size:8.5pt}}
+ .scroll svg,figure svg{{max-width:100%;height:auto}}
  .tile,.note,.bar,.share,.linked,.burn,.heat rect,.legend span{{print-color-adjust:exact;
  -webkit-print-color-adjust:exact}}
 }}

@@ -161,7 +161,7 @@ def test_resuming_a_trace_with_other_columns_is_refused(tmp_path):
     [
         ("", r"trace\.tsv:1: no column 'sweep'"),
         ("a\tb\n", r"trace\.tsv:1: no column 'sweep'"),
-        ("sweep\tx\n0\t1\n1\n", r"trace\.tsv:3: 1 columns instead of 2"),
+        ("sweep\tx\n0\t1\n1\n", r"trace\.tsv:3: 1 column instead of 2"),
         ("sweep\tx\n0\tmany\n", r"trace\.tsv:2: 'many' in column x is not a number"),
     ],
 )

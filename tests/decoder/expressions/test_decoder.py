@@ -184,7 +184,7 @@ def test_weights_without_the_features_are_refused(files, capsys):
 @pytest.mark.parametrize(
     ("source", "target", "complaint"),
     [
-        ("a\nb\n", "c@0\n", "1 lines, but"),
+        ("a\nb\n", "c@0\n", "1 line, but"),
         ("a\n", "c(d)\n", "not an expression in linear form: c(d)"),
         ("", "", "has no lines"),
     ],

@@ -45,7 +45,7 @@ def test_train_lm_writes_the_model_and_says_what_it_did(trained):
     # t = (3, 1, 1, 0) for the words: Y = 3/5, D = (1 − 2Y/3, 2 − 3Y, 3).
     assert "1-grams: 6, discounts 0.6000 0.2000 3.0000\n" in said.err
     assert "2-grams: 8, discounts 0.5000 1.0000 1.5000 (fixed)\n" in said.err
-    assert "warning: 1 words of the text are <s>, </s> or <unk> and count as unknown words" in said.err
+    assert "warning: words of the text that are <s>, </s> or <unk>, and count as unknown words: 1" in said.err
 
 
 def test_train_lm_prunes_and_gives_unknown_words_the_rest(command, tmp_path):
@@ -68,7 +68,7 @@ def test_query_lm_prints_a_line_per_line_and_the_perplexity(command, trained, ca
     total = sum(map(float, scores)) * math.log(10)
     assert summary.startswith(f"# perplexity {math.exp(-total / 8):.3f}, ")
     assert summary.endswith("without 2 unknown of 8 tokens")
-    assert "1 words of the text are <s>" in said.err
+    assert "count as unknown words: 1" in said.err
 
 
 def test_query_lm_json_holds_the_totals_and_nothing_else(command, trained, capsys):

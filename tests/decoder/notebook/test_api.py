@@ -85,7 +85,7 @@ def test_tuning_is_that_of_the_command(rules, files, tmp_path):
     assert json.loads((tmp_path / "weights.json").read_text()) == tuning.weights
     assert tuning.score == max(found.score for found in tuning.rounds)
     assert f"bleu {tuning.score:.2f}" in repr(tuning)
-    with pytest.raises(InputError, match="has 1 lines, but the source has 5"):
+    with pytest.raises(InputError, match="has 1 line, but the source has 5"):
         decoder.tune(rules, files / "lm.arpa", SOURCE, TARGET[:1])
 
 

@@ -34,7 +34,7 @@ def call(*arguments):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_learns_parses_and_is_evaluated(method, place, capsys):
-    options = ["--method", method, "--rounds", 5, "--quiet"]
+    options = ["--method", method, "--iterations" if method == "gibbs" else "--rounds", 5, "--quiet"]
     assert call("train", "train.txt", "--output", "m.txt", *options) == 0
     assert call("train", "train.txt", "--output", "again.txt", *options) == 0
     assert (place / "m.txt").read_text() == (place / "again.txt").read_text()
@@ -60,8 +60,8 @@ def test_every_method_learns_parses_and_is_evaluated(method, place, capsys):
         ["--valence", "2", "--smooth", "5", "--method", "vb-dirichlet"],
         ["--valence", "2", "--smooth", "5", "--method", "vb-em-logistic-normal", "--covariance", "families"],
         ["--valence", "2", "--smooth", "5", "--method", "vb-em-dirichlet"],
-        ["--init", "uniform"],
-        ["--init", "random", "--restarts", "3", "--heldout", "dev.txt"],
+        ["--start", "uniform"],
+        ["--start", "random", "--restarts", "3", "--heldout", "dev.txt"],
         ["--method", "vb-dirichlet", "--prior", "0.01,0.5", "--heldout", "dev.txt"],
         ["--method", "vb-em-logistic-normal", "--level", "corpus"],
         ["--method", "vb-em-logistic-normal", "--unused", "integrated"],
@@ -83,21 +83,21 @@ def test_every_option_makes_a_model_that_can_be_read(options, place):
 
 def test_em_goes_on_from_a_model(place, capsys):
     assert call("train", "train.txt", "--output", "a.txt", "--rounds", 3) == 0
-    assert call("train", "train.txt", "--output", "b.txt", "--rounds", 3, "--init", "a.txt") == 0
+    assert call("train", "train.txt", "--output", "b.txt", "--rounds", 3, "--start", "a.txt") == 0
     first, second = (
         float(line.split()[1].rstrip(","))
         for line in capsys.readouterr().err.splitlines()
         if line.startswith("objective")
     )
     assert second > first
-    assert call("train", "train.txt", "--output", "c.txt", "--valence", 2, "--init", "a.txt") == 2
+    assert call("train", "train.txt", "--output", "c.txt", "--valence", 2, "--start", "a.txt") == 2
     assert "give --valence 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("heldout", [[], ["--heldout", "dev.txt"]])
 def test_restart_with_the_best_likelihood_is_kept(heldout, place, capsys):
     """Of three starts the written model is that with the best score, which is its likelihood."""
-    options = ["--init", "random", "--restarts", 3, "--rounds", 5, "--seed", 4, *heldout]
+    options = ["--start", "random", "--restarts", 3, "--rounds", 5, "--seed", 4, *heldout]
     assert call("train", "train.txt", "--output", "best.txt", *options) == 0
     said = capsys.readouterr().err
     scores = [float(line.split()[-1]) for line in said.splitlines() if line.startswith("start ")]
@@ -231,7 +231,7 @@ def test_covariances_are_printed_and_drawn(place, capsys):
     [
         (["train", "nowhere", "--output", "m"], "nowhere: cannot be read"),
         (["train", "train.txt", "--output", "m", "--rounds", "0"], "--rounds is 0"),
-        (["train", "train.txt", "--output", "m", "--restarts", "2"], "--restarts needs --init random"),
+        (["train", "train.txt", "--output", "m", "--restarts", "2"], "--restarts needs --start random"),
         (["train", "train.txt", "--output", "m", "--covariance", "families"], "are for --method vb-em-log"),
         (["train", "train.txt", "--output", "m", "--covariances", "c"], "--covariances needs --method"),
         (["train", "train.txt", "--output", "m", "--method", "gibbs", "--e-step", "viterbi"], "are for --me"),
@@ -312,3 +312,15 @@ def test_second_run_of_every_command_compiles_nothing(root, tmp_path):
     assert compiled == []
     for kernel in ("dmv.chart._expected_counts", "dmv.decode._best_trees", "priors.e_step.improve"):
         assert f"monolingual.{kernel}" in cached
+
+
+def test_sweeps_of_gibbs_are_iterations_and_rounds_by_their_former_name(place, capsys):
+    assert call("train", "train.txt", "--method", "gibbs", "--iterations", 5, "--output", "a.txt") == 0
+    assert "warning" not in capsys.readouterr().err
+    assert call("train", "train.txt", "--method", "gibbs", "--rounds", 5, "--output", "b.txt") == 0
+    assert "warning: --rounds of gibbs is now --iterations" in capsys.readouterr().err
+    assert (place / "a.txt").read_text() == (place / "b.txt").read_text()
+    assert call("train", "train.txt", "--iterations", 5, "--output", "c.txt") == 2
+    assert "--iterations is of --method gibbs" in capsys.readouterr().err
+    assert call("train", "train.txt", "--method", "gibbs", "--iterations", 0, "--output", "c.txt") == 2
+    assert "--iterations is 0" in capsys.readouterr().err

@@ -138,7 +138,7 @@ def test_nbest_pictures_and_drawn_sentences_are_written(files, capsys):
     assert "dogs/N" in (files / "p.svg").read_text()
     assert main(["dmv", "parse", model, data, "--picture", str(files / "p.svg"), "--sentence", "3"]) == 2
     assert "--sentence is 3; there are 2" in capsys.readouterr().err
-    drawing = ["dmv", "simulate", model, "--sentences", "3", "--longest", "50"]
+    drawing = ["dmv", "simulate", model, "--samples", "3", "--max-length", "50"]
     assert main([*drawing, "--output", str(files / "drawn")]) == 0
     assert main(["dmv", "evaluate", model, str(files / "drawn"), "--quiet"]) == 0
     capsys.readouterr()
@@ -157,8 +157,8 @@ def test_training_begins_with_dirichlet_draws(files, capsys):
         "1",
         "--overwrite",
     ]
-    assert main([*arguments, "--init", "dirichlet:0.2", "--restarts", "2", "--quiet"]) == 0
-    assert main([*arguments, "--init", "dirichlet:x"]) == 2
+    assert main([*arguments, "--start", "dirichlet:0.2", "--restarts", "2", "--quiet"]) == 0
+    assert main([*arguments, "--start", "dirichlet:x"]) == 2
     assert "the concentration must be above 0" in capsys.readouterr().err
 
 

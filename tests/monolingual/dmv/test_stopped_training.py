@@ -30,7 +30,7 @@ TRAININGS = {
     "lateen": ["--e-step", "lateen"],
     "annealed": ["--anneal", "1:3", "--heldout", "dev.txt"],
     "several starts and priors": [
-        *("--init", "random", "--restarts", "2", "--method", "vb-dirichlet"),
+        *("--start", "random", "--restarts", "2", "--method", "vb-dirichlet"),
         *("--prior", "0.1,0.5", "--heldout", "dev.txt"),
     ],
     "smoothed": ["--valence", "2", "--smooth", "5", "--method", "em-map"],
@@ -70,7 +70,8 @@ def call(*arguments):
 
 
 def train(*options):
-    return call("train", "train.txt", "--rounds", 7, "--tolerance", 1e-9, *options)
+    length = "--iterations" if "gibbs" in options else "--rounds"
+    return call("train", "train.txt", length, 7, "--tolerance", 1e-9, *options)
 
 
 @pytest.mark.parametrize("name", TRAININGS)
@@ -157,7 +158,7 @@ def test_a_model_on_standard_output_needs_no_checkpoint(place, capsys):
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_loses_nothing(number, status, place, root):
-    options = ["--method", "gibbs", "--rounds", "100000", "--seed", "4"]
+    options = ["--method", "gibbs", "--iterations", "100000", "--seed", "4"]
     command = [sys.executable, "-m", "monolingual", "dmv", "train", "train.txt", "--output", "model.txt"]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     child = subprocess.Popen([*command, *options, "--checkpoint-every", "5"], cwd=place, env=environment)

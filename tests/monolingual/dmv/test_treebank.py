@@ -118,7 +118,7 @@ def test_three_columns_and_tags_alone(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "found"),
     [
-        ("DT NN\t2\tx\n", 1, "2 tags with 1 heads"),
+        ("DT NN\t2\tx\n", 1, "2 tags with 1 head"),
         ("DT\t0\tx\nDT NN\t2 x\tx\n", 2, "heads '2 x' are not numbers"),
         ("Pierre\tNNP\t2\n", 1, "seems to be Malt-TAB"),
         ("DT NN\t2 1\tx\n", 1, "depends on itself"),
@@ -300,7 +300,7 @@ def test_there_are_twelve_families_for_both_tag_sets(tmp_path):
     assert shipped_families(["NN", "VBD"]) is PENN
     assert shipped_families(["NOUN", "VERB"]) is UNIVERSAL
     assert read_families(written(tmp_path, "# x\nA one\nB one\n", "f")) == {"A": "one", "B": "one"}
-    for text, found in (("A\n", "1 fields"), ("A x\nA y\n", "twice")):
+    for text, found in (("A\n", "1 field"), ("A x\nA y\n", "twice")):
         with pytest.raises(InputError, match=found):
             read_families(written(tmp_path, text, "f"))
 

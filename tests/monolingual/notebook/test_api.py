@@ -133,7 +133,7 @@ def test_rankings_are_those_of_the_commands(tmp_path):
     assert isinstance(monolingual.open_ot(tmp_path / "theirs"), monolingual.OtRun)
     with pytest.raises(ScfgError, match="which ranks nothing"):
         grammar.svg()
-    with pytest.raises(ArgumentError, match=r"threshold is 0\.2; it must be above 0\.5"):
+    with pytest.raises(ArgumentError, match=r"min_probability is 0\.2; it must be above 0\.5"):
         run.svg(0.2)
     run.report(tmp_path / "page.html", grammar)
     assert "ours-maxent" in (tmp_path / "page.html").read_text()
@@ -226,3 +226,11 @@ def test_grammars_are_read_in_their_encoding(tmp_path):
     assert monolingual.read_pcfg(file, encoding="latin-1").rules == {"S -> 'é'": 0.25, "S -> 'a'": 0.75}
     lines = file.read_text(encoding="latin-1").splitlines()
     assert monolingual.read_pcfg(lines, encoding="latin-1").rules == {"S -> 'é'": 0.25, "S -> 'a'": 0.75}
+
+
+def test_former_names_are_taken_from_python_too_with_a_warning(tmp_path, capsys):
+    for name in ("start", "init"):
+        settings = {name: "uniform", "rounds": 2}
+        monolingual.train_dmv(["A B", "B A"], output=tmp_path / name, **settings)
+    assert capsys.readouterr().err == "warning: init is now start; the old name will go in the next version\n"
+    assert (tmp_path / "init").read_text() == (tmp_path / "start").read_text()

@@ -310,9 +310,9 @@ def test_wrong_options_of_cross_validation_are_refused(spanish, capsys, options,
 def test_convert_goes_round(spanish, tmp_path, capsys):
     grammar, pairs, back = (tmp_path / name for name in ("g.OTGrammar", "p.PairDistribution", "back.tsv"))
     assert ot("maxent", spanish, "--prior-variance", "10", "--output", tmp_path / "me", "--quiet") == 0
-    to_praat = ["--to", "praat", "--output", grammar, "--grammar", tmp_path / "me"]
+    to_praat = ["--to", "praat", "--output", grammar, "--values", tmp_path / "me"]
     assert ot("convert", spanish, *to_praat, "--output-pairs", pairs) == 0
-    assert ot("convert", grammar, "--pairs", pairs, "--to", "tsv", "--output", back) == 0
+    assert ot("convert", grammar, "--pair-distribution", pairs, "--to", "tsv", "--output", back) == 0
     assert back.read_text() == spanish.read_text()
     capsys.readouterr()
     assert ot("convert", spanish, "--to", "otsoft") == 0
@@ -362,8 +362,8 @@ def test_pictures_are_drawn_and_repeatable(spanish, tmp_path, capsys):
         first, second = ((tmp_path / place / f"{name}.svg").read_bytes() for place in ("one", "two"))
         assert first == second
         assert re.search(rb"<svg", first)
-    assert ot("plot", tmp_path / "run", "--output", tmp_path / "no", "--threshold", "0.4") == 2
-    assert "--threshold is 0.4" in capsys.readouterr().err
+    assert ot("plot", tmp_path / "run", "--output", tmp_path / "no", "--min-probability", "0.4") == 2
+    assert "--min-probability is 0.4" in capsys.readouterr().err
 
 
 def test_hasse_diagram_leaves_out_what_follows():

@@ -166,7 +166,7 @@ def test_fixed_rankings_are_obeyed_or_warned_of(tmp_path, capsys):
     """One y rather than x: A or C above B; with A above B as fixed, C may be anywhere."""
     path = written(tmp_path, GRAMMAR)
     pairs = written(tmp_path, '"ooTextFile"\n"PairDistribution"\n1 pairs\n"two" "y" 3\n', "p")
-    options = [str(path), "--pairs", str(pairs)]
+    options = [str(path), "--pair-distribution", str(pairs)]
     assert main(["ot", "rank", *options, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["a_priori"] == [["A", "B"]]
     assert main(["ot", "rank", *options, "--a-priori", "B>A"]) == 0
@@ -183,8 +183,7 @@ def test_strategy_goes_with_a_grammar_that_is_converted(tmp_path):
     run, out = str(tmp_path / "run"), str(tmp_path / "g.OTGrammar")
     assert main(["ot", "maxent", str(table), "--output", run, "--quiet"]) == 0
     assert (
-        main(["ot", "convert", str(table), "--to", "praat", "--grammar", run, "--output", out, "--quiet"])
-        == 0
+        main(["ot", "convert", str(table), "--to", "praat", "--values", run, "--output", out, "--quiet"]) == 0
     )
     source = read_grammar(out)
     assert source.strategy == "MaximumEntropy"

@@ -20,7 +20,7 @@ COMMANDS = """
         main(["ot", "sample", "t.tsv", "--output", "run", *small]),
         main(["ot", "sample", "t.tsv", "--output", "more", "--learn-variances", "--prior", "*=0:2", *small]),
         main(["ot", "resume", "run", "--iterations", "15", "--quiet"]),
-        main(["ot", "fit", "t.tsv", "--output", "ml", "--starts", "2", "--quiet"]),
+        main(["ot", "fit", "t.tsv", "--output", "ml", "--restarts", "2", "--quiet"]),
         main(["ot", "gla", "t.tsv", "--output", "gla", "--trials", "20", "--seeds", "2", "--quiet"]),
         main(["ot", "gla", "t.tsv", "--model", "hg", "--trials", "20", "--seeds", "2", "--quiet"]),
         main(["ot", "maxent", "t.tsv", "--output", "maxent", "--quiet"]),

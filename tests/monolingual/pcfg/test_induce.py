@@ -54,7 +54,7 @@ def test_rules_have_their_relative_frequencies(place):
 
 
 def test_tags_may_be_the_words(place):
-    assert set(induced("--tags")) == {
+    assert set(induced("--tags-only")) == {
         "TOP -> S",
         "S -> NP VP",
         "NP -> 'D' 'N'",

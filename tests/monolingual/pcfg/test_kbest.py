@@ -83,7 +83,7 @@ def test_lists_and_counts_are_written(tmp_path, capsys):
         f"0 ||| (S (S (S a) (S a)) (S a)) ||| {np.log(0.4**2 * 0.6**3):.6f}",
         f"0 ||| (S (S a) (S (S a) (S a))) ||| {np.log(0.4**2 * 0.6**3):.6f}",
     ]
-    assert "1 of 2 sentences have no tree" in shown.err
+    assert "no tree for 1 of 2 sentences" in shown.err
     assert main(["pcfg", "parse", str(tmp_path / "g"), "--sentences", str(tmp_path / "s"), "--counts"]) == 0
     assert capsys.readouterr().out == "2\n0\n"
     options = ["--nbest", "3", "--probabilities"]

@@ -244,7 +244,7 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
     (place / "tagged").write_text("\n".join(rows[:3]) + "\n")
     assert pcfg("dependencies", "tagged", "--output", "dep", "--quiet") == 0
     for approach in ("sink", "only-tight"):
-        data = ("--sentences", "dep.sentences", "--gold", "dep.gold", "--brackets", "N_.*")
+        data = ("--sentences", "dep.sentences", "--gold", "dep.gold", "--bracket-labels", "N_.*")
         chain = ("--iterations", 40, "--score-every", 1, "--chains", 4, "--prior", 0.5)
         pcfg("sample", "dep.grammar", *data, *chain, "--approach", approach, "--output", approach, "--quiet")
     capsys.readouterr()
@@ -276,7 +276,7 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
         ),
         (
             "sample ternary --sentences text --output r --burn-in 1000",
-            "--burn-in is 1000, but there are 1000",
+            "--burn-in 1000 leaves none of 1000 iterations",
         ),
         (
             "sample ternary --sentences text --output r --thin 3",
@@ -349,8 +349,8 @@ def test_unparsable_sentences_and_useless_rules_are_left_out_with_a_warning(plac
         == 0
     )
     error = capsys.readouterr().err
-    assert "1 useless rules are left out: S -> S U" in error
-    assert "1 sentences are left out: the grammar does not derive them" in error
+    assert "1 useless rule is left out: S -> S U" in error
+    assert "1 sentence is left out: no derivation in the grammar" in error
     assert summary(place / "run")["sentences"] == 1
 
 

@@ -70,7 +70,7 @@ def test_spans_and_words_of_trees(ternary):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(S (S a) (S a)", "t:1: 1 brackets are not closed"),
+        ("(S (S a) (S a)", "t:1: 1 bracket is not closed"),
         ("(S a) (S a)", "t:1: '\\(' stands outside of the tree"),
         ("\n(S (S a) b)", "t:2: the grammar has no rule S -> S 'b'"),
         ("(T a)", "t:1: the root is T, the start symbol S"),

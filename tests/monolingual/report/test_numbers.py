@@ -7,11 +7,14 @@ import json
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from monolingual.cli import main
+from monolingual.tsg.run import read_derivations
+from monolingual.tsg.trees import Tree
 from scfg_sampler.core.chains.chain import read_trace
 from tests.monolingual.report.made import SCRIPT, call, made_page
 from tests.report.test_report import SVG, XHTML, Made
@@ -94,6 +97,57 @@ def test_tree_used_most_is_drawn_first_with_all_its_labels(folder):
     assert (most, spelt) in deep
     assert drawn == Counter(re.findall(r"[^\s()]+", spelt))
     assert len(figure.findall(f".//{SVG}rect")) == len(re.findall(r"\([^\s()]+ *\)", spelt))
+
+
+def pieces(tree: Tree, cuts: Iterator[bool], found: list[str]) -> str:
+    """How an elementary tree is spelled that begins at a node; those below it are added to what was found."""
+    parts = []
+    for child in tree.children:
+        if isinstance(child, str):
+            parts.append(child)
+        elif next(cuts):
+            found.append(pieces(child, cuts, found))
+            parts.append(f"({child.label} )")
+        else:
+            parts.append(pieces(child, cuts, found))
+    return f"({tree.label} {' '.join(parts)})"
+
+
+def test_whole_trees_are_split_into_the_elementary_trees_of_the_grammar(folder):
+    found: list[str] = []
+    splits = read_derivations(folder / "tsg-1")
+    for tree, each in splits:
+        cuts = iter(each)
+        assert next(cuts)
+        found.append(pieces(tree, cuts, found))
+        assert list(cuts) == []
+    assert Counter(found) == {text: count for count, text in fragments_of(folder / "tsg-1")}
+    assert len(set(found)) < len(found)
+
+
+def test_whole_trees_are_drawn_with_a_box_at_each_cut_and_colours_for_what_is_deep(folder):
+    figures = Made(folder / "tsg.html").section("whole").findall(f".//{XHTML}figure")
+    splits = [each for each in read_derivations(folder / "tsg-1") if len(each.words) >= 5]
+    assert len(figures) == min(6, len(splits)) > 1
+    for figure, split in zip(figures, splits, strict=True):
+        assert figure.find(f".//{SVG}title").text == " ".join(split.words)
+        assert len(figure.findall(f".//{SVG}rect")) == sum(split.cuts)
+        found: list[str] = []
+        cuts = iter(split.cuts[1:])
+        found.append(pieces(split.tree, cuts, found))
+        lines = Counter(bool(line.get("style")) for line in figure.findall(f".//{SVG}line"))
+        sizes = Counter()
+        for text in found:
+            sizes[depth_of(text) > 1] += len(re.findall(r"[^\s()]+", text)) - 1
+        assert lines == sizes
+
+
+def test_as_many_whole_trees_are_drawn_as_are_asked_for(folder, capsys):
+    page = folder / "shown.html"
+    assert call("tsg", "report", folder / "tsg-1", "--shown", "1", "--output", page) == 0
+    assert len(Made(page).section("whole").findall(f".//{XHTML}figure")) == 1
+    assert call("tsg", "report", folder / "tsg-1", "--shown", "-1", "--output", page) == 2
+    assert "--shown is -1; it must be at least 0" in capsys.readouterr().err
 
 
 def test_cuts_are_those_of_the_marginals(folder):
@@ -183,7 +237,7 @@ def test_tableau_has_the_frequencies_predicted_and_observed(folder):
     worst = wrong.index(max(wrong))
     entry, beside = predicted["inputs"][worst], other["inputs"][worst]
     rows = made.rows("tableaux", entry["input"])
-    assert "1 others are left out" in made.said("tableaux")
+    assert "predicted worst, 1 of 2" in made.said("tableaux")
     for row, candidate, another in zip(rows, entry["candidates"], beside["candidates"], strict=True):
         assert row[0].removeprefix("☞ ") == candidate["output"]
         numbers = [candidate["observed"], candidate["predicted"], another["predicted"]]
@@ -233,7 +287,7 @@ def test_intervals_are_those_of_the_summary(folder):
 
 def test_lines_of_the_hasse_diagram_lead_down_to_what_is_surely_outranked(folder):
     page = folder / "hasse.html"
-    assert call("ot", "report", folder / "ot", "--output", page, "--threshold", "0.6") == 0
+    assert call("ot", "report", folder / "ot", "--output", page, "--min-probability", "0.6") == 0
     picture = Made(page).section("ranking").find(f".//{SVG}svg")
     draws = [read_trace(folder / "ot" / f"chain-{k}" / "trace.tsv") for k in (1, 2)]
     burn_in = json.loads((folder / "ot" / "run.json").read_text())["run"]["burn_in"]

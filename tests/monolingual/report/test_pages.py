@@ -121,7 +121,7 @@ def test_run_that_has_only_begun_has_a_report_that_says_so(tmp_path):
         (["ot", "report", "nowhere"], "nowhere: has no summary.json"),
         (["dmv", "report", "nowhere"], "nowhere"),
         (["dmv", "report", "MODEL", "--head", "A"], "--head is of --covariances; give them"),
-        (["dmv", "report", "MODEL", "--sentences", "-1"], "--sentences is -1; it must be at least 0"),
+        (["dmv", "report", "MODEL", "--shown", "-1"], "--shown is -1; it must be at least 0"),
         (["dmv", "report", "MODEL", "--covariances", "TEXT"], "holds no covariances"),
         (["dmv", "report", "MODEL", "--trace", "TEXT"], "no column 'sweep'"),
         (["dmv", "report", "MODEL", "--trace", "TRACE"], "has no column 'job'"),

@@ -220,8 +220,8 @@ def files(tmp_path):
         "0 ||| (S (NP (D the) (N dog)) (VP (V barks)))\n0 ||| (S (D the) (NP (N dog) (V barks)))\n"
     )
     brackets.write_text("(S (? the cat) (VP sleeps))\n")
-    names = ["--labels", "NP,VP", "--tags", "D,N,V", "--unknown", "none"]
-    return ["--nbest", str(lists), "--brackets", str(brackets), *names]
+    names = ["--labels", "NP,VP", "--tag-set", "D,N,V", "--unknown", "none"]
+    return ["--nbest-lists", str(lists), "--brackets", str(brackets), *names]
 
 
 def test_a_run_on_forests_resumes_parses_and_tells_its_trees(files, tmp_path, capsys):
@@ -251,10 +251,10 @@ def test_a_run_on_forests_resumes_parses_and_tells_its_trees(files, tmp_path, ca
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ([], "nothing to learn from; give TREES, --nbest"),
+        ([], "nothing to learn from; give TREES, --nbest-lists,"),
         (["--sentences", "x"], "need --labels"),
         (["--sentences", "x", "--labels", "A,A"], "--labels is 'A,A'; give different labels"),
-        (["--sentences", "x", "--labels", "A", "--longest", "0"], "--longest is 0"),
+        (["--sentences", "x", "--labels", "A", "--max-length", "0"], "--max-length is 0"),
     ],
 )
 def test_sources_out_of_range_are_refused(options, complaint, tmp_path, capsys):

@@ -15,7 +15,7 @@ PIPELINE = """
     learn = ["tsg", "train", "--quiet", "--iterations", "6", "--type-every", "2", "--burn-in", "3"]
     result = [
         main([*learn, "trees", "--output", "run"]),
-        main([*learn, "trees", "--nbest", "lists", "--output", "all", "--moves", "single,block,type",
+        main([*learn, "trees", "--nbest-lists", "lists", "--output", "all", "--moves", "single,block,type",
               "--anneal", "1:1:0", "--marginals", "--discount", "0.2", "--check"]),
         main(["tsg", "resume", "all", "--iterations", "8", "--quiet"]),
         main(["tsg", "parse", "run", "--input", "words", "--output", "parsed", "--quiet"]),

@@ -278,7 +278,7 @@ def trained(tmp_path_factory):
         "(TOP (S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .)))\n" * 3
     )
     run = place / "run"
-    options = ["--iterations", "30", "--quiet", "--samples", "3", "--thin", "2"]
+    options = ["--iterations", "30", "--quiet", "--states", "3", "--thin", "2"]
     assert main(["tsg", "train", str(trees), "--output", str(run), *options]) == 0
     return place, run, trees
 
@@ -306,7 +306,7 @@ def test_words_are_parsed_and_empty_lines_stay(trained, capsys):
     assert main(shared) == 0
     output = capsys.readouterr()
     assert output.out.splitlines()[0].count("(") == 4
-    assert "2 sentences have no derivation, or are too long" in output.err
+    assert "flat trees of 2 sentences without a derivation, or too long" in output.err
 
 
 def test_baseline_average_and_nbest(trained, capsys):
@@ -321,7 +321,7 @@ def test_baseline_average_and_nbest(trained, capsys):
     assert main([*shared, "--nbest", "2"]) == 2
     assert main([*shared, "--gold-tags"]) == 2
     assert main([*shared, "--samples", "0"]) == 2
-    assert main([*shared, "--beam", "1"]) == 2
+    assert main([*shared, "--min-share", "1"]) == 2
     assert capsys.readouterr().err.count("\n") == 5
 
 
@@ -330,12 +330,12 @@ def test_statistics_command(trained, capsys):
     assert main(["tsg", "statistics", str(run), "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["types"] == sum(record["histograms"]["depth"].values())
-    files = ["--rules", str(place / "g.rules"), "--lexicon", str(place / "g.lex"), "--quiet"]
+    files = ["--grammar-rules", str(place / "g.rules"), "--lexicon", str(place / "g.lex"), "--quiet"]
     assert main(["tsg", "statistics", str(run), "--label", "TOP", "--top", "2", *files]) == 0
     assert "most frequent, TOP" in capsys.readouterr().out
     assert (place / "g.lex").read_text()
     assert main(["tsg", "statistics", str(run), "--label", "XX"]) == 2
-    assert main(["tsg", "statistics", str(run), "--rules", "x"]) == 2
+    assert main(["tsg", "statistics", str(run), "--grammar-rules", "x"]) == 2
 
 
 def test_histograms_are_drawn(trained, capsys):

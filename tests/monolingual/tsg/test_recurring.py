@@ -127,12 +127,12 @@ def test_train_2dop_parses_by_relative_frequencies(tmp_path, monkeypatch, capsys
     capsys.readouterr()
     assert main(["tsg", "resume", "run", "--iterations", "10"]) == 2
     assert "holds a Double-DOP grammar, which has no sweeps to go on with" in capsys.readouterr().err
-    assert main(["tsg", "train", "trees", *options, "--overwrite", "--samples", "2"]) == 2
+    assert main(["tsg", "train", "trees", *options, "--overwrite", "--states", "2"]) == 2
     assert "--method 2dop has none" in capsys.readouterr().err
 
 
 def test_sentences_with_several_trees_are_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lists").write_text("0 ||| (S (A a) (B b))\n0 ||| (S (B a) (A b))\n")
-    assert main(["tsg", "train", "--nbest", "lists", "--method", "2dop", "--output", "run"]) == 2
+    assert main(["tsg", "train", "--nbest-lists", "lists", "--method", "2dop", "--output", "run"]) == 2
     assert "--method 2dop compares trees; it goes with TREES alone" in capsys.readouterr().err

@@ -226,7 +226,7 @@ def train(*arguments):
 
 def test_training_writes_marginals_and_a_grammar(treebank_file, tmp_path):
     out = tmp_path / "run"
-    options = ["--unknown", "none", "--iterations", 40, "--marginals", "--check", "--samples", 2, "--thin", 5]
+    options = ["--unknown", "none", "--iterations", 40, "--marginals", "--check", "--states", 2, "--thin", 5]
     assert train(treebank_file, "--output", out, *options) == 0
     marginals = json.loads((out / "marginals.json").read_text())
     assert marginals["sweeps"] == 20
@@ -259,10 +259,10 @@ def test_a_resumed_run_is_that_of_one_never_interrupted(treebank_file, tmp_path,
         (["--concentration", "much"], "--concentration is 'much'; give a number, or 'learn'"),
         (["--stop", "1"], "--stop is 1; it must be above 0 and below 1"),
         (["--moves", "single,twist"], "--moves is 'single,twist'"),
-        (["--anneal", "5:1"], "--anneal is '5:1'; give FROM:TO:SWEEPS"),
+        (["--anneal", "5:1"], "--anneal is '5:1'; give START:END:SWEEPS"),
         (["--burn-in", "1000"], "--burn-in is 1000; it must be at least 0 and below --iterations"),
         (["--marginals", "--anneal", "5:1:900"], "--marginals counts sweeps at temperature 1 only"),
-        (["--samples", "100"], "do not fit into the"),
+        (["--states", "100"], "do not fit into the"),
         (["--discount", "1"], "--discount is 1"),
         (["--discount", "0.5", "--moves", "type"], "--moves type does nothing with a --discount"),
         (["--rare", "-1"], "--rare is -1"),

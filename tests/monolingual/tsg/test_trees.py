@@ -85,7 +85,7 @@ def test_gzipped_trees_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "complaint"),
     [
-        ("(S (A a)\n(B b)\n", 2, "1 brackets are not closed"),
+        ("(S (A a)\n(B b)\n", 2, "1 bracket is not closed"),
         ("(S (A a)))\n", 1, "a closing bracket too many"),
         ("(S (A a))\nword\n", 2, "'word' stands outside of brackets"),
         ("(S (A a)\n (B))\n", 2, "(B) has no children"),

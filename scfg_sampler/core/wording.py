@@ -1,0 +1,30 @@
+"""Numbers of things, as messages and pages say them: `1 line`, `2 lines`, `1,000 rules`.
+
+The fact a newcomer would get wrong: what follows may depend on the number as well (`1 sentence has`, `2
+sentences have`), so that both forms can be given.
+"""
+
+from __future__ import annotations
+
+__all__ = ["counted"]
+
+
+def counted(number: float, one: str, many: str | None = None, spec: str = "") -> str:
+    """A number and what it counts, in the form that goes with it.
+
+    Parameters
+    ----------
+    number : float
+    one : str
+        What follows where it is 1.
+    many : str
+        What follows otherwise; by default `one` with an s.
+    spec : str
+        How the number is written, as in format strings.
+
+    >>> counted(1, "line"), counted(0, "line"), counted(2000, "rule", spec=",")
+    ('1 line', '0 lines', '2,000 rules')
+    >>> counted(1, "sentence has", "sentences have")
+    '1 sentence has'
+    """
+    return f"{number:{spec}} {one if number == 1 else many or one + 's'}"
