@@ -89,21 +89,21 @@ def _bash(program: str, levels: list[_Level], *, zsh: bool) -> str:
     lines += [
         f"{name}() {{",
         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}",
-        "    local path='' longer known='' has_commands='' k",
+        "    local command='' longer known='' has_commands='' k",
         "    for ((k = 1; k < COMP_CWORD; k++)); do",
-        '        longer="${path:+$path }${COMP_WORDS[k]}"',
+        '        longer="${command:+$command }${COMP_WORDS[k]}"',
         '        case "$longer" in',
-        *_cases([(" ".join(each.path), "path=$longer") for each in levels if each.path]),
+        *_cases([(" ".join(each.path), "command=$longer") for each in levels if each.path]),
         "        esac",
         "    done",
-        '    case "$path $before" in',
+        '    case "$command $before" in',
         *_cases(
             (f"{' '.join(each.path)} {option}", f"known={shlex.quote(' '.join(values))} has_commands=1")
             for each in levels
             for option, values in each.choices.items()
         ),
         "        *)",
-        '            case "$path" in',
+        '            case "$command" in',
         *_cases(
             (
                 " ".join(each.path),
@@ -115,6 +115,7 @@ def _bash(program: str, levels: list[_Level], *, zsh: bool) -> str:
         "            esac",
         "    esac",
         '    if [[ "$word" != -* && -z "$has_commands" ]]; then',
+        "        local IFS=$'\\n'",  # Names may have blanks.
         '        COMPREPLY=($(compgen -f -- "$word"))',
         "    else",
         '        COMPREPLY=($(compgen -W "$known" -- "$word"))',

@@ -148,7 +148,7 @@ def tree_of_brackets(brackets: str) -> DrawnTree:
         The brackets are not those of one tree.
 
     >>> tree_of_brackets("(S (NP dogs) (VP ))").children[1]
-    DrawnTree(label='VP', kind='open', children=())
+    DrawnTree(label='VP', kind='open', children=(), colour='')
     """
     stack: list[list] = [[]]
     for token in brackets.replace("(", " ( ").replace(")", " ) ").split():

@@ -35,7 +35,7 @@ def by_bash(text: str, *words: str, cwd=None) -> list[str]:
     shell = ["bash", "-c", line, "bash", *words]
     found = subprocess.run(shell, input=text, capture_output=True, text=True, check=True, cwd=cwd)
     assert found.stderr == ""
-    return found.stdout.split()
+    return [line for line in found.stdout.splitlines() if line]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
@@ -53,11 +53,13 @@ def by_bash(text: str, *words: str, cwd=None) -> list[str]:
         (["group", "sample", "--d"], ["--draws"]),
         (["group", "train", "--d"], []),
         (["sample", "--mode", "fil"], ["file.gz"]),
+        (["sample", "--mode", "tw"], ["two words"]),
         (["sample", "group", "--mo"], ["--model", "--mode"]),
     ],
 )
 def test_bash_completes_commands_options_values_and_files(tmp_path, words, offered):
     (tmp_path / "file.gz").touch()
+    (tmp_path / "two words").touch()
     assert by_bash(script(program(), "bash"), "a-program", *words, cwd=tmp_path) == offered
 
 

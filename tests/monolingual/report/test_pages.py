@@ -13,7 +13,7 @@ from tests.monolingual.report.made import SCRIPT, SHALOM, call, made_page, made_
 from tests.report.test_report import XHTML, Made
 
 SECTIONS = {
-    "tsg": ["run", "traces", "sizes", "trees", "roots", "cuts"],
+    "tsg": ["run", "traces", "sizes", "trees", "roots", "whole", "cuts"],
     "pcfg": ["run", "traces", "rules", "tightness", "trees"],
     "ot": ["run", "traces", "constraints", "ranking", "fit", "tableaux"],
     "dmv": ["model", "traces", "accuracy", "tags", "covariances", "sentences"],
