@@ -79,7 +79,7 @@ def _translation(folder: Path) -> None:
     """What scfg-sampler and scfg-decoder leave: runs, tables, a language model, systems, outputs, scores."""
     _texts(folder)
     corpus = "--source train.de --target train.en --alignment train.align"
-    _run(sampler, f"sample {corpus} --output run --iterations 12 --burn-in 4")
+    _run(sampler, f"sample {corpus} --output run --iterations 12 --burn-in 4 --marginals")
     for number in "1234":
         shutil.copytree("run", f"run{number}")
     _run(sampler, "grammar run --output grammar.gz")

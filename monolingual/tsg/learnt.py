@@ -107,7 +107,7 @@ def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
     else:
         paths = sorted(place.glob("samples/*.tsg.gz"))[-samples:]
         if len(paths) < samples:
-            raise SettingsError(f"--average is {samples}; {directory} has {len(paths)} samples")
+            raise SettingsError(f"--average is {samples}; {directory} has {len(paths)} --states")
         fragments = _mean(paths)
     concentration, stop = _parameters(place / PARAMETERS)
     productions = read_fragments(place / PCFG)

@@ -11,8 +11,9 @@ from scfg_sampler.core.files import atomic_output
 from scfg_sampler.learner.settings import CHOICES
 
 if TYPE_CHECKING:
-    from scfg_sampler.corpus.parallel_text import ParallelCorpus
+    from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus
     from scfg_sampler.forest.explicit import ForestBuilder
+    from scfg_sampler.learner.pair_posteriors import LastState
 
 __all__ = ["add_parser", "run"]
 
@@ -24,9 +25,10 @@ def add_parser(subparsers) -> None:
         help="write phrase decomposition forests",
         description="Write the phrase decomposition forest of each sentence pair, one JSON object a line: "
         "nodes with their spans, level and number of trees, edges with their minimal rules.",
-        epilog="example:\n  scfg-sampler forest --source train.de --target train.en --alignment train.align "
+        epilog="examples:\n  scfg-sampler forest --source train.de --target train.en --alignment train.align "
         "--sentence 0\n  scfg-sampler forest --source train.de --target train.en --alignment train.align "
-        "--sentence 0 --format svg --output forest.svg",
+        "--sentence 0 --format svg --output forest.svg\n  scfg-sampler forest --source train.de --target "
+        "train.en --alignment train.align --run run --sentence 0 --format svg --output shaded.svg",
     )
     add_corpus(parser)
     parser.add_argument(
@@ -45,6 +47,13 @@ def add_parser(subparsers) -> None:
         type=int,
         help="with --format svg, draw this phrase and its own edges alone: the number of a node in the JSON",
     )
+    parser.add_argument(
+        "--run",
+        dest="shades",
+        metavar="RUN",
+        help="with --format svg, shade phrases by how often this run had them, made of the same texts with "
+        "--marginals, and not by the share of all trees",
+    )
     parser.add_argument("--output", metavar="FILE", default="-", help="where to; - is standard output")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.set_defaults(run=run)
@@ -61,6 +70,10 @@ def run(options: argparse.Namespace) -> None:
     corpus = read_corpus(files.source, files.target, *files.alignments)
     choice = chosen(options.choose, len(files.alignments))
     builder = ForestBuilder(corpus, choice)
+    last = None
+    if options.shades is not None:
+        last = _last_state(files, options)
+        builder = ForestBuilder(corpus := last.bank.corpus, last.bank.choice)
     sentences = range(builder.num_sentences)
     if options.sentence is not None:
         if options.sentence not in sentences:
@@ -68,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
             raise SettingsError(f"--sentence is {options.sentence}; {legal}")
         sentences = range(options.sentence, options.sentence + 1)
     if options.format == "svg":
-        _draw(corpus, builder, sentences, options)
+        _draw(corpus, builder, sentences, options, last)
         return
     if options.phrase is not None:
         raise SettingsError("--phrase is for a picture; add --format svg")
@@ -81,13 +94,33 @@ def run(options: argparse.Namespace) -> None:
             advance(1, "")
 
 
+def _last_state(files: CorpusFiles, options: argparse.Namespace) -> LastState:
+    """What the run of --run has counted, if it was made of these texts."""
+    from scfg_sampler.core.chains.run_directory import require_same_files
+    from scfg_sampler.errors import SettingsError
+    from scfg_sampler.learner.chains import chain_directories
+    from scfg_sampler.learner.pair_posteriors import read_last_state
+    from scfg_sampler.learner.run import read_run
+
+    if options.format != "svg":
+        raise SettingsError("--run shades a picture; add --format svg")
+    chain = chain_directories(options.shades)[0]
+    require_same_files(options.shades, files.by_name(), read_run(chain)["corpus"]["sha256"])
+    return read_last_state(chain)
+
+
 def _draw(
-    corpus: ParallelCorpus, builder: ForestBuilder, sentences: range, options: argparse.Namespace
+    corpus: ParallelCorpus,
+    builder: ForestBuilder,
+    sentences: range,
+    options: argparse.Namespace,
+    last: LastState | None,
 ) -> None:
     """Write the picture of one forest."""
     from scfg_sampler.corpus.parallel_text import pair_words
     from scfg_sampler.errors import InputError, SettingsError
     from scfg_sampler.learner.drawing import draw_forest
+    from scfg_sampler.learner.pair_posteriors import tree_shares
 
     if len(sentences) != 1:
         raise SettingsError("--format svg draws one forest; say which with --sentence, counted from 0")
@@ -99,5 +132,6 @@ def _draw(
         legal = f"the forest has phrases 0 to {len(forest.trees) - 1}"
         raise SettingsError(f"--phrase is {options.phrase}; {legal}")
     name = f"sentence {sentence}"
+    shares = None if last is None else tree_shares(options.shades, last, sentence, forest)
     with atomic_output(options.output) as stream:
-        stream.write(draw_forest(*pair_words(corpus, sentence), forest, name, options.phrase))
+        stream.write(draw_forest(*pair_words(corpus, sentence), forest, name, options.phrase, shares))

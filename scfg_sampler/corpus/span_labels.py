@@ -24,6 +24,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.errors import InputError
 
@@ -83,7 +84,7 @@ def read_span_labels(
     for number, line in enumerate(read_lines(path), start=1):
         if number > len(lengths):
             raise InputError(
-                path, number, f"the corpus has only {len(lengths)} pairs", "Give a line for each"
+                path, number, f"the corpus has only {counted(len(lengths), 'pair')}", "Give a line for each"
             )
         try:
             found = read(line, lengths[number - 1], longest) if split_words(line) else {}
@@ -101,7 +102,7 @@ def read_span_labels(
             for at in range(0, len(lengths), len(sizes))
         )
     ):
-        found_lines = f"has {len(sizes)} lines for {len(lengths)} pairs"
+        found_lines = f"has {counted(len(sizes), 'line')} for {counted(len(lengths), 'pair')}"
         raise InputError(path, None, found_lines, "Give a line for each pair")
     times = len(lengths) // len(sizes)
     start = np.concatenate([[0], np.cumsum(sizes * times)]).astype(np.int64)
@@ -134,7 +135,7 @@ def _spans(line: str, length: int, longest: int) -> Spans:
             raise _Wrong(f"{token!r} is no labelled span")
         begin, end = int(match[1]), int(match[2])
         if not begin < end <= length:
-            raise _Wrong(f"{token!r} is no span of a sentence of {length} words")
+            raise _Wrong(f"{token!r} is no span of a sentence of {counted(length, 'word')}")
         if (begin, end) in found:
             raise _Wrong(f"{token!r} labels a span that has a label")
         found[begin, end] = match[3]
@@ -144,7 +145,7 @@ def _spans(line: str, length: int, longest: int) -> Spans:
 def _classes(line: str, length: int, longest: int) -> Spans:
     classes = split_words(line)
     if len(classes) != length:
-        raise _Wrong(f"has {len(classes)} classes for {length} words")
+        raise _Wrong(f"has {counted(len(classes), 'class', 'classes')} for {counted(length, 'word')}")
     found = {(i, i + 1): name for i, name in enumerate(classes) if name != "X"}
     for i in range(length):
         for j in range(i + 2, min(i + longest, length) + 1):
@@ -209,5 +210,5 @@ def _tree_spans(line: str, length: int) -> Spans:
     if open_at:
         raise _Wrong("has a bracket that is not closed")
     if position not in (0, length):
-        raise _Wrong(f"is a tree over {position} words instead of {length}")
+        raise _Wrong(f"is a tree over {counted(position, 'word')} instead of {length}")
     return found

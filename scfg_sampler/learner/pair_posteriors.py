@@ -42,6 +42,7 @@ __all__ = [
     "node_shares",
     "pair_posteriors",
     "read_last_state",
+    "tree_shares",
 ]
 
 Place = tuple[tuple[int, int], tuple[int, int]]
@@ -130,6 +131,32 @@ def node_shares(last: LastState, sentence: int, forest: PhraseForest) -> list[tu
     if sweeps == 0:
         return None
     return [(in_tree / sweeps, cut / sweeps) for in_tree, cut in found.tolist()]
+
+
+def tree_shares(directory: PathLike, last: LastState, sentence: int, forest: PhraseForest) -> list[float]:
+    """In which share of the sweeps that a run counted each phrase was in the tree.
+
+    Parameters
+    ----------
+    directory : path
+        The run, for the message.
+    last : LastState
+        Of it.
+    sentence, forest
+        As for `node_shares`.
+
+    Raises
+    ------
+    InputError
+        The run has not counted phrases, or not those of this pair.
+    """
+    found = node_shares(last, sentence, forest)
+    if found is None:
+        reason = last.bank.skipped.get(sentence)
+        what = f"has skipped sentence {sentence} ({reason})" if reason else "has not counted phrases"
+        hint = "Choose another" if reason else "Sample with --marginals, beyond the burn-in"
+        raise InputError(directory, None, what, hint)
+    return [in_tree for in_tree, _ in found]
 
 
 def last_derivation(last: LastState, sentence: int) -> Derivation | None:

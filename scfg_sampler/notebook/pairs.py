@@ -200,14 +200,16 @@ class Forest:
     pair : SentencePair
     forest : PhraseForest
         `forest.graph` is a hypergraph for the dynamic programs of `scfg_sampler.core`.
+    shares : sequence of float, optional
+        Of the states of a run, those that have each phrase: pictures are shaded by them (`Run.forest`).
 
     >>> forest = make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])[0].forest()
     >>> forest.num_trees, forest.rules
     (1, ['dort ||| sleep', 'ne [X,1] pas ||| not [X,1]'])
     """
 
-    def __init__(self, pair: SentencePair, forest: PhraseForest):
-        self.pair, self.forest = pair, forest
+    def __init__(self, pair: SentencePair, forest: PhraseForest, shares: Sequence[float] | None = None):
+        self.pair, self.forest, self.shares = pair, forest, shares
 
     @property
     def num_trees(self) -> int:
@@ -231,9 +233,8 @@ class Forest:
 
     def svg(self) -> str:
         """The forest as an SVG picture."""
-        return draw_forest(
-            self.pair.source, self.pair.target, self.forest, f"forest of pair {self.pair.number}"
-        )
+        name = f"forest of pair {self.pair.number}"
+        return draw_forest(self.pair.source, self.pair.target, self.forest, name, shares=self.shares)
 
     def _repr_html_(self) -> str:
         if len(self.forest.rules) > _DRAWN:

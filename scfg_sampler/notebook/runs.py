@@ -22,10 +22,12 @@ from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import ScfgError
+from scfg_sampler.forest.explicit import ForestBuilder
 from scfg_sampler.learner.chains import chain_directories, start_chains
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.diagnosis import diagnose_runs, read_traces
 from scfg_sampler.learner.grammar import write_grammar
+from scfg_sampler.learner.pair_posteriors import LastState, read_last_state, tree_shares
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import (
     GrammarSettings,
@@ -35,7 +37,7 @@ from scfg_sampler.learner.settings import (
     default_shards,
     default_strength,
 )
-from scfg_sampler.notebook.pairs import Corpus, Tree, read_corpus
+from scfg_sampler.notebook.pairs import Corpus, Forest, Tree, read_corpus
 from scfg_sampler.notebook.rules import Rules
 from scfg_sampler.notebook.settings import GrammarOptions, SampleSettings
 from scfg_sampler.notebook.shown import check_names
@@ -126,6 +128,23 @@ class Run:
                 return None if found is None else Tree(self.corpus[number], _derivation(found))
         raise IndexError(f"the run has sentence pairs 0 to {self.record['corpus']['sentences'] - 1}")
 
+    def forest(self, number: int) -> Forest | None:
+        """The forest of a pair, shaded by how often the first chain had each phrase; None if it was skipped.
+
+        Raises
+        ------
+        InputError
+            The run has not counted phrases: sample with `marginals=True`.
+        """
+        last = self._last
+        if not 0 <= number < last.bank.num_sentences:
+            raise IndexError(f"the run has sentence pairs 0 to {last.bank.num_sentences - 1}")
+        if number in last.bank.skipped:
+            return None
+        forest = ForestBuilder(last.bank.corpus, last.bank.choice).build(number)
+        assert forest is not None
+        return Forest(self.corpus[number], forest, tree_shares(self.directory, last, number, forest))
+
     def grammar(self, output: PathLike | None = None, **options: Unpack[GrammarOptions]) -> Rules:
         """The rules of the run with their features, written to a file too if one is named.
 
@@ -148,6 +167,10 @@ class Run:
         joint = self.trace["log_joint"]
         value = f", log joint {joint[-1]:.0f}" if len(joint) else ""
         return f"Run of {counted(self.record['sweeps'], 'sweep')} in {self.directory}{value}"
+
+    @functools.cached_property
+    def _last(self) -> LastState:
+        return read_last_state(self._chain)
 
     @property
     def _chain(self) -> Path:

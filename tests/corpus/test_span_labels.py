@@ -102,7 +102,7 @@ def test_pairs_under_several_alignments_have_the_labels_of_one_line(tmp_path):
         ("spans", "0-1:A 0-1:B\n\n", "l:1: '0-1:B' labels a span that has a label"),
         ("spans", "1-1:A\n\n", "l:1: '1-1:A' is no span"),
         ("spans", "0-1\n\n", "l:1: '0-1' is no labelled span"),
-        ("spans", "\n", r"l: has 1 lines for 2 pairs\. Give a line for each pair"),
+        ("spans", "\n", r"l: has 1 line for 2 pairs\. Give a line for each pair"),
         ("spans", "\n\n\n", r"l:3: the corpus has only 2 pairs"),
         ("classes", "A\nA B\n", "l:2: has 2 classes for 3 words"),
         ("trees", "(A a)\n(A a b)\n", r"l:2: is a tree over 2 words instead of 3\. Expected a tree"),

@@ -11,6 +11,7 @@ import re
 import numpy as np
 import pytest
 
+import scfg_sampler
 from scfg_sampler.cli import COMMANDS, main
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.rules.table import read_rule_table
@@ -336,6 +337,44 @@ def test_prune_takes_any_table_with_counts(corpus_options, tmp_path, capsys):
     small.write_text("[X] ||| a ||| b ||| LogForward=0\n")
     assert main(["prune", str(small), "--output", str(hiero), "--prune", "count:2"]) == 2
     assert "has no feature LogCount" in capsys.readouterr().err
+
+
+def test_picture_of_a_forest_is_shaded_by_what_the_run_counted(corpus_options, tmp_path, capsys):
+    run = tmp_path / "run"
+    more = ("--iterations", "30", "--burn-in", "4", "--quiet")
+    assert sample(corpus_options, run, *more, "--marginals") == 0
+    record = json.loads((run / "marginals.json").read_text())
+    shares = [{node["in_tree"] for node in each["nodes"]} for each in record["sentences"]]
+    sentence = max(range(len(shares)), key=lambda at: len(shares[at]))
+    assert len(shares[sentence]) > 2
+    nodes = record["sentences"][sentence]["nodes"]
+    drawn = ["--sentence", str(sentence), "--format", "svg", "--output", str(tmp_path / "f.svg")]
+    assert main(["forest", *corpus_options, *drawn, "--run", str(run)]) == 0
+    told = re.findall(
+        r"source (\d+)–(\d+), target (\d+)–(\d+),.* in ([\d.]+)% of the states of the run</title>"
+        r"<rect [^>]*?(?:fill-opacity=\"([\d.]+)\")?/>",
+        (tmp_path / "f.svg").read_text(),
+    )
+    expected = {(*node["source"], *node["target"]): node["in_tree"] for node in nodes}
+    assert {tuple(map(int, place)) for *place, _, _ in told} == set(expected)
+    for *place, share, shade in told:
+        in_tree = expected[tuple(map(int, place))]
+        assert float(share) == pytest.approx(100 * in_tree, abs=0.051)
+        assert float(shade or 1) == pytest.approx(in_tree, abs=0.0051) or in_tree < 0.1
+    shown = scfg_sampler.open_run(run).forest(sentence)
+    assert shown.svg().count("of the states of the run") == len(nodes)
+    assert list(shown.shares) == [node["in_tree"] for node in nodes]
+
+    assert main(["forest", *corpus_options, "--sentence", "0", "--run", str(run)]) == 2
+    assert "--run shades a picture; add --format svg" in capsys.readouterr().err
+    assert sample(corpus_options, tmp_path / "plain", *more) == 0
+    assert main(["forest", *corpus_options, *drawn, "--run", str(tmp_path / "plain")]) == 2
+    assert "has not counted phrases. Sample with --marginals" in capsys.readouterr().err
+    longer = [pair._replace(source=(*pair.source, "more")) for pair in some_pairs()]
+    (tmp_path / "other").mkdir()
+    others = write_corpus(tmp_path / "other", longer)
+    assert main(["forest", *others, *drawn, "--run", str(run)]) == 2
+    assert "belongs to another run: corpus file source is not the same" in capsys.readouterr().err
 
 
 def test_forest_writes_one_line_a_sentence(corpus_options, tmp_path, capsys):
