@@ -20,17 +20,19 @@ PhraseModel_0, PhraseModel_1, … as cdec does.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.ragged import take_rows
 from scfg_sampler.core.wording import counted
+from scfg_sampler.formats.batches import SideTexts, column_texts, link_texts, more_texts
 from scfg_sampler.formats.glue import GLUE_RULES, GLUED, is_glue
-from scfg_sampler.formats.tables import log, shortest
+from scfg_sampler.formats.tables import Lines, log, plain_of_each, shortest, shortest_of_each
 from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.order import text_order
 from scfg_sampler.rules.table import RuleTable
@@ -176,8 +178,51 @@ class Writer(NamedTuple):
         """The rows of the table, all of whose labels are X, in the order of their lines."""
         return text_order(table, self.spell)
 
+    def lines(self, table: RuleTable, parts: Iterable[np.ndarray]) -> Iterator[Lines]:
+        """The lines of rows, some of which are given at a time, behind their sides."""
+        sides = SideTexts(table, self.spell, "[X,{}]".format)
+        for rows in parts:
+            links = link_texts(*take_rows(table.alignment_start, table.alignment, rows))
+            sources, targets = sides.of(rows)
+            features = self._features(table, rows)
+            lines = [
+                f"[X] ||| {source} ||| {target} ||| {named}{' ||| ' if pairs else ''}{pairs}"
+                for source, target, named, pairs in zip(sources, targets, features, links, strict=True)
+            ]
+            yield sources, targets, lines
+
+    def _features(self, table: RuleTable, rows: np.ndarray) -> list[str]:
+        """The features of some rules, as text."""
+        columns = []
+        for name in self.dense or table.feature_names:
+            spell = functools.partial(self._column, name)
+            if name in table.feature_names:
+                columns.append(column_texts(table, table.feature_names.index(name), rows, spell))
+            else:
+                columns.append(spell([0.0]) * len(rows))
+        if table.sparse is not None:
+            columns.append(more_texts(table, rows, lambda name, value: self._column(name, [value])[0]))
+        if not columns:
+            return [""] * len(rows)
+        return [" ".join(filter(None, texts)) for texts in zip(*columns, strict=True)]
+
+    def _column(self, name: str, values: Sequence[float]) -> list[str]:
+        """Values of a feature, with its name in front where features have names."""
+        meaning = self.meanings.get(name)
+        values = [value + 0.0 for value in values]  # Without -0, as `_number` has it.
+        numbers = (
+            plain_of_each(values)
+            if meaning is None
+            else shortest_of_each(values, meaning.there, meaning.back)
+        )
+        if self.dense:
+            return numbers
+        shown = name if meaning is None else meaning.name
+        return [f"{shown}={number}" for number in numbers]
+
     def _number(self, name: str, value: float) -> str:
-        return _spelled_number(self.meanings.get(name), value)
+        # Without -0, which the memory of what was spelled takes for 0.
+        return _spelled_number(self.meanings.get(name), value + 0.0)
 
 
 def writer(
@@ -204,7 +249,7 @@ def counterparts(file_format: str) -> dict[str, tuple[str, float]]:
     }
 
 
-@lru_cache(maxsize=1 << 16)
+@functools.lru_cache(maxsize=1 << 16)
 def _spelled_number(meaning: Meaning | None, value: float) -> str:
     return f"{value:.7g}" if meaning is None else shortest(value, meaning.there, meaning.back)
 

@@ -20,7 +20,8 @@ from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import FORMATS, bracketed, moses, travatar
-from scfg_sampler.formats.tables import TableBuilder, iterate_rules, write_lines
+from scfg_sampler.formats.batches import in_parts
+from scfg_sampler.formats.tables import Lines, TableBuilder, iterate_rules, write_lines
 from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table
@@ -144,12 +145,14 @@ def write_table(
     if spelling.dense and file_format == "joshua" and table.sparse is not None:
         found = f"has {len(table.sparse_names)} sparse features, which need their names"
         raise RuleTableError(path, None, found, "Leave --dense away")
-    order, spell = _writer(table.feature_names, file_format, spelling, losses)
+    writer = _writer(table.feature_names, file_format, spelling, losses)
     require_record_place(path)
     try:
-        rows = order(table) if table.labels is None else None
-        lines: Iterable[str] = map(spell, _counted(iterate_rules(table, rows), advance))
-        write_lines(path, lines if rows is not None else sorted(lines))
+        if table.labels is None:
+            write_lines(path, writer.lines(table, in_parts(writer.order(table), advance)))
+        else:
+            one_by_one = sorted(map(writer.format, _counted(iterate_rules(table), advance)))
+            write_lines(path, [(one_by_one, one_by_one, one_by_one)])
     except OverflowError:
         found = "a logarithm is too large to be written as a probability or count"
         raise RuleTableError(path, None, found, "Above 709 it is no natural logarithm of one") from None
@@ -175,7 +178,7 @@ def read_line(line: str, file_format: str, spelling: Spelling = PLAIN) -> Rule |
 
 def write_line(rule: Rule, file_format: str, spelling: Spelling = PLAIN) -> str:
     """The line of a rule in another decoder's table."""
-    return _writer(tuple(rule.features), file_format, spelling, Counter())[1](rule)
+    return _writer(tuple(rule.features), file_format, spelling, Counter()).format(rule)
 
 
 def detect_format(path: PathLike, own_features: str = "cdec") -> str:
@@ -227,19 +230,27 @@ def unescaped(word: str, file_format: str) -> str:
     return speller(file_format).read(word)
 
 
-def _writer(
-    feature_names: tuple[str, ...], file_format: str, spelling: Spelling, losses: Counter
-) -> tuple[Callable[[RuleTable], np.ndarray], Callable[[Rule], str]]:
-    """The order of the lines of a table with such features, and the line of a rule."""
+class _Writer(NamedTuple):
+    """How rules are written in a format: the order of their lines, the lines of many, the line of one."""
+
+    order: Callable[[RuleTable], np.ndarray]
+    lines: Callable[[RuleTable, Iterable[np.ndarray]], Iterator[Lines]]
+    format: Callable[[Rule], str]
+
+
+def _writer(feature_names: tuple[str, ...], file_format: str, spelling: Spelling, losses: Counter) -> _Writer:
+    """How the rules of a table with such features are written."""
     match file_format:
         case "cdec" | "joshua":
             named = bracketed.writer(file_format, feature_names, spelling.dense, spelling.linear)
-            return named.order, named.format
+            return _Writer(named.order, named.lines, named.format)
         case "moses":
             scored = moses.Writer(spelling.escaped, losses, spelling.linear)
-            return scored.order, scored.format
+            return _Writer(scored.order, scored.lines, scored.format)
         case "travatar":
-            return travatar.order, functools.partial(travatar.format_rule, linear=spelling.linear)
+            lines = functools.partial(travatar.lines, linear=spelling.linear)
+            one = functools.partial(travatar.format_rule, linear=spelling.linear)
+            return _Writer(travatar.order, lines, one)
     raise AssertionError(f"no module writes {file_format}")
 
 

@@ -13,15 +13,25 @@ too: LogCount and Abstract, where they are not 0.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from scfg_sampler.core.arrays.ragged import take_rows
 from scfg_sampler.core.wording import counted
+from scfg_sampler.formats.batches import SideTexts, column_texts, link_texts, more_texts, texts_of_each
 from scfg_sampler.formats.glue import GLUE_RULES, is_glue
-from scfg_sampler.formats.tables import log, marginals, shortest_exp
+from scfg_sampler.formats.tables import (
+    Lines,
+    log,
+    marginals,
+    marginals_of_each,
+    shortest_exp,
+    shortest_exp_of_each,
+)
 from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.order import text_order
 from scfg_sampler.rules.table import RuleTable
@@ -35,6 +45,7 @@ _NOT_SPARSE = (*SCORES, "LogCount", "TargetWords", "Abstract")
 _NONTERMINAL = re.compile(r"\[([^\s\[\]]+)\]\[([^\s\[\]]+)\]")
 _LABEL = re.compile(r"\A\[([^\s\[\]]+)\]\Z")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
+_POSITION = 20  # Bits of a position in a rule, more than a line of a table can have.
 
 
 class Writer:
@@ -49,6 +60,41 @@ class Writer:
         """The rows of the table, all of whose labels are X, in the order of their lines."""
         return text_order(table, self._spell, lambda k: "[X][X]", "[X] |||")
 
+    def lines(self, table: RuleTable, parts: Iterable[np.ndarray]) -> Iterator[Lines]:
+        """The lines of rows, some of which are given at a time, behind their sides."""
+        sides = SideTexts(table, self._spell, lambda k: "[X][X]")
+        missing = [name for name in SCORES if name not in table.feature_names]
+        for rows in parts:
+            if missing:
+                self._losses[_without(missing)] += len(rows)
+            sources, targets = sides.of(rows)
+            fields = (
+                _scores(table, rows),
+                _links(table, rows),
+                _counts(table, rows),
+                self._sparse(table, rows),
+            )
+            lines = [
+                f"{source} [X] ||| {target} [X] ||| {scores} ||| {pairs} ||| {counts} ||| {more}|||"
+                for source, target, scores, pairs, counts, more in zip(sources, targets, *fields, strict=True)
+            ]
+            yield sources, targets, lines
+
+    def _sparse(self, table: RuleTable, rows: np.ndarray) -> list[str]:
+        """The features that Moses has no field for, each with a space behind it."""
+
+        def spell(name: str, values: Iterable[float]) -> list[str]:
+            always = name not in self._more
+            return [f"{name} {value:.7g} " if always or value else "" for value in values]
+
+        columns = [
+            column_texts(table, k, rows, functools.partial(spell, name))
+            for k, name in enumerate(table.feature_names)
+            if name not in _NOT_SPARSE or name in self._more
+        ]
+        columns.append(more_texts(table, rows, lambda name, value: spell(name, [value])[0], ""))
+        return list(map("".join, zip(*columns, strict=True)))
+
     def format(self, rule: Rule) -> str:
         """The line of a rule."""
         spell = self._spell
@@ -61,7 +107,7 @@ class Writer:
         alignment = " ".join(f"{i}-{j}" for i, j in sorted([*pairs, *rule.alignment]))
         missing = [name for name in SCORES if name not in rule.features]
         if missing:
-            self._losses[f"rules without {', '.join(missing)}, written as probability 1"] += 1
+            self._losses[_without(missing)] += 1
         scores = " ".join(shortest_exp(rule.features.get(name, 0.0)) for name in SCORES)
         count, of_source, of_target = marginals(rule.features)
         together = shortest_exp(rule.features["LogCount"]) if "LogCount" in rule.features else f"{count:g}"
@@ -75,6 +121,61 @@ class Writer:
             f"{sides[0]} [X] ||| {sides[1]} [{left}] ||| {scores} ||| {alignment} ||| {counts} ||| "
             f"{''.join(sparse)}|||"
         )
+
+
+def _without(missing: list[str]) -> str:
+    return f"rules without {', '.join(missing)}, written as probability 1"
+
+
+def _scores(table: RuleTable, rows: np.ndarray) -> list[str]:
+    """The scores of some rules; many of them have the same."""
+    values = np.zeros((len(rows), len(SCORES)), np.float32)
+    for k, name in enumerate(SCORES):
+        if name in table.feature_names:
+            values[:, k] = table.features[rows, table.feature_names.index(name)]
+    texts = texts_of_each(values.ravel(), shortest_exp_of_each)
+    return [" ".join(texts[at : at + len(SCORES)]) for at in range(0, len(texts), len(SCORES))]
+
+
+def _links(table: RuleTable, rows: np.ndarray) -> list[str]:
+    """The links of some rules, those between their nonterminals too."""
+    start, links = take_rows(table.alignment_start, table.alignment, rows)
+    row = np.repeat(np.arange(len(rows)), np.diff(start))
+    (row_of_source, symbol, i), (row_of_target, partner, j) = (
+        _nonterminals(*take_rows(each_start, symbols, rows))
+        for each_start, symbols in ((table.source_start, table.source), (table.target_start, table.target))
+    )
+    # Sorted by rule and number, each nonterminal of the source stands where that of the target does.
+    order, partners = np.lexsort((symbol, row_of_source)), np.lexsort((partner, row_of_target))
+    paired = np.column_stack([i[order], j[partners]])
+    row = np.concatenate([row, row_of_source[order]])
+    links = np.concatenate([links, paired])
+    # In the order of rows, and of the positions on the left, then on the right.
+    keys = np.sort((row << 2 * _POSITION | links[:, 0].astype(np.int64) << _POSITION) + links[:, 1])
+    at = 1 << _POSITION
+    start = np.searchsorted(keys, np.arange(len(rows) + 1) << 2 * _POSITION)
+    return link_texts(start, np.column_stack([keys // at % at, keys % at]))
+
+
+def _nonterminals(start: np.ndarray, symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each nonterminal in some sides its row, its symbol and its position."""
+    at = np.flatnonzero(symbols < 0)
+    row = np.searchsorted(start, at, side="right") - 1
+    return row, symbols[at], at - start[row]
+
+
+def _counts(table: RuleTable, rows: np.ndarray) -> list[str]:
+    """The counts of the target side, the source side and the rule, of some rules."""
+    count, of_source, of_target = marginals_of_each(table, rows)
+    if "LogCount" in table.feature_names:
+        at = table.feature_names.index("LogCount")
+        together = column_texts(table, at, rows, shortest_exp_of_each)
+    else:
+        together = [f"{each:g}" for each in count]
+    return [
+        f"{target:.6g} {source:.6g} {both}"
+        for target, source, both in zip(of_target, of_source, together, strict=True)
+    ]
 
 
 def parser(escaped: bool) -> Callable[[str], Rule | str]:

@@ -6,7 +6,7 @@ import itertools
 import math
 import struct
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -22,14 +22,22 @@ from scfg_sampler.rules.text import Rule, RuleProblem
 
 __all__ = [
     "LEAST_LOG",
+    "Lines",
     "TableBuilder",
     "iterate_rules",
     "log",
     "marginals",
+    "marginals_of_each",
+    "plain_of_each",
     "shortest",
     "shortest_exp",
+    "shortest_exp_of_each",
+    "shortest_of_each",
     "write_lines",
 ]
+
+Lines = tuple[list[str], list[str], list[str]]
+"""Of some rules: source sides and target sides, by which equal rules are told, and lines."""
 
 LEAST_LOG = -690.0
 """Stands for the logarithm of 0, about the smallest that a double can be the exponential of."""
@@ -169,19 +177,33 @@ def _named_features(table: RuleTable, rows: np.ndarray) -> Iterator[dict[str, fl
         yield features | dict(zip((names[k] for k in column[at].tolist()), values[at].tolist(), strict=True))
 
 
-def write_lines(path: PathLike, lines: Iterable[str]) -> None:
-    """Write lines in order."""
+def write_lines(path: PathLike, parts: Iterable[Lines]) -> None:
+    """Write lines in order, some at a time: source sides, target sides, and the lines of their rules.
+
+    Where nonterminals have no numbers, several rules may have the same sides; their lines are sorted.
+    """
     with atomic_output(path) as stream:
-        # Lines come sorted by their sides; where nonterminals have no numbers, several may have the same.
-        for _, group in itertools.groupby(lines, key=lambda line: line.split(" ||| ", 2)[:2]):
-            stream.writelines(line + "\n" for line in sorted(group))
+        held: Lines = ([], [], [])  # Those with the last sides, of which the next part may have more.
+        for part in parts:
+            sources, targets, lines = (before + more for before, more in zip(held, part, strict=True))
+            is_last = [one != other for one, other in itertools.pairwise(targets)]
+            ends = [k + 1 for k in range(len(is_last)) if is_last[k] or sources[k] != sources[k + 1]]
+            if len(ends) + 1 < len(lines):
+                for begin, end in itertools.pairwise([0, *ends, len(lines)]):
+                    lines[begin:end] = sorted(lines[begin:end])
+            at = ends[-1] if ends else 0
+            held = sources[at:], targets[at:], lines[at:]
+            del lines[at:]
+            stream.write("\n".join([*lines, ""]))
+        stream.write("\n".join([*held[2], ""]))
 
 
 def shortest(value: float, there: Callable[[float], float], back: Callable[[float], float]) -> str:
     """The shortest spelling of there(value) that `back` turns into the value again.
 
-    Into the same seven digits, that is, once it has been rounded to float32 as tables hold it.
+    Into the same seven digits, that is, once it has been rounded to float32 as tables hold it. −0 is 0.
     """
+    value += 0.0
     other = there(value)
     wanted = f"{value:.7g}"
     for digits in (4, 7, 9, 12):
@@ -189,6 +211,76 @@ def shortest(value: float, there: Callable[[float], float], back: Callable[[floa
         if f"{_float32(back(float(text))):.7g}" == wanted:
             return text
     return repr(other)
+
+
+def shortest_of_each(
+    values: Sequence[float], there: Callable[[float], float], back: Callable[[float], float]
+) -> list[str]:
+    """`shortest` of each of many values, which float32 can hold."""
+    values = [value + 0.0 for value in values]
+    others = list(map(there, values))
+    texts = np.empty(len(values), object)
+    wanted = np.array(values, np.float32)
+    is_open = np.ones(len(values), np.bool_)
+    for digits in (4, 7, 9, 12):
+        if digits == 4:
+            tried = np.flatnonzero(_may_be_short(np.array(others, np.float64), wanted, back))
+        else:
+            tried = np.flatnonzero(is_open)
+        form = f"%.{digits}g"
+        spelled = [form % others[k] for k in tried.tolist()]
+        is_found = _is_same(_of_each(back, list(map(float, spelled))), wanted[tried])
+        texts[tried[is_found]] = list(itertools.compress(spelled, is_found.tolist()))
+        is_open[tried[is_found]] = False
+    for k in np.flatnonzero(is_open).tolist():
+        texts[k] = repr(others[k])
+    return texts.tolist()
+
+
+def _may_be_short(others: np.ndarray, values: np.ndarray, back: Callable[[float], float]) -> np.ndarray:
+    """Whether four digits of a number might do; False only where they are far from it."""
+    with np.errstate(all="ignore"):
+        unit = 10.0 ** (np.floor(np.log10(np.abs(others))) - 3)
+        rounded = np.rint(others / unit) * unit
+        is_usual = np.isfinite(rounded) & (rounded != 0.0)
+        gap = np.abs(_of_each(back, np.where(is_usual, rounded, 1.0).tolist()) - values)
+        return ~is_usual | ~(gap > 4e-6 * np.abs(values) + 1e-12)
+
+
+def _is_same(exact: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Whether numbers, once they are float32, have the seven digits that are wanted."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        came = exact.astype(np.float32)
+        is_far = np.abs(came - wanted) > 2e-6 * np.abs(wanted)
+    if (np.isinf(came) & np.isfinite(exact)).any():
+        raise OverflowError("beyond single precision")
+    is_same = came.view(np.int32) == wanted.view(np.int32)
+    # Others, too, may have the same seven digits if they are close; −0 and 0 have not.
+    for k in np.flatnonzero(~is_same & ~is_far).tolist():
+        is_same[k] = f"{came[k]:.7g}" == f"{wanted[k]:.7g}"
+    return is_same
+
+
+def _of_each(function: Callable[[float], float], numbers: list[float]) -> np.ndarray:
+    """A function of each of many numbers, float64; of `log`, what rounds to the same float32."""
+    if function is not log or min(numbers, default=1.0) <= 0.0:
+        return np.array(list(map(function, numbers)), np.float64)
+    logs = np.array(list(map(math.log, numbers)), np.float64)
+    # To 14 decimals, which costs more than the logarithm, only where that makes a difference.
+    is_unsure = (logs - 1e-14).astype(np.float32) != (logs + 1e-14).astype(np.float32)
+    for k in np.flatnonzero(is_unsure).tolist():
+        logs[k] = log(numbers[k])
+    return logs
+
+
+def shortest_exp_of_each(values: Sequence[float]) -> list[str]:
+    """`shortest_exp` of each of many values."""
+    return shortest_of_each([max(value, LEAST_LOG) for value in values], math.exp, log)
+
+
+def plain_of_each(values: Sequence[float]) -> list[str]:
+    """Numbers with seven significant digits."""
+    return [f"{value:.7g}" for value in values]
 
 
 def _float32(value: float) -> float:
@@ -219,6 +311,23 @@ def marginals(features: dict[str, float]) -> tuple[float, float, float]:
     logs = (min(count - features.get(name, 0.0), -LEAST_LOG) for name in _PHRASE)
     sides = (max(math.exp(count), math.exp(log_side) - 0.5) for log_side in logs)
     return (math.exp(count), *sides)  # type: ignore[return-value]
+
+
+def marginals_of_each(table: RuleTable, rows: np.ndarray) -> tuple[list[float], list[float], list[float]]:
+    """`marginals` of some rules of a table."""
+
+    def column(name: str) -> np.ndarray:
+        if name not in table.feature_names:
+            return np.zeros(len(rows))
+        return table.features[rows, table.feature_names.index(name)].astype(np.float64)
+
+    logs = column("LogCount")
+    count = list(map(math.exp, logs.tolist()))
+    sides = []
+    for name in _PHRASE:
+        of_side = map(math.exp, np.minimum(logs - column(name), -LEAST_LOG).tolist())
+        sides.append([max(own, whole - 0.5) for own, whole in zip(count, of_side, strict=True)])
+    return count, sides[0], sides[1]
 
 
 _PHRASE = ("LogForward", "LogBackward")

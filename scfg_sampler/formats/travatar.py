@@ -13,20 +13,31 @@ of a token stands the word as it is, further quotation marks and backslashes wit
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from scfg_sampler.core.arrays.ragged import take_rows
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.wording import counted
+from scfg_sampler.formats.batches import SideTexts, column_texts, link_texts, more_texts
 from scfg_sampler.formats.glue import GLUE_RULES, is_glue
-from scfg_sampler.formats.tables import log, marginals, shortest_exp
+from scfg_sampler.formats.tables import (
+    Lines,
+    log,
+    marginals,
+    marginals_of_each,
+    shortest_exp,
+    shortest_exp_of_each,
+)
 from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.order import text_order
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import Rule, as_labels, escape_label, parse_number, require
 
-__all__ = ["counterparts", "format_rule", "order", "parse_rule"]
+__all__ = ["counterparts", "format_rule", "lines", "order", "parse_rule"]
 
 _OURS = {
     "egfp": "LogForward",
@@ -77,6 +88,59 @@ def format_rule(rule: Rule, linear: bool = False) -> str:
     alignment = " ".join(f"{words[0][i]}-{words[1][j]}" for i, j in rule.alignment)
     counts = f"{together} {of_target:.6g} {of_source:.6g}"
     return f"{sides[0]} @ {left} ||| {sides[1]} @ {left} ||| p=1 {features} ||| {counts} ||| {alignment}"
+
+
+def lines(table: RuleTable, parts: Iterable[np.ndarray], linear: bool = False) -> Iterator[Lines]:
+    """The lines of rows, some of which are given at a time, behind their sides; `linear` as `format_rule`."""
+    sides = SideTexts(table, spell, lambda k: f"x{k - 1}:X")
+    for rows in parts:
+        count, of_source, of_target = marginals_of_each(table, rows)
+        together = [f"{each:g}" for each in count]
+        if "LogCount" in table.feature_names:
+            at = table.feature_names.index("LogCount")
+            together = column_texts(table, at, rows, shortest_exp_of_each)
+        sources, targets = sides.of(rows)
+        counts = [
+            f"{both} {of_e:.6g} {of_f:.6g}"
+            for both, of_e, of_f in zip(together, of_target, of_source, strict=True)
+        ]
+        fields = _named(table, rows, linear), counts, _links(table, rows)
+        spelled = [
+            f"{source} @ X ||| {target} @ X ||| p=1 {named} ||| {numbers} ||| {pairs}"
+            for source, target, named, numbers, pairs in zip(sources, targets, *fields, strict=True)
+        ]
+        yield sources, targets, spelled
+
+
+def _named(table: RuleTable, rows: np.ndarray, linear: bool) -> list[str]:
+    """The features of some rules as text."""
+
+    def spell_feature(name: str, values: Iterable[float]) -> list[str]:
+        always = name != "Abstract"
+        shown = _THEIRS.get(name, name)
+        return [f"{shown}={value:.7g}" if always or value else "" for value in values]
+
+    columns = {}  # By the name that is shown: of two the later counts, as in `format_rule`.
+    for k, name in enumerate(table.feature_names):
+        if name != "Abstract" or linear:
+            spell_column = functools.partial(spell_feature, name)
+            columns[_THEIRS.get(name, name)] = column_texts(table, k, rows, spell_column)
+    more = more_texts(table, rows, lambda name, value: spell_feature(name, [value])[0])
+    return [" ".join(filter(None, texts)) for texts in zip(*columns.values(), more, strict=True)]
+
+
+def _links(table: RuleTable, rows: np.ndarray) -> list[str]:
+    """The links of some rules, whose positions count words only."""
+    start, links = take_rows(table.alignment_start, table.alignment, rows)
+    row = np.repeat(rows, np.diff(start))
+    positions = []
+    for side, (side_start, symbols) in enumerate(
+        ((table.source_start, table.source), (table.target_start, table.target))
+    ):
+        words_before = np.concatenate([[0], np.cumsum(symbols >= 0)])
+        first = side_start[row]
+        positions.append(words_before[first + links[:, side]] - words_before[first])
+    return link_texts(start, np.column_stack(positions))
 
 
 def parse_rule(line: str) -> Rule | str:

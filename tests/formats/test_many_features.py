@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 
 from scfg_sampler.errors import RuleTableError
 from scfg_sampler.formats.conversion import Spelling, read_table, write_table
+from scfg_sampler.formats.tables import iterate_rules
 from scfg_sampler.rules.columns import MOST_COLUMNS
 from scfg_sampler.rules.table import read_rule_table, rule, select_rows, write_rule_table
 from scfg_sampler.rules.text import parse_rule
@@ -49,6 +50,7 @@ def test_every_rule_has_the_features_of_its_line(tmp_path, names):
     found = read_rule_table(table(tmp_path / "table", names, 40))
     for row in range(40):
         assert named(found, row) == expected(row, names, 40)
+    assert list(iterate_rules(found)) == [rule(found, row) for row in range(40)]
     assert_array_equal(found.count, np.exp([k % 5 for k in range(40)]))
 
 
