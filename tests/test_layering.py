@@ -103,8 +103,8 @@ MAY_IMPORT = {
 OUTSIDE = {
     "numpy": PACKAGES,
     "scipy": PACKAGES,
-    "numba": ("scfg_sampler.core.jit", "scfg_sampler.core.whole"),
-    "llvmlite": ("scfg_sampler.core.jit", "scfg_sampler.core.whole"),
+    "numba": ("scfg_sampler.core.jit", "scfg_sampler.core.loading", "scfg_sampler.core.whole"),
+    "llvmlite": ("scfg_sampler.core.jit", "scfg_sampler.core.loading", "scfg_sampler.core.whole"),
     "dask": ("scfg_sampler.core.cluster",),
     "distributed": ("scfg_sampler.core.cluster",),
     "rich": ("scfg_sampler.core.console",),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from typing import TYPE_CHECKING
 
-from scfg_sampler.core.executors import Executor
 from scfg_sampler.errors import SettingsError
+
+if TYPE_CHECKING:
+    from scfg_sampler.core.executors import Executor
 
 __all__ = ["add_elsewhere", "elsewhere"]
 

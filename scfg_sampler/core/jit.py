@@ -52,6 +52,12 @@ from numba.extending import (
 from scfg_sampler.core.startup import tell_of_compiling
 
 try:
+    from scfg_sampler.core.loading import CodeCache, CodeCacheImplementation
+except ImportError:
+    # Another numba than those it was tried with: made ready to compile, whether that is needed or not.
+    CodeCache, CodeCacheImplementation = caching.FunctionCache, caching.CompileResultCacheImpl  # type: ignore
+
+try:
     from scfg_sampler.core.whole import KernelDispatcher, PartDispatcher
 except ImportError:
     # Another numba than those it was tried with: as numba does it, which takes twice as long.
@@ -124,11 +130,11 @@ class _ContentLocator(caching._CacheLocator):
         return cls(py_func)
 
 
-class _ContentCacheImplementation(caching.CompileResultCacheImpl):
+class _ContentCacheImplementation(CodeCacheImplementation):
     _locator_classes: Any = (_ContentLocator,)
 
 
-class _ContentCache(caching.FunctionCache):
+class _ContentCache(CodeCache):
     _impl_class = _ContentCacheImplementation
 
     def load_overload(self, sig, target_context):

@@ -5,11 +5,11 @@ Only command lines do this: what a library loads, or says, is the business of th
 
 from __future__ import annotations
 
-import importlib.abc
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from scfg_sampler.core.console import say
 
@@ -47,11 +47,15 @@ def leave_out_linear_algebra() -> None:
     it works. Does nothing where numba has asked already.
     """
     if _ASKING not in sys.modules:
-        sys.meta_path.insert(0, _NotForNumba())
+        finder: Any = _NotForNumba()
+        sys.meta_path.insert(0, finder)
 
 
-class _NotForNumba(importlib.abc.MetaPathFinder):
-    """Refuses `scipy.linalg` while the module of numba's that asks for it is being loaded."""
+class _NotForNumba:
+    """Refuses `scipy.linalg` while the module of numba's that asks for it is being loaded.
+
+    No `importlib.abc.MetaPathFinder`, the import of which takes as long as a tenth of a command's help.
+    """
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -23,7 +23,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, JitEngine
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
@@ -35,8 +35,10 @@ __all__ = ["KernelDispatcher", "PartDispatcher", "missing_names"]
 _USED = {
     JITCodeLibrary: (
         "_ensure_finalized _finalize_final_module _get_module_for_linking _optimize_final_module"
-        " _optimize_functions _raise_if_finalized _unserialize add_linking_library"
+        " _optimize_functions _raise_if_finalized _set_compiled_object _unserialize add_linking_library"
+        " enable_object_caching serialize_using_object_code"
     ),
+    JitEngine: "_load_defined_symbols is_symbol_defined",
     JITCPUCodegen: "_check_llvm_bugs _function_pass_manager _library_class create_library",
     CPUContext: "codegen get_executable",
     CPUDispatcher: "_compile_for_args add_overload compile",
@@ -65,6 +67,7 @@ class _Part(JITCodeLibrary):
     """The code of one function, on its own until somebody needs all that it calls."""
 
     _alone: Any = None
+    _bitcode: bytes | None = None  # of code from the cache
     is_kernel = False
 
     def add_linking_library(self, library: Any) -> None:
@@ -98,6 +101,30 @@ class _Part(JITCodeLibrary):
                     function.linkage = "linkonce_odr"
             self._alone = module
         return self._alone
+
+    def serialize_using_object_code(self) -> tuple:
+        """What the cache holds, and the names that the code defines."""
+        name, kind, data = super().serialize_using_object_code()
+        module = self._get_module_for_linking()
+        defined = [each for group in (module.functions, module.global_variables) for each in group]
+        return name, kind, (*data, [each.name for each in defined if not each.is_declaration])
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: tuple) -> Any:
+        """The code of a kernel from the cache; its bitcode is not read until something is linked to it."""
+        name, _, (code, bitcode, defined) = state
+        self = codegen.create_library(name)
+        self.enable_object_caching()
+        self._set_compiled_object(code)
+        self._bitcode = bitcode
+        self._finalize_final_module()
+        codegen._engine._defined_symbols.update(defined)
+        return self
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None and self._bitcode is not None:
+            self._shared_module = llvm.parse_bitcode(self._bitcode)
+        return super()._get_module_for_linking()
 
     def _called_first(self) -> list[Any]:
         """The libraries below this one, each after all that are below it."""
