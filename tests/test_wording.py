@@ -37,7 +37,6 @@ monolingual.pcfg.scores: words
 monolingual.pcfg.simulate: rules: the expected size of trees
 monolingual.tsg.packed: words
 monolingual.tsg.run: trees
-monolingual.tsg.settings: sweeps do not fit
 monolingual.tsg.settings: sweeps, --burn-in after
 scfg_sampler.commands.filter: different words
 scfg_sampler.core.arrays.vocabulary: words)

@@ -52,6 +52,10 @@ class TsgOptions(TypedDict, total=False):
     type_every: int
     visit_order: str
     start: str
+    shards: int
+    threads: int
+    workers: int
+    scheduler: str
     marginals: bool
     states: int
     thin: int

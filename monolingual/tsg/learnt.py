@@ -1,7 +1,7 @@
 """What a run of `tsg train` leaves, read: its record, and its grammar to parse with.
 
-The fact a newcomer would get wrong: the grammar of a run is one state of its chain, not a mean over sweeps.
-Means over the last states are made from `samples/`.
+The fact a newcomer would get wrong: `grammar.tsg.gz` is one state of the chain, not a mean over sweeps. What
+is parsed with is the mean over the last states, made from `samples/`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from monolingual.tsg.fragments import CountedFragment, read_fragments
 from monolingual.tsg.grammar import production_key
 from monolingual.tsg.preparation import Preparation
-from monolingual.tsg.settings import RunSettings, TsgSettings
+from monolingual.tsg.settings import RunSettings, TsgSettings, states_kept
 from scfg_sampler.core.chains import run_directory
 from scfg_sampler.core.chains.run_directory import RECORD, stored_settings
 from scfg_sampler.core.files import PathLike, read_lines
@@ -83,14 +83,15 @@ def read_record(directory: PathLike) -> dict[str, Any]:
     return run_directory.read_record(directory, "tsg train", restored)
 
 
-def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
+def read_grammar(directory: PathLike, samples: int | None = 0) -> LearntGrammar:
     """The grammar of a run.
 
     Parameters
     ----------
     directory : path
-    samples : int
-        Take the mean of the counts of so many of the latest `samples/`; 0: the final state alone.
+    samples : int or None
+        Take the mean of the counts of so many of the latest `samples/`; 0: the final state alone. None: of
+        all that the run has kept.
 
     Raises
     ------
@@ -102,6 +103,8 @@ def read_grammar(directory: PathLike, samples: int = 0) -> LearntGrammar:
     place, record = Path(directory), read_record(directory)
     if not (place / GRAMMAR).exists():
         raise InputError(directory, None, "has no grammar yet", "Finish it with 'tsg resume'")
+    if samples is None:
+        samples = min(states_kept(record["run"])[0], len(list(place.glob("samples/*.tsg.gz"))))
     if samples == 0:
         fragments = read_fragments(place / GRAMMAR)
     else:

@@ -43,7 +43,14 @@ from monolingual.tsg.marginals import NodeCounts
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.recurring import recurring_fragments
 from monolingual.tsg.sampler import SweepInfo, TsgState, state_problem, tsg_kernel
-from monolingual.tsg.settings import RunSettings, Sources, TsgSettings, check_run_settings, check_settings
+from monolingual.tsg.settings import (
+    RunSettings,
+    Sources,
+    TsgSettings,
+    check_run_settings,
+    check_settings,
+    states_kept,
+)
 from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
@@ -298,7 +305,8 @@ class _Run:
 
     def _keep_sample(self, sweep: Sweep) -> None:
         left = self.run.iterations - 1 - sweep.index
-        if self.run.samples > 0 and left % self.run.thin == 0 and left < self.run.samples * self.run.thin:
+        samples, thin = states_kept(self.run)
+        if left % thin == 0 and left < samples * thin:
             place = self.directory / "samples"
             place.mkdir(exist_ok=True)
             write_fragments(place / f"sweep-{sweep.index + 1:07d}.tsg.gz", self._fragments(sweep.state))

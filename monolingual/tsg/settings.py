@@ -30,6 +30,7 @@ __all__ = [
     "default_anneal",
     "default_burn_in",
     "default_horizontal",
+    "states_kept",
     "temperature",
 ]
 
@@ -92,9 +93,10 @@ class RunSettings(NamedTuple):
         Sweeps, and how many of them come before the first that counts for marginals and samples.
     marginals : bool
         Whether the share of the sweeps in which each node is cut is kept.
-    samples : int
-        So many states, the last of them the final one, leave their grammars in `samples/`; 0: none.
-    thin : int
+    samples : int or None
+        So many states, the last of them the final one, leave their grammars in `samples/`; 0: none. None: as
+        `states_kept` says.
+    thin : int or None
         Sweeps from one of these to the next.
     checkpoint_every : int
         Sweeps; 0: at the end.
@@ -108,8 +110,8 @@ class RunSettings(NamedTuple):
     iterations: int = 1000
     burn_in: int = 500
     marginals: bool = False
-    samples: int = 0
-    thin: int = 10
+    samples: int | None = None
+    thin: int | None = None
     checkpoint_every: int = 100
     seed: int = 1
     threads: int = 1
@@ -150,6 +152,22 @@ def default_burn_in(iterations: int) -> int:
     return iterations // 2
 
 
+def states_kept(run: RunSettings) -> tuple[int, int]:
+    """How many states leave their grammars, and how many sweeps apart.
+
+    Where the run does not say: ten states, ten sweeps apart, as far as there are so many after the burn-in.
+
+    >>> states_kept(RunSettings(1000, 500)), states_kept(RunSettings(40, 10)), states_kept(RunSettings(8, 4))
+    ((10, 10), (10, 3), (4, 1))
+    >>> states_kept(RunSettings(40, 10, samples=30)), states_kept(RunSettings(40, 10, samples=0))
+    ((30, 1), (0, 10))
+    """
+    sweeps, thin = run.iterations - run.burn_in, run.thin
+    if thin is None:
+        thin = max(1, min(10, sweeps // (run.samples or 10))) if run.samples != 0 else 10
+    return (min(10, sweeps // thin) if run.samples is None else run.samples), thin
+
+
 def default_anneal(burn_in: int) -> tuple[float, float, int]:
     """The temperatures where none are given: from 5 to 1 over the burn-in."""
     return 5.0, 1.0, burn_in
@@ -163,12 +181,18 @@ def default_horizontal(sources: Sources) -> int:
 
 def check_run_settings(settings: TsgSettings, run: RunSettings) -> None:
     """Raise SettingsError if a setting of a run is out of range, or does not go with the chain's."""
-    require_at_least(run, iterations=1, samples=0, checkpoint_every=0, seed=0, thin=1, threads=1)
+    require_at_least(run, iterations=1, checkpoint_every=0, seed=0, threads=1)
+    if run.samples is not None and run.samples < 0:
+        raise SettingsError(f"--states is {run.samples}; it must be at least 0")
+    if run.thin is not None and run.thin < 1:
+        raise SettingsError(f"--thin is {run.thin}; it must be at least 1")
     require_burn_in(run.burn_in, run.iterations)
-    if run.samples * run.thin > run.iterations - run.burn_in:
+    samples, thin = states_kept(run)
+    sweeps = run.iterations - run.burn_in
+    if samples * thin > sweeps:
+        found = counted(sweeps, "sweep")
         raise SettingsError(
-            f"--states {run.samples} at every --thin {run.thin} sweeps do not fit into the "
-            f"{counted(run.iterations - run.burn_in, 'sweep')} after --burn-in"
+            f"--states {samples} at every --thin {thin} do not fit into the {found} after --burn-in"
         )
     if run.marginals and settings.anneal[2] > run.burn_in and settings.anneal[0] != 1.0:
         raise SettingsError(

@@ -53,7 +53,10 @@ def add_parser(subparsers) -> None:
         help="for mpp: up to K trees a sentence, as 'number ||| tree ||| share'",
     )
     parser.add_argument(
-        "--average", metavar="K", type=int, default=0, help="mean counts of the run's K latest --states"
+        "--average",
+        metavar="K",
+        type=int,
+        help="mean counts of the run's K latest --states; 0: the last state alone (default: all it has kept)",
     )
     parser.add_argument(
         "--model",
@@ -146,7 +149,7 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("samples", "threads"):
         if getattr(options, name) < 1:
             raise SettingsError(f"--{name} is {getattr(options, name)}; it must be at least 1")
-    if options.average < 0:
+    if options.average is not None and options.average < 0:
         raise SettingsError(f"--average is {options.average}; it must be at least 0")
     if options.nbest is not None and (options.nbest < 1 or options.method != "mpp"):
         raise SettingsError(f"--nbest {options.nbest} needs --method mpp, and at least 1")

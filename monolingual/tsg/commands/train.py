@@ -213,17 +213,25 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSe
         help="shards worked on at a time; with equal --shards results are the same",
     )
     add_elsewhere(chain)
+    _add_kept(chain, run)
+
+
+def _add_kept(chain: argparse._ArgumentGroup, run: RunSettings) -> None:
+    """Add what a chain leaves behind."""
     chain.add_argument("--marginals", action="store_true", help="write how often each node is cut")
     chain.add_argument(
         "--states",
         dest="samples",
         metavar="K",
         type=int,
-        default=run.samples,
-        help="keep the grammars of the last K states, --thin sweeps apart",
+        help="keep the grammars of the last K states, --thin sweeps apart, whose mean counts tsg parse takes "
+        "(default: 10)",
     )
     chain.add_argument(
-        "--thin", metavar="L", type=int, default=run.thin, help="sweeps from one of --states to the next"
+        "--thin",
+        metavar="L",
+        type=int,
+        help="sweeps from one of --states to the next (default: 10, or as many as there are for each)",
     )
     chain.add_argument(
         "--checkpoint-every",

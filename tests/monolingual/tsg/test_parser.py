@@ -10,8 +10,9 @@ from collections import Counter, defaultdict
 import pytest
 
 from monolingual.cli import main
-from monolingual.tsg.fragments import CountedFragment, parse_fragment
+from monolingual.tsg.fragments import CountedFragment, parse_fragment, read_fragments
 from monolingual.tsg.grammar import flatten, fragment_weights
+from monolingual.tsg.learnt import read_grammar
 from monolingual.tsg.parser import Derivation, Parser, _best_rules, _value
 from monolingual.tsg.statistics import histograms, most_frequent, rules_and_lexicon
 from monolingual.tsg.trees import Tree, format_tree, leaves
@@ -323,6 +324,17 @@ def test_baseline_average_and_nbest(trained, capsys):
     assert main([*shared, "--samples", "0"]) == 2
     assert main([*shared, "--min-share", "1"]) == 2
     assert capsys.readouterr().err.count("\n") == 5
+
+
+def test_what_is_parsed_with_is_the_mean_of_the_states_kept(trained):
+    _, run, _ = trained
+    paths = sorted(run.glob("samples/*.tsg.gz"))
+    assert [path.name for path in paths] == [f"sweep-{n:07d}.tsg.gz" for n in (26, 28, 30)]
+    total = Counter()
+    for path in paths:
+        total.update(dict(read_fragments(path)))
+    found = dict(read_grammar(run, None).fragments)
+    assert found == pytest.approx({tree: count / 3 for tree, count in total.items()})
 
 
 def test_statistics_command(trained, capsys):
