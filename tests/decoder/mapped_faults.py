@@ -1,7 +1,8 @@
 """Mapped files taken apart and put together again, with a checksum that is right: the format by itself.
 
 Run as a program, it changes every array and every number of the header of a file in many ways and reads and
-uses each; it prints how many were refused and used. Whatever ends the process otherwise is a fault.
+uses each; it prints how many were refused and used. Whatever ends the process otherwise is a fault. With a
+fourth argument only arrays are changed whose names begin with it.
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ def put_together(magic: bytes, header: dict[str, Any], body: bytes) -> bytes:
     return magic + f"{zlib.crc32(magic + rest):08x}\n".encode() + rest
 
 
-def changed_arrays(data: bytes, rng: np.random.Generator, times: int) -> Iterator[tuple[str, bytes]]:
+def changed_arrays(
+    data: bytes, rng: np.random.Generator, times: int, beginning: str = ""
+) -> Iterator[tuple[str, bytes]]:
     """What was changed, and the file: single numbers made extreme or another's, rows exchanged, and more."""
     magic, header, body = taken_apart(data)
     for name, (at, length, dtype, _) in header["arrays"].items():
         kind = np.dtype(dtype)
-        if length == 0:
+        if length == 0 or not name.startswith(beginning):
             continue
         size = length // kind.itemsize
         if kind.kind == "f":
@@ -109,12 +112,13 @@ USES: dict[str, Callable[[Path], None]] = {
 }
 
 
-def main(folder: Path, name: str, times: int) -> None:
+def main(folder: Path, name: str, times: int, beginning: str = "") -> None:
     path = folder / name
     whole = path.read_bytes()
     counts = {"refused": 0, "used": 0}
     rng = np.random.default_rng(5)
-    for label, data in [*changed_arrays(whole, rng, times), *changed_headers(whole)]:
+    headers = () if beginning else changed_headers(whole)
+    for label, data in [*changed_arrays(whole, rng, times, beginning), *headers]:
         (folder / "last").write_text(label)
         path.write_bytes(data)
         if name == "ranking.bin":
@@ -139,4 +143,4 @@ def sha256(data: bytes) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), *sys.argv[4:])

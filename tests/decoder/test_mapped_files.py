@@ -20,10 +20,12 @@ from decoder.lm.model import load_lm
 from decoder.lm.table import build_lm, write_lm_file
 from decoder.system.bundle import write_system
 from decoder.system.system import load_system
+from scfg_sampler.core.arrays.sparse import Rows, is_sound
 from scfg_sampler.errors import InputError, RuleTableError
 from tests.decoder import small_grammars as small
 from tests.decoder.mapped_faults import main as all_faults
 from tests.decoder.mapped_faults import put_together, taken_apart, use_grammar
+from tests.decoder.translation.test_sparse_features import tables
 
 TEXT = ["a b c a b", "b c a", "c foreign a", "a a b"]
 
@@ -111,6 +113,53 @@ def test_the_message_says_what_is_wrong(folder, name, place, value, message):
         RuleTableError, match=rf"grammar\.bin: is no grammar: .*{message}.*\. Compile the grammar again"
     ):
         read_grammar_file(path)
+
+
+@pytest.fixture
+def sparse_folder(folder):
+    """The same with a grammar of which few rules have some of the features."""
+    write_grammar_file(tables()[1], folder / "grammar.bin")
+    return folder
+
+
+def test_wrong_numbers_of_sparse_features_do_no_harm(sparse_folder, root):
+    """All numbers of the header are left to the grammar without such features."""
+    command = [sys.executable, "-m", "tests.decoder.mapped_faults"]
+    command += [str(sparse_folder), "grammar.bin", "24", "sparse"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    child = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert child.returncode == 0, (child.stderr[-2000:], (sparse_folder / "last").read_text())
+    counts = json.loads(child.stdout)
+    assert counts["refused"] > 30
+    assert counts["used"] > 3
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("sparse_start", 1, 1 << 40),
+        ("sparse_start", 1, -1),
+        ("sparse_column", 0, 3),
+        ("sparse_column", 0, -1),
+        ("sparse_column", slice(None), 0),
+        ("sparse_values", 0, np.nan),
+        ("sparse_values", 0, np.inf),
+    ],
+)
+def test_wrong_sparse_features_are_named(sparse_folder, name, place, value):
+    path = sparse_folder / "grammar.bin"
+    read_grammar_file(path)
+    changed(path, name, place, value)
+    with pytest.raises(RuleTableError, match=r"is no grammar: .*features of few rules are not in order"):
+        read_grammar_file(path)
+
+
+def test_beginnings_of_rows_so_far_apart_that_differences_overflow_are_unsound():
+    """Each of these is above the one before, as far as 64 bits hold their difference."""
+    start = np.array([0, (1 << 63) - 1, -(1 << 63), -1, 2])
+    assert (np.diff(start) >= 0).all()
+    assert not is_sound(Rows(start, np.array([0, 1], np.int32), np.ones(2), 2), 4)
+    assert is_sound(Rows(np.array([0, 1, 1, 2, 2]), np.array([0, 1], np.int32), np.ones(2), 2), 4)
 
 
 def test_a_header_of_another_order_is_refused(folder):

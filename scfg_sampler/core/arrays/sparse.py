@@ -55,7 +55,9 @@ def is_sound(rows: Rows, number: int) -> bool:
     start, column, values, width = rows
     if len(start) != number + 1 or start[0] != 0 or start[-1] != len(column) or len(values) != len(column):
         return False
-    if (start.dtype, column.dtype) != (np.int64, np.int32) or (np.diff(start) < 0).any():
+    if (start.dtype, column.dtype) != (np.int64, np.int32) or start.min() < 0:
+        return False
+    if (np.diff(start) < 0).any():  # None is below 0, so that no difference is beyond what an integer holds.
         return False
     is_ascending = np.diff(column.astype(np.int64)) > 0
     is_ascending[start[(start > 0) & (start < len(column))] - 1] = True  # Where another row begins.
