@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
 
-_BLOCK = 20_000  # Lines scored at a time.
+_SUMMED = 20_000  # Lines whose scores are added up exactly, which then are added up.
 
 
 def add_parser(subparsers) -> None:
@@ -31,31 +32,29 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Score the text and print the results."""
-    import itertools
     import json
-    import math
     import sys
 
-    from decoder.lm.model import load_lm, score_text
+    from decoder.lm.model import load_lm
+    from decoder.lm.text_blocks import score_file
     from scfg_sampler.core.console import progress, set_quiet, warn
-    from scfg_sampler.core.files import read_lines
 
     set_quiet(options.quiet or sys.stdout.isatty())  # On a terminal the scores show the progress.
     lm, vocabulary = load_lm(options.lm)
-    lines = read_lines("-")
-    total = total_unknown = 0.0
+    totals = _Total(), _Total()
     tokens = unknown = reserved = 0
     with progress("scoring lines", None) as advance:
-        while block := list(itertools.islice(lines, _BLOCK)):
-            scores = score_text(lm, vocabulary, block)
+        for scores in score_file(lm, vocabulary, "-"):
             if not options.json:
-                sys.stdout.writelines(f"{log_prob / math.log(10):.6f}\n" for log_prob in scores.log_probs)
-            total += math.fsum(scores.log_probs)
-            total_unknown += math.fsum(scores.unknown_log_probs)
+                in_tens = (scores.log_probs / math.log(10)).tolist()
+                sys.stdout.write("".join([f"{log_prob:.6f}\n" for log_prob in in_tens]))
+            for each, part in zip(totals, (scores.log_probs, scores.unknown_log_probs), strict=True):
+                each.add(part.tolist())
             tokens += scores.num_tokens
             unknown += scores.num_unknown
             reserved += scores.num_reserved
-            advance(len(block), "")
+            advance(len(scores.log_probs), "")
+    total, total_unknown = totals[0].sum(), totals[1].sum()
     if reserved:
         warn(f"words of the text that are <s>, </s> or <unk>, and count as unknown words: {reserved}")
     perplexity = math.exp(-total / tokens) if tokens else None
@@ -74,3 +73,22 @@ def run(options: argparse.Namespace) -> None:
             f"# perplexity {perplexity:.3f}, {without:.3f} without {unknown} unknown of "
             f"{counted(tokens, 'token')}"
         )
+
+
+class _Total:
+    """A sum of many numbers, in parts of `_SUMMED` that are exact."""
+
+    def __init__(self) -> None:
+        self._sum = 0.0
+        self._waiting: list[float] = []
+
+    def add(self, numbers: list[float]) -> None:
+        """Add more of them."""
+        self._waiting += numbers
+        while len(self._waiting) >= _SUMMED:
+            self._sum += math.fsum(self._waiting[:_SUMMED])
+            del self._waiting[:_SUMMED]
+
+    def sum(self) -> float:
+        """What all of them come to."""
+        return self._sum + math.fsum(self._waiting)

@@ -163,7 +163,15 @@ class Sorter:
     def _sorted(self) -> np.ndarray:
         rows = np.concatenate([np.empty(0, self.dtype), *self._waiting])
         self._waiting, self._num_waiting = [], 0
-        return rows[np.argsort(rows["key"], kind="stable")]
+        return _in_order_of_keys(rows)
+
+
+def _in_order_of_keys(rows: np.ndarray) -> np.ndarray:
+    """Rows sorted by their field `key`; those with equal keys stay in their order."""
+    order = np.argsort(np.ascontiguousarray(rows["key"]), kind="stable")
+    # As bytes: numpy copies a row field by field, which takes five times as long.
+    plain = rows.view(np.uint8).reshape(len(rows), rows.dtype.itemsize)
+    return plain[order].reshape(-1).view(rows.dtype)
 
 
 def _merged(runs: list[Table], size: int) -> Iterator[np.ndarray]:
@@ -193,7 +201,7 @@ def _merged(runs: list[Table], size: int) -> Iterator[np.ndarray]:
         rows = np.concatenate(parts)
         if len(rows) == 0:
             return
-        yield rows[np.argsort(rows["key"], kind="stable")]
+        yield _in_order_of_keys(rows)
 
 
 # ---- Array operations -----------------------------------------------------------------------------
