@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.baseline.settings import HieroSettings
+from scfg_sampler.baseline.spans import NO_SPANS, Spans, label_rule, labels_in
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.jit import compiled, kernel
@@ -34,7 +35,7 @@ from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.runs import Records, sorted_records
 from scfg_sampler.rules.store import END, LINK_BASE, RuleStore, add_record, new_store, stored_rules
 
-__all__ = ["extract", "extract_run", "sampled_keys"]
+__all__ = ["extract", "extract_run", "extracted", "sampled_keys"]
 
 _SENTENCES_PER_CALL = 1000
 
@@ -61,7 +62,7 @@ def extract(
     """
     settings = settings or HieroSettings()
     settings.check()
-    found = _extracted(corpus, settings, (0, corpus.num_sentences), advance, keep_order=False)
+    found = extracted(corpus, settings, advance=advance)
     return stored_rules(found.store, drop_singletons=settings.no_singletons)
 
 
@@ -88,23 +89,26 @@ def extract_run(
         Called with numbers of sentences that have been worked through.
     """
     is_fractional = settings.counting == "fractional"
-    found = _extracted(corpus, settings, sentences, advance, keep_order=is_fractional)
+    found = extracted(corpus, settings, sentences, advance=advance, keep_order=is_fractional)
     occurrences = found.occurrences[: int(found.number[0])] if is_fractional else None
     return sorted_records(found.store, rank, occurrences)
 
 
-def _extracted(
+def extracted(
     corpus: ParallelCorpus,
     settings: HieroSettings,
-    sentences: tuple[int, int],
-    advance: Callable[..., None] | None,
+    sentences: tuple[int, int] | None = None,
     *,
-    keep_order: bool,
+    advance: Callable[..., None] | None = None,
+    keep_order: bool = False,
+    spans: Spans = NO_SPANS,
 ) -> _Found:
+    """The rules of some sentences, by default all, as they were found; with labels if there are spans."""
+    sentences = (0, corpus.num_sentences) if sentences is None else sentences
     found = _Found(new_store(), np.zeros((0, 2), np.int32), np.zeros(1, np.int64))
     for begin in range(*sentences, _SENTENCES_PER_CALL):
         end = min(begin + _SENTENCES_PER_CALL, sentences[1])
-        found = _extract_sentences(found, bitext_of(corpus), limits_of(settings), keep_order, begin, end)
+        found = _extract_sentences(found, _bitext(corpus), _limits(settings), spans, keep_order, (begin, end))
         if advance is not None:
             advance(end - begin)
     return found
@@ -120,10 +124,10 @@ def sampled_keys(
     keys : int64
     ends : int64, how many of them come from the first of these sentences, the first two, …
     """
-    return _sampled_keys(bitext_of(corpus), limits_of(settings), rank, step)
+    return _sampled_keys(_bitext(corpus), _limits(settings), rank, step)
 
 
-def limits_of(settings: HieroSettings) -> _Limits:
+def _limits(settings: HieroSettings) -> _Limits:
     return _Limits(
         settings.max_initial,
         settings.max_initial_target,
@@ -156,7 +160,7 @@ class _Bitext(NamedTuple):
     links: np.ndarray
 
 
-def bitext_of(corpus: ParallelCorpus) -> _Bitext:
+def _bitext(corpus: ParallelCorpus) -> _Bitext:
     return _Bitext(**{name: getattr(corpus, name) for name in _Bitext._fields})
 
 
@@ -193,27 +197,29 @@ class _Sentence(NamedTuple):
 
 
 @kernel
-def _extract_sentences(found, bitext, limits, keep_order, begin, end):
-    """What was found, and the rules of sentences begin … end − 1."""
+def _extract_sentences(found, bitext, limits, spans, keep_order, sentences):
+    """What was found, and the rules of sentences from the first of two to before the second."""
     store, occurrences, number_kept = found
     record = np.empty(1024, np.int32)
     holes = np.empty((64, 8), np.int32)
-    for s in range(begin, end):
-        sentence = phrases(bitext, s, limits)
-        longest = 2 + len(sentence.source) + len(sentence.target) + len(sentence.links)
+    for s in range(sentences[0], sentences[1]):
+        sentence = _phrases(bitext, s, limits)
+        label = labels_in(spans, s, len(sentence.source), len(sentence.target))
+        longest = 3 + len(sentence.source) + len(sentence.target) + len(sentence.links)
         record = grown(record, longest)
         for i in range(len(sentence.source)):
             for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
-                first, last, least, most = target_spans(sentence, limits, i, j)
+                first, last, least, most = _target_spans(sentence, limits, i, j)
                 for k in range(first, last + 1):
                     for l in range(least, min(most, k + limits.max_initial_target) + 1):
                         whole = (i, j, k, l)
-                        number, holes = find_holes(sentence, limits, whole, holes)
+                        number, holes = _find_holes(sentence, limits, whole, holes)
                         weight = 1.0 / max(1, number) if limits.fractional else 1.0
                         if keep_order:
                             occurrences = grown(occurrences, number_kept[0] + number)
                         for row in range(number):
-                            length = spell_rule(sentence, record, whole, holes[row])
+                            length = _spell_rule(sentence, record, whole, holes[row])
+                            length = label_rule(record, length, spans, label, whole, holes[row])
                             store = add_record(store, record, length, weight)
                             if keep_order:
                                 occurrences[number_kept[0], 0] = find(store.records, record, 0, length)
@@ -230,13 +236,13 @@ def _sampled_keys(bitext, limits, rank, step):
     total = 0
     holes = np.empty((64, 8), np.int32)
     for s in range(0, num_sentences, step):
-        sentence = phrases(bitext, s, limits)
+        sentence = _phrases(bitext, s, limits)
         for i in range(len(sentence.source)):
             for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
-                first, last, least, most = target_spans(sentence, limits, i, j)
+                first, last, least, most = _target_spans(sentence, limits, i, j)
                 for k in range(first, last + 1):
                     for l in range(least, min(most, k + limits.max_initial_target) + 1):
-                        number, holes = find_holes(sentence, limits, (i, j, k, l), holes)
+                        number, holes = _find_holes(sentence, limits, (i, j, k, l), holes)
                         keys = grown(keys, total + number)
                         for row in range(number):
                             keys[total] = _leading_key(sentence.source, i, j, holes[row], rank)
@@ -246,7 +252,7 @@ def _sampled_keys(bitext, limits, rank, step):
 
 
 @compiled
-def target_spans(sentence, limits, i, j):
+def _target_spans(sentence, limits, i, j):
     """Where target spans of phrase pairs over source [i, j) begin, first and last, and where they end.
 
     None if there are no such phrase pairs: the last beginning is then before the first.
@@ -278,7 +284,7 @@ def _leading_key(words, i, j, holes, rank):
 
 
 @compiled
-def phrases(bitext, s, limits):
+def _phrases(bitext, s, limits):
     """Sentence pair s with its phrase pairs."""
     source = bitext.source[bitext.source_start[s] : bitext.source_start[s + 1]]
     target = bitext.target[bitext.target_start[s] : bitext.target_start[s + 1]]
@@ -343,7 +349,7 @@ def _free(rightmost, loose):
 
 
 @compiled
-def find_holes(sentence, limits, whole, holes):
+def _find_holes(sentence, limits, whole, holes):
     """The rules that an initial phrase pair yields, as the parts to be taken out.
 
     Returns their number and, in that many rows, the source spans a, b, c, d of the parts [a, b) and [c, d)
@@ -421,7 +427,7 @@ def _with_row(holes, number, first, second, targets):
 
 
 @compiled
-def spell_rule(sentence, record, whole, holes):
+def _spell_rule(sentence, record, whole, holes):
     """Write a phrase pair without its parts into the record; returns the record's length."""
     i, j, target_from, target_to = whole
     a, b, c, d = holes[0], holes[1], holes[2], holes[3]

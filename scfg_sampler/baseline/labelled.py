@@ -4,8 +4,8 @@ Which phrase pairs yield which rules is as without labels. The left-hand side of
 phrase pair's span on the labelled side, each gap that of the part taken out: one rule of X becomes as many as
 there are ways to label it.
 
-While they are counted, labels are symbols: the left-hand side stands before the source side as −1 − 2·l for
-label l, gap k of label l is −1 − (k + 2·l). So the store tells rules of different labels apart.
+While they are counted, labels are symbols (`baseline.spans`), so the store tells rules of different labels
+apart.
 
 The fact a newcomer would get wrong: labels are a part of what probabilities are conditioned on. LogForward is
 P(target | source side, its labels, left-hand side), LogBackward P(source side, left-hand side | target side,
@@ -19,31 +19,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scfg_sampler.baseline.extraction import (
-    bitext_of,
-    find_holes,
-    limits_of,
-    phrases,
-    spell_rule,
-    target_spans,
-)
+from scfg_sampler.baseline.extraction import extracted
 from scfg_sampler.baseline.settings import HieroSettings
-from scfg_sampler.core.arrays.growth import grown
+from scfg_sampler.baseline.spans import spans_of
 from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.elementary import log_each
-from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.corpus.span_labels import SpanLabels
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.features import phrase_probabilities, score_rules
 from scfg_sampler.rules.labels import Labels, gap_counts, labels_of_rows
 from scfg_sampler.rules.lexical import LexicalTables
-from scfg_sampler.rules.store import END, add_record, new_store, stored_rules
+from scfg_sampler.rules.store import stored_rules
 from scfg_sampler.rules.table import RuleTable
 
 __all__ = ["LabelledRules", "extract_labelled", "score_labelled"]
-
-_SENTENCES_PER_CALL = 1000
 
 
 class LabelledRules(NamedTuple):
@@ -84,14 +74,10 @@ def extract_labelled(
     """
     settings = settings or HieroSettings()
     settings.check()
-    store = new_store()
-    spans = _Spans(labels.is_target, labels.start, labels.spans, labels.label)
-    for begin in range(0, corpus.num_sentences, _SENTENCES_PER_CALL):
-        end = min(begin + _SENTENCES_PER_CALL, corpus.num_sentences)
-        store = _extract(store, bitext_of(corpus), limits_of(settings), spans, begin, end)
-        if advance is not None:
-            advance(end - begin)
-    coded = stored_rules(store, drop_singletons=settings.no_singletons)
+    coded = stored_rules(
+        extracted(corpus, settings, spans=spans_of(labels), advance=advance).store,
+        drop_singletons=settings.no_singletons,
+    )
     return _decoded(coded, labels.names)
 
 
@@ -145,63 +131,3 @@ def _decoded(coded: RuleCounts, names: tuple[str, ...]) -> LabelledRules:
     ]
     plain = coded._replace(source_start=source_start, source=sides[0], target=sides[1])
     return LabelledRules(plain, labels, coded)
-
-
-class _Spans(NamedTuple):
-    """The arrays of a SpanLabels."""
-
-    is_target: bool
-    start: np.ndarray
-    spans: np.ndarray
-    label: np.ndarray
-
-
-@kernel
-def _extract(store, bitext, limits, spans, begin, end):
-    """The store with the rules of sentences begin … end − 1."""
-    record = np.empty(1024, np.int32)
-    holes = np.empty((64, 8), np.int32)
-    for s in range(begin, end):
-        sentence = phrases(bitext, s, limits)
-        label = _labels(spans, s, len(sentence.target) if spans.is_target else len(sentence.source))
-        record = grown(record, 3 + len(sentence.source) + len(sentence.target) + len(sentence.links))
-        for i in range(len(sentence.source)):
-            for j in range(i + 1, min(i + limits.max_initial, len(sentence.source)) + 1):
-                first, last, least, most = target_spans(sentence, limits, i, j)
-                for k in range(first, last + 1):
-                    for l in range(least, min(most, k + limits.max_initial_target) + 1):
-                        whole = (i, j, k, l)
-                        number, holes = find_holes(sentence, limits, whole, holes)
-                        weight = 1.0 / max(1, number) if limits.fractional else 1.0
-                        for row in range(number):
-                            length = spell_rule(sentence, record, whole, holes[row])
-                            _label_rule(record, length, label, spans.is_target, whole, holes[row])
-                            store = add_record(store, record, length + 1, weight)
-    return store
-
-
-@compiled
-def _labels(spans, sentence, length):
-    """The label of every span of a sentence, int32 (length + 1, length + 1)."""
-    label = np.zeros((length + 1, length + 1), np.int32)
-    for at in range(spans.start[sentence], spans.start[sentence + 1]):
-        label[spans.spans[at, 0], spans.spans[at, 1]] = spans.label[at]
-    return label
-
-
-@compiled
-def _label_rule(record, length, label, is_target, whole, holes):
-    """Put the label of the left-hand side before a rule of so many symbols, and those of its gaps into it."""
-    side = 2 if is_target else 0
-    left = label[whole[side], whole[side + 1]]
-    gaps = label[holes[2 * side], holes[2 * side + 1]], label[holes[2 * side + 2], holes[2 * side + 3]]
-    num_ends = 0
-    before = np.int32(-1 - 2 * left)
-    for at in range(length):
-        symbol = record[at]
-        if symbol == END:
-            num_ends += 1
-        elif symbol < 0 and num_ends < 2:
-            symbol -= 2 * gaps[-1 - symbol]
-        record[at], before = before, symbol
-    record[length] = before
