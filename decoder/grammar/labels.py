@@ -87,9 +87,10 @@ def owners(
     if labels is not None:
         owner = owner * len(labels.names) + labels.lhs
         max_spans = np.repeat(max_spans, len(labels.names))
-        kinds = labels.kinds[labels.kind[unary]]
-        group = _circles(len(labels.names), kinds[:, 1], kinds[:, 0]) if len(kinds) else np.zeros(0, np.int32)
-        unary[unary] = group[kinds[:, 0]] == group[kinds[:, 1]]
+        if unary.any():
+            kinds = labels.kinds[labels.kind[unary]]
+            circle = _circles(len(labels.names), kinds[:, 1], kinds[:, 0])
+            unary[unary] = circle[kinds[:, 0]] == circle[kinds[:, 1]]
     owner[unary | (length == 0)] = -1
     return owner, max_spans
 

@@ -74,6 +74,10 @@ def test_what_lacks_a_part_on_its_right(tmp_path):
     assert found[1, 4] == "S\\A"
     assert (1, 4) in found
     assert found[1, 3] == "B+C"
+    (found,) = labels_in(
+        tmp_path / "l", "(S (A a) (B b) (C c) (D d) (E e))\n", corpus_with("a b c d e"), form="trees"
+    )
+    assert (0, 3) not in found, "what it lacks is no constituent"
 
 
 @pytest.mark.parametrize("empty", ["", "()", "(())", "(TOP )"])

@@ -150,6 +150,47 @@ def test_with_x_alone_both_charts_are_the_same(seed):
             np.testing.assert_array_equal(one, two, name)
 
 
+def decoder_of(tmp_path, *parts):
+    """A decoder of tables, each given as rules and the longest span of one."""
+    tables = [
+        read_rule_table(labelled.write_rules(rules, tmp_path / f"t{k}"), labels=True)
+        for k, (rules, _) in enumerate(parts)
+    ]
+    sources = [GrammarSource(table, "", span) for table, (_, span) in zip(tables, parts, strict=True)]
+    model = random_model(1, 2)
+    weights = {"First": 1.0, "Second": 0.0, "LanguageModel": 0.0, "Glue": -1.0, "PassThrough": -5.0}
+    return Decoder(build_grammar(sources), build_lm(model), LmVocabulary(model.words), weights, beam=0)
+
+
+def texts_of(decoder, *words):
+    found = decoder.translations(decoder.search(words), 100, unique=False)
+    return sorted(each.text for each in found)
+
+
+def test_source_sides_are_shared_by_labels_and_gaps_take_their_own(tmp_path):
+    rules = [("A", "u", "a", [0, 0]), ("B", "u", "b", [0, 0]), ("C", "B:1 v", "B:1 c", [0, 0])]
+    decoder = decoder_of(tmp_path, (rules, 9))
+    assert texts_of(decoder, "u", "v") == ["a v", "b c", "b v"]
+
+
+def test_rules_of_one_gap_have_the_span_limit_of_their_table(tmp_path):
+    long = ([("A", "u v", "a", [0, 0]), ("A", "u", "c", [0, 0])], 9)
+    short = ([("B", "A:1", "A:1 b", [0, 0])], 1)
+    decoder = decoder_of(tmp_path, long, short)
+    assert texts_of(decoder, "u") == ["c", "c b"]
+    assert "a b" not in texts_of(decoder, "u", "v")
+
+
+def test_words_are_copied_as_what_gaps_ask_for(tmp_path):
+    decoder = decoder_of(tmp_path, ([("A", "u", "a", [0, 0]), ("B", "A:1 v", "b A:1", [0, 0])], 9))
+    assert texts_of(decoder, "v") == ["v"]
+    assert texts_of(decoder, "u") == ["a"]
+    any_word = decoder.copying_any()
+    # As X, and as A, which S takes where there is a rule besides; never as B, which is in no gap.
+    assert texts_of(any_word, "u") == ["a", "u", "u"]
+    assert texts_of(decoder_of(tmp_path, ([("B", "u", "a", [0, 0])], 9)).copying_any(), "u") == ["a", "u"]
+
+
 def test_labels_of_several_tables_are_joined_by_name(tmp_path):
     one = labelled.write_rules([("A", "u", "a", [1, 0])], tmp_path / "one")
     two = labelled.write_rules(
