@@ -132,6 +132,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.console import progress, say
     from scfg_sampler.core.files import read_lines
+    from scfg_sampler.core.interruption import repeatable
     from scfg_sampler.errors import InputError
 
     lines = list(read_lines(options.source))
@@ -153,6 +154,7 @@ def run(options: argparse.Namespace) -> None:
     before = decoder.weights
     threads = default_threads() if options.threads is None else options.threads
     with (
+        repeatable(str(state), overwrite=options.overwrite),
         elsewhere(options) as executor,
         progress("tuning", (options.rounds + 1) * len(sources)) as advance,
     ):

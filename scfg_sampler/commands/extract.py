@@ -8,6 +8,7 @@ from scfg_sampler.baseline.settings import COUNTING, LOOSE, HieroSettings
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.interruption import repeatable
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.span_forms import FORMS, SIDES
 
@@ -107,6 +108,7 @@ def run(options: argparse.Namespace) -> None:
     """Write the table, and say how large it is."""
     import time
 
+    from scfg_sampler.baseline.shares import shares_of
     from scfg_sampler.baseline.table import Resources, write_baseline
     from scfg_sampler.corpus.parallel_text import read_corpus
     from scfg_sampler.corpus.sanity import require_links, warn_of_odd_pairs
@@ -131,6 +133,7 @@ def run(options: argparse.Namespace) -> None:
         num_rules = _write_labelled(options, corpus, tables, settings, fields)
     else:
         with (
+            repeatable(str(shares_of(options.output))),
             elsewhere(options) as executor,
             console.progress("extracting", corpus.num_sentences) as advance,
         ):

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 
 from scfg_sampler.core.console import Terminated, say
 
-__all__ = ["resumable"]
+__all__ = ["repeatable", "resumable"]
+
+_STOPPED = (KeyboardInterrupt, Terminated)
 
 
 @contextlib.contextmanager
@@ -27,7 +29,27 @@ def resumable(command: str, place: str, saved: str = "run.json") -> Iterator[Non
     """
     try:
         yield
-    except (KeyboardInterrupt, Terminated):
+    except _STOPPED:
         if os.path.exists(os.path.join(place, saved)) or os.path.exists(place + saved):
             say(f"to go on: {command} {shlex.quote(place)}")
+        raise
+
+
+@contextlib.contextmanager
+def repeatable(kept: str, *, overwrite: bool = False) -> Iterator[None]:
+    """Within the block Ctrl-C and SIGTERM, besides what they do, say that the same command goes on.
+
+    Parameters
+    ----------
+    kept : str
+        The directory of what is done already; nothing is said where it holds nothing.
+    overwrite : bool
+        Whether the command was told to forget it.
+    """
+    try:
+        yield
+    except _STOPPED:
+        if os.path.isdir(kept) and os.listdir(kept):
+            again = "the same command again" + (", without --overwrite" if overwrite else "")
+            say(f"to go on: {again}; what is done is in {kept}")
         raise

@@ -4,7 +4,7 @@ import pytest
 
 from scfg_sampler.core import console
 from scfg_sampler.core.console import Terminated
-from scfg_sampler.core.interruption import resumable
+from scfg_sampler.core.interruption import repeatable, resumable
 
 
 @pytest.fixture(autouse=True)
@@ -42,3 +42,16 @@ def test_nothing_is_said_where_nothing_is_saved_or_nobody_has_stopped_it(tmp_pat
     with resumable("scfg-sampler resume", str(tmp_path)):
         pass
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("overwrite", "again"), [(False, "again;"), (True, "again, without --overwrite;")])
+def test_a_command_that_goes_on_when_it_is_given_again_says_so(tmp_path, capsys, overwrite, again):
+    kept = tmp_path / "w.json.state"
+    kept.mkdir()
+    with pytest.raises(KeyboardInterrupt), repeatable(str(kept), overwrite=overwrite):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == ""
+    (kept / "round-1").write_text("")
+    with pytest.raises(KeyboardInterrupt), repeatable(str(kept), overwrite=overwrite):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == f"to go on: the same command {again} what is done is in {kept}\n"
