@@ -41,7 +41,7 @@ from scfg_sampler.forest.implicit import SIZE, new_sentence_forest, plain_corpus
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
 from scfg_sampler.rules.text import escape
 
-__all__ = ["ForestBuilder", "PhraseForest", "forest_edges", "forest_json"]
+__all__ = ["ForestBuilder", "PhraseForest", "forest_edges", "forest_json", "phrase_nodes"]
 
 
 class PhraseForest(NamedTuple):
@@ -187,6 +187,32 @@ class ForestBuilder:
                     at += 1
             sides.append(" ".join(symbols))
         return " ||| ".join(sides)
+
+
+def phrase_nodes(forest: Any, work: Any, corpus: Any, sentence: int) -> tuple[np.ndarray, np.ndarray]:
+    """Spans and sampler's numbers of the nodes of a forest without its edges, which are many more.
+
+    Parameters
+    ----------
+    forest, work, corpus : as `open_sentence` takes them
+        The forest is a `SentenceForest`; it and the workspace are changed.
+    sentence : int
+        From 0.
+
+    Returns
+    -------
+    (int32 (N, 4), int64 (N,))
+        As the attributes `spans` and `sampler_ids` of `PhraseForest`; without rows if it has no links.
+    """
+    if not _open(forest, work, corpus, sentence):
+        return np.zeros((0, 4), np.int32), np.zeros(0, np.int64)
+    size = int(forest.shape[SIZE])
+    is_phrase = forest.is_phrase[: (size + 1) ** 2].reshape(size + 1, size + 1)
+    begin, end = np.nonzero(np.triu(is_phrase[:size], 1))
+    ids = begin * (size + 1) + end
+    boxes = forest.boxes[ids]
+    order = np.lexsort((boxes[:, 0], boxes[:, 1] - boxes[:, 0], ids == size))
+    return boxes[order], ids[order]
 
 
 def forest_edges(forest: PhraseForest) -> Iterator[tuple[int, list[int], str]]:

@@ -22,7 +22,7 @@ from scfg_sampler.corpus.parallel_text import ParallelCorpus
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
-from scfg_sampler.forest.explicit import ForestBuilder
+from scfg_sampler.forest.explicit import ForestBuilder, phrase_nodes
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
 from scfg_sampler.learner.collecting import Collector, spell
 from scfg_sampler.learner.forest_bank import ForestBank, collector_for
@@ -236,24 +236,43 @@ def write_marginals(
     rules : RuleCounts
         Mean counts over the same sweeps.
     """
+    words = spelled_words(bank.corpus)
+    with atomic_output(path) as stream:
+        stream.write(f'{{"sweeps": {sweeps}, "sentences": [')
+        for sentence, (spans, ids) in enumerate(_nodes_of_all(bank)):
+            stream.write(", " * (sentence > 0) + '{"nodes": [')
+            seen = node_counts[bank.node_start[sentence] : bank.node_start[sentence + 1]]
+            for first in range(0, len(ids), _AT_A_TIME):
+                part = slice(first, first + _AT_A_TIME)
+                shares = seen[ids[part]] / max(1, sweeps)
+                stream.write(", " * (first > 0) + _nodes_text(spans[part], shares))
+            stream.write("]}")
+        stream.write('], "rules": [')
+        for r in range(rules.num_rules):
+            source = rules.source[rules.source_start[r] : rules.source_start[r + 1]]
+            target = rules.target[rules.target_start[r] : rules.target_start[r + 1]]
+            text = record_text(words, np.concatenate([source, [END], target, [END]]))
+            stream.write(", " * (r > 0) + json.dumps([text, float(rules.count[r])], ensure_ascii=False))
+        stream.write("]}\n")
+
+
+def _nodes_of_all(bank: ForestBank) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Spans and numbers of the nodes of each sentence's forest, in the order of `PhraseForest`."""
+    if bank.choice is None:
+        walk = bank.walk
+        for sentence in range(bank.num_sentences):
+            yield phrase_nodes(walk.forest, walk.work, walk.corpus, sentence)
+        return
     builder = ForestBuilder(bank.corpus, bank.choice)
-    sentences = []
     for sentence in range(bank.num_sentences):
         forest = builder.build(sentence)
-        nodes = []
-        if forest is not None:
-            seen = node_counts[bank.node_start[sentence] : bank.node_start[sentence + 1]]
-            shares = seen[forest.sampler_ids] / max(1, sweeps)
-            for span, (in_tree, cut) in zip(forest.spans.tolist(), shares.tolist(), strict=True):
-                nodes.append({"source": span[:2], "target": span[2:], "in_tree": in_tree, "cut": cut})
-        sentences.append({"nodes": nodes})
-    counts = []
-    words = spelled_words(bank.corpus)
-    for r in range(rules.num_rules):
-        source = rules.source[rules.source_start[r] : rules.source_start[r + 1]]
-        target = rules.target[rules.target_start[r] : rules.target_start[r + 1]]
-        symbols = np.concatenate([source, [END], target, [END]])
-        counts.append([record_text(words, symbols), float(rules.count[r])])
-    with atomic_output(path) as stream:
-        json.dump({"sweeps": sweeps, "sentences": sentences, "rules": counts}, stream, ensure_ascii=False)
-        stream.write("\n")
+        none = np.zeros((0, 4), np.int32), np.zeros(0, np.int64)
+        yield none if forest is None else (forest.spans, forest.sampler_ids)
+
+
+def _nodes_text(spans: np.ndarray, shares: np.ndarray) -> str:
+    """Nodes in JSON, which as objects would take a hundred times the room."""
+    return ", ".join(
+        f'{{"source": [{i1}, {j1}], "target": [{i2}, {j2}], "in_tree": {in_tree!r}, "cut": {cut!r}}}'
+        for (i1, j1, i2, j2), (in_tree, cut) in zip(spans.tolist(), shares.tolist(), strict=True)
+    )

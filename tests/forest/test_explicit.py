@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core.forests.hypergraph import validate
-from scfg_sampler.forest.explicit import ForestBuilder, PhraseForest, forest_json
+from scfg_sampler.forest.explicit import ForestBuilder, PhraseForest, forest_json, phrase_nodes
+from scfg_sampler.learner.forest_bank import forest_bank
 from tests.learner.corpora import corpus_of
 from tests.oracles import phrase_forest as oracle
 from tests.oracles.phrase_forest import Sentence
@@ -78,6 +79,22 @@ def test_forests_of_random_alignments(rng):
     builder = ForestBuilder(corpus_of(pairs))
     for sentence, pair in enumerate(pairs):
         assert_is_definition_1(pair, builder.build(sentence))
+
+
+def test_nodes_without_edges_are_those_of_the_forests(rng):
+    corpus = corpus_of([random_sentence(rng) for _ in range(60)])
+    builder, walk = ForestBuilder(corpus), forest_bank(corpus, 100).walk
+    sizes = []
+    for sentence in range(60):
+        forest = builder.build(sentence)
+        spans, ids = phrase_nodes(walk.forest, walk.work, walk.corpus, sentence)
+        sizes.append(len(ids))
+        if forest is None:
+            assert len(spans) == len(ids) == 0
+            continue
+        assert spans.tolist() == forest.spans.tolist()
+        assert ids.tolist() == forest.sampler_ids.tolist()
+    assert max(sizes) > 5
 
 
 def test_minimal_rules_are_those_of_fully_cut_derivations(rng):
