@@ -252,6 +252,14 @@ def _flushed(command: Callable[[Sequence[str] | None], int | None], arguments: S
         if not isinstance(error, Terminated):
             sys.stdout.flush()
         raise
+    except SystemError as error:
+        # What a signal raises while compiled code is being loaded comes wrapped.
+        behind: BaseException | None = error
+        while behind is not None and not isinstance(behind, (KeyboardInterrupt, Terminated)):
+            behind = behind.__cause__ or behind.__context__
+        if behind is None:
+            raise
+        raise behind from None
     sys.stdout.flush()
     return status
 

@@ -24,6 +24,9 @@ __all__ = ["HELD", "hold", "sync_directory", "sync_file", "temporary_directory"]
 HELD = ".held"
 """The file in a temporary directory that is locked while it is in use."""
 
+_BECOMING = f"{HELD}.new"
+"""Its name until it is locked."""
+
 _UNSUPPORTED = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EACCES, errno.EBADF)
 
 
@@ -79,18 +82,33 @@ def temporary_directory(prefix: str, parent: Path | str | None = None) -> Iterat
     """
     place = Path(tempfile.gettempdir() if parent is None else parent)
     _clear(place, prefix)
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+    folder, held = _made(place, prefix)
     try:
-        # Locked before it has its name, so that nobody meets it unlocked.
-        held = hold(folder / f"{HELD}.new")
-        os.rename(folder / f"{HELD}.new", folder / HELD)
-        try:
-            yield folder
-        finally:
-            if held is not None:
-                os.close(held)
+        yield folder
     finally:
+        if held is not None:
+            os.close(held)
         _remove(folder)
+
+
+def _made(place: Path, prefix: str) -> tuple[Path, int | None]:
+    """A new directory, and the descriptor that holds it; None where nothing can be held."""
+    for _ in range(3):
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
+        try:
+            # Locked before it has its name, so that nobody meets it unlocked.
+            held = hold(folder / _BECOMING)
+            if held is not None:
+                os.rename(folder / _BECOMING, folder / HELD)
+                return folder, held
+        except FileNotFoundError:
+            pass
+        except BaseException:
+            _remove(folder)
+            raise
+        # Another process has taken it for a leftover in the moment before it was locked.
+        _remove(folder)
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=place)), None
 
 
 def _remove(folder: Path) -> None:
@@ -107,11 +125,12 @@ def _remove(folder: Path) -> None:
 
 
 def _clear(place: Path, prefix: str) -> None:
-    """Remove the directories with a prefix that nobody holds."""
+    """Remove the directories with a prefix that nobody holds; those that have no lock are somebody's own."""
     with contextlib.suppress(OSError):
         for folder in place.glob(f"{prefix}*"):
-            held = folder / HELD
-            if folder.is_symlink() or not held.is_file() or held.stat().st_uid != os.getuid():
+            # One whose maker was killed in the moment before it was locked has its lock under the first name.
+            held = next((path for path in (folder / HELD, folder / _BECOMING) if path.is_file()), None)
+            if folder.is_symlink() or held is None or held.stat().st_uid != os.getuid():
                 continue
             descriptor = hold(held)
             if descriptor is not None:

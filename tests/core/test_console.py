@@ -250,3 +250,28 @@ def test_sizes_have_units_of_1024(text, size):
 def test_sizes_that_are_none_or_too_small_are_refused(text):
     with pytest.raises(SettingsError, match=r"--memory .* is not a size of at least a megabyte"):
         memory_size(text)
+
+
+@pytest.mark.parametrize(
+    ("signalled", "status", "said"),
+    [(console.Terminated, 143, "terminated"), (KeyboardInterrupt, 130, "interrupted")],
+)
+def test_signals_that_others_code_has_wrapped_are_still_signals(signalled, status, said, capsys):
+    """As Python does where a handler raises within compiled code that then returns a result."""
+
+    def command(arguments):
+        try:
+            raise signalled
+        except BaseException as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    assert console.run("program", command, []) == status
+    assert capsys.readouterr().err == f"program: {said}\n"
+
+
+def test_other_faults_of_python_keep_their_traceback():
+    def command(arguments):
+        raise SystemError("a bug")
+
+    with pytest.raises(SystemError, match="a bug"):
+        console.run("program", command, [])

@@ -10,10 +10,10 @@ import sys
 import numpy as np
 import pytest
 
-from scfg_sampler.core import files
+from scfg_sampler.core import files, leftovers
 from scfg_sampler.core.arrays.external import Scratch
 from scfg_sampler.core.files import atomic_output, atomic_path, read_lines
-from scfg_sampler.core.leftovers import HELD, temporary_directory
+from scfg_sampler.core.leftovers import HELD, hold, temporary_directory
 
 WRITER = """
 import sys, time
@@ -109,3 +109,35 @@ def test_the_lock_is_removed_last(tmp_path, monkeypatch):
         (folder / "inside" / "file").write_text("text")
     assert all(HELD in names for names in seen)
     assert "inside" not in seen[-1]
+
+
+def test_one_killed_before_it_was_locked_is_cleared_away_and_what_is_not_ours_stays(tmp_path):
+    for name in ("x-killed", "x-mine"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "x-killed" / f"{HELD}.new").touch()
+    (tmp_path / "x-mine" / "file").touch()
+    with temporary_directory("x-", tmp_path) as folder:
+        assert {path.name for path in tmp_path.iterdir()} == {"x-mine", folder.name}
+    assert [path.name for path in tmp_path.iterdir()] == ["x-mine"]
+
+
+@pytest.mark.parametrize("how", ["held", "removed"])
+def test_one_that_is_taken_for_a_leftover_before_it_is_locked_is_made_anew(tmp_path, monkeypatch, how):
+    asked = []
+
+    def meets_another(path):
+        asked.append(path)
+        if len(asked) > 1:
+            return hold(path)
+        if how == "removed":
+            path.parent.rmdir()
+            raise FileNotFoundError(path)
+        path.touch()
+        return None
+
+    monkeypatch.setattr(leftovers, "hold", meets_another)
+    with temporary_directory("x-", tmp_path) as folder:
+        assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+        assert folder != asked[0].parent
+        assert hold(folder / HELD) is None
+    assert list(tmp_path.iterdir()) == []
