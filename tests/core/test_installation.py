@@ -86,7 +86,7 @@ def test_place_of_compiled_code_is_told_and_judged(monkeypatch, tmp_path):
         assert "the first use of each command takes longer, once" in found.advice
         (tmp_path / "kept" / "module-1").mkdir()
         (tmp_path / "kept" / "module-1" / "f.nbc").write_bytes(b"x" * 3_000_000)
-        assert by_name()["compiled code"].found.endswith("1 kernels, 3 MB")
+        assert by_name()["compiled code"].found.endswith("1 kernel, 3 MB")
         monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
         assert "Unset it" in by_name()["compiled code"].advice
     finally:
