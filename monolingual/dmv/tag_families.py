@@ -9,6 +9,7 @@ them is.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -52,7 +53,7 @@ def read_families(path: PathLike) -> dict[str, str]:
             raise InputError(path, number, counted(len(fields), "field"), "Write a tag and its family")
         if fields[0] in found:
             raise InputError(path, number, f"the tag {fields[0]} is there twice", "Keep one of them")
-        found[fields[0]] = fields[1]
+        found[fields[0]] = sys.intern(fields[1])
     return found
 
 

@@ -13,16 +13,28 @@ The fact a newcomer would get wrong: positions count kept words only. `kept` lea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias, overload
 
+from scfg_sampler.core.arrays.stored_text import StoredText
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.numerals import whole_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, TreeError
 
-__all__ = ["Punctuation", "Sentence", "is_block", "read_treebank", "shown_words", "write_treebank"]
+__all__ = [
+    "Punctuation",
+    "Sentence",
+    "StoredSentences",
+    "is_block",
+    "read_treebank",
+    "shown_words",
+    "write_treebank",
+]
 
+_NO_HEAD = -1
 Punctuation: TypeAlias = Collection[str] | Callable[[Sequence[tuple[str, str]]], Collection[str]]
 """Tags, or what finds them given the coarse and the fine tag of every word."""
 
@@ -47,9 +59,62 @@ class Sentence(NamedTuple):
     kept: tuple[int, ...]
 
 
+class StoredSentences(Sequence[Sentence]):
+    """Sentences in flat arrays; one is made whenever it is asked for."""
+
+    def __init__(self, lines: StoredText):
+        self._lines, self._names = lines, Vocabulary()
+        self._first, self._size, self._start = array("q"), array("i"), array("q", [0])
+        self._tags, self._heads, self._kept = array("i"), array("i"), array("i")
+
+    def append(self, first: int, sentence: Sentence) -> None:
+        """Add a sentence that begins on a line, counted from 1, behind the others."""
+        self._first.append(first - 1)
+        self._size.append(len(sentence.lines))
+        self._tags.extend(self._names.add_all(sentence.tags))
+        self._heads.extend(sentence.heads or [_NO_HEAD] * len(sentence.tags))
+        self._kept.extend(sentence.kept)
+        self._start.append(len(self._tags))
+
+    def where(self, is_wanted: Callable[[Sentence], bool]) -> StoredSentences:
+        """Those of the sentences of which something is true."""
+        found = StoredSentences(self._lines)
+        for first, sentence in zip(self._first, self, strict=True):
+            if is_wanted(sentence):
+                found.append(first + 1, sentence)
+        return found
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    @overload
+    def __getitem__(self, place: int) -> Sentence: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Sentence]: ...
+
+    def __getitem__(self, place: int | slice) -> Sentence | list[Sentence]:
+        numbers = range(len(self))[place]
+        return [*map(self._made, numbers)] if isinstance(numbers, range) else self._made(numbers)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return map(self._made, range(len(self)))
+
+    def _made(self, number: int) -> Sentence:
+        begin, end = self._start[number : number + 2]
+        first, words = self._first[number], self._names.words
+        heads = tuple(self._heads[begin:end])
+        return Sentence(
+            tuple([words[tag] for tag in self._tags[begin:end]]),
+            () if heads[:1] == (_NO_HEAD,) else heads,
+            tuple(self._lines[first : first + self._size[number]]),
+            tuple(self._kept[begin:end]),
+        )
+
+
 def read_treebank(
     path: PathLike, *, column: str = "xpos", punctuation: Punctuation = ("PUNCT",)
-) -> list[Sentence]:
+) -> StoredSentences:
     """The sentences of a treebank, in whichever of the formats it is.
 
     Parameters
@@ -68,25 +133,27 @@ def read_treebank(
         Names the line whose columns are too few, or whose tag is missing, or the sentence whose heads are
         not a tree.
     """
-    lines = [line.removesuffix("\r") for line in read_lines(path)]
+    lines = StoredText(line.removesuffix("\r") for line in read_lines(path))
     first = next((line for line in lines if line.strip()), "")
     in_blocks = first.startswith("#") or first.count("\t") >= 6
     if callable(punctuation):
         punctuation = punctuation(_tag_pairs(lines)) if in_blocks else ()
-    sentences: list[Sentence] = []
+    sentences = StoredSentences(lines)
     block: list[str] = []
     number = 0
     for number, line in enumerate(lines, start=1):
         if not in_blocks:
             if line.strip():
-                sentences.append(_read_columns(path, number, line))
+                sentences.append(number, _read_columns(path, number, line))
         elif line.strip():
             block.append(line)
         elif block:
-            sentences.append(_read_block(path, number - len(block), block, column, punctuation))
+            first_line = number - len(block)
+            sentences.append(first_line, _read_block(path, first_line, block, column, punctuation))
             block = []
     if block:
-        sentences.append(_read_block(path, number - len(block) + 1, block, column, punctuation))
+        first_line = number - len(block) + 1
+        sentences.append(first_line, _read_block(path, first_line, block, column, punctuation))
     if not sentences:
         raise InputError(path, None, "holds no sentence", "Give CoNLL-U, CoNLL-X, or tags, heads and words")
     return sentences
@@ -131,10 +198,12 @@ def shown_words(sentence: Sentence) -> list[str]:
     return [f"{word}/{tag}" if word != tag else tag for word, tag in zip(words, sentence.tags, strict=True)]
 
 
-def _tag_pairs(lines: Sequence[str]) -> list[tuple[str, str]]:
+def _tag_pairs(lines: Iterable[str]) -> list[tuple[str, str]]:
     """The coarse and the fine tag of every word in ten columns."""
     rows = (line.split("\t", 5) for line in lines if line[:1].isdigit())
-    return [(row[3], row[4]) for row in rows if len(row) > 4 and row[0].isdecimal()]
+    pairs = ((row[3], row[4]) for row in rows if len(row) > 4 and row[0].isdecimal())
+    same: dict[tuple[str, str], tuple[str, str]] = {}
+    return [same.setdefault(pair, pair) for pair in pairs]
 
 
 def _read_columns(path: PathLike, number: int, line: str) -> Sentence:

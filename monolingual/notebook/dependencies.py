@@ -152,7 +152,7 @@ class DependencyModel:
         return f"DependencyModel of {counted(len(self.tags), 'tag')}"
 
 
-def _read(sentences: PathLike | Sequence[str]) -> list[Sentence]:
+def _read(sentences: PathLike | Sequence[str]) -> Sequence[Sentence]:
     """The sentences of a treebank, without what is recognised as punctuation in ten columns."""
     with tempfile.TemporaryDirectory() as folder:
         path = lines_file(sentences, Path(folder) / "sentences")

@@ -10,8 +10,9 @@ The fact a newcomer would get wrong: rare words are rare in all sentences togeth
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from monolingual.tsg.preparation import (
     with_known,
 )
 from monolingual.tsg.settings import Sources
+from monolingual.tsg.stored import StoredForests, StoredTrees
 from monolingual.tsg.transforms import count_words
 from monolingual.tsg.treebank import Treebank, build_treebank
 from monolingual.tsg.trees import Tree, format_tree, leaves, read_trees, with_leaves
@@ -47,15 +49,15 @@ class Corpus(NamedTuple):
 
     Attributes
     ----------
-    trees : list of Tree
-    forests : list of PackedForest
+    trees : sequence of Tree
+    forests : sequence of PackedForest
         Of the sentences with several trees.
     sentences : list of tuple of str
         The words of these as they were.
     """
 
-    trees: list[Tree]
-    forests: list[PackedForest]
+    trees: Sequence[Tree]
+    forests: Sequence[PackedForest]
     sentences: list[tuple[str, ...]]
 
     def treebank(self) -> Treebank:
@@ -86,19 +88,21 @@ def gather(sources: Sources, preparation: Preparation) -> tuple[Corpus, Preparat
         raise SettingsError(
             f"--{packed[0]} goes with --binarise right or none, --horizontal 0 and --vertical 1 alone"
         )
-    trees = [] if sources.trees is None else read_prepared(sources.trees, preparation)
+    trees = StoredTrees() if sources.trees is None else read_prepared(sources.trees, preparation)
     if sources.trees is not None and not trees:
         raise TreeError(sources.trees, None, "holds no tree", "Write bracketed trees, (S (NP (DT the) …) …)")
-    forests = list(_forests(sources, preparation))
+    forests = StoredForests(_forests(sources, preparation))
     if not trees and not forests:
         raise SettingsError("the files hold no sentence to learn from")
     sentences = [forest.words for forest in forests]
     if preparation.unknown == "none":
         return Corpus(trees, forests, sentences), preparation._replace(known=frozenset())
-    counts = count_words([*map(leaves, trees), *map(list, sentences)])
+    counts = count_words(itertools.chain(map(leaves, trees), map(list, sentences)))
     preparation = with_known(preparation, counts)
-    trees = [with_leaves(tree, preparation.words(leaves(tree))) for tree in trees]
-    forests = [forest._replace(words=tuple(preparation.words(list(forest.words)))) for forest in forests]
+    trees = StoredTrees(with_leaves(tree, preparation.words(leaves(tree))) for tree in trees)
+    forests = StoredForests(
+        forest._replace(words=tuple(preparation.words(list(forest.words)))) for forest in forests
+    )
     return Corpus(trees, forests, sentences), preparation
 
 
@@ -164,11 +168,11 @@ def read_corpus(directory: Path) -> Corpus:
     TreeError, InputError
         A file is damaged.
     """
-    trees = [source.tree for source in read_trees(directory / _TREES)]
+    trees = StoredTrees(source.tree for source in read_trees(directory / _TREES))
     path = directory / _FORESTS
     if not path.exists():
         return Corpus(trees, [], [])
-    forests = []
+    forests = StoredForests()
     for number, line in enumerate(read_lines(path), start=1):
         try:
             record = json.loads(line)

@@ -10,15 +10,18 @@ The fact a newcomer would get wrong: `(NP )` is a frontier nonterminal, `NP` wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from monolingual.tsg.forest import new_tree_forest, new_tree_workspace
+from monolingual.tsg.stored import StoredTrees
 from monolingual.tsg.sweep import list_fragments
 from monolingual.tsg.treebank import Treebank, production_counts
 from monolingual.tsg.trees import Tree, format_tree
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants
 from scfg_sampler.core.numerals import real_number
@@ -26,9 +29,11 @@ from scfg_sampler.errors import TreeError
 
 __all__ = [
     "CountedFragment",
+    "StoredFragments",
     "count_fragments",
     "format_fragment",
     "format_production",
+    "mean_fragments",
     "parse_fragment",
     "production_fragments",
     "read_fragments",
@@ -38,6 +43,8 @@ __all__ = [
 
 _LARGEST_COUNT = 1e15  # Sums of such lose no single one.
 _TOKENS = re.compile(r"[()]|[^\s()]+")
+_NO_TREE = "the brackets are not those of an elementary tree"
+_NOT_ONE = "the brackets are not those of one elementary tree"
 
 
 class CountedFragment(NamedTuple):
@@ -52,6 +59,30 @@ class CountedFragment(NamedTuple):
 
     fragment: Tree
     count: float  # type: ignore[assignment]
+
+
+class StoredFragments(Sequence[CountedFragment]):
+    """Elementary trees and their counts in flat arrays; one is made whenever it is asked for."""
+
+    def __init__(self) -> None:
+        self.trees, self.counts = StoredTrees(), array("d")
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @overload
+    def __getitem__(self, place: int) -> CountedFragment: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[CountedFragment]: ...
+
+    def __getitem__(self, place: int | slice) -> CountedFragment | list[CountedFragment]:
+        if isinstance(place, slice):
+            return [*map(CountedFragment, self.trees[place], self.counts[place])]
+        return CountedFragment(self.trees[place], self.counts[place])
+
+    def __iter__(self) -> Iterator[CountedFragment]:
+        return map(CountedFragment, self.trees, self.counts)
 
 
 def count_fragments(treebank: Treebank, restaurants: Restaurants, trees: np.ndarray) -> list[CountedFragment]:
@@ -151,12 +182,12 @@ def parse_fragment(text: str) -> Tree:
         elif token != ")":
             stack[-1].append(token)
         elif len(stack) == 1 or not stack[-1] or not isinstance(stack[-1][0], str):
-            raise ValueError("the brackets are not those of an elementary tree")
+            raise ValueError(_NO_TREE)
         else:
             label, *children = stack.pop()
             stack[-1].append(Tree(label, tuple(children)))
     if len(stack) != 1 or len(stack[0]) != 1 or isinstance(stack[0][0], str) or not stack[0][0].children:
-        raise ValueError("the brackets are not those of one elementary tree")
+        raise ValueError(_NOT_ONE)
     return stack[0][0]
 
 
@@ -166,7 +197,7 @@ def write_fragments(path: PathLike, fragments: Iterable[CountedFragment]) -> Non
         stream.writelines(f"{count:.12g}\t{format_fragment(tree)}\n" for tree, count in fragments)
 
 
-def read_fragments(path: PathLike) -> list[CountedFragment]:
+def read_fragments(path: PathLike) -> StoredFragments:
     """The elementary trees of a grammar file.
 
     Raises
@@ -174,14 +205,69 @@ def read_fragments(path: PathLike) -> list[CountedFragment]:
     TreeError
         Names the line that has no count or no elementary tree.
     """
-    found = []
+    found = StoredFragments()
+    for codes, count in _read_codes(path, found.trees.symbols):
+        found.trees.add_codes(codes)
+        found.counts.append(count)
+    return found
+
+
+def mean_fragments(paths: Sequence[PathLike]) -> StoredFragments:
+    """The elementary trees of some grammar files, each with the mean of its counts, 0 where it is not.
+
+    Raises
+    ------
+    TreeError
+        As `read_fragments` does.
+    """
+    found = StoredFragments()
+    numbers: dict[bytes, int] = {}
+    for path in paths:
+        for codes, count in _read_codes(path, found.trees.symbols):
+            number = numbers.setdefault(array("i", codes).tobytes(), len(numbers))
+            if number == len(found):
+                found.trees.add_codes(codes)
+                found.counts.append(0.0)
+            found.counts[number] += count / len(paths)
+    return found
+
+
+def _read_codes(path: PathLike, symbols: Vocabulary) -> Iterator[tuple[list[int], float]]:
+    """The elementary trees of a grammar file as `StoredTrees` has them, and their counts."""
     for number, line in enumerate(read_lines(path), start=1):
         count, _, text = line.partition("\t")
         try:
             value = real_number(count)
             if not 0.0 < value <= _LARGEST_COUNT:
                 raise ValueError(f"the count is {count}")
-            found.append(CountedFragment(parse_fragment(text), value))
+            yield _fragment_codes(text, symbols), value
         except ValueError as error:
             raise TreeError(path, number, f"not a count and an elementary tree ({error})") from None
-    return found
+
+
+def _fragment_codes(text: str, symbols: Vocabulary) -> list[int]:
+    """The elementary tree of a text, as numbers; ValueError as of `parse_fragment`."""
+    codes: list[int] = []
+    depth, wants_label = 0, False
+    for token in _TOKENS.findall(text):
+        if token == ")":
+            if wants_label or not depth:
+                raise ValueError(_NO_TREE)
+            depth -= 1
+            codes.append(0)
+        elif token == "(":
+            if wants_label:
+                raise ValueError(_NO_TREE)
+            if codes and not depth:
+                raise ValueError(_NOT_ONE)
+            depth += 1
+            wants_label = True
+        elif not depth:
+            raise ValueError(_NOT_ONE)
+        else:
+            number = symbols.add(token)
+            codes.append(1 + number if wants_label else -1 - number)
+            wants_label = False
+    if depth or len(codes) < 3:
+        raise ValueError(_NOT_ONE)
+    return codes

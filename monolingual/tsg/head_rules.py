@@ -15,7 +15,7 @@ order. `NP right NN/NNS` takes the last of either, `NP right NN NNS` any NN befo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scfg_sampler.core.files import PathLike, read_lines
@@ -93,7 +93,7 @@ def find_head(rules: Mapping[str, Sequence[Search]], label: str, children: Seque
     return 0 if steps[-1].from_left else len(children) - 1
 
 
-def parse_rules(path: PathLike, lines: Sequence[str]) -> dict[str, tuple[Search, ...]]:
+def parse_rules(path: PathLike, lines: Iterable[str]) -> dict[str, tuple[Search, ...]]:
     """Rules in lines of text; blank ones, and those that begin with `%`, are skipped.
 
     Raises
@@ -102,6 +102,7 @@ def parse_rules(path: PathLike, lines: Sequence[str]) -> dict[str, tuple[Search,
         Names the line without a direction behind its label, or with a label that has a rule already.
     """
     rules: dict[str, tuple[Search, ...]] = {}
+    same: dict[Search, Search] = {}
     for number, line in enumerate(lines, start=1):
         fields = line.split()
         if not fields or fields[0].startswith("%"):
@@ -111,7 +112,7 @@ def parse_rules(path: PathLike, lines: Sequence[str]) -> dict[str, tuple[Search,
             raise InputError(path, number, f"{line.strip()!r} is no rule for heads", hint)
         if fields[0] in rules:
             raise InputError(path, number, f"{fields[0]} has a rule already", "Keep one of them")
-        rules[fields[0]] = _steps(fields[1:])
+        rules[fields[0]] = tuple(same.setdefault(step, step) for step in _steps(fields[1:]))
     return rules
 
 
@@ -135,7 +136,7 @@ def read_rules(path: PathLike) -> dict[str, tuple[Search, ...]]:
     InputError
         As `parse_rules`; or there is none.
     """
-    rules = parse_rules(path, list(read_lines(path)))
+    rules = parse_rules(path, read_lines(path))
     if not rules:
         raise InputError(path, None, "holds no rule for heads", "Write e.g. PP right IN/TO VBG left NP")
     return rules

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from monolingual.tsg.fragments import CountedFragment, read_fragments
+from monolingual.tsg.fragments import CountedFragment, mean_fragments, read_fragments
 from monolingual.tsg.grammar import production_key
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.settings import RunSettings, TsgSettings, states_kept
@@ -41,7 +41,7 @@ class LearntGrammar(NamedTuple):
 
     Attributes
     ----------
-    fragments, productions : list of CountedFragment
+    fragments, productions : sequence of CountedFragment
         Elementary trees, and all productions of the treebank.
     preparation : Preparation
     concentration, stop : dict from label to float
@@ -51,8 +51,8 @@ class LearntGrammar(NamedTuple):
         How many trees of the treebank have it at the root.
     """
 
-    fragments: list[CountedFragment]
-    productions: list[CountedFragment]
+    fragments: Sequence[CountedFragment]
+    productions: Sequence[CountedFragment]
     preparation: Preparation
     concentration: dict[str, float]
     stop: dict[str, float]
@@ -111,7 +111,7 @@ def read_grammar(directory: PathLike, samples: int | None = 0) -> LearntGrammar:
         paths = sorted(place.glob("samples/*.tsg.gz"))[-samples:]
         if len(paths) < samples:
             raise SettingsError(f"--average is {samples}; {directory} has {len(paths)} --states")
-        fragments = _mean(paths)
+        fragments = mean_fragments(paths)
     concentration, stop = _parameters(place / PARAMETERS)
     productions = read_fragments(place / PCFG)
     try:
@@ -169,11 +169,3 @@ def require_consistent(
                     found = f"the production {' '.join((kind[0], '->', *kind[1:]))} is not in {PCFG}"
                     raise InputError(path, None, found, "Make the run again")
                 pending.extend(child for child in node.children if not isinstance(child, str))
-
-
-def _mean(paths: list[Path]) -> list[CountedFragment]:
-    totals: dict[Any, float] = {}
-    for path in paths:
-        for tree, count in read_fragments(path):
-            totals[tree] = totals.get(tree, 0.0) + count / len(paths)
-    return [CountedFragment(tree, count) for tree, count in totals.items()]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from monolingual.tsg.head_rules import ENGLISH, Search, read_rules
 from monolingual.tsg.markov import BINARISE, Form, binarise, plain, unbinarise
+from monolingual.tsg.stored import StoredTrees
 from monolingual.tsg.transforms import clean, replace_rare
 from monolingual.tsg.trees import Tree, read_trees, with_leaves
 from scfg_sampler.core.files import PathLike
@@ -90,7 +91,7 @@ def head_rules(preparation: Preparation) -> Mapping[str, Sequence[Search]]:
     return read_rules(preparation.heads) if is_theirs else ENGLISH
 
 
-def read_prepared(path: PathLike, preparation: Preparation) -> list[Tree]:
+def read_prepared(path: PathLike, preparation: Preparation) -> StoredTrees:
     """The trees of a file as `prepared_tree` makes them, those without words left out.
 
     Parameters
@@ -105,7 +106,7 @@ def read_prepared(path: PathLike, preparation: Preparation) -> list[Tree]:
     """
     rules = head_rules(preparation)
     trees = (prepared_tree(tree, preparation, rules) for tree, _ in read_trees(path))
-    return [tree for tree in trees if tree is not None]
+    return StoredTrees(tree for tree in trees if tree is not None)
 
 
 def with_known(preparation: Preparation, counts: Counter[str]) -> Preparation:

@@ -164,7 +164,7 @@ def _parse_text(
     for line in lines:
         words.extend(vocabulary.add_all(split_words(line)))
         start.append(len(words))
-    return vocabulary, np.array(start, np.int64), np.array(words, np.int32)
+    return vocabulary, np.frombuffer(start, np.int64), np.frombuffer(words, np.int32)
 
 
 def read_alignment(path: PathLike) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +206,7 @@ def parse_links(text: str, path: object = None, line: int | None = None) -> list
 
 
 def _parse_alignment(lines: Iterable[str], path: object) -> tuple[np.ndarray, np.ndarray]:
-    starts, links, count, before = [np.zeros(1, np.int64)], [np.zeros((0, 2), np.int32)], 0, 0
+    starts, links, count, before = array("q", [0]), [np.zeros((0, 2), np.int32)], 0, 0
     # Block by block, since a link while it is read takes many times the four bytes it had in the file.
     lines = iter(lines)
     while block := list(itertools.islice(lines, _LINES_AT_ONCE)):
@@ -220,13 +220,13 @@ def _parse_alignment(lines: Iterable[str], path: object) -> tuple[np.ndarray, np
             line = before + int(np.searchsorted(offsets, at, side="right"))
             raise AlignmentError(path, line, f"link {found[at, 0]}-{found[at, 1]} cannot be right", _COUNTED)
         offsets, ordered = _sort_links(offsets, found)
-        starts.append(offsets[1:] + count)
+        starts.frombytes((offsets[1:] + count).tobytes())
         links.append(ordered)
         count, before = count + len(ordered), before + len(offsets) - 1
-    return np.concatenate(starts), np.concatenate(links)
+    return np.frombuffer(starts, np.int64), np.concatenate(links)
 
 
-_LINES_AT_ONCE = 1 << 14
+_LINES_AT_ONCE = 1 << 12
 _MAX_POSITION = 2**31 - 1
 _LINK = re.compile(r"[0-9]{1,18}-[0-9]{1,18}")
 _LINE = re.compile(r"[ \t]*(?:[0-9]{1,18}-[0-9]{1,18}(?:[ \t]+|\r?\Z))*\r?")

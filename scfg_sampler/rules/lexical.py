@@ -156,8 +156,12 @@ def read_lexical(
             target = NULL if e == _NULL_WORD else target_vocabulary.add(_unescape(e))
             pairs.append(((source + 1) << 32) + target + 1)
             probs.append(prob)
-        columns.append(_last_of_each(np.array(pairs, np.int64), np.array(probs, np.float64)))
-    pair_keys = np.union1d(columns[0][0], columns[1][0])
+        columns.append(_last_of_each(np.frombuffer(pairs, np.int64), np.frombuffer(probs, np.float64)))
+        del pairs, probs
+    (pair_keys, forward), (others, backward) = columns
+    if np.array_equal(pair_keys, others):  # As in what `write_lexical` wrote: nothing has to be made anew.
+        return _with_slots(pair_keys, forward, backward)
+    pair_keys = np.union1d(pair_keys, others)
     tables = []
     for keys, values in columns:
         tables.append(np.zeros(len(pair_keys)))
@@ -170,6 +174,8 @@ def _last_of_each(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     is_last = np.append(keys[1:] != keys[:-1], True)[: len(keys)]
+    if is_last.all():
+        return keys, values[order]
     return keys[is_last], values[order[is_last]]
 
 

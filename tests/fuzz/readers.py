@@ -179,6 +179,7 @@ _CORE, _TSG_ROOM, _OT_ROOM = "scfg_sampler.core.chains", "monolingual.tsg", "mon
 _TRACE = b"sweep\tlog_joint\n0\t-1.5\n1\t-1\n"
 _FORESTS = b"S#1 -> A#2 B#3\nA#2 -> a\nB#3 -> b\nS#1 -> B#4 B#3\nB#4 -> a\n\nS#1 -> x\n"
 _FRAGMENTS = b"2\t(S (NP ) (VP (V runs)))\n"
+_NBEST = b"0 ||| (S (A a) (B b))\n0 ||| (S (B a) (B b))\n1 ||| (S (A b))\n"
 _PCFG = b"S -> S S [0.6]\nS -> 'a' [0.4]\n"
 _TAGGED = b"DT NN VBZ\t2 3 0\tthe dog barks\n"
 _JOSHUA_CONFIG = (
@@ -231,10 +232,21 @@ def _pcfg_data(function: str) -> Callable[[Path], Any]:
     return read
 
 
-def _nbest(path: Path) -> Any:
-    from monolingual.tsg.annotation import read_nbest
+_UNKNOWN = ("S", "NP"), ("D", "N"), "TOP", 40
 
-    return list(read_nbest(path, lambda tree: tree))
+
+def _stored(module: str, function: str, kept_as: str, *arguments: Any) -> Callable[[Path], Any]:
+    """What a run of `tsg train` keeps of a file."""
+
+    def read(path: Path) -> Any:
+        import importlib
+
+        from monolingual.tsg import stored
+
+        found = getattr(importlib.import_module(f"{_TSG_ROOM}.{module}"), function)(path, *arguments)
+        return getattr(stored, kept_as)(item for item, _ in found)
+
+    return read
 
 
 _READ = {
@@ -253,9 +265,9 @@ _READ = {
     "alignment": (_named("scfg_sampler.corpus.parallel_text", "read_alignment"), b"0-0 1-2\n\n3-1\n"),
     "trace": (_named(f"{_CORE}.chain", "read_trace"), _TRACE),
     "checkpoint": (_named(f"{_CORE}.checkpoint", "load_checkpoint", _State), _checkpoint()),
-    "tsg-trees": (_named(f"{_TSG_ROOM}.trees", "read_trees"), _TREES, _EXPORT, _TIGER, _DISC),
+    "tsg-trees": (_stored("trees", "read_trees", "StoredTrees"), _TREES, _EXPORT, _TIGER, _DISC),
     "tsg-fragments": (_named(f"{_TSG_ROOM}.fragments", "read_fragments"), _FRAGMENTS),
-    "tsg-forests": (_named(f"{_TSG_ROOM}.annotation", "read_forests"), _FORESTS),
+    "tsg-forests": (_stored("annotation", "read_forests", "StoredForests"), _FORESTS),
     "tsg-heads": (_named(f"{_TSG_ROOM}.head_rules", "read_rules"), b"PP right IN/TO VBG left NP\n* left\n"),
     "dmv-treebank": (_named("monolingual.dmv.treebank", "read_treebank"), _CONLLU, _TAGGED),
     "dmv-jdageem": (_named("monolingual.dmv.model", "read_model"), _JDAGEEM),
@@ -268,14 +280,17 @@ _READ = {
     "pcfg-brackets": (_named("monolingual.pcfg.scores", "read_brackets"), _TREES),
     "pcfg-tagged": (_named("monolingual.pcfg.dependency_grammar", "read_tagged"), _TAGGED),
     "tsg-brackets": (
-        _named(f"{_TSG_ROOM}.annotation", "read_brackets", ("S", "NP"), ("D", "N"), "TOP", 40),
+        _stored("annotation", "read_brackets", "StoredForests", *_UNKNOWN),
         b"(? (NP (? the) (N cat)) (? sleeps))\n",
     ),
     "tsg-sentences": (
-        _named(f"{_TSG_ROOM}.annotation", "read_sentences", ("S", "NP"), ("D", "N"), "TOP", 40),
+        _stored("annotation", "read_sentences", "StoredForests", *_UNKNOWN),
         b"the cat sleeps\n",
     ),
-    "tsg-nbest": (_nbest, b"0 ||| (S (A a) (B b))\n0 ||| (S (B a) (B b))\n1 ||| (S (A b))\n"),
+    "tsg-nbest": (
+        _stored("annotation", "read_nbest", "StoredForests", lambda tree: tree),
+        b"0 ||| (S (A a) (B b))\n0 ||| (S (B a) (B b))\n1 ||| (S (A b))\n",
+    ),
     "raw-text": (_named("scfg_sampler.corpus.parallel_text", "read_text"), "a b\nç d\n".encode()),
     "lexical": (_lexical, b"a b 0.5\nNULL b 1e-3\nc \\u0020 1\n"),
     "table-record": (_record, b'{"signature": "scfg-sampler 0.2.0|model:hiero", "format": "moses"}'),

@@ -15,7 +15,7 @@ from scfg_sampler.core.wording import counted
 if TYPE_CHECKING:
     import numpy as np
 
-    from monolingual.dmv.treebank import Sentence
+    from monolingual.dmv.treebank import StoredSentences
 
 __all__ = ["add_parser", "execute", "run"]
 
@@ -217,11 +217,11 @@ def execute(options: argparse.Namespace) -> None:
     console.say(f"objective {best.outcome.trace[-1]:.3f}, {of_whom} {best.score:.3f}")
 
 
-def read_short(options: argparse.Namespace, path: str) -> list[Sentence]:
+def read_short(options: argparse.Namespace, path: str) -> StoredSentences:
     """The sentences of a treebank that have words, but not more than --max-length."""
     from scfg_sampler.errors import InputError
 
-    sentences = [s for s in read(options, path) if 0 < len(s.tags) <= options.max_length]
+    sentences = read(options, path).where(lambda s: 0 < len(s.tags) <= options.max_length)
     if not sentences:
         raise InputError(path, None, "holds no sentence that is short enough", "Raise --max-length")
     return sentences

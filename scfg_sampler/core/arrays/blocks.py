@@ -13,7 +13,7 @@ from scfg_sampler.errors import InputError
 __all__ = ["read_blocks"]
 
 
-def read_blocks(path: PathLike, size: int = 1 << 23) -> Iterator[bytes]:
+def read_blocks(path: PathLike, size: int = 1 << 20) -> Iterator[bytes]:
     """The bytes of a file in blocks of about `size` that end with a line end (the last one perhaps not).
 
     Raises

@@ -334,3 +334,14 @@ def test_smoothing_leaves_distributions(rng):
     )
     assert smoothed(sparse).probs.min() > 0.0
     assert_allclose(sum_per_family(parameter_families(model.layout), smoothed(sparse).probs), 1.0)
+
+
+def test_sentences_chosen_of_a_treebank_are_those_that_were_read(tmp_path):
+    block = "1\ta\ta\tX\tA\t_\t2\tx\t_\t_\n2\tb\tb\tX\tB\t_\t0\tx\t_\t_\n3\t.\t.\tPUNCT\t.\t_\t2\tx\t_\t_\n\n"
+    (tmp_path / "t").write_text("# one\n" + block + "1\ta\ta\tX\tA\t_\t_\tx\t_\t_\n\n" + "\n" + block)
+    found = read_treebank(tmp_path / "t")
+    sentences = list(found)
+    assert [sentence.heads for sentence in sentences] == [(2, 0), (), (2, 0)]
+    assert list(found.where(lambda sentence: len(sentence.tags) == 2)) == [sentences[0], sentences[2]]
+    assert list(found.where(lambda sentence: not sentence.heads).where(bool)) == [sentences[1]]
+    assert found[1:] == sentences[1:]
