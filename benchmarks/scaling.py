@@ -145,18 +145,20 @@ def _swept(kernel: Kernel, sweeps: int) -> tuple[LearnerState, float]:
 class _Counting(InProcess):
     """Does tasks here, and notes their seconds and what would go over a wire for them."""
 
+    is_elsewhere = True
+
     def __init__(self) -> None:
         self.clear()
 
     def clear(self) -> None:
         self.seconds, self.shared, self.out, self.back = 0.0, 0, 0, 0
-        self.before: Snapshot | None = None
+        self.before: list[Snapshot] = []
         self.results: list[ShardResult] = []
 
     def share(self, value: Any) -> Any:
         self.shared += _size(value)
         if isinstance(value, Snapshot):
-            self.before = value
+            self.before.append(value)
         return value
 
     def submit(self, function: Callable, /, *arguments: Any) -> Result:
@@ -179,7 +181,6 @@ def _in_shards(bank: ForestBank, state: LearnerState, shards: int) -> dict[str, 
     began = time.process_time()
     kernel.step(rng, state)
     whole = time.process_time() - began
-    assert executor.before is not None
     before = restored(executor.before)
     began = time.process_time()
     merged(rng, before, [result.changes for result in executor.results])

@@ -27,13 +27,13 @@ from scfg_sampler.core.arrays.wire import own
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.fragments.restaurant import Restaurants, grown, is_full
 from scfg_sampler.core.fragments.shards import (
+    Before,
     Changes,
-    Snapshot,
     changes_since,
     merged,
     restored,
     shard_ranges,
-    snapshot,
+    shared_counts,
 )
 from scfg_sampler.core.fragments.tree import ACCEPTED, CUTS_CHANGED, EDGES_CHANGED, PROPOSED, Workspace
 
@@ -151,7 +151,7 @@ def visit_shards(
         Changed.
     """
     executor, seeds = shards.executor, rng.integers(2**63, size=len(shards.ranges)).tolist()
-    before, given = executor.share(snapshot(restaurants)), executor.share(trees.copy())
+    before, given = shared_counts(executor, restaurants), executor.share(trees.copy())
     temperature = visitor.work.inverse_temperature
     weights = visitor.forest.log_expand, visitor.forest.log_stop, temperature
     tasks = []
@@ -173,7 +173,7 @@ def _visit_here(
     visitor: Visitor,
     inverse_temperature: np.ndarray,
     seed: int,
-    before: Snapshot,
+    before: Before,
     trees: np.ndarray,
     sentences: tuple[int, int],
 ) -> _Result:
@@ -190,7 +190,7 @@ def _visit_elsewhere(
     shared: tuple[Treebank, TsgSettings, np.ndarray],
     weights: tuple[np.ndarray, np.ndarray, np.ndarray],
     seed: int,
-    before: Snapshot,
+    before: Before,
     trees: np.ndarray,
     sentences: tuple[int, int],
 ) -> _Result:

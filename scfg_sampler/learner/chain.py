@@ -16,12 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.pages import on_disk
 from scfg_sampler.core.arrays.wire import own
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.fragments.audit import AuditError, audited
 from scfg_sampler.core.fragments.restaurant import LIVE, Restaurants, grown, is_full, new_restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits
-from scfg_sampler.core.fragments.shards import merged, snapshot
+from scfg_sampler.core.fragments.shards import merged, shared_counts
 from scfg_sampler.core.fragments.tree import (
     ACCEPTED,
     CUTS_CHANGED,
@@ -275,6 +276,9 @@ def _step(
     chain.walk.work.counters[list(_REPORTED)] = 0
     set_switches(chain.walk, settings, heat)
     model = rule_model(chain.bank, settings, float(state.mean_length[0]))
+    if settings.shards > 1:
+        # Shards are given theirs a sweep at a time; here nobody needs them all.
+        state = state._replace(trees=on_disk(state.trees))
     restaurants = move(chain, rng, state, model)
     done = LearnerState(state.trees, restaurants, state.mean_length, state.sweep + 1)
     return done, _info(chain, done, model, level(settings, state.sweep), heat)
@@ -308,7 +312,7 @@ def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: 
     tree_start = chain.bank.tree_start
     seeds = rng.integers(2**63, size=settings.shards).tolist()
     visit = executor.share(_visit(settings, state, model))
-    before = executor.share(snapshot(state.restaurants))
+    before = shared_counts(executor, state.restaurants)
     places = [slice(*tree_start[list(sentences)]) for sentences in ranges]
     tasks = [
         executor.submit(sweep_shard, shard, settings, visit, before, state.trees[place], seed)

@@ -21,7 +21,7 @@ import numpy as np
 from scfg_sampler.core.arrays.wire import own
 from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits
-from scfg_sampler.core.fragments.shards import Changes, Snapshot, changes_since, restored
+from scfg_sampler.core.fragments.shards import Before, Changes, changes_since, restored
 from scfg_sampler.core.fragments.tree import DIVIDE_BY_TREES, IGNORE_DENSITY
 from scfg_sampler.forest.implicit import CorpusArrays
 from scfg_sampler.learner.attached_passes import sweep_attached_sentences
@@ -140,7 +140,7 @@ def sweep_shard(
     shard: Shard,
     settings: LearnerSettings,
     visit: Visit,
-    before: Snapshot,
+    before: Before,
     trees: np.ndarray,
     seed: int,
 ) -> ShardResult:
@@ -151,7 +151,7 @@ def sweep_shard(
     shard : Shard
     settings : LearnerSettings
     visit : Visit
-    before : Snapshot
+    before : Before
     trees : uint16 or uint32
         Its derivations.
     seed : int

@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose
 from scfg_sampler.cli import main
 from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.executors import InProcess, threads
-from scfg_sampler.core.fragments.restaurant import COUNT_MASK, LIVE, grown
-from scfg_sampler.core.fragments.shards import Changes, changes_since, combined, merged, restored, snapshot
+from scfg_sampler.core.fragments.restaurant import COUNT_MASK, LIVE, PARTIES, grown
+from scfg_sampler.core.fragments.shards import Changes, changes_since, combined, merged, restored, snapshots
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.chains import resume_chains, start_chains
@@ -168,11 +168,15 @@ def test_more_shards_than_sentences_do_no_harm():
     assert state_of(chain, None).sweep == 4
 
 
+@pytest.mark.parametrize("dishes", [7, 1000])
 @pytest.mark.parametrize("tables", ["estimated", "exact"])
-def test_a_snapshot_is_restored_without_a_change(tables):
+def test_a_snapshot_is_restored_without_a_change(tables, dishes):
     _, (state, _) = chain_of(3, tables=tables)
-    before = snapshot(state.restaurants)
+    before = list(snapshots(state.restaurants, dishes))
+    assert (len(before) > 1) == (dishes == 7)
     again = restored(before)
+    used = max(1, state.restaurants.totals[PARTIES])
+    assert np.array_equal(again.parties, state.restaurants.parties[:used])
     assert np.array_equal(live_dishes(again), live_dishes(state.restaurants))
     assert np.array_equal(unpacked(again), unpacked(state.restaurants))
     assert len(changes_since(before, again).change) == 0
@@ -181,7 +185,7 @@ def test_a_snapshot_is_restored_without_a_change(tables):
 
 def test_nothing_changes_where_shards_change_nothing(rng):
     _, (state, _) = chain_of(2, tables="exact")
-    before = snapshot(state.restaurants)
+    before = list(snapshots(state.restaurants))
     none = changes_since(before, restored(before))
     after = merged(rng, copy_state(state.restaurants), [none, none])
     assert all(np.array_equal(a, b) for a, b in zip(after, state.restaurants, strict=True))
@@ -195,13 +199,27 @@ def test_changes_of_shards_are_those_of_the_sentences_they_sweep(rng, tables):
     half = int(chain.bank.tree_start[20])
     mixed = [np.r_[state.trees[:half], moved.trees[half:]], np.r_[moved.trees[:half], state.trees[half:]]]
     first, last, *shards = [seated(chain, trees).restaurants for trees in (state.trees, moved.trees, *mixed)]
-    before = snapshot(first)
+    before = list(snapshots(first, 100))
     changes = [changes_since(before, shard) for shard in shards]
     assert all(len(each.change) > 0 for each in changes)
     after = merged(rng, first, changes)
     assert np.array_equal(live_dishes(after) & COUNT_MASK, live_dishes(last) & COUNT_MASK)
     assert np.array_equal(after.stratum_customers, last.stratum_customers)
     assert after.totals[LIVE] == last.totals[LIVE]
+
+
+@pytest.mark.parametrize("tables", ["estimated", "exact"])
+def test_shards_in_this_process_begin_as_those_elsewhere(tables):
+    """What is read where it is makes the same restaurants as what was sent in parts, and the same changes."""
+    _, (state, _) = chain_of(3, tables=tables)
+    _, (later, _) = chain_of(4, tables=tables)
+    here, parts = state.restaurants, list(snapshots(state.restaurants, 100))
+    given = [array.copy() for array in here]
+    assert all(np.array_equal(a, b) for a, b in zip(restored(here), restored(parts), strict=True))
+    found = changes_since(here, later.restaurants), changes_since(parts, later.restaurants)
+    assert len(found[0].change) > 0
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(here, given, strict=True))
 
 
 def some_changes(**columns) -> Changes:

@@ -21,10 +21,12 @@ def own(value: Any) -> Any:
     Parameters
     ----------
     value
-        An array, or anything; tuples of these.
+        An array, or anything; tuples and lists of these.
     """
     if isinstance(value, np.ndarray):
         return value if value.flags.carray else value.copy()
+    if isinstance(value, list):
+        return [own(part) for part in value]
     if isinstance(value, tuple):
         parts = [own(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)

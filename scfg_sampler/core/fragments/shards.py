@@ -1,9 +1,11 @@
 """One chain in several shards: what a shard begins a sweep with, and what comes back of it.
 
-A sweep over a shard is a pure function: from the restaurants as they were when the sweep began (`Snapshot`),
-the shard's derivations and a seed, to its new derivations and the change that they make (`Changes`). So a
-shard sees the other shards' fragments as they were when the sweep began: an approximation for more than one
-shard. Who computes it, and when, makes no difference: changes are added in the order of the shards.
+A sweep over a shard is a pure function: from the restaurants as they were when the sweep began, the shard's
+derivations and a seed, to its new derivations and the change that they make (`Changes`). To other processes
+the restaurants go in parts (`Snapshot`), so that whoever sends them never has them twice; in this one, shards
+read them where they are. A shard sees the other shards' fragments as they were when the sweep began: an
+approximation for more than one shard. Who computes it, and when, makes no difference: changes are added in
+the order of the shards.
 
 The fact a newcomer would get wrong: base probabilities of one dish that two shards have found differ in their
 last digits, as sums over different sentences do. The first shard's is taken, not that of the first one done.
@@ -15,13 +17,14 @@ as the restaurant then stands.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core import draws
 from scfg_sampler.core.elementary import exp
+from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.fragments.restaurant import (
     COUNT_MASK,
     PARTIES,
@@ -42,6 +45,7 @@ from scfg_sampler.core.fragments.restaurant import (
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
 
 __all__ = [
+    "Before",
     "Changes",
     "Snapshot",
     "changes_since",
@@ -49,15 +53,18 @@ __all__ = [
     "merged",
     "restored",
     "shard_ranges",
-    "snapshot",
+    "shared_counts",
+    "snapshots",
 ]
+
+_DISHES_AT_A_TIME = 1 << 19
 
 
 class Snapshot(NamedTuple):
-    """Restaurants without their free slots, to be sent and to be compared with."""
+    """A part of restaurants without their free slots, to be sent and to be compared with."""
 
     entries: np.ndarray
-    """int64 (D, 2): fingerprint, and n_r + 2^32 t_r, of every dish with customers."""
+    """int64 (D, 2): fingerprint, and n_r + 2^32 t_r, of dishes with customers."""
     stratum: np.ndarray
     """int32 (D,)."""
     log_base: np.ndarray
@@ -65,9 +72,13 @@ class Snapshot(NamedTuple):
     party: np.ndarray
     """int32 (D,); (0,) where the seating is not tracked."""
     parties: np.ndarray
-    """int32 (P, 3): rows ever used."""
+    """int32 (P, 3): rows ever used; (0, 3) but in the first part."""
     others: tuple[np.ndarray, ...]
-    """The other arrays of the restaurants, in their order."""
+    """The other arrays of the restaurants, in their order; none but in the first part."""
+
+
+Before = Restaurants | Sequence[Snapshot]
+"""The counts with which a sweep begins: restaurants, of which nothing is changed, or all parts of them."""
 
 
 class Changes(NamedTuple):
@@ -102,54 +113,84 @@ def shard_ranges(tree_start: np.ndarray, number: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise([0, *borders, len(tree_start) - 1]))
 
 
-def snapshot(restaurants: Restaurants) -> Snapshot:
-    """What shards need of restaurants; nothing of it is shared with them.
+def snapshots(restaurants: Restaurants, dishes: int = _DISHES_AT_A_TIME) -> Iterator[Snapshot]:
+    """What shards need of restaurants, in parts that share nothing with them.
 
     Parameters
     ----------
     restaurants : Restaurants
-        Not changed.
+        Not changed, nor to be changed before the last part is there.
+    dishes : int
+        In each part, at the most; there is at least one part.
     """
     slots = np.flatnonzero(restaurants.entries[:, 1])
     tracked = restaurants.totals[TRACKED]
-    return Snapshot(
-        restaurants.entries[slots],
-        restaurants.stratum[slots],
-        restaurants.log_base[slots],
-        restaurants.party[slots if tracked else slots[:0]],
-        restaurants.parties[: max(1, restaurants.totals[PARTIES])].copy(),
-        tuple(getattr(restaurants, name).copy() for name in _OTHERS),
-    )
+    parties = restaurants.parties[: max(1, restaurants.totals[PARTIES])]
+    others = tuple(getattr(restaurants, name).copy() for name in _OTHERS)
+    for first in range(0, max(len(slots), 1), dishes):
+        part = slots[first : first + dishes]
+        yield Snapshot(
+            restaurants.entries[part],
+            restaurants.stratum[part],
+            restaurants.log_base[part],
+            restaurants.party[part if tracked else part[:0]],
+            parties.copy() if first == 0 else parties[:0],
+            others if first == 0 else (),
+        )
 
 
-def restored(before: Snapshot) -> Restaurants:
-    """Restaurants as they were when the snapshot was taken, but for free slots.
+def shared_counts(executor: Executor, restaurants: Restaurants) -> Any:
+    """What stands for the counts in the arguments of tasks, until the first of them has been merged.
 
     Parameters
     ----------
-    before : Snapshot
+    executor : Executor
+    restaurants : Restaurants
         Not changed.
     """
-    number = len(before.entries)
+    if executor.is_elsewhere:
+        return [executor.share(part) for part in snapshots(restaurants)]
+    return restaurants
+
+
+def _parts(before: Before) -> Iterator[Snapshot]:
+    return snapshots(before) if isinstance(before, Restaurants) else iter(before)
+
+
+def restored(before: Before) -> Restaurants:
+    """Restaurants as they were when the sweep began, but for free slots.
+
+    Parameters
+    ----------
+    before : Before
+        Not changed.
+    """
+    if isinstance(before, Restaurants):
+        number = int(np.count_nonzero(before.entries[:, 1]))
+    else:
+        number = sum(len(part.entries) for part in before)
     capacity = 1 << 12
     while capacity < 3 * number:
         capacity *= 2
+    parts = _parts(before)
+    first = next(parts)
     restaurants = Restaurants(
         entries=np.zeros((capacity, 2), np.int64),
         stratum=np.zeros(capacity, np.int32),
         log_base=np.zeros(capacity),
         party=np.full(capacity, -1, np.int32),
-        parties=before.parties.copy(),
-        **{name: array.copy() for name, array in zip(_OTHERS, before.others, strict=True)},
+        parties=first.parties.copy(),
+        **{name: array.copy() for name, array in zip(_OTHERS, first.others, strict=True)},
     )
     restaurants.totals[USED] = 0
-    _fill(before.entries, before.stratum, before.log_base, before.party, restaurants)
+    for part in itertools.chain([first], parts):
+        _fill(part.entries, part.stratum, part.log_base, part.party, restaurants)
     return restaurants
 
 
 @kernel
 def _fill(entries, stratum, log_base, party, restaurants):
-    """Put dishes into restaurants that have none yet."""
+    """Put dishes into restaurants that have none of them yet."""
     restaurants = by_reference(restaurants)
     for row in range(entries.shape[0]):
         slot = find_or_insert(restaurants, entries[row, 0], stratum[row], log_base[row])
@@ -158,27 +199,30 @@ def _fill(entries, stratum, log_base, party, restaurants):
             restaurants.party[slot] = party[row]
 
 
-def changes_since(before: Snapshot, after: Restaurants) -> Changes:
-    """What has become of the restaurants of a snapshot.
+def changes_since(before: Before, after: Restaurants) -> Changes:
+    """What has become of restaurants.
 
     Parameters
     ----------
-    before : Snapshot
+    before : Before
     after : Restaurants
         Neither is changed.
     """
-    capacity = len(after.entries)
-    change = np.zeros(len(before.entries), np.int64)
-    known = np.zeros(capacity, np.bool_)
-    _compare(before.entries, after, change, known)
+    known = np.zeros(len(after.entries), np.bool_)
+    found = []
+    for part in _parts(before):
+        change = np.zeros(len(part.entries), np.int64)
+        _compare(part.entries, after, change, known)
+        old = np.flatnonzero(change)
+        found.append(Changes(part.entries[old, 0], part.stratum[old], part.log_base[old], change[old]))
     new = np.flatnonzero((after.entries[:, 1] != 0) & ~known)
-    old = np.flatnonzero(change)
-    return Changes(
-        np.concatenate([before.entries[old, 0], after.entries[new, 0]]),
-        np.concatenate([before.stratum[old], after.stratum[new]]),
-        np.concatenate([before.log_base[old], after.log_base[new]]),
-        np.concatenate([change[old], after.entries[new, 1] & COUNT_MASK]),
-    )
+    customers = after.entries[new, 1] & COUNT_MASK
+    found.append(Changes(after.entries[new, 0], after.stratum[new], after.log_base[new], customers))
+    return _joined(found)
+
+
+def _joined(changes: Sequence[Changes]) -> Changes:
+    return Changes(*(np.concatenate(parts) for parts in zip(*changes, strict=True)))
 
 
 @kernel
@@ -201,7 +245,7 @@ def combined(changes: Sequence[Changes]) -> Changes:
     changes : sequence of Changes
         At least one, in the order of their shards.
     """
-    whole = Changes(*(np.concatenate(parts) for parts in zip(*changes, strict=True)))
+    whole = _joined(changes)
     if len(whole.change) == 0:
         return whole
     order = np.argsort(whole.fingerprint, kind="stable")  # So that of equal ones the first shard's is first.

@@ -90,7 +90,7 @@ def test_each_shard_is_swept_as_if_the_others_stood_still(rng):
     for (first, stop), seed in zip(shards.ranges, seeds, strict=True):
         alone = copy_state(given)
         # In the order of a snapshot's dishes, on which sums over floats depend.
-        restaurants = visits.restored(visits.snapshot(alone.restaurants))
+        restaurants = visits.restored(alone.restaurants)
         visits.visit(visitor, np.random.default_rng(seed), restaurants, alone.trees, (first, stop))
         inside = slice(*treebank.node_start[[first, stop]])
         assert np.array_equal(state.trees[inside], alone.trees[inside])
