@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Callable, Iterator
+
+from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 
 __all__ = ["add_parser", "run"]
 
@@ -46,6 +49,10 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--temporary", metavar="DIR", help="where to put files while it works, if not the system's place"
     )
+    parser.add_argument(
+        "--threads", metavar="N", type=int, default=1, help="parts sorted at a time, of what exceeds --memory"
+    )
+    add_elsewhere(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)
 
@@ -57,11 +64,14 @@ def run(options: argparse.Namespace) -> None:
     from decoder.lm.estimation import estimate_tables, pruning_thresholds
     from scfg_sampler.core.arrays.external import Scratch
     from scfg_sampler.core.console import memory_size, progress, say, set_quiet, warn
+    from scfg_sampler.core.executors import threads
     from scfg_sampler.core.files import read_lines
 
     set_quiet(options.quiet)
     prune = pruning_thresholds(options.order, options.prune or ())
-    with Scratch(memory_size(options.memory), options.temporary) as scratch:
+    with contextlib.ExitStack() as stack:
+        executor = stack.enter_context(elsewhere(options)) or stack.enter_context(threads(options.threads))
+        scratch = stack.enter_context(Scratch(memory_size(options.memory), options.temporary, executor))
         with progress("reading lines", None) as advance:
             text = encode_text(_counted(read_lines(options.text), advance), options.text, scratch)
         if text.num_reserved:

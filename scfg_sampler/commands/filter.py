@@ -31,6 +31,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--max-targets", metavar="N", type=int, help="the N most probable targets per source side"
     )
+    parser.add_argument("--threads", metavar="N", type=int, default=1, help="parts matched at a time")
     add_elsewhere(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
             per_sentence=options.per_sentence,
             max_targets=options.max_targets,
             file_format=file_format,
-            where=executor or 1,
+            where=executor or options.threads,
             advance=advance,
         )
     places = [place for place in (options.output, options.per_sentence) if place is not None]

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
+from scfg_sampler.errors import SettingsError
+
 __all__ = ["Executor", "InProcess", "Result", "Threads", "threads"]
 
 
@@ -102,7 +104,14 @@ def threads(number: int) -> Iterator[Executor]:
     ----------
     number : int
         At least 1.
+
+    Raises
+    ------
+    SettingsError
+        It is not.
     """
+    if number < 1:
+        raise SettingsError(f"--threads is {number}; at least 1 is needed")
     if number == 1:
         yield InProcess()
         return

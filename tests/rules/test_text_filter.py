@@ -295,14 +295,16 @@ def test_files_that_are_missing_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("more", [[], ["--max-targets", "1"]])
-def test_workers_filter_as_one_process_does(tmp_path, monkeypatch, scheduler, more):
+@pytest.mark.parametrize("who", ["threads", "workers"])
+def test_others_filter_as_one_thread_does(tmp_path, monkeypatch, scheduler, who, more):
+    others = scheduler if who == "workers" else ["--threads", "3"]
     monkeypatch.setattr(text_filter, "read_blocks", lambda path: read_blocks(path, 200))
     sides = [("a",), ("a", -1), ("b", -1, "c"), ("c", "b"), ("new",), (-1, "a")]
     table, text = tmp_path / "table", tmp_path / "text"
     table.write_text("# made by hand\n" + "".join(line + "\n" for line, _ in lines_of(sides * 9)))
     text.write_text("a b\nb a c\n\nc\n")
     arguments = ["filter", str(table), "--source", str(text), "--quiet", *more]
-    for name, where in (("here", []), ("there", scheduler)):
+    for name, where in (("here", []), ("there", others)):
         assert main([*arguments, "--output", f"{tmp_path}/{name}", *where]) == 0
         assert main([*arguments, "--per-sentence", f"{tmp_path}/{name}.dir", *where]) == 0
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()

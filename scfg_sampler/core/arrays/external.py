@@ -4,7 +4,7 @@ A `Scratch` is a temporary directory and a number of bytes. Tables in it are rea
 block; what needs any other order goes through a `Sorter`, which sorts as much as it may hold, writes that to
 disk, and merges. `gather`, `scatter` and `tally` are the array operations `values[indices]`, `out[indices] =
 values` and `bincount(indices)`; they use arrays where these fit into a quarter of the memory, and sort where
-they do not. Results do not depend on how much memory there is.
+they do not. Results do not depend on how much memory there is, nor on who sorts.
 
 The fact a newcomer would get wrong: a merge cannot simply take what is smallest of all that was read. Among
 equal keys the order of addition is kept, so a block gives its equal keys only when no earlier run can still
@@ -13,6 +13,7 @@ hold such keys unread.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from types import TracebackType
 
 import numpy as np
 
+from scfg_sampler.core.executors import Executor, InProcess, Result
 from scfg_sampler.core.files import naming
 from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.errors import SettingsError
@@ -36,6 +38,7 @@ class Scratch:
     ----------
     memory : bytes, at least a few blocks of rows; sorting and the arrays of `gather` and others keep to it
     directory : where the temporary directory is made; the system's place for such by default
+    executor : who sorts what exceeds the memory, a part of it each; this thread by default
 
     Raises
     ------
@@ -49,8 +52,9 @@ class Scratch:
     array([2, 3])
     """
 
-    def __init__(self, memory: int = 1 << 30, directory: str | None = None):
+    def __init__(self, memory: int = 1 << 30, directory: str | None = None, executor: Executor | None = None):
         self.memory = memory
+        self.executor = executor or InProcess()
         try:
             self._place = contextlib.ExitStack()
             self._directory = self._place.enter_context(temporary_directory("scfg-work-", directory))
@@ -131,39 +135,57 @@ class Sorter:
         self._scratch = scratch
         # Sorting holds the rows, the sorted rows, and an order of 8 bytes a row.
         self._room = max(scratch.memory // 2 // (2 * self.dtype.itemsize + 8), 64)
+        # Rows may wait here while others are being sorted, by as many as do it at a time.
+        at_a_time = scratch.executor.at_a_time
+        self._most = 0 if at_a_time == 1 and not scratch.executor.is_elsewhere else at_a_time
+        self._run_rows = max(self._room // (self._most + 1), 64)
         self._waiting: list[np.ndarray] = []
         self._num_waiting = 0
+        self._being_sorted: collections.deque[Result] = collections.deque()
         self._runs: list[Table] = []
 
     def add(self, rows: np.ndarray) -> None:
         """Add rows of the sorter's dtype."""
-        for start in range(0, len(rows), self._room):
-            part = rows[start : start + self._room]
-            if self._num_waiting + len(part) > self._room:
-                self._runs.append(self._scratch.table(self.dtype))
-                self._runs[-1].append(self._sorted())
+        for start in range(0, len(rows), self._run_rows):
+            part = rows[start : start + self._run_rows]
+            if self._num_waiting + len(part) > self._run_rows:
+                self._put_away()
             self._waiting.append(part)
             self._num_waiting += len(part)
 
     def blocks(self) -> Iterator[np.ndarray]:
         """All rows in order, block by block. Can be called once."""
-        if not self._runs:
-            rows = self._sorted()
+        if not self._runs and not self._being_sorted:
+            rows = _in_order_of_keys(self._taken())
             size = self._scratch.block_rows(self.dtype)
             for start in range(0, len(rows), size):
                 yield rows[start : start + size]
             return
         if self._num_waiting:
-            self._runs.append(self._scratch.table(self.dtype))
-            self._runs[-1].append(self._sorted())
+            self._put_away()
+        while self._being_sorted:
+            self._write_first()
         yield from _merged(self._runs, max(self._room // len(self._runs), 1))
         for run in self._runs:
             run.discard()
 
-    def _sorted(self) -> np.ndarray:
+    def _put_away(self) -> None:
+        """Have what waits sorted, and written to disk in its turn."""
+        self._being_sorted.append(self._scratch.executor.submit(_in_order_of_keys, self._taken()))
+        while len(self._being_sorted) > self._most:
+            self._write_first()
+
+    def _write_first(self) -> None:
+        """Wait for the first of those being sorted, and make a run of it."""
+        rows = self._being_sorted.popleft().result()
+        self._runs.append(self._scratch.table(self.dtype))
+        self._runs[-1].append(rows)
+
+    def _taken(self) -> np.ndarray:
+        """What waits, which then does no longer."""
         rows = np.concatenate([np.empty(0, self.dtype), *self._waiting])
         self._waiting, self._num_waiting = [], 0
-        return _in_order_of_keys(rows)
+        return rows
 
 
 def _in_order_of_keys(rows: np.ndarray) -> np.ndarray:

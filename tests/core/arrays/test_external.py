@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scfg_sampler.core.arrays.external import Scratch, Sorter, gather, scatter, tally
+from scfg_sampler.core.executors import threads
 from scfg_sampler.core.leftovers import HELD
 from scfg_sampler.errors import SettingsError
 
@@ -27,12 +28,12 @@ def blocks_of(rows, size):
 
 
 @settings(max_examples=60, deadline=None)
-@given(seeds, st.integers(0, 700), st.integers(1, 400), st.integers(1, 500), memories)
-def test_rows_come_sorted_and_equal_keys_in_their_order(seed, num_rows, num_keys, size, memory):
+@given(seeds, st.integers(0, 700), st.integers(1, 400), st.integers(1, 500), memories, st.integers(1, 3))
+def test_rows_come_sorted_and_equal_keys_in_their_order(seed, num_rows, num_keys, size, memory, number):
     rng = np.random.default_rng(seed)
     rows = np.empty(num_rows, RECORD)
     rows["key"], rows["value"] = rng.integers(num_keys, size=num_rows), np.arange(num_rows)
-    with Scratch(memory) as scratch:
+    with threads(number) as executor, Scratch(memory, executor=executor) as scratch:
         sorter = Sorter(scratch, RECORD)
         for block in blocks_of(rows, size):
             sorter.add(block)

@@ -48,6 +48,28 @@ def test_train_lm_writes_the_model_and_says_what_it_did(trained):
     assert "warning: words of the text that are <s>, </s> or <unk>, and count as unknown words: 1" in said.err
 
 
+def test_whoever_sorts_the_model_is_the_same(command, tmp_path, rng, scheduler):
+    text = tmp_path / "text"
+    words = rng.zipf(1.3, size=(1500, 8)) % 90
+    text.write_text("".join(" ".join(f"w{word}" for word in line) + "\n" for line in words.tolist()))
+    found = []
+    for options in (
+        [],
+        ["--memory", "1M"],
+        ["--memory", "1M", "--threads", 3],
+        ["--memory", "1M", *scheduler],
+    ):
+        lm = tmp_path / "lm.arpa"
+        assert command("train-lm", text, "--output", lm, "--quiet", *options) == 0
+        found.append(lm.read_bytes())
+    assert found[1:] == found[:1] * 3
+
+
+def test_train_lm_sorts_on_one_thread_at_least(command, tmp_path, capsys):
+    assert command("train-lm", "-", "--output", tmp_path / "lm.arpa", "--threads", 0, stdin="a\n") == 2
+    assert "--threads is 0; at least 1 is needed" in capsys.readouterr().err
+
+
 def test_train_lm_prunes_and_gives_unknown_words_the_rest(command, tmp_path):
     lm = tmp_path / "lm.arpa"
     options = ("--prune", 0, 1, "--no-interpolate-unigrams", "--quiet")
