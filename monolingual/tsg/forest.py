@@ -39,6 +39,8 @@ from scfg_sampler.core.fragments.tree import (
     new_workspace,
 )
 
+_NO_VALUE = np.uint64(0)
+
 __all__ = ["TreeForest", "TsgModel", "new_tree_forest", "new_tree_workspace"]
 
 
@@ -183,6 +185,11 @@ def _attached(forest, node):
     return 0
 
 
+@fragment_tree.root_value.register(TreeForest)
+def _root_value(forest, node):
+    return _NO_VALUE
+
+
 @fragment_tree.set_tails.register(TreeForest)
 def _set_tails(forest, work, node):
     edge = forest.edge_start[forest.first[0] + node] + work.nodes[node, EDGE]
@@ -217,6 +224,6 @@ def _compose(forest, work, node):
 
 
 @fragment_tree.describe.register(TsgModel)
-def _describe(model, work, node):
+def _describe(model, forest, work, node):
     log_base = work.weights[node]
     return np.int64(work.pieces[node, COUNTS]), 0.0, log_base, math.exp(log_base)

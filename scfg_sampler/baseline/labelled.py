@@ -14,7 +14,7 @@ its labels); LogLabels, P(labels | both sides without them), says how usual the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +82,14 @@ def extract_labelled(
 
 
 def score_labelled(
-    rules: LabelledRules, lexical: LexicalTables, corpus: ParallelCorpus, signature: str = ""
+    rules: LabelledRules,
+    lexical: LexicalTables,
+    corpus: ParallelCorpus | RuleTable,
+    signature: str = "",
+    *,
+    whole: LabelledRules | None = None,
+    rows: np.ndarray | None = None,
+    more_features: Mapping[str, np.ndarray] | None = None,
 ) -> RuleTable:
     """The rules with their features and LogLabels.
 
@@ -91,17 +98,27 @@ def score_labelled(
     rules : LabelledRules
     lexical : LexicalTables
         Of the corpus.
-    corpus : ParallelCorpus
+    corpus : ParallelCorpus or RuleTable
+        For its vocabularies.
     signature : str
         What the table was made with.
+    whole, rows : LabelledRules and int64 (R,), optional
+        All rules, whose counts make the denominators, and which of them `rules` are; by default these.
+    more_features : mapping from name to float array (R,), optional
+        Before LogLabels.
     """
-    forward, backward = phrase_probabilities(rules.coded)
+    everything = rules if whole is None else whole
+    forward, backward = phrase_probabilities(rules.coded, None if whole is None else whole.coded)
+    log_labels = _log_labels(everything.counts)
     table = score_rules(
         rules.counts,
         lexical,
         corpus.source_vocabulary,
         corpus.target_vocabulary,
-        more_features={"LogLabels": _log_labels(rules.counts)},
+        more_features={
+            **(more_features or {}),
+            "LogLabels": log_labels if rows is None else log_labels[rows],
+        },
         signature=signature,
     )
     table.features[:, table.feature_names.index("LogForward")] = forward

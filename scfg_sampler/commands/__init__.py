@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from scfg_sampler.core import console
 from scfg_sampler.core.wording import counted
+from scfg_sampler.corpus.span_forms import FORMS, SIDES
 
 if TYPE_CHECKING:
     from scfg_sampler.corpus.parallel_text import CorpusFiles
 
-__all__ = ["add_corpus", "corpus_files"]
+__all__ = ["add_corpus", "add_labels", "corpus_files"]
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -29,6 +30,26 @@ def add_corpus(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "are numbered on: all pairs under the first alignment, then all under the second, …",
     )
     return corpus
+
+
+def add_labels(corpus: argparse._ArgumentGroup) -> None:
+    """Add the options that name labels of the spans of a corpus."""
+    corpus.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="labels of spans, a line for each pair: nonterminals are called by the labels of what they "
+        "cover, X where there is none",
+    )
+    corpus.add_argument(
+        "--labels-form",
+        choices=FORMS,
+        default="spans",
+        help="of the lines: 0-2:NP 2-5:VP …; a class for every word, whose first and last make the label; or "
+        "a tree in brackets, whose constituents make labels as in SAMT (default: spans)",
+    )
+    corpus.add_argument(
+        "--labels-side", choices=SIDES, default="target", help="whose spans they are (default: target)"
+    )
 
 
 def corpus_files(options: argparse.Namespace) -> CorpusFiles:

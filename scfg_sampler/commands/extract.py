@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.baseline.settings import COUNTING, LOOSE, HieroSettings
-from scfg_sampler.commands import add_corpus, corpus_files
+from scfg_sampler.commands import add_corpus, add_labels, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 from scfg_sampler.core.interruption import repeatable
 from scfg_sampler.core.wording import counted
-from scfg_sampler.corpus.span_forms import FORMS, SIDES
 
 __all__ = ["add_parser", "run"]
 
@@ -24,23 +23,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-sampler extract --source train.de --target train.en --alignment train.align "
         "--output hiero.gz",
     )
-    corpus = add_corpus(parser)
-    corpus.add_argument(
-        "--labels",
-        metavar="FILE",
-        help="labels of spans, a line for each pair: nonterminals are called by the labels of what they "
-        "cover, X where there is none",
-    )
-    corpus.add_argument(
-        "--labels-form",
-        choices=FORMS,
-        default="spans",
-        help="of the lines: 0-2:NP 2-5:VP …; a class for every word, whose first and last make the label; or "
-        "a tree in brackets, whose constituents make labels as in SAMT (default: spans)",
-    )
-    corpus.add_argument(
-        "--labels-side", choices=SIDES, default="target", help="whose spans they are (default: target)"
-    )
+    add_labels(add_corpus(parser))
     parser.add_argument("--output", metavar="TABLE", required=True, help="rule table; compressed if .gz")
     _add_settings(parser, HieroSettings())
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from scfg_sampler.commands import add_corpus, corpus_files
+from scfg_sampler.commands import add_corpus, add_labels, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
 from scfg_sampler.core.interruption import resumable
@@ -52,6 +52,7 @@ def add_parser(subparsers) -> None:
         default=settings.max_length,
         help="skip pairs with more words on a side",
     )
+    add_labels(corpus)
     parser.add_argument("--output", metavar="RUN", required=True, help="run directory")
     parser.add_argument("--overwrite", action="store_true", help="replace an older run in that directory")
     _add_model(parser.add_argument_group("model"), settings)
@@ -255,7 +256,7 @@ def run(options: argparse.Namespace) -> None:
         console.progress("sampling", total) as advance,
     ):
         record = start_chains(
-            corpus_files(options),
+            corpus_files(options)._replace(labels=options.labels),
             options.output,
             settings,
             RunSettings(**{**given, "burn_in": burn_in}),

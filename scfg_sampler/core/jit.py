@@ -200,8 +200,9 @@ def inlined(function: Callable) -> Any:
 def by_type(stub: Callable) -> Any:
     """A function whose implementation is chosen by the NamedTuple type of its first argument.
 
-    Register implementations with `@name.register(Type)`; each has the stub's parameters and is `borrowing`.
-    Calling it for a type without implementation is a TypeError (interpreted) or a typing error (compiled).
+    Register implementations with `@name.register(Type)`, for several types at once if need be; each has the
+    stub's parameters and is `borrowing`. Calling it for a type without implementation is a TypeError
+    (interpreted) or a typing error (compiled).
     """
     implementations: dict[type, Callable] = {}
 
@@ -213,9 +214,10 @@ def by_type(stub: Callable) -> Any:
             raise TypeError(f"{stub.__name__} has no implementation for {type(first).__name__}") from None
         return implementation(first, *rest)
 
-    def register(cls: type) -> Callable:
+    def register(*classes: type) -> Callable:
         def add(implementation: Callable) -> Callable:
-            implementations[cls] = implementation
+            for cls in classes:
+                implementations[cls] = implementation
             return implementation
 
         return add

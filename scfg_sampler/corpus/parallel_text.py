@@ -63,23 +63,26 @@ class ParallelCorpus(NamedTuple):
 
 
 class CorpusFiles(NamedTuple):
-    """Where a corpus is read from: two texts, and one or several alignments of them."""
+    """Where a corpus is read from: two texts, one or several alignments of them, maybe labels of spans."""
 
     source: PathLike
     target: PathLike
     alignments: tuple[PathLike, ...]
+    labels: PathLike | None = None
 
     def by_name(self) -> dict[str, PathLike]:
-        """The files as `source`, `target`, `alignment`, `alignment-2`, …"""
+        """The files as `source`, `target`, `alignment`, `alignment-2`, …, and `labels` if there are any."""
         alignments = enumerate(self.alignments, start=1)
         named = {"alignment" if k == 1 else f"alignment-{k}": path for k, path in alignments}
-        return {"source": self.source, "target": self.target, **named}
+        labels = {} if self.labels is None else {"labels": self.labels}
+        return {"source": self.source, "target": self.target, **named, **labels}
 
     @classmethod
     def from_names(cls, named: Mapping[str, PathLike]) -> CorpusFiles:
         """The files that `by_name` has named; KeyError if one is missing."""
-        alignments = [named["alignment"], *(named[f"alignment-{k}"] for k in range(2, len(named) - 1))]
-        return cls(named["source"], named["target"], tuple(alignments))
+        number = len(named) - 2 - ("labels" in named)
+        alignments = [named["alignment"], *(named[f"alignment-{k}"] for k in range(2, number + 1))]
+        return cls(named["source"], named["target"], tuple(alignments), named.get("labels"))
 
 
 def read_corpus(

@@ -37,6 +37,9 @@ class ExploredRun:
     def __init__(self, directory: PathLike, name: str):
         self.directory, self.name = Path(directory), name
         self.last: LastState = read_last_state(chain_directories(directory)[0])
+        if self.last.bank.labels is not None:
+            hint = "Use 'scfg-sampler grammar', and the derivations in the directory"
+            raise InputError(directory, None, "has rules with labels, which are not shown", hint)
         self.lock = threading.Lock()
         """Held by whoever reads derivations: the bank has room for one at a time."""
         self._table: RuleTable | None = None

@@ -31,7 +31,7 @@ from scfg_sampler.forest.choice import (
 # With how they are opened.
 from scfg_sampler.forest.choice_edges import ChoiceForest
 from scfg_sampler.forest.implicit import MAX_CUT_SPAN
-from scfg_sampler.forest.pieces import compose_tails
+from scfg_sampler.forest.pieces import compose_tails, slot_value
 from scfg_sampler.forest.trees import choose_within, most_nodes
 
 __all__ = ["NUM_ALIGNMENTS", "NUM_PAIRS", "ChoiceForest", "chosen_alignment", "spelled_out"]
@@ -124,6 +124,16 @@ def _set_tails(forest, work, node):
 @fragment_tree.compose.register(ChoiceForest)
 def _compose(forest, work, node):
     compose_tails(forest, work, node)
+
+
+@slot_value.register(ChoiceForest)
+def _slot_value(forest, tail):
+    return _NONE
+
+
+@fragment_tree.root_value.register(ChoiceForest)
+def _root_value(forest, node):
+    return _NONE
 
 
 @fragment_tree.attach.register(ChoiceForest)

@@ -88,6 +88,12 @@ class CorpusArrays(NamedTuple):
     """float64 (source vocabulary,): ln of the base's word weights; zeros where the base has none."""
     target_weights: np.ndarray
     """float64 (target vocabulary,)."""
+    label_start: np.ndarray = np.zeros(0, np.int64)
+    """int64 (S + 1,): of the labels of spans; (0,) where there are none."""
+    labels: np.ndarray = np.zeros((0, 3), np.int32)
+    """int32 (M, 3): half-open span on the labelled side, and label."""
+    label_side: np.ndarray = np.zeros(1, np.int64)
+    """int64 (1,): 0 if source spans are labelled, 2 if target spans."""
 
 
 def plain_corpus_arrays(corpus: ParallelCorpus) -> CorpusArrays:

@@ -34,13 +34,28 @@ from scfg_sampler.core.fragments.fingerprint import (
     num_slots,
 )
 from scfg_sampler.core.fragments.tree import CUT, EDGE, NUM_TAILS, ORDER, TAIL_START
-from scfg_sampler.core.jit import borrowing, inlined
+from scfg_sampler.core.jit import borrowing, by_type, inlined
 from scfg_sampler.forest.implicit import MAX_ATTACHED, SentenceForest, write_hull
 
-__all__ = ["SentenceForest", "compose_tails"]
+__all__ = ["SentenceForest", "compose_tails", "slot_value"]
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+
+
+@by_type
+def slot_value(forest, tail):
+    """uint64: what a cut tail adds to the value of its slot in the first string; 0 where slots are alike."""
+
+
+@slot_value.register(SentenceForest)
+def _slot_value(forest, tail):
+    return _ZERO
+
+
+@fragment_tree.root_value.register(SentenceForest)
+def _root_value(forest, node):
+    return _ZERO
 
 
 @fragment_tree.compose.register(SentenceForest)
@@ -63,11 +78,12 @@ def compose_tails(forest, work, node):
 
 
 @inlined
-def _outer(work, tail):
+def _outer(forest, work, tail):
     """What a tail contributes: (first hash, power, second hash, slots, power, counts, weight)."""
     pieces = work.pieces
     if work.nodes[tail, CUT] == 1:
-        return SLOT, MULTIPLIER, SLOT_BASE, _ONE, MULTIPLIER, ONE_SLOT | ENDS, 0.0
+        value = SLOT + slot_value(forest, tail)
+        return value, MULTIPLIER, SLOT_BASE, _ONE, MULTIPLIER, ONE_SLOT | ENDS, 0.0
     return (
         pieces[tail, FIRST_HASH],
         pieces[tail, FIRST_POWER],
@@ -98,7 +114,7 @@ def _compose_split(forest, work, node):
     """`_compose_minimal` for a node with two tails and, but for unaligned words, nothing else."""
     left = work.tails[work.nodes[node, TAIL_START]]
     right = work.tails[work.nodes[node, TAIL_START] + 1]
-    one, other = _outer(work, left), _outer(work, right)
+    one, other = _outer(forest, work, left), _outer(forest, work, right)
     # All is read before anything is written: the compiler cannot know that these are different rows.
     first_hash, first_power, counts, total = _join_first(forest, node, left, right, one, other)
     hashed, slots, powered, more, total = _join_second(forest, node, left, right, one, other, total)
@@ -214,7 +230,8 @@ def _spell_first(forest, work, node):
             ends_with_slot = False
         if nodes[tail, CUT] == 1:
             inner = ONE_SLOT | ENDS
-            hashed, powered = hashed * MULTIPLIER + SLOT, powered * MULTIPLIER
+            hashed = hashed * MULTIPLIER + (SLOT + slot_value(forest, tail))
+            powered *= MULTIPLIER
         else:
             inner = pieces[tail, COUNTS]
             # hash(uv) = hash(u) B^|v| + hash(v).

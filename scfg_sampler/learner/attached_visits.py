@@ -27,7 +27,7 @@ from scfg_sampler.forest.attachments import (
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest
-from scfg_sampler.learner.model import RuleModel
+from scfg_sampler.learner.model import AnyModel
 from scfg_sampler.learner.passes import Walk
 
 __all__ = ["DraftedCuts", "attached_edge", "chosen_cut", "drafted_cuts", "lay_cut"]
@@ -50,7 +50,7 @@ class DraftedCuts(NamedTuple):
 
 
 def drafted_cuts(
-    rng: np.random.Generator, walk: Walk, model: RuleModel, restaurants: Restaurants, node: int
+    rng: np.random.Generator, walk: Walk, model: AnyModel, restaurants: Restaurants, node: int
 ) -> DraftedCuts | None:
     """The options of a node that is not the root, drawn and out of the restaurants; None if it has no side
     with a choice, and nothing was done."""
@@ -65,7 +65,7 @@ def drafted_cuts(
 def chosen_cut(
     rng: np.random.Generator,
     walk: Walk,
-    model: RuleModel,
+    model: AnyModel,
     restaurants: Restaurants,
     node: int,
     drafted: DraftedCuts,

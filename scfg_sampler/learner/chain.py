@@ -35,8 +35,10 @@ from scfg_sampler.learner.division import Division, divided
 from scfg_sampler.learner.forest_bank import ForestBank, walk_in_turn
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
 from scfg_sampler.learner.model import (
-    RuleModel,
+    AnyModel,
+    labelled_model,
     new_rule_model,
+    num_strata,
     rules_log_joint,
 )
 from scfg_sampler.learner.passes import (
@@ -120,7 +122,7 @@ class _Chain(NamedTuple):
     """Into shards, and who sweeps them."""
 
 
-Move = Callable[[_Chain, np.random.Generator, LearnerState, RuleModel], Restaurants]
+Move = Callable[[_Chain, np.random.Generator, LearnerState, AnyModel], Restaurants]
 
 
 def learner_kernel(bank: ForestBank, settings: LearnerSettings, division: Division | None = None) -> Kernel:
@@ -187,7 +189,7 @@ def _kernel(
     )
 
 
-def rule_model(bank: ForestBank, settings: LearnerSettings, mean_length: float) -> RuleModel:
+def rule_model(bank: ForestBank, settings: LearnerSettings, mean_length: float) -> AnyModel:
     """The model of the settings, with λ as given.
 
     Parameters
@@ -198,7 +200,7 @@ def rule_model(bank: ForestBank, settings: LearnerSettings, mean_length: float) 
         λ.
     """
     corpus = bank.corpus
-    return new_rule_model(
+    plain = new_rule_model(
         model=settings.model,
         base=settings.base,
         mean_length=mean_length,
@@ -206,6 +208,7 @@ def rule_model(bank: ForestBank, settings: LearnerSettings, mean_length: float) 
         source_vocabulary=settings.source_vocabulary or len(corpus.source_vocabulary),
         target_vocabulary=settings.target_vocabulary or len(corpus.target_vocabulary),
     )
+    return plain if bank.labels is None else labelled_model(plain, *bank.labels[1:])
 
 
 def _first_state(chain: _Chain, rng: np.random.Generator, trees: np.ndarray | None = None) -> LearnerState:
@@ -238,9 +241,8 @@ def _no_guests(
     bank: ForestBank, settings: LearnerSettings, discount: float, strength: float, mean_length: float
 ) -> Restaurants:
     model = rule_model(bank, settings, mean_length)
-    num_strata = 1 if settings.model == "dirichlet" else len(model.log_length)
     exact = settings.tables == "exact"
-    return new_restaurants(num_strata, discount=discount, strength=strength, exact=exact)
+    return new_restaurants(num_strata(model), discount=discount, strength=strength, exact=exact)
 
 
 def _discount(settings: LearnerSettings) -> float:
@@ -284,7 +286,7 @@ def _step(
     return done, _info(chain, done, model, level(settings, state.sweep), heat)
 
 
-def _all_moves(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel) -> Restaurants:
+def _all_moves(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: AnyModel) -> Restaurants:
     settings = chain.settings
     restaurants = _sweep(chain, rng, state, model)
     if settings.type_moves > 0 and (state.sweep + 1) % settings.type_moves == 0:
@@ -295,13 +297,13 @@ def _all_moves(chain: _Chain, rng: np.random.Generator, state: LearnerState, mod
 
 
 def _resample_types(
-    chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel
+    chain: _Chain, rng: np.random.Generator, state: LearnerState, model: AnyModel
 ) -> Restaurants:
     """The restaurants after the cuts of all sites of a type, type by type, have been resampled together."""
     return resample_types(rng, chain.walk, model, state.restaurants, state.trees, _with_room)
 
 
-def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel) -> Restaurants:
+def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: AnyModel) -> Restaurants:
     """The restaurants after every sentence has been visited."""
     settings, num_sentences = chain.settings, chain.bank.num_sentences
     executor, ranges, shards = chain.division
@@ -326,7 +328,7 @@ def _sweep(chain: _Chain, rng: np.random.Generator, state: LearnerState, model: 
 
 
 def _sweep_elsewhere(
-    chain: _Chain, rng: np.random.Generator, state: LearnerState, model: RuleModel
+    chain: _Chain, rng: np.random.Generator, state: LearnerState, model: AnyModel
 ) -> Restaurants:
     """The restaurants after every sentence has been visited by the executor, in one shard."""
     arguments = _visit(chain.settings, state, model), state.restaurants, state.trees, rng
@@ -338,7 +340,7 @@ def _sweep_elsewhere(
     return own(result.restaurants)
 
 
-def _visit(settings: LearnerSettings, state: LearnerState, model: RuleModel) -> Visit:
+def _visit(settings: LearnerSettings, state: LearnerState, model: AnyModel) -> Visit:
     highest = level(settings, state.sweep) or NO_LIMIT
     return Visit(model, highest, temperature(settings, state.sweep))
 
@@ -348,7 +350,7 @@ def _sweep_pairs(
     chain: _Chain,
     rng: np.random.Generator,
     state: LearnerState,
-    model: RuleModel,
+    model: AnyModel,
 ) -> Restaurants:
     """The restaurants after a few sentences have been visited."""
     for sentence in sentences:
@@ -361,7 +363,7 @@ def _sweep_range(
     chain: _Chain,
     rng: np.random.Generator,
     state: LearnerState,
-    model: RuleModel,
+    model: AnyModel,
     sentences: tuple[int, int],
 ) -> Restaurants:
     """The restaurants after some sentences have been visited."""
@@ -371,7 +373,7 @@ def _sweep_range(
     )
 
 
-def _info(chain: _Chain, state: LearnerState, model: RuleModel, highest: int, heat: float) -> SweepInfo:
+def _info(chain: _Chain, state: LearnerState, model: AnyModel, highest: int, heat: float) -> SweepInfo:
     restaurants = state.restaurants
     counters = chain.walk.work.counters
     return SweepInfo(
@@ -391,7 +393,7 @@ def _info(chain: _Chain, state: LearnerState, model: RuleModel, highest: int, he
     )
 
 
-def _log_joint(chain: _Chain, state: LearnerState, model: RuleModel, restaurants: Restaurants) -> float:
+def _log_joint(chain: _Chain, state: LearnerState, model: AnyModel, restaurants: Restaurants) -> float:
     parameters = restaurants.discount[0], restaurants.strength[0], state.mean_length[0]
     prior = log_prior(chain.settings.learned, *map(float, parameters))
     trees = 0.0

@@ -36,6 +36,7 @@ from scfg_sampler.core.executors import threads as threads_of
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import SettingsError
+from scfg_sampler.learner.labels import refuse_with_labels
 from scfg_sampler.learner.run import (
     clear_run,
     new_record,
@@ -99,6 +100,8 @@ def start_chains(
         more: Any = {"check": check, "advance": advance, "executor": _for_one(executor, settings.shards)}
         return start_run(files, output, settings, run, overwrite=overwrite, **more)
     check_settings(settings)
+    if files.labels is not None:
+        refuse_with_labels(settings, run.chains)
     refuse_occupied(output, overwrite, "scfg-sampler resume")
     record = new_record(files, settings, run._replace(chains=1, threads=1))
     record |= {"chains": run.chains, "threads": run.threads}

@@ -1,5 +1,8 @@
 """Counts of the rules in derivations, spelled out and kept exactly.
 
+Where nodes have labels a record begins with them, that of the left-hand side and those of the gaps, as
+symbols behind those of the source words: rules that differ in a label are two rules to all that counts.
+
 The sampler knows a rule by a fingerprint; what leaves it is spelled, as a record of a `RuleStore`: source
 side, target side, inner word alignment. So expected counts over hundreds of sweeps need memory for the rules
 seen, not for the states, and of a rule's alignments the most frequent can be kept in the end.
@@ -15,6 +18,7 @@ from scfg_sampler.core.fragments.tree import BELOW, CUT, NUM_TAILS, OPTIONS, ORD
 from scfg_sampler.core.jit import borrowing, by_type, compiled
 from scfg_sampler.forest.choice_trees import NUM_ALIGNMENTS, NUM_PAIRS, ChoiceForest, chosen_alignment
 from scfg_sampler.forest.implicit import SentenceForest
+from scfg_sampler.forest.labelled import LabelledForest
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.store import (
     END,
@@ -60,7 +64,7 @@ def new_collector(longest_source: int, longest_target: int, most_links: int) -> 
     """
     return Collector(
         new_store(),
-        np.zeros(longest_source + longest_target + most_links + 2, np.int32),
+        np.zeros(2 * longest_source + longest_target + most_links + 3, np.int32),
         np.zeros((2, max(longest_source, longest_target)), np.int32),
         np.zeros(1, np.int64),
     )
@@ -72,8 +76,8 @@ def with_room_for(collector, forest, corpus, sentence):
     words = corpus.source_start[sentence + 1] - corpus.source_start[sentence]
     words += corpus.target_start[sentence + 1] - corpus.target_start[sentence]
     links = num_links(forest, corpus, sentence)
-    # A rule spells words of its own, two ENDs, and names each rule below it twice.
-    store = with_room(collector.store, words, 5 * words + links)
+    # A rule spells words of its own, two ENDs, and each rule below it twice, may be its label and theirs.
+    store = with_room(collector.store, words, 7 * words + links)
     return Collector(store, collector.record, collector.positions, collector.states)
 
 
@@ -134,7 +138,30 @@ def spell(collector, forest, work, corpus, sentence, node):
             at = spans[slots[order[rank]], 3]
     symbols[length] = END
     length += 1
-    return list_links(forest, work, corpus, sentence, node, collector, length)
+    length = list_links(forest, work, corpus, sentence, node, collector, length)
+    return put_labels(forest, work, node, num_slots, symbols, length)
+
+
+@by_type
+def put_labels(forest, work, node, num_slots, record, length):
+    """Put the labels of a rule before it, its own and those of its gaps in lists[OPTIONS]; the new length."""
+
+
+@put_labels.register(SentenceForest, ChoiceForest)
+def _put_no_labels(forest, work, node, num_slots, record, length):
+    return length
+
+
+@put_labels.register(LabelledForest)
+def _put_labels(forest, work, node, num_slots, record, length):
+    more = num_slots + 1
+    for at in range(length - 1, -1, -1):
+        record[at + more] = record[at]
+    first = forest.first_symbol[0]
+    record[0] = first + forest.label[node]
+    for slot in range(num_slots):
+        record[slot + 1] = first + forest.label[work.lists[OPTIONS, slot]]
+    return length + more
 
 
 @by_type
@@ -142,7 +169,7 @@ def num_links(forest, corpus, sentence):
     """A bound on the links of all rules of a derivation."""
 
 
-@num_links.register(SentenceForest)
+@num_links.register(SentenceForest, LabelledForest)
 def _num_links(forest, corpus, sentence):
     return corpus.link_start[sentence + 1] - corpus.link_start[sentence]
 
@@ -161,7 +188,7 @@ def list_links(forest, work, corpus, sentence, node, collector, length):
     """Write the links of a rule's own words to `record` from `length` on, in order; where they end."""
 
 
-@list_links.register(SentenceForest)
+@list_links.register(SentenceForest, LabelledForest)
 def _list_links(forest, work, corpus, sentence, node, collector, length):
     symbols, spans = collector.record, forest.boxes
     source, target = collector.positions[0], collector.positions[1]

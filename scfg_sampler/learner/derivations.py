@@ -3,7 +3,7 @@
 A line of `derivations.jsonl.gz` is `{"sentence": 0, "skipped": null, "derivation": …}` where a derivation is
 `{"source": [0, 4], "target": [0, 3], "rule": "[X,1] b ||| B [X,1]", "parts": […]}`: the rule at a cut node,
 and the derivations at its nonterminals, in their order. Spans are half-open positions of the original
-sentence.
+sentence. Where rules have labels, `rule` begins with the left-hand side: `[NP] ||| das [N,1] ||| the [N,1]`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from scfg_sampler.corpus.parallel_text import ParallelCorpus
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
 from scfg_sampler.forest.explicit import ForestBuilder, phrase_nodes
+from scfg_sampler.forest.labelled import LabelledForest  # noqa: F401
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
 from scfg_sampler.learner.collecting import Collector, spell
 from scfg_sampler.learner.forest_bank import ForestBank, collector_for
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.store import END
-from scfg_sampler.rules.text import escape
+from scfg_sampler.rules.text import escape, escape_label
 
 __all__ = [
     "Derivation",
@@ -36,6 +37,7 @@ __all__ = [
     "derivation",
     "record_text",
     "spelled_words",
+    "words_of",
     "write_derivations",
     "write_marginals",
 ]
@@ -44,7 +46,7 @@ __all__ = [
 _AT_A_TIME = 4096  # Sentences.
 
 Words = tuple[list[str], ...]
-"""Those of the source and of the target, by id, as rules spell them."""
+"""Those of the source and of the target, by id, as rules spell them; then labels, where nodes have them."""
 
 
 class Derivation(NamedTuple):
@@ -66,7 +68,7 @@ def write_derivations(path: PathLike, bank: ForestBank, trees: np.ndarray) -> No
     trees : uint16 or uint32
         As in `LearnerState`.
     """
-    scratch, words = collector_for(bank), spelled_words(bank.corpus)
+    scratch, words = collector_for(bank), words_of(bank)
     quoted = tuple([json.dumps(word, ensure_ascii=False)[1:-1] for word in side] for side in words)
     with atomic_output(path) as stream:
         for first in range(0, bank.num_sentences, _AT_A_TIME):
@@ -123,7 +125,7 @@ def derivation(
     size = int(bank.tree_start[sentence + 1] - bank.tree_start[sentence])
     if size == 0:
         return None
-    collector, words = scratch or collector_for(bank), words or spelled_words(bank.corpus)
+    collector, words = scratch or collector_for(bank), words or words_of(bank)
     spelled = _spell_rules(bank.walk, trees, (sentence, sentence + 1), collector)
     start = spelled.symbols_start
     nodes: list[Derivation] = []
@@ -144,8 +146,14 @@ def spelled_words(corpus: ParallelCorpus) -> Words:
     return tuple([escape(word) for word in vocabulary.words] for vocabulary in vocabularies)
 
 
+def words_of(bank: ForestBank) -> Words:
+    """`spelled_words` of the corpus of a bank, and the labels of its phrases."""
+    words = spelled_words(bank.corpus)
+    return words if bank.labels is None else (*words, [escape_label(name) for name in bank.labels.names])
+
+
 def record_text(words: Words, symbols: np.ndarray) -> str:
-    """The sides of a rule as tables spell them.
+    """The sides of a rule as tables spell them, with a left-hand side before them where rules have labels.
 
     Parameters
     ----------
@@ -159,10 +167,23 @@ def record_text(words: Words, symbols: np.ndarray) -> str:
 def _rule_text(words: Words, plain: list[int]) -> str:
     end = plain.index(END)
     sides = plain[:end], plain[end + 1 : plain.index(END, end + 1)]
+    if len(words) > 2:
+        return _labelled_text(words, *sides)
     return " ||| ".join(
         " ".join([spelled[s] if s >= 0 else f"[X,{-s}]" for s in side])
         for spelled, side in zip(words, sides, strict=True)
     )
+
+
+def _labelled_text(words: Words, source: list[int], target: list[int]) -> str:
+    """A rule whose source side begins with its labels, in a table's text."""
+    first = len(words[0])
+    left, *gaps = [words[2][symbol - first] for symbol in source if symbol >= first]
+    sides = [
+        " ".join([spelled[s] if s >= 0 else f"[{gaps[-1 - s]},{-s}]" for s in side])
+        for spelled, side in zip(words, (source[len(gaps) + 1 :], target), strict=False)
+    ]
+    return " ||| ".join([f"[{left}]", *sides])
 
 
 class _Spelled(NamedTuple):
@@ -236,7 +257,7 @@ def write_marginals(
     rules : RuleCounts
         Mean counts over the same sweeps.
     """
-    words = spelled_words(bank.corpus)
+    words = words_of(bank)
     with atomic_output(path) as stream:
         stream.write(f'{{"sweeps": {sweeps}, "sentences": [')
         for sentence, (spans, ids) in enumerate(_nodes_of_all(bank)):

@@ -15,9 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.vocabulary import Vocabulary
+from scfg_sampler.core.elementary import log_each
 from scfg_sampler.core.fragments.fingerprint import LONGEST_STRING
 from scfg_sampler.core.fragments.tree import LABELS, new_workspace
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.corpus.span_labels import SpanLabels
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.forest.choice import (
     Choice,
@@ -33,10 +36,12 @@ from scfg_sampler.forest.implicit import (
     new_sentence_forest,
     plain_corpus_arrays,
 )
+from scfg_sampler.forest.labelled import count_labels, labelled_arrays, new_labelled_forest
 from scfg_sampler.learner.collecting import Collector, new_collector
 from scfg_sampler.learner.passes import Walk, collect_sentences, count_nodes
 
 __all__ = [
+    "BankLabels",
     "Extent",
     "ForestBank",
     "collect",
@@ -60,6 +65,21 @@ class Extent(NamedTuple):
     """Among how many alignments derivations choose, if they do."""
     sizes: ChoiceSizes
     """Of the largest forests, where they do."""
+    num_labels: int = 0
+    """Labels of phrases, X among them; 0 if all are X."""
+    first_label: int = 0
+    """Which symbol X is in records of rules with labels: see `collecting`."""
+
+
+class BankLabels(NamedTuple):
+    """The K labels of the phrases of a corpus."""
+
+    names: tuple[str, ...]
+    """The first is X."""
+    log_share: np.ndarray
+    """float64 (K,): ln of the share of the phrases below the roots that have it; −∞ where none has."""
+    longest: np.ndarray
+    """int64 (K,): the longest rule, in the sense of ℓ, that each can be on the left of."""
 
 
 class ForestBank(NamedTuple):
@@ -76,6 +96,17 @@ class ForestBank(NamedTuple):
     max_length: int
     """Pairs with more words on a side are skipped."""
     extent: Extent
+    labels: BankLabels | None = None
+    """Those of its phrases; None if all are X."""
+
+    @property
+    def record_vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """What symbols of records stand for: source words, and labels behind them, and target words."""
+        source, target = self.corpus.source_vocabulary, self.corpus.target_vocabulary
+        if self.labels is None:
+            return source, target
+        # A label's text holds a space, and a word none: they are as many as there are symbols.
+        return Vocabulary([*source.words, *(f"{name} ..." for name in self.labels.names)]), target
 
     @property
     def longest(self) -> tuple[int, int]:
@@ -104,7 +135,11 @@ class ForestBank(NamedTuple):
 
 
 def forest_bank(
-    corpus: ParallelCorpus, max_length: int, max_attached: int = 0, choice: Choice | None = None
+    corpus: ParallelCorpus,
+    max_length: int,
+    max_attached: int = 0,
+    choice: Choice | None = None,
+    labels: SpanLabels | None = None,
 ) -> ForestBank:
     """The forests of a corpus.
 
@@ -117,6 +152,9 @@ def forest_bank(
         As in `LearnerSettings` if unaligned words are free, else 0.
     choice : Choice, optional
         Of the alignments that the corpus has every pair under; by default each is a sentence of its own.
+    labels : SpanLabels, optional
+        Of spans of the corpus; neither unaligned words are free then, nor alignments chosen. If all are X,
+        the bank is that without labels.
 
     Raises
     ------
@@ -124,6 +162,8 @@ def forest_bank(
         A pair is too long for what a derivation is stored in.
     """
     assert max_length < LONGEST_STRING
+    assert labels is None or (max_attached == 0 and choice is None)
+    labels = None if labels is None or labels.names == ("X",) else labels
     num_sentences = corpus.num_sentences // (choice.alignments if choice else 1)
     starts = corpus.source_start[: num_sentences + 1], corpus.target_start[: num_sentences + 1]
     lengths = np.diff(starts[0]), np.diff(starts[1])
@@ -134,6 +174,9 @@ def forest_bank(
     node_start = np.zeros(num_sentences + 1, np.int64)
     np.cumsum((lengths[0] + 1) ** 2, out=node_start[1:])
     arrays, extent = plain_corpus_arrays(corpus), Extent(longest, max_attached, None, ChoiceSizes(0, 0, 0))
+    if labels is not None:
+        arrays = labelled_arrays(arrays, labels.is_target, labels.start, labels.spans, labels.label)
+        extent = extent._replace(num_labels=len(labels.names), first_label=len(corpus.source_vocabulary))
     links = np.diff(corpus.link_start)
     if choice is not None:
         _require_room_for_labels(choice, longest)
@@ -148,8 +191,19 @@ def forest_bank(
         for s in np.flatnonzero(np.diff(tree_start) == 0)
     }
     most_links = int(links.max(initial=0))
+    found = None if labels is None else _bank_labels(walk, labels.names)
     walk = walk_over(arrays, tree_start, extent, 0)  # Anew, as all forests have left something in the other.
-    return ForestBank(corpus, walk, node_start, skipped, most_links, max_length, extent)
+    return ForestBank(corpus, walk, node_start, skipped, most_links, max_length, extent, found)
+
+
+def _bank_labels(walk: Walk, names: tuple[str, ...]) -> BankLabels:
+    """What the forests have of the labels of that name."""
+    number, longest = count_labels(walk, len(names))
+    if not number.any():
+        number[0] = 1  # No phrase is below another: no rule has a gap.
+    log_share = np.full(len(names), -np.inf)
+    log_share[number > 0] = log_each(number[number > 0] / number.sum())
+    return BankLabels(names, log_share, longest)
 
 
 def _require_room_for_labels(choice: Choice, longest: tuple[int, int]) -> None:
@@ -212,13 +266,16 @@ def walk_over(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_
     max_cut_span : int
         As in `LearnerSettings`.
     """
-    longest, max_attached, choice, sizes = extent
+    longest, max_attached, choice, sizes = extent[:4]
     num_nodes = (max(longest) + 1) ** 2
     num_rules = num_nodes + 16 + 2 * max_attached
     if choice is None:
         work = new_workspace(num_nodes, 3 * num_nodes + 16, num_rules, num_rules if max_attached else 0)
         forest = new_sentence_forest(*longest, max_cut_span, max_attached, num_rules)
-        return Walk(forest, work, arrays, tree_start)
+        if extent.num_labels == 0:
+            return Walk(forest, work, arrays, tree_start)
+        labelled = new_labelled_forest(forest, extent.num_labels, extent.first_label)
+        return Walk(labelled, work, arrays, tree_start)
     work = new_choice_workspace(longest, sizes, choice)
     chosen_from = new_choice_forest(longest, sizes, max_cut_span, choice, len(tree_start) - 1)
     return Walk(chosen_from, work, arrays, tree_start)

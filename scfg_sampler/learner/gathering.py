@@ -81,7 +81,7 @@ class Shelf:
 
     def __init__(self, directory: Path, identity: str, bank: ForestBank):
         self.directory = directory
-        vocabularies = bank.corpus.source_vocabulary, bank.corpus.target_vocabulary
+        vocabularies = bank.record_vocabularies
         self.rank = leading_ranks(*vocabularies)
         self.order = TextOrder(*vocabularies)
         self._sizes = len(vocabularies[0]), len(vocabularies[1])

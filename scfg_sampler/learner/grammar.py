@@ -20,6 +20,7 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.learner.labels import score_sampled
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import GrammarSettings
 from scfg_sampler.learner.signature import signature_fields
@@ -64,6 +65,10 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
     record = read_run(directory)
     path = _counts_of(directory, record, settings)
     made = signature(_fields(record, settings))
+    if "labels" in record["corpus"]["files"]:
+        table = read_rule_table(path, labels=True)
+        if table.labels is not None:
+            return _write_labelled(table, directory, output, settings, made)
     if not (settings.more or settings.prune or settings.keep):
         parts = list(itertools.islice(read_parts(path), 2))
         if len(parts) > 1:
@@ -74,6 +79,19 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
         table = _counted(path, settings)
     scored = _scored(table, table.rules, _read_lexical(directory, table), settings, made)
     scored = _prune(scored, table.rules, settings.prune, settings.keep)
+    write_rule_table(scored, output)
+    return table.num_rules, scored.num_rules
+
+
+def _write_labelled(
+    table: RuleTable, directory: PathLike, output: PathLike, settings: GrammarSettings, made: str
+) -> tuple[int, int]:
+    """`write_grammar` of a run of a corpus whose spans have labels."""
+    for option, value in (("add", settings.more), ("prune", settings.prune), ("keep", settings.keep)):
+        if value:
+            raise SettingsError(f"rules with labels have no --{option}; leave it out")
+    kept = _filtered(table.rules, settings._replace(max_targets=None))
+    scored = score_sampled(table, kept, _read_lexical(directory, table), settings, made)
     write_rule_table(scored, output)
     return table.num_rules, scored.num_rules
 

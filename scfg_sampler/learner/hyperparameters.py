@@ -18,7 +18,7 @@ from scfg_sampler.core.elementary import exp_value, log1p_value, log_value
 from scfg_sampler.core.fragments.density import rebase, set_parameters
 from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.slice_sampler import slice_sample
-from scfg_sampler.learner.model import RuleModel, rules_log_joint, set_mean_length
+from scfg_sampler.learner.model import AnyModel, rules_log_joint, set_mean_length
 
 __all__ = ["log_prior", "resample_hyperparameters"]
 
@@ -48,7 +48,7 @@ def log_prior(names: tuple[str, ...], discount: float, strength: float, mean_len
 def resample_hyperparameters(
     rng: np.random.Generator,
     names: tuple[str, ...],
-    model: RuleModel,
+    model: AnyModel,
     restaurants: Restaurants,
     mean_length: np.ndarray,
 ) -> None:

@@ -12,6 +12,10 @@ Poisson(ℓ; λ) × Π unigram(word) × ¼ per nonterminal; `null-words`, Poisso
 are all on one side, Π P(word has no link), so that to insert or to delete a function word is cheap, a
 content word dear.
 
+Where nodes have labels there is a restaurant for each label of a left-hand side and each length, and the base
+is multiplied by Π P(label) over the gaps of the rule, P(label) being the share of the phrases below the roots
+of the corpus's forests that have it. So bases that are normalised without labels are normalised with them.
+
 The fact a newcomer would get wrong: the Poisson factor outside the restaurant and the one in its base are
 two factors, and both stay.
 """
@@ -31,16 +35,22 @@ from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.fragments.tree import describe
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import SettingsError
+from scfg_sampler.forest.labelled import sum_gap_labels
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.filters import source_scope
+from scfg_sampler.rules.labels import Labels, gap_counts
 
 __all__ = [
+    "AnyModel",
+    "LabelledModel",
     "RuleModel",
     "RuleTotals",
     "add_to_totals",
+    "labelled_model",
     "log_predictive_of_counts",
     "new_rule_model",
     "new_rule_totals",
+    "num_strata",
     "rules_log_joint",
     "set_mean_length",
 ]
@@ -63,6 +73,24 @@ class RuleModel(NamedTuple):
     """float64 (L,): Poisson(ℓ; λ)."""
     log_words: np.ndarray
     """float64 (2,): −ln V_f and −ln V_e, for `dirichlet`."""
+
+
+class LabelledModel(NamedTuple):
+    """Parameters of a model of rules with labels, as kernels read them."""
+
+    plain: RuleModel
+    first: np.ndarray
+    """int64 (K,): the first restaurant of each label of a left-hand side; a rule is so many further as it is
+    long."""
+    log_label: np.ndarray
+    """float64 (K,): ln P(label) of a gap."""
+    lengths: np.ndarray
+    """int64 (L,): how long the rules of each restaurant are."""
+    log_length: np.ndarray
+    """float64 (L,): ln Poisson(ℓ; λ) for each restaurant, not for each length; zeros for `dirichlet`."""
+
+
+AnyModel = RuleModel | LabelledModel
 
 
 def new_rule_model(
@@ -107,17 +135,45 @@ def new_rule_model(
     return made
 
 
-def set_mean_length(model: RuleModel, mean_length: float) -> None:
+def labelled_model(plain: RuleModel, log_label: np.ndarray, longest: np.ndarray) -> LabelledModel:
+    """A model of rules whose nonterminals have labels.
+
+    Parameters
+    ----------
+    plain : RuleModel
+        Of the same rules without labels; it becomes a part of this one.
+    log_label : float64 (K,)
+        ln P(label) of a gap; −∞ for labels that no gap has.
+    longest : int64 (K,)
+        The longest rule that each label can be on the left of.
+    """
+    rooms = np.ones(len(longest), np.int64) if plain.kind[0] == _DIRICHLET else longest + 1
+    first = np.concatenate([[0], np.cumsum(rooms)]).astype(np.int64)
+    lengths = np.concatenate([np.arange(room) for room in rooms]).astype(np.int64)
+    return LabelledModel(plain, first[:-1], log_label, lengths, plain.log_length[lengths])
+
+
+def num_strata(model: AnyModel) -> int:
+    """How many restaurants there are."""
+    if isinstance(model, LabelledModel):
+        return len(model.log_length)
+    return 1 if model.kind[0] == _DIRICHLET else len(model.log_length)
+
+
+def set_mean_length(model: AnyModel, mean_length: float) -> None:
     """Give a `pitman-yor` model another λ.
 
     Parameters
     ----------
-    model : RuleModel
+    model : RuleModel or LabelledModel
         Changed in place.
     mean_length : float
         Above 0.
     """
-    _set_lengths(model.log_length, model.length_prob, float(mean_length))
+    plain = model.plain if isinstance(model, LabelledModel) else model
+    _set_lengths(plain.log_length, plain.length_prob, float(mean_length))
+    if isinstance(model, LabelledModel):
+        model.log_length[:] = plain.log_length[model.lengths]
 
 
 @kernel
@@ -129,7 +185,7 @@ def _set_lengths(log_length, length_prob, mean_length):
 
 
 @describe.register(RuleModel)
-def _describe(model, work, node):
+def _describe(model, forest, work, node):
     counts = work.pieces[node, COUNTS]
     kind = model.kind[0]
     if kind == _DIRICHLET:
@@ -146,8 +202,16 @@ def _describe(model, work, node):
     return length, log_length, log_length, model.length_prob[length]
 
 
+@describe.register(LabelledModel)
+def _describe_labelled(model, forest, work, node):
+    length, log_length, log_base, base = describe(model.plain, forest, work, node)
+    log_label = sum_gap_labels(forest, work, node, model.log_label)
+    stratum = model.first[forest.label[node]] + length
+    return stratum, log_length, log_base + log_label, base * elementary.exp(log_label)
+
+
 def log_predictive_of_counts(
-    model: RuleModel,
+    model: AnyModel,
     rules: RuleCounts,
     source_weights: np.ndarray,
     target_weights: np.ndarray,
@@ -155,6 +219,7 @@ def log_predictive_of_counts(
     discount: float,
     strength: float,
     totals: RuleTotals | None = None,
+    labels: Labels | None = None,
 ) -> np.ndarray:
     """ln P(r | counts) of each rule under estimated tables; float64 (R,).
 
@@ -169,10 +234,13 @@ def log_predictive_of_counts(
         d and α.
     totals : RuleTotals, optional
         Of all rules, if these are not all.
+    labels : Labels, optional
+        Of the rules of a `LabelledModel`, as numbered there; None if all are X.
     """
     if totals is None:
         totals = new_rule_totals(model)
-        add_to_totals(totals, model, rules, discount=discount)
+        add_to_totals(totals, model, rules, discount=discount, labels=labels)
+    plain = model.plain if isinstance(model, LabelledModel) else model
     sides = []
     for start, symbols, weights in (
         (rules.source_start, rules.source, source_weights),
@@ -184,17 +252,19 @@ def log_predictive_of_counts(
         sides.append((np.diff(before[start]), np.diff(weight[start])))
     (source_words, source_weight), (target_words, target_weight) = sides
     slots = np.diff(rules.source_start) - source_words
-    stratum = _strata(model, rules)
-    if model.kind[0] == _DIRICHLET:
+    stratum = _strata(model, rules, labels)
+    if plain.kind[0] == _DIRICHLET:
         log_prior = np.zeros(rules.num_rules)
-        log_base = source_words * model.log_words[0] + target_words * model.log_words[1]
+        log_base = source_words * plain.log_words[0] + target_words * plain.log_words[1]
     else:
         log_prior = log_base = model.log_length[stratum]
-        if model.kind[0] == _LEXICAL:
+        if plain.kind[0] == _LEXICAL:
             log_base = log_base + source_weight + target_weight + slots * _LOG_NONTERMINAL
-        elif model.kind[0] == _NULL_WORDS:
+        elif plain.kind[0] == _NULL_WORDS:
             one_sided = (source_words == 0) | (target_words == 0)
             log_base = log_base + np.where(one_sided, source_weight + target_weight, 0.0)
+    if isinstance(model, LabelledModel):
+        log_base = log_base + _log_gap_labels(model, rules, labels)
     tables = _tables(rules, discount)
     all_customers, all_tables = totals.customers[stratum], totals.tables[stratum]
     mass = rules.count - discount * tables + (strength + discount * all_tables) * exp_each(log_base)
@@ -210,12 +280,19 @@ class RuleTotals(NamedTuple):
     """float64 (L,)."""
 
 
-def new_rule_totals(model: RuleModel) -> RuleTotals:
+def new_rule_totals(model: AnyModel) -> RuleTotals:
     """Those of no rules."""
     return RuleTotals(np.zeros_like(model.log_length), np.zeros_like(model.log_length))
 
 
-def add_to_totals(totals: RuleTotals, model: RuleModel, rules: RuleCounts, *, discount: float) -> None:
+def add_to_totals(
+    totals: RuleTotals,
+    model: AnyModel,
+    rules: RuleCounts,
+    *,
+    discount: float,
+    labels: Labels | None = None,
+) -> None:
     """Add some rules, one after the other: sums depend on their order, not on how they are divided.
 
     Parameters
@@ -227,14 +304,19 @@ def add_to_totals(totals: RuleTotals, model: RuleModel, rules: RuleCounts, *, di
         As in `log_predictive_of_counts`.
     discount : float
         d.
+    labels : Labels, optional
+        As there.
     """
-    stratum = _strata(model, rules)
+    stratum = _strata(model, rules, labels)
     np.add.at(totals.customers, stratum, rules.count)
     np.add.at(totals.tables, stratum, _tables(rules, discount))
 
 
-def _strata(model: RuleModel, rules: RuleCounts) -> np.ndarray:
+def _strata(model: AnyModel, rules: RuleCounts, labels: Labels | None) -> np.ndarray:
     """int64 (R,), the restaurant of each rule."""
+    if isinstance(model, LabelledModel):
+        left = np.zeros(rules.num_rules, np.int32) if labels is None else labels.lhs
+        return model.first[left] + _strata(model.plain, rules, None)
     if model.kind[0] == _DIRICHLET:
         return np.zeros(rules.num_rules, np.int64)
     sides = (rules.source_start, rules.source), (rules.target_start, rules.target)
@@ -243,19 +325,30 @@ def _strata(model: RuleModel, rules: RuleCounts) -> np.ndarray:
     return source_words + target_words + source_scope(rules)
 
 
+def _log_gap_labels(model: LabelledModel, rules: RuleCounts, labels: Labels | None) -> np.ndarray:
+    """float64 (R,): Σ ln P(label) over the gaps of each rule, in their order."""
+    if labels is None:
+        return gap_counts(rules.source_start, rules.source) * model.log_label[0]
+    padded = np.append(model.log_label, 0.0)  # Kinds are filled with −1.
+    total = np.zeros(len(labels.kinds))
+    for gaps in labels.kinds.T[1:]:
+        total += padded[gaps]
+    return total[labels.kind]
+
+
 def _tables(rules: RuleCounts, discount: float) -> np.ndarray:
     """float64 (R,), how many tables the customers of each rule are taken to have."""
     return np.minimum(rules.count, powers(rules.count, float(discount)))
 
 
-def rules_log_joint(model: RuleModel, restaurants: Restaurants) -> float:
+def rules_log_joint(model: AnyModel, restaurants: Restaurants) -> float:
     """ln P of all rules seated, and of their seating where it is tracked.
 
     Parameters
     ----------
-    model : RuleModel
+    model : RuleModel or LabelledModel
     restaurants : Restaurants
     """
-    num_strata = len(restaurants.stratum_customers)
-    lengths = dot(restaurants.stratum_customers, model.log_length[:num_strata])
+    number = len(restaurants.stratum_customers)
+    lengths = dot(restaurants.stratum_customers, model.log_length[:number])
     return float(log_joint(restaurants)) + float(lengths)

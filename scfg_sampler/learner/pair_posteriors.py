@@ -22,16 +22,16 @@ import numpy as np
 from scfg_sampler.core.chains.checkpoint import load_checkpoint
 from scfg_sampler.core.chains.run_directory import CHECKPOINT, RECORD, require_same_files, stored_settings
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.corpus.parallel_text import CorpusFiles, read_corpus
+from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import InputError, SettingsError
-from scfg_sampler.forest.choice import chosen
 from scfg_sampler.forest.explicit import PhraseForest
 from scfg_sampler.learner.chain import LearnerState, pair_kernel
 from scfg_sampler.learner.collecting import Collector
-from scfg_sampler.learner.derivations import Derivation, Words, derivation, spelled_words
-from scfg_sampler.learner.forest_bank import ForestBank, collector_for, forest_bank
+from scfg_sampler.learner.derivations import Derivation, Words, derivation, words_of
+from scfg_sampler.learner.forest_bank import ForestBank, collector_for
+from scfg_sampler.learner.labels import bank_of
 from scfg_sampler.learner.run import read_run
-from scfg_sampler.learner.settings import LearnerSettings, attached
+from scfg_sampler.learner.settings import LearnerSettings
 from scfg_sampler.learner.stored import RunState
 
 __all__ = [
@@ -93,9 +93,7 @@ def read_last_state(directory: PathLike) -> LastState:
     files = CorpusFiles.from_names(named)
     place = Path(directory) / RECORD, record["versions"]["scfg-sampler"]
     settings = stored_settings(LearnerSettings, record["settings"], *place)
-    corpus = read_corpus(files.source, files.target, *files.alignments)
-    choice = chosen(settings.choose, len(files.alignments))
-    bank = forest_bank(corpus, settings.max_length, attached(settings), choice)
+    bank = bank_of(files, settings)
     path = Path(directory) / CHECKPOINT
     stored = load_checkpoint(path, RunState, corpus=record["corpus"]["sha256"])
     learner = stored.state.learner
@@ -104,7 +102,7 @@ def read_last_state(directory: PathLike) -> LastState:
     counts = stored.state.marginals
     if len(counts) not in (0, bank.node_start[-1]):
         raise InputError(path, None, "does not fit the corpus", "Restore the file, or start the run again")
-    return LastState(bank, settings, learner, collector_for(bank), spelled_words(corpus), counts)
+    return LastState(bank, settings, learner, collector_for(bank), words_of(bank), counts)
 
 
 def node_shares(last: LastState, sentence: int, forest: PhraseForest) -> list[tuple[float, float]] | None:

@@ -38,11 +38,12 @@ from scfg_sampler.core.fragments.tree import (
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
 from scfg_sampler.forest.choice_trees import ChoiceForest
 from scfg_sampler.forest.implicit import CorpusArrays
+from scfg_sampler.forest.labelled import LabelledForest
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest, choose_within, most_nodes, open_phrases
 from scfg_sampler.learner.collecting import collect_tree, with_room_for
-from scfg_sampler.learner.model import RuleModel  # noqa: F401
+from scfg_sampler.learner.model import LabelledModel, RuleModel  # noqa: F401
 
 __all__ = [
     "Walk",
@@ -61,7 +62,7 @@ __all__ = [
 class Walk(NamedTuple):
     """What walking a corpus takes: where its derivations lie, and room for one sentence at a time."""
 
-    forest: SentenceForest | ChoiceForest
+    forest: SentenceForest | ChoiceForest | LabelledForest
     """Of the sentence last visited."""
     work: Workspace
     """Its tree."""

@@ -31,7 +31,7 @@ from scfg_sampler.core.jit import by_reference, kernel
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
-from scfg_sampler.learner.model import RuleModel
+from scfg_sampler.learner.model import AnyModel
 from scfg_sampler.learner.passes import Walk, forget_stamps
 
 __all__ = ["Proposal", "propose_derivation"]
@@ -56,7 +56,11 @@ class Proposal(NamedTuple):
 
 
 def propose_derivation(
-    rng: np.random.Generator, walk: Walk, model: RuleModel, restaurants: Restaurants, trees: np.ndarray
+    rng: np.random.Generator,
+    walk: Walk,
+    model: AnyModel,
+    restaurants: Restaurants,
+    trees: np.ndarray,
 ) -> Proposal:
     """Propose a derivation for the first pair of a walk, and take it or not.
 

@@ -16,6 +16,7 @@ from scfg_sampler.core.elementary import log_each
 from scfg_sampler.learner.chain import LearnerState, rule_model
 from scfg_sampler.learner.forest_bank import ForestBank
 from scfg_sampler.learner.gathering import Gatherer
+from scfg_sampler.learner.labels import without_labels
 from scfg_sampler.learner.model import (
     RuleTotals,
     add_to_totals,
@@ -25,7 +26,8 @@ from scfg_sampler.learner.model import (
 from scfg_sampler.learner.settings import LearnerSettings
 from scfg_sampler.learner.words import word_weights
 from scfg_sampler.rules.counts import RuleCounts
-from scfg_sampler.rules.table import RuleTable, write_rule_tables
+from scfg_sampler.rules.labels import Labels
+from scfg_sampler.rules.table import RuleTable, write_rule_table, write_rule_tables
 
 __all__ = ["log_posterior", "rule_totals", "write_counts"]
 
@@ -55,6 +57,10 @@ def write_counts(
         path.unlink(missing_ok=True)
         return
     whole = gathered.whole()
+    if bank.labels is not None:
+        rules = gathered.unordered() if whole is None else whole
+        write_rule_table(_labelled_table(bank, settings, state, rules, signature), path)
+        return
 
     def shares() -> Iterable[RuleCounts]:
         return gathered.shares() if whole is None else [whole]
@@ -70,12 +76,25 @@ def write_counts(
     write_rule_tables(map(table, shares()), path)
 
 
+def _labelled_table(
+    bank: ForestBank, settings: LearnerSettings, state: LearnerState, rules: RuleCounts, signature: str
+) -> RuleTable:
+    """The table of mean counts of rules with labels, all of them at once."""
+    plain, labels = without_labels(rules, bank)
+    posterior = log_posterior(bank, settings, state, plain, labels=labels)
+    features = np.stack([log_each(plain.count), posterior], axis=1).astype(np.float32)
+    vocabularies = bank.corpus.source_vocabulary, bank.corpus.target_vocabulary
+    names = ("LogCount", "LogPosterior")
+    return RuleTable(*vocabularies, *plain, features, names, signature, labels=labels)
+
+
 def log_posterior(
     bank: ForestBank,
     settings: LearnerSettings,
     state: LearnerState,
     rules: RuleCounts,
     totals: RuleTotals | None = None,
+    labels: Labels | None = None,
 ) -> np.ndarray:
     """ln of the model's predictive probability of each rule, given counts; float64 (R,).
 
@@ -89,6 +108,8 @@ def log_posterior(
         Each rule once, with its count, which may be fractional.
     totals : RuleTotals, optional
         Of all rules, if these are not all; `rule_totals` gives them.
+    labels : Labels, optional
+        Of the rules, numbered as the bank's.
     """
     arrays = bank.walk.corpus
     weights = word_weights(bank.corpus, settings) or (arrays.source_weights, arrays.target_weights)
@@ -99,6 +120,7 @@ def log_posterior(
         discount=float(state.restaurants.discount[0]),
         strength=float(state.restaurants.strength[0]),
         totals=totals,
+        labels=labels,
     )
 
 

@@ -47,21 +47,19 @@ from scfg_sampler.core.executors import Executor, InProcess, threads
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.core.wording import counted
-from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus, read_corpus
+from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus
 from scfg_sampler.corpus.sanity import warn_of_odd_pairs
 from scfg_sampler.errors import InputError
-from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.chain import LearnerState, empty_state, learner_kernel
 from scfg_sampler.learner.collection import Collection
 from scfg_sampler.learner.derivations import write_derivations, write_marginals
 from scfg_sampler.learner.division import divided
-from scfg_sampler.learner.forest_bank import forest_bank
 from scfg_sampler.learner.gathering import Gatherer, Shelf
+from scfg_sampler.learner.labels import bank_of
 from scfg_sampler.learner.results import write_counts
 from scfg_sampler.learner.settings import (
     LearnerSettings,
     RunSettings,
-    attached,
     check_run_settings,
     check_settings,
 )
@@ -311,11 +309,10 @@ class _Chain:
     ):
         self.directory, self.paths, self.settings, self.run = directory, files.by_name(), settings, run
         self._stream, self._executor = stream, executor
-        self.corpus: ParallelCorpus = read_corpus(files.source, files.target, *files.alignments)
-        self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         check_settings(settings)
-        choice = chosen(settings.choose, len(files.alignments))
-        self.bank = forest_bank(self.corpus, settings.max_length, attached(settings), choice)
+        self.bank = bank_of(files, settings)
+        self.corpus: ParallelCorpus = self.bank.corpus
+        self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         if len(self.bank.skipped) == self.bank.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)

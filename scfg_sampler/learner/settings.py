@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
+from scfg_sampler.corpus.span_forms import FORMS, SIDES
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
@@ -92,6 +93,10 @@ class LearnerSettings(NamedTuple):
     choose: str = "none"
     """Of several alignments, a pair is sampled under each (`none`), or the chain chooses one for each
     sentence, or for each phrase."""
+    labels_form: str = "spans"
+    """Of the lines of labels, if there are any; see `corpus.span_labels`."""
+    labels_side: str = "target"
+    """Whose spans they are of."""
     max_length: int = 250
     """Pairs with a longer sentence are skipped."""
     order: str = "depth-first"
@@ -210,11 +215,13 @@ def check_settings(settings: LearnerSettings) -> None:
         "order": ORDERS,
         "unaligned": UNALIGNED,
         "choose": CHOICES,
+        "labels_form": FORMS,
+        "labels_side": SIDES,
     }
     for name, legal in choices.items():
         value = getattr(settings, name)
         if value not in legal:
-            raise SettingsError(f"--{name} is {value}; choose one of {', '.join(legal)}")
+            raise SettingsError(f"--{name.replace('_', '-')} is {value}; choose one of {', '.join(legal)}")
     for name, least in (
         ("sweeps_per_level", 1),
         ("type_moves", 0),

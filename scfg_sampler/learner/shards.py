@@ -27,7 +27,7 @@ from scfg_sampler.forest.implicit import CorpusArrays
 from scfg_sampler.learner.attached_passes import sweep_attached_sentences
 from scfg_sampler.learner.collecting import new_collector, packed
 from scfg_sampler.learner.forest_bank import Extent, ForestBank, walk_over
-from scfg_sampler.learner.model import RuleModel
+from scfg_sampler.learner.model import AnyModel
 from scfg_sampler.learner.passes import Walk, collect_sentences, propose_sentences, sweep_sentences
 from scfg_sampler.learner.settings import LearnerSettings
 from scfg_sampler.rules.store import RuleStore
@@ -62,7 +62,7 @@ class Shard(NamedTuple):
 class Visit(NamedTuple):
     """What one sweep does, to every shard alike."""
 
-    model: RuleModel
+    model: AnyModel
     highest: int
     """The highest level that is sampled."""
     temperature: float
@@ -118,7 +118,10 @@ def shard_of(bank: ForestBank, arrays: CorpusArrays, max_cut_span: int, sentence
     # Pair s under alignment a is sentence a S + s of the corpus, and of the shard in the same way.
     blocks = [(first + a * number, stop + a * number) for a in range(alignments)]
     parts: dict[str, np.ndarray] = {}
-    for start, values in (("source_start", "source"), ("target_start", "target"), ("link_start", "links")):
+    ragged = [("source_start", "source"), ("target_start", "target"), ("link_start", "links")]
+    if len(arrays.label_start):
+        ragged.append(("label_start", "labels"))
+    for start, values in ragged:
         rows = _rows(getattr(arrays, start), getattr(arrays, values), blocks)
         parts |= dict(zip((start, values), rows, strict=True))
     corpus = arrays._replace(**parts)

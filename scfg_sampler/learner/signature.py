@@ -49,6 +49,8 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
     alignments = CorpusFiles.from_names(record["corpus"]["files"]).alignments
     if len(alignments) > 1:
         fields.append(("alignments", len(alignments)))
+    if "labels" in record["corpus"]["files"]:
+        fields.append(("labels", f"{settings['labels_form']} {settings['labels_side']}"))
     if settings.get("choose", "none") != "none":
         fields.append(("choose", settings["choose"]))
     return [*fields, ("sweeps", record["sweeps"]), ("seed", run["seed"])]

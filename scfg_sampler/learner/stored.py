@@ -21,12 +21,15 @@ from scfg_sampler.core.jit import borrowing, by_reference, kernel
 from scfg_sampler.errors import ScfgError
 from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401 (kernels dispatch to it)
 from scfg_sampler.forest.implicit import MAX_ATTACHED, write_hull
+from scfg_sampler.forest.labelled import LabelledForest  # noqa: F401 (kernels dispatch to it)
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401 (kernels dispatch to it)
 from scfg_sampler.learner.chain import LearnerState
 from scfg_sampler.learner.collecting import Collector
 from scfg_sampler.learner.forest_bank import ForestBank
 from scfg_sampler.learner.gathering import Gathered
+from scfg_sampler.learner.labels import are_labelled
 from scfg_sampler.rules.runs import are_rules
+from scfg_sampler.rules.store import END
 
 __all__ = ["RunState", "stored_problem"]
 
@@ -92,8 +95,17 @@ def _has_rules(bank: ForestBank, collector: Collector) -> bool:
     is_ascending = start[0] == 0 and start[-1] == len(symbols) and bool((start[1:] > start[:-1]).all())
     if not is_ascending or not is_within(seen, 1, 2**31 - 1) or not (count == seen).all():
         return False
-    corpus = bank.corpus
-    return bool(are_rules(start, symbols, len(corpus.source_vocabulary), len(corpus.target_vocabulary)))
+    source_words, target_words = map(len, bank.record_vocabularies)
+    if not are_rules(start, symbols, source_words, target_words):
+        return False
+    return bank.labels is None or are_labelled(*_source_sides(start, symbols), bank.extent.first_label)
+
+
+def _source_sides(start: np.ndarray, symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The source sides of records, as rows."""
+    ends = np.cumsum(symbols == END)
+    is_source = ends == np.repeat(np.append(0, ends)[start[:-1]], np.diff(start))
+    return np.append(0, np.cumsum(is_source))[start], symbols[is_source]
 
 
 @kernel

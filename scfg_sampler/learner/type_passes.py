@@ -20,7 +20,7 @@ from scfg_sampler.core.jit import by_reference, kernel
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
-from scfg_sampler.learner.model import RuleModel
+from scfg_sampler.learner.model import AnyModel
 from scfg_sampler.learner.passes import Walk
 
 __all__ = ["resample_types"]
@@ -45,7 +45,7 @@ def _resample(rng, walk, model, restaurants, trees, classes, first):
 def resample_types(
     rng: np.random.Generator,
     walk: Walk,
-    model: RuleModel,
+    model: AnyModel,
     restaurants: Restaurants,
     trees: np.ndarray,
     with_room: Callable[[Restaurants, int], Restaurants],

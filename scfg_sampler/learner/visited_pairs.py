@@ -19,7 +19,7 @@ from scfg_sampler.corpus.parallel_text import ParallelCorpus, select_pairs
 from scfg_sampler.learner.chain import empty_state, rule_model
 from scfg_sampler.learner.derivations import Derivation, Words, derivation, spelled_words
 from scfg_sampler.learner.forest_bank import ForestBank, collector_for, forest_bank, new_walk
-from scfg_sampler.learner.model import RuleModel
+from scfg_sampler.learner.model import AnyModel
 from scfg_sampler.learner.pair_posteriors import LastState
 from scfg_sampler.learner.passes import Walk, draw_trees, seat_trees
 from scfg_sampler.learner.settings import LearnerSettings, attached
@@ -35,7 +35,7 @@ class VisitedPair(NamedTuple):
     """Of this pair alone."""
     settings: LearnerSettings
     walk: Walk
-    model: RuleModel
+    model: AnyModel
     restaurants: Restaurants
     trees: np.ndarray
     """As in `LearnerState`."""

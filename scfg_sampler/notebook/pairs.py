@@ -32,7 +32,11 @@ _DRAWN = 2000  # Edges of a forest that is drawn unasked.
 
 
 def read_corpus(
-    source: PathLike, target: PathLike, alignment: PathLike, *more_alignments: PathLike
+    source: PathLike,
+    target: PathLike,
+    alignment: PathLike,
+    *more_alignments: PathLike,
+    labels: PathLike | None = None,
 ) -> Corpus:
     """The sentence pairs of two texts and their alignment, gzipped or not, line k of each belonging together.
 
@@ -44,6 +48,9 @@ def read_corpus(
         Tokenised text.
     alignment, *more_alignments : path
         Links in Pharaoh format, `0-0 2-1`, source position first.
+    labels : path, optional
+        Labels of spans, by which `sample` calls nonterminals; its settings `labels_form` and `labels_side` say
+        what a line is.
 
     Raises
     ------
@@ -60,7 +67,8 @@ def read_corpus(
     Corpus of 1 sentence pair, 3 source and 2 target words
     """
     resolved = [Path(path).resolve() for path in (source, target, alignment, *more_alignments)]
-    files = CorpusFiles(resolved[0], resolved[1], tuple(resolved[2:]))
+    of_spans = None if labels is None else Path(labels).resolve()
+    files = CorpusFiles(resolved[0], resolved[1], tuple(resolved[2:]), of_spans)
     return Corpus(corpus.read_corpus(source, target, alignment, *more_alignments), files)
 
 

@@ -33,6 +33,8 @@ class SampleSettings(TypedDict, total=False):
     unaligned: str
     max_attached: int
     choose: str
+    labels_form: str
+    labels_side: str
     density_factor: bool
     divide_by_trees: bool
     type_moves: int

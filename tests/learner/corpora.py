@@ -15,6 +15,7 @@ from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.fragments import restaurant
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.corpus.span_labels import SpanLabels
 from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.forest_bank import ForestBank, forest_bank
@@ -61,8 +62,19 @@ def chain_on(pairs: list[Sentence], **settings) -> Chain:
     check_settings(given)
     alignments = 1 if isinstance(pairs[0], Sentence) else len(pairs[0])
     choice = chosen(given.choose, alignments)
-    bank = forest_bank(corpus_of(pairs), given.max_length, attached(given), choice)
+    labels = span_labels_of(_once(pairs), given.labels_side)
+    bank = forest_bank(corpus_of(pairs), given.max_length, attached(given), choice, labels)
     return Chain(bank, given, learner_kernel(bank, given))
+
+
+def span_labels_of(pairs: list[Sentence], side: str) -> SpanLabels | None:
+    """The labels of all pairs; None if there are none."""
+    rows = [row for pair in pairs for row in pair.labels]
+    names = Vocabulary(["X"])
+    labels = np.array([names.add(name) for _, _, name in rows], np.int32)
+    start = np.cumsum([0, *(len(pair.labels) for pair in pairs)])
+    spans = np.array([row[:2] for row in rows], np.int32).reshape(-1, 2)
+    return SpanLabels(tuple(names.words), side == "target", start, spans, labels) if rows else None
 
 
 def seated(chain: Chain, trees) -> LearnerState:
@@ -93,6 +105,8 @@ def all_derivations(
 def _rules(chain: Chain, pair: Sentence, derivation: tuple) -> list[tuple[str, str]]:
     if chain.bank.choice:
         return chosen_alignments.rules(pair, derivation)
+    if chain.bank.labels:
+        return phrase_forest.labelled_rules(pair, derivation, chain.settings.labels_side)
     if chain.bank.max_attached == 0:
         return phrase_forest.rules(pair, derivation)
     return list(loose_derivations.rules(pair, derivation).values())
@@ -179,7 +193,9 @@ def spelled_dishes(chain: Chain, pairs: list[Sentence]) -> dict[int, tuple[str, 
         alike[tuple(where)].append(rule)
     model = rule_model.model_of(chain.settings, _once(pairs))
     for rules in alike.values():
-        kinds = {(phrase_forest.rule_length(r), round(rule_model.base_prob(model, r), 12)) for r in rules}
+        kinds = {
+            (phrase_forest.rule_length(r), round(rule_model.base_prob(model, r), 12), *r[2:]) for r in rules
+        }
         assert len(kinds) == 1, f"no derivation tells {rules} apart"
     assert len(customers) == len(uses)
     return {dish: alike[tuple(where)].pop() for dish, where in customers.items()}

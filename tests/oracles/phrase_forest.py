@@ -16,12 +16,18 @@ class Sentence(NamedTuple):
     source: tuple[str, ...]
     target: tuple[str, ...]
     links: frozenset[tuple[int, int]]
+    labels: tuple[tuple[int, int, str], ...] = ()
+    """Half-open spans of one side, and their labels."""
 
 
-def sentence(source: str, target: str, links: str) -> Sentence:
+def sentence(source: str, target: str, links: str, labels: str = "") -> Sentence:
+    """`sentence("a b", "A B", "0-0 1-1", "0-1:N")`; labels may be left out."""
     pairs = (link.split("-") for link in links.split())
     return Sentence(
-        tuple(source.split()), tuple(target.split()), frozenset((int(s), int(t)) for s, t in pairs)
+        tuple(source.split()),
+        tuple(target.split()),
+        frozenset((int(s), int(t)) for s, t in pairs),
+        tuple((*map(int, span.split("-")), name) for span, name in (x.split(":") for x in labels.split())),
     )
 
 
@@ -142,13 +148,44 @@ def rules(pair: Sentence, derivation: tuple) -> list[tuple[str, str]]:
     return found
 
 
-def _side(words: tuple[str, ...], slots: list[Phrase], span: Phrase, side: int) -> str:
+def label(pair: Sentence, span: Phrase, side: str) -> str:
+    """What a phrase is called; X if its span on that side has no label."""
+    at = 2 if side == "target" else 0
+    return next((name for i, j, name in pair.labels if span[at : at + 2] == (i, j)), "X")
+
+
+def labelled_rules(pair: Sentence, derivation: tuple, side: str) -> list[tuple[str, str, str]]:
+    """The rules of a derivation with labels: both sides, `[N,1] ge [X,2]`, and the left-hand side."""
+    found: list[tuple[str, str, str]] = []
+    heads: list[tuple[Phrase, list[Phrase]]] = []
+
+    def visit(tree: tuple, slots: list[Phrase]) -> None:
+        node, cut, parts = tree
+        if cut:
+            slots.append(node)
+            slots = []
+            heads.append((node, slots))
+        for part in parts:
+            visit(part, slots)
+
+    visit(derivation, [])
+    for node, slots in heads:
+        span = whole(pair, node)
+        names = [label(pair, slot, side) for slot in sorted(slots)]
+        sides = (_side(words, sorted(slots), span, at, names) for words, at in ((pair[0], 0), (pair[1], 2)))
+        found.append((*sides, label(pair, span, side)))
+    return found
+
+
+def _side(
+    words: tuple[str, ...], slots: list[Phrase], span: Phrase, side: int, names: list[str] | None = None
+) -> str:
     symbols = []
     at = span[side]
     while at < span[side + 1]:
         for number, slot in enumerate(slots, start=1):
             if slot[side] == at:
-                symbols.append(f"[X,{number}]")
+                symbols.append(f"[{names[number - 1] if names else 'X'},{number}]")
                 at = slot[side + 1]
                 break
         else:
@@ -157,9 +194,9 @@ def _side(words: tuple[str, ...], slots: list[Phrase], span: Phrase, side: int) 
     return " ".join(symbols)
 
 
-def rule_length(rule: tuple[str, str]) -> int:
+def rule_length(rule: tuple[str, ...]) -> int:
     """Words on both sides plus scope (Chung et al. 2014, section 5.2)."""
-    source = [symbol.startswith("[X,") for symbol in rule[0].split()]
-    target = [symbol.startswith("[X,") for symbol in rule[1].split()]
+    source = [symbol.startswith("[") for symbol in rule[0].split()]
+    target = [symbol.startswith("[") for symbol in rule[1].split()]
     scope = sum(a and b for a, b in itertools.pairwise(source)) + source[0] + source[-1]
     return source.count(False) + target.count(False) + scope

@@ -4,7 +4,8 @@ Chung, Fang, Gildea and Štefankovič (2014), sections 4 and 5.2: a rule of leng
 Poisson(ℓ; λ) times the predictive probability of the Pitman–Yor restaurant of length ℓ (`pitman-yor`), or
 that of one Dirichlet process over all rules (`dirichlet`). Nothing is imported from the code: every constant
 is written here again, and sums go over customers one by one. Rules are pairs of text, as
-`phrase_forest.rules` spells them.
+`phrase_forest.rules` spells them, or triples, with a left-hand side behind: then there is a restaurant for
+each of these, and the base is multiplied by the share of each gap's label among all phrases but goals.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from tests.oracles.phrase_forest import Sentence, rule_length
+from tests.oracles.phrase_forest import Sentence, goal, label, phrases, rule_length
 
 __all__ = ["Model", "base_prob", "log_jacobian", "log_joint", "log_predictive", "log_prior", "model_of"]
 
-Rule = tuple[str, str]
+Rule = tuple[str, ...]
 
 
 class Model(NamedTuple):
@@ -36,6 +37,7 @@ class Model(NamedTuple):
     mean_length: float
     unigrams: tuple[Mapping[str, float], Mapping[str, float]]
     alone: tuple[Mapping[str, float], Mapping[str, float]]
+    shares: Mapping[str, float]
 
 
 def model_of(settings, pairs: Iterable[Sentence], **changed: float) -> Model:
@@ -50,8 +52,22 @@ def model_of(settings, pairs: Iterable[Sentence], **changed: float) -> Model:
     if settings.model == "dirichlet":
         values["discount"] = 0.0
     return Model(
-        settings.model, settings.base, settings.tables == "exact", **values, unigrams=unigrams, alone=alone
+        settings.model,
+        settings.base,
+        settings.tables == "exact",
+        **values,
+        unigrams=unigrams,
+        alone=alone,
+        shares=_label_shares(list(pairs), settings.labels_side),
     )
+
+
+def _label_shares(pairs: list[Sentence], side: str) -> dict[str, float]:
+    """The share of each label among the phrases that a rule may have a gap for."""
+    if not any(pair.labels for pair in pairs):
+        return {}
+    seen = Counter(label(pair, p, side) for pair in pairs for p in phrases(pair) if p != goal(pair))
+    return {name: number / seen.total() for name, number in seen.items()}
 
 
 def _shares_alone(pairs: Iterable[Sentence], side: int) -> dict[str, float]:
@@ -67,7 +83,7 @@ def _shares_alone(pairs: Iterable[Sentence], side: int) -> dict[str, float]:
 
 def _sides(rule: Rule) -> tuple[list[str], list[str], int]:
     """The words of both sides, and the number of gaps."""
-    words = [[symbol for symbol in side.split() if not symbol.startswith("[X,")] for side in rule]
+    words = [[symbol for symbol in side.split() if not symbol.startswith("[")] for side in rule[:2]]
     return words[0], words[1], len(rule[0].split()) - len(words[0])
 
 
@@ -81,6 +97,12 @@ def _length_prob(model: Model, rule: Rule) -> float:
 
 def base_prob(model: Model, rule: Rule) -> float:
     """P₀ of a rule."""
+    return _plain_base_prob(model, rule) * math.prod(
+        model.shares[symbol[1:].split(",")[0]] for symbol in rule[0].split() if symbol[0] == "[" and rule[2:]
+    )
+
+
+def _plain_base_prob(model: Model, rule: Rule) -> float:
     source, target, gaps = _sides(rule)
     if model.model == "dirichlet":
         sizes = [len(unigrams) for unigrams in model.unigrams]
@@ -99,7 +121,7 @@ def base_prob(model: Model, rule: Rule) -> float:
 def _strata(model: Model, rules: Iterable[Rule]) -> list[list[Rule]]:
     found = defaultdict(list)
     for rule in rules:
-        found[0 if model.model == "dirichlet" else rule_length(rule)].append(rule)
+        found[0 if model.model == "dirichlet" else rule_length(rule), rule[2:]].append(rule)
     return list(found.values())
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "SLOT_BASE",
     "SLOT_STEP",
     "fingerprint",
+    "fingerprint_under",
     "num_adjacent",
     "num_first",
     "num_second",
@@ -75,6 +76,7 @@ ONE_SLOT = np.uint64(1 << 28)
 ADJACENT = np.uint64(1 << 42)
 LONGEST_STRING = int(_FIELD)
 
+_ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _KEY_SHIFT = np.uint64(1)
 
@@ -90,8 +92,14 @@ def _mixed(x):
 @inlined
 def fingerprint(pieces, node):
     """A positive 63-bit key of the fragment headed at a node."""
+    return fingerprint_under(pieces, node, _ZERO)
+
+
+@inlined
+def fingerprint_under(pieces, node, value):
+    """`fingerprint`, where fragments that spell the same are told apart by a value; 0 tells nothing."""
     # The second hash is mixed before it is added, so that ⟨u, v⟩ and ⟨v, u⟩ differ.
-    mixed = _mixed(pieces[node, FIRST_HASH] + _mixed(pieces[node, SECOND_HASH] + MULTIPLIER))
+    mixed = _mixed(pieces[node, FIRST_HASH] + value + _mixed(pieces[node, SECOND_HASH] + MULTIPLIER))
     return np.int64((mixed >> _KEY_SHIFT) | _ONE)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from scfg_sampler.core import draws
-from scfg_sampler.core.fragments.fingerprint import fingerprint
+from scfg_sampler.core.fragments.fingerprint import fingerprint_under
 from scfg_sampler.core.fragments.restaurant import (
     TABLE_UNIT,
     TRACKED,
@@ -47,6 +47,7 @@ from scfg_sampler.core.fragments.tree import (
     STRATUM,
     describe,
     log_internal_trees,
+    root_value,
 )
 from scfg_sampler.core.jit import borrowing, inlined, prefetch
 
@@ -74,9 +75,9 @@ def row_of(node):
 @borrowing
 def record(forest, model, restaurants, work, node, row):
     """Describe the fragment headed at a node in a row of the rules; its dish is looked for when needed."""
-    hashed = fingerprint(work.pieces, node)
+    hashed = fingerprint_under(work.pieces, node, root_value(forest, node))
     prefetch(restaurants.entries, first_slot(restaurants, hashed))
-    stratum, log_prior, log_base, base = describe(model, work, node)
+    stratum, log_prior, log_base, base = describe(model, forest, work, node)
     if work.counters[DIVIDE_BY_TREES] == 1:
         log_prior -= log_internal_trees(forest, work, node)
     work.rules[row, FINGERPRINT] = hashed

@@ -7,7 +7,7 @@ node spells (`core.fragment`). The sweep works on the second form, one tree at a
 
 A forest takes part by registering `open_sentence`, `root`, `num_edges`, `nth_edge`, `open_options`,
 `is_shared`, `num_inner_edges`, `nth_inner_edge`, `set_tails`, `compose`, `may_be_internal` and
-`log_internal_trees`, `attach` and `attached` for its type; a model registers `describe`.
+`log_internal_trees`, `attach`, `attached` and `root_value` for its type; a model registers `describe`.
 
 The fact a newcomer would get wrong: rows of nodes outside the current tree hold left-overs. A node is in the
 tree iff its IN_TREE equals the counter TREE, which no one has to reset.
@@ -84,6 +84,7 @@ __all__ = [
     "open_options",
     "open_sentence",
     "root",
+    "root_value",
     "set_level",
     "set_tails",
 ]
@@ -283,7 +284,12 @@ def attached(forest, node):
 
 
 @by_type
-def describe(model, work, node):
+def root_value(forest, node):
+    """uint64: what tells fragments that spell the same apart by the node at their head; 0 if nothing."""
+
+
+@by_type
+def describe(model, forest, work, node):
     """(stratum, ln of the stratum's probability, ln P₀, P₀) of the fragment headed at a node."""
 
 
