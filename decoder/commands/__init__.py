@@ -108,7 +108,7 @@ def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: b
         "search": (
             None,
             "cube: cube pruning; boundary: the same, with the language model asked once a sentence what "
-            "joining two edges of words costs",
+            "joining two edges of words costs; guided: what a narrow search of that kind finds promising",
         ),
     }
     for name, (metavar, text) in helps.items():

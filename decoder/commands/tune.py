@@ -15,7 +15,6 @@ from decoder.commands import (
     make_decoder,
     search_settings,
 )
-from decoder.translation.settings import SEARCHES
 from decoder.tuning.settings import METHODS, METRICS, TuneSettings, default_interpolation
 from scfg_sampler.core.elsewhere import elsewhere
 
@@ -234,7 +233,7 @@ def _identity(options: argparse.Namespace) -> dict:
         "max-span": options.max_span,
         "widen": options.widen,
         # What is new and not asked for leaves rounds as they were.
-        **({"search": options.search} if options.search != SEARCHES[0] else {}),
+        **({"search": options.search} if options.search != "boundary" else {}),
         **({"copy": options.copy} if options.copy != "unknown" else {}),
         **({"expressions": file_digest(options.expressions)} if options.expressions else {}),
         **({"input-words": options.input_words} if options.input_words else {}),

@@ -25,7 +25,9 @@ from decoder.expressions.model import expression_model
 from decoder.expressions.words import log_odds
 from decoder.grammar.trie import Grammar
 from decoder.lm.model import LanguageModel, LmVocabulary
+from decoder.search.cube import SearchSettings
 from decoder.search.forest import ForestGraph
+from decoder.search.guide import Guidance
 from decoder.search.kbest import k_best
 from decoder.translation.decoder import (
     Copy,
@@ -87,6 +89,10 @@ class ExpressionDecoder(Decoder):
     @staticmethod
     def _feature_names(grammar: Grammar, num_models: int) -> tuple[str, ...]:
         return expression_features(grammar, num_models)
+
+    def _search_settings(self) -> SearchSettings:
+        # Not guided: what is well-formed may be far from the best of its cell.
+        return super()._search_settings()._replace(guidance=Guidance())
 
     @property
     def _own_weights(self) -> np.ndarray:

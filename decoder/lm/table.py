@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.lm.arpa import MAX_ORDER, RESERVED, ArpaModel
+from decoder.lm.rest_costs import rest_costs
 from scfg_sampler.core.arrays.array_file import (
     Layout,
     first_problem,
@@ -45,8 +46,9 @@ _HALF = 0x7FFFFFFF  # 2³¹−1, a prime; a key is two residues of 31 bits.
 _KEY = (1 << 62) - 1
 EXTENDS_LEFT = 1 << 62  # Set in an entry's key when some n-gram of the model ends with this one.
 _EMPTY = -1
-_MAGIC = b"scfg-lm 3\n"
-_LAYOUT = Layout({"order": int, "num_words": int, "num_slots": int}, ["words"], {"keys": ("i8", 1)})
+_MAGIC, _OLD_MAGIC = b"scfg-lm 4\n", b"scfg-lm 3\n"  # Old files have no rest costs.
+_OLD_LAYOUT = Layout({"order": int, "num_words": int, "num_slots": int}, ["words"], {"keys": ("i8", 1)})
+_LAYOUT = _OLD_LAYOUT._replace(arrays={**_OLD_LAYOUT.arrays, "rest": ("f4", 1)})
 NO_CONTEXT = np.float32(np.inf)  # The back-off of an n-gram that no query needs as a context.
 
 
@@ -59,6 +61,8 @@ class LanguageModel(NamedTuple):
     keys : int64 (2E,). `keys[2i]` is the key of entry i, `_EMPTY` if free, with the flag `EXTENDS_LEFT`.
     values : float32 (4E,), the same memory. `values[4i+2]` is the natural log probability of entry i,
         `values[4i+3]` its log back-off, or +inf if the n-gram matters as a context to no longer one.
+    rest : float32 (num_words,), what each word is expected to be worth more once it is known what precedes it
+        (`decoder.lm.rest_costs`); searches order by it, no score contains it
     """
 
     order: int
@@ -66,6 +70,7 @@ class LanguageModel(NamedTuple):
     num_slots: int
     keys: np.ndarray
     values: np.ndarray
+    rest: np.ndarray
 
 
 @borrowing
@@ -140,7 +145,7 @@ def _filled(model: ArpaModel, path: PathLike | None) -> LanguageModel:
     higher = sum(len(table) for table in model.ngrams[1:])
     num_words, num_slots = len(model.words), higher + higher // 2 + 1
     keys = np.full(2 * (num_words + num_slots), _EMPTY, dtype=np.int64)
-    lm = LanguageModel(model.order, num_words, num_slots, keys, keys.view(np.float32))
+    lm = LanguageModel(model.order, num_words, num_slots, keys, keys.view(np.float32), rest_costs(model))
     for ngrams, *columns in zip(model.ngrams, model.log_probs, model.backoffs, strict=True):
         scaled = [column.astype(np.float32) * np.float32(math.log(10)) for column in columns]
         duplicate = _insert(lm, ngrams, *scaled)
@@ -153,13 +158,13 @@ def _filled(model: ArpaModel, path: PathLike | None) -> LanguageModel:
 
 def is_lm_file(path: PathLike) -> bool:
     """Whether a file begins like one written by `write_lm_file`; False if it cannot be read."""
-    return has_magic(path, _MAGIC)
+    return has_magic(path, _MAGIC) or has_magic(path, _OLD_MAGIC)
 
 
 def write_lm_file(lm: LanguageModel, words: list[str], path: PathLike) -> None:
     """Write a compiled model and its words to a file that `read_lm_file` maps into memory."""
     values = {"order": lm.order, "num_words": lm.num_words, "num_slots": lm.num_slots}
-    write_array_file(path, _MAGIC, values, {"words": words}, {"keys": lm.keys})
+    write_array_file(path, _MAGIC, values, {"words": words}, {"keys": lm.keys, "rest": lm.rest})
 
 
 def read_lm_file(path: PathLike) -> tuple[LanguageModel, list[str]]:
@@ -170,10 +175,13 @@ def read_lm_file(path: PathLike) -> tuple[LanguageModel, list[str]]:
     ArpaError
         The file is cut, damaged, from a machine with the other byte order, or holds what no model can be.
     """
-    file = read_array_file(path, _MAGIC, _LAYOUT, ArpaError, "Compile the model again")
+    is_old = has_magic(path, _OLD_MAGIC)
+    magic, layout = (_OLD_MAGIC, _OLD_LAYOUT) if is_old else (_MAGIC, _LAYOUT)
+    file = read_array_file(path, magic, layout, ArpaError, "Compile the model again")
     sizes = (file.values["order"], file.values["num_words"], file.values["num_slots"])
     keys, words = file.arrays["keys"], file.words["words"]
-    lm = LanguageModel(*sizes, keys, keys.view(np.float32))
+    rest = np.zeros(len(words), np.float32) if is_old else file.arrays["rest"]
+    lm = LanguageModel(*sizes, keys, keys.view(np.float32), rest)
     if problem := first_problem(_requirements(lm, words)):
         raise ArpaError(path, None, f"is no language model: {problem}", "Compile the model again")
     return lm, words
@@ -183,6 +191,7 @@ def _requirements(lm: LanguageModel, words: list[str]) -> Iterator[tuple[object,
     """What keeps queries within their arrays and lets them end, and what is said where it does not hold."""
     yield 1 <= lm.order <= MAX_ORDER, f"its order is {lm.order}"
     yield lm.num_words == len(words) and tuple(words[: len(RESERVED)]) == RESERVED, "its words are others"
+    yield len(lm.rest) == lm.num_words and bool(np.isfinite(lm.rest).all()), "a rest cost is none"
     entries = lm.num_words + lm.num_slots
     yield lm.num_slots >= 1 and len(lm.keys) == 2 * entries, "its table has another size"
     is_free, is_possible, extends = _surveyed(lm)

@@ -24,12 +24,12 @@ from decoder.search.cube import (
     SearchSettings,
     add_goal,
     forest_of,
-    locate,
     most_pops,
     write_edge,
     write_first,
     write_neighbour,
 )
+from decoder.search.guide import margins, widest_margin
 from decoder.search.sides import (
     HEAD,
     TAIL,
@@ -103,6 +103,7 @@ class _Work(NamedTuple):
     items, points : the sides of each in place of the states of language models, int32 (…, 2)
     part : int32 (…, 2), parts of rules: the sides of a stretch of words, or −1−k and 0 for tail k
     members : int32 (A,), room for the items of a point
+    best : float64 (1,), the key of the first point that was popped in the cell
     first_item : int64 (C + 1,); the items of cell c are first_item[c] … first_item[c + 1] − 1
     """
 
@@ -117,6 +118,7 @@ class _Work(NamedTuple):
     part: np.ndarray
     members: np.ndarray
     side: np.ndarray
+    best: np.ndarray
     counter: np.ndarray
     first_item: np.ndarray
 
@@ -138,16 +140,26 @@ def search(
     sides, joins, states = new_sides(num_models, width), new_joins(num_models), new_states(num_models, width)
     spelled, longest = listed(rules, chart, copied[0], settings, num_models)
     part, side, members = np.empty((1024, 2), np.int32), np.zeros(2, np.int32), np.empty(arity, np.int32)
-    first_item = np.zeros(num_cells + 1, np.int64)
+    best, first_item = np.empty(1), np.zeros(num_cells + 1, np.int64)
     for cell in range(chart.num_x_cells):
         count[LONGEST] = max(count[LONGEST], chart.end[cell] - chart.begin[cell])
 
     # The arrays that grow are read again further down, which keeps them: see `by_reference`.
     task = by_reference(_Task(by_reference(rules), by_reference(chart), settings, copied[1], copied[0], lms))
     more = (1 + arity) * (longest + 1)  # Pairs that one pop may join.
-    for cell in range(num_cells):
+    beam, margin = settings.beam, np.full(num_cells, np.inf)
+    is_guided = 0 < settings.guidance.narrow < beam
+    for visit in range(2 * num_cells if is_guided else num_cells):
+        cell = visit % num_cells
+        if visit == num_cells:
+            widest = widest_margin(settings.guidance.margin, beam, settings.lm_weights)
+            margin = margins(widest, first_item, by_reference(items), by_reference(edges), count)
+            count[ITEMS] = count[EDGES] = 0
+            slots.cell[:] = -1
+        is_narrow = is_guided and visit < num_cells
         count[POINTS], count[WAITING], count[POPS], count[OPENED] = 0, 0, 0, 0
-        is_done = False
+        first_edge, is_done = count[EDGES], False
+        limit = most_pops(task, settings.guidance.narrow if is_narrow else beam, cell, count[LONGEST])
         while not is_done:
             items = larger_items(items, count[ITEMS] + 2)
             edges = larger_edges(edges, count[EDGES] + 1)
@@ -158,14 +170,12 @@ def search(
                 slots = _rehashed(slots, items.state, first_item[cell], count[ITEMS], cell)
             found = by_reference(items), by_reference(edges), by_reference(points), by_reference(slots)
             known = by_reference(spelled), by_reference(sides), by_reference(joins), by_reference(states)
-            work = by_reference(_Work(*found, *known, part, members, side, count, first_item))
+            work = by_reference(_Work(*found, *known, part, members, side, best, count, first_item))
             if count[PARTS] == 0:
                 spell_own(task, work)
-            is_done = _explore(task, work, cell, more)
+            is_done = _explore(task, work, cell, more, limit, margin[cell])
         first_item[cell + 1] = count[ITEMS]
-        for item in range(first_item[cell], first_item[cell + 1]):
-            items.ranked[item] = item
-        sort_descending(items.ranked, items.score, first_item[cell], first_item[cell + 1])
+        _rank(items, edges, sides, first_item[cell], count[ITEMS], first_edge, count[EDGES])
 
     first = first_item[num_cells - 1]
     edges = larger_edges(edges, count[EDGES] + count[ITEMS] - first)
@@ -185,6 +195,30 @@ def search(
 
 
 @compiled
+def _rank(items, edges, sides, first, last, first_edge, last_edge):
+    """Put the items first … last − 1 of a cell in order, the most promising first; the edges are its own."""
+    order, promise = items.ranked, np.empty(last - first)
+    is_ordered = True
+    for item in range(first, last):
+        order[item - first] = item - first
+        promise[item - first] = items.score[item] + sides.rest[items.state[item, HEAD]]
+        is_ordered &= item == first or promise[item - first] <= promise[item - first - 1]
+    if is_ordered:
+        return
+    sort_descending(order, promise, 0, last - first)
+    score, best_edge = items.score[first:last].copy(), items.best_edge[first:last].copy()
+    state, new = items.state[first:last].copy(), np.empty(last - first, np.int32)
+    for rank in range(last - first):
+        old = order[rank]
+        new[old] = first + rank
+        items.score[first + rank], items.best_edge[first + rank] = score[old], best_edge[old]
+        items.state[first + rank, HEAD] = state[old, HEAD]
+        items.state[first + rank, TAIL] = state[old, TAIL]
+    for edge in range(first_edge, last_edge):
+        edges.head[edge] = new[edges.head[edge] - first]
+
+
+@compiled
 def _states(items, sides, num_items, num_models, width):
     """The states of the items, int32 (N, M, W); zeros for the goal, which nothing comes before or after."""
     states = np.zeros((num_items, num_models, width), np.int32)
@@ -197,8 +231,11 @@ def _states(items, sides, num_items, num_models, width):
 
 
 @borrowing
-def _explore(task, work, cell, more):
-    """Open the cubes of a cell and pop points until the beam is used up; False if an array is too short."""
+def _explore(task, work, cell, more, limit, margin):
+    """Open the cubes of a cell and pop points, at most `limit`, no worse than the best by more than `margin`.
+
+    False if an array is too short.
+    """
     chart, points, count = task.chart, work.points, work.counter
     num_cubes = chart.cube_start[cell + 1] - chart.cube_start[cell]
     while count[OPENED] < num_cubes:
@@ -207,14 +244,18 @@ def _explore(task, work, cell, more):
         write_first(points, count[POINTS], chart.cube_start[cell] + count[OPENED])
         count[OPENED] += 1
         _propose(task, work)
-    limit = most_pops(task, cell, count[LONGEST])
     while count[WAITING] > 0 and (limit == 0 or count[POPS] < limit):
+        if count[POPS] == 0:
+            work.best[0] = points.key[0]
+        if points.key[0] < work.best[0] - margin:
+            break
         if not _has_room(work, cell, more):
             return False
-        point, key = points.waiting[0], points.key[0]
+        point = points.waiting[0]
         pop(points, count)
         count[POPS] += 1
-        num_tails = locate(task, work, point, work.members)
+        num_tails = _locate(task, work, point)
+        key = _score(work, point, num_tails)
         _add_edge(task, work, cell, point, key, num_tails)
         _push_neighbours(task, work, point, num_tails)
     return True
@@ -279,7 +320,7 @@ def _propose(task, work):
     members, part, count = work.members, work.part, work.counter
     point = count[POINTS]
     count[POINTS] += 1
-    num_tails = locate(task, work, point, work.members)
+    num_tails = _locate(task, work, point)
     number = spelled.first_of_cube[points.cube[point]] + points.place[point, 0]
     if spelled.last[number] < 0:
         spell(task, work, number)
@@ -314,11 +355,29 @@ def _propose(task, work):
     weight = spelled.score[number]
     for model in range(len(task.lms)):
         weight += task.settings.lm_weights[model] * points.log_prob[point, model]
-    key = weight
-    for k in range(num_tails):
-        key += items.score[members[k]]
     points.weight[point] = weight
-    push(points, count, key, point)
+    push(points, count, _score(work, point, num_tails) + work.sides.rest[head], point)
+
+
+@borrowing
+def _locate(task, work, point):
+    """The number of tails of a point; `members` become its items, which stand in the order of their ranks."""
+    chart, points = task.chart, work.points
+    cube = points.cube[point]
+    first_tail = chart.tail_start[cube]
+    num_tails = chart.tail_start[cube + 1] - first_tail
+    for k in range(num_tails):
+        work.members[k] = work.first_item[chart.tails[first_tail + k]] + points.place[point, 1 + k]
+    return num_tails
+
+
+@borrowing
+def _score(work, point, num_tails):
+    """The score of a point with `members`."""
+    score = work.points.weight[point]
+    for k in range(num_tails):
+        score += work.items.score[work.members[k]]
+    return score
 
 
 # ---- The items of a cell by sides, and longer arrays ----------------------------------------------

@@ -31,6 +31,7 @@ from decoder.lm.model import (
     num_open_words,
 )
 from decoder.search.chart import COPY, GLUE, START, Chart
+from decoder.search.guide import Guidance
 from decoder.search.workspace import (
     EDGES,
     ITEMS,
@@ -86,6 +87,7 @@ class SearchSettings(NamedTuple):
     widen : a cell over n words may make beam · n / widen pops, one of S at most as many as the longest of X;
         0 for `beam`, whatever the length
     keep_states : whether the forest is to have the states of its items
+    guidance : of a search that is guided (`decoder.search.guide`)
     """
 
     beam: int
@@ -94,6 +96,7 @@ class SearchSettings(NamedTuple):
     copy_weight: np.ndarray
     widen: float
     keep_states: bool
+    guidance: Guidance = Guidance()
 
 
 class Forest(NamedTuple):
@@ -245,7 +248,7 @@ def _open(task, work, cell):
 def _explore(task, work, cell):
     """Pop points of a cell until the beam is used up or no point is left; False if an array is too short."""
     points, count = work.points, work.scratch.counter
-    limit = most_pops(task, cell, count[LONGEST])
+    limit = most_pops(task, task.settings.beam, cell, count[LONGEST])
     while count[WAITING] > 0 and (limit == 0 or count[POPS] < limit):
         if not _has_room(work, cell):
             return False
@@ -259,9 +262,9 @@ def _explore(task, work, cell):
 
 
 @borrowing
-def most_pops(task, cell, longest):
-    """The pops the cell may make, 0 for no limit."""
-    beam, widen = task.settings.beam, task.settings.widen
+def most_pops(task, beam, cell, longest):
+    """The pops the cell may make with a beam, 0 for no limit."""
+    widen = task.settings.widen
     if beam == 0 or widen <= 0:
         return beam
     length = min(task.chart.end[cell] - task.chart.begin[cell], longest)

@@ -71,10 +71,13 @@ class Sides(NamedTuple):
 
     state : int32 (…, M, W): a stretch that has this side, and of it nothing else unless it is open
     slots : int64, a hash table of their numbers
+    rest : float64, what the scores of stretches with this side lack, by expectation, until it is known what
+        precedes them
     """
 
     state: np.ndarray
     slots: np.ndarray
+    rest: np.ndarray
 
 
 class Joins(NamedTuple):
@@ -102,7 +105,7 @@ class States(NamedTuple):
 
 @compiled
 def new_sides(num_models: int, width: int) -> Sides:
-    return Sides(np.empty((1024, num_models, width), np.int32), new_slots(1024))
+    return Sides(np.empty((1024, num_models, width), np.int32), new_slots(1024), np.empty(1024))
 
 
 @compiled
@@ -134,7 +137,7 @@ def larger_sides(sides, count, more):
         for side in range(count[SIDES]):
             code = _hash(state[side])
             put(slots, free_slot(slots, code), code, side)
-    return Sides(state, slots)
+    return Sides(state, slots, grown(sides.rest, most))
 
 
 @compiled
@@ -161,13 +164,13 @@ def larger_joins(joins, count, more):
 
 
 @borrowing
-def add_sides(lms, sides, states, count, side):
+def add_sides(task, sides, states, count, side):
     """Give the stretch with the states in `states.all` its sides, `side` HEAD and TAIL."""
     if _is_open(states):
-        side[HEAD] = side[TAIL] = _number_of(sides, states.all, count)
+        side[HEAD] = side[TAIL] = _number_of(task, sides, states.all, count)
     else:
-        side[HEAD] = _number_of_half(lms, sides, states, count, HEAD)
-        side[TAIL] = _number_of_half(lms, sides, states, count, TAIL)
+        side[HEAD] = _number_of_half(task, sides, states, count, HEAD)
+        side[TAIL] = _number_of_half(task, sides, states, count, TAIL)
 
 
 @borrowing
@@ -190,20 +193,20 @@ def _is_open(states):
 
 
 @borrowing
-def _number_of_half(lms, sides, states, count, which):
+def _number_of_half(task, sides, states, count, which):
     """The number of one half of the closed stretch in `states.all`."""
-    for model in range(len(lms)):
+    for model in range(len(task.lms)):
         copy_row(states.all, model, states.one)
         if which == HEAD:
-            forget_right(lms[model], states.one)
+            forget_right(task.lms[model], states.one)
         else:
-            forget_left(lms[model], states.one)
+            forget_left(task.lms[model], states.one)
         keep_row(states.half, model, states.one)
-    return _number_of(sides, states.half, count)
+    return _number_of(task, sides, states.half, count)
 
 
 @borrowing
-def _number_of(sides, state, count):
+def _number_of(task, sides, state, count):
     """The number of a side, the next one if it is new; there must be room."""
     code = _hash(state)
     slot = first_candidate(sides.slots, code, 0)
@@ -214,8 +217,23 @@ def _number_of(sides, state, count):
     side = count[SIDES]
     count[SIDES] += 1
     keep_states(sides.state, side, state)
+    sides.rest[side] = _rest_of(task, state)
     put(sides.slots, slot, code, side)
     return side
+
+
+@borrowing
+def _rest_of(task, state):
+    """What the score of a stretch lacks until it is known what precedes it."""
+    rest = 0.0
+    for model in range(len(task.lms)):
+        if state.shape[1] == 1 or state[model, 0] & 15 == 0:
+            continue  # A model of single words has no left words.
+        costs, word = task.lms[model].rest, state[model, 1]
+        # A state from a file may name any word; queries take it, as they only hash it.
+        if 0 <= word < len(costs):
+            rest += task.settings.lm_weights[model] * np.float64(costs[word])
+    return task.settings.guidance.rest * rest
 
 
 @borrowing
@@ -251,7 +269,8 @@ def joined(task, work, tail, head):
 
     The bits of what the language model adds, or, if `is_row` says so, a row of the joins.
 
-    task.lms : the language models. work.sides, work.joins, work.states, work.counter : what the names say
+    task.lms, task.settings : the language models, the weights of these and the share of rest costs
+    work.sides, work.joins, work.states, work.counter : what the names say
     """
     line = work.joins.line
     key = (np.int64(tail) + 1) << 32 | (np.int64(head) + 1)
@@ -299,12 +318,12 @@ def _fill(task, work, at, key, tail, head):
         joins.log_prob[row, model] = log_prob
     new_head = new_tail = UNCHANGED
     if first_is_open and second_is_open and _is_open(states):
-        new_head = new_tail = _number_of(sides, states.all, count)
+        new_head = new_tail = _number_of(task, sides, states.all, count)
     else:
         if first_is_open:
-            new_head = _number_of_half(task.lms, sides, states, count, HEAD)
+            new_head = _number_of_half(task, sides, states, count, HEAD)
         if second_is_open:
-            new_tail = _number_of_half(task.lms, sides, states, count, TAIL)
+            new_tail = _number_of_half(task, sides, states, count, TAIL)
     value = np.float64(joins.log_prob[row, 0]).view(np.int64)
     if len(task.lms) > 1 or first_is_open or second_is_open:
         joins.new[row, HEAD], joins.new[row, TAIL] = new_head, new_tail

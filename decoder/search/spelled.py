@@ -89,7 +89,7 @@ def spell_own(task, work):
         begin_sentence(by_reference(task.lms[model]), states.one)
         keep_row(states.all, model, states.one)
     spelled.first[_START] = count[PARTS]
-    add_sides(task.lms, sides, states, count, work.side)
+    add_sides(task, sides, states, count, work.side)
     _add_part(work, work.side[HEAD], work.side[TAIL])
     _add_part(work, -1, 0)
     spelled.last[_START] = spelled.first[_GLUE] = count[PARTS]
@@ -133,7 +133,7 @@ def _add_prefix(task, work, number, place):
         spelled.log_prob[number, model] += rules.prefix_log_prob[place, model]
         copy_state(rules.prefix_state, place, model, states.one)
         keep_row(states.all, model, states.one)
-    add_sides(task.lms, work.sides, states, work.counter, work.side)
+    add_sides(task, work.sides, states, work.counter, work.side)
     _add_part(work, work.side[HEAD], work.side[TAIL])
 
 
@@ -148,7 +148,7 @@ def _add_stretch(task, work, number, symbols, first, stop):
             count[QUERIES] += 1
             spelled.log_prob[number, model] += add_word(lm, states.one, symbols[model, i])
         keep_row(states.all, model, states.one)
-    add_sides(task.lms, work.sides, states, count, work.side)
+    add_sides(task, work.sides, states, count, work.side)
     _add_part(work, work.side[HEAD], work.side[TAIL])
 
 

@@ -27,6 +27,7 @@ from decoder.search.forest import (
     export,
     own_features,
 )
+from decoder.search.guide import Guidance
 from decoder.search.kbest import k_best
 from decoder.search.labelled import chart_of
 from decoder.search.mbr import expected_bleu, posteriors
@@ -51,6 +52,9 @@ __all__ = [
     "feature_names",
     "in_order",
 ]
+
+# How a search is guided, by scores and processor seconds on development sets.
+_NARROWER, _MARGIN, _REST = 16, 14.0, 0.5
 Copy = str | tuple[str, ...]  # What a source word becomes if it is copied.
 
 
@@ -240,8 +244,11 @@ class Decoder:
         return feature_names(grammar, num_models)
 
     def _search_settings(self) -> SearchSettings:
+        guidance = Guidance()
+        if self._searches_by == "guided":
+            guidance = Guidance(self.beam // _NARROWER, _MARGIN, _REST)
         widen, glue = float(self.widen), self.glue_weight
-        return SearchSettings(self.beam, self.lm_weights, glue, np.zeros(0), widen, False)
+        return SearchSettings(self.beam, self.lm_weights, glue, np.zeros(0), widen, False, guidance)
 
     @property
     def weight_names(self) -> tuple[str, ...]:
@@ -305,6 +312,7 @@ class Decoder:
         """The same decoder with one of the `SEARCHES` of `decoder.translation.settings`."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _searches_by=check_search(how))
+        other._settings = other._search_settings()
         return other
 
     def search(

@@ -8,7 +8,7 @@ from scfg_sampler.errors import SettingsError
 
 __all__ = ["SEARCHES", "SearchDefaults", "check_search"]
 
-SEARCHES = ("boundary", "cube")  # Ways to search; the first unless told otherwise.
+SEARCHES = ("boundary", "guided", "cube")  # Ways to search; the first unless told otherwise.
 
 
 class SearchDefaults(NamedTuple):
@@ -18,7 +18,8 @@ class SearchDefaults(NamedTuple):
     max_targets : targets tried for a source side; 0 for all
     widen : let a span of n words try n / widen times as many derivations; 0 for all spans alike
     max_span : source words a rule may cover, gaps included
-    search : one of `SEARCHES`, cube pruning or the same derivations sooner, by the words at their edges
+    search : one of `SEARCHES`, cube pruning; the same derivations, by the words at their edges; or
+        those of them that a narrow search found promising, and in a better order
     """
 
     beam: int = 200

@@ -1,12 +1,16 @@
-"""Both ways to search against the enumeration of all derivations, and against each other."""
+"""All ways to search against the enumeration of all derivations, and against each other."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from decoder.lm.model import LmVocabulary, build_lm
+from decoder.search.cube import FINISH
+from decoder.search.guide import Guidance, margins, widest_margin
+from decoder.search.workspace import EDGES, ITEMS, NUM_COUNTERS
 from decoder.translation.decoder import Decoder
 from decoder.translation.forced import ForcedDecoder
 from decoder.translation.settings import SEARCHES
@@ -42,7 +46,7 @@ def test_unlimited_search_finds_all_derivations_with_their_scores_and_features(s
 def test_both_searches_keep_the_same_forest_whatever_the_beam(seed, beam):
     known = case(100 + seed, 1 + seed % 2, length=5)
     forests = []
-    for how in SEARCHES:
+    for how in ("boundary", "cube"):
         decoder = known.decoder(beam=beam, widen=seed % 3).searching(how)
         forests.append(decoder.search(known.words, keep_states=True).forest)
     boundary, cube = forests
@@ -125,5 +129,90 @@ def test_what_was_found_is_found_again_when_it_is_asked_for(seed):
 
 
 def test_an_unknown_way_to_search_is_told():
-    with pytest.raises(SettingsError, match="--search is words; it is one of boundary, cube"):
+    with pytest.raises(SettingsError, match="--search is words; it is one of boundary, guided, cube"):
         case(1, 1).decoder().searching("words")
+
+
+def _guided(decoder, **guidance):
+    """The same decoder with a search that is guided so."""
+    other = decoder.searching("guided")
+    other._settings = other._settings._replace(guidance=Guidance(**guidance))
+    return other
+
+
+@pytest.mark.parametrize("beam", [3, 8])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_narrow_search_before_leaves_no_trace_but_margins(seed, beam):
+    known = case(300 + seed, 1 + seed % 2, length=5)
+    decoder = known.decoder(beam=beam, widen=seed % 3)
+    plain = decoder.searching("boundary").search(known.words, keep_states=True).forest
+    guided = _guided(decoder, narrow=1 + seed % 2).search(known.words, keep_states=True).forest
+    assert _edges(plain) == _edges(guided)
+    assert plain.score[-1] == guided.score[-1]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_guided_searches_find_derivations_that_there_are(seed):
+    known = case(400 + seed, 1 + seed % 2, length=5)
+    scores = np.array([score for score, _, _ in known.derivations])
+    decoder = known.decoder(beam=64)
+    before = math.inf
+    for margin in (100.0, 1.0, 0.01):
+        guided = _guided(decoder, narrow=2, margin=margin, rest=0.5)
+        result = guided.search(known.words)
+        for found in guided.translations(result, 50, unique=False):
+            assert np.abs(scores - found.score).min() < 1e-4
+        assert len(result.forest.head) <= before
+        before = len(result.forest.head)
+
+
+def _through(forest):
+    """For every cell the best score, without </s>, of a derivation that has an item of it; by enumeration."""
+    by_head = defaultdict(list)
+    for edge, (head, rule) in enumerate(zip(forest.head.tolist(), forest.rule.tolist(), strict=True)):
+        if rule != FINISH:
+            by_head[head].append(edge)
+
+    def derivations(item):
+        for edge in by_head[item]:
+            partial = [(forest.weight[edge], {forest.cell[item]})]
+            for tail in (tail for tail in forest.tails[edge].tolist() if tail >= 0):
+                below = list(derivations(tail))
+                partial = [(a + b, x | y) for a, x in partial for b, y in below]
+            yield from partial
+
+    best = defaultdict(lambda: -math.inf)
+    tops = forest.tails[forest.rule == FINISH, 0].tolist()
+    for top in tops:
+        for score, cells in derivations(top):
+            for cell in cells:
+                best[cell] = max(best[cell], score)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_margins_shrink_by_what_the_best_derivation_through_a_cell_lacks(seed):
+    known = case(500 + seed, 1, length=4)
+    result = known.decoder(beam=3).searching("boundary").search(known.words)
+    forest, num_cells = result.forest, len(result.chart.begin)
+    is_inner = forest.rule != FINISH
+    edges = SimpleNamespace(
+        head=forest.head[is_inner], weight=forest.weight[is_inner], tails=forest.tails[is_inner]
+    )
+    count = np.zeros(NUM_COUNTERS, np.int64)
+    count[ITEMS], count[EDGES] = len(forest.score) - 1, is_inner.sum()
+    first_item = np.searchsorted(forest.cell[:-1], np.arange(num_cells + 1))
+    best = _through(forest)
+    top = max(best.values())
+    for widest in (0.5, 4.0):
+        found = margins(widest, first_item, forest, edges, count)
+        for cell in range(num_cells):
+            assert found[cell] == pytest.approx(max(widest / 4, widest - (top - best[cell])), abs=1e-9)
+
+
+def test_margins_follow_the_scale_of_scores_and_widen_with_the_beam():
+    weights = np.array([0.3, -0.2])
+    assert widest_margin(14.0, 200, weights) == pytest.approx(7.0)
+    assert widest_margin(14.0, 1600, 2 * weights) == pytest.approx(28.0)
+    assert widest_margin(14.0, 200, np.zeros(1)) == math.inf
+    assert widest_margin(14.0, 0, weights) == math.inf
