@@ -49,8 +49,8 @@ def read_corpus(
     alignment, *more_alignments : path
         Links in Pharaoh format, `0-0 2-1`, source position first.
     labels : path, optional
-        Labels of spans, by which `sample` calls nonterminals; its settings `labels_form` and `labels_side` say
-        what a line is.
+        Labels of spans, by which `sample` calls nonterminals; its settings `labels_form` and `labels_side`
+        say what a line is.
 
     Raises
     ------
