@@ -134,7 +134,7 @@ prepare_python_to_draw() {
 #   neither       .venv in the repository, made when there is none
 # An environment is installed into again only after pyproject.toml has changed.
 prepare_python() {
-    local extras="${1:-}" environment stamp wanted log
+    local extras="${1:-}" environment stamp wanted log bytecode
     if [ -n "${SCFG_PYTHON:-}" ]; then
         PYTHON=$SCFG_PYTHON
         "$PYTHON" -c 'import numba, sacrebleu, scipy, rich' 2>/dev/null ||
@@ -156,7 +156,10 @@ prepare_python() {
         # Absent when the making was interrupted, and in environments made by uv.
         "$PYTHON" -m pip --version >/dev/null 2>&1 || "$PYTHON" -m ensurepip >"$log" 2>&1 ||
             die "$(short "$environment") has no pip; remove the environment, or install pip into it"
-        if ! (cd "$ROOT" && "$PYTHON" -m pip install --editable ".${extras:+[$extras]}") >"$log" 2>&1; then
+        # Most of what comes along is never imported. What is, is compiled then, unless PYTHONDONTWRITEBYTECODE forbids it.
+        bytecode=--no-compile
+        "$PYTHON" -c 'import sys; sys.exit(sys.dont_write_bytecode)' || bytecode=--compile
+        if ! (cd "$ROOT" && "$PYTHON" -m pip install "$bytecode" --editable ".${extras:+[$extras]}") >"$log" 2>&1; then
             tail -n 15 "$log" >&2
             die "installation failed; the whole log is $(short "$log")"
         fi
