@@ -22,7 +22,9 @@ from decoder.system.bundle import write_system
 from decoder.system.system import load_system
 from scfg_sampler.core.arrays.sparse import Rows, is_sound
 from scfg_sampler.errors import InputError, RuleTableError
+from scfg_sampler.rules.table import read_rule_table
 from tests.decoder import small_grammars as small
+from tests.decoder.labelled_grammars import random_labelled_rules, write_rules
 from tests.decoder.mapped_faults import main as all_faults
 from tests.decoder.mapped_faults import put_together, taken_apart, use_grammar
 from tests.decoder.translation.test_sparse_features import tables
@@ -132,6 +134,69 @@ def test_wrong_numbers_of_sparse_features_do_no_harm(sparse_folder, root):
     counts = json.loads(child.stdout)
     assert counts["refused"] > 30
     assert counts["used"] > 3
+
+
+@pytest.fixture
+def labelled_folder(folder, rng):
+    """The same with a grammar whose nonterminals have labels other than X."""
+    write_rules(random_labelled_rules(rng, 30), folder / "rules")
+    write_grammar_file(read_rule_table(folder / "rules", labels=True), folder / "grammar.bin")
+    assert read_grammar_file(folder / "grammar.bin").grammar.labels is not None
+    return folder
+
+
+def labelled_faults(folder, root, times: int, *beginning: str) -> dict[str, int]:
+    """How many wrong files were refused and used, in a process of its own; then the file is as it was."""
+    whole = (folder / "grammar.bin").read_bytes()
+    command = [sys.executable, "-m", "tests.decoder.mapped_faults"]
+    command += [str(folder), "grammar.bin", str(times), *beginning]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    child = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert child.returncode == 0, (child.stderr[-2000:], (folder / "last").read_text())
+    (folder / "grammar.bin").write_bytes(whole)
+    return json.loads(child.stdout)
+
+
+def test_wrong_numbers_of_labels_do_no_harm(labelled_folder, root):
+    """What a group is led to by is a label here too, so that wrong ones may lead in a circle."""
+    for beginning, times in (("label", 40), ("slot", 12), ("next_group", 12)):
+        counts = labelled_faults(labelled_folder, root, times, beginning)
+        assert counts["refused"] > 3, beginning
+        assert counts["used"] > 0, beginning
+
+
+@pytest.mark.slow
+def test_many_wrong_numbers_of_a_grammar_with_labels_do_no_harm(labelled_folder, root):
+    assert labelled_faults(labelled_folder, root, 600)["refused"] > 2000
+
+
+def test_no_changed_byte_of_labels_goes_unnoticed(labelled_folder):
+    path = labelled_folder / "grammar.bin"
+    whole = path.read_bytes()
+    header = taken_apart(whole)[1]
+    for name in ("label_kind", "label_kinds"):
+        at, length, *_ = header["arrays"][name]
+        begin = len(whole) - len(taken_apart(whole)[2]) + at
+        for place in range(begin, begin + length):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :])
+            with pytest.raises(InputError, match=r"grammar\.bin.* checksum"):
+                read_grammar_file(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "message"),
+    [
+        ("label_kind", 0, 1 << 30, "a rule has labels that do not fit"),
+        ("label_kind", 0, -1, "a rule has labels that do not fit"),
+        ("label_kinds", 0, 1 << 30, "a rule has labels that do not fit"),
+        ("label_kinds", slice(None), -1, "a rule has labels that do not fit"),
+        ("next_group", 0, 0, "groups lead in a circle"),
+    ],
+)
+def test_wrong_labels_are_named(labelled_folder, name, place, value, message):
+    changed(labelled_folder / "grammar.bin", name, place, value)
+    with pytest.raises(RuleTableError, match=rf"grammar\.bin: is no grammar: .*{message}"):
+        read_grammar_file(labelled_folder / "grammar.bin")
 
 
 @pytest.mark.parametrize(
