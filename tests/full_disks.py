@@ -120,13 +120,14 @@ def _child(
 ) -> tuple[int, list[str]]:
     """The status of a command in a forked child, and the lines it says beside warnings."""
     main = importlib.import_module(f"{package}.cli").main
-    said = os.memfd_create("said")
+    # The limit holds for what is in memory too, but not for a pipe, which has room for messages.
+    said, saying = os.pipe() if limit is not None else 2 * (os.memfd_create("said"),)
     child = os.fork()
     if child == 0:
         status = 70
         try:
-            os.dup2(said, 2)
-            os.dup2(stdout if stdout != 2 else said, 1)
+            os.dup2(saying, 2)
+            os.dup2(stdout if stdout != 2 else saying, 1)
             sys.stdout = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8")  # noqa: SIM115
             sys.stderr = io.TextIOWrapper(open(2, "wb", 0, closefd=False), write_through=True)  # noqa: SIM115
             if stdin is not None:
@@ -147,7 +148,10 @@ def _child(
         finally:
             os._exit(status)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    os.lseek(said, 0, os.SEEK_SET)
+    if limit is None:
+        os.lseek(said, 0, os.SEEK_SET)
+    else:
+        os.close(saying)
     with open(said, encoding="utf-8") as stream:
         lines = [line for line in stream.read().splitlines() if not line.startswith("warning: ")]
     return status, lines

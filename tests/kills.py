@@ -50,6 +50,13 @@ COMMANDS = {
         "run/run.json",
         "tsg resume run --quiet",
     ),
+    "tsg-shards": Command(
+        "monolingual",
+        "tsg train trees --iterations 300 --burn-in 30 --marginals --states 5 --checkpoint-every 10 "
+        "--unknown none --shards 3 --threads 2 --output run --quiet",
+        "run/run.json",
+        "tsg resume run --quiet",
+    ),
     "pcfg": Command(
         "monolingual",
         "pcfg sample grammar --sentences sentences --approach sink --prior 1 --iterations 4000 --chains 2 "
@@ -72,6 +79,9 @@ COMMANDS = {
     ),
     "tune": Command("decoder", f"tune {MODELS} --rounds 3 --quiet --output w.json"),
     "extract": Command("scfg_sampler", f"extract {CORPUS} --threads 3 --output out.gz"),
+    "labels": Command(
+        "scfg_sampler", f"extract {CORPUS} --labels train.trees --labels-form trees --output out.gz"
+    ),
     "train-lm": Command(
         "decoder", "train-lm train.e --order 3 --memory 1M --temporary tmp --quiet --output out.arpa"
     ),
@@ -97,6 +107,7 @@ def prepare(place: Path) -> None:
         "train.f": [" ".join(f"f{w}" for w in source) for source, _, _ in pairs],
         "train.e": [" ".join(f"e{w}" for w in target) for _, target, _ in pairs],
         "train.a": [" ".join(f"{i}-{j}" for i, j in sorted(links)) for _, _, links in pairs],
+        "train.trees": [f"(S {' '.join(f'(T{w % 3} e{w})' for w in target)})" for _, target, _ in pairs],
         "trees": ["(S (A a) (B (C b) (A c)))", "(S (A a) (B c))", "(S (B (C b) (A c)) (A a))"] * 9,
         "grammar": ["S -> S S [0.4] | 'a' [0.3] | 'b' [0.3]"],
         "sentences": ["a a b a", "a a", "b a b"] * 4,

@@ -1,4 +1,4 @@
-"""Arrays in `.npz` files: read whole, or refused.
+"""Arrays in `.npz` files: read whole, or refused; written piece by piece.
 
 The fact a newcomer would get wrong: what reading a damaged archive raises is hardly predictable, from
 BadZipFile to MemoryError, and arrays that can be read may be of any type and shape.
@@ -10,13 +10,16 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
+from typing import IO
 
 import numpy as np
 
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
-__all__ = ["read_arrays"]
+__all__ = ["read_arrays", "write_arrays"]
+
+_PIECE = 1 << 20  # Bytes written at a time; numpy copies 16 MB.
 
 _UNREADABLE = (
     *(OSError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError),
@@ -52,3 +55,21 @@ def read_arrays(
         if arrays[name].dtype.kind not in kind or arrays[name].ndim != dimensions:
             raise InputError(path, None, f"{found}: {name} is something else", hint)
     return arrays
+
+
+def write_arrays(stream: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays by their names as `numpy.savez` does, without copying any.
+
+    Raises
+    ------
+    OSError
+        The stream cannot be written to.
+    """
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            whole = np.asarray(array, order="C")
+            content = whole.reshape(-1).view(np.uint8).data
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array_header_1_0(member, np.lib.format.header_data_from_array_1_0(whole))
+                for begin in range(0, len(content), _PIECE):
+                    member.write(content[begin : begin + _PIECE])

@@ -208,11 +208,10 @@ def phrase_nodes(forest: Any, work: Any, corpus: Any, sentence: int) -> tuple[np
         return np.zeros((0, 4), np.int32), np.zeros(0, np.int64)
     size = int(forest.shape[SIZE])
     is_phrase = forest.is_phrase[: (size + 1) ** 2].reshape(size + 1, size + 1)
-    begin, end = np.nonzero(np.triu(is_phrase[:size], 1))
-    ids = begin * (size + 1) + end
-    boxes = forest.boxes[ids]
-    order = np.lexsort((boxes[:, 0], boxes[:, 1] - boxes[:, 0], ids == size))
-    return boxes[order], ids[order]
+    ids = np.flatnonzero(np.triu(is_phrase[:size], 1))
+    begin, end = forest.boxes[ids, 0], forest.boxes[ids, 1]
+    ids = ids[np.lexsort((begin, end - begin, ids == size))]
+    return forest.boxes[ids], ids
 
 
 def forest_edges(forest: PhraseForest) -> Iterator[tuple[int, list[int], str]]:

@@ -11,7 +11,7 @@ how many shards each is divided into (`--shards`) does.
 from __future__ import annotations
 
 import contextlib
-import json
+import gc
 import shutil
 import threading
 from collections.abc import Callable, Sequence
@@ -33,10 +33,11 @@ from scfg_sampler.core.chains.run_directory import (
 from scfg_sampler.core.console import terminable
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.executors import threads as threads_of
-from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.files import PathLike
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.labels import refuse_with_labels
+from scfg_sampler.learner.pooled_marginals import pool_marginals
 from scfg_sampler.learner.run import (
     clear_run,
     new_record,
@@ -211,7 +212,9 @@ def _run_chains(
             if not (place / RECORD).exists():
                 single = {name: value for name, value in record.items() if name not in ("chains", "threads")}
                 write_json({**single, "stream": stream}, place / RECORD)
-            return resume_run(place, iterations, check=check, advance=advance, executor=executor)
+            found = resume_run(place, iterations, check=check, advance=advance, executor=executor)
+            gc.collect()  # A chain refers to itself, and would keep its arrays until some later collection.
+            return found
 
         return run
 
@@ -281,23 +284,4 @@ def pool_results(directory: PathLike, number: int, output: PathLike) -> None:
     for name in ("lex.f2e", "lex.e2f"):
         shutil.copyfile(chains[0] / name, place / name)
     if (chains[0] / "marginals.json").exists():
-        _pool_marginals([chain / "marginals.json" for chain in chains], place / "marginals.json")
-
-
-def _pool_marginals(paths: list[Path], output: Path) -> None:
-    """The mean of marginals."""
-    all_marginals = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    pooled = all_marginals[0]
-    for sentences in zip(*(each["sentences"] for each in all_marginals), strict=True):
-        for nodes in zip(*(each["nodes"] for each in sentences), strict=True):
-            for name in ("in_tree", "cut"):
-                nodes[0][name] = sum(node[name] for node in nodes) / len(nodes)
-    counts: dict[str, float] = {}
-    for each in all_marginals:
-        for rule, count in each["rules"]:
-            counts[rule] = counts.get(rule, 0.0) + count / len(all_marginals)
-    pooled["rules"] = [list(item) for item in sorted(counts.items())]
-    pooled["sweeps"] = sum(each["sweeps"] for each in all_marginals)
-    with atomic_output(output) as stream:
-        json.dump(pooled, stream, ensure_ascii=False)
-        stream.write("\n")
+        pool_marginals([chain / "marginals.json" for chain in chains], place / "marginals.json")

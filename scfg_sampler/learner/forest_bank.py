@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.pages import zeros_when_written
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.elementary import log_each
 from scfg_sampler.core.fragments.fingerprint import LONGEST_STRING
@@ -298,7 +299,7 @@ def node_counts(bank: ForestBank) -> np.ndarray:
     ----------
     bank : ForestBank
     """
-    return np.zeros((int(bank.node_start[-1]), 2), np.int64)
+    return zeros_when_written((int(bank.node_start[-1]), 2), np.int64)
 
 
 def collect(

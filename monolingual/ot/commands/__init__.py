@@ -210,7 +210,8 @@ def save_grammar(
         directory.mkdir(parents=True, exist_ok=True)
         write_tableaux(tableaux, directory / "tableaux.tsv")
         fit = {"log_likelihood": record["log_likelihood"], "correlation": record["correlation"]}
-        write_json({**summary_grammar(grammar), **fit, **more}, directory / "summary.json")
         write_json(record, directory / "predictions.json")
+        # Last, as it says that the grammar is there: who had no room may then just go on.
+        write_json({**summary_grammar(grammar), **fit, **more}, directory / "summary.json")
         console.say(f"grammar: {output}")
     return {**record, **more}

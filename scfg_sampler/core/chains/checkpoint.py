@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler import __version__
+from scfg_sampler.core.archives import write_arrays
 from scfg_sampler.core.files import PathLike, atomic_path
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
@@ -115,8 +116,7 @@ def save_checkpoint(path: PathLike, checkpoint: Checkpoint) -> None:
     text = json.dumps({**header, "digest": _digest(header, arrays)}, default=_plain, sort_keys=True)
     try:
         with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-            # The names of fields are free, so they must not meet the names of savez's own parameters.
-            np.savez(stream, allow_pickle=False, **{_HEADER: np.array(text), **arrays})
+            write_arrays(stream, {_HEADER: np.array(text), **arrays})
     except OSError as error:
         raise InputError(path, None, f"cannot be written ({error.strerror})") from None
 
