@@ -32,7 +32,7 @@
 #   --beam N          beam of the decoder; default: 200
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
 #   --seed N          default: 1
-#   --threads N       default: the number of processors
+#   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
 #   --scheduler WHERE sample, tune and translate on the Dask cluster of that scheduler: tcp://HOST:PORT, or the file it has
 #                     written; in how many shards sample does, --sampling "--shards P" says
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out

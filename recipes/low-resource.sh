@@ -32,7 +32,7 @@
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
 #   --tunings N       every grammar is tuned N times, with the seeds 1 to N; default: 3
 #   --seed N          of the sampler; default: 1
-#   --threads N       default: the number of processors
+#   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # DIR/results.json and the table have the means over the tunings; DIR/system translates with the grammar that is best on

@@ -32,7 +32,7 @@
 #   --beam N          beam of the decoder; default: 200
 #   --folds N         parts of the training questions that rankers learn from; 0: none; default: 5
 #   --seed N          default: 1
-#   --threads N       default: the number of processors
+#   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.

@@ -30,7 +30,7 @@
 #   --max-targets N   targets of a source side that are plugged in, with --text; default: 20
 #   --pop-limit N     derivations of a span that DECODER may try; default: 1000
 #   --seed N          default: 1
-#   --threads N       default: the number of processors
+#   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again; for another decoder or another text, only

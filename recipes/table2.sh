@@ -54,7 +54,7 @@
 #   --widen K         widens the beam of long spans, see docs/decoder.md; default: 0, all spans alike
 #   --max-targets N   targets the decoder tries for a source side; default: 20
 #   --seed N          of the sampler; default: 1
-#   --threads N       default: the number of processors
+#   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
 # A recipe that was stopped goes on where it was when it is started again. Every step's log is in DIR/logs.

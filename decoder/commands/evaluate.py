@@ -64,7 +64,12 @@ def add_parser(subparsers) -> None:
         help="also where 95 %% of the scores of bootstrap samples lie; of a single hypothesis",
     )
     parser.add_argument("--samples", type=int, default=1000, help="samples of the bootstrap")
-    parser.add_argument("--seed", type=int, default=12345, help="of the bootstrap")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=12345,
+        help="of the bootstrap; the default is sacrebleu's, for equal p values",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)

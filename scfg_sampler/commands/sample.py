@@ -20,6 +20,7 @@ from scfg_sampler.learner.settings import (
     OPERATORS,
     ORDERS,
     PAPER,
+    PAPER_ITERATIONS,
     SCHEDULES,
     TABLES,
     UNALIGNED,
@@ -112,7 +113,10 @@ def _add_model(model: argparse._ArgumentGroup, settings: LearnerSettings) -> Non
 def _add_chain(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> None:
     run = RunSettings()
     chain.add_argument(
-        "--iterations", metavar="N", type=int, default=run.iterations, help="sweeps over the corpus"
+        "--iterations",
+        metavar="N",
+        type=int,
+        help=f"sweeps over the corpus (default: {run.iterations}; {PAPER_ITERATIONS} with --paper)",
     )
     chain.add_argument("--seed", metavar="N", type=int, default=run.seed, help="seed of all randomness")
     chain.add_argument(
@@ -210,7 +214,7 @@ def _add_moves(chain: argparse._ArgumentGroup, settings: LearnerSettings) -> Non
 
 def _add_kept(kept: argparse._ArgumentGroup, run: RunSettings) -> None:
     kept.add_argument(
-        "--burn-in", metavar="B", type=int, help="sweeps before counts are kept (default: a fifth)"
+        "--burn-in", metavar="B", type=int, help="sweeps before counts are kept (default: a third)"
     )
     for name in ("every", "until"):
         default = getattr(run, f"average_{name}")
@@ -238,6 +242,8 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.learner.chains import start_chains
 
     settings = _settings(options)
+    if options.iterations is None:
+        options.iterations = PAPER_ITERATIONS if options.paper else RunSettings().iterations
     burn_in = options.burn_in
     if burn_in is None:
         burn_in = default_burn_in(options.iterations, settings.anneal_sweeps)

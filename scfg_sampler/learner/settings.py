@@ -26,6 +26,7 @@ __all__ = [
     "ORDERS",
     "ORIGINS",
     "PAPER",
+    "PAPER_ITERATIONS",
     "SCHEDULES",
     "TABLES",
     "UNALIGNED",
@@ -58,6 +59,7 @@ LEARNABLE = ("discount", "strength", "mean_length")
 """Hyperparameters that can be sampled along."""
 
 PAPER = {"schedule": "stratified"}
+PAPER_ITERATIONS = 100
 """What Chung et al. (2014) do that is not the default."""
 
 LONGEST_SENTENCE = 16382
@@ -118,7 +120,7 @@ class LearnerSettings(NamedTuple):
 class RunSettings(NamedTuple):
     """What a run does besides the chain itself."""
 
-    iterations: int = 100
+    iterations: int = 60
     """Sweeps, those of the burn-in included."""
     burn_in: int = 20
     """Sweeps before the first that is counted; see `default_burn_in` for other numbers of iterations."""
@@ -177,14 +179,14 @@ def default_shards(threads: int, chains: int) -> int:
 
 
 def default_burn_in(iterations: int, anneal_sweeps: int = 0) -> int:
-    """The burn-in where none is given: a fifth of the sweeps, and all that are annealed.
+    """The burn-in where none is given: a third of the sweeps, and all that are annealed.
 
     Parameters
     ----------
     iterations, anneal_sweeps : int
         As in `RunSettings` and `LearnerSettings`.
     """
-    return max(iterations // 5, anneal_sweeps)
+    return max(iterations // 3, anneal_sweeps)
 
 
 def check_run_settings(run: RunSettings) -> None:

@@ -216,7 +216,7 @@ def sample(
     iterations : int
         Sweeps over the corpus.
     burn_in : int, optional
-        Sweeps before counts are kept; a fifth by default.
+        Sweeps before counts are kept; a third by default.
     seed : int
     chains : int
         Independent chains.

@@ -31,6 +31,20 @@ def test_examples_of_a_page_are_what_happens(page, tmp_path, monkeypatch):
     assert not said, "".join(said)
 
 
+def test_pages_followed_one_after_another_do_not_meet():
+    """Runs are not replaced unasked, so that in one directory no two pages may make the same."""
+    pages = [*(DOCS / "learn").glob("*.md"), *(DOCS / "do").glob("*.md"), DOCS / "notebook.md"]
+    made: dict[str, list[str]] = {}
+    for page in pages:
+        text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+        for name in re.findall(r"\b(?:sampler|ot|pcfg|tsg) (?:sample|train) [^\n|`]*--output (\S+)", text):
+            made.setdefault(name, []).append(page.name)
+        for name in re.findall(r"\bsample\([^\n]*?, \"([^\"]+)\"", text):
+            made.setdefault(name, []).append(page.name)
+    assert {"run", "runs/notebook", "union.run", "run.tsg"} <= set(made)
+    assert {name: pages for name, pages in made.items() if len(pages) > 1} == {}
+
+
 @pytest.mark.parametrize("page", WITH_CELLS)
 def test_cells_of_a_page_show_what_they_say(page, tmp_path, monkeypatch):
     cells = loaded_cells(monkeypatch)
