@@ -46,6 +46,7 @@ th.number,td.number{{text-align:end;white-space:nowrap}}
 .bars .bar{{display:block;height:.45rem;background:var(--c1);min-width:1px;margin:.15rem 0;border-radius:1px}}
 .bars .bar.second{{background:var(--c2)}}
 .bars{{width:9rem;max-width:30vw}}
+.cards .bars{{width:6rem}}
 .tiles{{display:flex;flex-wrap:wrap;gap:.75rem;margin:1rem 0}}
 .tile{{background:var(--panel);border:1px solid var(--rule);border-radius:6px;
  padding:.5rem .9rem;min-width:8rem}}
@@ -110,6 +111,9 @@ main .scfg .score{{fill:var(--soft)}}
 main .scfg rect{{fill:var(--box);stroke:var(--link)}}
 @media (max-width:34rem){{
  body{{font-size:15px}}
+ th,td{{padding-inline-end:.5rem}}
+ table{{font-size:.88rem}}
+ .cards .bars{{width:3.2rem}}
  dl{{grid-template-columns:1fr}}
  dt{{margin-top:.3rem}}
 }}

@@ -32,12 +32,17 @@ export function sides(shown) {
   return make("span", { class: "rule" }, words(shown.slice(0, at)), " → ", words(shown.slice(at + 3)));
 }
 
-/** A picture of the server's, as an element. */
+const LEAST_WIDTH = 480;
+
+/** A picture of the server's, as an element: as wide as there is room, and no narrower than can be read. */
 export function picture(text, label) {
   const found = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const element = document.importNode(found, true);
   element.setAttribute("role", "img");
   element.setAttribute("aria-label", label);
+  element.style.maxWidth = "100%";
+  element.style.height = "auto";
+  element.style.minWidth = `${Math.min(parseFloat(element.getAttribute("width")), LEAST_WIDTH)}px`;
   return element;
 }
 
