@@ -8,9 +8,11 @@ import glob
 import importlib
 import importlib.util
 import io
+import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from scfg_sampler.core import console
 from tests.example_files import MAKERS, make_files
 from tests.test_docs import COMMANDS, PROGRAMS
 
@@ -160,6 +163,84 @@ def test_examples_of_a_command_end_well(program, command, lines, made, tmp_path,
             assert list(Path().glob(f"{name}*")), f"{line} has not made {name}"
     if missing:
         pytest.skip(f"some examples need {', '.join(missing)}")
+
+
+LONG = {
+    "sample": "sampling",
+    "resume": "sampling",
+    "extract": "extracting",
+    "filter": "reading rules",
+    "convert": "writing rules",
+    "plug": "writing rules",
+    "report": "sections",
+    "translate": "translating",
+    "tune": "tuning",
+    "train-lm": "estimating orders",
+    "query-lm": "scoring lines",
+    "dmv train": "em",
+    "dmv resume": "em",
+    "ot sample": "sampling",
+    "ot resume": "sampling",
+    "ot gla": "learning",
+    "pcfg sample": "sampling",
+    "pcfg resume": "sampling",
+    "pcfg parse": "parsing",
+    "pcfg prefix": "reading",
+    "pcfg train": "em",
+    "tsg train": "sampling",
+    "tsg resume": "sampling",
+    "tsg parse": "parsing",
+}
+"""Commands that take long of much text, and what they say that they do."""
+WITHOUT_END = ("reading rules", "sections", "scoring lines")
+"""What is done with files of any length, and so without a time left."""
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "lines"),
+    [
+        pytest.param(*each, marks=[pytest.mark.slow] * (each[1].split()[0] in BUSY), id=" ".join(each[:2]))
+        for each in EXAMPLES
+        if each[1] in LONG
+    ],
+)
+def test_long_commands_tell_a_file_how_far_they_are(
+    program, command, lines, made, tmp_path, monkeypatch, capsys
+):
+    folder = tmp_path / "here"
+    shutil.copytree(made(group_of(program, command)), folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0.0)
+    for line in lines:
+        without_what_it_makes(line)
+        assert status_of(line) == 0
+        if f" {command} " in line:
+            break
+    what = LONG[command]
+    end = "" if what in WITHOUT_END else r" of [\d,]+, .*\d:\d\d:\d\d left"
+    told = capsys.readouterr().err
+    assert re.search(rf"^{what}: [\d,]+{end}", told, re.MULTILINE), told
+    assert re.search(rf"^{what}: .*, [\d,.]+ a (second|minute)", told, re.MULTILINE), told
+
+
+def test_a_pipe_hears_how_far_sampling_is(made, tmp_path, root):
+    command = (
+        "import sys; from scfg_sampler.core import console; console.SECONDS_BETWEEN_LINES = 0.02;"
+        "from scfg_sampler.cli import main; sys.exit(main())"
+    )
+    corpus = ["--source", "train.de", "--target", "train.en", "--alignment", "train.align"]
+    done = subprocess.run(
+        [sys.executable, "-c", command, "sample", *corpus, "--output", str(tmp_path / "run"), "-n", "200"],
+        cwd=made("translation"),
+        env={**os.environ, "PYTHONPATH": str(root)},
+        stderr=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    lines = re.findall(
+        r"^sampling: \d+ of 200, [\d,.]+ a second, 0:00:\d\d left; log joint -\d+$", done.stderr, re.M
+    )
+    assert len(lines) > 1, done.stderr
 
 
 def test_every_line_is_ours_or_has_a_reason():

@@ -94,5 +94,43 @@ def test_a_program_says_once_that_it_compiles(root, tmp_path):
     assert on_terminal(program, root, tmp_path) == ""
 
 
+def into_pipe(statement, root, cache):
+    """What a process says to the pipe that is its standard error."""
+    environment = {**os.environ, "SCFG_SAMPLER_CACHE": str(cache)}
+    command = [sys.executable, "-c", textwrap.dedent(statement)]
+    return subprocess.run(
+        command, cwd=root, env=environment, stderr=subprocess.PIPE, text=True, check=True
+    ).stderr
+
+
+def test_a_program_says_so_in_a_pipe_too(root, tmp_path):
+    program = COMPILING.format(begin="begin_program()")
+    assert into_pipe(program, root, tmp_path).count("compiling for this machine") == 1
+    assert into_pipe(program, root, tmp_path) == ""
+
+
 def test_a_library_does_not_say_that_it_compiles(root, tmp_path):
-    assert on_terminal(COMPILING.format(begin=""), root, tmp_path) == ""
+    assert on_terminal(COMPILING.format(begin=""), root, tmp_path / "a") == ""
+    assert into_pipe(COMPILING.format(begin=""), root, tmp_path / "b") == ""
+
+
+def test_time_spent_compiling_is_left_out_of_rates(root, tmp_path):
+    statement = f"""
+        import os
+        os.environ["SCFG_SAMPLER_CACHE"] = {str(tmp_path)!r}
+        from scfg_sampler.core import console
+        from scfg_sampler.core.jit import kernel
+        spent = []
+        import scfg_sampler.core.jit as jit
+        count = console.leave_out_of_rates
+        jit.leave_out_of_rates = lambda seconds: (spent.append(seconds), count(seconds))
+        @kernel
+        def inner(x):
+            return x + 1
+        @kernel
+        def successor(x):
+            return inner(x)
+        successor(1), successor(1), successor(1.0)
+        result = [min(spent) > 0, console._seconds_compiling == sum(spent)]
+    """
+    assert outcome(statement, root) == [True, True]

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from decoder.commands import (
     add_search_options,
@@ -131,6 +131,7 @@ def run(options: argparse.Namespace) -> None:
         out = stack.enter_context(atomic_output(options.output))
         trees = stack.enter_context(atomic_output(options.derivations)) if options.derivations else None
         graphs = stack.enter_context(_hypergraphs(options.hypergraph))
+        advance = stack.enter_context(_progress(options))
         for found in results(lines):
             out.write(found.text)
             out.flush()
@@ -138,6 +139,7 @@ def run(options: argparse.Namespace) -> None:
                 trees.write(found.tree)
             graphs(len(exist), found.graph)
             exist.append(found.exists)
+            advance(1, "")
     if options.reference:
         say(summary(exist))
         return
@@ -145,6 +147,42 @@ def run(options: argparse.Namespace) -> None:
     say(
         f"{counted(number, 'line')} translated in {seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second"
     )
+
+
+def _progress(options: argparse.Namespace) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:
+    """How many lines are done, of a file; translations that people see, or wait for, show that themselves."""
+    import os
+    import stat
+    import sys
+
+    from scfg_sampler.core.console import progress
+
+    def is_file(stream: TextIO) -> bool:
+        try:
+            return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        except (OSError, ValueError):
+            return False
+
+    shown = options.output == "-" and sys.stderr.isatty() and not is_file(sys.stdout)
+    if shown or (options.input == "-" and not is_file(sys.stdin)):
+        return contextlib.nullcontext(lambda steps, note: None)
+    path = f"/dev/fd/{sys.stdin.fileno()}" if options.input == "-" else options.input
+    return progress("translating", _num_lines(path) if os.path.isfile(path) else None)
+
+
+def _num_lines(path: str) -> int | None:
+    """How many lines a file has; None where it is packed, or is read from somewhere inside."""
+    lines, last = 0, b"\n"
+    with open(path, "rb", buffering=0) as stream:
+        if stream.tell():
+            return None
+        while block := stream.read(1 << 20):
+            if last == b"\n" and not lines and block[:2] == b"\x1f\x8b":
+                stream.seek(0)
+                return None
+            lines, last = lines + block.count(b"\n"), block[-1:]
+        stream.seek(0)  # On macOS, standard input opened again shares its place.
+    return lines + (last != b"\n")
 
 
 @contextlib.contextmanager

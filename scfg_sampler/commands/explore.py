@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> None:
     sources = open_sources(options.paths)
     print(f"http://{ADDRESS}:{listening.getsockname()[1]}/", flush=True)
     console.say("open this address in a browser on this machine; Ctrl-C stops")
+    console.rest()
     try:
         serve(sources, listening)
     except KeyboardInterrupt:

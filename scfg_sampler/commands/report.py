@@ -7,6 +7,7 @@ from typing import Any
 
 from scfg_sampler.core import console
 from scfg_sampler.core.reports.options import add_report_options
+from scfg_sampler.core.wording import file_size
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run"]
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
             raise SettingsError(f"--derivations {name} is of no system that --translations names")
     with console.progress("sections", None) as advance:
         size = write_report(ReportInputs(**given, **named), options.output, advance)
-    console.say(f"{options.output}: {size / 1e6:.1f} MB")
+    console.say(f"{options.output}: {file_size(size)}")
 
 
 def _named(option: str, texts: list[str]) -> dict[str, str]:

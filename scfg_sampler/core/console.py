@@ -26,10 +26,13 @@ __all__ = [
     "Parser",
     "Terminated",
     "add_commands",
+    "is_watched",
+    "leave_out_of_rates",
     "memory_size",
     "option_names",
     "progress",
     "raise_terminated",
+    "rest",
     "run",
     "run_parser",
     "say",
@@ -45,6 +48,10 @@ SECONDS_OF_SILENCE = 1.0
 
 _quiet = False
 _silent_until = math.inf
+_seconds_compiling = 0.0
+_said_at = 0.0
+_under_way: _ProgressLines | None = None
+_is_resting = False
 
 
 class Terminated(SystemExit):
@@ -224,7 +231,7 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
         if _screen_size(name) is None:
             os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
     try:
-        with terminable():
+        with terminable(), _telling_that_it_works():
             return _flushed(command, arguments)
     except ScfgError as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
@@ -292,10 +299,60 @@ def set_quiet(quiet: bool) -> None:
 
 def say(message: str) -> None:
     """Tell the user something, on standard error, unless --quiet."""
-    global _silent_until
+    global _silent_until, _said_at
     if not _quiet:
-        _silent_until = math.inf
+        _silent_until, _said_at = math.inf, time.monotonic()
         print(message, file=sys.stderr, flush=True)
+
+
+def rest() -> None:
+    """Say no more that the program is at work: from now on it works when others ask."""
+    global _is_resting
+    _is_resting = True
+
+
+@contextlib.contextmanager
+def _telling_that_it_works() -> Iterator[None]:
+    """Within the block a file or a pipe that hears nothing else hears every minute of work."""
+    global _said_at, _is_resting
+    _said_at, _is_resting = time.monotonic(), False
+    if sys.stderr.isatty():
+        yield
+        return
+    ended = threading.Event()
+    threading.Thread(target=_tell_that_it_works, args=(ended,), daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _tell_that_it_works(ended: threading.Event) -> None:
+    """Say so until that is set, unless the program only waits; what is under way says how far it is."""
+    global _said_at
+    began, used = time.monotonic(), time.process_time()
+    while not ended.wait(max(SECONDS_BETWEEN_LINES - (time.monotonic() - _said_at), 0.01)):
+        now = time.monotonic()
+        if now - _said_at < SECONDS_BETWEEN_LINES or _is_resting:
+            _said_at = now if _is_resting else _said_at
+            continue
+        used, before = time.process_time(), used
+        if _under_way is not None:
+            _under_way.tell()
+        elif used - before > 0.01 * (now - _said_at):
+            say(f"at work for {datetime.timedelta(seconds=round(now - began))}")
+        _said_at = now
+
+
+def is_watched() -> bool:
+    """Whether what takes long is told of: at a terminal, and in a pipe unless silence may last."""
+    return sys.stderr.isatty() or math.isfinite(SECONDS_OF_SILENCE)
+
+
+def leave_out_of_rates(seconds: float) -> None:
+    """Let progress not reckon with so much time, as it was spent on compiling, which happens once."""
+    global _seconds_compiling
+    _seconds_compiling += seconds
 
 
 def warn(message: str) -> None:
@@ -314,18 +371,29 @@ class _ProgressLines:
         self._description, self._total = description, total
         self._done = 0.0
         self._began = self._last = time.monotonic()
+        self._compiled_before = _seconds_compiling
+        self._note = ""
 
     def __call__(self, steps: float = 1, note: str = "") -> None:
         self._done += steps
+        self._note = note
         now = time.monotonic()
         if now - self._last >= SECONDS_BETWEEN_LINES or now >= _silent_until > self._began:
-            self._last = now
-            say("; ".join(filter(None, (self._told(now - self._began), note))))
+            self.tell()
+
+    def tell(self) -> None:
+        """Write a line now."""
+        self._last = now = time.monotonic()
+        if not self._done:
+            say(f"{self._description}: {datetime.timedelta(seconds=round(now - self._began))} so far")
+            return
+        spent = now - self._began - (_seconds_compiling - self._compiled_before)
+        say("; ".join(filter(None, (self._told(spent), self._note))))
 
     def _told(self, seconds: float) -> str:
         """`sampling: 30 of 100, 24 a minute, 0:02:55 left`."""
         of = f" of {self._total:,.0f}" if self._total is not None else ""
-        rate = self._done / seconds
+        rate = self._done / max(seconds, 1e-3)
         speed = f"{rate:,.1f} a second" if rate >= 1.0 else f"{60.0 * rate:,.1f} a minute"
         told = f"{self._description}: {self._done:,.0f}{of}, {speed}"
         if self._total is None or not rate:
@@ -342,11 +410,16 @@ def progress(description: str, total: float | None) -> Iterator[Callable[[float,
     program which has said nothing for a second says how far it is.
     Yields a function `advance(steps, note="")`.
     """
+    global _under_way
     if _quiet:
         yield _ignore
         return
     if not sys.stderr.isatty():
-        yield _ProgressLines(description, total)
+        outer, _under_way = _under_way, _ProgressLines(description, total)
+        try:
+            yield _under_way
+        finally:
+            _under_way = outer
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -30,6 +30,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ from numba.extending import (
     register_model,
 )
 
+from scfg_sampler.core.console import leave_out_of_rates
 from scfg_sampler.core.startup import tell_of_compiling
 
 try:
@@ -82,6 +84,9 @@ __all__ = [
 ]
 
 ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+_compiling: list[float] = []
+"""When the kernels began that are being compiled, the innermost last; numba's lock keeps threads apart."""
 
 _FLAGS: Any = {"nogil": True, "error_model": "numpy"}
 _BORROWING: Any = {**_FLAGS, "_nrt": False, "no_cfunc_wrapper": True}
@@ -142,7 +147,15 @@ class _ContentCache(CodeCache):
         found = super().load_overload(sig, target_context)
         if found is None:
             tell_of_compiling()
+            _compiling.append(time.monotonic())
         return found
+
+    def save_overload(self, sig, data):
+        """Keep the machine code that was compiled, and tell progress what time that took."""
+        super().save_overload(sig, data)
+        began = _compiling.pop() if _compiling else time.monotonic()
+        if not _compiling:  # What a kernel calls is compiled within its time.
+            leave_out_of_rates(time.monotonic() - began)
 
 
 def compiled(function: Callable) -> Any:

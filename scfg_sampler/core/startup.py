@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from scfg_sampler.core.console import say
+from scfg_sampler.core.console import is_watched, say
 
 __all__ = ["begin_program", "leave_out_linear_algebra", "tell_of_compiling"]
 
@@ -32,9 +32,9 @@ def begin_program() -> None:
 
 
 def tell_of_compiling() -> None:
-    """Say what takes so long, once, to a person who waits for a program: a kernel is not in the cache."""
+    """Say what takes so long, once, to whoever waits for a program: a kernel is not in the cache."""
     global _to_be_told
-    if _to_be_told and sys.stderr.isatty():
+    if _to_be_told and is_watched():
         say(_COMPILING)
     _to_be_told = False
 

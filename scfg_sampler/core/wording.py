@@ -6,7 +6,7 @@ sentences have`), so that both forms can be given.
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+__all__ = ["counted", "file_size"]
 
 
 def counted(number: float, one: str, many: str | None = None, spec: str = "") -> str:
@@ -28,3 +28,12 @@ def counted(number: float, one: str, many: str | None = None, spec: str = "") ->
     '1 sentence has'
     """
     return f"{number:{spec}} {one if number == 1 else many or one + 's'}"
+
+
+def file_size(size: int) -> str:
+    """The size of a file, of so many bytes, as people say it.
+
+    >>> file_size(20_480), file_size(1_234_567), file_size(80)
+    ('20 kB', '1.2 MB', '1 kB')
+    """
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size / 1e3, 1):.0f} kB"

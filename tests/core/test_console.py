@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -134,6 +135,55 @@ def test_progress_without_a_terminal_is_a_line_a_minute(capsys, monkeypatch):
         "sampling: 96 of 100, 24.0 a minute, 0:00:10 left; log joint 96\n"
         "reading lines: 3,000, 50.0 a second\n",
     )
+
+
+def test_rates_leave_out_what_compiling_took(capsys, monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    console.leave_out_of_rates(7.0)  # Before, and so no matter.
+    with console.progress("sampling", 20) as advance:
+        now += 90.0
+        console.leave_out_of_rates(80.0)
+        advance(1)
+    assert capsys.readouterr().err == "sampling: 1 of 20, 6.0 a minute, 0:03:10 left\n"
+
+
+def said_by(work, capsys, monkeypatch):
+    """What a command that does so says, if it has to say something every twentieth of a second."""
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0.05)
+    assert console.run("prog", lambda arguments: work()) == 0
+    time.sleep(0.1)  # Nothing after the end.
+    return capsys.readouterr().err
+
+
+def busily(seconds=0.3):
+    began = time.monotonic()
+    while time.monotonic() < began + seconds:
+        sum(range(1000))
+
+
+def test_who_works_in_silence_says_so_every_minute(capsys, monkeypatch):
+    said = said_by(busily, capsys, monkeypatch)
+    assert 1 <= said.count("at work for 0:00:00\n") <= 6
+    assert set(said.splitlines()) == {"at work for 0:00:00"}
+
+
+def test_who_waits_says_nothing(capsys, monkeypatch):
+    assert said_by(lambda: time.sleep(0.3), capsys, monkeypatch) == ""
+
+    def serve():
+        console.rest()
+        busily()
+
+    assert said_by(serve, capsys, monkeypatch) == ""
+
+
+def test_what_has_no_steps_tells_how_long_it_takes(capsys, monkeypatch):
+    def align():
+        with console.progress("aligning", None):
+            time.sleep(0.3)  # Others work.
+
+    assert "aligning: 0:00:00 so far\n" in said_by(align, capsys, monkeypatch)
 
 
 def test_a_program_is_silent_for_no_longer_than_a_second(capsys, monkeypatch):

@@ -7,6 +7,7 @@ import argparse
 from monolingual.dmv.commands import add_treebank_options, read
 from scfg_sampler.core import console
 from scfg_sampler.core.reports.options import add_report_options
+from scfg_sampler.core.wording import file_size
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run"]
@@ -81,4 +82,4 @@ def run(options: argparse.Namespace) -> None:
         options.title,
     )
     size = write_report(inputs, options.output)
-    console.say(f"{options.output}: {size / 1e6:.1f} MB")
+    console.say(f"{options.output}: {file_size(size)}")

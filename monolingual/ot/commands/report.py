@@ -6,6 +6,7 @@ import argparse
 
 from scfg_sampler.core import console
 from scfg_sampler.core.reports.options import add_report_options
+from scfg_sampler.core.wording import file_size
 
 __all__ = ["add_parser", "run"]
 
@@ -52,4 +53,4 @@ def run(options: argparse.Namespace) -> None:
 
     inputs = ReportInputs(options.grammar, options.beside, options.inputs, options.threshold, options.title)
     size = write_report(inputs, options.output)
-    console.say(f"{options.output}: {size / 1e6:.1f} MB")
+    console.say(f"{options.output}: {file_size(size)}")

@@ -57,6 +57,8 @@ def run(options: argparse.Namespace) -> None:
     if options.tighten:
         tight, new, _ = tighten(weighted.grammar, probs)
         write_grammar(options.tighten, tight, new, style=options.format)
+        if options.tighten != "-":
+            console.say(f"the tight grammar of the same trees: {options.tighten}")
 
 
 def report(grammar, probs, *, compare: bool = False) -> dict:

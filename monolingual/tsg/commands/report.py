@@ -6,6 +6,7 @@ import argparse
 
 from scfg_sampler.core import console
 from scfg_sampler.core.reports.options import add_report_options
+from scfg_sampler.core.wording import file_size
 
 __all__ = ["add_parser", "run"]
 
@@ -36,4 +37,4 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.tsg.report import write_report
 
     size = write_report(options.runs, options.output, options.title, options.shown)
-    console.say(f"{options.output}: {size / 1e6:.1f} MB")
+    console.say(f"{options.output}: {file_size(size)}")
