@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import json
 import logging
@@ -221,6 +222,7 @@ class _Desk:
     async def _body(self, request: Any) -> bytes:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
+            await _hear_out(request.receive)
             raise self._refusal(415, "questions are of content type application/json")
         too_large = self._refusal(413, f"the question has more than {LARGEST} bytes")
         length = request.headers.get("content-length", "0")
@@ -270,6 +272,7 @@ def _guarded(app: Callable, port: int) -> Callable:
             await sent({"type": "http.response.body", "body": body})
 
         if reason := _refusal(scope.get("method", ""), found, hosts):
+            await _hear_out(receive)
             await refused(403, reason)
             return
         try:
@@ -280,6 +283,21 @@ def _guarded(app: Callable, port: int) -> Callable:
                 await refused(503, "explore is being stopped")
 
     return guarded
+
+
+async def _hear_out(receive: Callable[[], Awaitable[Any]]) -> None:
+    """Read a question that is refused, if it is not too large or slow.
+
+    Of an answer given before, the asker may see nothing but that the connection was reset.
+    """
+    size = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_SECONDS):
+            while size <= LARGEST:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
 
 
 def _refusal(method: str, headers: Mapping[str, str], hosts: set[str]) -> str:

@@ -67,6 +67,21 @@ def test_question_from_a_page_of_another_site_is_refused(port, origin):
     assert FOREIGN in json.loads(body)["error"]
 
 
+def test_refused_question_whose_text_comes_late_hears_why(port):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.putrequest("POST", "/translate")
+    for name, value in (("Origin", "null"), ("Content-Length", "4096"), ("Connection", "close")):
+        connection.putheader(name, value)
+    connection.endheaders()
+    for _ in range(4):  # What comes after a connection has been closed resets it.
+        time.sleep(0.1)
+        connection.send(b" " * 1024)
+    time.sleep(0.1)
+    response = connection.getresponse()
+    assert response.status == 403
+    assert FOREIGN in json.loads(response.read())["error"]
+
+
 def test_question_from_its_own_page_is_answered(port):
     headers = {"Origin": f"http://127.0.0.1:{port}", "Sec-Fetch-Site": "same-origin"}
     assert send(port, "/translate", b'{"text": "a"}', headers)[0] == 200
