@@ -415,11 +415,7 @@ class Decoder:
         """The best translation in a forest."""
         forest = result.forest
         ids, edges = best_derivation(
-            forest,
-            self.grammar.target_start,
-            self.grammar.target,
-            result.copied,
-            result.chart.begin,
+            forest, self.grammar.target_start, self.grammar.target, result.copied, result.chart.begin
         )
         start = np.array([0, len(edges)], np.int64)
         features = self.features(result, start, edges)[0]
@@ -430,25 +426,14 @@ class Decoder:
     def export(self, result: SearchResult) -> ForestGraph:
         """The forest of a sentence as a core `Hypergraph`."""
         return export(
-            result.forest,
-            self.grammar.target_start,
-            self.grammar.target,
-            result.copied,
-            result.chart.begin,
+            result.forest, self.grammar.target_start, self.grammar.target, result.copied, result.chart.begin
         )
 
     def k_best(self, result: SearchResult, k: int, *, unique: bool = True) -> KBestList:
         """The k best derivations in a forest, or with `unique` those of different strings."""
         graph = self.export(result)
         weights = result.forest.weight[graph.edges]
-        found = k_best(
-            graph.graph,
-            weights,
-            graph.template_start,
-            graph.template,
-            k,
-            unique=unique,
-        )
+        found = k_best(graph.graph, weights, graph.template_start, graph.template, k, unique=unique)
         edges = graph.edges[found.edges]
         features = self.features(result, found.edge_start, edges)
         return KBestList(
