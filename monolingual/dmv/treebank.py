@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, TypeAlias
 
+from scfg_sampler.core.arrays.on_demand import OnDemand
 from scfg_sampler.core.arrays.stored_text import StoredText
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
@@ -59,7 +60,7 @@ class Sentence(NamedTuple):
     kept: tuple[int, ...]
 
 
-class StoredSentences(Sequence[Sentence]):
+class StoredSentences(OnDemand[Sentence]):
     """Sentences in flat arrays; one is made whenever it is asked for."""
 
     def __init__(self, lines: StoredText):
@@ -86,19 +87,6 @@ class StoredSentences(Sequence[Sentence]):
 
     def __len__(self) -> int:
         return len(self._first)
-
-    @overload
-    def __getitem__(self, place: int) -> Sentence: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Sentence]: ...
-
-    def __getitem__(self, place: int | slice) -> Sentence | list[Sentence]:
-        numbers = range(len(self))[place]
-        return [*map(self._made, numbers)] if isinstance(numbers, range) else self._made(numbers)
-
-    def __iter__(self) -> Iterator[Sentence]:
-        return map(self._made, range(len(self)))
 
     def _made(self, number: int) -> Sentence:
         begin, end = self._start[number : number + 2]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar, overload
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from monolingual.tsg.packed import ForestNode, PackedForest
 from monolingual.tsg.trees import Tree
+from scfg_sampler.core.arrays.on_demand import OnDemand
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 
 __all__ = ["StoredForests", "StoredTrees"]
@@ -24,7 +25,7 @@ _CLOSE = 0
 Item = TypeVar("Item")
 
 
-class _Stored(Sequence[Item]):
+class _Stored(OnDemand[Item]):
     """Items as numbers, each between two places of an array."""
 
     def __init__(self, items: Iterable[Item] = ()):
@@ -38,7 +39,7 @@ class _Stored(Sequence[Item]):
         """Add the numbers of an item to the others."""
 
     @abstractmethod
-    def _made(self, codes: array[int]) -> Item:
+    def _read(self, codes: array[int]) -> Item:
         """The item of some numbers."""
 
     def append(self, item: Item) -> None:
@@ -53,21 +54,8 @@ class _Stored(Sequence[Item]):
     def __len__(self) -> int:
         return len(self._start) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> Item: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Item]: ...
-
-    def __getitem__(self, place: int | slice) -> Item | list[Item]:
-        numbers = range(len(self))[place]
-        if isinstance(numbers, range):
-            return [self._made(self.codes(number)) for number in numbers]
-        return self._made(self.codes(numbers))
-
-    def __iter__(self) -> Iterator[Item]:
-        for number in range(len(self)):
-            yield self._made(self.codes(number))
+    def _made(self, number: int) -> Item:
+        return self._read(self.codes(number))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
@@ -99,7 +87,7 @@ class StoredTrees(_Stored[Tree]):
         self._codes.extend(codes)
         self._start.append(len(self._codes))
 
-    def _made(self, codes: array[int]) -> Tree:
+    def _read(self, codes: array[int]) -> Tree:
         words = self.symbols.words
         open_nodes: list[tuple[str, list[Tree | str]]] = [("", [])]
         for code in codes:
@@ -129,7 +117,7 @@ class StoredForests(_Stored[PackedForest]):
                 codes.append(len(edge))
                 codes.extend(edge)
 
-    def _made(self, codes: array[int]) -> PackedForest:
+    def _read(self, codes: array[int]) -> PackedForest:
         words = self.symbols.words
         at = 1 + codes[0]
         sentence = tuple(words[number] for number in codes[1:at])

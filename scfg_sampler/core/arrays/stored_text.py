@@ -6,13 +6,14 @@ The fact a newcomer would get wrong: a line is decoded whenever it is asked for.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from collections.abc import Iterable
+
+from scfg_sampler.core.arrays.on_demand import OnDemand
 
 __all__ = ["StoredText"]
 
 
-class StoredText(Sequence[str]):
+class StoredText(OnDemand[str]):
     """A sequence of lines."""
 
     def __init__(self, lines: Iterable[str]):
@@ -24,18 +25,5 @@ class StoredText(Sequence[str]):
     def __len__(self) -> int:
         return len(self._start) - 1
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        numbers = range(len(self))[place]
-        return [*map(self._line, numbers)] if isinstance(numbers, range) else self._line(numbers)
-
-    def __iter__(self) -> Iterator[str]:
-        return map(self._line, range(len(self)))
-
-    def _line(self, number: int) -> str:
+    def _made(self, number: int) -> str:
         return self._bytes[self._start[number] : self._start[number + 1]].decode("utf-8")
