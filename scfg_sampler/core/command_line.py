@@ -10,7 +10,6 @@ required one, since the first is often the second misspelt.
 from __future__ import annotations
 
 import argparse
-import difflib
 import itertools
 import shutil
 import sys
@@ -36,6 +35,8 @@ def meant(word: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     begun = [name for name in names if len(word) > 3 and name.startswith(word)]
+    import difflib
+
     found = begun[:1] if len(begun) == 1 else difflib.get_close_matches(word, names, 1)
     return f"; did you mean '{found[0]}'?" if found else ""
 

@@ -44,7 +44,9 @@ __all__ = [
 SECONDS_BETWEEN_LINES = 60.0
 """Where progress goes to a file or a pipe."""
 SECONDS_OF_SILENCE = 1.0
-"""After them a program that has said nothing yet tells where it is, be it into a file or a pipe."""
+"""After them a command that is at work, and has said nothing yet, says so, be it into a file or a pipe."""
+_SECONDS_OBSERVED = 0.2
+"""The last of these: whoever waits then for others, or for what is typed, uses no processor."""
 
 _quiet = False
 _silent_until = math.inf
@@ -52,6 +54,7 @@ _seconds_compiling = 0.0
 _said_at = 0.0
 _under_way: _ProgressLines | None = None
 _is_resting = False
+_is_command_known = False
 
 
 class Terminated(SystemExit):
@@ -212,8 +215,10 @@ def run_parser(
     """
 
     def command(arguments: Sequence[str] | None) -> int | None:
+        global _is_command_known
         options = build_parser().parse_args(arguments)
         set_quiet(getattr(options, "quiet", False))
+        _is_command_known = True
         return options.run(options)
 
     return run(program, command, arguments)
@@ -313,12 +318,9 @@ def rest() -> None:
 
 @contextlib.contextmanager
 def _telling_that_it_works() -> Iterator[None]:
-    """Within the block a file or a pipe that hears nothing else hears every minute of work."""
-    global _said_at, _is_resting
-    _said_at, _is_resting = time.monotonic(), False
-    if sys.stderr.isatty():
-        yield
-        return
+    """Within the block who hears nothing else hears of work after a second, a file or a pipe every minute."""
+    global _said_at, _is_resting, _is_command_known
+    _said_at, _is_resting, _is_command_known = time.monotonic(), False, False
     ended = threading.Event()
     threading.Thread(target=_tell_that_it_works, args=(ended,), daemon=True).start()
     try:
@@ -331,17 +333,38 @@ def _tell_that_it_works(ended: threading.Event) -> None:
     """Say so until that is set, unless the program only waits; what is under way says how far it is."""
     global _said_at
     began, used = time.monotonic(), time.process_time()
+    _break_silence(ended, began)
+    if sys.stderr.isatty():
+        return
     while not ended.wait(max(SECONDS_BETWEEN_LINES - (time.monotonic() - _said_at), 0.01)):
         now = time.monotonic()
         if now - _said_at < SECONDS_BETWEEN_LINES or _is_resting:
             _said_at = now if _is_resting else _said_at
             continue
         used, before = time.process_time(), used
-        if _under_way is not None:
-            _under_way.tell()
-        elif used - before > 0.01 * (now - _said_at):
-            say(f"at work for {datetime.timedelta(seconds=round(now - began))}")
+        if used - before > 0.01 * (now - _said_at) or _under_way is not None:
+            _say_what_is_under_way(now - began)
         _said_at = now
+
+
+def _break_silence(ended: threading.Event, began: float) -> None:
+    """Say once that a command works, unless it has said something by then, or waits."""
+    if not math.isfinite(SECONDS_OF_SILENCE) or ended.wait(SECONDS_OF_SILENCE - _SECONDS_OBSERVED):
+        return
+    used = time.process_time()
+    if ended.wait(_SECONDS_OBSERVED) or not math.isfinite(_silent_until):
+        return
+    is_working = time.process_time() - used > 0.1 * _SECONDS_OBSERVED
+    if _is_command_known and not _is_resting and (is_working or _under_way is not None):
+        _say_what_is_under_way(time.monotonic() - began)
+
+
+def _say_what_is_under_way(seconds: float) -> None:
+    """How far it is, or else for how long the program has been at work."""
+    if _under_way is not None:
+        _under_way.tell()
+    else:
+        say(f"at work for {datetime.timedelta(seconds=round(seconds))}")
 
 
 def is_watched() -> bool:
@@ -378,7 +401,7 @@ class _ProgressLines:
         self._done += steps
         self._note = note
         now = time.monotonic()
-        if now - self._last >= SECONDS_BETWEEN_LINES or now >= _silent_until > self._began:
+        if now - self._last >= SECONDS_BETWEEN_LINES or now >= _silent_until:
             self.tell()
 
     def tell(self) -> None:
@@ -407,10 +430,10 @@ def progress(description: str, total: float | None) -> Iterator[Callable[[float,
     """How far something is, on standard error, unless --quiet: a bar with the time left, or a line a minute.
 
     The bar is for terminals. The lines are for files and pipes; none comes in the first minute, but that a
-    program which has said nothing for a second says how far it is.
+    command which has said nothing for a second says how far it is.
     Yields a function `advance(steps, note="")`.
     """
-    global _under_way
+    global _under_way, _silent_until
     if _quiet:
         yield _ignore
         return
@@ -421,6 +444,7 @@ def progress(description: str, total: float | None) -> Iterator[Callable[[float,
         finally:
             _under_way = outer
         return
+    _silent_until = math.inf  # A bar is something.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

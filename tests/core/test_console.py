@@ -212,6 +212,73 @@ def test_a_program_is_silent_for_no_longer_than_a_second(capsys, monkeypatch):
     assert capsys.readouterr() == ("", "reading\n")
 
 
+def said_after_a_while(work, capsys, monkeypatch, arguments=()):
+    """What a command that does so says, if it has to break the silence after a quarter of a second."""
+    monkeypatch.setattr(console, "SECONDS_OF_SILENCE", 0.25)
+
+    def build_parser():
+        parser = console.Parser(prog="prog")
+        parser.add_argument("--quiet", action="store_true")
+        parser.set_defaults(run=lambda options: work())
+        return parser
+
+    assert console.run_parser("prog", build_parser, list(arguments)) == 0
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_who_works_in_silence_says_so_once_after_a_second(capsys, monkeypatch, is_terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
+    assert said_after_a_while(lambda: busily(0.8), capsys, monkeypatch) == "at work for 0:00:00\n"
+    assert said_after_a_while(lambda: busily(0.8), capsys, monkeypatch, ["--quiet"]) == ""
+    assert said_after_a_while(lambda: busily(0.1), capsys, monkeypatch) == ""
+
+
+def test_who_has_said_something_or_waits_needs_not_break_the_silence(capsys, monkeypatch):
+    def told():
+        console.say("reading")
+        busily(0.6)
+
+    assert said_after_a_while(told, capsys, monkeypatch) == "reading\n"
+    used = time.process_time()
+    with monkeypatch.context() as patched:
+        patched.setattr("time.process_time", lambda: used)
+        assert said_after_a_while(lambda: time.sleep(0.6), capsys, patched) == ""
+
+    def barred():
+        monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+        with console.progress("counting", 2):
+            busily(0.6)
+
+    assert "at work" not in said_after_a_while(barred, capsys, monkeypatch)
+
+
+def test_silence_is_broken_by_what_has_no_steps_yet(capsys, monkeypatch):
+    def align():
+        with console.progress("aligning", None):
+            time.sleep(0.6)  # Others work.
+
+    assert said_after_a_while(align, capsys, monkeypatch) == "aligning: 0:00:00 so far\n"
+
+
+def test_what_begins_late_breaks_the_silence_at_its_first_step(capsys, monkeypatch):
+    monkeypatch.setattr(console, "SECONDS_OF_SILENCE", 1.0)
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+
+    def late(arguments):
+        nonlocal now
+        now += 5.0  # Nobody else could speak: code was being loaded.
+        with console.progress("learning", 40) as advance:
+            now += 0.5
+            advance(1)
+            now += 0.5
+            advance(1)
+
+    assert console.run("prog", late) == 0
+    assert capsys.readouterr().err == "learning: 1 of 40, 2.0 a second, 0:00:20 left\n"
+
+
 def test_progress_bar_on_a_terminal(capsys, monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("FORCE_COLOR", "1")

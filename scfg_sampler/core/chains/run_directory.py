@@ -14,7 +14,6 @@ import platform
 import shutil
 import sys
 from collections.abc import Callable, Collection, Mapping
-from importlib import metadata
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -95,6 +94,8 @@ def write_json(record: Mapping[str, Any], path: PathLike) -> None:
 
 def origin(version: str) -> dict[str, Any]:
     """`command` and `versions` of a record; `version` is that of the project."""
+    from importlib import metadata  # A seventh of what a command's help takes, were it loaded for that.
+
     versions = {"scfg-sampler": version, "python": platform.python_version()}
     versions |= {name: metadata.version(name) for name in ("numpy", "numba")}
     return {"command": sys.argv, "versions": versions}
