@@ -84,6 +84,13 @@ TAG_SETS: dict[str, TagSet] = {
         "BA X",
         "PU",
     ),
+    "eagles": _tag_set(
+        "EAGLES",
+        "aq ao cc cs da dd de di dn dp dr dt i nc np pd pe pi pn pp pr pt px p0 rg rn sn sp va vm vs w z zm "
+        "zp zd zu zn x y AQ AO CC CS DA DD DE DI DN DP DR DT I NC NP PD PE PI PN PP PR PT PX P0 RG RN SN SP "
+        "VA VM VS W Z Zm Zp Zd Zu X Y",
+        "Fa Fc Fd Fe Fg Fh Fi Fp Fs Ft Fx Fz Faa Fat Fia Fit Fpa Fpt Fca Fct Fla Flt Fra Frc",
+    ),
     "petrov": _tag_set(
         "universal (Petrov and others 2012)", "NOUN VERB ADJ ADV PRON DET ADP NUM CONJ PRT X", "."
     ),
@@ -123,7 +130,7 @@ def _sorted(counts: Counter[str], tags: Sequence[str]) -> tuple[str, ...]:
 
 def _looks_like_punctuation(tag: str) -> bool:
     name = tag.lower()
-    if name.startswith(("punc", "ponct")):
+    if name.startswith(("punc", "ponct", "punt")):
         return True
     return bool(tag) and tag not in _NO_PUNCTUATION and not any(letter.isalnum() for letter in tag)
 

@@ -95,6 +95,12 @@ def _parse_columns(path: PathLike, lines: Iterator[str]) -> Tableaux:
         return _parse_tsv(path, head, rest)
     if len(head) > 3 and all(cell.strip() == "" for cell in head[:2]):
         return _parse_otsoft(path, head, rest)
+    if head[0] == "CONSTRAINTS":
+        hint = "In Praat choose 'Save as text file…', and give that"
+        raise InputError(path, number, "seems to be a headerless spreadsheet of Praat", hint)
+    if len(head) > 2 and not head[0].strip() and all(cell.strip() for cell in head[1:]):
+        hint = "Give the tableaux, and each such ranking as --a-priori 'NAME>NAME'"
+        raise InputError(path, number, "seems to be a table of OTSoft of rankings known a priori", hint)
     for delimiter in ",;":
         if _is_head([cell.strip().strip('"') for cell in first.split(delimiter, 4)]):
             all_lines = itertools.chain(itertools.repeat("", number - 1), [first], lines)

@@ -29,6 +29,7 @@ __all__ = [
     "conjuncts",
     "consistent_ranks",
     "derive_orderings",
+    "idle_constraints",
     "pack_orderings",
     "problems",
     "simplified",
@@ -109,21 +110,52 @@ def _side(tableaux: Tableaux, members: frozenset[int]) -> str:
 
 def bounded_candidates(tableaux: Tableaux) -> list[int]:
     """The candidates that win under no ranking."""
-    return [
-        candidate
-        for candidate in range(len(tableaux.outputs))
-        if not is_consistent([pair for _, pair in conjuncts(tableaux, candidate)], len(tableaux.constraints))
-    ]
+    found = []
+    for index in range(len(tableaux.inputs)):
+        candidates = tableaux.candidates(index)
+        violations = tableaux.violations[candidates.start : candidates.stop]
+        different = np.unique(violations, axis=0)
+        found += [
+            candidate
+            for candidate, own in zip(candidates, violations, strict=True)
+            if not _can_win(own, different)
+        ]
+    return found
 
 
-def problems(tableaux: Tableaux) -> list[str]:
+def _can_win(own: np.ndarray, others: np.ndarray) -> bool:
+    """Whether demotion, as in `demote`, explains away all rows of violations that differ from one's own.
+
+    With matrices instead of sets, because inputs with footings have hundreds of candidates.
+    """
+    better, worse = others > own, others < own
+    worse = worse[is_open := (better | worse).any(axis=1)]
+    better = better[is_open]
+    while len(worse):
+        # Constraints placed before are among these again, and explain nothing that is left.
+        explained = better[:, ~worse.any(axis=0)].any(axis=1)
+        if not explained.any():
+            return False
+        better, worse = better[~explained], worse[~explained]
+    return True
+
+
+def idle_constraints(tableaux: Tableaux) -> list[int]:
+    """The constraints that tell no two candidates of an input apart."""
+    starts = tableaux.start[:-1]
+    least = np.minimum.reduceat(tableaux.violations, starts, axis=0)
+    most = np.maximum.reduceat(tableaux.violations, starts, axis=0)
+    return np.flatnonzero((least == most).all(axis=0)).tolist()
+
+
+def problems(tableaux: Tableaux, bounded: Sequence[int] | None = None) -> list[str]:
     """What a learner of Stochastic OT should know of the tableaux, a sentence each; empty if nothing.
 
     Names observed winners that are harmonically bounded, candidates that nothing tells apart, and
-    constraints that tell no candidates apart.
+    constraints that tell no candidates apart. Who has the `bounded_candidates` gives them.
     """
     found = []
-    for candidate in bounded_candidates(tableaux):
+    for candidate in bounded_candidates(tableaux) if bounded is None else bounded:
         if tableaux.frequency[candidate] > 0:
             found.append(
                 f"{candidate_name(tableaux, candidate)} (frequency {tableaux.frequency[candidate]:g}) is "
@@ -132,12 +164,8 @@ def problems(tableaux: Tableaux) -> list[str]:
     for group in identical_candidates(tableaux):
         names = ", ".join(candidate_name(tableaux, candidate) for candidate in group)
         found.append(f"these candidates have the same violations and share their probability: {names}")
-    idle = set(range(len(tableaux.constraints)))
-    for candidate in range(len(tableaux.outputs)):
-        for _, (winner, loser) in conjuncts(tableaux, candidate):
-            idle -= winner | loser
-    if idle:
-        names = ", ".join(tableaux.constraints[constraint] for constraint in sorted(idle))
+    if idle := idle_constraints(tableaux):
+        names = ", ".join(tableaux.constraints[constraint] for constraint in idle)
         found.append(f"no candidates differ in {names}, so the data say nothing about it")
     return found
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from monolingual.ot.tableaux import (
 )
 from scfg_sampler.core.files import PathLike, atomic_output, open_bytes, read_lines
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -174,7 +175,7 @@ class _Tokens:
     def __init__(self, path: PathLike, lines: Iterable[str]):
         text = "\n".join(lines)
         self._path, self._line, self._last = path, 0, text.count("\n") + 1
-        self._tokens = self._split(text)
+        self._tokens: Iterator[tuple[int, str | float | _Flag]] = self._split(text)
 
     def _split(self, text: str) -> Iterator[tuple[int, str | float | _Flag]]:
         offset = 0
@@ -190,6 +191,13 @@ class _Tokens:
                 with_number = _as_number(word)
                 if with_number is not None:
                     yield self._line + 1, with_number
+
+    def next_is(self, is_wanted: Callable[[str | float | _Flag], bool]) -> bool:
+        """Whether there is a token left of which something is true; it stays the next one."""
+        first = next(self._tokens, None)
+        if first is not None:
+            self._tokens = itertools.chain([first], self._tokens)
+        return first is not None and is_wanted(first[1])
 
     def string(self, what: str) -> str:
         """The next string; flags before it are passed over, a number is an error."""
@@ -250,6 +258,8 @@ def _as_number(word: str) -> float | None:
 def _tokens_of(path: PathLike, lines: Iterable[str], kind: str) -> tuple[_Tokens, str]:
     """The tokens behind the head of a text file, and the class of the object with its version."""
     tokens = _Tokens(path, lines)
+    if not tokens.next_is(lambda value: value == "ooTextFile"):
+        raise InputError(path, 1, "is not a text file of Praat", 'It begins with File type = "ooTextFile"')
     tokens.string("ooTextFile")
     name = tokens.string("the class of the object")
     if next(iter(name.split()), "") != kind:
@@ -265,16 +275,23 @@ def parse_grammar(path: PathLike, lines: Iterable[str]) -> PraatGrammar:
     if word not in ("0", "1", "2"):
         raise InputError(path, tokens.line, f"has version {word} of OTGrammar", "Versions up to 2 are known")
     version = int(word)
+    if version == 0 and tokens.next_is(lambda value: isinstance(value, _Flag)):
+        found = f'is a "{name}", but has a decision strategy, which came with version 1'
+        raise InputError(path, tokens.line, found, 'Give its class as "OTGrammar 2"')
     strategy = tokens.strategy() if version >= 1 else "OptimalityTheory"
     if version == 2:
         tokens.number("the leak")
     names, ranking = [], []
-    for _ in range(tokens.count("a number of constraints")):
+    announced = tokens.count("a number of constraints")
+    for _ in range(announced):
         names.append(tokens.string("the name of a constraint"))
         ranking.append(tokens.number("a ranking value"))
         tokens.number("a disharmony")
         if version == 2:
             tokens.number("a plasticity")
+    if tokens.next_is(lambda value: isinstance(value, str)):
+        found = f"announces {counted(announced, 'constraint')}, and here is another one"
+        raise InputError(path, tokens.line, found, "Mend the number of constraints")
     fixed = []
     for _ in range(tokens.count("a number of fixed rankings")):
         higher, lower = (tokens.constraint(len(names)) for _ in range(2))

@@ -137,9 +137,10 @@ def parse_trees(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[So
     """
     stack: list[tuple[str, list[Tree | str], int]] = []
     wants_label = False
-    number = 0
+    number = comments = trees = 0
     for number, line in lines:
         if not stack and _COMMENT.match(line):
+            comments += 1
             continue
         for token in _TOKENS.findall(line):
             if token == "(":
@@ -152,6 +153,7 @@ def parse_trees(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[So
                 if stack:
                     stack[-1][1].append(tree.tree)
                 else:
+                    trees += 1
                     yield tree
                 wants_label = False
             elif not stack:
@@ -171,6 +173,9 @@ def parse_trees(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[So
             f"{counted(len(stack), 'bracket is', 'brackets are')} not closed at the end of the file",
             hint,
         )
+    if comments and not trees:
+        found = "holds no tree: a line that begins with #, % or *x* is a comment, and there are no others"
+        raise TreeError(path, number, found, "Write (S (A a) (B b))")
 
 
 def _closed(path: PathLike, stack: list[tuple[str, list[Tree | str], int]]) -> SourceTree:

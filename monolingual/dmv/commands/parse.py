@@ -11,6 +11,9 @@ from scfg_sampler.errors import SettingsError
 
 __all__ = ["add_parser", "run", "warn_of_unknown"]
 
+_MOST_NAMED = 12
+"""Tags that a warning names; treebanks with morphology in their tags have hundreds."""
+
 
 def add_parser(subparsers) -> None:
     """Add the command."""
@@ -120,6 +123,6 @@ def warn_of_unknown(model, sentences) -> None:
 
     unknown = unknown_tags(model, sentences)
     if unknown:
-        console.warn(
-            f"the model does not know the tags {', '.join(unknown)}; they are parsed as average ones"
-        )
+        more = f" and {len(unknown) - _MOST_NAMED} others" if len(unknown) > _MOST_NAMED + 1 else ""
+        shown = ", ".join(unknown[:_MOST_NAMED] if more else unknown)
+        console.warn(f"the model does not know the tags {shown}{more}; they are parsed as average ones")

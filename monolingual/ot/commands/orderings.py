@@ -6,8 +6,12 @@ import argparse
 import json
 
 from monolingual.ot.commands import add_tableaux, load_tableaux
+from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
+
+_MOST_BOUNDED = 20
+"""Candidates that win under no ranking and are named one by one: with footings there are thousands."""
 
 
 def add_parser(subparsers) -> None:
@@ -49,8 +53,9 @@ def run(options: argparse.Namespace) -> None:
     orderings = derive_orderings(tableaux, (tableaux.frequency > 0).astype(np.int64))
     dominated = smallest_sets(dominated_sets(orderings)) if len(orderings.count) else []
     names = [[tableaux.constraints[i] for i in sorted(members)] for members in dominated]
-    warnings = problems(tableaux)
-    bounded = [[tableaux.inputs[inputs[c]], tableaux.outputs[c]] for c in bounded_candidates(tableaux)]
+    impossible = bounded_candidates(tableaux)
+    warnings = problems(tableaux, impossible)
+    bounded = [[tableaux.inputs[inputs[c]], tableaux.outputs[c]] for c in impossible]
     if options.json:
         record = {"orderings": entries, "problems": warnings, "bounded": bounded, "dominated": names}
         print(json.dumps(record, indent=1, ensure_ascii=False))
@@ -61,8 +66,12 @@ def run(options: argparse.Namespace) -> None:
             print(f"        {conjunct}")
     for warning in warnings:
         print(f"note: {warning}")
-    for form, output in bounded:
-        if [form, output] not in [[e["input"], e["output"]] for e in entries]:
-            print(f"note: {form} → {output} wins under no ranking (harmonically bounded)")
+    seen = {(entry["input"], entry["output"]) for entry in entries}
+    unseen = [(form, output) for form, output in bounded if (form, output) not in seen]
+    for form, output in unseen[:_MOST_BOUNDED]:
+        print(f"note: {form} → {output} wins under no ranking (harmonically bounded)")
+    if len(unseen) > _MOST_BOUNDED:
+        more = counted(len(unseen) - _MOST_BOUNDED, "other candidate wins", "other candidates win", ",")
+        print(f"note: {more} under no ranking; --json names all")
     for members in names:
         print(f"note: categorically dominated, so that there is no finite optimum: {', '.join(members)}")

@@ -285,7 +285,10 @@ def test_unknown_tags_are_told(place, capsys):
     assert call("parse", "m.txt", "new.txt", "--quiet") == 0
     captured = capsys.readouterr()
     assert captured.out.count("\t") == 2
-    assert "does not know the tags XX" in captured.err
+    assert "does not know the tags XX;" in captured.err
+    (place / "new.txt").write_text(" ".join(f"X{at:02}" for at in range(15)) + "\n")
+    assert call("parse", "m.txt", "new.txt", "--quiet") == 0
+    assert "X10, X11 and 3 others; they" in capsys.readouterr().err
 
 
 COMMANDS = """

@@ -177,6 +177,16 @@ def test_grammar_keeps_ranking_values(tmp_path):
         (GRAMMAR.replace("2 tableaus", "1e999 tableaus"), "inf is not a number of"),
         (GRAMMAR.replace("OTGrammar 2", "Sound"), "is a Sound, not a file of class OTGrammar"),
         (GRAMMAR.replace("<OptimalityTheory>", ""), "no decision strategy"),
+        (
+            GRAMMAR.replace("OTGrammar 2", "OTGrammar"),
+            "has a decision strategy, which came with version 1",
+        ),
+        (
+            GRAMMAR.replace("2 constraints", "1 constraints"),
+            ":8: announces 1 constraint, and here is",
+        ),
+        ("CONSTRAINTS\t\tA\nrankings\t\t9\n", ":1: seems to be a headerless spreadsheet of Praat"),
+        ("\tNoOns\tMax\nNoOns\t\t1\nMax\n", ":1: seems to be a table of OTSoft of rankings known a priori"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(tmp_path, text, complaint):
@@ -193,6 +203,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, text, complaint):
         (PAIRS.replace(" 40", " -40"), "-40 is not a weight"),
         (PAIRS.replace("2 pairs", "3 pairs"), "the file ends where an input should be"),
         (GRAMMAR, "is a OTGrammar 2, not a file of class PairDistribution"),
+        ("[L L1]\n[H L1]\n", "p:1: is not a text file of Praat"),
     ],
 )
 def test_wrong_pairs_are_named(tmp_path, pairs, complaint):

@@ -16,6 +16,7 @@ from monolingual.ot.orderings import (
     conjuncts,
     consistent_ranks,
     derive_orderings,
+    idle_constraints,
     pack_orderings,
     problems,
 )
@@ -79,6 +80,22 @@ def test_bounded_winners_are_named_and_left_out():
     assert messages[1].startswith("y → mid (frequency 3) is harmonically bounded")
     assert orderings_of(example).count.sum() == 2
     assert winning_probs(example, np.array([0.3, 0.0]))[[1, 4]].tolist() == [0.0, 0.0]
+
+
+def test_bounded_candidates_are_those_that_lose_under_every_ranking(rng):
+    for size in (1, 2, 3, 4):
+        for _ in range(30):
+            marks = rng.integers(0, 3, (int(rng.integers(1, 7)), size))
+            rows = [("x", f"y{at}", 0, "".join(map(str, row))) for at, row in enumerate(marks)]
+            rows.append(("z", "other", 0, "0" * size))
+            example = tableaux(" ".join("ABCD"[:size]), *rows)
+            winners = set()
+            for ranking in itertools.permutations(range(size)):
+                ordered = [tuple(row[list(ranking)]) for row in marks]
+                winners |= {at for at, row in enumerate(ordered) if row == min(ordered)}
+            assert set(bounded_candidates(example)) == set(range(len(marks))) - winners
+            idle = [c for c in range(size) if len(set(marks[:, c])) == 1]
+            assert idle_constraints(example) == idle
 
 
 def test_ties_and_idle_constraints_are_named():

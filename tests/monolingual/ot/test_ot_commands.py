@@ -183,6 +183,7 @@ def test_orderings_and_rank(tmp_path, capsys):
         "ties": [],
     }
     assert not printed(capsys, "rank", tmp_path / "t", "--all", "--json")["consistent"]
+
     assert ot("rank", tmp_path / "t", "--all") == 0
     assert "no ranking satisfies all of these together" in capsys.readouterr().out
 
@@ -198,6 +199,15 @@ ONSETS = tableaux(
     ("CV", "CV'", 1, "0000"),
     ("CV", "V'", 0, "1010"),
 )
+
+
+def test_orderings_name_twenty_bounded_candidates_and_count_the_others(tmp_path, capsys):
+    rows = [f"x\ty{at}\t{int(at == 0)}\t{at}" for at in range(24)]
+    (tmp_path / "t").write_text("\n".join(["input\toutput\tfrequency\tA", *rows]) + "\n")
+    assert ot("orderings", tmp_path / "t") == 0
+    text = capsys.readouterr().out
+    assert text.count("wins under no ranking") == 20
+    assert "note: 3 other candidates win under no ranking; --json names all" in text
 
 
 def test_rank_keeps_faithfulness_low_and_says_what_the_data_say(tmp_path, capsys):

@@ -91,6 +91,11 @@ def test_gzipped_trees_are_read(tmp_path):
         ("(S (A a)\n (B))\n", 2, "(B) has no children"),
         ("(S (A a)\n ((B b)))\n", 2, "a bracket without a label"),
         ("\n()\n", 2, "() has no children"),
+        (
+            "#1:1.[0] NP(Head:N:a)#.\n\n#2:2.[0] VP(Head:V:b)#.\n",
+            3,
+            "holds no tree: a line that begins",
+        ),
     ],
 )
 def test_unreadable_trees_are_refused_with_their_line(tmp_path, text, line, complaint):
