@@ -108,7 +108,6 @@ OUTSIDE = {
     "dask": ("scfg_sampler.core.cluster",),
     "distributed": ("scfg_sampler.core.cluster",),
     "rich": ("scfg_sampler.core.console",),
-    "arviz_stats": ("scfg_sampler.core.chains.diagnostics",),
     "arviz_base": ("scfg_sampler.core.chains.inference_data",),
     "sacremoses": ("scfg_sampler.preparation.words",),
     "sentencepiece": ("scfg_sampler.preparation.subwords",),

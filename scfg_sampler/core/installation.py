@@ -21,7 +21,7 @@ from scfg_sampler.core.wording import counted
 
 __all__ = ["NEEDED", "OPTIONAL", "Finding", "findings"]
 
-NEEDED = ("numpy", "numba", "scipy", "sacrebleu", "sentencepiece", "rich", "arviz-stats")
+NEEDED = ("numpy", "numba", "scipy", "sacrebleu", "sentencepiece", "rich")
 """Distributions that every installation has."""
 
 OPTIONAL = {

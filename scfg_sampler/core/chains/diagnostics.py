@@ -7,7 +7,13 @@ W the mean variance within the halves, B the variance between their means and n 
 
 computed on normal scores of the pooled ranks, once of the values and once of their distances from the
 median, the larger one counting (Vehtari et al. 2021). The effective sample size is that of the bulk: how many
-independent draws would estimate the mean of the normal scores equally well. Both come from arviz-stats.
+independent draws would estimate the mean of the normal scores equally well. With ρ_t the autocorrelation at
+lag t within and between the M halves, it is M n / τ,
+
+    τ = −1 + 2 Σ_k P_k,    P_k = ρ_2k + ρ_2k+1,
+
+summed as long as the P_k are positive, each at most the one before (Geyer 1992). Tests compare both with
+those of arviz-stats, which takes a second to import.
 
 The fact a newcomer would get wrong: R̂ near 1 (below 1.01) says that the chains agree, not that they have
 found everything: chains that all miss the same mode agree as well.
@@ -16,7 +22,6 @@ found everything: chains that all miss the same mode agree as well.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -32,6 +37,7 @@ MIN_SWEEPS = 8
 
 _AGREED, _ROUGHLY = 1.01, 1.1
 _DRAWS_OF_A_CHAIN = 100
+_FEWEST = 4
 
 
 class Diagnosis(NamedTuple):
@@ -159,12 +165,13 @@ def _split_rhat(values: np.ndarray) -> float:
         return math.nan
     if _are_stuck(values):
         return math.inf
-    return _by_arviz("rhat", _at_least_two(values))
+    with np.errstate(all="ignore"):  # Halves that stand still have no variance.
+        return _rank_rhat(_at_least_two(values))
 
 
 def _effective_size(values: np.ndarray) -> float:
     """Effective sample size of chains × sweeps."""
-    return math.nan if _is_constant(values) else _by_arviz("ess", values)
+    return math.nan if _is_constant(values) else _bulk_size(values)
 
 
 def _at_least_two(values: np.ndarray) -> np.ndarray:
@@ -183,9 +190,62 @@ def _are_stuck(values: np.ndarray) -> bool:
     return len(values) > 1 and bool(np.all(values == values[:, :1]))
 
 
-def _by_arviz(name: str, values: np.ndarray) -> float:
-    from arviz_stats.base import array_stats  # Takes a second to import.
+def _normal_scores(values: np.ndarray) -> np.ndarray:
+    """Normal quantiles at the ranks of values, of the same shape; those that tie share a rank."""
+    from scipy.special import ndtri
 
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return float(getattr(array_stats, name)(values))
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2
+    return ndtri((rank[which.reshape(values.shape)] - 3 / 8) / (values.size + 1 / 4))
+
+
+def _halves(values: np.ndarray) -> np.ndarray:
+    """Both halves of each of the chains; of an odd number of sweeps the middle one is left out."""
+    half = values.shape[1] // 2
+    return np.concatenate([values[:, :half], values[:, -half:]])
+
+
+def _rank_rhat(chains: np.ndarray) -> float:
+    """R̂ of chains × sweeps by ranks; NaN for less than four sweeps."""
+    if chains.shape[1] < _FEWEST or np.isnan(chains).any():
+        return math.nan
+    halves = _halves(chains)
+    found = []
+    for values in (halves, abs(halves - np.median(halves))):
+        scores = _normal_scores(values)
+        length = scores.shape[1]
+        within = scores.var(axis=1, ddof=1).mean()
+        between = scores.mean(axis=1).var(ddof=1)
+        found.append(math.sqrt(between / within + (length - 1) / length))
+    return max(found)
+
+
+def _bulk_size(chains: np.ndarray) -> float:
+    """Effective sample size of the normal scores of chains × sweeps; NaN for less than four sweeps."""
+    if chains.shape[1] < _FEWEST or np.isnan(chains).any():
+        return math.nan
+    scores = _normal_scores(_halves(chains))
+    length = scores.shape[1]
+    correlation = _autocorrelation(scores)
+    # The greatest lag has a single product in each half: it is left out.
+    pairs = correlation[: max((length - 1) // 2, 1) * 2].reshape(-1, 2).sum(axis=1)
+    fewer = np.flatnonzero(pairs <= 0)
+    summed = int(fewer[0]) if len(fewer) else len(pairs) - 1
+    # Of the pair that ends the sum the first is known well enough to be a part of it, if it is positive.
+    first = correlation[2 * summed]
+    time = -1.0 + 2.0 * np.minimum.accumulate(pairs[:summed]).sum()
+    time += max(first, 0.0) if len(fewer) else first
+    return float(scores.size / max(time, 1 / math.log10(scores.size)))
+
+
+def _autocorrelation(chains: np.ndarray) -> np.ndarray:
+    """Of chains × sweeps at the lags 0, 1, …; float64, shape (sweeps,). What differs counts as variance."""
+    length = chains.shape[1]
+    centred = chains - chains.mean(axis=1, keepdims=True)
+    spectrum = np.fft.rfft(centred, 2 * length, axis=1)
+    covariance = np.fft.irfft(abs(spectrum) ** 2, axis=1)[:, :length].mean(axis=0) / length
+    within = covariance[0] * length / (length - 1)
+    whole = covariance[0] + chains.mean(axis=1).var(ddof=1)
+    found = 1.0 - (within - covariance) / whole
+    found[0] = 1.0
+    return found

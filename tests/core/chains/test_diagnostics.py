@@ -61,6 +61,30 @@ def test_correlated_draws_count_in_part(rng):
     assert diagnose(chains).ess == pytest.approx(20_000 / 9, rel=0.2)
 
 
+def autoregression(rng, chains, sweeps):
+    """Chains of some correlation, at times with ties, at times apart."""
+    values = rng.normal(size=(chains, sweeps))
+    coefficient = rng.uniform(-0.99, 0.99)
+    for t in range(1, sweeps):
+        values[:, t] += coefficient * values[:, t - 1]
+    values += rng.choice([0.0, 3.0]) * rng.normal(size=(chains, 1))
+    return np.round(values) if rng.random() < 0.3 else values
+
+
+def test_both_are_those_of_arviz(rng):
+    pytest.importorskip("arviz_stats")
+    from arviz_stats.base import array_stats
+
+    for trial in range(600):
+        chains = autoregression(rng, 1 + trial % 4, int(rng.integers(8, 60 if trial % 3 else 400)))
+        if len(np.unique(chains)) == 1:
+            continue
+        found = diagnose(chains)
+        assert found.ess == pytest.approx(float(array_stats.ess(chains)), rel=1e-9)
+        if len(chains) > 1:
+            assert found.rhat == pytest.approx(float(array_stats.rhat(chains)), rel=1e-9)
+
+
 def test_burn_in_is_left_out(rng):
     chains = rng.normal(size=(2, 200))
     chains[0, :80] += 20.0
@@ -82,6 +106,11 @@ def test_scalar_that_never_changes_has_no_diagnosis():
 
 def test_chains_stuck_at_different_values_do_not_agree():
     assert diagnose([np.full(20, 1.0), np.full(20, 2.0)]).rhat == math.inf
+
+
+def test_halves_that_stand_still_do_not_agree():
+    assert diagnose([np.repeat([1.0, 2.0, 3.0, 4.0], 5)]).rhat == math.inf
+    assert diagnose([np.repeat([1.0, 2.0], 10), np.repeat([3.0, 4.0], 10)]).rhat == math.inf
 
 
 def test_short_chain_is_refused_but_carries_the_estimate(rng):
