@@ -23,6 +23,7 @@ from scfg_sampler.learner.settings import (
     PAPER_ITERATIONS,
     SCHEDULES,
     TABLES,
+    TYPE_STARTS,
     UNALIGNED,
     LearnerSettings,
     RunSettings,
@@ -68,8 +69,24 @@ def add_parser(subparsers) -> None:
 def _add_model(model: argparse._ArgumentGroup, settings: LearnerSettings) -> None:
     model.add_argument("--model", choices=MODELS, default=settings.model, help="rule model")
     model.add_argument("--base", choices=BASES, default=settings.base, help="base distribution")
+    # None where not given: with types seating is tracked.
     model.add_argument(
-        "--tables", choices=TABLES, default=settings.tables, help="seating tracked, or t = n^d"
+        "--tables",
+        choices=TABLES,
+        help=f"seating tracked, or t = n^d (default: {settings.tables}; exact with --types)",
+    )
+    model.add_argument(
+        "--types",
+        metavar="K",
+        type=int,
+        default=settings.types,
+        help="learn K types of nonterminals, X1 to XK; a rule backs off to the same rule without types",
+    )
+    model.add_argument(
+        "--types-start",
+        choices=TYPE_STARTS,
+        default=settings.types_start,
+        help="types of the first state, drawn at random or all the same",
     )
     # None where not given: those are learned with --learn-hyperparameters.
     model.add_argument(
@@ -282,6 +299,7 @@ def _settings(options: argparse.Namespace) -> LearnerSettings:
     found: dict[str, Any] = {
         "shards": default_shards(options.threads, options.chains),
         "strength": default_strength(options.model),
+        **({"tables": "exact"} if options.types > 1 else {}),
         **(PAPER if options.paper else {}),
         "learned": tuple(learned) if options.learn_hyperparameters else (),
         **_temperatures(options.anneal),

@@ -25,6 +25,7 @@ from scfg_sampler.core.fragments.room import with_room_for_visits
 from scfg_sampler.core.fragments.shards import merged, shared_counts
 from scfg_sampler.core.fragments.tree import (
     ACCEPTED,
+    ATTACHED_SHIFT,
     CUTS_CHANGED,
     EDGES_CHANGED,
     EVALUATIONS,
@@ -36,10 +37,12 @@ from scfg_sampler.learner.forest_bank import ForestBank, walk_in_turn
 from scfg_sampler.learner.hyperparameters import log_prior, resample_hyperparameters
 from scfg_sampler.learner.model import (
     AnyModel,
+    TypedModel,
     labelled_model,
     new_rule_model,
     num_strata,
     rules_log_joint,
+    typed_model,
 )
 from scfg_sampler.learner.passes import (
     Walk,
@@ -47,7 +50,14 @@ from scfg_sampler.learner.passes import (
     seat_trees,
     sum_internal_trees,
 )
-from scfg_sampler.learner.settings import LearnerSettings, attached, check_settings, level, temperature
+from scfg_sampler.learner.settings import (
+    LearnerSettings,
+    attached,
+    check_settings,
+    dishes,
+    level,
+    temperature,
+)
 from scfg_sampler.learner.shards import (
     ShardResult,
     Visit,
@@ -58,6 +68,7 @@ from scfg_sampler.learner.shards import (
     sweep_whole,
 )
 from scfg_sampler.learner.type_passes import resample_types
+from scfg_sampler.learner.typed_passes import recount_typed_trees, seat_typed_trees
 from scfg_sampler.learner.words import word_weights
 
 __all__ = [
@@ -79,7 +90,8 @@ class LearnerState(NamedTuple):
     trees: np.ndarray
     """uint16: per node of a derivation in preorder, edge label × 2 + cut bit, and zeros up to the sentence's
     most nodes; uint32 where unaligned words
-    are free, and above 16 bits, four for each side, how many of them a cut node takes in."""
+    are free, and above 16 bits, four for each side, how many of them a cut node takes in; or where nodes have
+    types, and the type of a cut node there."""
     restaurants: Restaurants
     mean_length: np.ndarray
     """float64 (1,): λ."""
@@ -208,6 +220,8 @@ def rule_model(bank: ForestBank, settings: LearnerSettings, mean_length: float) 
         source_vocabulary=settings.source_vocabulary or len(corpus.source_vocabulary),
         target_vocabulary=settings.target_vocabulary or len(corpus.target_vocabulary),
     )
+    if settings.types > 1:
+        return typed_model(plain, settings.types)
     return plain if bank.labels is None else labelled_model(plain, *bank.labels[1:])
 
 
@@ -215,9 +229,20 @@ def _first_state(chain: _Chain, rng: np.random.Generator, trees: np.ndarray | No
     if trees is None:
         trees = _no_trees(chain.bank)
         draw_trees(rng, chain.walk, trees)
+        if chain.settings.types > 1:
+            _draw_types(chain, rng, trees)
     settings = chain.settings
     restaurants = _seat(chain, rng, trees, _discount(settings), settings.strength, settings.mean_length)
     return LearnerState(trees, restaurants, np.array([settings.mean_length]), 0)
+
+
+def _draw_types(chain: _Chain, rng: np.random.Generator, trees: np.ndarray) -> None:
+    """Give all nodes but the roots types of derivations in which every node is cut."""
+    number = chain.settings.types if chain.settings.types_start == "random" else 1
+    types = rng.integers(1, number + 1, size=len(trees)).astype(trees.dtype)
+    tree_start = chain.bank.tree_start
+    types[tree_start[:-1][np.diff(tree_start) > 0]] = 0
+    trees += types << ATTACHED_SHIFT
 
 
 def empty_state(bank: ForestBank, settings: LearnerSettings) -> LearnerState:
@@ -234,7 +259,7 @@ def empty_state(bank: ForestBank, settings: LearnerSettings) -> LearnerState:
 
 
 def _no_trees(bank: ForestBank) -> np.ndarray:
-    return np.zeros(bank.tree_start[-1], np.uint32 if bank.max_attached else np.uint16)
+    return np.zeros(bank.tree_start[-1], bank.code_type)
 
 
 def _no_guests(
@@ -263,10 +288,23 @@ def _seat(
     restaurants = _no_guests(chain.bank, chain.settings, discount, strength, mean_length)
     walk, sentence = chain.walk, 0
     set_switches(walk, chain.settings, 1.0)
+    seat = seat_typed_trees if chain.settings.types > 1 else seat_trees
     while sentence < chain.bank.num_sentences:
-        restaurants = _with_room_for(chain.bank, restaurants, sentence)
-        sentence = seat_trees(rng, walk, model, restaurants, trees, sentence)
+        restaurants = _with_room_for(chain, restaurants, sentence)
+        sentence = seat(rng, walk, model, restaurants, trees, sentence)
     return restaurants
+
+
+def _recount(chain: _Chain, given: Restaurants, trees: np.ndarray, parameters: tuple) -> Restaurants:
+    """Restaurants with the customers of derivations, as `audited` takes them."""
+    if chain.settings.types == 1:
+        return _seat(chain, np.random.default_rng(0), trees, *parameters)
+    model = rule_model(chain.bank, chain.settings, parameters[2])
+    recount, sentence = _no_guests(chain.bank, chain.settings, *parameters), 0
+    while sentence < chain.bank.num_sentences:
+        recount = _with_room_for(chain, recount, sentence)
+        sentence = recount_typed_trees(chain.walk, model, given, recount, trees, sentence)
+    return recount
 
 
 def _step(
@@ -376,13 +414,18 @@ def _sweep_range(
 def _info(chain: _Chain, state: LearnerState, model: AnyModel, highest: int, heat: float) -> SweepInfo:
     restaurants = state.restaurants
     counters = chain.walk.work.counters
+    # With types the first restaurants are those of skeletons, whose customers are tables.
+    skip = int(model.first[0]) if isinstance(model, TypedModel) else 0
+    live = int(restaurants.totals[LIVE])
+    if skip > 0:
+        live -= int(np.count_nonzero(restaurants.entries[:, 1].astype(bool) & (restaurants.stratum < skip)))
     return SweepInfo(
         log_joint=_log_joint(chain, state, model, restaurants),
         level=highest,
         temperature=heat,
-        rules=int(restaurants.stratum_customers.sum()),
-        types=int(restaurants.totals[LIVE]),
-        tables=float(restaurants.stratum_tables.sum()) / 2**32,
+        rules=int(restaurants.stratum_customers[skip:].sum()),
+        types=live,
+        tables=float(restaurants.stratum_tables[skip:].sum()) / 2**32,
         edges_changed=int(counters[EDGES_CHANGED]),
         cuts_changed=int(counters[CUTS_CHANGED]),
         acceptance=float(counters[ACCEPTED] / counters[PROPOSED]) if counters[PROPOSED] else 1.0,
@@ -421,7 +464,7 @@ def _log_joint_from_scratch(chain: _Chain, state: LearnerState) -> float:
     mean_length = float(state.mean_length[0])
     if "mean_length" not in learned and mean_length != settings.mean_length:
         raise AuditError(f"mean_length is {mean_length}, not {settings.mean_length} as set")
-    recount = _seat(chain, np.random.default_rng(0), state.trees.copy(), discount, strength, mean_length)
+    recount = _recount(chain, given, state.trees.copy(), (discount, strength, mean_length))
     model = rule_model(chain.bank, settings, mean_length)
     return _log_joint(chain, state, model, audited(given, recount))
 
@@ -433,7 +476,7 @@ def _with_room(restaurants: Restaurants, more: int) -> Restaurants:
     return grown(restaurants, more + 10_000) if is_full(restaurants, more) else restaurants
 
 
-def _with_room_for(bank: ForestBank, restaurants: Restaurants, sentence: int) -> Restaurants:
+def _with_room_for(chain: _Chain, restaurants: Restaurants, sentence: int) -> Restaurants:
     """Restaurants that have room for whatever visits of a sentence bring."""
-    size = int(bank.tree_start[sentence + 1] - bank.tree_start[sentence])
-    return with_room_for_visits(restaurants, size)
+    size = int(np.diff(chain.bank.tree_start[sentence : sentence + 2])[0])
+    return with_room_for_visits(restaurants, dishes(size, chain.settings))

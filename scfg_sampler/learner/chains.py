@@ -103,6 +103,8 @@ def start_chains(
     check_settings(settings)
     if files.labels is not None:
         refuse_with_labels(settings, run.chains)
+    if settings.types > 1:
+        raise SettingsError(f"--types {settings.types} has no --chains {run.chains}; leave one of them out")
     refuse_occupied(output, overwrite, "scfg-sampler resume")
     record = new_record(files, settings, run._replace(chains=1, threads=1))
     record |= {"chains": run.chains, "threads": run.threads}

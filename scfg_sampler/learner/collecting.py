@@ -1,7 +1,7 @@
 """Counts of the rules in derivations, spelled out and kept exactly.
 
-Where nodes have labels a record begins with them, that of the left-hand side and those of the gaps, as
-symbols behind those of the source words: rules that differ in a label are two rules to all that counts.
+Where nodes have labels or types a record begins with them, that of the left-hand side and those of the gaps,
+as symbols behind those of the source words: rules that differ in a label are two rules to all that counts.
 
 The sampler knows a rule by a fingerprint; what leaves it is spelled, as a record of a `RuleStore`: source
 side, target side, inner word alignment. So expected counts over hundreds of sweeps need memory for the rules
@@ -19,6 +19,7 @@ from scfg_sampler.core.jit import borrowing, by_type, compiled
 from scfg_sampler.forest.choice_trees import NUM_ALIGNMENTS, NUM_PAIRS, ChoiceForest, chosen_alignment
 from scfg_sampler.forest.implicit import SentenceForest
 from scfg_sampler.forest.labelled import LabelledForest
+from scfg_sampler.forest.typed import TypedForest
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.store import (
     END,
@@ -152,7 +153,7 @@ def _put_no_labels(forest, work, node, num_slots, record, length):
     return length
 
 
-@put_labels.register(LabelledForest)
+@put_labels.register(LabelledForest, TypedForest)
 def _put_labels(forest, work, node, num_slots, record, length):
     more = num_slots + 1
     for at in range(length - 1, -1, -1):
@@ -169,7 +170,7 @@ def num_links(forest, corpus, sentence):
     """A bound on the links of all rules of a derivation."""
 
 
-@num_links.register(SentenceForest, LabelledForest)
+@num_links.register(SentenceForest, LabelledForest, TypedForest)
 def _num_links(forest, corpus, sentence):
     return corpus.link_start[sentence + 1] - corpus.link_start[sentence]
 
@@ -188,7 +189,7 @@ def list_links(forest, work, corpus, sentence, node, collector, length):
     """Write the links of a rule's own words to `record` from `length` on, in order; where they end."""
 
 
-@list_links.register(SentenceForest, LabelledForest)
+@list_links.register(SentenceForest, LabelledForest, TypedForest)
 def _list_links(forest, work, corpus, sentence, node, collector, length):
     symbols, spans = collector.record, forest.boxes
     source, target = collector.positions[0], collector.positions[1]

@@ -25,6 +25,7 @@ from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401
 from scfg_sampler.forest.explicit import ForestBuilder, phrase_nodes
 from scfg_sampler.forest.labelled import LabelledForest  # noqa: F401
 from scfg_sampler.forest.trees import SentenceForest  # noqa: F401
+from scfg_sampler.forest.typed import TypedForest  # noqa: F401
 from scfg_sampler.learner.collecting import Collector, spell
 from scfg_sampler.learner.forest_bank import ForestBank, collector_for
 from scfg_sampler.rules.counts import RuleCounts

@@ -38,6 +38,7 @@ from scfg_sampler.forest.implicit import (
     plain_corpus_arrays,
 )
 from scfg_sampler.forest.labelled import count_labels, labelled_arrays, new_labelled_forest
+from scfg_sampler.forest.typed import new_typed_forest
 from scfg_sampler.learner.collecting import Collector, new_collector
 from scfg_sampler.learner.passes import Walk, collect_sentences, count_nodes
 
@@ -70,6 +71,8 @@ class Extent(NamedTuple):
     """Labels of phrases, X among them; 0 if all are X."""
     first_label: int = 0
     """Which symbol X is in records of rules with labels: see `collecting`."""
+    are_types: bool = False
+    """Whether the labels are types, which a derivation has and not a forest."""
 
 
 class BankLabels(NamedTuple):
@@ -110,6 +113,11 @@ class ForestBank(NamedTuple):
         return Vocabulary([*source.words, *(f"{name} ..." for name in self.labels.names)]), target
 
     @property
+    def code_type(self) -> type[np.unsignedinteger]:
+        """Of `LearnerState.trees`: uint32 where nodes have more variables than their edges and cuts."""
+        return np.uint32 if self.max_attached or self.extent.are_types else np.uint16
+
+    @property
     def longest(self) -> tuple[int, int]:
         """As in `Extent`."""
         return self.extent.longest
@@ -141,6 +149,7 @@ def forest_bank(
     max_attached: int = 0,
     choice: Choice | None = None,
     labels: SpanLabels | None = None,
+    num_types: int = 1,
 ) -> ForestBank:
     """The forests of a corpus.
 
@@ -156,6 +165,8 @@ def forest_bank(
     labels : SpanLabels, optional
         Of spans of the corpus; neither unaligned words are free then, nor alignments chosen. If all are X,
         the bank is that without labels.
+    num_types : int
+        As in `LearnerSettings`; with more than one there are no labels of spans.
 
     Raises
     ------
@@ -178,6 +189,11 @@ def forest_bank(
     if labels is not None:
         arrays = labelled_arrays(arrays, labels.is_target, labels.start, labels.spans, labels.label)
         extent = extent._replace(num_labels=len(labels.names), first_label=len(corpus.source_vocabulary))
+    if num_types > 1:
+        assert labels is None
+        assert choice is None
+        first = len(corpus.source_vocabulary)
+        extent = extent._replace(num_labels=num_types + 1, first_label=first, are_types=True)
     links = np.diff(corpus.link_start)
     if choice is not None:
         _require_room_for_labels(choice, longest)
@@ -193,6 +209,8 @@ def forest_bank(
     }
     most_links = int(links.max(initial=0))
     found = None if labels is None else _bank_labels(walk, labels.names)
+    if num_types > 1:
+        found = _type_labels(num_types)
     walk = walk_over(arrays, tree_start, extent, 0)  # Anew, as all forests have left something in the other.
     return ForestBank(corpus, walk, node_start, skipped, most_links, max_length, extent, found)
 
@@ -205,6 +223,12 @@ def _bank_labels(walk: Walk, names: tuple[str, ...]) -> BankLabels:
     log_share = np.full(len(names), -np.inf)
     log_share[number > 0] = log_each(number[number > 0] / number.sum())
     return BankLabels(names, log_share, longest)
+
+
+def _type_labels(num_types: int) -> BankLabels:
+    """X, and X1 … XK; what is said of spans' labels is nowhere asked of types."""
+    names = ("X", *(f"X{number}" for number in range(1, num_types + 1)))
+    return BankLabels(names, np.zeros(0), np.zeros(0, np.int64))
 
 
 def _require_room_for_labels(choice: Choice, longest: tuple[int, int]) -> None:
@@ -270,6 +294,8 @@ def walk_over(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_
     longest, max_attached, choice, sizes = extent[:4]
     num_nodes = (max(longest) + 1) ** 2
     num_rules = num_nodes + 16 + 2 * max_attached
+    if extent.are_types:
+        return _walk_with_types(arrays, tree_start, extent, max_cut_span)
     if choice is None:
         work = new_workspace(num_nodes, 3 * num_nodes + 16, num_rules, num_rules if max_attached else 0)
         forest = new_sentence_forest(*longest, max_cut_span, max_attached, num_rules)
@@ -280,6 +306,19 @@ def walk_over(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_
     work = new_choice_workspace(longest, sizes, choice)
     chosen_from = new_choice_forest(longest, sizes, max_cut_span, choice, len(tree_start) - 1)
     return Walk(chosen_from, work, arrays, tree_start)
+
+
+def _walk_with_types(arrays: CorpusArrays, tree_start: np.ndarray, extent: Extent, max_cut_span: int) -> Walk:
+    num_nodes = (max(extent.longest) + 1) ** 2
+    num_rules = num_nodes + 16 + 2 * extent.num_labels
+    work = new_workspace(num_nodes, 3 * num_nodes + 16, num_rules, 2 * extent.num_labels)
+    # A second half for skeletons: see `core.fragments.backoff`.
+    rules, probs = (
+        zeros_when_written((2 * len(each), 3), each.dtype) for each in (work.rules, work.rule_probs)
+    )
+    forest = new_sentence_forest(*extent.longest, max_cut_span)
+    typed = new_typed_forest(forest, extent.num_labels - 1, extent.first_label)
+    return Walk(typed, work._replace(rules=rules, rule_probs=probs), arrays, tree_start)
 
 
 def collector_for(bank: ForestBank) -> Collector:

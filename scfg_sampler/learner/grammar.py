@@ -65,7 +65,7 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
     record = read_run(directory)
     path = _counts_of(directory, record, settings)
     made = signature(_fields(record, settings))
-    if "labels" in record["corpus"]["files"]:
+    if "labels" in record["corpus"]["files"] or record["settings"].get("types", 1) > 1:
         table = read_rule_table(path, labels=True)
         if table.labels is not None:
             return _write_labelled(table, directory, output, settings, made)

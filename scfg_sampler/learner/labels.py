@@ -32,6 +32,7 @@ def refuse_with_labels(settings: LearnerSettings, chains: int = 1) -> None:
     for is_set, option in (
         (settings.unaligned != "lowest", f"--unaligned {settings.unaligned}"),
         (settings.choose != "none", f"--choose {settings.choose}"),
+        (settings.types > 1, f"--types {settings.types}"),
         (chains > 1, f"--chains {chains}"),
     ):
         if is_set:
@@ -61,7 +62,7 @@ def bank_of(files: CorpusFiles, settings: LearnerSettings) -> ForestBank:
     if files.labels is not None:
         side, form = settings.labels_side, settings.labels_form
         labels = read_span_labels(files.labels, corpus, side=side, form=form, longest=settings.max_length)
-    return forest_bank(corpus, settings.max_length, attached(settings), choice, labels)
+    return forest_bank(corpus, settings.max_length, attached(settings), choice, labels, settings.types)
 
 
 def are_labelled(start: np.ndarray, symbols: np.ndarray, first_label: int) -> bool:

@@ -16,6 +16,10 @@ Where nodes have labels there is a restaurant for each label of a left-hand side
 is multiplied by Π P(label) over the gaps of the rule, P(label) being the share of the phrases below the roots
 of the corpus's forests that have it. So bases that are normalised without labels are normalised with them.
 
+Where nodes have types that are learned, there is a restaurant for each type of a left-hand side and each
+length, and its base is the restaurant of the same length without types, the model as it is without, times
+K^−1 per gap: `core.fragments.backoff`.
+
 The fact a newcomer would get wrong: the Poisson factor outside the restaurant and the one in its base are
 two factors, and both stay.
 """
@@ -28,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core import elementary
+from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.elementary import dot, exp_each, log_each, powers
 from scfg_sampler.core.fragments.density import log_joint
 from scfg_sampler.core.fragments.fingerprint import COUNTS, num_first, num_second, num_slots, scope
@@ -36,7 +41,7 @@ from scfg_sampler.core.fragments.tree import describe
 from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.forest.labelled import sum_gap_labels
-from scfg_sampler.rules.counts import RuleCounts
+from scfg_sampler.rules.counts import RuleCounts, select_rules
 from scfg_sampler.rules.filters import source_scope
 from scfg_sampler.rules.labels import Labels, gap_counts
 
@@ -45,6 +50,7 @@ __all__ = [
     "LabelledModel",
     "RuleModel",
     "RuleTotals",
+    "TypedModel",
     "add_to_totals",
     "labelled_model",
     "log_predictive_of_counts",
@@ -53,6 +59,7 @@ __all__ = [
     "num_strata",
     "rules_log_joint",
     "set_mean_length",
+    "typed_model",
 ]
 
 _LEXICAL = 1
@@ -90,7 +97,22 @@ class LabelledModel(NamedTuple):
     """float64 (L,): ln Poisson(ℓ; λ) for each restaurant, not for each length; zeros for `dirichlet`."""
 
 
-AnyModel = RuleModel | LabelledModel
+class TypedModel(NamedTuple):
+    """Parameters of a model of rules whose nonterminals have one of K types, as kernels read them."""
+
+    plain: RuleModel
+    """Of skeletons, whose restaurants come first."""
+    first: np.ndarray
+    """int64 (K + 1,): the first restaurant of each type of a left-hand side, X first; a rule is so many
+    further as it is long."""
+    log_type: np.ndarray
+    """float64 (1,): −ln K, of the type of a gap."""
+    log_length: np.ndarray
+    """float64 (L,): ln Poisson(ℓ; λ) for each restaurant; zeros for those of skeletons, which are drawn for
+    tables and not for uses."""
+
+
+AnyModel = RuleModel | LabelledModel | TypedModel
 
 
 def new_rule_model(
@@ -153,9 +175,26 @@ def labelled_model(plain: RuleModel, log_label: np.ndarray, longest: np.ndarray)
     return LabelledModel(plain, first[:-1], log_label, lengths, plain.log_length[lengths])
 
 
+def typed_model(plain: RuleModel, num_types: int) -> TypedModel:
+    """A model of rules whose nonterminals have types.
+
+    Parameters
+    ----------
+    plain : RuleModel
+        Of `pitman-yor`; it becomes a part of this one.
+    num_types : int
+        K, above 1; beside them there is X, which only whole sentence pairs have.
+    """
+    room = len(plain.log_length)
+    first = room * np.arange(1, num_types + 2, dtype=np.int64)
+    log_length = np.tile(plain.log_length, num_types + 2)
+    log_length[:room] = 0.0
+    return TypedModel(plain, first, np.array([-math.log(num_types)]), log_length)
+
+
 def num_strata(model: AnyModel) -> int:
     """How many restaurants there are."""
-    if isinstance(model, LabelledModel):
+    if not isinstance(model, RuleModel):
         return len(model.log_length)
     return 1 if model.kind[0] == _DIRICHLET else len(model.log_length)
 
@@ -170,6 +209,7 @@ def set_mean_length(model: AnyModel, mean_length: float) -> None:
     mean_length : float
         Above 0.
     """
+    assert not isinstance(model, TypedModel), "it has no mean length that is learned"
     plain = model.plain if isinstance(model, LabelledModel) else model
     _set_lengths(plain.log_length, plain.length_prob, float(mean_length))
     if isinstance(model, LabelledModel):
@@ -200,6 +240,12 @@ def _describe(model, forest, work, node):
         log_base = log_length + work.weights[node]
         return length, log_length, log_base, elementary.exp(log_base)
     return length, log_length, log_length, model.length_prob[length]
+
+
+@describe.register(TypedModel)
+def _describe_skeleton(model, forest, work, node):
+    """That of the skeleton, and the length prior of the typed rule."""
+    return describe(model.plain, forest, work, node)
 
 
 @describe.register(LabelledModel)
@@ -237,6 +283,10 @@ def log_predictive_of_counts(
     labels : Labels, optional
         Of the rules of a `LabelledModel`, as numbered there; None if all are X.
     """
+    if isinstance(model, TypedModel):
+        assert totals is None, "rules with types are scored all at once"
+        of_words = source_weights, target_weights
+        return _log_predictive_of_typed(model, rules, of_words, discount, strength, labels)
     if totals is None:
         totals = new_rule_totals(model)
         add_to_totals(totals, model, rules, discount=discount, labels=labels)
@@ -269,6 +319,43 @@ def log_predictive_of_counts(
     all_customers, all_tables = totals.customers[stratum], totals.tables[stratum]
     mass = rules.count - discount * tables + (strength + discount * all_tables) * exp_each(log_base)
     return log_prior + log_each(mass / (all_customers + strength))
+
+
+def _log_predictive_of_typed(
+    model: TypedModel,
+    rules: RuleCounts,
+    of_words: tuple[np.ndarray, np.ndarray],
+    discount: float,
+    strength: float,
+    labels: Labels | None,
+) -> np.ndarray:
+    """`log_predictive_of_counts` on two levels: tables of typed rules are customers of their skeletons."""
+    tables = _tables(rules, discount)
+    skeleton, first = group_rows(*_joined_sides(rules))
+    shared = select_rules(rules, first)._replace(count=np.bincount(skeleton, tables))
+    length = _strata(model.plain, rules, None)
+    log_length = model.plain.log_length[length]
+    of_skeletons = log_predictive_of_counts(
+        model.plain, shared, *of_words, discount=discount, strength=strength
+    )
+    log_back = of_skeletons[skeleton] - log_length
+    left = np.zeros(rules.num_rules, np.int64) if labels is None else labels.lhs
+    stratum = model.first[left] + length
+    all_customers, all_tables = (np.bincount(stratum, each)[stratum] for each in (rules.count, tables))
+    base = exp_each(gap_counts(rules.source_start, rules.source) * model.log_type[0] + log_back)
+    opening = (strength + all_tables * discount) * base
+    return log_length + log_each((rules.count - tables * discount + opening) / (strength + all_customers))
+
+
+def _joined_sides(rules: RuleCounts) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides of every rule, one behind the other, with a symbol between that no rule has, as rows."""
+    start = rules.source_start + rules.target_start + np.arange(rules.num_rules + 1)
+    lengths = np.stack([np.diff(rules.source_start), np.ones_like(rules.count), np.diff(rules.target_start)])
+    part = np.repeat(np.tile([0, 1, 2], rules.num_rules), lengths.T.ravel().astype(np.int64))
+    joined = np.full(int(start[-1]), np.iinfo(np.int32).min, np.int32)
+    joined[part == 0] = rules.source
+    joined[part == 2] = rules.target
+    return start, joined
 
 
 class RuleTotals(NamedTuple):
@@ -314,6 +401,7 @@ def add_to_totals(
 
 def _strata(model: AnyModel, rules: RuleCounts, labels: Labels | None) -> np.ndarray:
     """int64 (R,), the restaurant of each rule."""
+    assert not isinstance(model, TypedModel), "its restaurants are found on both levels"
     if isinstance(model, LabelledModel):
         left = np.zeros(rules.num_rules, np.int32) if labels is None else labels.lhs
         return model.first[left] + _strata(model.plain, rules, None)

@@ -42,6 +42,7 @@ from scfg_sampler.forest.labelled import LabelledForest
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest, choose_within, most_nodes, open_phrases
+from scfg_sampler.forest.typed import TypedForest
 from scfg_sampler.learner.collecting import collect_tree, with_room_for
 from scfg_sampler.learner.model import LabelledModel, RuleModel  # noqa: F401
 
@@ -62,7 +63,7 @@ __all__ = [
 class Walk(NamedTuple):
     """What walking a corpus takes: where its derivations lie, and room for one sentence at a time."""
 
-    forest: SentenceForest | ChoiceForest | LabelledForest
+    forest: SentenceForest | ChoiceForest | LabelledForest | TypedForest
     """Of the sentence last visited."""
     work: Workspace
     """Its tree."""

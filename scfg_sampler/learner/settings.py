@@ -22,6 +22,7 @@ __all__ = [
     "LONGEST_SENTENCE",
     "MODELS",
     "MOST_ATTACHED",
+    "MOST_TYPES",
     "OPERATORS",
     "ORDERS",
     "ORIGINS",
@@ -29,6 +30,7 @@ __all__ = [
     "PAPER_ITERATIONS",
     "SCHEDULES",
     "TABLES",
+    "TYPE_STARTS",
     "UNALIGNED",
     "GrammarSettings",
     "LearnerSettings",
@@ -39,6 +41,7 @@ __all__ = [
     "default_burn_in",
     "default_shards",
     "default_strength",
+    "dishes",
     "level",
     "temperature",
 ]
@@ -54,6 +57,11 @@ CHOICES = ("none", "sentence", "phrase")
 
 ORIGINS = ("last", "average", "marginal")
 FILTERS = ("scope", "hiero", "none")
+
+TYPE_STARTS = ("random", "same")
+
+MOST_TYPES = 16
+"""Of what one choice of a type has room for."""
 
 LEARNABLE = ("discount", "strength", "mean_length")
 """Hyperparameters that can be sampled along."""
@@ -99,6 +107,10 @@ class LearnerSettings(NamedTuple):
     """Of the lines of labels, if there are any; see `corpus.span_labels`."""
     labels_side: str = "target"
     """Whose spans they are of."""
+    types: int = 1
+    """K types of nonterminals, learned; with 1 all are X."""
+    types_start: str = "random"
+    """The types of the first state: drawn at random, or the `same` for all."""
     max_length: int = 250
     """Pairs with a longer sentence are skipped."""
     order: str = "depth-first"
@@ -219,6 +231,7 @@ def check_settings(settings: LearnerSettings) -> None:
         "choose": CHOICES,
         "labels_form": FORMS,
         "labels_side": SIDES,
+        "types_start": TYPE_STARTS,
     }
     for name, legal in choices.items():
         value = getattr(settings, name)
@@ -244,6 +257,10 @@ def check_settings(settings: LearnerSettings) -> None:
         raise SettingsError("--unaligned free has no --type-moves; leave one of them out")
     if settings.choose != "none":
         _check_choice(settings)
+    if not 1 <= settings.types <= MOST_TYPES:
+        raise SettingsError(f"--types is {settings.types}; it must be from 1 to {MOST_TYPES}")
+    if settings.types > 1:
+        _check_types(settings)
     if not 1 <= settings.max_length <= LONGEST_SENTENCE:
         limits = f"from 1 to {LONGEST_SENTENCE}"
         raise SettingsError(f"--max-length is {settings.max_length}; it must be {limits}")
@@ -273,6 +290,25 @@ def _check_choice(settings: LearnerSettings) -> None:
             raise SettingsError(f"--choose {settings.choose} has no {option}; leave one of them out")
 
 
+def _check_types(settings: LearnerSettings) -> None:
+    """Raise SettingsError if a setting is none for nonterminals with types."""
+    for is_set, option in (
+        (settings.model == "dirichlet", "--model dirichlet"),
+        (settings.discount == 0.0, "--discount 0"),
+        (settings.tables != "exact", f"--tables {settings.tables}"),
+        (settings.unaligned != "lowest", f"--unaligned {settings.unaligned}"),
+        (settings.choose != "none", f"--choose {settings.choose}"),
+        (settings.operator != "top-down", f"--operator {settings.operator}"),
+        (settings.type_moves > 0, "--type-moves"),
+        (settings.divide_by_trees, "--divide-by-trees"),
+        (not settings.density_factor, "--no-density-factor"),
+        (bool(settings.learned), "--learn-hyperparameters"),
+        (settings.shards > 1, f"--shards {settings.shards}"),
+    ):
+        if is_set:
+            raise SettingsError(f"--types {settings.types} has no {option}; leave one of them out")
+
+
 def attached(settings: LearnerSettings) -> int:
     """Most unaligned words that a rule takes in at each end; 0 where they belong to the lowest node.
 
@@ -281,6 +317,17 @@ def attached(settings: LearnerSettings) -> int:
     settings : LearnerSettings
     """
     return settings.max_attached if settings.unaligned == "free" else 0
+
+
+def dishes(num_rules: int, settings: LearnerSettings) -> int:
+    """How many dishes a restaurant may get of so many rules: with types each has a skeleton besides.
+
+    Parameters
+    ----------
+    num_rules : int
+    settings : LearnerSettings
+    """
+    return num_rules * (1 + (settings.types > 1))
 
 
 def level(settings: LearnerSettings, sweep: int) -> int:

@@ -29,7 +29,8 @@ from scfg_sampler.learner.collecting import new_collector, packed
 from scfg_sampler.learner.forest_bank import Extent, ForestBank, walk_over
 from scfg_sampler.learner.model import AnyModel
 from scfg_sampler.learner.passes import Walk, collect_sentences, propose_sentences, sweep_sentences
-from scfg_sampler.learner.settings import LearnerSettings
+from scfg_sampler.learner.settings import LearnerSettings, dishes
+from scfg_sampler.learner.typed_passes import sweep_typed_sentences
 from scfg_sampler.rules.store import RuleStore
 
 __all__ = [
@@ -281,6 +282,8 @@ def sweep_sentence_range(
         where = rng, walk, visit.model, restaurants, trees, (first, sentences[1])
         if settings.unaligned == "free":
             return sweep_attached_sentences(*where, visit.highest, breadth_first)
+        if settings.types > 1:
+            return sweep_typed_sentences(*where, visit.highest, breadth_first)
         return sweep_sentences(*where, visit.highest, breadth_first)
 
     # Which alignment holds for a sentence is decided by whole trees; the rest of the tree, node by node.
@@ -291,6 +294,6 @@ def sweep_sentence_range(
         first = sentences[0]
         while first < sentences[1]:
             size = int(walk.tree_start[first + 1] - walk.tree_start[first])
-            restaurants = with_room_for_visits(restaurants, size)
+            restaurants = with_room_for_visits(restaurants, dishes(size, settings))
             first = move(restaurants, first)
     return restaurants

@@ -33,6 +33,8 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
         fields.append(("density_factor", "no"))
     if settings["order"] != "depth-first":
         fields.append(("order", settings["order"]))
+    if settings["types"] > 1:
+        fields += [("types", settings["types"]), ("types_start", settings["types_start"])]
     if settings["operator"] != "top-down":
         fields.append(("operator", settings["operator"]))
     if settings["learned"]:

@@ -17,12 +17,13 @@ from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.fragments.audit import AuditError, require_comparable
 from scfg_sampler.core.fragments.stored_trees import stored_size
 from scfg_sampler.core.fragments.tree import BELOW, CUT, NUM_TAILS, TAIL_START, open_sentence
-from scfg_sampler.core.jit import borrowing, by_reference, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, by_type, kernel
 from scfg_sampler.errors import ScfgError
-from scfg_sampler.forest.choice_trees import ChoiceForest  # noqa: F401 (kernels dispatch to it)
+from scfg_sampler.forest.choice_trees import ChoiceForest
 from scfg_sampler.forest.implicit import MAX_ATTACHED, write_hull
-from scfg_sampler.forest.labelled import LabelledForest  # noqa: F401 (kernels dispatch to it)
-from scfg_sampler.forest.trees import SentenceForest  # noqa: F401 (kernels dispatch to it)
+from scfg_sampler.forest.labelled import LabelledForest
+from scfg_sampler.forest.trees import SentenceForest
+from scfg_sampler.forest.typed import TypedForest
 from scfg_sampler.learner.chain import LearnerState
 from scfg_sampler.learner.collecting import Collector
 from scfg_sampler.learner.forest_bank import ForestBank
@@ -123,7 +124,28 @@ def _first_bad_tree(walk, trees):
             return sentence
         if forest.shape[MAX_ATTACHED] > 0 and not _boxes_fit(forest, work, size):
             return sentence
+        if not types_fit(forest, work, size):
+            return sentence
     return -1
+
+
+@by_type
+def types_fit(forest, work, size):
+    """Whether the cut nodes in lists[BELOW], the root first, have types that there are."""
+
+
+@types_fit.register(SentenceForest, LabelledForest, ChoiceForest)
+def _no_types_fit(forest, work, size):
+    return True
+
+
+@types_fit.register(TypedForest)
+def _types_fit(forest, work, size):
+    for k in range(1, size):
+        node = work.lists[BELOW, k]
+        if work.nodes[node, CUT] == 1 and not 1 <= forest.label[node] < forest.root_values.shape[0]:
+            return False
+    return True
 
 
 @borrowing

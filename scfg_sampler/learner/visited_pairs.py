@@ -50,6 +50,8 @@ class VisitedPair(NamedTuple):
         skipped = self.bank.skipped.get(0)
         if skipped is not None:
             return f"the pair has {skipped}"
+        if self.settings.types > 1:
+            return "types of nonterminals are sampled along"
         return ""
 
 

@@ -21,7 +21,7 @@ from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles
-from scfg_sampler.errors import ScfgError
+from scfg_sampler.errors import InputError, ScfgError
 from scfg_sampler.forest.explicit import ForestBuilder
 from scfg_sampler.learner.chains import chain_directories, start_chains
 from scfg_sampler.learner.derivations import Derivation
@@ -158,10 +158,20 @@ class Run:
         if output is not None:
             with of_arguments():
                 check_names(options, GrammarSettings._fields)
+                self._require_plain_rules(options.get("origin", GrammarSettings().origin))
                 write_grammar(self.directory, output, GrammarSettings(**options))
             return Rules(read_rule_table(output))
         with tempfile.TemporaryDirectory() as folder:
             return self.grammar(Path(folder) / "grammar", **options)
+
+    def _require_plain_rules(self, origin: str) -> None:
+        """Raise an InputError, before a table is made, if its nonterminals are not all X."""
+        if self.record["settings"].get("types", 1) > 1:
+            hint = "Use 'scfg-sampler grammar'"
+            raise InputError(self.directory, None, "has rules whose nonterminals have types", hint)
+        counts = self.directory / "counts" / f"{origin}.gz"
+        if "labels" in self.record["corpus"]["files"] and counts.exists():
+            read_rule_table(counts)
 
     def __repr__(self) -> str:
         joint = self.trace["log_joint"]

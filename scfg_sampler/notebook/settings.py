@@ -35,6 +35,8 @@ class SampleSettings(TypedDict, total=False):
     choose: str
     labels_form: str
     labels_side: str
+    types: int
+    types_start: str
     density_factor: bool
     divide_by_trees: bool
     type_moves: int
