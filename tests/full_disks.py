@@ -193,7 +193,8 @@ def fill(place: Path, name: str, sizes: int, seed: int = 1, mounted: bool = Fals
     whole = contents(place)
     new = {path.name for path in place.iterdir()} - inputs
     outputs = [place / each for each in ("out", "out.gz", "out.svg") if each in new]
-    written = [path.stat().st_size for each in new for path in [place / each, *(place / each).rglob("*")]]
+    found = [path for each in new for path in [place / each, *(place / each).rglob("*")]]
+    written = [path.stat().st_size for path in found if path.is_file()]
     most = sum(written) if mounted else max(written)
     room, rng = Room(place, mounted), np.random.default_rng(seed)
     counts = {"refused": 0, "went on": 0}

@@ -6,9 +6,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from decoder.expressions.lists import read_lists
 from decoder.lm.arpa import read_arpa
+from decoder.translation.imported_weights import import_weights
 from monolingual.dmv.model import read_model
 from monolingual.dmv.treebank import read_treebank
+from monolingual.ot.bias import read_bias
 from monolingual.ot.formats import read_tableaux
 from monolingual.ot.praat import read_grammar as read_praat
 from monolingual.pcfg.dependency_grammar import read_tagged
@@ -67,6 +70,15 @@ READERS = {
     "fragments": places(read_fragments, "{}\t(S a)\n", "1"),
     "tableaux": places(read_tableaux, "input\toutput\tfrequency\tA\nx\ta\t{}\t{}\n", "1", "2"),
     "praat": places(read_praat, PRAAT, "1", "5", "1", "2"),
+    "jdageem": places(read_model, "root N : {}\n", "-1"),
+    "bias": places(lambda path: read_bias(path, ["A"]), "A\t{}\t{}\n", "0", "1"),
+    "expressions": places(lambda path: read_lists(path, 20), "{} ||| a@0 ||| A={} ||| 0\n", "1", "2"),
+    "weights of cdec": places(lambda path: import_weights(path, "cdec"), "A {}\n", "1"),
+    "weights of joshua": places(lambda path: import_weights(path, "joshua"), "A {}\n", "1"),
+    "weights of moses": places(lambda path: import_weights(path, "moses"), "[weight]\nA= 1 {}\n", "1"),
+    "weights of travatar": places(
+        lambda path: import_weights(path, "travatar"), "[weight_vals]\nA={}\n", "1"
+    ),
     "grammar": places(read_grammar, "S -> S S [{}] | 'a' [{}]\n", "0.5", "0.5"),
 }
 EACH = [(f"{name} {k}", reader) for name, readers in READERS.items() for k, reader in enumerate(readers)]

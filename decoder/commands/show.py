@@ -32,12 +32,12 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw the derivations that are asked for."""
-    import json
     import sys
 
     from decoder.translation.derivations import check_record, draw_text
     from decoder.translation.drawing import draw_svg
     from scfg_sampler.core.files import atomic_output, read_lines
+    from scfg_sampler.core.json_text import parse_json
     from scfg_sampler.errors import InputError, SettingsError
 
     if options.svg is not None and options.sentence is None:
@@ -49,8 +49,8 @@ def run(options: argparse.Namespace) -> None:
     found = False
     for lines, line in enumerate(read_lines(options.derivations), start=1):
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = parse_json(line)
+        except ValueError:
             hint = "Derivations are what translate --derivations writes"
             raise InputError(options.derivations, lines, "not JSON", hint) from None
         record = check_record(record, options.derivations, lines)

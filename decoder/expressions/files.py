@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from decoder.expressions.forms import arity_of
 from decoder.expressions.model import Arguments
 from decoder.expressions.words import SymbolLexicon
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import InputError
 
 __all__ = ["Expressions", "read_expressions", "write_expressions"]
@@ -55,14 +57,14 @@ def read_expressions(path: PathLike) -> Expressions:
     """
     hint = "Write it with scfg-decoder train-expressions"
     try:
-        record = json.loads("\n".join(read_lines(path)))
+        record = parse_json("\n".join(read_lines(path)))
     except ValueError as error:
         raise InputError(path, None, f"not JSON ({error})", hint) from None
     if not isinstance(record, dict) or record.get("format") != _FORMAT:
         raise InputError(path, None, f"not a model of expressions ('format' is not '{_FORMAT}')", hint)
     try:
         return _expressions(record)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(path, None, f"a damaged model of expressions ({error!r})", hint) from None
 
 
@@ -80,10 +82,16 @@ def _expressions(record: dict[str, Any]) -> Expressions:
         raise ValueError("a place of a symbol that is not listed")
     names = {str(name): str(kind) for name, kind in record["names"].items()}
     weights = {
-        symbol: {str(context): float(weight) for context, weight in each.items()}
+        symbol: {str(context): _finite(weight) for context, weight in each.items()}
         for symbol, each in record["words"].items()
     }
     return Expressions(Arguments(counts, homes, symbols), SymbolLexicon(names, weights))
+
+
+def _finite(number: Any) -> float:
+    if isinstance(number, (bool, str)) or not math.isfinite(number):
+        raise ValueError(f"a weight of {number!r}")
+    return float(number)
 
 
 def _whole(number: Any) -> int:

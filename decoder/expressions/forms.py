@@ -24,6 +24,8 @@ __all__ = ["FORMS", "Expression", "arity_of", "from_linear", "is_constant", "par
 
 FORMS = ("funql", "lisp")
 
+_DEEPEST = 200  # Brackets within brackets; Python's stack holds some more.
+
 _TOKEN = re.compile(r"""\s*('[^']*'|"[^"]*"|[(),]|[^\s(),'"]+)""")
 _LINEAR = re.compile(r"(.+)@([0-9]{1,3})", re.DOTALL)
 
@@ -44,12 +46,10 @@ class _Reader:
 
     def peek(self) -> str:
         """The next token, or nothing at the end."""
-        if not self._text[self._at :].strip():
-            return ""
         match = _TOKEN.match(self._text, self._at)
-        if match is None:
+        if match is None and self._text[self._at :].strip():
             raise self.error("a quotation mark that is not closed", "Close it")
-        return match[1]
+        return "" if match is None else match[1]
 
     def take(self) -> str:
         token = self.peek()
@@ -64,6 +64,12 @@ class _Reader:
             found = f"'{token}'" if token else "the end"
             raise self.error(f"{found} where a name or a constant is expected", "Mend the expression")
         return f"'{token[1:-1].strip()}'" if token[0] in "'\"" else token
+
+    def deeper(self, depth: int) -> int:
+        """One more than the depth of an expression, unless its arguments are too deep."""
+        if depth >= _DEEPEST:
+            raise self.error(f"more than {_DEEPEST} brackets within brackets", "Is it an expression?")
+        return depth + 1
 
     def error(self, found: str, hint: str) -> InputError:
         return InputError(self._path, self._line, f"{found}: {_short(self._text)}", hint)
@@ -90,27 +96,29 @@ def parse(text: str, form: str, path: PathLike = "<text>", line: int = 1) -> Exp
     return found
 
 
-def _parse_funql(reader: _Reader) -> Expression:
+def _parse_funql(reader: _Reader, depth: int = 0) -> Expression:
     name = reader.name()
     if reader.peek() != "(":
         return Expression(name)
     reader.take()
-    arguments = [_parse_funql(reader)]
+    depth = reader.deeper(depth)
+    arguments = [_parse_funql(reader, depth)]
     while (token := reader.take()) == ",":
-        arguments.append(_parse_funql(reader))
+        arguments.append(_parse_funql(reader, depth))
     if token != ")":
         raise reader.error(f"{token or 'the end'} where , or ) is expected", "Mend the expression")
     return Expression(name, tuple(arguments))
 
 
-def _parse_lisp(reader: _Reader) -> Expression:
+def _parse_lisp(reader: _Reader, depth: int = 0) -> Expression:
     if reader.peek() != "(":
         return Expression(reader.name())
     reader.take()
+    depth = reader.deeper(depth)
     name = reader.name()
     arguments = []
     while (token := reader.peek()) not in ("", ")"):
-        arguments.append(_parse_lisp(reader))
+        arguments.append(_parse_lisp(reader, depth))
     if token != ")":
         raise reader.error("the end where ) is expected", "Close the bracket")
     reader.take()
@@ -142,23 +150,23 @@ def to_linear(expression: Expression) -> list[str]:
 
 
 def from_linear(words: Sequence[str]) -> Expression | None:
-    """The expression that a linear form lists, or None if it is not one."""
+    """The expression that a linear form lists; None if it is none, or deeper than any that can be read."""
     rest = iter(words)
     found = _from_linear(rest)
     return found if found is not None and next(rest, None) is None else None
 
 
-def _from_linear(words: Iterator[str]) -> Expression | None:
+def _from_linear(words: Iterator[str], depth: int = 0) -> Expression | None:
     word = next(words, "")
     arity = arity_of(word)
-    if arity is None:
+    if arity is None or (arity and depth >= _DEEPEST):
         return None
     name = word[: word.rindex("@")]
     if is_constant(name):
         name = re.sub(r"\\(.)|_", lambda match: match[1] or " ", name)
     arguments = []
     for _ in range(arity):
-        argument = _from_linear(words)
+        argument = _from_linear(words, depth + 1)
         if argument is None:
             return None
         arguments.append(argument)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError
 
 __all__ = ["read_lists", "read_ranker", "write_ranker"]
 
 _FORMAT = "scfg-ranker 1"
+_NUMBER = re.compile("[0-9]{1,18}")
 
 
 def read_lists(path: PathLike, number: int) -> list[list[Candidate]]:
@@ -25,27 +29,29 @@ def read_lists(path: PathLike, number: int) -> list[list[Candidate]]:
         A line is none of such a list, or of a sentence that is not there.
     """
     found: list[list[Candidate]] = [[] for _ in range(number)]
+    once: dict[str, str] = {}  # Symbols and names of features, which all lines repeat.
     for line, text in enumerate(read_lines(path), start=1):
         fields = text.split(" ||| ")
-        if len(fields) != 4 or not fields[0].isdecimal():
+        if len(fields) != 4 or not _NUMBER.fullmatch(fields[0]):
             hint = "Write it with scfg-decoder translate --expressions … --nbest K"
             raise InputError(path, line, f"not a line of a list: {text[:60]}", hint)
         at = int(fields[0])
         if at >= number:
             hint = "Give the list of these sentences, and no other"
             raise InputError(path, line, f"sentence {at}, but there are {number}, the first of them 0", hint)
-        words = split_words(fields[1])
+        words = [once.setdefault(word, word) for word in split_words(fields[1])]
         if words:
-            found[at].append(Candidate(words, _features(fields[2], path, line)))
+            found[at].append(Candidate(words, _features(fields[2], once, path, line)))
     return found
 
 
-def _features(text: str, path: PathLike, line: int) -> dict[str, float]:
+def _features(text: str, once: dict[str, str], path: PathLike, line: int) -> dict[str, float]:
     features = {}
     for each in text.split():
         name, _, value = each.rpartition("=")
+        name = once.setdefault(name, name)
         try:
-            features[name] = float(value)
+            features[name] = real_number(value)
         except ValueError:
             features[name] = math.nan
         if not name or not math.isfinite(features[name]):
@@ -71,14 +77,14 @@ def read_ranker(path: PathLike) -> Ranker:
     """
     hint = "Write it with scfg-decoder train-ranker"
     try:
-        record = json.loads("\n".join(read_lines(path)))
-    except (ValueError, RecursionError) as error:
+        record = parse_json("\n".join(read_lines(path)))
+    except ValueError as error:
         raise InputError(path, None, f"not JSON ({str(error)[:60]})", hint) from None
     if not isinstance(record, dict) or record.get("format") != _FORMAT:
         raise InputError(path, None, f"not a ranker ('format' is not '{_FORMAT}')", hint)
     try:
         return _ranker(record)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(path, None, f"a damaged ranker ({error!r})", hint) from None
 
 

@@ -35,6 +35,7 @@ from decoder.translation.weights import read_weights, write_weights
 from scfg_sampler import __version__
 from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
@@ -161,7 +162,7 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
             directory, None, f"has no {SYSTEM}", "Name a directory that scfg-decoder bundle made"
         )
     try:
-        record = json.loads("\n".join(read_lines(path)))
+        record = parse_json("\n".join(read_lines(path)))
         if record["format"] not in (_FORMAT, _FORMAT_OF_SEVERAL):
             found = f"is of format {record['format']}, but this version reads up to {_FORMAT_OF_SEVERAL}"
             raise InputError(

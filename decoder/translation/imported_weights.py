@@ -21,13 +21,17 @@ word too for the others' penalties, so that `PassThrough` takes a share of their
 
 from __future__ import annotations
 
+import io
 import math
 import re
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from decoder.lm.model import feature_of, unknown_feature_of
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
@@ -106,13 +110,11 @@ def import_weights(path: PathLike, decoder: str) -> Imported:
         "joshua": _joshua,
         "travatar": _travatar,
     }
-    found = read[decoder](path)
-    weights = dict.fromkeys(_ALWAYS, 0.0) | found.weights
-    return found._replace(weights={name: value + 0.0 for name, value in weights.items()})
+    return read[decoder](path)
 
 
 def _cdec(path: PathLike) -> Imported:
-    weights: dict[str, float] = {}
+    weights = dict.fromkeys(_ALWAYS, 0.0)
     warnings: list[str] = []
     for line, name, values in _pairs(path, enumerate(read_lines(path), start=1)):
         value = _one(path, line, name, values)
@@ -133,7 +135,7 @@ def _cdec(path: PathLike) -> Imported:
 
 
 def _joshua(path: PathLike) -> Imported:
-    weights: dict[str, float] = {}
+    weights = dict.fromkeys(_ALWAYS, 0.0)
     warnings: list[str] = []
     word = glue = 0.0
     lines = (
@@ -173,15 +175,15 @@ def _joshua(path: PathLike) -> Imported:
 
 def _moses(path: PathLike) -> Imported:
     sections = _sections(path)
-    tables = [text.split() for _, text in sections.get("feature", []) if text.startswith("PhraseDictionary")]
+    tables = [text.split() for _, text in sections["feature"] if text.startswith("PhraseDictionary")]
     is_glue = {}
     for tokens in tables:
         named = dict(token.partition("=")[::2] for token in tokens[1:])
         is_glue[named.get("name", "")] = named.get("num-features") == "1"
-    weights: dict[str, float] = {"LogCount": 0.0}
+    weights = dict.fromkeys((*_ALWAYS, "LogCount"), 0.0)
     warnings: list[str] = []
     word = glue = 0.0
-    lines = ((line, text.replace("=", " ", 1)) for line, text in sections.get("weight", []))
+    lines = ((line, text.replace("=", " ", 1)) for line, text in sections["weight"])
     for line, name, values in _pairs(path, lines):
         if name == "WordPenalty0":
             word = -_one(path, line, name, values)
@@ -216,11 +218,11 @@ def _sparse_name(name: str, is_glue: dict[str, bool]) -> str | None:
 
 
 def _travatar(path: PathLike) -> Imported:
-    weights: dict[str, float] = {"LogCount": 0.0}
+    weights = dict.fromkeys((*_ALWAYS, "LogCount"), 0.0)
     warnings: list[str] = []
     sections = _sections(path)
-    models = _travatar_models(" ".join(text for _, text in sections.get("lm_file", [])))
-    lines = ((line, " ".join(text.rpartition("=")[::2])) for line, text in sections.get("weight_vals", []))
+    models = _travatar_models(" ".join(text for _, text in sections["lm_file"]))
+    lines = ((line, " ".join(text.rpartition("=")[::2])) for line, text in sections["weight_vals"])
     for line, name, values in _pairs(path, lines):
         value = _one(path, line, name, values)
         if name == "p":
@@ -249,16 +251,31 @@ def _add(weights: dict[str, float], name: str, value: float) -> None:
     weights[name] = weights.get(name, 0.0) + value
 
 
-def _sections(path: PathLike) -> dict[str, list[tuple[int, str]]]:
+class _Lines:
+    """Lines with their numbers, in little more than the room of their text."""
+
+    def __init__(self) -> None:
+        self._numbers, self._text = array("q"), bytearray()
+
+    def append(self, number: int, text: str) -> None:
+        self._numbers.append(number)
+        self._text += text.encode() + b"\n"
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        for number, text in zip(self._numbers, io.BytesIO(self._text), strict=True):
+            yield number, text.decode().removesuffix("\n")
+
+
+def _sections(path: PathLike) -> defaultdict[str, _Lines]:
     """The lines below each `[name]`, with their numbers, without comments and empty ones."""
-    sections: dict[str, list[tuple[int, str]]] = {}
+    sections: defaultdict[str, _Lines] = defaultdict(_Lines)
     section = ""
     for line, text in enumerate(read_lines(path), start=1):
         text = text.strip()
         if match := re.fullmatch(r"\[([^\s\]]+)\]", text):
             section = match[1]
         elif text and not text.startswith("#"):
-            sections.setdefault(section, []).append((line, text))
+            sections[section].append(line, text)
     return sections
 
 
@@ -270,7 +287,7 @@ def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) ->
         if not tokens or tokens[0].startswith("#"):
             continue
         try:
-            values = [float(token) for token in tokens[1:]]
+            values = [real_number(token) for token in tokens[1:]]
         except ValueError:
             values = []
         if not values or not all(map(math.isfinite, values)):

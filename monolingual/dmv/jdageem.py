@@ -18,6 +18,7 @@ import math
 from typing import NamedTuple
 
 from monolingual.dmv.layout import ADJACENCIES, DIRECTIONS
+from scfg_sampler.core.numerals import real_number
 
 __all__ = ["Weight", "is_weight", "parse_weight"]
 
@@ -56,7 +57,7 @@ def parse_weight(line: str) -> Weight | None:
     if fields is None:
         return None
     try:
-        logarithm = float(words[-1])
+        logarithm = real_number(words[-1])
     except ValueError:
         return None
     return Weight(fields, math.exp(logarithm)) if logarithm <= _LARGEST else None

@@ -42,7 +42,11 @@ def read_bias(path: PathLike, constraints: Sequence[str]) -> tuple[np.ndarray, n
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
             continue
-        cells = [cell.strip() for cell in next(csv.reader([line], delimiter="\t" if "\t" in line else ","))]
+        try:
+            row = next(csv.reader([line], delimiter="\t" if "\t" in line else ","))
+        except csv.Error:
+            raise InputError(path, number, "cannot be parted into columns", _HINT) from None
+        cells = [cell.strip() for cell in row]
         if len(cells) != 3:
             raise InputError(path, number, f"{counted(len(cells), 'column')} instead of 3", _HINT)
         if not found and number == 1 and cells[0] not in constraints and cells[0].lower() == "constraint":

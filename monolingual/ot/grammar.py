@@ -10,7 +10,6 @@ The fact a newcomer would get wrong: constraints are matched by name, never by p
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from monolingual.ot.harmonic import maxent_probs, noisy_probs
 from monolingual.ot.praat import STRATEGIES, PraatGrammar, parse_grammar, read_text
 from monolingual.ot.tableaux import Tableaux, overt_forms, relative_frequencies
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
@@ -262,7 +262,7 @@ def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
         path /= "summary.json"
     hint = "Name a directory that 'ot sample', 'gla', 'maxent' or 'fit' has written"
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = parse_json(path.read_text(encoding="utf-8"))
         values: Mapping[str, float] = record["grammar"]
         grammar = Grammar(
             record["model"],

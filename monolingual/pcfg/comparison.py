@@ -11,13 +11,13 @@ chain are not independent.
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, atomic_path, read_lines
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["Row", "compare", "plot_densities", "read_summary"]
@@ -56,7 +56,7 @@ def read_summary(run: PathLike) -> Row:
     """
     path = Path(run) / "summary.json"
     try:
-        found = json.loads("\n".join(read_lines(path)))
+        found = parse_json("\n".join(read_lines(path)))
         return Row(
             str(run),
             found["approach"],

@@ -11,13 +11,13 @@ too many words; pairs of the sets never are, so that line k of a given test set 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scfg_sampler.core import console
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.corpus.parallel_text import require_equal_lines
 from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.cleaning import REASONS, Cleaned, Limits, clean, leave_out, same_sentence
@@ -244,7 +244,7 @@ def _write(output: Path, texts: dict[str, list[str]], preparation: Preparation) 
 def _older_files(path: Path) -> list[str]:
     """The files that an older preparation says it has."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = parse_json(path.read_text(encoding="utf-8"))
         names = [*record["files"], *record["models"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []

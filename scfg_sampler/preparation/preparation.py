@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from scfg_sampler import __version__
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.preparation.case import CASES, CaseModel, begins_small
 from scfg_sampler.preparation.normalise import normalise, normalise_with_places
@@ -266,7 +267,7 @@ def load_preparation(directory: PathLike) -> Preparation:
     if not path.is_file():
         raise InputError(directory, None, f"has no {FILE}", "Name a directory that scfg-sampler prepare made")
     try:
-        record = json.loads("\n".join(read_lines(path)))
+        record = parse_json("\n".join(read_lines(path)))
         if record["format"] != _FORMAT:
             found = f"is of format {record['format']}, but this version reads {_FORMAT}"
             raise InputError(path, None, found, f"It was written by version {record.get('version')}")
@@ -312,5 +313,5 @@ def _side(side: dict[str, Any], models: dict[str, bytes], folder: Path) -> Langu
         raise ValueError(f"the case is {side['case']!r}")
     case_model = None
     if side["case"] != "keep":
-        case_model = CaseModel.from_record(json.loads(models[side["case_model"]]))
+        case_model = CaseModel.from_record(parse_json(models[side["case_model"]]))
     return LanguagePreparation(side["language"], segmenter, side["case"], case_model)

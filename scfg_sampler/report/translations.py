@@ -12,7 +12,6 @@ what is shown. BLEU and the others are those of the files that `evaluate --json`
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.pages.charts import Axes, Curve, legend, line_chart
 from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
@@ -202,7 +202,7 @@ def _records(path: PathLike) -> dict[int, Any]:
     records = {}
     for line, text in enumerate(read_lines(path), 1):
         try:
-            record = json.loads(text)
+            record = parse_json(text)
             for node in record["nodes"]:
                 node["span"][1], node["source"], node["target"], list(map(int, node["children"]))
             records[int(record["sentence"])] = record

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import InputError
 
 __all__ = ["read_signature", "require_record_place", "write_record"]
@@ -64,7 +65,7 @@ def _record(table: PathLike) -> Path:
 
 def _read(path: Path) -> object:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -34,6 +34,7 @@ from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, next_token
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.streams import ordered
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
@@ -279,7 +280,7 @@ def _score(line: bytes, path: PathLike) -> float:
     for score, sign in _SCORES if len(fields) > 3 else []:
         if match := score.search(fields[3]):
             with contextlib.suppress(ValueError):
-                return sign * float(match[1])
+                return sign * real_number(match[1].decode("utf-8", "replace"))
     found = f"{line.decode('utf-8', 'replace').strip()!r} has no feature LogForward or EgivenFCoherent"
     raise RuleTableError(path, None, found, "--max-targets ranks by P(target | source)")
 

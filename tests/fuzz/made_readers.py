@@ -27,6 +27,22 @@ MADE_BY_OTHERS = "SCFG_FUZZ_MADE"
 """In the environment, a directory that another process has made."""
 
 
+_EXPRESSIONS = {
+    "asked": ["what rivers are in texas", "how big is austin"],
+    "meant": ["answer@1 river@1 stateid@1 'texas'@0", "answer@1 size@1 cityid@1 'austin'@0"],
+    "list.1": ["0 ||| answer@1 river@1 stateid@1 'texas'@0 ||| LanguageModel=-1.5 Glue=0 ||| -1.5"],
+    "list.2": ["0 ||| answer@1 size@1 cityid@1 'austin'@0 ||| LanguageModel=-1.5 Glue=0 ||| -1.5"],
+}
+_EXPRESSION_COMMANDS = [
+    ("decoder", "train-expressions --source asked --target meant --output expressions.json --quiet"),
+    (
+        "decoder",
+        "train-ranker --source asked --target meant --expressions expressions.json "
+        "--lists list.1 list.2 --output ranker.json --quiet",
+    ),
+]
+
+
 @functools.cache
 def _made() -> Path:
     """A directory with results of all programs: one that is there, or one that goes when the process ends."""
@@ -47,6 +63,8 @@ def make(place: Path) -> None:
     try:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere):
             prepare_more(place)
+            for name, lines in _EXPRESSIONS.items():
+                Path(name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
             for package, options in (
                 (
                     "decoder",
@@ -82,6 +100,7 @@ def make(place: Path) -> None:
                     "--covariances covariances.npz --quiet",
                 ),
                 ("scfg_sampler", f"extract {CORPUS} --output table.gz"),
+                *_EXPRESSION_COMMANDS,
             ):
                 status = importlib.import_module(f"{package}.cli").main(options.split())
                 assert status == 0, options
@@ -240,6 +259,10 @@ MADE = {
     "run of rules": _changed("shares", "run-1", _read_run),
     "tune-round": _alone("tuned.state/round-000.npz", _tune_round),
     "derivations": _alone("derivations", _shown),
+    "reported-derivations": _alone("derivations", _call("scfg_sampler.report.translations", "_records")),
+    "expressions": _alone("expressions.json", _call("decoder.expressions.files", "read_expressions")),
+    "expression-lists": _alone("list.1", _call("decoder.expressions.lists", "read_lists", 3)),
+    "ranker": _alone("ranker.json", _call("decoder.expressions.lists", "read_ranker")),
     "run-record": _changed("sampled", "run.json", _verified),
     "run-checkpoint": _changed("sampled", "checkpoint.npz", _verified),
     "run-trace": _changed("sampled", "trace.tsv", _verified),

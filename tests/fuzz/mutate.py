@@ -19,6 +19,7 @@ _NUMBERS = [
     *(b"-inf", b"65536", b"2147483648", b"9223372036854775808", b"1" * 400, b"9" * 5000, b"0.1e", b"+"),
     "٣".encode(),
 ]
+_OPENINGS = [b"[", b"(", b"{", b"<", b"(A ", b"a(", b'{"a":', b"[1,", b'"', b"\\"]
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 
@@ -88,6 +89,11 @@ def _exchange_fields(rng: random.Random, content: bytearray, seeds: tuple[bytes,
     content[:] = b"".join(fields)
 
 
+def _nest(rng: random.Random, content: bytearray, seeds: tuple[bytes, ...]) -> None:
+    begin, _ = _place(rng, content)
+    content[begin:begin] = rng.choice(_OPENINGS) * rng.choice((300, 20_000))
+
+
 def _splice(rng: random.Random, content: bytearray, seeds: tuple[bytes, ...]) -> None:
     other = rng.choice(seeds)
     content[rng.randrange(len(content) + 1) :] = other[rng.randrange(len(other) + 1) :]
@@ -95,5 +101,5 @@ def _splice(rng: random.Random, content: bytearray, seeds: tuple[bytes, ...]) ->
 
 _CHANGES = (
     *(_flip, _delete, _double, _insert, _insert, _renumber, _renumber, _cut),
-    *(_exchange_lines, _exchange_fields, _exchange_fields, _splice),
+    *(_exchange_lines, _exchange_fields, _exchange_fields, _splice, _nest),
 )

@@ -210,7 +210,45 @@ def _marked(path: Path) -> Any:
     from decoder.translation.markup import read_marked
     from scfg_sampler.core.files import read_lines
 
-    return [read_marked(line, path, number) for number, line in enumerate(read_lines(path), start=1)]
+    return sum(len(read_marked(line, path, number).words) for number, line in enumerate(read_lines(path), 1))
+
+
+def _expressions(form: str) -> Callable[[Path], Any]:
+    """As `linearise` does, there and back."""
+
+    def read(path: Path) -> Any:
+        from decoder.expressions.forms import from_linear, parse, to_linear
+        from scfg_sampler.core.files import read_lines
+
+        for number, line in enumerate(read_lines(path), start=1):
+            from_linear(line.split())
+            if line.strip():
+                from_linear(to_linear(parse(line, form, path, number)))
+        return path
+
+    return read
+
+
+def _labels(form: str) -> Callable[[Path], Any]:
+    """Labels of the spans of two sentences, of two words and of three."""
+
+    def read(path: Path) -> Any:
+        from scfg_sampler.corpus.parallel_text import parse_corpus
+        from scfg_sampler.corpus.span_labels import read_span_labels
+
+        corpus = parse_corpus(["a b", "a b c"], ["a", "a"], ["0-0", "0-0"])
+        return read_span_labels(path, corpus, side="source", form=form, longest=10)
+
+    return read
+
+
+def _filtered(path: Path) -> Any:
+    """The rules of a table for a text; a file for each sentence and the best targets only."""
+    from scfg_sampler.rules.text_filter import filter_table
+
+    (path.parent / "text").write_text("a b\nb c\n")
+    filter_table(path, source=path.parent / "text", output=path.parent / "some")
+    return filter_table(path, source=path.parent / "text", per_sentence=path.parent / "each", max_targets=1)
 
 
 def _record(path: Path) -> Any:
@@ -294,6 +332,13 @@ _READ = {
     "raw-text": (_named("scfg_sampler.corpus.parallel_text", "read_text"), "a b\nç d\n".encode()),
     "lexical": (_lexical, b"a b 0.5\nNULL b 1e-3\nc \\u0020 1\n"),
     "table-record": (_record, b'{"signature": "scfg-sampler 0.2.0|model:hiero", "format": "moses"}'),
+    "expressions-funql": (_expressions("funql"), b"a(b, c(loc_2('new york')), 3)\n\nd\n"),
+    "expressions-lisp": (_expressions("lisp"), b'(a b (c (loc_2 "new york")) 3)\n\nd\n'),
+    "labels-spans": (_labels("spans"), b"0-2:NP 1-2:a:b\n\n"),
+    "labels-classes": (_labels("classes"), b"A B\nC D A\n"),
+    "labels-trees": (_labels("trees"), b"(S (A a) (B b))\n(TOP (S (A a) (NP (B b) (C c))))\n"),
+    "filter": (_filtered, _RULES),
+    "bias": (_named(f"{_OT_ROOM}.bias", "read_bias", ("Max", "*Coda")), b"Max\t0\t1\n*Coda\t1.5\t1e1\n"),
     "markup": (_marked, b'a <zone translation="b c">x y</zone> d\n', b"a &lt; b\n"),
     **{
         f"{name}-weights": (_named("decoder.translation.imported_weights", "import_weights", name), *seeds)

@@ -30,6 +30,8 @@ def test_files_are_read_and_damaged_ones_too_or_refused(name):
     for _ in range(10):
         content = mutated(rng, reader.seeds)
         assert fault(reader, content) is None, content
+    for opening in (b"[", b"(", b'{"a":'):
+        assert fault(reader, 20_000 * opening) is None, opening
 
 
 def test_a_reader_that_fails_is_noticed():

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -225,10 +226,10 @@ def _header(
         line = stream.readline(_LONGEST_HEADER)
     try:
         _require(begins == magic)
-        header = json.loads(line)
+        header = parse_json(line)
         byteorder, size = header["byteorder"], header["size"]
         _require(type(size) is int)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise error(path, None, "the header is damaged", again) from None
     if byteorder != sys.byteorder:
         raise error(path, None, f"written on a {byteorder}-endian machine", again)

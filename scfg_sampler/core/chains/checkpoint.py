@@ -29,6 +29,7 @@ import numpy as np
 from scfg_sampler import __version__
 from scfg_sampler.core.archives import write_arrays
 from scfg_sampler.core.files import PathLike, atomic_path
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
 __all__ = [
@@ -212,7 +213,7 @@ def _read(path: PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = dict(archive)
-        header = json.loads(arrays.pop(_HEADER).item())
+        header = parse_json(arrays.pop(_HEADER).item())
         found_format, written = header.get("format"), header.get("version")
     except OSError as error:
         reason = error.strerror or "not a checkpoint"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from scfg_sampler.core.files import PathLike, naming
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.leftovers import hold
 from scfg_sampler.errors import InputError
 
@@ -87,7 +88,7 @@ def _host() -> str:
 def _read(lock: Path) -> dict[str, Any]:
     """What a lock says; nothing if it cannot be read, as that of a process which is just writing it."""
     try:
-        found = json.loads(lock.read_text(encoding="utf-8"))
+        found = parse_json(lock.read_text(encoding="utf-8"))
         return found if isinstance(found, dict) else {}
     except (OSError, ValueError):
         return {}

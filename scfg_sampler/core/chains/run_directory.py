@@ -19,6 +19,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from scfg_sampler.core.files import PathLike, atomic_output, file_digest
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
@@ -122,7 +123,7 @@ def read_record(
     """
     path = Path(directory) / RECORD
     try:
-        return restore(json.loads(path.read_text(encoding="utf-8")))
+        return restore(parse_json(path.read_text(encoding="utf-8")))
     except OSError as error:
         found = f"is not a run directory ({error.strerror}: {RECORD})"
         raise InputError(directory, None, found, f"Name a directory that '{writer}' has written") from None

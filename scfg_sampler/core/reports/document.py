@@ -5,13 +5,13 @@ The fact a newcomer would get wrong: a page has no date, so that the same inputs
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scfg_sampler import __version__
 from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.pages.elements import Markup, element, page
 from scfg_sampler.core.pages.style import STYLE
 from scfg_sampler.errors import InputError
@@ -74,7 +74,7 @@ def read_json(path: PathLike, hint: str = "Name what 'evaluate --json' wrote") -
         It cannot be read, or is not JSON.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_json(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(path, None, f"cannot be read ({error.strerror})", "Check the name") from None
     except ValueError:

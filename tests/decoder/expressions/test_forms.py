@@ -81,3 +81,13 @@ def test_what_is_no_expression_is_named(text, form, complaint):
     assert complaint in str(caught.value)
     assert "some.file" in str(caught.value)
     assert "7" in str(caught.value)
+
+
+@pytest.mark.parametrize(("form", "opening"), [("funql", "a("), ("lisp", "(a ")])
+def test_expressions_may_be_deep_but_not_beyond_all_sense(form, opening):
+    deep = parse(200 * opening + "b" + 200 * ")", form)
+    assert from_linear(to_linear(deep)) == deep
+    for depth in (201, 50_000):
+        with pytest.raises(InputError, match="more than 200 brackets within brackets"):
+            parse(depth * opening + "b" + depth * ")", form)
+        assert from_linear([*depth * ["a@1"], "b@0"]) is None
