@@ -129,6 +129,7 @@ def run(options: argparse.Namespace) -> None:
     from decoder.tuning.metrics import metric_of
     from decoder.tuning.tune import best_round, tune
     from scfg_sampler.core.arrays.vocabulary import split_words
+    from scfg_sampler.core.chains.owner import owned
     from scfg_sampler.core.console import progress, say
     from scfg_sampler.core.files import read_lines
     from scfg_sampler.core.interruption import repeatable
@@ -141,8 +142,6 @@ def run(options: argparse.Namespace) -> None:
     references = [[split_words(text) for text in row if text is not None] for row in zip(*texts, strict=True)]
     identity = _identity(options)
     state = Path(f"{options.output}.state")
-    if options.overwrite and state.is_dir():
-        shutil.rmtree(state)
     decoder = _decoder(options)
     names = decoder.weight_names
     sources = [input_words(options, split_words(line)) for line in lines]
@@ -153,10 +152,13 @@ def run(options: argparse.Namespace) -> None:
     before = decoder.weights
     threads = default_threads() if options.threads is None else options.threads
     with (
+        owned(state.parent, f"{state.name}.lock", options.output),
         repeatable(str(state), overwrite=options.overwrite),
         elsewhere(options) as executor,
         progress("tuning", (options.rounds + 1) * len(sources)) as advance,
     ):
+        if options.overwrite and state.is_dir():
+            shutil.rmtree(state)
         for found in tune(
             decoder,
             sources,
