@@ -30,12 +30,20 @@ class ReferenceTask(NamedTuple):
 
 
 class Derived(NamedTuple):
-    """The rows of a line, its derivation and its hypergraph as JSON, with line ends; whether there is one."""
+    """What is written of a line.
+
+    text : rows
+    tree, graph : the derivation and the hypergraph as JSON, with line ends
+    exists : whether there is a derivation
+    words, unknown : how many the line has, and how many of them are in no rule
+    """
 
     text: str
     tree: str
     exists: bool
     graph: str = ""
+    words: int = 0
+    unknown: int = 0
 
 
 def reference_task(decoder: Decoder, options: argparse.Namespace, num_lines: int) -> ReferenceTask:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
+_FEWEST_WORDS = 20  # Of a text whose unknown words are remarked on: a line may well have none that is known.
+
 
 def add_parser(subparsers) -> None:
     """Add the command to the decoder's parser."""
@@ -112,7 +114,7 @@ def run(options: argparse.Namespace) -> None:
     import time
 
     from decoder.commands._forced import summary
-    from scfg_sampler.core.console import say
+    from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import atomic_output, require_file
     from scfg_sampler.core.streams import ordered
 
@@ -122,6 +124,7 @@ def run(options: argparse.Namespace) -> None:
     threads = default_threads() if options.threads is None else options.threads
     task, lines = _task(system, options)
     exist: list[bool] = []
+    words = unknown = 0
     with contextlib.ExitStack() as stack:
         executor = stack.enter_context(elsewhere(options))
         results = stack.enter_context(ordered(task, executor or threads))
@@ -139,10 +142,14 @@ def run(options: argparse.Namespace) -> None:
                 trees.write(found.tree)
             graphs(len(exist), found.graph)
             exist.append(found.exists)
+            words, unknown = words + found.words, unknown + found.unknown
             advance(1, "")
     if options.reference:
         say(summary(exist))
         return
+    if words >= _FEWEST_WORDS and 2 * unknown > words:
+        hint = "are the languages swapped, or is the table another text's?"
+        warn(f"{options.input}: {unknown} of {words} words are in no rule; {hint}")
     seconds, number = time.perf_counter() - began, len(exist)
     say(
         f"{counted(number, 'line')} translated in {seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second"
@@ -292,10 +299,11 @@ def _translate(system: System, options: argparse.Namespace, numbered: tuple[int,
 
     number, line = numbered
     asked = (options.nbest, options.mbr, options.derivations, options.hypergraph)
-    if system.preparation is not None and not any(each is not None for each in asked):
-        return Derived(system.translate_line(line).text + "\n", "", True)
     decoder = system.decoder
     prepared = system.prepare(line)
+    if system.preparation is not None and not any(each is not None for each in asked):
+        text = system.translate_prepared(line, prepared).text + "\n"
+        return Derived(text, "", True, "", *_count(decoder, prepared.words))
     if options.markup is not None:
         result = _search_marked(decoder, options, line, number)
     else:
@@ -323,7 +331,14 @@ def _translate(system: System, options: argparse.Namespace, numbered: tuple[int,
         tree = _json_line(derivation_record(decoder, result, found[0], number))
     if options.hypergraph is not None:
         graph = _json_line(hypergraph_record(decoder, result, number))
-    return Derived(text, tree, True, graph)
+    # Words of a line with markup are not told apart from its tags here.
+    return Derived(text, tree, True, graph, *_count(decoder, [] if options.markup else prepared.words))
+
+
+def _count(decoder: Decoder, words: list[str]) -> tuple[int, int]:
+    """How many words there are, and how many of them are in no rule."""
+    vocabulary = decoder.grammar.source_vocabulary
+    return len(words), sum(vocabulary.id(word) < 0 for word in words)
 
 
 def _search_marked(

@@ -68,7 +68,7 @@ class _Reader:
     def deeper(self, depth: int) -> int:
         """One more than the depth of an expression, unless its arguments are too deep."""
         if depth >= _DEEPEST:
-            raise self.error(f"more than {_DEEPEST} brackets within brackets", "Is it an expression?")
+            raise self.error(f"brackets are nested more than {_DEEPEST} deep", "Is it an expression?")
         return depth + 1
 
     def error(self, found: str, hint: str) -> InputError:

@@ -116,7 +116,10 @@ class System:
         """The translation of one line; of one without words "" ."""
         if not isinstance(line, str):
             raise TypeError(f"line is a {type(line).__name__}; give a string")
-        prepared = self.prepare(line)
+        return self.translate_prepared(line, self.prepare(line))
+
+    def translate_prepared(self, line: str, prepared: Prepared) -> SystemTranslation:
+        """The translation of a line that `prepare` has given."""
         parts: list[tuple[int, SearchResult, Translation]] = []
         for begin, end in _cut(prepared.parts):
             result = self._search(prepared, begin, end)

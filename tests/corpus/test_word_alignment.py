@@ -230,3 +230,13 @@ def test_the_bundled_corpus_is_aligned_well(tmp_path):
     assert align(tmp_path, "--quiet") == 0
     gold = links_of(CORPUS / "train.novish-en.gold.gz")
     assert error_rate(links_of(tmp_path / "out" / "made.gdfa"), gold, gold) < 0.2
+
+
+def test_text_that_is_not_tokenised_is_remarked_on(aligner, texts, capsys):
+    (texts / "f").write_text("Das Haus, das, wo.\n")
+    (texts / "e").write_text("the house\n")
+    assert align(texts) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "tokenised" in line]
+    assert said == [
+        f"warning: {texts}/f: 75% of the words end in a mark; is the text tokenised? See 'prepare'"
+    ]

@@ -88,6 +88,6 @@ def test_expressions_may_be_deep_but_not_beyond_all_sense(form, opening):
     deep = parse(200 * opening + "b" + 200 * ")", form)
     assert from_linear(to_linear(deep)) == deep
     for depth in (201, 50_000):
-        with pytest.raises(InputError, match="more than 200 brackets within brackets"):
+        with pytest.raises(InputError, match="brackets are nested more than 200 deep"):
             parse(depth * opening + "b" + depth * ")", form)
         assert from_linear([*depth * ["a@1"], "b@0"]) is None
