@@ -16,7 +16,8 @@ import pytest
 from tests.fuzz.readers import READERS
 
 _SIZE = 200_000
-_LARGER = {"ot": 500_000}  # Of which what is imported along takes a smaller share.
+# Of which what is imported along, or asked for whatever the size, takes a smaller share.
+_LARGER = {"ot": 500_000, "native": 4_000_000}
 _MOST = {"pcfg-tagged": 8}  # Times the text; as little as finds tags kept once for each word.
 _FILES = {"lexical": 2}  # The reader gets its text twice, as the tables of both directions.
 _PRAAT = """File type = "ooTextFile"
@@ -63,6 +64,19 @@ _LINES = {
     "tsv": ("", lambda k: f"the dog w{k}\tun chien v{k}\n"),
     "tsg-heads": ("", lambda k: f"P{k} right IN/TO VBG left NP\n"),
     "dmv-families": ("", lambda k: f"N{k}\tnoun\n"),
+    "native": (
+        "",
+        lambda k: (
+            f"[X] ||| a w{k} [X,1] ||| b [X,1] ||| LogForward=-0.5 LogCount=1.1 TargetWords=1 ||| 0-0\n"
+        ),
+    ),
+    "moses": (
+        "",
+        lambda k: f"a [X][X] w{k} [X] ||| c [X][X] [X] ||| 0.5 0.25 1 0.125 ||| 0-0 1-1 ||| 4 2 1 ||| |||\n",
+    ),
+    "joshua": ("", lambda k: f"[X] ||| a w{k} [X,1] ||| b [X,1] ||| 0.5 0.25 1 2 0.3 1 0 ||| 0-0\n"),
+    "cdec": ("", lambda k: f"[X] ||| a w{k} [X,1] ||| b [X,1] ||| EgivenF=0.5 Count=1.1 ||| 0-0\n"),
+    "travatar": ("", lambda k: f'"a" "w{k}" x0:X @ X ||| x0:X "b" @ X ||| p=1 egfp=-0.5 ||| 2 3 4 ||| 0-0\n'),
     "markup": ("", lambda k: f'das <n translation="old house">w{k}</n> .\n'),
     "cdec-weights": ("", lambda k: f"Sparse_feature_{k} 0.0{k}\n"),
     "joshua-weights": ("", lambda k: f"Sparse_feature_{k} 0.0{k}\n"),
