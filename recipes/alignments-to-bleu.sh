@@ -77,6 +77,8 @@ find_training
 [ -n "$TEST" ] || TEST=$(find_test)
 DEV_SOURCE=$(find_text "$DEV.$SOURCE")
 TEST_SOURCE=$(find_text "$TEST.$SOURCE")
+sets=("$DEV") sources=("$DEV_SOURCE")
+[ "$TEST" = "$DEV" ] || { sets+=("$TEST") && sources+=("$TEST_SOURCE"); }
 listed=$(list_references "$DEV")
 DEV_REFERENCES=()
 while IFS= read -r file; do DEV_REFERENCES+=("$file"); done <<<"$listed"
@@ -93,22 +95,21 @@ say "$(count_lines "$TRAIN_SOURCE") training pairs, aligned in $(alignment_names
 T=$(count_lines "$TRAIN_SOURCE" | awk '{ printf "%.3f", $1 / 1000 }')
 M=$(text "$TRAIN_SOURCE" "$TRAIN_TARGET" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
 SENTENCES=$(count_lines "$DEV_SOURCE")
+TRANSLATED=$((SENTENCES + $(count_lines "$TEST_SOURCE")))
 plan_compiling
 estimate lm "2 + M"
 estimate sample "5 + 0.35 * sweeps * M"
 estimate grammar-sampled "3 + 3 * M"
 for grammar in ${baselines[@]+"${baselines[@]}"}; do
     estimate "grammar-$grammar" "4 + 10 * M"
-    estimate "compare-$grammar" 6
 done
 for grammar in ${baselines[@]+"${baselines[@]}"} sampled; do
     estimate "filter-$grammar" "1 + 2 * M"
     estimate "tune-$grammar" "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
-    for set in "$DEV" "$TEST"; do
-        estimate "translate-$grammar-$set" "3 + 0.02 * $(count_lines "$(find_text "$set.$SOURCE")") * beam / 200"
-        estimate "evaluate-$grammar-$set" 3
-    done
+    estimate "translate-$grammar" "3 + 0.02 * translated * beam / 200"
+    estimate "evaluate-$grammar" 3
 done
+[ ${#baselines[@]} = 0 ] || estimate compare 6
 estimate system "2 + M"
 estimate report "4 + 2 * M"
 say "this takes about $(time_left)"
@@ -140,7 +141,7 @@ for grammar in ${baselines[@]+"${baselines[@]}"}; do
 done
 grammars=(${baselines[@]+"${baselines[@]}"} sampled)
 
-text "$DEV_SOURCE" "$TEST_SOURCE" >"$OUT/input.$SOURCE"
+text "${sources[@]}" >"$OUT/input.$SOURCE"
 
 for grammar in "${grammars[@]}"; do
     planned_step "filter-$grammar" "grammar-$grammar" "$OUT/input.$SOURCE" -- \
@@ -148,20 +149,22 @@ for grammar in "${grammars[@]}"; do
     planned_step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
         tune "$grammar" "$grammar" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
-    planned_step "translate-$grammar-$DEV" "tune-$grammar" "$DEV_SOURCE" -- \
-        translate "$grammar" "$grammar" --beam "$BEAM" --input "$DEV_SOURCE" --output "$OUT/$grammar.$DEV.txt"
-    planned_step "translate-$grammar-$TEST" "tune-$grammar" "$TEST_SOURCE" -- \
-        translate "$grammar" "$grammar" --beam "$BEAM" --input "$TEST_SOURCE" --output "$OUT/$grammar.$TEST.txt"
-    planned_step "evaluate-$grammar-$DEV" "translate-$grammar-$DEV" "${DEV_REFERENCES[@]}" -- \
-        score "$OUT/$grammar.$DEV.json" --hypothesis "$OUT/$grammar.$DEV.txt" --references "${DEV_REFERENCES[@]}"
-    planned_step "evaluate-$grammar-$TEST" "translate-$grammar-$TEST" "${TEST_REFERENCES[@]}" -- \
-        score "$OUT/$grammar.$TEST.json" --hypothesis "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}"
+    planned_step "translate-$grammar" "tune-$grammar" "$OUT/input.$SOURCE" -- \
+        translate_sets "$grammar" "$grammar" "$grammar" --beam "$BEAM"
+    evaluate_set() { # SET
+        local references=("${DEV_REFERENCES[@]}")
+        [ "$1" = "$DEV" ] || references=("${TEST_REFERENCES[@]}")
+        score "$OUT/$grammar.$1.json" --hypothesis "$OUT/$grammar.$1.txt" --references "${references[@]}"
+    }
+    planned_step "evaluate-$grammar" "translate-$grammar" "${DEV_REFERENCES[@]}" "${TEST_REFERENCES[@]}" -- \
+        side_by_side evaluate_set "${sets[@]}"
 done
-for grammar in ${baselines[@]+"${baselines[@]}"}; do
-    planned_step "compare-$grammar" "translate-$grammar-$TEST" "translate-sampled-$TEST" "${TEST_REFERENCES[@]}" -- \
-        score "$OUT/compare-$grammar.json" --hypothesis "$OUT/sampled.$TEST.txt" \
-        --against "$OUT/$grammar.$TEST.txt" --references "${TEST_REFERENCES[@]}" --seed "$SEED" --intervals
-done
+compare_with() { # GRAMMAR
+    score "$OUT/compare-$1.json" --hypothesis "$OUT/sampled.$TEST.txt" --against "$OUT/$1.$TEST.txt" \
+        --references "${TEST_REFERENCES[@]}" --seed "$SEED" --intervals
+}
+[ ${#baselines[@]} = 0 ] || planned_step compare "${grammars[@]/#/translate-}" "${TEST_REFERENCES[@]}" -- \
+    side_by_side compare_with "${baselines[@]}"
 
 planned_step system grammar-sampled lm tune-sampled -- \
     decoder bundle --grammar "$OUT/sampled.gz" --lm "$OUT/lm.arpa" --weights "$OUT/sampled.weights.json" \
@@ -184,9 +187,8 @@ write_report() { # the page, of what there is: a tuning that was done long ago h
         --scores "${scores[@]}" ${tunings[@]+--tunings "${tunings[@]}"} \
         --source "$TEST_SOURCE" --references "${TEST_REFERENCES[@]}" --translations "${translations[@]}"
 }
-made=(sample)
-for grammar in "${grammars[@]}"; do made+=("evaluate-$grammar-$TEST"); done
-for grammar in ${baselines[@]+"${baselines[@]}"}; do made+=("compare-$grammar"); done
+made=(sample "${grammars[@]/#/evaluate-}")
+[ ${#baselines[@]} = 0 ] || made+=(compare)
 planned_step report "${made[@]}" -- write_report "$BASELINE" "$TEST"
 
 # ------------------------------------------------------------------ the table
@@ -196,7 +198,7 @@ sampling_seconds() { # those of all sweeps, if the step was resumed and knows it
 }
 
 decoding_speed() { # GRAMMAR: sentences per second, without the time for reading grammar and language model
-    sed -n 's/.* \([0-9.]*\) a second$/\1/p' "$OUT/logs/translate-$1-$TEST.log"
+    sed -n 's/.* \([0-9.]*\) a second$/\1/p' "$OUT/logs/translate-$1.log"
 }
 
 row() { # GRAMMAR LEARNING-SECONDS: one line of the table

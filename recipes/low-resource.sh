@@ -264,7 +264,7 @@ filter_for_sets() { # GRAMMAR
     sampler filter "$OUT/$1.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$1.filtered.gz"
 }
 
-translate_sets() { # GRAMMAR TUNING: both sets, by a system of the rules that they need
+translate_both() { # GRAMMAR TUNING: both sets, by a system of the rules that they need
     local name=$1.$2 set
     decoder bundle --grammar "$OUT/$1.filtered.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$name.weights.json" \
         --preparation "$DATA" --output "$OUT/$name.system" --beam "$BEAM" || return
@@ -294,7 +294,7 @@ for grammar in "${grammars[@]}"; do
             tune "$grammar" "$grammar.$tuning" --source "$DATA/dev.$SOURCE" --references "$DATA/dev.$TARGET" \
             --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$tuning" --copy "$COPY" \
             --metric "$METRIC" --chrf-beta "$CHRF_BETA"
-        planned_step "translate-$grammar.$tuning" "tune-$grammar.$tuning" -- translate_sets "$grammar" "$tuning"
+        planned_step "translate-$grammar.$tuning" "tune-$grammar.$tuning" -- translate_both "$grammar" "$tuning"
         hypotheses+=("$OUT/$grammar.$tuning.%.txt")
         translated+=("translate-$grammar.$tuning")
     done

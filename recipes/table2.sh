@@ -218,19 +218,9 @@ fix_weights() { # those of the baseline, and 0 for the feature that it does not 
     tables with-zero "$OUT/hiero-1.weights.json" LogPosterior >"$OUT/fixed.weights.json"
 }
 
-translate_all() { # ROW WEIGHTS OPTION…: all sets at once, as reading a grammar takes as long as many translations
-    local name=$1.$2 set number=0 first=1 last
-    translate "$@" --input "$OUT/input.$SOURCE" --output "$OUT/$name.txt" || return
-    for set in "${sets[@]}"; do
-        last=$((first + $(count_lines "${sources[$number]}")))
-        awk -v first="$first" -v last="$last" 'NR >= first && NR < last' "$OUT/$name.txt" >"$OUT/$name.$set.txt"
-        first=$last number=$((number + 1))
-    done
-}
-
 translate_row() { # ROW WEIGHTS
     planned_step "translate-$1.$2" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" -- \
-        translate_all "$1" "$2" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS"
+        translate_sets "$1.$2" "$1" "$2" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS"
 }
 
 # Score translations of all sets, one or one for each seed, and compare them with the baseline's.

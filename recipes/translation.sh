@@ -173,7 +173,7 @@ find_here() { # FILE: where it is, here or in DATA
 # of training pairs), M (megabytes of training text), sentences (of the development set), and what the options say.
 estimate() { # NAME FORMULA
     plan "$1" "$(awk -v T="$T" -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="$BEAM" \
-        -v threads="$THREADS" -v sentences="$SENTENCES" "BEGIN { print $2 }")"
+        -v threads="$THREADS" -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" "BEGIN { print $2 }")"
 }
 
 # Seconds that a step takes, by what its name begins with; sets that are translated have TRANSLATED sentences.
@@ -197,22 +197,44 @@ guess() { # NAME
         -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" "BEGIN { print $formula }"
 }
 
-# Plans `compile`: a few seconds where this user has compiled kernels before, if maybe those of another version.
+CACHE=${SCFG_SAMPLER_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/scfg-sampler} # of compiled kernels
+
+# Plans `compile`: a second where this user has compiled the same before, a few where it was another version.
 plan_compiling() {
     local seconds=20
-    if [ ! -d "${SCFG_SAMPLER_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/scfg-sampler}" ]; then
+    if [ -f "$(compiled)" ]; then
+        seconds=2
+    elif [ ! -d "$CACHE" ]; then
         seconds=240
         say "the first step compiles for this machine, which takes some minutes, and happens once"
     fi
     plan compile "$seconds"
 }
 
+# The file that says that `compile` has compiled what it does on this machine, for these versions: it lies among the
+# kernels, so that it goes when they do.
+compiled() {
+    local digest
+    digest=$({
+        find "$ROOT/scfg_sampler" "$ROOT/decoder" -name '*.py' | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cat
+        cat "${BASH_SOURCE[0]}"
+        "$PYTHON" -c 'import sys, importlib.metadata as m; print(sys.version, *(m.version(p) for p in ("numba", "llvmlite", "numpy")))'
+        uname -nm
+    } | cksum | tr ' ' '-')
+    printf '%s/compiled-%s' "$CACHE" "$digest"
+}
+
 # ------------------------------------------------------------------ the steps
 
 # Both programs on a few sentences, side by side: so the steps below find everything compiled, and their seconds
-# are those of their work. It takes a few seconds when all is compiled already.
+# are those of their work.
 compile() {
-    local directory=$OUT/compile name learner status=0 learner_status=0
+    local directory=$OUT/compile name learner status=0 learner_status=0 mark
+    mark=$(compiled)
+    if [ -f "$mark" ]; then
+        "$PYTHON" -c 'import decoder, numba, scfg_sampler' # Python, too, compiles what is imported for the first time.
+        return
+    fi
     mkdir -p "$directory"
     for name in train.novish train.en train.novish-en.gold; do
         text "$ROOT/data/novish-en/$name.gz" | awk 'NR <= 40' >"$directory/$name" || return
@@ -226,7 +248,9 @@ compile() {
     wait "$learner" || learner_status=$?
     [ "$status" != 0 ] || status=$learner_status
     [ "$status" = 0 ] || return "$status"
-    sampler grammar "$directory/sample" --output "$directory/sampled.gz" && rm -r "$directory"
+    sampler grammar "$directory/sample" --output "$directory/sampled.gz" || return
+    rm -r "$directory"
+    [ ! -d "$CACHE" ] || touch "$mark" # Elsewhere kernels are where the cache could not be made.
 }
 compile_the_rest() { # DIRECTORY
     decoder train-lm "$1/train.en" --order "$ORDER" --output "$1/lm.arpa" &&
@@ -259,6 +283,30 @@ translate() { # GRAMMAR WEIGHTS OPTION…
     shift 2
     decoder translate --grammar "$OUT/$grammar.filtered.gz" --lm "$OUT/lm.arpa" \
         --weights "$OUT/$weights.weights.json" --threads "$THREADS" ${SCHEDULER:+--scheduler "$SCHEDULER"} "$@"
+}
+
+# translate_sets NAME GRAMMAR WEIGHTS OPTION…: all of `sets`, whose texts are `sources` and, one after the other,
+# OUT/input.SOURCE, to OUT/NAME.SET.txt. All at once, as reading a grammar takes as long as many translations.
+translate_sets() {
+    local name=$1 set number=0 first=1 last
+    shift
+    translate "$@" --input "$OUT/input.$SOURCE" --output "$OUT/$name.txt" || return
+    for set in "${sets[@]}"; do
+        last=$((first + $(count_lines "${sources[$number]}")))
+        awk -v first="$first" -v last="$last" 'NR >= first && NR < last' "$OUT/$name.txt" >"$OUT/$name.$set.txt"
+        first=$last number=$((number + 1))
+    done
+}
+
+side_by_side() { # FUNCTION ARGUMENT…: the function of each argument, all at once; fails if one of them does
+    local function=$1 argument process processes=() status=0
+    shift
+    for argument in "$@"; do
+        "$function" "$argument" &
+        processes+=($!)
+    done
+    for process in "${processes[@]}"; do wait "$process" || status=$?; done
+    return "$status"
 }
 
 score() { # OUTPUT ARGUMENT…

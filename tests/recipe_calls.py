@@ -76,6 +76,9 @@ def assert_refused(directory: Path, script: Path, arguments, complaint: str, **e
 
 def run(script, *arguments, directory=ROOT, timeout=300, **environment):
     """What became of a recipe: status, output, complaints."""
+    python = Path(environment.get("SCFG_PYTHON", sys.executable))
+    if python != Path(sys.executable):  # A stand-in compiles nothing, and must not say that it did.
+        environment.setdefault("SCFG_SAMPLER_CACHE", str(python.parent / "cache"))
     return subprocess.run(
         ["bash", str(script), *map(str, arguments)],
         cwd=directory,
