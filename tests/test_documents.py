@@ -74,7 +74,7 @@ def test_version_of_the_citation_is_that_of_the_package():
 
 def tables_without_stamp(text: str) -> list[str]:
     """The heads of tables with a column of numbers that do not say of which commit they are."""
-    tables = re.findall(r"^(\|.*)\n\|.*---:.*\n(?:\|.*\n)*\n?(.*)", text, re.MULTILINE)
+    tables = re.findall(r"^ *(\|.*)\n *\|.*---:.*\n(?: *\|.*\n)*\n? *(.*)", text, re.MULTILINE)
     return [head for head, below in tables if not OF_COMMIT.fullmatch(below)]
 
 
@@ -86,7 +86,10 @@ def test_tables_of_figures_say_of_which_commit_they_are():
     assert without == {}, "write 'Figures of COMMIT, DAY.' below, the commit of main whose code made them"
     commits = {match["commit"] for text in texts.values() for match in OF_COMMIT.finditer(text)}
     assert len(commits) > 10
-    assert tables_without_stamp("| a | b |\n| --- | ---: |\n| c | 1 |\n\nText.\n") == ["| a | b |"]
+    table = "| a | b |\n| --- | ---: |\n| c | 1 |\n\n"
+    assert tables_without_stamp(f"{table}Text.\n") == ["| a | b |"]
+    in_a_list = f"{table}Text.\n".replace("\n|", "\n  |")
+    assert tables_without_stamp(f"- one:\n\n  {in_a_list}") == ["| a | b |"]
     if (ROOT / ".git").exists() and not (ROOT / ".git" / "shallow").exists():
         command = ["git", "cat-file", "--batch-check"]
         found = subprocess.run(

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from scfg_sampler.core import console
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["add_parser", "run"]
 
@@ -22,15 +28,14 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--head", metavar="TAG", action="append", required=True, help="may be repeated")
     parser.add_argument("--top", metavar="N", type=int, default=5, help="correlations to print")
     parser.add_argument("--plot", metavar="FILE", help="heat maps (.svg, .pdf, .png; needs matplotlib)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print and draw."""
-    import numpy as np
-
-    from monolingual.dmv.plots import child_covariances, correlations, plot_covariances, read_covariances
+    from monolingual.dmv.plots import child_covariances, plot_covariances, read_covariances
     from scfg_sampler.errors import SettingsError
 
     if options.top < 0:
@@ -41,14 +46,36 @@ def run(options: argparse.Namespace) -> None:
     matrices: dict = {}
     for head in options.head:
         matrices.update(child_covariances(tags, layout, flat, head))
-    for name, matrix in matrices.items():
-        variances = matrix.diagonal()
-        low, high = int(variances.argmin()), int(variances.argmax())
-        print(f"{name}: variances {variances[low]:.3f} ({tags[low]}) to {variances[high]:.3f} ({tags[high]})")
-        rows, columns = np.triu_indices(len(tags), 1)
-        values = correlations(matrix)[rows, columns]
-        for at in np.argsort(-np.abs(values))[: options.top]:
-            print(f"  {tags[rows[at]]:<6} {tags[columns[at]]:<6} {values[at]:+.3f}")
+    found = _described(matrices, tags, options.top)
+    if options.json:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    for name, each in () if options.json else found.items():
+        variances = each["variances"]
+        low, high = min(variances, key=variances.get), max(variances, key=variances.get)
+        print(f"{name}: variances {variances[low]:.3f} ({low}) to {variances[high]:.3f} ({high})")
+        for pair in each["correlations"]:
+            print(f"  {pair['tags'][0]:<6} {pair['tags'][1]:<6} {pair['correlation']:+.3f}")
     if options.plot:
         plot_covariances(options.plot, tags, matrices)
         console.say(f"wrote {options.plot}")
+
+
+def _described(matrices: Mapping[str, np.ndarray], tags: Sequence[str], top: int) -> dict[str, Any]:
+    """Of each matrix the variances by tag, and the strongest correlations."""
+    import numpy as np
+
+    from monolingual.dmv.plots import correlations
+
+    found = {}
+    for name, matrix in matrices.items():
+        rows, columns = np.triu_indices(len(tags), 1)
+        values = correlations(matrix)[rows, columns]
+        strongest = np.argsort(-np.abs(values))[:top].tolist()
+        found[name] = {
+            "variances": dict(zip(tags, matrix.diagonal().tolist(), strict=True)),
+            "correlations": [
+                {"tags": [tags[rows[at]], tags[columns[at]]], "correlation": float(values[at])}
+                for at in strongest
+            ],
+        }
+    return found

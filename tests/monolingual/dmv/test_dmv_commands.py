@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -221,6 +222,16 @@ def test_covariances_are_printed_and_drawn(place, capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("VB left: variances ")
     assert printed.count("\n") == 6
+    assert call("covariances", "m.npz", "--head", "VB", "--top", "2", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [line.split(":")[0] for line in printed.splitlines() if line[0] != " "] == list(found)
+    told = [pair for each in found.values() for pair in each["correlations"]]
+    shown = [line.split() for line in printed.splitlines() if line[0] == " "]
+    assert shown == [[*pair["tags"], f"{pair['correlation']:+.3f}"] for pair in told]
+    for name, each in found.items():
+        extremes = (f"{bound(each['variances'].values()):.3f}" for bound in (min, max))
+        low, high = re.search(rf"^{name}: variances (\S+) .* to (\S+) ", printed, re.MULTILINE).groups()
+        assert (low, high) == tuple(extremes)
     pytest.importorskip("matplotlib")
     assert call("covariances", "m.npz", "--head", "VB", "--plot", "heat.svg", "--quiet") == 0
     assert "<svg" in (place / "heat.svg").read_text()
