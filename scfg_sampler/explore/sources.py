@@ -162,8 +162,7 @@ def open_sources(paths: Sequence[PathLike]) -> Sources:
     """
     runs: list[ExploredRun] = []
     systems: list[ExploredSystem] = []
-    for path in paths:
-        name = Path(path).resolve().name
+    for path, name in zip(paths, _names(paths), strict=True):
         parts = [path, *(Path(path) / part for part in _PARTS)]
         found_runs = [part for part in parts if (Path(part) / RECORD).is_file()]
         found_systems = [part for part in parts if is_system(part)]
@@ -173,6 +172,16 @@ def open_sources(paths: Sequence[PathLike]) -> Sources:
         runs += [ExploredRun(part, name) for part in found_runs[:1]]
         systems += [ExploredSystem(part, name) for part in found_systems[:1]]
     return Sources(runs, systems)
+
+
+def _names(paths: Sequence[PathLike]) -> list[str]:
+    """The last parts of each path, as few as tell all of them apart: `old/system` and `new/system`."""
+    parts = [Path(path).resolve().parts for path in paths]
+    for number in range(1, max(map(len, parts))):
+        names = ["/".join(each[-number:]) for each in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [each[-1] for each in parts]
 
 
 def most_used_shapes(explored: ExploredRun | ExploredSystem) -> list[Shape]:

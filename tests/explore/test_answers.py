@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 
 import pytest
 
@@ -263,6 +264,19 @@ def test_run_alone_has_no_translations_and_a_system_alone_no_run(sources):
 def test_run_and_system_are_opened_by_themselves(explored_directory):
     alone = open_sources([explored_directory / "sample"]), open_sources([explored_directory / "system"])
     assert [(len(each.runs), len(each.systems)) for each in alone] == [(1, 0), (0, 1)]
+
+
+def test_systems_of_one_name_are_told_apart_by_where_they_are(explored_directory, tmp_path):
+    for place in ("old", "new"):
+        shutil.copytree(explored_directory / "system", tmp_path / place / "system")
+
+    def names(*paths):
+        return [each.name for each in open_sources(paths).systems]
+
+    assert names(tmp_path / "old" / "system", tmp_path / "new" / "system") == ["old/system", "new/system"]
+    assert names(tmp_path / "old" / "system") == ["system"]
+    assert names(tmp_path / "old", tmp_path / "new") == ["old", "new"]
+    assert names(*[tmp_path / "old" / "system"] * 2) == ["system", "system"]
 
 
 def test_run_that_has_counted_nothing_yet_says_so(tmp_path):
