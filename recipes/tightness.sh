@@ -54,7 +54,7 @@ section_8() {
     for approach in sink only-tight renormalise; do
         step "section8.$approach" "$OUT/section8.grammar" "$OUT/section8.sentences" -- \
             pcfg sample "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" --approach "$approach" \
-            --prior 1 --iterations "$DRAWS" --seed "$SEED" --overwrite --output "$OUT/section8.$approach"
+            --proposal dirichlet --prior 1 --iterations "$DRAWS" --seed "$SEED" --overwrite --output "$OUT/section8.$approach"
     done
     step section8.reweighted "$OUT/section8.grammar" "$OUT/section8.sentences" -- \
         pcfg sample "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" --approach sink --reweight \
@@ -76,7 +76,7 @@ section_9() { # TREEBANK
     for approach in only-tight renormalise sink; do
         step "$name.$approach" "$name.data" -- \
             pcfg sample "$OUT/$name.grammar" --sentences "$OUT/$name.sentences" --gold "$OUT/$name.gold" \
-            --bracket-labels 'N_.*' --approach "$approach" --prior "$PRIOR" --chains "$CHAINS" --iterations "$ITERATIONS" --burn-in "$BURN_IN" \
+            --bracket-labels 'N_.*' --approach "$approach" --proposal dirichlet --prior "$PRIOR" --chains "$CHAINS" --iterations "$ITERATIONS" --burn-in "$BURN_IN" \
             --thin 10 --score-every 1 --threads "$THREADS" --seed "$SEED" --overwrite --output "$OUT/$name.$approach"
         all+=("$OUT/$name.$approach")
     done

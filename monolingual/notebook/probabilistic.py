@@ -40,6 +40,7 @@ class PcfgOptions(TypedDict, total=False):
     sampler: str
     thin: int
     start: str
+    proposal: str
     reweight: bool
     gold: PathLike
     bracket_labels: str

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["APPROACHES", "ONLY_TIGHT", "RENORMALISE", "SINK", "approach_code"]
+__all__ = ["APPROACHES", "ONLY_TIGHT", "PROPOSALS", "RENORMALISE", "SINK", "approach_code"]
 
 APPROACHES = ("only-tight", "renormalise", "sink")
 ONLY_TIGHT, RENORMALISE, SINK = range(3)
+PROPOSALS = ("tilted", "dirichlet")
+"""How the renormalise approach proposes: as in `renormalised.py`, or by algorithm 2."""
 
 
 def approach_code(name: str) -> int:

@@ -101,7 +101,7 @@ def gibbs_kernel(
     thin: int = 1,
     threads: int = 1,
     with_partition: bool = False,
-    keep_trees: bool = True,
+    proposal: str = "tilted",
 ) -> Kernel:
     """The kernel whose steps are blocks of sweeps.
 
@@ -119,8 +119,8 @@ def gibbs_kernel(
         Used with 256 sentences and more.
     with_partition : bool
         Compute Z of kept draws in every approach.
-    keep_trees : bool
-        Keep the trees of kept sweeps.
+    proposal : str
+        One of `approaches.PROPOSALS`, for the renormalise approach.
 
     Returns
     -------
@@ -139,8 +139,9 @@ def gibbs_kernel(
     is_small = num_sentences < _SMALL_CORPUS
     filled = new_weights(model.chart)
     parsing = new_parsing(model.chart, filled, data.start, 0, num_sentences if is_small else 0)
-    given = ThetaGiven(code, model.families.start, model.prior, model.system, num_trees)
-    plan = _Plan(block, thin, with_partition, keep_trees, log_norm)
+    is_tilted = proposal == "tilted"
+    given = ThetaGiven(code, model.families.start, model.prior, model.system, num_trees, is_tilted)
+    plan = _Plan(block, thin, with_partition, log_norm)
 
     def init(rng: np.random.Generator, probs: np.ndarray) -> State:
         log_z = np.zeros(1)
@@ -188,7 +189,6 @@ class _Plan(NamedTuple):
     sweeps: int
     thin: int
     with_partition: bool
-    keep_trees: bool
     log_norm: float
 
 
@@ -239,7 +239,7 @@ def _sweep_block(rng, parsing, given, data, state, plan, kept):
             rules, size = draw_tree(rng, references, words, at, length, rules, size)
             for i in range(begin, size):
                 state.counts[rules[i]] += 1
-            if is_kept and plan.keep_trees:
+            if is_kept:
                 kept.tree_start[sweep // plan.thin * num_sentences + sentence + 1] = size
             else:
                 size = first
@@ -302,7 +302,7 @@ def _sweep_sharded(rng, chart, given, data, state, plan, kept, threads):
             state.counts[:] = data.tree_counts
             for trees, _ in drawn:
                 state.counts[:] += np.bincount(trees.rules, minlength=len(given.prior))
-            if plan.keep_trees and (sweep + 1) % plan.thin == 0:
+            if (sweep + 1) % plan.thin == 0:
                 for shard, (trees, _) in enumerate(drawn):
                     begin = sweep // plan.thin * num_sentences + borders[shard] + 1
                     kept.tree_start[begin : begin + len(trees.start) - 1] = size + trees.start[1:]

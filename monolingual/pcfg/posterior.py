@@ -6,8 +6,7 @@ With f the rule counts of n trees and α the concentrations of independent Diric
 only-tight    from Dirichlet(α + f) again and again until the grammar is tight (algorithm 1); the prior gives
               probability 0 to grammars that are not;
 renormalise   from Dirichlet(α + f) as a proposal, accepted with probability min{1, (Z(θ) / Z(θ*))ⁿ}
-(algorithm 2);
-              the likelihood of a tree is θ(t) / Z(θ);
+              (algorithm 2), or by the moves of `renormalised.py`; the likelihood of a tree is θ(t) / Z(θ);
 sink          from Dirichlet(α + f) (algorithm 3); what is missing to 1 belongs to an element that is no tree.
 
 Renormalising therefore makes a Markov chain, the others independent draws. Draws of the sink approach answer
@@ -26,6 +25,7 @@ import numpy as np
 
 from monolingual.pcfg.approaches import RENORMALISE, SINK, approach_code
 from monolingual.pcfg.partition import System, is_tight, partition_into
+from monolingual.pcfg.renormalised import draw_tilted
 from scfg_sampler.core import draws
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
@@ -73,6 +73,8 @@ class ThetaGiven(NamedTuple):
         Of the grammar, which has no useless rules.
     num_trees : int
         n.
+    is_tilted : bool
+        Whether the renormalise approach proposes as `renormalised.py` does, instead of by algorithm 2.
     """
 
     approach: int
@@ -80,6 +82,7 @@ class ThetaGiven(NamedTuple):
     prior: np.ndarray
     system: System
     num_trees: int
+    is_tilted: bool = False
 
 
 def refuse_too_many_tries() -> None:
@@ -146,6 +149,16 @@ def draw_probs(
     int. −1 if the only-tight approach gave up; `probs` is then not tight.
     """
     if given.approach == RENORMALISE:
+        if given.is_tilted:
+            return draw_tilted(
+                rng,
+                given.system,
+                given.family_start,
+                concentrations,
+                given.num_trees,
+                probs,
+                log_z,
+            )
         # Algorithm 2, a Metropolis step; the others draw afresh.
         _draw(rng, given.family_start, concentrations, proposal)
         new_log_z = log_partition(given.system, proposal)

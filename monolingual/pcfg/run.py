@@ -166,7 +166,7 @@ class _Shared:
         if settings.sampler == "collapsed":
             self.kernel = collapsed_kernel(self.model, self.data, **options)
         else:
-            options["threads"] = handling.threads
+            options |= {"threads": handling.threads, "proposal": settings.proposal}
             self.kernel = gibbs_kernel(self.model, self.data, settings.approach, **options)
 
 

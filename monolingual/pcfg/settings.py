@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from monolingual.pcfg.approaches import approach_code
+from monolingual.pcfg.approaches import PROPOSALS, approach_code
 from scfg_sampler.core.chains.run_directory import require_at_least
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
@@ -38,6 +38,8 @@ class SampleSettings(NamedTuple):
     seed : int
     start : str
         "weights": the first θ is the grammar's; "prior": it is drawn from the prior, for each chain.
+    proposal : str
+        Of the renormalise approach: one of `approaches.PROPOSALS`.
     reweight : bool
         Compute Z of kept draws of the sink approach, so that they answer for the other approaches.
     score_every : int
@@ -56,6 +58,7 @@ class SampleSettings(NamedTuple):
     chains: int = 1
     seed: int = 1
     start: str = "prior"
+    proposal: str = "tilted"
     reweight: bool = False
     score_every: int = 10
     brackets: str = ""
@@ -99,6 +102,8 @@ def check_settings(settings: SampleSettings, rules: int, data_size: int) -> None
             f"--sampler collapsed works for --approach sink, not {settings.approach}: "
             "integrating θ out needs Dirichlet posteriors. Add --reweight to get the other approaches"
         )
+    if settings.proposal not in PROPOSALS:
+        raise SettingsError(f"--proposal is {settings.proposal!r}; choose one of {', '.join(PROPOSALS)}")
     if settings.reweight and settings.approach != "sink":
         raise SettingsError(f"--reweight starts from --approach sink, not {settings.approach}")
     require_at_least(settings, iterations=1, burn_in=0, thin=1, chains=1, score_every=1)

@@ -10,6 +10,7 @@ import numpy as np
 from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.model import Data, Model
 from monolingual.pcfg.posterior import reweight
+from monolingual.pcfg.renormalised import proposals_per_draw
 from monolingual.pcfg.settings import SampleSettings
 from monolingual.pcfg.tally import Kept, merge_tallies, tree_shares
 from scfg_sampler.core.chains.diagnostics import MIN_SWEEPS, diagnose
@@ -48,7 +49,7 @@ def summarise(
         "draws": len(probs),
         "trees": data.num_trees,
         "sentences": len(data.start) - 1,
-        **_rejections(settings, data, chains, sweeps),
+        **_rejections(settings, data, chains, sweeps, len(model.families.start) - 1),
         "cpu_seconds": round(sum(kept.seconds for kept in chains), 3),
         "mean": dict(zip(names, mean.tolist(), strict=False)),
         "deviation": dict(zip(names, deviation.tolist(), strict=False)),
@@ -83,15 +84,19 @@ def summarise(
     return summary
 
 
-def _rejections(settings: SampleSettings, data: Data, chains: list[Kept], sweeps: int) -> dict:
+def _rejections(settings: SampleSettings, data: Data, chains: list[Kept], sweeps: int, families: int) -> dict:
     """Rejected draws of θ (of trees in the collapsed sampler), and the share of draws that were accepted."""
     rejected = sum(kept.all_rejections for kept in chains)
     per_chain = [1000.0 * kept.all_rejections / settings.iterations for kept in chains]
     if settings.sampler == "collapsed":
         proposals = sweeps * (len(data.start) - 1)
         per_chain = [rate / (len(data.start) - 1) for rate in per_chain]
+    elif settings.approach != "renormalise":
+        proposals = sweeps + rejected
     else:
-        proposals = sweeps if settings.approach == "renormalise" else sweeps + rejected
+        per_sweep = proposals_per_draw(families) if settings.proposal == "tilted" else 1
+        proposals = sweeps * per_sweep
+        per_chain = [rate / per_sweep for rate in per_chain]
     return {
         "rejections": rejected,
         "acceptance": 1.0 - rejected / proposals,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from monolingual.pcfg import collapsed, posterior
+from monolingual.pcfg import collapsed, posterior, renormalised
 from monolingual.pcfg.approaches import APPROACHES, SINK
 from monolingual.pcfg.chart_grammar import new_weights
 from monolingual.pcfg.collapsed import CollapsedState, sweep_trees
@@ -66,9 +66,29 @@ def grid_posterior(model, data, approach):
     return weights / weights.sum()
 
 
-def gibbs_transitions(model, data, approach):
+def grid_weights(concentrations, rates, first, end):
+    """What a tilted proposal gives each point of the grid, without its norm."""
+    own = concentrations[first:end], rates[first:end], 0, end - first
+    tilts = [LOG_TILT(*own, theta) for theta in GRID]
+    return np.prod(GRID ** (concentrations[first:end] - 1.0), axis=1) * np.exp(tilts)
+
+
+LOG_TILT = renormalised.log_tilt
+
+
+def grid_propose(rng, concentrations, rates, first, end, proposal):
+    weights = grid_weights(concentrations, rates, first, end)
+    proposal[first:end] = GRID[draws.categorical(rng, weights, len(GRID))]
+
+
+def grid_log_tilt(concentrations, rates, first, end, probs):
+    norm = np.log(grid_weights(concentrations, rates, first, end).sum())
+    return LOG_TILT(concentrations, rates, first, end, probs) - norm
+
+
+def gibbs_transitions(model, data, approach, proposal="dirichlet"):
     """The transition matrix of a sweep over the points of the grid, given that it does not give up."""
-    kernel = gibbs_kernel(model, data, approach)
+    kernel = gibbs_kernel(model, data, approach, proposal=proposal)
     index = {tuple(theta): at for at, theta in enumerate(GRID)}
     matrix = np.zeros((len(GRID), len(GRID)))
     for row, theta in enumerate(GRID):
@@ -98,6 +118,55 @@ def test_gibbs_sweeps_leave_the_posterior_invariant(model, data, approach, monke
     monkeypatch.setattr(posterior, "MAX_TRIES", 2)
     target = grid_posterior(model, data, approach)
     assert_allclose(target @ gibbs_transitions(model, data, approach), target, atol=1e-12)
+
+
+@pytest.mark.parametrize("data", [ONE, TREES])
+def test_tilted_proposals_leave_the_renormalised_posterior_invariant(model, data, monkeypatch):
+    monkeypatch.setattr(renormalised, "propose_family", grid_propose)
+    monkeypatch.setattr(renormalised, "log_tilt", grid_log_tilt)
+    monkeypatch.setattr(renormalised, "DEPTH", 3)  # Uncompiled loops are slow.
+    target = grid_posterior(model, data, "renormalise")
+    matrix = gibbs_transitions(model, data, "renormalise", "tilted")
+    assert_allclose(target @ matrix, target, atol=1e-12)
+    # The planted fault: the way back is weighed as if it were tilted as the way there.
+    right = renormalised.tilt_rates
+
+    def same_rates(system, family, concentrations, values, uses, rates, kept={}):  # noqa: B006
+        if len(kept) != 1:
+            right(system, family, concentrations, values, uses, rates)
+            kept[0] = rates.copy()
+        else:
+            rates[:] = kept.pop(0)
+
+    monkeypatch.setattr(renormalised, "tilt_rates", same_rates)
+    matrix = gibbs_transitions(model, data, "renormalise", "tilted")
+    assert np.abs(target @ matrix - target).max() > 1e-4
+
+
+PAIRS = np.array([(q, 1.0 - q) for q in (0.3, 0.6, 0.9)])
+
+
+def test_tilted_proposals_to_one_nonterminal_after_the_other_leave_the_posterior_invariant(
+    tmp_path, monkeypatch
+):
+    prior, counts, n = np.array([2.0, 1.0, 3.0, 0.5]), np.array([2, 3, 1, 2]), 2
+    model = build_model(grammar_of("S -> A S | 'a'\nA -> S A A | 'b'", tmp_path)[0], prior)
+    monkeypatch.setattr(renormalised, "propose_family", grid_propose)
+    monkeypatch.setattr(renormalised, "log_tilt", grid_log_tilt)
+    monkeypatch.setattr(f"{__name__}.GRID", PAIRS)
+    monkeypatch.setattr(renormalised, "DEPTH", 3)
+    states = [np.concatenate(pair) for pair in itertools.product(PAIRS, PAIRS)]
+    log_z = np.array([np.log(newton_partition(model.system, theta)[0][0]) for theta in states])
+    target = np.prod(np.array(states) ** (prior + counts - 1.0), axis=1) * np.exp(-n * log_z)
+    kernel = gibbs_kernel(model, data_of(tree_counts=counts, num_trees=n), "renormalise", proposal="tilted")
+    index = {tuple(theta): at for at, theta in enumerate(states)}
+    matrix = np.zeros((len(states), len(states)))
+    for row, theta in enumerate(states):
+        step = lambda: index[tuple(kernel.step(GENERATOR, kernel.init(GENERATOR, theta))[0].probs)]  # noqa: B023, E731
+        for column, prob in distribution(step).items():
+            matrix[row, column] += prob
+    assert np.exp(log_z).min() < 0.5
+    assert_allclose(target @ matrix / target.sum(), target / target.sum(), atol=1e-12)
 
 
 def test_enumeration_notices_the_ratio_turned_over(model, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from monolingual.pcfg.approaches import APPROACHES
+from monolingual.pcfg.approaches import APPROACHES, PROPOSALS
 from monolingual.pcfg.commands import add_grammar_options, add_handling, encoding_of, read_model_grammar
 from monolingual.pcfg.settings import SAMPLERS, STARTS, SampleSettings
 from scfg_sampler.core import console
@@ -54,6 +54,12 @@ def add_parser(subparsers) -> None:
         "--start",
         choices=STARTS,
         help="of chains: the grammar's weights, or drawn from the prior (default: weights if there are any)",
+    )
+    chain.add_argument(
+        "--proposal",
+        choices=PROPOSALS,
+        default=settings.proposal,
+        help="of renormalise: one that knows of Z, or algorithm 2 of Cohen and Johnson (2013)",
     )
     chain.add_argument("--reweight", action="store_true", help="let draws of sink answer for all approaches")
     scoring = parser.add_argument_group("scoring")
@@ -117,6 +123,8 @@ def execute(given: dict, *, resume: bool) -> None:
     model = build_model(grammar, read_prior(options.prior, grammar, pseudo_counts))
     data = read_data(options, model)
     fields = {name: getattr(options, name, 0) for name in SampleSettings._fields}
+    # Runs of before there was a choice go on as they began.
+    fields["proposal"] = getattr(options, "proposal", "dirichlet")
     fields["start"] = options.start or ("weights" if has_weights else "prior")
     settings = SampleSettings(**fields)  # type: ignore[arg-type]
     gold = read_brackets(options.gold, encoding=encoding_of(options)) if options.gold else None

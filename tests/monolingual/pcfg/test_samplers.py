@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from scipy import integrate, stats
 
 from monolingual.pcfg.approaches import APPROACHES
 from monolingual.pcfg.collapsed import collapsed_kernel
 from monolingual.pcfg.gibbs import gibbs_kernel
 from monolingual.pcfg.model import Data, build_model, nonterminal_prior
+from monolingual.pcfg.partition import newton_partition
 from monolingual.pcfg.posterior import reweight
+from monolingual.pcfg.renormalised import expected_uses, log_tilt, propose_family, tilt_rates
 from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.errors import SettingsError
 from tests.monolingual.pcfg.grammars import TERNARY, catalan, grammar_of, random_grammar
@@ -64,15 +66,60 @@ def ternary_model(tmp_path):
     return build_model(grammar_of(TERNARY, tmp_path)[0], np.ones(3))
 
 
-@pytest.mark.parametrize("approach", APPROACHES)
-def test_catalan_posteriors_are_their_closed_forms(approach, catalan_model, rng):
+@pytest.mark.parametrize(
+    ("approach", "proposal"), [*((name, "tilted") for name in APPROACHES), ("renormalise", "dirichlet")]
+)
+def test_catalan_posteriors_are_their_closed_forms(approach, proposal, catalan_model, rng):
     data = trees_only(BINARY, LEAVES, trees=TREES)
     thin = 30 if approach == "renormalise" else 1
-    found = draw(catalan_model, data, approach, rng, 4000, thin).probs[:, 0]
+    found = draw(catalan_model, data, approach, rng, 4000, thin, proposal=proposal).probs[:, 0]
     tails = {name: stats.kstest(found, catalan_cdf(name)).pvalue for name in APPROACHES}
     assert tails.pop(approach) > FALSE_ALARM
     # The planted faults: the other two approaches.
     assert max(tails.values()) < FALSE_ALARM
+
+
+def test_tilted_densities_are_those_of_the_draws(rng):
+    concentrations, rates = np.array([2.5, 0.8]), np.array([0.3, 1.7])
+    dirichlet = stats.beta(*concentrations)
+
+    def density(p):
+        return dirichlet.pdf(p) * np.exp(log_tilt(concentrations, rates, 0, 2, np.array([p, 1.0 - p])))
+
+    norm, mean = (integrate.quad(lambda p, k=k: p**k * density(p), 0.0, 1.0)[0] for k in (0, 1))
+    assert abs(norm - 1.0) < 1e-6
+    proposal, found = np.empty(2), []
+    for _ in range(4000):
+        propose_family(rng, concentrations, rates, 0, 2, proposal)
+        found.append(proposal[0])
+    assert abs(np.mean(found) - mean) < 6 * np.std(found) / np.sqrt(len(found))
+    assert abs(dirichlet.mean() - mean) > 6 * np.std(found) / np.sqrt(len(found))
+
+
+def test_expected_uses_are_those_of_finite_trees(catalan_model):
+    # Finite trees of a Catalan grammar with q = 0.7 are those of the one with 0.3: 1 / (1 − 2 · 0.3) nodes.
+    probs = np.array([0.7, 0.3])
+    values, _ = newton_partition(catalan_model.system, probs)
+    uses = expected_uses(catalan_model.system, probs, values)
+    assert_allclose(uses, [1.0 / (1.0 - 0.6)], rtol=1e-9)
+    rates = np.empty(2)
+    tilt_rates(catalan_model.system, 0, np.array([4.0, 6.0]), values, 2.0 * uses, rates)
+    assert_allclose(rates, [0.5 + 0.5 * 3 / 7, 0.5 + 0.5 * 7 / 3])
+
+
+def test_tilted_proposals_move_where_those_of_algorithm_2_do_not(rng, tmp_path):
+    # Finite trees of n = 200 trees suit q = 0.3 and, the prior being far above 1/2, its mirror image 0.7.
+    model = build_model(catalan(0.5, tmp_path)[0], np.array([100.0, 1.0]))
+    data = trees_only(150, 350, trees=200)
+    rejections = {}
+    for proposal in ("tilted", "dirichlet"):
+        kernel = gibbs_kernel(model, data, "renormalise", block=500, proposal=proposal)
+        state, _ = kernel.step(rng, kernel.init(rng, np.array([0.7, 0.3])))
+        state, info = kernel.step(rng, state)
+        assert info.log_z.max() < 0.0
+        rejections[proposal] = info.all_rejections
+    assert rejections["tilted"] < 250
+    assert rejections["dirichlet"] > 490
 
 
 def test_renormalised_catalan_mean_is_one_half(catalan_model, rng):
