@@ -2,7 +2,8 @@
 
 MODE is `bounds`, kernels compiled with NUMBA_BOUNDSCHECK=1 in a cache of their own (--cache, a temporary one
 by default), or `interpreted`, NUMBA_DISABLE_JIT=1. Each reader gets what it reads, the inputs that were
-mended, and some damaged ones (--inputs). A kernel that reads out of bounds is a fault then; the status is 1.
+mended, some damaged ones (--inputs), and what fuzzing has kept in a directory (--keep). A kernel that reads
+out of bounds is a fault then; the status is 1.
 
 The fact a newcomer would get wrong: the files that programs make for the readers are made as always, in
 another process; compiling all of the programs anew would take much longer than the readers do.
@@ -33,10 +34,11 @@ def main() -> int:
     parser.add_argument("mode", choices=["bounds", "interpreted"])
     parser.add_argument("readers", nargs="*", metavar="READER")
     parser.add_argument("--inputs", type=int, default=20, help="damaged files for each (default: 20)")
+    parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="that of tests.fuzz")
     parser.add_argument("--cache", help="of kernels with checks")
     options = parser.parse_args()
     if MADE_BY_OTHERS in os.environ:
-        return check(options.readers or list(READERS), options.inputs)
+        return check(options.readers or list(READERS), options.inputs, options.keep)
     with tempfile.TemporaryDirectory(prefix="scfg-checked-") as place:
         made = Path(place) / "made"
         made.mkdir()
@@ -50,7 +52,7 @@ def main() -> int:
         return subprocess.call([sys.executable, "-m", "tests.fuzz.checked", *sys.argv[1:]], env=environment)
 
 
-def check(names: list[str], inputs: int) -> int:
+def check(names: list[str], inputs: int, keep: Path | None = None) -> int:
     """Give readers their inputs, and say what was found."""
     trial.SECONDS = _SECONDS
     given = faults = 0
@@ -58,6 +60,8 @@ def check(names: list[str], inputs: int) -> int:
         reader, rng = READERS[name], random.Random(f"checked {name}")
         contents = [*reader.warm(), *(path.read_bytes() for path in sorted(REGRESSIONS.glob(f"{name}/*")))]
         contents += [mutated(rng, reader.seeds) for _ in range(inputs)]
+        if keep is not None:
+            contents += [path.read_bytes() for path in sorted((keep / name / "corpus").glob("*"))]
         for content in contents:
             wrong = trial.fault(reader, content)
             if wrong is not None:
