@@ -29,8 +29,8 @@ COMMANDS = (
 )
 
 
-def build_parser() -> CommandParser:
-    """The parser of all commands."""
+def build_parser(commands: Sequence[str] = COMMANDS) -> CommandParser:
+    """The parser of all commands, or of some."""
     parser = CommandParser(
         prog="scfg-decoder",
         description="Translate with synchronous grammars: language models, search, tuning, evaluation.",
@@ -42,7 +42,7 @@ def build_parser() -> CommandParser:
         "  scfg-decoder evaluate --hypothesis out.en --references test.en",
     )
     parser.add_program_options(__version__)
-    console.add_commands(parser, "decoder.commands", COMMANDS)
+    console.add_commands(parser, "decoder.commands", commands)
     return parser
 
 
@@ -55,4 +55,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         By default those of the process.
     """
     begin_program()
-    return console.run_parser("scfg-decoder", build_parser, arguments)
+    needed = console.needed(arguments, COMMANDS)
+    return console.run_parser("scfg-decoder", lambda: build_parser(needed), arguments)

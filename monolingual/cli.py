@@ -15,15 +15,15 @@ MODELS: tuple[str, ...] = ("tsg", "pcfg", "ot", "dmv")
 """Packages in `monolingual`, each with the commands of one model, in the order of the help."""
 
 
-def build_parser() -> CommandParser:
-    """The parser of all models."""
+def build_parser(models: Sequence[str] = MODELS) -> CommandParser:
+    """The parser of all models, or of some."""
     parser = CommandParser(
         prog="scfg-monolingual",
         description="Grammar induction from one language on the core of scfg-sampler.",
         epilog="example:\n  scfg-monolingual ot --help",
     )
     parser.add_program_options(__version__)
-    console.add_commands(parser, "monolingual", [f"{name}.commands" for name in MODELS], "MODEL")
+    console.add_commands(parser, "monolingual", [f"{name}.commands" for name in models], "MODEL")
     return parser
 
 
@@ -36,4 +36,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         By default those of the process.
     """
     begin_program()
-    return console.run_parser("scfg-monolingual", build_parser, arguments)
+    needed = console.needed(arguments, MODELS)
+    return console.run_parser("scfg-monolingual", lambda: build_parser(needed), arguments)

@@ -34,8 +34,8 @@ COMMANDS = (
 )
 
 
-def build_parser() -> CommandParser:
-    """The parser of all commands."""
+def build_parser(commands: Sequence[str] = COMMANDS) -> CommandParser:
+    """The parser of all commands, or of some."""
     parser = CommandParser(
         prog="scfg-sampler",
         description="Learn small, readable translation grammars from word-aligned text.",
@@ -43,7 +43,7 @@ def build_parser() -> CommandParser:
         "--alignment train.align --output run\n  scfg-sampler grammar run --output grammar.gz",
     )
     parser.add_program_options(__version__)
-    console.add_commands(parser, "scfg_sampler.commands", COMMANDS)
+    console.add_commands(parser, "scfg_sampler.commands", commands)
     return parser
 
 
@@ -56,4 +56,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         By default those of the process.
     """
     begin_program()
-    return console.run_parser("scfg-sampler", build_parser, arguments)
+    needed = console.needed(arguments, COMMANDS)
+    return console.run_parser("scfg-sampler", lambda: build_parser(needed), arguments)

@@ -79,6 +79,8 @@ def dask_executor(workers: int | None, scheduler: str | None) -> Iterator[Execut
                 processes=True,
                 memory_limit=0,
                 dashboard_address=None,
+                # Without a dashboard, too, the scheduler listens for HTTP, on the port of whoever has one.
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 silence_logs=logging.CRITICAL,
                 preload=[__name__],
             )

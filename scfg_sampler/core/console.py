@@ -29,6 +29,7 @@ __all__ = [
     "is_watched",
     "leave_out_of_rates",
     "memory_size",
+    "needed",
     "option_names",
     "progress",
     "raise_terminated",
@@ -47,6 +48,8 @@ SECONDS_OF_SILENCE = 1.0
 """After them a command that is at work, and has said nothing yet, says so, be it into a file or a pipe."""
 _SECONDS_OBSERVED = 0.2
 """The last of these: whoever waits then for others, or for what is typed, uses no processor."""
+_LOOKS = 10
+"""So many times as long is observed in all: on a busy machine who works gets little of the processor."""
 
 _quiet = False
 _silent_until = math.inf
@@ -183,6 +186,22 @@ def add_commands(
     for command in subparsers.choices.values():
         if isinstance(command, Parser):
             command.give_short_names()
+
+
+def needed(arguments: Sequence[str] | None, commands: Sequence[str]) -> list[str]:
+    """The commands that a command line needs the parsers of: the one it begins with, else all.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None
+        None: those of the process.
+    commands : sequence of str
+
+    >>> needed(["tsg", "--help"], ["tsg", "ot"]), needed(["--help"], ["tsg", "ot"]), needed(["gst"], ["tsg"])
+    (['tsg'], ['tsg', 'ot'], ['tsg'])
+    """
+    given = sys.argv[1:2] if arguments is None else arguments[:1]
+    return [name for name in commands if name in given] or list(commands)
 
 
 def option_names(add_parser: Callable[[Any], None], name: str) -> set[str]:
@@ -348,15 +367,20 @@ def _tell_that_it_works(ended: threading.Event) -> None:
 
 
 def _break_silence(ended: threading.Event, began: float) -> None:
-    """Say once that a command works, unless it has said something by then, or waits."""
+    """Say once that a command works, as soon as it is seen to, unless it has said something by then."""
     if not math.isfinite(SECONDS_OF_SILENCE) or ended.wait(SECONDS_OF_SILENCE - _SECONDS_OBSERVED):
         return
-    used = time.process_time()
-    if ended.wait(_SECONDS_OBSERVED) or not math.isfinite(_silent_until):
-        return
-    is_working = time.process_time() - used > 0.1 * _SECONDS_OBSERVED
-    if _is_command_known and not _is_resting and (is_working or _under_way is not None):
-        _say_what_is_under_way(time.monotonic() - began)
+    looks = 0
+    while True:
+        if looks % _LOOKS == 0:
+            used = time.process_time()
+        looks += 1
+        if ended.wait(_SECONDS_OBSERVED) or not math.isfinite(_silent_until) or _is_resting:
+            return
+        is_working = time.process_time() - used > 0.1 * _SECONDS_OBSERVED
+        if _is_command_known and (is_working or _under_way is not None):
+            _say_what_is_under_way(time.monotonic() - began)
+            return
 
 
 def _say_what_is_under_way(seconds: float) -> None:

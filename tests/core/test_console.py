@@ -253,6 +253,17 @@ def test_who_has_said_something_or_waits_needs_not_break_the_silence(capsys, mon
     assert "at work" not in said_after_a_while(barred, capsys, monkeypatch)
 
 
+def test_silence_is_broken_late_by_who_got_no_processor_before(capsys, monkeypatch):
+    def starved():
+        used = time.process_time()
+        with monkeypatch.context() as patched:
+            patched.setattr("time.process_time", lambda: used)
+            time.sleep(0.6)
+        busily(0.6)
+
+    assert said_after_a_while(starved, capsys, monkeypatch) == "at work for 0:00:01\n"
+
+
 def test_silence_is_broken_by_what_has_no_steps_yet(capsys, monkeypatch):
     def align():
         with console.progress("aligning", None):
@@ -395,3 +406,30 @@ def test_other_faults_of_python_keep_their_traceback():
 
     with pytest.raises(SystemError, match="a bug"):
         console.run("program", command, [])
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments", "other"),
+    [
+        ("scfg_sampler", ["align", "--help"], "scfg_sampler.commands.sample"),
+        ("decoder", ["evaluate", "--help"], "decoder.commands.tune"),
+        ("monolingual", ["ot", "gla", "--help"], "monolingual.tsg"),
+    ],
+)
+def test_a_command_does_not_load_the_others(root, package, arguments, other):
+    script = (
+        f"import sys\nfrom {package}.cli import build_parser, main\n"
+        f"try: main({arguments!r})\nexcept SystemExit as end: assert not end.code\n"
+        f"assert {other!r} not in sys.modules\n"
+        f"build_parser()\nassert {other!r} in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=root, capture_output=True, check=True)
+
+
+def test_a_command_that_is_not_there_is_looked_for_among_all(capsys):
+    from decoder.cli import main
+
+    with pytest.raises(SystemExit) as end:
+        main(["translatte"])
+    assert end.value.code == 2
+    assert "did you mean 'translate'?" in capsys.readouterr().err
