@@ -25,7 +25,7 @@ from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["recurring_fragments"]
+__all__ = ["recurring_cuts", "recurring_fragments"]
 
 
 class _Nodes(NamedTuple):
@@ -93,6 +93,70 @@ def recurring_fragments(treebank: Treebank) -> list[CountedFragment]:
         numbers = [-1 - symbol if symbol < 0 else symbol for symbol in symbols]
         fragments.append(CountedFragment(spelled_fragment(treebank, numbers, frontier), count))
     return fragments
+
+
+def recurring_cuts(treebank: Treebank) -> np.ndarray:
+    """Derivations of all trees from fragments that recur, as large as they come from the roots down.
+
+    At a root stands the largest fragment that it shares with a node of another tree (its production if it
+    shares no more), and at each nonterminal of its frontier the same again.
+
+    Parameters
+    ----------
+    treebank : Treebank
+        With one tree for each sentence.
+
+    Returns
+    -------
+    uint16, shape (N,): 1 at the nodes where a fragment begins
+
+    Raises
+    ------
+    SettingsError
+        A sentence has several trees.
+    """
+    if has_choices(treebank).any():
+        raise SettingsError("--start 2dop compares trees; it goes with TREES alone")
+    return _greedy_cuts(_nodes(treebank))
+
+
+@kernel
+def _greedy_cuts(nodes):
+    cuts = np.zeros(len(nodes.production), dtype=np.uint16)
+    pairs = np.empty((len(nodes.production) + 1, 2), dtype=np.int32)
+    room = np.empty(2 * len(nodes.production) + 1, dtype=np.int32)
+    for node in range(len(cuts)):  # Parents come before their children.
+        if nodes.parent[node] < 0:
+            cuts[node] = 1
+        if cuts[node] == 0:
+            continue
+        best, largest = node, -1
+        production = nodes.production[node]
+        for at in range(nodes.start[production], nodes.start[production + 1]):
+            other = nodes.members[at]
+            if nodes.sentence[other] != nodes.sentence[node]:
+                size = _common(nodes, node, other, pairs, room)[0]
+                if size > largest:
+                    best, largest = other, size
+        _cut_where_different(nodes, node, best, pairs, cuts)
+    return cuts
+
+
+@compiled
+def _cut_where_different(nodes, node, other, pairs, cuts):
+    """Cut below a node where it and another one cease to have the same productions."""
+    pairs[0, 0], pairs[0, 1] = node, other
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        one, two = pairs[depth, 0], pairs[depth, 1]
+        if nodes.production[one] != nodes.production[two] or (node == other and one != node):
+            cuts[one] = 1
+            continue
+        first, second = nodes.child_start[one], nodes.child_start[two]
+        for at in range(nodes.child_start[one + 1] - first):
+            pairs[depth, 0], pairs[depth, 1] = nodes.children[first + at], nodes.children[second + at]
+            depth += 1
 
 
 def _nodes(treebank: Treebank) -> _Nodes:

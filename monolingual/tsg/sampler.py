@@ -23,6 +23,7 @@ from monolingual.tsg.hyperparameters import (
     log_concentration_prior,
     resample_concentrations,
 )
+from monolingual.tsg.recurring import recurring_cuts
 from monolingual.tsg.settings import TsgSettings, check_settings, temperature
 from monolingual.tsg.sweep import (
     count_decisions,
@@ -177,6 +178,8 @@ def _first_expand(chain: _Chain) -> np.ndarray:
 
 def _first_trees(chain: _Chain, rng: np.random.Generator) -> np.ndarray:
     bank = chain.treebank
+    if chain.settings.start == "2dop":
+        return recurring_cuts(bank)
     trees = np.full(bank.node_start[-1], chain.settings.start == "minimal", np.uint16)
     trees[bank.node_start[:-1]] = 1
     for sentence in np.flatnonzero(has_choices(bank)).tolist():

@@ -37,7 +37,7 @@ __all__ = [
 METHODS = ("gibbs", "2dop")
 BASES = ("uniform", "pcfg")
 ORDERS = ("random", "top-down")
-STARTS = ("maximal", "minimal")
+STARTS = ("maximal", "minimal", "2dop")
 PACKINGS = ("trees", "spans")
 
 MOVES = ("single", "type", "block")
@@ -65,7 +65,7 @@ class TsgSettings(NamedTuple):
     order : str
         `random` or `top-down`: in which order sentences and nodes are visited.
     start : str
-        `maximal`: no cuts; `minimal`: all.
+        `maximal`: no cuts; `minimal`: all; `2dop`: around the largest fragments that recur.
     anneal : (float, float, int)
         The temperature falls from the first to the second in so many sweeps, and stays there.
     shards : int
@@ -223,7 +223,7 @@ def check_settings(settings: TsgSettings) -> None:
     if settings.order not in ORDERS:
         raise SettingsError(f"--order is {settings.order}; choose random or top-down")
     if settings.start not in STARTS:
-        raise SettingsError(f"--start is {settings.start}; choose maximal or minimal")
+        raise SettingsError(f"--start is {settings.start}; choose {', '.join(STARTS)}")
     first, last, sweeps = settings.anneal
     if not (0.0 < first < math.inf and 0.0 < last < math.inf and sweeps >= 0):
         shown = f"{first:g}:{last:g}:{sweeps}"

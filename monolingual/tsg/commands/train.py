@@ -196,7 +196,12 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSe
         help="sweeps from one round of type to the next",
     )
     chain.add_argument("--visit-order", dest="order", choices=ORDERS, default=settings.order, help="of sites")
-    chain.add_argument("--start", choices=STARTS, default=settings.start, help="no cuts at first, or all")
+    chain.add_argument(
+        "--start",
+        choices=STARTS,
+        default=settings.start,
+        help="no cuts at first, or all, or those around fragments that recur",
+    )
     chain.add_argument("--seed", metavar="N", type=int, default=run.seed, help="seed of all randomness")
     chain.add_argument(
         "--shards",

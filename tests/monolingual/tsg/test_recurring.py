@@ -10,7 +10,7 @@ import pytest
 
 from monolingual.cli import main
 from monolingual.tsg.fragments import format_fragment, read_fragments
-from monolingual.tsg.recurring import recurring_fragments
+from monolingual.tsg.recurring import recurring_cuts, recurring_fragments
 from monolingual.tsg.treebank import build_treebank
 from monolingual.tsg.trees import Tree, format_tree
 from tests.monolingual.tsg.treebanks import TREEBANKS, tree_of
@@ -136,3 +136,67 @@ def test_sentences_with_several_trees_are_refused(tmp_path, monkeypatch, capsys)
     (tmp_path / "lists").write_text("0 ||| (S (A a) (B b))\n0 ||| (S (B a) (A b))\n")
     assert main(["tsg", "train", "--nbest-lists", "lists", "--method", "2dop", "--output", "run"]) == 2
     assert "--method 2dop compares trees; it goes with TREES alone" in capsys.readouterr().err
+
+
+def shared_by_hand(node, other):
+    """How many symbols two trees have in common from their roots down, and the addresses where that ends."""
+    label = [child if isinstance(child, str) else child.label for child in node.children]
+    theirs = [child if isinstance(child, str) else child.label for child in other.children]
+    kinds = [[isinstance(child, str) for child in tree.children] for tree in (node, other)]
+    if (node.label, label) != (other.label, theirs) or kinds[0] != kinds[1]:
+        return 1, {()}
+    size, ends = 1, set()
+    for at, (one, two) in enumerate(zip(node.children, other.children, strict=True)):
+        if isinstance(one, Tree):
+            below, found = shared_by_hand(one, two)
+            size += below
+            ends |= {(at, *address) for address in found}
+    return size, ends
+
+
+def nodes_of(tree, address=()):
+    yield address, tree
+    for at, child in enumerate(tree.children):
+        if isinstance(child, Tree):
+            yield from nodes_of(child, (*address, at))
+
+
+def test_first_derivations_are_of_the_largest_fragments_that_recur(rng):
+    for _ in range(10):
+        trees = [random_tree(rng) for _ in range(6)]
+        cuts = recurring_cuts(build_treebank(trees)).tolist()
+        for number, tree in enumerate(trees):
+            nodes = dict(nodes_of(tree))
+            found = {address: cuts.pop(0) for address in nodes}
+            assert found[()] == 1
+            others = [node for at, other in enumerate(trees) if at != number for _, node in nodes_of(other)]
+            for address, node in nodes.items():
+                if not found[address]:
+                    continue
+                shared = [shared_by_hand(node, other) for other in others]
+                ends = {below for below in found if below[: len(address)] == address and below != address}
+                first = {
+                    below[len(address) :]
+                    for below in ends
+                    if found[below] and not any(found[below[:k]] for k in range(len(address) + 1, len(below)))
+                }
+                alone = {(at,) for at, child in enumerate(node.children) if isinstance(child, Tree)}
+                sizes = [size for size, where in shared if where != {()}]
+                largest = [where for size, where in shared if where != {()} and size == max(sizes)]
+                assert first in (largest or [alone])
+        assert cuts == []
+
+
+def test_chains_begin_with_fragments_that_recur(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    texts = ["(S (A (B b) (C c)) (D d))", "(S (A (B b) (C c)) (D e))", "(S (A (B x) (C y)) (D d))"]
+    (tmp_path / "trees").write_text("\n".join(texts) + "\n")
+    options = ["--unknown", "none", "--start", "2dop", "--iterations", "3", "--check", "--output", "run"]
+    assert main(["tsg", "train", "trees", *options]) == 0
+    assert "3 sentences" in capsys.readouterr().err
+    cuts = recurring_cuts(build_treebank([tree_of(text) for text in texts])).reshape(3, 5).tolist()
+    # S (A (B b) (C c)) (D ) recurs, and S (A (B ) (C )) (D d).
+    assert cuts == [[1, 0, 0, 0, 1], [1, 0, 0, 0, 1], [1, 0, 1, 1, 0]]
+    (tmp_path / "lists").write_text("0 ||| (S (A a) (B b))\n0 ||| (S (B a) (A b))\n")
+    assert main(["tsg", "train", "--nbest-lists", "lists", "--start", "2dop", "--output", "other"]) == 2
+    assert "--start 2dop compares trees; it goes with TREES alone" in capsys.readouterr().err
