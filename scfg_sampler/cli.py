@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scfg_sampler import __version__
 from scfg_sampler.core import console
-from scfg_sampler.core.command_line import CommandParser
+from scfg_sampler.core.command_line import CommandParser, needed
 from scfg_sampler.core.startup import begin_program
 
 __all__ = ["COMMANDS", "build_parser", "main"]
@@ -56,5 +56,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         By default those of the process.
     """
     begin_program()
-    needed = console.needed(arguments, COMMANDS)
-    return console.run_parser("scfg-sampler", lambda: build_parser(needed), arguments)
+    commands = needed(arguments, COMMANDS)
+    return console.run_parser("scfg-sampler", lambda: build_parser(commands), arguments)

@@ -14,13 +14,13 @@ import itertools
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from scfg_sampler.core.completion import SHELLS, CompletionAction
 from scfg_sampler.core.console import Parser, warn
 
-__all__ = ["CommandParser", "meant"]
+__all__ = ["CommandParser", "meant", "needed"]
 
 _WIDEST, _NARROWEST = 100, 40
 _MOST_CHOICES = 24
@@ -39,6 +39,22 @@ def meant(word: str, known: Iterable[str]) -> str:
 
     found = begun[:1] if len(begun) == 1 else difflib.get_close_matches(word, names, 1)
     return f"; did you mean '{found[0]}'?" if found else ""
+
+
+def needed(arguments: Sequence[str] | None, commands: Sequence[str]) -> list[str]:
+    """The commands that a command line needs the parsers of: the one it begins with, else all.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None
+        None: those of the process.
+    commands : sequence of str
+
+    >>> needed(["tsg", "--help"], ["tsg", "ot"]), needed(["--help"], ["tsg", "ot"]), needed(["gst"], ["tsg"])
+    (['tsg'], ['tsg', 'ot'], ['tsg'])
+    """
+    given = sys.argv[1:2] if arguments is None else arguments[:1]
+    return [name for name in commands if name in given] or list(commands)
 
 
 class CommandParser(Parser):

@@ -29,7 +29,6 @@ __all__ = [
     "is_watched",
     "leave_out_of_rates",
     "memory_size",
-    "needed",
     "option_names",
     "progress",
     "raise_terminated",
@@ -186,22 +185,6 @@ def add_commands(
     for command in subparsers.choices.values():
         if isinstance(command, Parser):
             command.give_short_names()
-
-
-def needed(arguments: Sequence[str] | None, commands: Sequence[str]) -> list[str]:
-    """The commands that a command line needs the parsers of: the one it begins with, else all.
-
-    Parameters
-    ----------
-    arguments : sequence of str or None
-        None: those of the process.
-    commands : sequence of str
-
-    >>> needed(["tsg", "--help"], ["tsg", "ot"]), needed(["--help"], ["tsg", "ot"]), needed(["gst"], ["tsg"])
-    (['tsg'], ['tsg', 'ot'], ['tsg'])
-    """
-    given = sys.argv[1:2] if arguments is None else arguments[:1]
-    return [name for name in commands if name in given] or list(commands)
 
 
 def option_names(add_parser: Callable[[Any], None], name: str) -> set[str]:
