@@ -175,8 +175,8 @@ def departure(chain: Chain, pairs, visit=None) -> float:
     return float(np.abs(target @ transition - target).max())
 
 
-def visit_of(chain: Chain, move, node: int):
-    """One move at one node of the only pair, if it is in the tree."""
+def visit_of(chain: Chain, move, node: int, sentence: int = 0):
+    """One move at one node of a pair, if it is in the tree."""
     walk = chain.bank.walk
     model = rule_model(chain.bank, chain.settings, chain.settings.mean_length)
     forest = walk.forest
@@ -184,14 +184,14 @@ def visit_of(chain: Chain, move, node: int):
 
     def visit(state):
         work = walk.work
-        open_sentence(forest, work, walk.corpus, 0)
-        size = decode(forest, work, state.trees, 0, 0)
+        open_sentence(forest, work, walk.corpus, sentence)
+        size = decode(forest, work, state.trees, walk.tree_start[sentence], 0)
         typed_moves.find_typed(forest, model, state.restaurants, work, size)
         if work.nodes[node, IN_TREE] == work.counters[TREE] and (
             move is typed_moves.resample_typed_edge or work.nodes[node, PARENT] >= 0
         ):
             move(GENERATOR, forest, model, state.restaurants, work, node)
-        encode(forest, work, state.trees, 0)
+        encode(forest, work, state.trees, walk.tree_start[sentence])
 
     return visit
 
@@ -235,6 +235,27 @@ def test_moves_among_two_trees_leave_posterior_invariant(move, settings):
     pairs = CORPORA["two trees"]
     chain = typed_chain(pairs, **settings)
     assert departure(chain, pairs, visit_of(chain, *MOVES[move])) < 1e-12
+
+
+# A visit changes nothing but its node: derivations that differ there alone are all it can reach. In the first
+# pair [X1,1] a heads the tree; in the second it does, and may do once more where the node is cut.
+SHARED = [sentence("a a", "A A", "0-0 1-1"), sentence("a a a", "A A A", "0-0 1-1 2-2")]
+ONE = 1 << 16
+FIXED = (3, 1 + ONE, 0, 5, None, 1 + ONE, 0, 0)
+
+
+def test_a_rule_used_elsewhere_and_twice_in_an_option_leaves_posterior_invariant(monkeypatch):
+    everything = typed_derivations
+
+    def few(chain, pairs):
+        for codes, rules in everything(chain, pairs):
+            if all(fixed in (code, None) for code, fixed in zip(codes, FIXED, strict=True)):
+                yield codes, rules
+
+    monkeypatch.setattr("tests.exact.test_typed_stationarity.typed_derivations", few)
+    chain = typed_chain(SHARED)
+    assert len(list(few(chain, SHARED))) == 3
+    assert departure(chain, SHARED, visit_of(chain, typed_moves.resample_typed_cut, LEFT, 1)) < 1e-12
 
 
 @pytest.mark.parametrize("name", CORPORA)
