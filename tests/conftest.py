@@ -9,7 +9,6 @@ run of their own.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import signal
@@ -21,7 +20,6 @@ import hypothesis
 import numpy as np
 import pytest
 
-from scfg_sampler.core import console
 from tests.recipe_calls import write_stand_in
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -49,8 +47,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Messages are compared line by line, on machines that are slow at times.
-    console.SECONDS_OF_SILENCE = math.inf
     # A job in the background ignores Ctrl-C, and its children would too; tests press it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):

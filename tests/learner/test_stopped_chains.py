@@ -35,8 +35,9 @@ def wait_for(condition, seconds=120.0) -> None:
 
 
 SLOWLY = """
-import sys, time
+import math, sys, time
 from scfg_sampler.cli import main
+from scfg_sampler.core import console
 from scfg_sampler.learner import run
 make = run.learner_kernel
 def slow_kernel(*arguments):
@@ -46,6 +47,7 @@ def slow_kernel(*arguments):
         return kernel.step(rng, state)
     return kernel._replace(step=slowly)
 run.learner_kernel = slow_kernel
+console.SECONDS_OF_SILENCE = math.inf
 sys.exit(main(sys.argv[1:]))
 """
 
