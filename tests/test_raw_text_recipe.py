@@ -43,6 +43,7 @@ def stand_in(tmp_path, monkeypatch):
     for name in ("a.xx", "b.en"):
         (tmp_path / name).write_text("one\ntwo\n")
     (tmp_path / "c.en.gz").write_bytes(gzip.compress(b"more\n"))
+    (tmp_path / "cache").mkdir()  # Where nothing was ever compiled, that is most of the time.
     return tmp_path
 
 
