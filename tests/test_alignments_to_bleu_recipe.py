@@ -154,6 +154,16 @@ def test_nothing_is_compiled_twice_for_one_cache(stand_in):
     assert counts == [1, 1, 0, 1, 1]
 
 
+def test_one_of_several_side_by_side_that_fails_ends_the_recipe(stand_in):
+    data = small_data(stand_in / "data")
+    (stand_in / "broken").write_text("evaluate")
+    broken = bleu_recipe(stand_in, data)
+    assert broken.returncode == 2
+    assert "evaluate-hiero failed with status 2" in broken.stderr
+    (stand_in / "broken").unlink()
+    assert bleu_recipe(stand_in, data).returncode == 0
+
+
 def test_second_run_repeats_nothing_unless_forced(stand_in):
     data = small_data(stand_in / "data")
     first = bleu_recipe(stand_in, data)

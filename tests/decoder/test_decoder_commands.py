@@ -61,19 +61,6 @@ def test_gzipped_input_is_read(models):
     assert (models / "o").read_text() == "b c\n"
 
 
-@pytest.mark.parametrize(("known", "said"), [(9, True), (10, False)])
-@pytest.mark.parametrize("more", [[], ["--nbest", "2"]])
-def test_a_text_that_rules_do_not_know_is_remarked_on(models, capsys, known, said, more):
-    word = (models / "source").read_text().split()[0]
-    capsys.readouterr()
-    text = f"{known * (word + ' ')}\n{(20 - known) * 'mots '}\n"
-    translate(models, text, *more)
-    remark = f"input: {20 - known} of 20 words are in no rule; are the languages swapped"
-    assert (remark in capsys.readouterr().err) == said
-    translate(models, 19 * "mots ", *more)
-    assert "in no rule" not in capsys.readouterr().err
-
-
 def test_nbest_lists_number_the_lines_without_gaps(models):
     found = translate(models, "u v\n\nw\n", "--nbest", "3")
     fields = [line.split(" ||| ") for line in found]

@@ -1,0 +1,36 @@
+"""Texts of which the rules know little are remarked on by `translate`."""
+
+import json
+
+import pytest
+
+from decoder.cli import main
+from decoder.lm.arpa import write_arpa
+from scfg_sampler.rules.table import write_rule_table
+from tests.decoder import small_grammars as small
+from tests.decoder.lm.test_model import random_model
+from tests.decoder.tuning.test_tune import INITIAL, RULES
+
+
+def write_models(directory) -> list[str]:
+    """A grammar, a language model and weights; the options that name them."""
+    write_rule_table(small.rule_table(RULES), directory / "grammar.gz")
+    write_arpa(random_model(5, 2), directory / "lm.arpa")
+    (directory / "w.json").write_text(json.dumps(INITIAL))
+    names = (("--grammar", "grammar.gz"), ("--lm", "lm.arpa"), ("--weights", "w.json"))
+    return [text for option, name in names for text in (option, str(directory / name))]
+
+
+@pytest.mark.parametrize(("known", "said"), [(9, True), (10, False)])
+@pytest.mark.parametrize("more", [[], ["--nbest", "2"]])
+def test_a_text_that_rules_do_not_know_is_remarked_on(tmp_path, capsys, known, said, more):
+    options = [*write_models(tmp_path), "--input", str(tmp_path / "input"), "--output", str(tmp_path / "o")]
+
+    def told(text: str) -> str:
+        (tmp_path / "input").write_text(text)
+        assert main(["translate", "--quiet", *options, *more]) == 0
+        return capsys.readouterr().err
+
+    remark = f"input: {20 - known} of 20 words are in no rule; are the languages swapped"
+    assert (remark in told(f"{known * 'u '}\n{(20 - known) * 'mots '}\n")) == said
+    assert "in no rule" not in told(19 * "mots " + "\n")
