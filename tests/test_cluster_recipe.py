@@ -87,13 +87,15 @@ def test_a_recipe_that_is_stopped_stops_its_cluster(python, data, tmp_path, numb
         str(tmp_path / "out"),
         "--workers",
         "1",
+        "--iterations",
+        "1000000",  # It is still at it when it is stopped, however fast the machine.
     ]
     child = subprocess.Popen(
         command, env={**os.environ, **python}, stderr=subprocess.DEVNULL, start_new_session=True
     )
     try:
         end = time.monotonic() + 120
-        while not any(processes(str(tmp_path / "out" / "compile"))):
+        while not any("scfg_sampler sample" in line for line in processes(str(tmp_path / "out"))):
             assert time.monotonic() < end
             assert child.poll() is None
             time.sleep(0.1)
