@@ -151,9 +151,9 @@ def run(options: argparse.Namespace) -> None:
         hint = "are the languages swapped, or is the table another text's?"
         warn(f"{options.input}: {unknown} of {words} words are in no rule; {hint}")
     seconds, number = time.perf_counter() - began, len(exist)
-    say(
-        f"{counted(number, 'line')} translated in {seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second"
-    )
+    of_words = f" ({unknown:,} of {counted(words, 'word', spec=',')} in no rule)" if words else ""
+    rate = f"{seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second"
+    say(f"{counted(number, 'line')}{of_words} translated in {rate}")
 
 
 def _progress(options: argparse.Namespace) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:

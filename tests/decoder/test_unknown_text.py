@@ -34,3 +34,13 @@ def test_a_text_that_rules_do_not_know_is_remarked_on(tmp_path, capsys, known, s
     remark = f"input: {20 - known} of 20 words are in no rule; are the languages swapped"
     assert (remark in told(f"{known * 'u '}\n{(20 - known) * 'mots '}\n")) == said
     assert "in no rule" not in told(19 * "mots " + "\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("u mots\nmots\n", "2 lines (2 of 3 words in no rule)"), ("\n", "1 line")]
+)
+def test_the_closing_line_says_how_many_words_were_copied(tmp_path, capsys, text, said):
+    (tmp_path / "input").write_text(text)
+    options = [*write_models(tmp_path), "--input", str(tmp_path / "input"), "--output", str(tmp_path / "o")]
+    assert main(["translate", *options]) == 0
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"{said} translated in ")
