@@ -39,7 +39,7 @@ from monolingual.ot.grammar import (
     read_summary,
 )
 from monolingual.ot.run import read_draws
-from monolingual.ot.tableaux import Tableaux
+from monolingual.ot.tableaux import Tableaux, with_constraints
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
@@ -91,7 +91,8 @@ def compare(runs: Sequence[PathLike], tableaux: Tableaux) -> tuple[list[Comparis
     Parameters
     ----------
     runs : sequence of path
-        Directories that `ot sample`, `fit`, `gla` or `maxent` has written, or grammars of Praat.
+        Directories that `ot sample`, `fit`, `gla` or `maxent` has written, or grammars of Praat. Each is
+        asked for the constraints that it has.
     tableaux : Tableaux
 
     Returns
@@ -102,23 +103,33 @@ def compare(runs: Sequence[PathLike], tableaux: Tableaux) -> tuple[list[Comparis
     Raises
     ------
     InputError
-        It is none, or lacks a constraint.
+        It is none, or has no constraint of the tableaux.
     """
     known = [read_any(run) for run in runs]
-    grammars = [aligned(grammar, tableaux, run) for run, (grammar, _) in zip(runs, known, strict=True)]
-    probs = np.array([predict(grammar, tableaux) for grammar in grammars])
+    own = [_own_tableaux(grammar, tableaux) for grammar, _ in known]
+    grammars = [
+        aligned(grammar, table, run) for run, (grammar, _), table in zip(runs, known, own, strict=True)
+    ]
+    probs = np.array([predict(grammar, table) for grammar, table in zip(grammars, own, strict=True)])
     seen = tableaux.frequency > 0
     impossible = seen & (probs <= 0.0).any(axis=0)
-    common = tableaux._replace(frequency=np.where(impossible, 0.0, tableaux.frequency))
+    possible = np.where(impossible, 0.0, tableaux.frequency)
     found = []
-    for run, grammar, row, (_, summary) in zip(runs, grammars, probs, known, strict=True):
+    for run, grammar, row, table, (_, summary) in zip(runs, grammars, probs, own, known, strict=True):
+        common = table._replace(frequency=possible)
         entry = _fit(str(run), grammar, row, common)
         if "median" in summary:
-            waic, loo = criteria(common, posterior_probs(run, tableaux))
+            waic, loo = criteria(common, posterior_probs(run, table))
             entry = entry._replace(aic=math.nan, bic=math.nan, waic=waic, loo=loo)
         excluded = float(tableaux.frequency[seen & (row <= 0.0)].sum())
         found.append(entry._replace(excluded=excluded, correlation=correlation(tableaux, row)))
     return found, impossible
+
+
+def _own_tableaux(grammar: Grammar, tableaux: Tableaux) -> Tableaux:
+    """The tableaux without constraints that the grammar has not; all of them if it has none."""
+    names = [name for name in tableaux.constraints if name in grammar.constraints]
+    return with_constraints(tableaux, names or tableaux.constraints)
 
 
 def _fit(name: str, grammar: Grammar, probs: np.ndarray, tableaux: Tableaux) -> Comparison:

@@ -37,6 +37,7 @@ __all__ = [
     "relative_frequencies",
     "shortest_number",
     "token_counts",
+    "with_constraints",
 ]
 
 MOST_VIOLATIONS = 1_000_000_000
@@ -251,6 +252,12 @@ def identical_candidates(tableaux: Tableaux) -> list[tuple[int, ...]]:
         key = (int(index), tableaux.violations[candidate].tobytes())
         groups.setdefault(key, []).append(candidate)
     return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def with_constraints(tableaux: Tableaux, names: Sequence[str]) -> Tableaux:
+    """The tableaux with these of their constraints alone, in this order."""
+    order = [tableaux.constraints.index(name) for name in names]
+    return tableaux._replace(constraints=tuple(names), violations=tableaux.violations[:, order])
 
 
 def relative_frequencies(tableaux: Tableaux) -> np.ndarray:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from monolingual.ot.commands import add_tableaux, load_tableaux, print_predictions, print_table, save_grammar
+from monolingual.ot.commands import (
+    add_tableaux,
+    index_of,
+    load_tableaux,
+    print_predictions,
+    print_table,
+    save_grammar,
+)
 from scfg_sampler.core import console
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import SettingsError
@@ -62,6 +69,14 @@ def add_parser(subparsers) -> None:
         default=True,
         help="weights must not fall below 0; with --no-non-negative a constraint may reward its violations",
     )
+    parser.add_argument(
+        "--without",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="leave this constraint out; may be given several times (a likelihood-ratio test of it: "
+        "'ot compare --likelihood-ratio')",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings and errors")
     parser.set_defaults(run=run)
@@ -76,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.harmonic import fit_maxent
     from monolingual.ot.tableaux import candidate_name
 
-    tableaux = load_tableaux(options, "maxent")
+    tableaux = _kept(load_tableaux(options, "maxent"), options.without)
     variance, validation = _chosen_variance(options, tableaux)
     bias = None if options.bias is None else read_bias(options.bias, tableaux.constraints)
     found = fit_maxent(tableaux, prior_variance=variance, non_negative=options.non_negative, bias=bias)
@@ -92,6 +107,7 @@ def run(options: argparse.Namespace) -> None:
     grammar = Grammar("maxent", names, found.weight, np.zeros(len(names)))
     more = {
         "prior_variance": variance,
+        "non_negative": options.non_negative,
         **({} if bias is None else {"bias": [side.tolist() for side in bias]}),
         **({} if validation is None else {"cross_validation": validation}),
         "separation": {"direction": direction, "candidates": losing} if direction else None,
@@ -109,6 +125,17 @@ def run(options: argparse.Namespace) -> None:
     print_predictions(
         {**record, "weight": dict(zip(names, found.weight.tolist(), strict=True))}, options.json
     )
+
+
+def _kept(tableaux: Tableaux, without: list[str]) -> Tableaux:
+    """The tableaux without some of their constraints."""
+    from monolingual.ot.tableaux import with_constraints
+
+    left_out = {index_of(tableaux, "--without", name) for name in without}
+    names = [name for index, name in enumerate(tableaux.constraints) if index not in left_out]
+    if not names:
+        raise SettingsError("--without leaves no constraint")
+    return with_constraints(tableaux, names)
 
 
 def _chosen_variance(
