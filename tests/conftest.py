@@ -9,6 +9,7 @@ run of their own.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -81,6 +82,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     limit = item.config.getoption("--slow-seconds")
     if limit is not None and "slow" in item.keywords and time.monotonic() - item.config.stash[_BEGAN] > limit:
         pytest.skip(f"no time left: {limit:g} s have passed")
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    # What compilers leave behind stays for good; whoever collects garbage later need not go through it again.
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
