@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 _NO_HEAD = -1
+_CHUNK = re.compile(r"[BILUES]-\S+|O")
+_MOST_COLUMNS = 6
+"""Of lines with a word each that end in a chunk or a name."""
 Punctuation: TypeAlias = Collection[str] | Callable[[Sequence[tuple[str, str]]], Collection[str]]
 """Tags, or what finds them given the coarse and the fine tag of every word."""
 
@@ -124,6 +127,8 @@ def read_treebank(
     lines = StoredText(line.removesuffix("\r") for line in read_lines(path))
     first = next((line for line in lines if line.strip()), "")
     in_blocks = first.startswith("#") or first.count("\t") >= 6
+    if not in_blocks:
+        _refuse_chunks(path, lines)
     if callable(punctuation):
         punctuation = punctuation(_tag_pairs(lines)) if in_blocks else ()
     sentences = StoredSentences(lines)
@@ -194,6 +199,24 @@ def _tag_pairs(lines: Iterable[str]) -> list[tuple[str, str]]:
     return [same.setdefault(pair, pair) for pair in pairs]
 
 
+def _refuse_chunks(path: PathLike, lines: Iterable[str]) -> None:
+    """Raise TreeError if each line is a word with its chunk or name, which would pass for tags."""
+    first, width, has_words, has_chunks = 0, 0, False, False
+    for number, line in enumerate(lines, start=1):
+        cells = line.split()
+        if not cells or cells[0] == "-DOCSTART-":
+            continue
+        first, width = first or number, width or len(cells)
+        if len(cells) != width or not 2 <= width <= _MOST_COLUMNS or not _CHUNK.fullmatch(cells[-1]):
+            return
+        has_words |= not _CHUNK.fullmatch(cells[0])
+        has_chunks |= cells[-1] != "O"
+    if has_words and has_chunks:
+        found = "seems to be chunks or names as of CoNLL-2000, -2002 or -2003, a word a line, without heads"
+        hint = "To learn from their tags alone, write those of each sentence on a line, spaces between"
+        raise TreeError(path, first, found, hint)
+
+
 def _read_columns(path: PathLike, number: int, line: str) -> Sentence:
     """A sentence of three columns; without heads if there is one column."""
     columns = line.split("\t")
@@ -227,6 +250,10 @@ def _words(path: PathLike, first: int, block: list[str]) -> Iterator[tuple[int, 
         if len(columns) < 8:
             found = counted(len(columns), "column")
             raise TreeError(path, number, found, "CoNLL-U and CoNLL-X have ten, separated by tabs")
+        if len(columns) > 12 and columns[8].isdecimal() and not columns[6].isdecimal():
+            made = '$1,$2,$3,$5,$5,$7,$9,$11,"_","_"'
+            hint = f"Make CoNLL-X of it: awk -F'\\t' -v OFS='\\t' 'NF {{print {made}}} !NF'"
+            raise TreeError(path, number, "seems to be CoNLL-2009, whose heads are in the ninth column", hint)
         if not re.fullmatch(r"[0-9]+[-.][0-9]+", columns[0]):
             yield number, columns
 

@@ -91,6 +91,7 @@ _CONLLU = b"""# text = the dog barks
 3\tbarks\tbark\tVERB\tVBZ\t_\t0\troot\t_\t_
 
 """
+_NEARLY_CHUNKS = b"-DOCSTART- -X- O\nthe DT B-NP\ncat NN\n"
 _JDAGEEM = (
     b"root NN : -0.1\nleftattach NN <- NN : -0.5\nrightattach NN -> NN : 0\nleftstop NN nochild : -1e-1\n"
 )
@@ -307,7 +308,12 @@ _READ = {
     "tsg-fragments": (_named(f"{_TSG_ROOM}.fragments", "read_fragments"), _FRAGMENTS),
     "tsg-forests": (_stored("annotation", "read_forests", "StoredForests"), _FORESTS),
     "tsg-heads": (_named(f"{_TSG_ROOM}.head_rules", "read_rules"), b"PP right IN/TO VBG left NP\n* left\n"),
-    "dmv-treebank": (_named("monolingual.dmv.treebank", "read_treebank"), _CONLLU, _TAGGED),
+    "dmv-treebank": (
+        _named("monolingual.dmv.treebank", "read_treebank"),
+        _CONLLU,
+        _TAGGED,
+        _NEARLY_CHUNKS,
+    ),
     "dmv-jdageem": (_named("monolingual.dmv.model", "read_model"), _JDAGEEM),
     "dmv-families": (_named("monolingual.dmv.tag_families", "read_families"), b"NN\tnoun\nVB\tverb\n"),
     "ot": (_named(f"{_OT_ROOM}.formats", "read_tableaux"), _OT, _OTSOFT, _PRAAT, _OTCSV, _OTOVERT),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -121,6 +123,13 @@ def test_three_columns_and_tags_alone(tmp_path):
         ("DT NN\t2\tx\n", 1, "2 tags with 1 head"),
         ("DT\t0\tx\nDT NN\t2 x\tx\n", 2, "heads '2 x' are not numbers"),
         ("Pierre\tNNP\t2\n", 1, "seems to be Malt-TAB"),
+        (
+            "-DOCSTART- -X- O O\n\nthe DT I-NP O\ncat NN I-NP O\n\nOslo NNP I-NP B-LOC\n",
+            3,
+            "seems to be chunks or",
+        ),
+        ("the\tO\nOslo\tB-LOC\n", 1, "seems to be chunks or names"),
+        ("1\tx\tx\tx\tDT\tDT\t_\t_\t0\t0\tROOT\tROOT\t_\t_\n", 1, "seems to be CoNLL-2009"),
         ("DT NN\t2 1\tx\n", 1, "depends on itself"),
         ("DT NN\t0 3\tx\n", 1, "head 3 in a sentence of 2 words"),
         ("DT NN\t0 0\tx\n", 1, "2 words have the head 0"),
@@ -135,6 +144,30 @@ def test_what_is_no_treebank_is_reported_with_its_line(text, line, found, tmp_pa
     with pytest.raises(TreeError, match=found.replace("(", r"\(")) as error:
         read_treebank(path)
     assert error.value.line == line
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["B-NP I-NP\nO O\n", "DT O\nNN O\n", "DT B-NP\nDT NN B-NP\n", "DT B-NP\nNN VB\n", "B-X\n"],
+    ids=["chunks as tags", "no chunk", "lengths that differ", "a line without", "one word"],
+)
+def test_sentences_of_tags_are_no_chunks(text, tmp_path):
+    sentences = read_treebank(written(tmp_path, text))
+    assert [" ".join(sentence.tags) for sentence in sentences] == text.splitlines()
+
+
+def test_what_is_said_of_conll_2009_makes_a_treebank(tmp_path, monkeypatch):
+    """The command of the message, run."""
+    row = "{at}\t{word}\tl\tpl\t{tag}\tpt\tf\tpf\t{head}\t9\t{rel}\tprel\t_\t_\n"
+    text = row.format(at=1, word="cats", tag="NNS", head=2, rel="sub")
+    text += row.format(at=2, word="sleep", tag="VB", head=0, rel="root")
+    path = written(tmp_path, f"{text}\n{text}")
+    with pytest.raises(TreeError, match="seems to be CoNLL-2009") as error:
+        read_treebank(path)
+    command = str(error.value).partition("Make CoNLL-X of it: ")[2]
+    made = subprocess.run(f"{command} {path}", shell=True, check=True, capture_output=True, text=True).stdout
+    sentences = read_treebank(written(tmp_path, made))
+    assert [(s.tags, s.heads) for s in sentences] == [(("NNS", "VB"), (2, 0))] * 2
 
 
 def test_empty_file_is_refused(tmp_path):
