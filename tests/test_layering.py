@@ -103,8 +103,18 @@ MAY_IMPORT = {
 OUTSIDE = {
     "numpy": PACKAGES,
     "scipy": PACKAGES,
-    "numba": ("scfg_sampler.core.jit", "scfg_sampler.core.loading", "scfg_sampler.core.whole"),
-    "llvmlite": ("scfg_sampler.core.jit", "scfg_sampler.core.loading", "scfg_sampler.core.whole"),
+    "numba": (
+        "scfg_sampler.core.jit",
+        "scfg_sampler.core.loading",
+        "scfg_sampler.core.whole",
+        "scfg_sampler.core.front_end",
+    ),
+    "llvmlite": (
+        "scfg_sampler.core.jit",
+        "scfg_sampler.core.loading",
+        "scfg_sampler.core.whole",
+        "scfg_sampler.core.front_end",
+    ),
     "dask": ("scfg_sampler.core.cluster",),
     "distributed": ("scfg_sampler.core.cluster",),
     "rich": ("scfg_sampler.core.console",),

@@ -30,6 +30,8 @@ from numba.core.cpu import CPUContext
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher, cpu_target
 
+from scfg_sampler.core import front_end
+
 __all__ = ["KernelDispatcher", "PartDispatcher", "missing_names"]
 
 _USED = {
@@ -202,6 +204,11 @@ class PartDispatcher(CPUDispatcher):
         super().__init__(function, targetoptions={**options, "nopython": True})
         self._compiler = _PartCompiler(function, self.targetdescr, self.targetoptions, {}, Compiler)
 
+    def compile(self, sig: Any) -> Any:
+        """What numba does, and nothing where it is done: every call in the source asks for it."""
+        found: Any = self.overloads.get(sig) if type(sig) is tuple and _depth else None
+        return super().compile(sig) if found is None else found.entry_point
+
     def add_overload(self, cres: Any) -> None:
         """Keep what was compiled, for Python to call only if that is possible."""
         if _has_entry_point(cres):
@@ -239,7 +246,8 @@ def _below_a_kernel() -> Iterator[None]:
         context.get_executable = _executable
         gc.disable()
     try:
-        yield
+        with front_end.frugal() if _depth == 1 else contextlib.nullcontext():
+            yield
     finally:
         _depth -= 1
         if _depth == 0:
