@@ -48,10 +48,13 @@ class Source(NamedTuple):
     tableaux : Tableaux
     grammar : PraatGrammar or None
         If it is an OTGrammar of Praat.
+    abbreviations : tuple of str
+        Of the constraints, if it is a file of OTSoft; else none.
     """
 
     tableaux: Tableaux
     grammar: PraatGrammar | None
+    abbreviations: tuple[str, ...] = ()
 
 
 def read_tableaux(path: PathLike, pairs: PathLike | None = None) -> Tableaux:
@@ -75,38 +78,38 @@ def read_source(path: PathLike, pairs: PathLike | None = None) -> Source:
     """As `read_tableaux`, with the grammar if the file is one of Praat."""
     text = read_text(path)
     grammar = parse_grammar(path, text.lines) if text.is_praat else None
-    tableaux = _parse_columns(path, text.lines) if grammar is None else grammar.tableaux
+    source = _parse_columns(path, text.lines) if grammar is None else Source(grammar.tableaux, grammar)
     if pairs is not None:
-        tableaux = with_pairs(tableaux, pairs)
-    return Source(tableaux, None if grammar is None else grammar._replace(tableaux=tableaux))
+        source = source._replace(tableaux=with_pairs(source.tableaux, pairs))
+    return source._replace(grammar=None if grammar is None else grammar._replace(tableaux=source.tableaux))
 
 
 # ---------------------------------------------------------------- columns
 
 
-def _parse_columns(path: PathLike, lines: Iterator[str]) -> Tableaux:
-    """The tableaux in columns of any kind."""
+def _parse_columns(path: PathLike, lines: Iterator[str]) -> Source:
+    """What is in columns of any kind."""
     number, first = next(((at, line) for at, line in enumerate(lines, start=1) if line.strip()), (0, ""))
     if not first:
         raise InputError(path, None, "is empty", "Expected tableaux")
     head = first.split("\t")
     rest = ((at, line.split("\t")) for at, line in enumerate(lines, start=number + 1) if line.strip())
     if _is_head(head):
-        return _parse_tsv(path, head, rest)
+        return Source(_parse_tsv(path, head, rest), None)
     if len(head) > 3 and all(cell.strip() == "" for cell in head[:2]):
         return _parse_otsoft(path, head, rest)
     if head[0] == "CONSTRAINTS":
         hint = "In Praat choose 'Save as text file…', and give that"
         raise InputError(path, number, "seems to be a headerless spreadsheet of Praat", hint)
     if len(head) > 2 and not head[0].strip() and all(cell.strip() for cell in head[1:]):
-        hint = "Give the tableaux, and each such ranking as --a-priori 'NAME>NAME'"
+        hint = "Give the tableaux, and this file as --a-priori-table to rank, typology or gla"
         raise InputError(path, number, "seems to be a table of OTSoft of rankings known a priori", hint)
     for delimiter in ",;":
         if _is_head([cell.strip().strip('"') for cell in first.split(delimiter, 4)]):
             all_lines = itertools.chain(itertools.repeat("", number - 1), [first], lines)
             rows = csv.reader((line + "\n" for line in all_lines), delimiter=delimiter, strict=True)
             cells = _numbered(path, rows)
-            return _parse_tsv(path, next(cells)[1], cells)
+            return Source(_parse_tsv(path, next(cells)[1], cells), None)
     hint = (
         "The first line is 'input output frequency CONSTRAINT …' with tabs or commas between, or that of an "
     )
@@ -147,7 +150,7 @@ def _constraint_names(cells: list[str]) -> list[str]:
     return names
 
 
-def _parse_otsoft(path: PathLike, head: list[str], cells: Iterator[tuple[int, list[str]]]) -> Tableaux:
+def _parse_otsoft(path: PathLike, head: list[str], cells: Iterator[tuple[int, list[str]]]) -> Source:
     names = _constraint_names(head[3:])
     line, below = next(cells, (None, ["?"]))
     if any(cell.strip() for cell in below[:2]):
@@ -157,7 +160,8 @@ def _parse_otsoft(path: PathLike, head: list[str], cells: Iterator[tuple[int, li
         for number, row in cells
         if not row[0].startswith(("[", "/**"))
     )
-    return build_tableaux(path, names, _rows(path, padded, len(names)))
+    abbreviations = tuple(cell.strip() for cell in below[3 : 3 + len(names)])
+    return Source(build_tableaux(path, names, _rows(path, padded, len(names))), None, abbreviations)
 
 
 def _rows(

@@ -344,6 +344,11 @@ _READ = {
     "labels-classes": (_labels("classes"), b"A B\nC D A\n"),
     "labels-trees": (_labels("trees"), b"(S (A a) (B b))\n(TOP (S (A a) (NP (B b) (C c))))\n"),
     "filter": (_filtered, _RULES),
+    "ot-a-priori": (
+        _named(f"{_OT_ROOM}.a_priori", "read_a_priori", ("Max", "*Coda"), ("M", "C")),
+        b"\tMax\t*Coda\nMax\t\t1\n*Coda\t\t\n",
+        b"\tM\tC\r\n\r\nC\tx\r\n",
+    ),
     "bias": (_named(f"{_OT_ROOM}.bias", "read_bias", ("Max", "*Coda")), b"Max\t0\t1\n*Coda\t1.5\t1e1\n"),
     "markup": (_marked, b'a <zone translation="b c">x y</zone> d\n', b"a &lt; b\n"),
     **{

@@ -83,7 +83,7 @@ def load_tableaux(options: argparse.Namespace, command: str | None = None) -> Ta
 
     With the name of a command, tableaux with overt forms are refused, as that command makes nothing of them.
     """
-    tableaux, fixed = _load(options, command)
+    tableaux, fixed, _ = _load(options, command)
     if fixed:
         names = tableaux.constraints
         pairs = ", ".join(f"{names[a]} above {names[b]}" for a, b in fixed)
@@ -91,15 +91,18 @@ def load_tableaux(options: argparse.Namespace, command: str | None = None) -> Ta
     return tableaux
 
 
-def _load(options: argparse.Namespace, command: str | None) -> tuple[Tableaux, Sequence[tuple[int, int]]]:
-    """The tableaux, and the fixed rankings of a file of Praat."""
+def _load(
+    options: argparse.Namespace, command: str | None
+) -> tuple[Tableaux, Sequence[tuple[int, int]], tuple[str, ...]]:
+    """The tableaux, the fixed rankings of a file of Praat, and the abbreviations of one of OTSoft."""
     from monolingual.ot.formats import read_source
     from monolingual.ot.tableaux import refuse_overt
 
     source = read_source(options.tableaux, options.pairs)
     if command is not None:
         refuse_overt(source.tableaux, command)
-    return source.tableaux, () if source.grammar is None else source.grammar.fixed_rankings
+    fixed = () if source.grammar is None else source.grammar.fixed_rankings
+    return source.tableaux, fixed, source.abbreviations
 
 
 def add_a_priori(parser: argparse.ArgumentParser) -> None:
@@ -112,6 +115,11 @@ def add_a_priori(parser: argparse.ArgumentParser) -> None:
         help="the first constraint is above the second, whatever the data say; may be given several times "
         "(default: the fixed rankings of an OTGrammar)",
     )
+    parser.add_argument(
+        "--a-priori-table",
+        metavar="FILE",
+        help="the same from a table of OTSoft: the constraint of a line is above those of marked columns",
+    )
 
 
 def load_a_priori(
@@ -123,11 +131,16 @@ def load_a_priori(
     ------
     SettingsError
         An option of `add_a_priori` names no two constraints, or no ranking obeys all pairs.
+    InputError
+        A table of such rankings cannot be read.
     """
+    from monolingual.ot.a_priori import read_a_priori
     from monolingual.ot.demotion import demote
 
-    tableaux, fixed = _load(options, command)
+    tableaux, fixed, abbreviations = _load(options, command)
     given = [named_pair(tableaux, "--a-priori", text, ">") for text in options.a_priori]
+    if options.a_priori_table is not None:
+        given += read_a_priori(options.a_priori_table, tableaux.constraints, abbreviations)
     pairs = tuple(given or fixed)
     found = demote([(frozenset({high}), frozenset({low})) for high, low in pairs], len(tableaux.constraints))
     if found.unresolved:
