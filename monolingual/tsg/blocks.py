@@ -114,8 +114,8 @@ def resample_block(rng, forest, model, restaurants, work, tree, num_nodes, propo
     trie, scratch = proposer
     # Place 0 of the options is for trees that are weighed by themselves.
     num_old = list_rules(work, tree.size, 1)
-    unseat_option(rng, restaurants, work, 1, num_old)
-    old_ratio = _log_ratio(rng, restaurants, work, 1, num_old)
+    unseat_option(rng, model, restaurants, work, 1, num_old)
+    old_ratio = _log_ratio(rng, model, restaurants, work, 1, num_old)
     num_new, new_size = 0, 0
     log_ratio = -np.inf
     has_room = _sum_up(forest, restaurants, work, trie, scratch, num_nodes)
@@ -125,20 +125,20 @@ def resample_block(rng, forest, model, restaurants, work, tree, num_nodes, propo
         new_size = decode(forest, work, scratch.codes, 0, 0)
         find_rules(forest, model, restaurants, work, new_size)
         num_new = list_rules(work, new_size, 1 + num_old)
-        log_ratio = _log_ratio(rng, restaurants, work, 1 + num_old, num_new) - old_ratio
+        log_ratio = _log_ratio(rng, model, restaurants, work, 1 + num_old, num_new) - old_ratio
     if settle_tree(rng, forest, model, restaurants, work, tree, (num_old, num_new), log_ratio):
         insert_fragments(trie, forest, work, new_size)
     return has_room
 
 
 @borrowing
-def _log_ratio(rng, restaurants, work, begin, size):
+def _log_ratio(rng, model, restaurants, work, begin, size):
     """ln of P / Q of the elementary trees listed from place `begin` on."""
-    product, logs = option_weight(rng, restaurants, work, begin, size)
+    product, logs = option_weight(rng, model, restaurants, work, begin, size)
     total = math.log(product) + logs
     for k in range(begin, begin + size):
         list_rule(work, work.option_rows[k], 0)
-        product, logs = option_weight(rng, restaurants, work, 0, 1)
+        product, logs = option_weight(rng, model, restaurants, work, 0, 1)
         total -= math.log(product) + logs
     return total * work.inverse_temperature[0]
 

@@ -20,6 +20,7 @@ from scfg_sampler.core.fragments.fingerprint import fingerprint
 from scfg_sampler.core.fragments.rejection import StoredTree
 from scfg_sampler.core.fragments.restaurant import COUNT_MASK, Restaurants, find, is_nearly_full
 from scfg_sampler.core.fragments.sampler import (
+    TopDown,
     find_rules,
     seat_tree,
     sweep_at_random,
@@ -63,7 +64,7 @@ __all__ = [
     "sweep_sentences",
 ]
 
-_NO_LIMIT = np.iinfo(np.int32).max
+_DEPTH_FIRST = TopDown(np.iinfo(np.int32).max, False)
 
 
 @kernel
@@ -144,7 +145,7 @@ def sweep_sentences(rng, forest, model, restaurants, work, trees, visits, at_ran
             num_nodes = node_start[sentence + 1] - start
             sweep_at_random(rng, forest, model, restaurants, work, num_nodes)
         else:
-            sweep_tree(rng, forest, model, restaurants, work, _NO_LIMIT, False)
+            sweep_tree(rng, _DEPTH_FIRST, forest, model, restaurants, work)
         encode(forest, work, trees, start)
     return order.shape[0]
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import os
 import re
 import sys
@@ -210,22 +211,25 @@ def inlined(function: Callable) -> Any:
     return _part(function, {**_FLAGS, "forceinline": True}) if ENABLED else function
 
 
-def by_type(stub: Callable) -> Any:
-    """A function whose implementation is chosen by the NamedTuple type of its first argument.
+def by_type(stub: Callable | None = None, *, of: str | None = None) -> Any:
+    """A function whose implementation is chosen by the NamedTuple type of an argument, the first or `of`.
 
-    Register implementations with `@name.register(Type)`, for several types at once if need be; each has the
-    stub's parameters and is `borrowing`. Calling it for a type without implementation is a TypeError
-    (interpreted) or a typing error (compiled).
+    Register implementations with `@name.register(Type)`, for several types at once if need be, and with
+    `@name.otherwise` one for all other types; each has the stub's parameters and is `borrowing`. Calling it
+    for a type without implementation is a TypeError (interpreted) or a typing error (compiled).
     """
-    implementations: dict[type, Callable] = {}
+    if stub is None:
+        return functools.partial(by_type, of=of)
+    place = 0 if of is None else list(inspect.signature(stub).parameters).index(of)
+    implementations: dict[type | None, Callable] = {}
 
     @functools.wraps(stub)
-    def dispatch(first, *rest):
-        try:
-            implementation = implementations[type(first)]
-        except KeyError:
-            raise TypeError(f"{stub.__name__} has no implementation for {type(first).__name__}") from None
-        return implementation(first, *rest)
+    def dispatch(*arguments):
+        kind = type(arguments[place])
+        implementation = implementations.get(kind) or implementations.get(None)
+        if implementation is None:
+            raise TypeError(f"{stub.__name__} has no implementation for {kind.__name__}")
+        return implementation(*arguments)
 
     def register(*classes: type) -> Callable:
         def add(implementation: Callable) -> Callable:
@@ -235,11 +239,17 @@ def by_type(stub: Callable) -> Any:
 
         return add
 
+    def otherwise(implementation: Callable) -> Callable:
+        implementations[None] = implementation
+        return implementation
+
     dispatch.register = register  # type: ignore[attr-defined]
+    dispatch.otherwise = otherwise  # type: ignore[attr-defined]
     if ENABLED:
 
-        def resolve(first, *rest):
-            return implementations.get(getattr(first, "instance_class", None))  # type: ignore[arg-type]
+        def resolve(*arguments):
+            kind = getattr(arguments[place], "instance_class", None)
+            return implementations.get(kind, implementations.get(None))
 
         overload(dispatch, strict=False, jit_options=_BORROWING)(resolve)
     return dispatch

@@ -20,93 +20,77 @@ nodes outside the tree cannot be variables that are drawn once and kept, as thei
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
 from scfg_sampler.core import draws, elementary
+from scfg_sampler.core.fragments.drafts import (
+    choose_draft,
+    draft,
+    draft_cut,
+    keep_draft,
+    seat_drafts,
+    unseat_drafts,
+)
 from scfg_sampler.core.fragments.rules import (
-    copy_rule,
-    list_rule,
     option_weight,
-    record,
     row_of,
     seat_option,
     unseat_option,
 )
 from scfg_sampler.core.fragments.sampler import (
-    adopt,
     compose_up,
+    draw_below,
+    enter_tree,
     fragment_top,
     list_option,
     log_density,
     resample_cut,
     resample_edge,
+    visit_node,
 )
 from scfg_sampler.core.fragments.tree import (
     BELOW,
     BELOW_BEFORE,
     CALL,
     CUT,
-    CUTS_CHANGED,
     EDGE,
     EDGES_CHANGED,
     FIRST_RULE,
     FREE,
     IGNORE_DENSITY,
-    IN_TREE,
-    LEVEL,
     NUM_TAILS,
     OPTIONS,
-    ORDER,
     PARENT,
-    PENDING,
     STAMP,
     TAIL_START,
-    TREE,
     compose,
-    draft_row,
-    is_shared,
-    may_be_internal,
-    nth_inner_edge,
-    num_inner_edges,
     open_options,
-    root,
-    set_level,
     set_tails,
 )
 from scfg_sampler.core.jit import borrowing, inlined
 from scfg_sampler.forest.implicit import DRAWN, HULL, LIMIT, MAX_ATTACHED, SIZE, write_hull
 
 __all__ = [
+    "WithBoxes",
     "choose_attached_cut",
     "draft_attached_cuts",
     "lay_attached_cut",
     "resample_attached_edge",
-    "sweep_attached",
 ]
 
 
-@borrowing
-def sweep_attached(rng, forest, model, restaurants, work, max_level, breadth_first):
-    """`core.fragments.sampler.sweep_tree` with boxes."""
-    nodes, pending = work.nodes, work.lists[PENDING]
-    pending[0] = root(forest)
-    first, last = 0, 1
-    while first < last:
-        if breadth_first:
-            node = pending[first]
-            first += 1
-        else:
-            last -= 1
-            node = pending[last]
-        if nodes[node, LEVEL] <= max_level:
-            resample_attached_edge(rng, forest, model, restaurants, work, node)
-            if nodes[node, PARENT] >= 0:
-                resample_attached_cut(rng, forest, model, restaurants, work, node)
-        tail_start, num_tails = nodes[node, TAIL_START], nodes[node, NUM_TAILS]
-        for t in range(num_tails):
-            tail = tail_start + t if breadth_first else tail_start + num_tails - 1 - t
-            pending[last] = work.tails[tail]
-            last += 1
+class WithBoxes(NamedTuple):
+    """`core.fragments.sampler.TopDown` of trees whose nodes have boxes."""
+
+    max_level: int
+    breadth_first: bool
+
+
+@visit_node.register(WithBoxes)
+def _visit_node(rng, order, forest, model, restaurants, work, node):
+    resample_attached_edge(rng, forest, model, restaurants, work, node)
+    if work.nodes[node, PARENT] >= 0:
+        resample_attached_cut(rng, forest, model, restaurants, work, node)
 
 
 # --- one box, with the cut -----------------------------------------------------------------------------
@@ -127,8 +111,7 @@ def draft_attached_cuts(rng, forest, model, restaurants, work, node):
     """Draw a side of a node's box that has a choice, list what can be chosen, and take the fragments out.
 
     Side, its number of values (0 if no side has a choice, and nothing is listed), the first of them, the
-    present option, and ln of the number of values of the other sides together. Places among the options: 0
-    the whole; then for every value of the side the upper and the lower part.
+    present option, and ln of the number of values of the other sides together.
     """
     nodes = work.nodes
     was_cut = nodes[node, CUT]
@@ -144,12 +127,8 @@ def draft_attached_cuts(rng, forest, model, restaurants, work, node):
     top = fragment_top(work, nodes[node, PARENT])
     for option in range(1 - nodes[node, FREE], size + 1):
         lay_attached_cut(forest, work, node, side, option, first)
-        if option == 0:
-            _draft(forest, model, restaurants, work, top, 0)
-        else:
-            _draft(forest, model, restaurants, work, top, 2 * option - 1)
-            _draft(forest, model, restaurants, work, node, 2 * option)
-    unseat_option(rng, restaurants, work, max(0, 2 * current - 1), 1 + was_cut)
+        draft_cut(forest, model, restaurants, work, node, top, option)
+    unseat_drafts(rng, model, restaurants, work, current)
     return side, size, first, current, log_others
 
 
@@ -157,21 +136,10 @@ def draft_attached_cuts(rng, forest, model, restaurants, work, node):
 def choose_attached_cut(rng, forest, model, restaurants, work, node, drafted):
     """Choose among the options that `draft_attached_cuts` has listed; which one."""
     side, size, first, current, log_others = drafted
-    work.log_weights[0] = -math.inf
-    for option in range(1 - work.nodes[node, FREE], size + 1):
-        parts = min(option, 1)
-        product, logs = option_weight(rng, restaurants, work, max(0, 2 * option - 1), 1 + parts)
-        log_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
-        work.log_weights[option] = log_weight + parts * log_others
-    chosen = draws.log_categorical(rng, work.log_weights, size + 1)
-    if chosen != current:
-        work.counters[CUTS_CHANGED] += 1
+    chosen = choose_draft(rng, model, restaurants, work, node, size, log_others)
     lay_attached_cut(forest, work, node, side, chosen, first)
-    begin, parts = max(0, 2 * chosen - 1), min(chosen, 1)
-    _keep_draft(work, begin, fragment_top(work, work.nodes[node, PARENT]))
-    if chosen > 0:
-        _keep_draft(work, begin + 1, node)
-    seat_option(rng, restaurants, work, begin, 1 + parts)
+    top = fragment_top(work, work.nodes[node, PARENT])
+    seat_drafts(rng, model, restaurants, work, node, top, (current, chosen))
     return chosen
 
 
@@ -258,20 +226,6 @@ def _set_limits(forest, work, node):
         at = parent
 
 
-@inlined
-def _draft(forest, model, restaurants, work, node, place):
-    """Describe the fragment headed at a node in a row of its own, listed at a place of the options."""
-    record(forest, model, restaurants, work, node, draft_row(work, place))
-    list_rule(work, draft_row(work, place), place)
-
-
-@inlined
-def _keep_draft(work, place, node):
-    """Make the fragment at a place of the options the one headed at a node."""
-    copy_rule(work, draft_row(work, place), row_of(node))
-    work.option_rows[place] = row_of(node)
-
-
 # --- an edge, with all boxes below ---------------------------------------------------------------------
 
 
@@ -297,7 +251,7 @@ def resample_attached_edge(rng, forest, model, restaurants, work, node):
     end = list_option(work, row_of(top), BELOW_BEFORE, num_before, 0)
     num_current = end
     _save_boxes(forest, work, num_before)
-    unseat_option(rng, restaurants, work, 0, num_current)
+    unseat_option(rng, model, restaurants, work, 0, num_current)
     for option in range(num_options):
         if options[option] == current:
             row, size, begin, num_rules = BELOW_BEFORE, num_before, 0, num_current
@@ -311,7 +265,7 @@ def resample_attached_edge(rng, forest, model, restaurants, work, node):
             num_rules = _draft_option(forest, model, restaurants, work, top, size, begin)
             end += num_rules
         first_rule[option] = begin
-        product, logs = option_weight(rng, restaurants, work, begin, num_rules)
+        product, logs = option_weight(rng, model, restaurants, work, begin, num_rules)
         log_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
         work.log_weights[option] = log_weight + log_boxes + log_density(forest, work, node, row, size)
     chosen = draws.log_categorical(rng, work.log_weights, num_options)
@@ -325,8 +279,8 @@ def resample_attached_edge(rng, forest, model, restaurants, work, node):
     num_rules = num_current
     if options[chosen] != current:
         work.counters[EDGES_CHANGED] += 1
-        num_rules = _enter_tree(work, node, top, num_before, size, begin)
-    seat_option(rng, restaurants, work, begin, num_rules)
+        num_rules = _enter_tree(model, work, node, top, num_before, size, begin)
+    seat_option(rng, model, restaurants, work, begin, num_rules)
 
 
 @borrowing
@@ -341,35 +295,13 @@ def _group_touches_run(forest, num_options):
 
 @borrowing
 def _list_group(rng, forest, work, node, row):
-    """List in preorder the nodes below `node` that its derivations do not share; how many.
-
-    Edges and cuts outside the current tree are drawn uniformly when first met in a call.
-    """
-    nodes, below, pending = work.nodes, work.lists[row], work.lists[ORDER]
-    tree, call = work.counters[TREE], work.counters[CALL]
-    size, num_pending = 0, 0
-    at = node
-    while True:
-        first = nodes[at, TAIL_START]
-        for t in range(first + nodes[at, NUM_TAILS] - 1, first - 1, -1):
-            tail = work.tails[t]
-            if not is_shared(forest, node, tail):
-                pending[num_pending] = tail
-                num_pending += 1
-        if num_pending == 0:
-            return size
-        num_pending -= 1
-        at = pending[num_pending]
-        below[size] = at
-        size += 1
-        if nodes[at, IN_TREE] != tree and nodes[at, STAMP] != call:
-            free = may_be_internal(forest, at)
-            draw = draws.uniform_index(rng, num_inner_edges(forest, node, at) * (1 + free))
-            nodes[at, EDGE] = nth_inner_edge(forest, node, at, draw >> free)
-            nodes[at, FREE] = free
-            nodes[at, CUT] = 1 - (draw & free)
-            nodes[at, STAMP] = call
-            set_tails(forest, work, at)
+    """`draw_below`; how many. Pieces are composed when boxes have been laid out."""
+    size, fresh = draw_below(rng, forest, work, node, row)
+    if fresh > 0:
+        for k in range(size):
+            if work.nodes[work.lists[row, k], STAMP] == -1:
+                work.nodes[work.lists[row, k], STAMP] = work.counters[CALL]
+    return size
 
 
 @borrowing
@@ -462,32 +394,25 @@ def _lay_ends(rng, forest, node, side, at_bounds, replayed):
 @borrowing
 def _draft_option(forest, model, restaurants, work, top, size, begin):
     """Describe the fragments of an option whose nodes below are in lists[BELOW], as they lie; how many."""
-    _draft(forest, model, restaurants, work, top, begin)
+    draft(forest, model, restaurants, work, top, begin)
     place = begin
     for k in range(size):
         at = work.lists[BELOW, k]
         if work.nodes[at, CUT] == 1:
             place += 1
-            _draft(forest, model, restaurants, work, at, place)
+            draft(forest, model, restaurants, work, at, place)
     return place + 1 - begin
 
 
 @borrowing
-def _enter_tree(work, node, top, num_before, size, begin):
-    """Put the nodes in lists[BELOW] into the tree, not those in lists[BELOW_BEFORE]; their fragments."""
-    nodes = work.nodes
-    for k in range(num_before):
-        nodes[work.lists[BELOW_BEFORE, k], IN_TREE] = 0
-    adopt(work, node)
-    _keep_draft(work, begin, top)
+def _enter_tree(model, work, node, top, num_before, size, begin):
+    """`enter_tree`, keeping the drafts of the fragments; how many."""
+    num_rules = enter_tree(work, node, num_before, size)
+    keep_draft(model, work, begin, top)
     place = begin
     for k in range(size):
         below = work.lists[BELOW, k]
-        nodes[below, IN_TREE] = work.counters[TREE]
-        adopt(work, below)
-        if nodes[below, CUT] == 1:
+        if work.nodes[below, CUT] == 1:
             place += 1
-            _keep_draft(work, place, below)
-    for k in range(size - 1, -1, -1):
-        set_level(work, work.lists[BELOW, k])
-    return place + 1 - begin
+            keep_draft(model, work, place, below)
+    return num_rules

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.fragments import tree as fragment_tree
 from scfg_sampler.core.fragments.backoff import head_type, type_value
 from scfg_sampler.core.fragments.fingerprint import MULTIPLIER, word_hashes
@@ -118,6 +119,16 @@ def _attach(forest, node, packed):
 @fragment_tree.attached.register(TypedForest)
 def _attached(forest, node):
     return np.int64(forest.label[node])
+
+
+@fragment_tree.draw_attached.register(TypedForest)
+def _draw_attached(rng, forest, node):
+    forest.label[node] = 1 + draws.uniform_index(rng, forest.root_values.shape[0] - 1)
+
+
+@fragment_tree.log_attached.register(TypedForest)
+def _log_attached(forest, number):
+    return number * elementary.log(forest.root_values.shape[0] - 1.0)
 
 
 @head_type.register(TypedForest)

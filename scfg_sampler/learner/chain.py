@@ -68,7 +68,7 @@ from scfg_sampler.learner.shards import (
     sweep_whole,
 )
 from scfg_sampler.learner.type_passes import resample_types
-from scfg_sampler.learner.typed_passes import recount_typed_trees, seat_typed_trees
+from scfg_sampler.learner.typed_passes import recount_typed_trees
 from scfg_sampler.learner.words import word_weights
 
 __all__ = [
@@ -288,10 +288,9 @@ def _seat(
     restaurants = _no_guests(chain.bank, chain.settings, discount, strength, mean_length)
     walk, sentence = chain.walk, 0
     set_switches(walk, chain.settings, 1.0)
-    seat = seat_typed_trees if chain.settings.types > 1 else seat_trees
     while sentence < chain.bank.num_sentences:
         restaurants = _with_room_for(chain, restaurants, sentence)
-        sentence = seat(rng, walk, model, restaurants, trees, sentence)
+        sentence = seat_trees(rng, walk, model, restaurants, trees, sentence)
     return restaurants
 
 

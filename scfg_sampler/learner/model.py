@@ -34,6 +34,7 @@ import numpy as np
 from scfg_sampler.core import elementary
 from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.elementary import dot, exp_each, log_each, powers
+from scfg_sampler.core.fragments.backoff import on_two_levels
 from scfg_sampler.core.fragments.density import log_joint
 from scfg_sampler.core.fragments.fingerprint import COUNTS, num_first, num_second, num_slots, scope
 from scfg_sampler.core.fragments.restaurant import Restaurants
@@ -111,6 +112,8 @@ class TypedModel(NamedTuple):
     """float64 (L,): ln Poisson(ℓ; λ) for each restaurant; zeros for those of skeletons, which are drawn for
     tables and not for uses."""
 
+
+on_two_levels(TypedModel)
 
 AnyModel = RuleModel | LabelledModel | TypedModel
 

@@ -14,6 +14,7 @@ import numpy as np
 from scfg_sampler.core import draws
 from scfg_sampler.core.fragments.rejection import StoredTree, resample_tree
 from scfg_sampler.core.fragments.room import lacks_room
+from scfg_sampler.core.fragments.rules import most_dishes
 from scfg_sampler.core.fragments.sampler import find_rules, seat_tree, sweep_tree
 from scfg_sampler.core.fragments.tree import (
     BELOW,
@@ -36,13 +37,15 @@ from scfg_sampler.core.fragments.tree import (
     set_tails,
 )
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
+
+# What kernels dispatch to must be below them: see `core.jit`.
+from scfg_sampler.forest.attachments import WithBoxes  # noqa: F401
 from scfg_sampler.forest.choice_trees import ChoiceForest
 from scfg_sampler.forest.implicit import CorpusArrays
 from scfg_sampler.forest.labelled import LabelledForest
-
-# What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.trees import SentenceForest, choose_within, most_nodes, open_phrases
 from scfg_sampler.forest.typed import TypedForest
+from scfg_sampler.forest.typed_moves import WithTypes  # noqa: F401
 from scfg_sampler.learner.collecting import collect_tree, with_room_for
 from scfg_sampler.learner.model import LabelledModel, RuleModel  # noqa: F401
 
@@ -127,7 +130,7 @@ def seat_trees(rng, walk, model, restaurants, trees, first):
     forget_stamps(work)
     for sentence in range(first, tree_start.shape[0] - 1):
         size = tree_start[sentence + 1] - tree_start[sentence]
-        if lacks_room(restaurants, size):
+        if lacks_room(restaurants, most_dishes(model, size)):
             return sentence
         if open_sentence(forest, work, corpus, sentence):
             seat_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence])
@@ -135,8 +138,11 @@ def seat_trees(rng, walk, model, restaurants, trees, first):
 
 
 @kernel
-def sweep_sentences(rng, walk, model, restaurants, trees, sentences, max_level, breadth_first):
-    """Resample the sentences from the first of two on, up to the second; the first there was no room for."""
+def sweep_sentences(rng, walk, model, restaurants, trees, sentences, order):
+    """Resample the sentences from the first of two on, up to the second; the first there was no room for.
+
+    order : `core.fragments.sampler.TopDown`, or `WithBoxes` or `WithTypes`, which say what is resampled.
+    """
     first, stop = sentences
     forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
     tree_start = walk.tree_start
@@ -146,14 +152,14 @@ def sweep_sentences(rng, walk, model, restaurants, trees, sentences, max_level, 
         size = tree_start[sentence + 1] - tree_start[sentence]
         if size == 0:
             continue
-        if lacks_room(restaurants, size):
+        if lacks_room(restaurants, most_dishes(model, size)):
             return sentence
         open_sentence(forest, work, corpus, sentence)
         size = decode(forest, work, trees, tree_start[sentence], 0)
         find_rules(forest, model, restaurants, work, size)
         choose_within(forest, work)
         # Algorithm 4 of Chung et al. (2014) on one sentence, given the rules of all others.
-        sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first)
+        sweep_tree(rng, order, forest, model, restaurants, work)
         encode_over(forest, work, trees, tree_start[sentence], size)
     return stop
 

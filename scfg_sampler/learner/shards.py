@@ -21,16 +21,17 @@ import numpy as np
 from scfg_sampler.core.arrays.wire import own
 from scfg_sampler.core.fragments.restaurant import Restaurants
 from scfg_sampler.core.fragments.room import with_room_for_visits
+from scfg_sampler.core.fragments.sampler import TopDown
 from scfg_sampler.core.fragments.shards import Before, Changes, changes_since, restored
 from scfg_sampler.core.fragments.tree import DIVIDE_BY_TREES, IGNORE_DENSITY
+from scfg_sampler.forest.attachments import WithBoxes
 from scfg_sampler.forest.implicit import CorpusArrays
-from scfg_sampler.learner.attached_passes import sweep_attached_sentences
+from scfg_sampler.forest.typed_moves import WithTypes
 from scfg_sampler.learner.collecting import new_collector, packed
 from scfg_sampler.learner.forest_bank import Extent, ForestBank, walk_over
 from scfg_sampler.learner.model import AnyModel
 from scfg_sampler.learner.passes import Walk, collect_sentences, propose_sentences, sweep_sentences
 from scfg_sampler.learner.settings import LearnerSettings, dishes
-from scfg_sampler.learner.typed_passes import sweep_typed_sentences
 from scfg_sampler.rules.store import RuleStore
 
 __all__ = [
@@ -273,18 +274,16 @@ def sweep_sentence_range(
     sentences : pair of int
         The first one, and the one after the last.
     """
-    breadth_first = settings.order == "breadth-first"
+    top_down: type[TopDown | WithBoxes | WithTypes] = WithTypes if settings.types > 1 else TopDown
+    order = (WithBoxes if settings.unaligned == "free" else top_down)(
+        visit.highest, settings.order == "breadth-first"
+    )
 
     def propose(restaurants: Restaurants, first: int) -> int:
         return propose_sentences(rng, walk, visit.model, restaurants, trees, (first, sentences[1]))
 
     def sweep(restaurants: Restaurants, first: int) -> int:
-        where = rng, walk, visit.model, restaurants, trees, (first, sentences[1])
-        if settings.unaligned == "free":
-            return sweep_attached_sentences(*where, visit.highest, breadth_first)
-        if settings.types > 1:
-            return sweep_typed_sentences(*where, visit.highest, breadth_first)
-        return sweep_sentences(*where, visit.highest, breadth_first)
+        return sweep_sentences(rng, walk, visit.model, restaurants, trees, (first, sentences[1]), order)
 
     # Which alignment holds for a sentence is decided by whole trees; the rest of the tree, node by node.
     moves = [propose] if settings.operator == "rejection" else [sweep]

@@ -1,11 +1,12 @@
-"""Passes over a corpus whose nodes have types: `forest.typed_moves`, compiled."""
+"""A pass over a corpus whose nodes have types that only they need: `core.fragments.backoff` counted anew."""
 
 from __future__ import annotations
 
 from scfg_sampler.core.fragments.backoff import back_row
 from scfg_sampler.core.fragments.restaurant import LIVE, find, find_or_insert
 from scfg_sampler.core.fragments.room import lacks_room
-from scfg_sampler.core.fragments.rules import row_of
+from scfg_sampler.core.fragments.rules import most_dishes, row_of
+from scfg_sampler.core.fragments.sampler import find_rules
 from scfg_sampler.core.fragments.tree import (
     BELOW,
     CUT,
@@ -13,57 +14,16 @@ from scfg_sampler.core.fragments.tree import (
     LOG_BASE,
     STRATUM,
     decode,
-    encode,
     open_sentence,
 )
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
 
 # What kernels dispatch to must be below them: see `core.jit`.
 from scfg_sampler.forest.typed import TypedForest  # noqa: F401
-from scfg_sampler.forest.typed_moves import find_typed, seat_typed_tree, sweep_typed
 from scfg_sampler.learner.model import TypedModel  # noqa: F401
 from scfg_sampler.learner.passes import forget_stamps
 
-__all__ = ["recount_typed_trees", "seat_typed_trees", "sweep_typed_sentences"]
-
-
-@kernel
-def sweep_typed_sentences(rng, walk, model, restaurants, trees, sentences, max_level, breadth_first):
-    """As `passes.sweep_sentences`, types included."""
-    first, stop = sentences
-    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
-    tree_start = walk.tree_start
-    model, restaurants = by_reference(model), by_reference(restaurants)
-    forget_stamps(work)
-    for sentence in range(first, stop):
-        size = tree_start[sentence + 1] - tree_start[sentence]
-        if size == 0:
-            continue
-        # Every fragment may bring two dishes.
-        if lacks_room(restaurants, 2 * size):
-            return sentence
-        open_sentence(forest, work, corpus, sentence)
-        decode(forest, work, trees, tree_start[sentence], 0)
-        find_typed(forest, model, restaurants, work, size)
-        sweep_typed(rng, forest, model, restaurants, work, max_level, breadth_first)
-        encode(forest, work, trees, tree_start[sentence])
-    return stop
-
-
-@kernel
-def seat_typed_trees(rng, walk, model, restaurants, trees, first):
-    """As `passes.seat_trees`, on both levels."""
-    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
-    tree_start = walk.tree_start
-    model, restaurants = by_reference(model), by_reference(restaurants)
-    forget_stamps(work)
-    for sentence in range(first, tree_start.shape[0] - 1):
-        size = tree_start[sentence + 1] - tree_start[sentence]
-        if lacks_room(restaurants, 2 * size):
-            return sentence
-        if open_sentence(forest, work, corpus, sentence):
-            seat_typed_tree(rng, forest, model, restaurants, work, trees, tree_start[sentence])
-    return tree_start.shape[0] - 1
+__all__ = ["recount_typed_trees"]
 
 
 @kernel
@@ -79,12 +39,12 @@ def recount_typed_trees(walk, model, given, recount, trees, first):
     forget_stamps(work)
     for sentence in range(first, tree_start.shape[0] - 1):
         size = tree_start[sentence + 1] - tree_start[sentence]
-        if lacks_room(recount, 2 * size):
+        if lacks_room(recount, most_dishes(model, size)):
             return sentence
         if not open_sentence(forest, work, corpus, sentence):
             continue
         size = decode(forest, work, trees, tree_start[sentence], 0)
-        find_typed(forest, model, recount, work, size)
+        find_rules(forest, model, recount, work, size)
         for k in range(size):
             node = work.lists[BELOW, k]
             if work.nodes[node, CUT] == 0:

@@ -354,10 +354,10 @@ def _weigh_cut(rng, walk, model, restaurants, node, seen):
     was_cut, parent, top = list_cuts(rng, forest, model, restaurants, work, node)
     for place in range(3):
         seen[place] = dish_customers(restaurants, slot_of(restaurants, work, work.option_rows[place]))
-    whole, log_whole = option_weight(rng, restaurants, work, 0, 1)
-    parts, log_parts = option_weight(rng, restaurants, work, 1, 2)
+    whole, log_whole = option_weight(rng, model, restaurants, work, 0, 1)
+    parts, log_parts = option_weight(rng, model, restaurants, work, 1, 2)
     odds = whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
-    seat_option(rng, restaurants, work, was_cut, 1 + was_cut)
+    seat_option(rng, model, restaurants, work, was_cut, 1 + was_cut)
     work.nodes[node, CUT] = was_cut
     restore_path(work, parent, top)
     return 1.0 / (1.0 + 1.0 / odds) if odds > 0.0 else 0.0

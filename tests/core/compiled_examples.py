@@ -37,6 +37,26 @@ def _area_of_circle(shape, factor):
     return factor * 3.0 * shape.radius[0] ** 2
 
 
+@by_type(of="shape")
+def corners(factor, shape):
+    """How many corners so many of a shape have."""
+
+
+@corners.register(Square)
+def _corners_of_square(factor, shape):
+    return 4 * factor
+
+
+@corners.otherwise
+def _no_corners(factor, shape):
+    return 0 * factor
+
+
+@kernel
+def seven_corners(shape):
+    return corners(7, shape)
+
+
 @compiled
 def twice(x):
     return 2 * x

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core import jit
-from tests.core.compiled_examples import Circle, Point, Square, area, many_draws, six_areas
+from tests.core.compiled_examples import (
+    Circle,
+    Point,
+    Square,
+    area,
+    corners,
+    many_draws,
+    seven_corners,
+    six_areas,
+)
 from tests.oracles.twins import interpreted
 
 SHAPES = [Square(np.array([2.0])), Circle(np.array([1.0]))]
@@ -32,6 +41,11 @@ def test_missing_implementation_is_named():
         area(Point(np.zeros(1)), 1.0)
     with pytest.raises(Exception, match="area"):
         six_areas(Point(np.zeros(1)))
+
+
+def test_any_argument_may_choose_and_a_type_without_implementation_has_that_of_all_others():
+    assert [seven_corners(shape) for shape in SHAPES] == [corners(7, shape) for shape in SHAPES]
+    assert [corners(7, shape) for shape in (*SHAPES, Point(np.zeros(1)))] == [28, 0, 0]
 
 
 @pytest.mark.skipif(not jit.ENABLED, reason="compilation is off")

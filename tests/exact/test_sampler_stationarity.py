@@ -120,8 +120,8 @@ def test_missing_cut_degrees_are_noticed_under_a_cut_span_limit(monkeypatch):
 def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
     sequential = fragment_sampler.option_weight
 
-    def independent(rng, restaurants, work, begin, size):
-        parts = [sequential(rng, restaurants, work, begin + k, 1) for k in range(size)]
+    def independent(rng, model, restaurants, work, begin, size):
+        parts = [sequential(rng, model, restaurants, work, begin + k, 1) for k in range(size)]
         return math.prod(product for product, _ in parts), sum(logs for _, logs in parts)
 
     monkeypatch.setattr(fragment_sampler, "option_weight", independent)

@@ -99,8 +99,8 @@ def test_a_sweep_at_another_temperature_is_noticed():
 def test_forgetting_that_parts_may_share_a_root_is_noticed(monkeypatch):
     sequential = fragment_sampler.option_weight
 
-    def independent(rng, restaurants, work, begin, size):
-        parts = [sequential(rng, restaurants, work, begin + k, 1) for k in range(size)]
+    def independent(rng, model, restaurants, work, begin, size):
+        parts = [sequential(rng, model, restaurants, work, begin + k, 1) for k in range(size)]
         return float(np.prod([product for product, _ in parts])), sum(logs for _, logs in parts)
 
     monkeypatch.setattr(fragment_sampler, "option_weight", independent)

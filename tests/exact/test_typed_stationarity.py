@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core.chains.kernel import copy_state
-from scfg_sampler.core.fragments import backoff, restaurant
+from scfg_sampler.core.fragments import backoff, restaurant, sampler
 from scfg_sampler.core.fragments.rules import row_of
+from scfg_sampler.core.fragments.sampler import find_rules, resample_edge
 from scfg_sampler.core.fragments.tree import (
     BELOW,
     CUT,
@@ -78,7 +79,7 @@ def dishes_of(chain: Chain, codes) -> list[tuple[int, int]]:
     for s in range(chain.bank.num_sentences):
         open_sentence(walk.forest, walk.work, walk.corpus, s)
         size = decode(walk.forest, walk.work, trees, walk.tree_start[s], 0)
-        typed_moves.find_typed(walk.forest, model, restaurants, walk.work, size)
+        find_rules(walk.forest, model, restaurants, walk.work, size)
         for node in walk.work.lists[BELOW, :size]:
             if walk.work.nodes[node, CUT]:
                 row = row_of(node)
@@ -186,9 +187,9 @@ def visit_of(chain: Chain, move, node: int, sentence: int = 0):
         work = walk.work
         open_sentence(forest, work, walk.corpus, sentence)
         size = decode(forest, work, state.trees, walk.tree_start[sentence], 0)
-        typed_moves.find_typed(forest, model, state.restaurants, work, size)
+        find_rules(forest, model, state.restaurants, work, size)
         if work.nodes[node, IN_TREE] == work.counters[TREE] and (
-            move is typed_moves.resample_typed_edge or work.nodes[node, PARENT] >= 0
+            move is resample_edge or work.nodes[node, PARENT] >= 0
         ):
             move(GENERATOR, forest, model, state.restaurants, work, node)
         encode(forest, work, state.trees, walk.tree_start[sentence])
@@ -218,7 +219,7 @@ def test_breadth_first_sweep_of_three_types_leaves_posterior_invariant():
 # Nodes of the pair of three words, as (i, j) is i (n + 1) + j.
 ROOT, LEFT, RIGHT, MIDDLE = 0 * 4 + 3, 0 * 4 + 2, 1 * 4 + 3, 1 * 4 + 2
 MOVES = {
-    "edge of the root": (typed_moves.resample_typed_edge, ROOT),
+    "edge of the root": (resample_edge, ROOT),
     "cut and type of two words": (typed_moves.resample_typed_cut, LEFT),
     "cut and type of a word": (typed_moves.resample_typed_cut, MIDDLE),
 }
@@ -277,8 +278,7 @@ def test_the_log_joint_with_types_is_that_of_the_oracle(name):
 
 
 def test_cut_nodes_without_their_types_in_the_density_are_noticed(monkeypatch):
-    log = typed_moves.elementary.log
-    monkeypatch.setattr(typed_moves.elementary, "log", lambda x: 0.0 if x == 2.0 else log(x))
+    monkeypatch.setattr(sampler, "log_attached", lambda forest, number: 0.0)
     pairs = CORPORA["two trees"]
     chain = typed_chain(pairs)
     assert departure(chain, pairs, visit_of(chain, *MOVES["edge of the root"])) > 1e-3

@@ -39,7 +39,16 @@ from scfg_sampler.core.fragments.restaurant import (
     unseat_from,
 )
 from scfg_sampler.core.fragments.room import forget_unused
-from scfg_sampler.core.fragments.rules import copy_rule, slot_of
+from scfg_sampler.core.fragments.rules import (
+    copy_rule,
+    keep_rule,
+    most_dishes,
+    option_weight,
+    record,
+    seat_option,
+    slot_of,
+    unseat_option,
+)
 from scfg_sampler.core.fragments.tree import (
     BASE,
     EVALUATIONS,
@@ -55,13 +64,9 @@ from scfg_sampler.core.jit import borrowing, by_type, inlined, prefetch
 
 __all__ = [
     "back_row",
-    "copy_typed",
     "head_type",
-    "record_typed",
-    "seat_typed",
+    "on_two_levels",
     "type_value",
-    "typed_weight",
-    "unseat_typed",
 ]
 
 _TINY = 1e-200
@@ -90,8 +95,12 @@ def back_row(work, row):
     return row + work.rules.shape[0] // 2
 
 
-@borrowing
-def record_typed(forest, model, restaurants, work, node, row):
+def _most_typed_dishes(model, number):
+    """Every fragment may bring its skeleton."""
+    return 2 * number
+
+
+def _record_typed(forest, model, restaurants, work, node, row):
     """Describe the fragment headed at a node, and its skeleton; their dishes are looked for when needed."""
     rules, probs, back = work.rules, work.rule_probs, back_row(work, row)
     rules[back, FINGERPRINT] = fingerprint(work.pieces, node)
@@ -113,8 +122,7 @@ def record_typed(forest, model, restaurants, work, node, row):
     probs[row, BASE] = elementary.exp(log_types)
 
 
-@inlined
-def copy_typed(work, row, to):
+def _keep_typed(model, work, row, to):
     """Copy the rows of a fragment and of its skeleton."""
     copy_rule(work, row, to)
     copy_rule(work, back_row(work, row), back_row(work, to))
@@ -123,8 +131,7 @@ def copy_typed(work, row, to):
 # --- seats ---------------------------------------------------------------------------------------------
 
 
-@borrowing
-def unseat_typed(rng, restaurants, work, begin, size):
+def _unseat_typed(rng, model, restaurants, work, begin, size):
     """Remove fragments, last first, remembering whose table closed on either level."""
     rules = work.rules
     for k in range(begin + size - 1, begin - 1, -1):
@@ -137,8 +144,7 @@ def unseat_typed(rng, restaurants, work, begin, size):
         work.option_opens[k] = opened
 
 
-@borrowing
-def seat_typed(rng, restaurants, work, begin, size):
+def _seat_typed(rng, model, restaurants, work, begin, size):
     """Seat fragments in order, as decided while they were weighed where that has happened."""
     for k in range(begin, begin + size):
         row = work.option_rows[k]
@@ -176,12 +182,8 @@ def _seat_row(rng, restaurants, work, row, opens):
 # --- weights -------------------------------------------------------------------------------------------
 
 
-@borrowing
-def typed_weight(rng, restaurants, work, begin, size):
-    """(p, l) with p e^l the probability of an option's fragments, each seeing those before it.
-
-    As `rules.option_weight`, on two levels: what comes later sees the tables that were opened in thought.
-    """
+def _typed_weight(rng, model, restaurants, work, begin, size):
+    """On two levels: what comes later sees the tables that were opened in thought."""
     pending, end = restaurants.pending, begin + size
     work.counters[EVALUATIONS] += size
     product, logs = 1.0, 0.0
@@ -284,3 +286,25 @@ def _weigh_one(rng, restaurants, work, begin, k, is_decided):
             alone = new_table_prob(restaurants, below, base, number, their_tables, more)
             opened += 2 * np.int64(alone >= 1.0 or draws.bernoulli(rng, alone))
     return mass / total, log_prob, opened
+
+
+# --- a model on two levels ------------------------------------------------------------------------------
+
+
+def on_two_levels(model: type) -> None:
+    """Let the fragments of a model be dishes on two levels to all that handles them: `core.fragments.rules`.
+
+    Parameters
+    ----------
+    model : type
+        With the fields `log_type` and `first` of `learner.model.TypedModel`.
+    """
+    for ask, answer in (
+        (most_dishes, _most_typed_dishes),
+        (record, _record_typed),
+        (keep_rule, _keep_typed),
+        (unseat_option, _unseat_typed),
+        (seat_option, _seat_typed),
+        (option_weight, _typed_weight),
+    ):
+        ask.register(model)(answer)

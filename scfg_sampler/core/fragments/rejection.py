@@ -85,15 +85,15 @@ def resample_tree(rng, forest, model, restaurants, work, tree):
     """Propose a new derivation for a `StoredTree`, laid out and described, and maybe take it."""
     # Place 0 of the options is for the proposal's own use.
     num_old = list_rules(work, tree.size, 1)
-    unseat_option(rng, restaurants, work, 1, num_old)
-    product, logs = option_weight(rng, restaurants, work, 1, num_old)
+    unseat_option(rng, model, restaurants, work, 1, num_old)
+    product, logs = option_weight(rng, model, restaurants, work, 1, num_old)
     old_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
     # What the proposal would have been for the old derivation, from the same restaurants.
     old_proposal = _propose(rng, forest, model, restaurants, work, tree, True)
     new_proposal = _propose(rng, forest, model, restaurants, work, tree, False)
     new_size = _list_tree(forest, work)
     num_new = list_rules(work, new_size, 1 + num_old)
-    product, logs = option_weight(rng, restaurants, work, 1 + num_old, num_new)
+    product, logs = option_weight(rng, model, restaurants, work, 1 + num_old, num_new)
     new_weight = work.inverse_temperature[0] * (elementary.log(product) + logs)
     # Algorithm 3: min{1, P_t(new) q(old) / (P_t(old) q(new))}.
     log_ratio = new_weight - new_proposal - old_weight + old_proposal
@@ -112,12 +112,12 @@ def settle_tree(rng, forest, model, restaurants, work, tree, numbers, log_ratio)
     taken = log_ratio >= 0.0 or draws.bernoulli(rng, elementary.exp(log_ratio))
     if taken:
         work.counters[ACCEPTED] += 1
-        seat_option(rng, restaurants, work, 1 + num_old, num_new)
+        seat_option(rng, model, restaurants, work, 1 + num_old, num_new)
         encode_over(forest, work, tree.codes, tree.start, tree.size)
     else:
         decode(forest, work, tree.codes, tree.start, 0)
         find_rules(forest, model, restaurants, work, tree.size)
-        seat_option(rng, restaurants, work, 1, num_old)
+        seat_option(rng, model, restaurants, work, 1, num_old)
     return taken
 
 
@@ -234,7 +234,7 @@ def _log_predictive(rng, forest, model, restaurants, work, node):
     """ln of the probability of the fragment headed at a node, as it is laid out."""
     record(forest, model, restaurants, work, node, WHOLE)
     list_rule(work, WHOLE, 0)
-    product, logs = option_weight(rng, restaurants, work, 0, 1)
+    product, logs = option_weight(rng, model, restaurants, work, 0, 1)
     return elementary.log(product) + logs
 
 
@@ -247,7 +247,7 @@ def _propose_cut(rng, forest, model, restaurants, work, node, known, replay):
     log_parts = 0.0
     for head in (top, node):
         list_rule(work, row_of(head), 0)
-        product, logs = option_weight(rng, restaurants, work, 0, 1)
+        product, logs = option_weight(rng, model, restaurants, work, 0, 1)
         log_parts += elementary.log(product) + logs
     save_path(work, parent, top)
     nodes[node, CUT] = 0

@@ -6,6 +6,9 @@ their own: SPARE ones at the front, and the rows of nodes outside the tree. An o
 `option_rows[begin : begin + size]`; its weight is the product of their predictive probabilities, each seeing
 those before it, upper before lower.
 
+What a fragment is to restaurants depends on the model: here it is a dish of one restaurant, for every model
+that registers nothing else; `backoff` has that of models on two levels.
+
 The fact a newcomer would get wrong: with tracked seating a fragment may have to be seated in thought before
 a later one of the same restaurant can be weighed. Whether it opened a table is then remembered in
 `option_opens` and kept if the option is chosen; for the current option it is what it was when its fragments
@@ -49,11 +52,13 @@ from scfg_sampler.core.fragments.tree import (
     log_internal_trees,
     root_value,
 )
-from scfg_sampler.core.jit import borrowing, inlined, prefetch
+from scfg_sampler.core.jit import borrowing, by_type, inlined, prefetch
 
 __all__ = [
     "copy_rule",
+    "keep_rule",
     "list_rule",
+    "most_dishes",
     "option_weight",
     "record",
     "row_of",
@@ -72,9 +77,53 @@ def row_of(node):
     return node + SPARE
 
 
-@borrowing
+# --- what a model says of its restaurants --------------------------------------------------------------
+
+
+@by_type(of="model")
+def most_dishes(model, number):
+    """How many dishes so many fragments may bring into the restaurants."""
+
+
+@by_type(of="model")
 def record(forest, model, restaurants, work, node, row):
     """Describe the fragment headed at a node in a row of the rules; its dish is looked for when needed."""
+
+
+@by_type(of="model")
+def keep_rule(model, work, row, to):
+    """Copy a row of the rules, with all that belongs to it."""
+
+
+@by_type(of="model")
+def unseat_option(rng, model, restaurants, work, begin, size):
+    """Remove fragments, last first, remembering which sat alone."""
+
+
+@by_type(of="model")
+def seat_option(rng, model, restaurants, work, begin, size):
+    """Seat fragments in order, as decided while they were weighed where that has happened."""
+
+
+@by_type(of="model")
+def option_weight(rng, model, restaurants, work, begin, size):
+    """(p, l) with p e^l the probability of an option's fragments, each seeing those before it.
+
+    Two factors, because the caller needs their logarithm or the ratio of two of them, and the product alone
+    may be too small for a floating-point number.
+    """
+
+
+# --- on one level --------------------------------------------------------------------------------------
+
+
+@most_dishes.otherwise
+def _most_dishes(model, number):
+    return number
+
+
+@record.otherwise
+def _record(forest, model, restaurants, work, node, row):
     hashed = fingerprint_under(work.pieces, node, root_value(forest, node))
     prefetch(restaurants.entries, first_slot(restaurants, hashed))
     stratum, log_prior, log_base, base = describe(model, forest, work, node)
@@ -113,18 +162,21 @@ def list_rule(work, row, at):
     work.option_opens[at] = -1
 
 
-@borrowing
-def unseat_option(rng, restaurants, work, begin, size):
-    """Remove fragments, last first, remembering which sat alone."""
+@keep_rule.otherwise
+def _keep_rule(model, work, row, to):
+    copy_rule(work, row, to)
+
+
+@unseat_option.otherwise
+def _unseat_option(rng, model, restaurants, work, begin, size):
     for k in range(begin + size - 1, begin - 1, -1):
         row = work.option_rows[k]
         slot = slot_of(restaurants, work, row)
         work.option_opens[k] = unseat_from(rng, restaurants, slot, work.rules[row, STRATUM])
 
 
-@borrowing
-def seat_option(rng, restaurants, work, begin, size):
-    """Seat fragments in order, as decided while they were weighed where that has happened."""
+@seat_option.otherwise
+def _seat_option(rng, model, restaurants, work, begin, size):
     tracked = restaurants.totals[TRACKED] == 1
     rules, probs = work.rules, work.rule_probs
     for k in range(begin, begin + size):
@@ -150,13 +202,8 @@ def _forget_slots(work):
         work.rules[row, SLOT] = NOT_SOUGHT
 
 
-@borrowing
-def option_weight(rng, restaurants, work, begin, size):
-    """(p, l) with p e^l the probability of an option's fragments, each seeing those before it.
-
-    Two factors, because the caller needs their logarithm or the ratio of two of them, and the product alone
-    may be too small for a floating-point number.
-    """
+@option_weight.otherwise
+def _option_weight(rng, model, restaurants, work, begin, size):
     rules, probs, pending = work.rules, work.rule_probs, restaurants.pending
     tracked = restaurants.totals[TRACKED] == 1
     work.counters[EVALUATIONS] += size

@@ -15,6 +15,10 @@ nodes all derivations below n share.
 
 `resample_cut` chooses between one fragment and two by P_t alone. The root is always cut.
 
+The walk is the same whatever variables nodes have: what is resampled at a node is decided by the type of the
+`TopDown` that `sweep_tree` is given, and what a fragment is to restaurants by that of the model
+(`core.fragments.rules`).
+
 The fact a newcomer would get wrong: fragments of one option are scored one after the other, each seeing
 those before it, upper before lower. With tracked seating an option's earlier fragments are seated in
 thought (table opened or not, at random) before the later ones are scored, and the current option keeps
@@ -22,6 +26,8 @@ the seats it has: the choice is a conditional (ensemble) Gibbs step on derivatio
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.fragments.fingerprint import PIECE_WIDTH
@@ -57,7 +63,9 @@ from scfg_sampler.core.fragments.tree import (
     TREE,
     compose,
     decode,
+    draw_attached,
     is_shared,
+    log_attached,
     may_be_internal,
     nth_inner_edge,
     num_inner_edges,
@@ -66,14 +74,17 @@ from scfg_sampler.core.fragments.tree import (
     set_level,
     set_tails,
 )
-from scfg_sampler.core.jit import borrowing, inlined
+from scfg_sampler.core.jit import borrowing, by_type, inlined
 
 __all__ = [
     "LOWER",
     "UPPER",
     "WHOLE",
+    "TopDown",
     "adopt",
     "compose_up",
+    "draw_below",
+    "enter_tree",
     "find_rules",
     "fragment_top",
     "list_cuts",
@@ -86,6 +97,7 @@ __all__ = [
     "seat_tree",
     "sweep_at_random",
     "sweep_tree",
+    "visit_node",
 ]
 
 _LARGE = 1e200
@@ -106,7 +118,7 @@ def seat_tree(rng, forest, model, restaurants, work, codes, start):
         if work.nodes[node, CUT] == 1:
             record(forest, model, restaurants, work, node, row_of(node))
             list_rule(work, row_of(node), 0)
-            seat_option(rng, restaurants, work, 0, 1)
+            seat_option(rng, model, restaurants, work, 0, 1)
     return size
 
 
@@ -119,9 +131,30 @@ def find_rules(forest, model, restaurants, work, size):
             record(forest, model, restaurants, work, node, row_of(node))
 
 
+class TopDown(NamedTuple):
+    """How a sweep visits a tree whose nodes have edges and cuts."""
+
+    max_level: int
+    """Nodes above it are walked, but not resampled."""
+    breadth_first: bool
+
+
+@by_type(of="order")
+def visit_node(rng, order, forest, model, restaurants, work, node):
+    """Resample the variables of a node, given all others."""
+
+
+@visit_node.register(TopDown)
+def _visit_node(rng, order, forest, model, restaurants, work, node):
+    # SampleEdge, then SampleCut.
+    resample_edge(rng, forest, model, restaurants, work, node)
+    if work.nodes[node, FREE] == 1 and work.nodes[node, PARENT] >= 0:
+        resample_cut(rng, forest, model, restaurants, work, node)
+
+
 @borrowing
-def sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first):
-    """One visit of every node of the current tree, from the root down; nodes above max_level are walked.
+def sweep_tree(rng, order, forest, model, restaurants, work):
+    """One visit of every node of the current tree, from the root down, in a `TopDown` order or one like it.
 
     Algorithm 4 of Chung et al. (2014), along the tree as it changes. The tree's fragments must have been
     described (`find_rules`).
@@ -132,21 +165,19 @@ def sweep_tree(rng, forest, model, restaurants, work, max_level, breadth_first):
     first = 0
     last = 1
     while first < last:
-        if breadth_first:
+        if order.breadth_first:
             node = pending[first]
             first += 1
         else:
             last -= 1
             node = pending[last]
-        if nodes[node, LEVEL] <= max_level:
-            # SampleEdge, then SampleCut, then down the tree as it is now.
-            resample_edge(rng, forest, model, restaurants, work, node)
-            if nodes[node, FREE] == 1 and nodes[node, PARENT] >= 0:
-                resample_cut(rng, forest, model, restaurants, work, node)
+        if nodes[node, LEVEL] <= order.max_level:
+            visit_node(rng, order, forest, model, restaurants, work, node)
+        # Down the tree as it is now.
         tail_start = nodes[node, TAIL_START]
         num_tails = nodes[node, NUM_TAILS]
         for t in range(num_tails):
-            tail = tail_start + t if breadth_first else tail_start + num_tails - 1 - t
+            tail = tail_start + t if order.breadth_first else tail_start + num_tails - 1 - t
             pending[last] = work.tails[tail]
             last += 1
 
@@ -189,13 +220,12 @@ def resample_edge(rng, forest, model, restaurants, work, node):
     num_before = _list_below(rng, forest, model, restaurants, work, node, BELOW_BEFORE)
     num_current = list_option(work, row_of(top), BELOW_BEFORE, num_before, 0)
     # Before any option is weighed: the present fragments must not vote for themselves.
-    unseat_option(rng, restaurants, work, 0, num_current)
+    unseat_option(rng, model, restaurants, work, 0, num_current)
     inverse_temperature = work.inverse_temperature[0]
     end = num_current
     for option in range(num_options):
         if options[option] == current:
-            first_rule[option] = 0
-            product, logs = option_weight(rng, restaurants, work, 0, num_current)
+            first_rule[option], num_rules = 0, num_current
             density = log_density(forest, work, node, BELOW_BEFORE, num_before)
         else:
             nodes[node, EDGE] = options[option]
@@ -206,20 +236,36 @@ def resample_edge(rng, forest, model, restaurants, work, node):
             first_rule[option] = end
             num_rules = list_option(work, WHOLE, BELOW, num_below, end)
             end += num_rules
-            product, logs = option_weight(rng, restaurants, work, first_rule[option], num_rules)
             density = log_density(forest, work, node, BELOW, num_below)
+        product, logs = option_weight(rng, model, restaurants, work, first_rule[option], num_rules)
         # Equation 6: ln P_t, at temperature T, and the density factor, which no temperature changes.
+        # Of an option's fragments one is headed above, the others at cut nodes below.
+        density += log_attached(forest, num_rules - 1)
         work.log_weights[option] = inverse_temperature * (elementary.log(product) + logs) + density
     chosen = draws.log_categorical(rng, work.log_weights, num_options)
     nodes[node, EDGE] = options[chosen]
     set_tails(forest, work, node)
     if options[chosen] == current:
         restore_path(work, node, top)
-        seat_option(rng, restaurants, work, 0, num_current)
+        seat_option(rng, model, restaurants, work, 0, num_current)
         return
     work.counters[EDGES_CHANGED] += 1
     # The variables below are those that the option was weighed with: STAMP keeps them for this call.
     num_below = _list_below(rng, forest, model, restaurants, work, node, BELOW)
+    num_rules = enter_tree(work, node, num_before, num_below)
+    compose_up(forest, work, node, top)
+    record(forest, model, restaurants, work, top, row_of(top))
+    work.option_rows[first_rule[chosen]] = row_of(top)
+    seat_option(rng, model, restaurants, work, first_rule[chosen], num_rules)
+
+
+@borrowing
+def enter_tree(work, node, num_before, num_below):
+    """Put the nodes in lists[BELOW] into the tree, not those in lists[BELOW_BEFORE].
+
+    How many fragments there are with heads among them, and the one above.
+    """
+    nodes = work.nodes
     for k in range(num_before):
         nodes[work.lists[BELOW_BEFORE, k], IN_TREE] = 0
     adopt(work, node)
@@ -231,10 +277,7 @@ def resample_edge(rng, forest, model, restaurants, work, node):
         num_rules += nodes[below, CUT]
     for k in range(num_below - 1, -1, -1):
         set_level(work, work.lists[BELOW, k])
-    compose_up(forest, work, node, top)
-    record(forest, model, restaurants, work, top, row_of(top))
-    work.option_rows[first_rule[chosen]] = row_of(top)
-    seat_option(rng, restaurants, work, first_rule[chosen], num_rules)
+    return num_rules
 
 
 @inlined
@@ -266,7 +309,7 @@ def list_cuts(rng, forest, model, restaurants, work, node):
         list_rule(work, row_of(top), 0)
         list_rule(work, UPPER, 1)
         list_rule(work, LOWER, 2)
-    unseat_option(rng, restaurants, work, was_cut, 1 + was_cut)
+    unseat_option(rng, model, restaurants, work, was_cut, 1 + was_cut)
     return was_cut, parent, top
 
 
@@ -275,8 +318,8 @@ def resample_cut(rng, forest, model, restaurants, work, node):
     """Choose whether the node, which is not the root, divides its fragment in two."""
     nodes = work.nodes
     was_cut, parent, top = list_cuts(rng, forest, model, restaurants, work, node)
-    whole, log_whole = option_weight(rng, restaurants, work, 0, 1)
-    parts, log_parts = option_weight(rng, restaurants, work, 1, 2)
+    whole, log_whole = option_weight(rng, model, restaurants, work, 0, 1)
+    parts, log_parts = option_weight(rng, model, restaurants, work, 1, 2)
     # P_t(one fragment) / P_t(two): no density factor, for the tree stays the same (section 2.3).
     odds = whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
     if work.inverse_temperature[0] != 1.0:
@@ -295,7 +338,7 @@ def resample_cut(rng, forest, model, restaurants, work, node):
             copy_rule(work, LOWER, row_of(node))
             work.option_rows[1] = row_of(top)
             work.option_rows[2] = row_of(node)
-    seat_option(rng, restaurants, work, cut, 1 + cut)
+    seat_option(rng, model, restaurants, work, cut, 1 + cut)
 
 
 @inlined
@@ -353,11 +396,15 @@ def restore_path(work, node, top):
 
 
 @borrowing
-def _list_below(rng, forest, model, restaurants, work, node, row):
-    """List in preorder the nodes below `node` that its derivations do not share; how many.
+def draw_below(rng, forest, work, node, row):
+    """List in preorder the nodes below `node` that its derivations do not share.
 
-    Variables outside the current tree are drawn uniformly when first met in a call, and their pieces
-    composed and their fragments described.
+    Variables outside the current tree are drawn uniformly when first met in a call.
+
+    Returns
+    -------
+    size, fresh : how many there are; and how many were drawn, for the caller to compose if need be. Their
+        STAMP is −1.
     """
     nodes = work.nodes
     below = work.lists[row]
@@ -388,8 +435,18 @@ def _list_below(rng, forest, model, restaurants, work, node, row):
             nodes[at, FREE] = free
             nodes[at, CUT] = 1 - (draw & free)
             nodes[at, STAMP] = -1
+            if nodes[at, CUT] == 1:
+                draw_attached(rng, forest, at)
             set_tails(forest, work, at)
             fresh += 1
+    return size, fresh
+
+
+@borrowing
+def _list_below(rng, forest, model, restaurants, work, node, row):
+    """`draw_below`, the pieces of the nodes composed and their fragments described; how many there are."""
+    nodes, below = work.nodes, work.lists[row]
+    size, fresh = draw_below(rng, forest, work, node, row)
     if fresh > 0:
         for k in range(size - 1, -1, -1):
             at = below[k]
@@ -397,7 +454,7 @@ def _list_below(rng, forest, model, restaurants, work, node, row):
                 compose(forest, work, at)
                 if nodes[at, CUT] == 1:
                     record(forest, model, restaurants, work, at, row_of(at))
-                nodes[at, STAMP] = call
+                nodes[at, STAMP] = work.counters[CALL]
     return size
 
 

@@ -7,7 +7,9 @@ node spells (`core.fragment`). The sweep works on the second form, one tree at a
 
 A forest takes part by registering `open_sentence`, `root`, `num_edges`, `nth_edge`, `open_options`,
 `is_shared`, `num_inner_edges`, `nth_inner_edge`, `set_tails`, `compose`, `may_be_internal` and
-`log_internal_trees`, `attach`, `attached` and `root_value` for its type; a model registers `describe`.
+`log_internal_trees`, `attach`, `attached` and `root_value` for its type, and `draw_attached` and
+`log_attached` if nodes have further variables that are sampled as edges and cuts are; a model registers
+`describe`.
 
 The fact a newcomer would get wrong: rows of nodes outside the current tree hold left-overs. A node is in the
 tree iff its IN_TREE equals the counter TREE, which no one has to reset.
@@ -70,10 +72,12 @@ __all__ = [
     "decode",
     "describe",
     "draft_row",
+    "draw_attached",
     "encode",
     "encode_over",
     "is_shared",
     "lay_out",
+    "log_attached",
     "log_internal_trees",
     "may_be_internal",
     "new_workspace",
@@ -281,6 +285,26 @@ def attach(forest, node, packed):
 @by_type
 def attached(forest, node):
     """The further variables of a cut node packed in 16 bits; 0 where it has none."""
+
+
+@by_type(of="forest")
+def draw_attached(rng, forest, node):
+    """Draw the further variables of a cut node that comes new into the tree, uniformly."""
+
+
+@draw_attached.otherwise
+def _draw_nothing(rng, forest, node):
+    pass
+
+
+@by_type
+def log_attached(forest, number):
+    """ln of the number of values that `draw_attached` draws the variables of so many nodes from."""
+
+
+@log_attached.otherwise
+def _log_one(forest, number):
+    return 0.0
 
 
 @by_type
