@@ -134,7 +134,7 @@ prepare_python_to_draw() {
 #   neither       .venv in the repository, made when there is none
 # An environment is installed into again only after pyproject.toml has changed.
 prepare_python() {
-    local extras="${1:-}" environment stamp wanted log bytecode
+    local extras="${1:-}" environment stamp wanted log
     if [ -n "${SCFG_PYTHON:-}" ]; then
         PYTHON=$SCFG_PYTHON
         "$PYTHON" -c 'import numba, sacrebleu, scipy, rich' 2>/dev/null ||
@@ -153,26 +153,53 @@ prepare_python() {
     if [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$wanted" ]; then
         say "installing the project and what it needs (once)"
         log=$environment/scfg-sampler-install.log
-        # Absent when the making was interrupted, and in environments made by uv.
-        "$PYTHON" -m pip --version >/dev/null 2>&1 || "$PYTHON" -m ensurepip >"$log" 2>&1 ||
-            die "$(short "$environment") has no pip; remove the environment, or install pip into it"
-        # Most of what comes along is never imported. What is, is compiled then, unless PYTHONDONTWRITEBYTECODE forbids it.
-        bytecode=--no-compile
-        "$PYTHON" -c 'import sys; sys.exit(sys.dont_write_bytecode)' || bytecode=--compile
-        if ! (cd "$ROOT" && "$PYTHON" -m pip install "$bytecode" --editable ".${extras:+[$extras]}") >"$log" 2>&1; then
-            tail -n 15 "$log" >&2
-            die "installation failed; the whole log is $(short "$log")"
-        fi
+        install_project "$log" "${extras:+[$extras]}"
         # Whoever has the extras has the project.
         echo "$wanted" | tee "$stamp" >"$environment/.scfg-sampler-installed"
     fi
 }
 
-make_environment() { # DIRECTORY
+# The names of Python, the most likely first.
+PYTHONS=(python3 python3.14 python3.13 python3.12 python3.11 python)
+
+# Installs the project into the environment of PYTHON. One that was just made has no pip: that of the Python that made it
+# installs pip along, without the six seconds of ensurepip. Where it cannot, ensurepip does.
+install_project() { # LOG EXTRAS
+    local bytecode=--no-compile other wheel
+    # Most of what comes along is never imported. What is, is compiled then, unless PYTHONDONTWRITEBYTECODE forbids it.
+    "$PYTHON" -c 'import sys; sys.exit(sys.dont_write_bytecode)' || bytecode=--compile
+    if ! "$PYTHON" -m pip --version >/dev/null 2>&1; then
+        for other in "${PYTHONS[@]}"; do
+            # Before 22.3, pip installs nowhere else.
+            "$other" -m pip --python "$PYTHON" --version >/dev/null 2>&1 || continue
+            wheel=$("$PYTHON" -c "$BUNDLED_PIP" 2>/dev/null) || wheel=pip
+            if (cd "$ROOT" && "$other" -m pip --python "$PYTHON" install "$bytecode" "$wheel" --editable ".$2") >"$1" 2>&1; then
+                return
+            fi
+            break
+        done
+        # Absent also when the making was interrupted, and in environments made by uv.
+        "$PYTHON" -m pip --version >/dev/null 2>&1 || "$PYTHON" -m ensurepip >"$1" 2>&1 ||
+            die "$(short "$(dirname "$1")") has no pip; remove it, or install pip into it; on Debian and Ubuntu: apt install python3-venv"
+    fi
+    if ! (cd "$ROOT" && "$PYTHON" -m pip install "$bytecode" --editable ".$2") >"$1" 2>&1; then
+        tail -n 15 "$1" >&2
+        die "installation failed; the whole log is $(short "$1")"
+    fi
+}
+
+# Prints the wheel of pip that comes with Python, or fails.
+BUNDLED_PIP='
+import glob, os, sysconfig, ensurepip
+places = [sysconfig.get_config_var("WHEEL_PKG_DIR"), os.path.join(os.path.dirname(ensurepip.__file__), "_bundled")]
+print(max(wheel for place in places if place for wheel in glob.glob(os.path.join(place, "pip-*.whl"))))
+'
+
+make_environment() { # DIRECTORY: an environment that has no pip yet
     local candidate
-    for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
+    for candidate in "${PYTHONS[@]}"; do
         if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-            if "$candidate" -m venv "$1" >&2; then
+            if "$candidate" -m venv --without-pip "$1" >&2; then
                 return
             fi
             rm -rf "$1"
