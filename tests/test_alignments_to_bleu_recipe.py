@@ -110,7 +110,7 @@ def test_recipe_calls_every_command_once_per_grammar(stand_in):
     assert any(line.startswith("decoder train-lm") and "--order 4" in line for line in noted)
 
 
-@pytest.mark.parametrize("tuned_long_ago", [False, True])
+@pytest.mark.parametrize("tuned_long_ago", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_report_is_made_of_what_the_steps_left(stand_in, tuned_long_ago):
     out = stand_in / "run dir"
     data = small_data(stand_in / "data")
@@ -140,6 +140,7 @@ def test_everything_is_compiled_before_it_is_timed(stand_in):
     assert not (stand_in / "run dir" / "compile").exists()
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_twice_for_one_cache(stand_in):
     data, cache = small_data(stand_in / "data"), stand_in / "cache"
     counts = []
@@ -269,6 +270,7 @@ def test_sampling_that_cannot_be_resumed_is_kept(stand_in):
     assert (stand_in / "run dir" / "sample" / "run.json").read_text() == UNFINISHED
 
 
+@pytest.mark.slow
 def test_a_run_with_other_settings_is_not_taken_for_one_that_was_stopped_at_once(stand_in):
     """The old run is there, the new one was begun and stopped before it wrote anything."""
     data = small_data(stand_in / "data")

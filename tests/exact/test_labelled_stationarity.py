@@ -90,6 +90,7 @@ def test_type_moves_with_labels_leave_posterior_invariant(pairs, settings):
     assert departure(with_type_moves(chain), CORPORA[pairs]) < 1e-12
 
 
+@pytest.mark.slow
 def test_type_moves_with_labels_leave_the_posterior_of_identical_pairs_invariant():
     pairs = [*CORPORA["one rule under two labels"][:1]] * 3
     chain = chain_on(pairs, max_cut_span=0, discount=0.0)

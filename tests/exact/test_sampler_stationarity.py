@@ -71,7 +71,7 @@ def departure(chain: Chain, pairs) -> float:
 
 def _cases():
     for pairs, model in itertools.product(CORPORA, MODELS):
-        slow = pairs == "upper and lower rule alike" and "lexical" in model
+        slow = pairs == "upper and lower rule alike" and ("lexical" in model or "exact" in model)
         yield pytest.param(pairs, model, marks=[pytest.mark.slow] if slow else [])
 
 

@@ -174,10 +174,10 @@ OTHER = [
     [
         (LONGER, {"operator": "rejection"}),
         (LONGER, {"operator": "rejection", "tables": "exact"}),
-        (list(zip(LONGER, OTHER, strict=True)), {"choose": "sentence"}),
         (list(zip(LONGER, OTHER, strict=True)), {"choose": "sentence", "operator": "rejection"}),
+        pytest.param(list(zip(LONGER, OTHER, strict=True)), {"choose": "sentence"}, marks=pytest.mark.slow),
     ],
-    ids=["estimated", "exact", "sentence", "sentence-rejection"],
+    ids=["estimated", "exact", "sentence-rejection", "sentence"],
 )
 def test_visit_with_proposals_leaves_what_a_sweep_leaves(pairs, settings):
     """With the same draws, over many sweeps: trees and seats."""
