@@ -142,6 +142,7 @@ def project(tmp_path, monkeypatch) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_faults_are_found_or_survive_or_hang_and_the_tree_stays(project):
     before = (project / "m.py").read_text()
     faults = read_faults([project / "tests" / "faults" / "m.txt"])

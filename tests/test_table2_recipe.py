@@ -106,6 +106,7 @@ def test_table2_grammars_come_from_the_runs_they_are_named_for(stand_in):
     assert sum(line.startswith("decoder tune") for line in noted) == 1
 
 
+@pytest.mark.slow
 def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     data = small_data(
         stand_in / "data", alignments=("train.xx-en.gold", "train.xx-en.hand", "train.xx-en.my")

@@ -183,7 +183,17 @@ def test_internal_trees_are_counted_under_a_cut_span_limit():
 # --- whole trees proposed ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("pairs", "model"), list(_cases()))
+def _rejection_cases():
+    """Of cases with seats of two sentences, the smallest alone is quick."""
+    for pairs, model in itertools.product(CORPORA, MODELS):
+        long = ("upper and lower rule alike", "two identical sentences")
+        slow = (pairs in long and "exact" in model) or (
+            pairs == "two sentences sharing rules" and "lexical" in model
+        )
+        yield pytest.param(pairs, model, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize(("pairs", "model"), list(_rejection_cases()))
 def test_rejection_leaves_posterior_invariant(pairs, model):
     chain = chain_on(CORPORA[pairs], max_cut_span=0, operator="rejection", **MODELS[model])
     assert departure(chain, CORPORA[pairs]) < 1e-12
@@ -196,6 +206,7 @@ def test_rejection_with_a_cut_span_limit_leaves_posterior_invariant(case, model)
     assert departure(chain, pairs) < 1e-12
 
 
+@pytest.mark.slow
 def test_rejection_with_choices_below_choices_leaves_posterior_invariant():
     """Where all choices are at the root, the sums of the options of old and new are the same, and cancel."""
     pairs = [sentence("a b c d", "A B C D", "0-0 1-1 2-2 3-3")]
@@ -234,7 +245,8 @@ def _type_cases():
     for name, model in itertools.product(TYPES, MODELS):
         if name == "three identical sentences" and "exact" in model:
             continue  # Every seat of three sentences is a state: more than five minutes.
-        many = name == "upper and lower rule alike" and "exact" in model
+        many = (name, model) == ("three identical sentences", "dirichlet")
+        many = many or (name == "upper and lower rule alike" and "exact" in model)
         yield pytest.param(name, model, marks=[pytest.mark.slow] if many else [])
 
 
@@ -250,6 +262,7 @@ def test_type_moves_with_rules_divided_by_their_trees_leave_posterior_invariant(
     assert departure(with_type_moves(chain), pairs) < 1e-12
 
 
+@pytest.mark.slow
 def test_type_moves_without_the_number_of_ways_are_noticed(monkeypatch):
     monkeypatch.setattr(fragment_types, "_log_ways", lambda num_sites, num_cut: 0.0)
     pairs = TYPES["three identical sentences"]
@@ -285,8 +298,13 @@ NULL_WORDS = {
 }
 
 
-@pytest.mark.parametrize("move", ["top-down", "rejection", "types"])
-@pytest.mark.parametrize("name", NULL_WORDS)
+def _moves_of_words_without_links():
+    for name, move in itertools.product(NULL_WORDS, ["top-down", "rejection", "types"]):
+        slow = (name, move) == ("identical sentences", "rejection")
+        yield pytest.param(name, move, marks=[pytest.mark.slow] if slow else [])
+
+
+@pytest.mark.parametrize(("name", "move"), list(_moves_of_words_without_links()))
 def test_moves_with_words_without_links_leave_posterior_invariant(name, move):
     pairs = NULL_WORDS[name]
     operator = "rejection" if move == "rejection" else "top-down"
