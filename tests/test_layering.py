@@ -99,22 +99,13 @@ MAY_IMPORT = {
     ),
 }
 
+COMPILING = tuple(f"scfg_sampler.core.{name}" for name in ("jit", "loading", "whole", "front_end"))
 # Where packages from outside may be imported; those after the first four only within functions.
 OUTSIDE = {
     "numpy": PACKAGES,
     "scipy": PACKAGES,
-    "numba": (
-        "scfg_sampler.core.jit",
-        "scfg_sampler.core.loading",
-        "scfg_sampler.core.whole",
-        "scfg_sampler.core.front_end",
-    ),
-    "llvmlite": (
-        "scfg_sampler.core.jit",
-        "scfg_sampler.core.loading",
-        "scfg_sampler.core.whole",
-        "scfg_sampler.core.front_end",
-    ),
+    "numba": COMPILING,
+    "llvmlite": COMPILING,
     "dask": ("scfg_sampler.core.cluster",),
     "distributed": ("scfg_sampler.core.cluster",),
     "rich": ("scfg_sampler.core.console",),
