@@ -99,7 +99,9 @@ MAY_IMPORT = {
     ),
 }
 
-COMPILING = tuple(f"scfg_sampler.core.{name}" for name in ("jit", "loading", "whole", "front_end"))
+COMPILING = tuple(
+    f"scfg_sampler.core.{name}" for name in ("jit", "loading", "whole", "front_end", "indexing")
+)
 # Where packages from outside may be imported; those after the first four only within functions.
 OUTSIDE = {
     "numpy": PACKAGES,

@@ -30,7 +30,7 @@ from numba.core.cpu import CPUContext
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher, cpu_target
 
-from scfg_sampler.core import front_end
+from scfg_sampler.core import front_end, indexing
 
 __all__ = ["KernelDispatcher", "PartDispatcher", "missing_names"]
 
@@ -246,7 +246,10 @@ def _below_a_kernel() -> Iterator[None]:
         context.get_executable = _executable
         gc.disable()
     try:
-        with front_end.frugal() if _depth == 1 else contextlib.nullcontext():
+        with contextlib.ExitStack() as stack:
+            if _depth == 1:
+                stack.enter_context(front_end.frugal())
+                stack.enter_context(indexing.direct())
             yield
     finally:
         _depth -= 1
