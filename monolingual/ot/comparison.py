@@ -1,7 +1,7 @@
 """Comparing grammars: likelihood, information criteria, leave-one-out, all per token.
 
-For single grammars, with k fitted values and n tokens, AIC = 2k − 2 log L and BIC = k log n − 2 log L. For a
-posterior with draws s,
+For single grammars, with k fitted values and n tokens, AIC = 2k − 2 log L, BIC = k log n − 2 log L, and
+for few tokens AICc = AIC + 2k (k + 1) / (n − k − 1) (Hurvich and Tsai 1989). For a posterior with draws s,
 
     lppd = Σ_c f_c log mean_s P_s(c),    p_WAIC = Σ_c f_c var_s log P_s(c),    WAIC = −2 (lppd − p_WAIC)
 
@@ -70,7 +70,7 @@ class Comparison(NamedTuple):
         Of observed and predicted shares.
     parameters : int
         Fitted values: one fewer than there are constraints in Stochastic OT, where only differences count.
-    aic, bic, waic, loo : float
+    aic, aicc, bic, waic, loo : float
     """
 
     name: str
@@ -80,6 +80,7 @@ class Comparison(NamedTuple):
     correlation: float
     parameters: int
     aic: float
+    aicc: float
     bic: float
     waic: float
     loo: float
@@ -120,7 +121,7 @@ def compare(runs: Sequence[PathLike], tableaux: Tableaux) -> tuple[list[Comparis
         entry = _fit(str(run), grammar, row, common)
         if "median" in summary:
             waic, loo = criteria(common, posterior_probs(run, table))
-            entry = entry._replace(aic=math.nan, bic=math.nan, waic=waic, loo=loo)
+            entry = entry._replace(aic=math.nan, aicc=math.nan, bic=math.nan, waic=waic, loo=loo)
         excluded = float(tableaux.frequency[seen & (row <= 0.0)].sum())
         found.append(entry._replace(excluded=excluded, correlation=correlation(tableaux, row)))
     return found, impossible
@@ -133,14 +134,14 @@ def _own_tableaux(grammar: Grammar, tableaux: Tableaux) -> Tableaux:
 
 
 def _fit(name: str, grammar: Grammar, probs: np.ndarray, tableaux: Tableaux) -> Comparison:
-    """Likelihood, AIC and BIC of a single grammar."""
+    """Likelihood, AIC, AICc and BIC of a single grammar."""
     fit, tokens = log_likelihood(tableaux, probs), float(tableaux.frequency.sum())
     telling = _telling_constraints(tableaux)
     k = telling - 1 if grammar.model == "stochastic-ot" and telling else telling
     bic = k * math.log(tokens) - 2.0 * fit if tokens > 0.0 else math.nan
-    return Comparison(
-        name, grammar.model, fit, 0.0, math.nan, k, 2.0 * k - 2.0 * fit, bic, math.nan, math.nan
-    )
+    aic, spare = 2.0 * k - 2.0 * fit, tokens - k - 1.0
+    aicc = aic + 2.0 * k * (k + 1.0) / spare if spare > 0.0 else math.nan
+    return Comparison(name, grammar.model, fit, 0.0, math.nan, k, aic, aicc, bic, waic=math.nan, loo=math.nan)
 
 
 def other_data(run: PathLike, tableaux: Tableaux) -> bool:

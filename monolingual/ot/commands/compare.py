@@ -21,10 +21,10 @@ def add_parser(subparsers) -> None:
     parser = subparsers.add_parser(
         "compare",
         help="likelihood and information criteria of several grammars",
-        description="Log likelihood and correlation of several grammars on the same tableaux, AIC and "
-        "BIC of fitted grammars, WAIC and leave-one-out of posteriors. AIC, WAIC and leave-one-out estimate "
-        "-2 times the log likelihood of new data: smaller is better. Tokens that some grammar gives no "
-        "chance are left out for all, so that the figures are of the same data; it is said which. "
+        description="Log likelihood and correlation of several grammars on the same tableaux, AIC, AICc "
+        "and BIC of fitted grammars, WAIC and leave-one-out of posteriors. AIC, WAIC and leave-one-out "
+        "estimate -2 times the log likelihood of new data: smaller is better. Tokens that some grammar gives "
+        "no chance are left out for all, so that the figures are of the same data; it is said which. "
         "--likelihood-ratio asks of two maximum-entropy grammars, one with some of the constraints of the "
         "other, how likely it is that those added gain so much by chance.",
         epilog="examples:\n  scfg-monolingual ot compare tableaux.tsv run ml gla maxent\n"
@@ -71,11 +71,12 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(record, indent=1, ensure_ascii=False))
         return
     rows: list[tuple[str, ...]] = [
-        ("grammar", "model", "values", "log likelihood", "correlation", "AIC", "BIC", "WAIC", "LOO")
+        ("grammar", "model", "values", "log likelihood", "correlation", "AIC", "AICc", "BIC", "WAIC", "LOO")
     ]
     for entry in entries:
-        numbers = (entry.log_likelihood, entry.correlation, entry.aic, entry.bic, entry.waic, entry.loo)
-        digits = (2, 4, 2, 2, 2, 2)
+        criteria = entry.aic, entry.aicc, entry.bic, entry.waic, entry.loo
+        numbers = (entry.log_likelihood, entry.correlation, *criteria)
+        digits = (2, 4, 2, 2, 2, 2, 2)
         cells = ("-" if math.isnan(x) else f"{x:.{d}f}" for x, d in zip(numbers, digits, strict=True))
         rows.append((entry.name, entry.model, str(entry.parameters), *cells))
     print_table(rows)

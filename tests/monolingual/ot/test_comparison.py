@@ -64,6 +64,14 @@ def test_bic_weighs_values_by_the_logarithm_of_tokens(place, capsys):
     assert_allclose(entry["aic"], 4 - 2 * entry["log_likelihood"], rtol=1e-12)
 
 
+def test_aicc_adds_what_few_tokens_make_of_aic(place, capsys):
+    entry = compared(capsys, "maxent")[0]["grammars"][0]
+    assert_allclose(entry["aicc"] - entry["aic"], 2 * 2 * 3 / (20 - 2 - 1), rtol=1e-9)
+    # With no more tokens than values and one there is none.
+    (place / "t.tsv").write_text("input\toutput\tfrequency\tA\tB\ni\tx\t2\t2\t0\ni\ty\t1\t0\t2\n")
+    assert compared(capsys, "maxent")[0]["grammars"][0]["aicc"] is None
+
+
 def test_runs_learnt_from_other_data_are_named(place, capsys):
     assert "was learnt from other" not in compared(capsys, "maxent")[1]
     (place / "t.tsv").write_text(BOUNDED.replace("\t6\t", "\t7\t"))
