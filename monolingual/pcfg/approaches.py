@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["APPROACHES", "ONLY_TIGHT", "PROPOSALS", "RENORMALISE", "SINK", "approach_code"]
+__all__ = [
+    "ALGORITHM_2",
+    "APPROACHES",
+    "IMAGES",
+    "ONLY_TIGHT",
+    "PROPOSALS",
+    "RENORMALISE",
+    "SINK",
+    "TILTED",
+    "approach_code",
+]
 
 APPROACHES = ("only-tight", "renormalise", "sink")
 ONLY_TIGHT, RENORMALISE, SINK = range(3)
-PROPOSALS = ("tilted", "dirichlet")
-"""How the renormalise approach proposes: as in `renormalised.py`, or by algorithm 2."""
+PROPOSALS = ("tight", "tilted", "dirichlet")
+IMAGES, TILTED, ALGORITHM_2 = range(3)
+"""How the renormalise approach proposes: as in `tight_images.py` and then in `renormalised.py`; as in the
+second alone; or by algorithm 2."""
 
 
 def approach_code(name: str) -> int:

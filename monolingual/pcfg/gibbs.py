@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.pcfg.approaches import ONLY_TIGHT, RENORMALISE, approach_code
+from monolingual.pcfg.approaches import IMAGES, ONLY_TIGHT, PROPOSALS, RENORMALISE, approach_code
 from monolingual.pcfg.chart import fill_inside
 from monolingual.pcfg.chart_grammar import chart_weights, fill_weights, new_weights
 from monolingual.pcfg.model import Data, Model
@@ -31,6 +31,7 @@ from monolingual.pcfg.posterior import (
     log_partition,
     refuse_too_many_tries,
 )
+from monolingual.pcfg.tight_images import elimination_order
 from monolingual.pcfg.tree_draws import Parsing, Trees, draw_tree, draw_trees, new_parsing
 from monolingual.priors.multinomials import log_dirichlet
 from scfg_sampler.core.chains.kernel import Kernel
@@ -101,7 +102,7 @@ def gibbs_kernel(
     thin: int = 1,
     threads: int = 1,
     with_partition: bool = False,
-    proposal: str = "tilted",
+    proposal: str = PROPOSALS[IMAGES],
 ) -> Kernel:
     """The kernel whose steps are blocks of sweeps.
 
@@ -139,8 +140,11 @@ def gibbs_kernel(
     is_small = num_sentences < _SMALL_CORPUS
     filled = new_weights(model.chart)
     parsing = new_parsing(model.chart, filled, data.start, 0, num_sentences if is_small else 0)
-    is_tilted = proposal == "tilted"
-    given = ThetaGiven(code, model.families.start, model.prior, model.system, num_trees, is_tilted)
+    needs_order = code == RENORMALISE and PROPOSALS.index(proposal) == IMAGES
+    order = elimination_order(model.system) if needs_order else np.zeros(0, np.int64)
+    given = ThetaGiven(
+        code, model.families.start, model.prior, model.system, num_trees, PROPOSALS.index(proposal), order
+    )
     plan = _Plan(block, thin, with_partition, log_norm)
 
     def init(rng: np.random.Generator, probs: np.ndarray) -> State:

@@ -6,7 +6,8 @@ With f the rule counts of n trees and α the concentrations of independent Diric
 only-tight    from Dirichlet(α + f) again and again until the grammar is tight (algorithm 1); the prior gives
               probability 0 to grammars that are not;
 renormalise   from Dirichlet(α + f) as a proposal, accepted with probability min{1, (Z(θ) / Z(θ*))ⁿ}
-              (algorithm 2), or by the moves of `renormalised.py`; the likelihood of a tree is θ(t) / Z(θ);
+              (algorithm 2), or by the moves of `tight_images.py` and `renormalised.py`; the likelihood of a
+              tree is θ(t) / Z(θ);
 sink          from Dirichlet(α + f) (algorithm 3); what is missing to 1 belongs to an element that is no tree.
 
 Renormalising therefore makes a Markov chain, the others independent draws. Draws of the sink approach answer
@@ -23,9 +24,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.pcfg.approaches import RENORMALISE, SINK, approach_code
+from monolingual.pcfg.approaches import (
+    ALGORITHM_2,
+    IMAGES,
+    RENORMALISE,
+    SINK,
+    approach_code,
+)
 from monolingual.pcfg.partition import System, is_tight, partition_into
 from monolingual.pcfg.renormalised import draw_tilted
+from monolingual.pcfg.tight_images import draw_images
 from scfg_sampler.core import draws
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.errors import SettingsError
@@ -73,8 +81,10 @@ class ThetaGiven(NamedTuple):
         Of the grammar, which has no useless rules.
     num_trees : int
         n.
-    is_tilted : bool
-        Whether the renormalise approach proposes as `renormalised.py` does, instead of by algorithm 2.
+    proposal : int
+        How the renormalise approach proposes (`approaches.PROPOSALS`).
+    order : int64, shape (N,)
+        Of the system's nonterminals (`tight_images.elimination_order`), for proposals by tight images.
     """
 
     approach: int
@@ -82,7 +92,8 @@ class ThetaGiven(NamedTuple):
     prior: np.ndarray
     system: System
     num_trees: int
-    is_tilted: bool = False
+    proposal: int = ALGORITHM_2
+    order: np.ndarray = np.zeros(0, np.int64)
 
 
 def refuse_too_many_tries() -> None:
@@ -149,8 +160,13 @@ def draw_probs(
     int. −1 if the only-tight approach gave up; `probs` is then not tight.
     """
     if given.approach == RENORMALISE:
-        if given.is_tilted:
-            return draw_tilted(
+        if given.proposal != ALGORITHM_2:
+            rejected = 0
+            if given.proposal == IMAGES:
+                rejected = draw_images(
+                    rng, given.system, given.order, concentrations, given.prior, probs, log_z
+                )
+            return rejected + draw_tilted(
                 rng,
                 given.system,
                 given.family_start,

@@ -58,7 +58,7 @@ class SampleSettings(NamedTuple):
     chains: int = 1
     seed: int = 1
     start: str = "prior"
-    proposal: str = "tilted"
+    proposal: str = PROPOSALS[0]
     reweight: bool = False
     score_every: int = 10
     brackets: str = ""

@@ -13,6 +13,7 @@ from monolingual.pcfg.posterior import reweight
 from monolingual.pcfg.renormalised import proposals_per_draw
 from monolingual.pcfg.settings import SampleSettings
 from monolingual.pcfg.tally import Kept, merge_tallies, tree_shares
+from monolingual.pcfg.tight_images import moves_per_draw
 from scfg_sampler.core.chains.diagnostics import MIN_SWEEPS, diagnose
 from scfg_sampler.errors import SettingsError
 
@@ -94,7 +95,11 @@ def _rejections(settings: SampleSettings, data: Data, chains: list[Kept], sweeps
     elif settings.approach != "renormalise":
         proposals = sweeps + rejected
     else:
-        per_sweep = proposals_per_draw(families) if settings.proposal == "tilted" else 1
+        per_sweep = {
+            "tight": moves_per_draw(families) + proposals_per_draw(families),
+            "tilted": proposals_per_draw(families),
+            "dirichlet": 1,
+        }[settings.proposal]
         proposals = sweeps * per_sweep
         per_chain = [rate / per_sweep for rate in per_chain]
     return {

@@ -59,7 +59,8 @@ def add_parser(subparsers) -> None:
         "--proposal",
         choices=PROPOSALS,
         default=settings.proposal,
-        help="of renormalise: one that knows of Z, or algorithm 2 of Cohen and Johnson (2013)",
+        help="of renormalise: by way of the tight grammar with the same trees, by tilted draws alone, or by "
+        "algorithm 2 of Cohen and Johnson (2013)",
     )
     chain.add_argument("--reweight", action="store_true", help="let draws of sink answer for all approaches")
     scoring = parser.add_argument_group("scoring")

@@ -67,7 +67,8 @@ def ternary_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("approach", "proposal"), [*((name, "tilted") for name in APPROACHES), ("renormalise", "dirichlet")]
+    ("approach", "proposal"),
+    [*((name, "tilted") for name in APPROACHES), ("renormalise", "tight"), ("renormalise", "dirichlet")],
 )
 def test_catalan_posteriors_are_their_closed_forms(approach, proposal, catalan_model, rng):
     data = trees_only(BINARY, LEAVES, trees=TREES)
