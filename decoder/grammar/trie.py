@@ -37,7 +37,7 @@ from scfg_sampler.core.arrays.hash_table import first_slot, key_slot
 from scfg_sampler.core.arrays.sparse import row_products
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.elementary import products
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import by_reference, compiled, kernel
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.rules.labels import gap_counts, joined_labels
 from scfg_sampler.rules.table import RuleTable, SparseFeatures
@@ -432,7 +432,7 @@ def _rank(targets, lms, lm_weights, limit, width):
         for i in range(size):
             keys[i], order[i] = targets.scores[targets.rules[first + i]], i
         for model in range(len(lms)):
-            lm, lm_ids, weight = lms[model], targets.lm_ids[model], lm_weights[model]
+            lm, lm_ids, weight = by_reference(lms[model]), targets.lm_ids[model], lm_weights[model]
             for i in range(size):
                 keys[i] += weight * _own_log_prob(lm, targets, lm_ids, targets.rules[first + i], state)
         sort_descending(order, keys, 0, size)
@@ -453,7 +453,7 @@ def _with_prefixes(targets, lms, rule, state):
     prefix_length, prefix_log_prob = np.zeros(num_kept, np.int32), np.zeros((num_kept, len(lms)), np.float64)
     prefix_state = np.zeros((num_kept, len(lms), len(state)), np.int32)
     for model in range(len(lms)):
-        lm, lm_ids = lms[model], targets.lm_ids[model]
+        lm, lm_ids = by_reference(lms[model]), targets.lm_ids[model]
         at = 0
         for place in range(num_kept):
             begin(lm, state)

@@ -40,7 +40,7 @@ from decoder.lm.table import (
 )
 from scfg_sampler.core.arrays.array_file import has_magic
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.jit import borrowing, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, kernel
 from scfg_sampler.errors import ArpaError
 
 __all__ = [
@@ -434,6 +434,7 @@ def score_sentences(
     sentence_start : int64 (S+1,), words : int32 (sentence_start[-1],). Returns two float64 (S,).
     """
     num_sentences = len(sentence_start) - 1
+    lm = by_reference(lm)
     totals, unknown = np.zeros(num_sentences), np.zeros(num_sentences)
     state = np.zeros(1 + 4 * (lm.order - 1), dtype=np.int32)
     for s in range(num_sentences):

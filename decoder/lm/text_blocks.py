@@ -17,7 +17,7 @@ from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, pool_of
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.jit import borrowing, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, kernel
 from scfg_sampler.errors import InputError
 
 __all__ = ["score_file"]
@@ -68,6 +68,7 @@ def _score_block(
 
     Returns the number of tokens, of unknown words, and of reserved words.
     """
+    lm = by_reference(lm)
     state = np.zeros(1 + 4 * (lm.order - 1), dtype=np.int32)
     num_tokens, num_unknown, num_reserved = 0, 0, 0
     at = 0

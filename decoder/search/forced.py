@@ -23,7 +23,7 @@ from decoder.lm.model import LanguageModel, add_word, begin_sentence, finish_sen
 from decoder.search.chart import COPY, GLUE, START, Chart
 from decoder.search.cube import FINISH, Forest, forest_of
 from scfg_sampler.core.arrays.growth import grown
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import by_reference, compiled, kernel
 
 __all__ = ["ForcedForest", "ForcedTask", "TargetSides", "force", "word_log_probs"]
 
@@ -110,6 +110,7 @@ def word_log_probs(lm: LanguageModel, words: np.ndarray) -> np.ndarray:
 
     words : int32, ids of the language model
     """
+    lm = by_reference(lm)
     state = np.zeros(1 + 4 * (lm.order - 1), np.int32)
     values = np.empty(len(words) + 1)
     begin_sentence(lm, state)

@@ -23,6 +23,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+from numba import types
+from numba.core import errors
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, JitEngine
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -42,7 +44,7 @@ _USED = {
     ),
     JitEngine: "_load_defined_symbols is_symbol_defined",
     JITCPUCodegen: "_check_llvm_bugs _function_pass_manager _library_class create_library",
-    CPUContext: "codegen get_executable",
+    CPUContext: "codegen create_cfunc_wrapper get_executable",
     CPUDispatcher: "_compile_for_args add_overload compile",
     _FunctionCompiler: "_customize_flags",
     Compiler: "compile_extra",
@@ -62,6 +64,7 @@ def missing_names() -> list[str]:
 if missing_names():
     raise ImportError(f"numba {numba.__version__} has no {', '.join(missing_names())}")
 
+_CONSTANTS = (types.IntegerLiteral, types.BooleanLiteral)
 _depth = 0  # How many kernels are being compiled, one within the other; under numba's lock.
 
 
@@ -91,6 +94,13 @@ class _Part(JITCodeLibrary):
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take over code, of which nothing is left in Python: it is full of cycles, dear to find later."""
+        super().add_ir_module(ir_module)
+        for function in ir_module.functions:
+            for block in function.blocks:
+                block.instructions.clear()
 
     def alone(self) -> Any:
         """The code of this function, for any number of callers; from the cache, with all below it."""
@@ -200,9 +210,26 @@ class KernelDispatcher(CPUDispatcher):
 class PartDispatcher(CPUDispatcher):
     """A function that kernels call; if Python does after all, as tests do, it is compiled once more."""
 
+    keeps_constants = False
+
     def __init__(self, function: Any, options: dict[str, Any]):
         super().__init__(function, targetoptions={**options, "nopython": True})
         self._compiler = _PartCompiler(function, self.targetdescr, self.targetoptions, {}, Compiler)
+
+    def fold_argument_types(self, args: Any, kws: Any) -> Any:
+        """The types of a call's arguments, those of numbers so wide that one version serves most calls."""
+        signature, folded = super().fold_argument_types(args, kws)
+        if _depth and not self.keeps_constants:
+            folded = tuple(map(_widest, folded))
+        return signature, folded
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """What numba does, with these types; with its own where constants decide of others, as in tuples."""
+        _, folded = self.fold_argument_types(args, kws)
+        try:
+            return super().get_call_template(folded, {})
+        except errors.TypingError:
+            return super().get_call_template(args, kws)
 
     def compile(self, sig: Any) -> Any:
         """What numba does, and nothing where it is done: every call in the source asks for it."""
@@ -222,6 +249,12 @@ class PartDispatcher(CPUDispatcher):
             if not _has_entry_point(found):
                 del self.overloads[signature]
         return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+
+
+def _widest(kind: Any) -> Any:
+    """As what an argument is handed over: constants as their type has it, signed integers as 64 bits."""
+    plain = types.unliteral(kind) if isinstance(kind, _CONSTANTS) else kind
+    return types.int64 if isinstance(plain, types.Integer) and plain.signed else plain  # type: ignore
 
 
 def _has_entry_point(result: Any) -> bool:
@@ -244,6 +277,7 @@ def _below_a_kernel() -> Iterator[None]:
     if _depth == 1:
         codegen._library_class = _Part
         context.get_executable = _executable
+        context.create_cfunc_wrapper = _no_cfunc_wrapper
         gc.disable()
     try:
         with contextlib.ExitStack() as stack:
@@ -256,8 +290,13 @@ def _below_a_kernel() -> Iterator[None]:
         if _depth == 0:
             del codegen._library_class
             del context.get_executable
+            del context.create_cfunc_wrapper
             if is_collecting:
                 gc.enable()
+
+
+def _no_cfunc_wrapper(library: Any, *description: Any) -> None:
+    """Instead of an entry point for C, which numba makes for functions of its own that only kernels call."""
 
 
 def _executable(library: Any, description: Any, environment: Any) -> Any:

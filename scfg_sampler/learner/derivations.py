@@ -17,7 +17,7 @@ import numpy as np
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.fragments.tree import BELOW, CUT, PARENT, decode, open_sentence
-from scfg_sampler.core.jit import kernel
+from scfg_sampler.core.jit import by_reference, kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 
 # What kernels dispatch to must be below them: see `core.jit`.
@@ -205,7 +205,8 @@ class _Spelled(NamedTuple):
 @kernel
 def _spell_rules(walk, trees, sentences, collector):
     """Spell the rules of the derivations of the sentences from the first of two on, up to the second."""
-    forest, work, corpus = walk.forest, walk.work, walk.corpus
+    forest, work, corpus = by_reference(walk.forest), by_reference(walk.work), by_reference(walk.corpus)
+    collector = by_reference(collector)
     first, stop = sentences
     most = walk.tree_start[stop] - walk.tree_start[first]
     rules_start = np.zeros(stop - first + 1, np.int64)

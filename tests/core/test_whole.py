@@ -13,7 +13,7 @@ import pytest
 from numba.core.registry import cpu_target
 
 from scfg_sampler.core import jit, whole
-from scfg_sampler.core.jit import compiled, inlined, kernel
+from scfg_sampler.core.jit import compiled, inlined, kernel, specialised
 
 pytestmark = pytest.mark.skipif(not jit.ENABLED, reason="compilation is off")
 
@@ -57,6 +57,36 @@ def refusing(x):
     return x
 
 
+@compiled
+def from_place(x, place, is_negative):
+    return -x[place] if is_negative else x[place]
+
+
+@specialised
+def times(number, factor):
+    return factor * number
+
+
+@kernel
+def from_many_places(x, places, byte):
+    """Calls with constants, numbers of 32 and 64 bits, and a byte, which stays what it is."""
+    total = from_place(x, 0, False) + from_place(x, 1, True)
+    for k in range(len(places)):
+        total += from_place(x, places[k], k > 0) + from_place(x, k, places[k] > 0)
+    return total + times(times(from_place(x, byte, False), 10.0), 3)
+
+
+@compiled
+def taken(values, place):
+    return values[place]
+
+
+@kernel
+def from_a_tuple(x):
+    values = x, 2
+    return taken(values, 0)[1] + taken(values, 1)
+
+
 X = np.array([1.0, 3.0, 2.0])
 
 
@@ -65,11 +95,11 @@ def cold(tmp_path, monkeypatch):
     """Nothing compiled, nothing in the cache."""
     monkeypatch.setenv("SCFG_SAMPLER_CACHE", str(tmp_path))
     jit.cache_directory.cache_clear()
-    functions = [diamond, upper, left, right, lowest, refusing]
+    functions = [diamond, upper, left, right, lowest, refusing, from_many_places, from_place, times]
     for function in functions:
         function._reset_overloads()
         function.overloads.clear()
-    for function in (diamond, upper, refusing):
+    for function in (diamond, upper, refusing, from_many_places):
         function._cache = jit._ContentCache(function.py_func)
     yield
     jit.cache_directory.cache_clear()
@@ -173,3 +203,24 @@ print(len(six_areas.stats.cache_misses))
     child = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
     assert child.returncode == 0, child.stderr
     assert child.stdout == "24.0 CPUDispatcher CPUDispatcher\n1\n"
+
+
+def test_one_version_serves_constants_and_numbers_of_either_length(cold):
+    places = np.array([2, 1], np.int32)
+    assert from_many_places(X, places, np.uint8(1)) == (1 - 3) + (2 - 1) + (-3 - 3) + 3 * 10 * 3
+    kinds = [signature[1] for signature in from_place.overloads]
+    assert sorted(map(str, kinds)) == ["int64", "uint8"]
+    factors = [signature[1] for signature in times.overloads]
+    assert sorted(map(str, factors)) == ["Literal[int](3)", "float64"]
+
+
+def test_constants_that_decide_of_types_are_known(cold):
+    assert from_a_tuple(X) == 3.0 + 2
+
+
+def test_what_is_no_number_is_handed_over_as_it_is():
+    for kind in (numba.types.uint8, numba.types.uint64, numba.types.float32):
+        assert whole._widest(kind) is kind
+    for kind in (numba.types.literal("text"), numba.types.int32[:], numba.types.none):
+        assert whole._widest(kind) is kind
+    assert whole._widest(numba.types.literal(True)) is numba.types.boolean

@@ -74,7 +74,7 @@ from scfg_sampler.core.fragments.tree import (
     set_level,
     set_tails,
 )
-from scfg_sampler.core.jit import borrowing, by_type, inlined
+from scfg_sampler.core.jit import borrowing, by_type, inlined, specialised
 
 __all__ = [
     "LOWER",
@@ -395,7 +395,7 @@ def restore_path(work, node, top):
         at += 1
 
 
-@borrowing
+@specialised
 def draw_below(rng, forest, work, node, row):
     """List in preorder the nodes below `node` that its derivations do not share.
 
@@ -442,7 +442,7 @@ def draw_below(rng, forest, work, node, row):
     return size, fresh
 
 
-@borrowing
+@specialised
 def _list_below(rng, forest, model, restaurants, work, node, row):
     """`draw_below`, the pieces of the nodes composed and their fragments described; how many there are."""
     nodes, below = work.nodes, work.lists[row]
@@ -458,7 +458,7 @@ def _list_below(rng, forest, model, restaurants, work, node, row):
     return size
 
 
-@borrowing
+@specialised
 def list_option(work, top_row, row, size, begin):
     """List an option's fragments from place `begin` on, upper before lower; how many."""
     list_rule(work, top_row, begin)
@@ -471,7 +471,7 @@ def list_option(work, top_row, row, size, begin):
     return end - begin
 
 
-@borrowing
+@specialised
 def log_density(forest, work, node, row, size):
     """ln Π deg(v) over the edge and cut variables of the listed nodes, which are below `node`."""
     if work.counters[IGNORE_DENSITY] == 1:
