@@ -1,8 +1,8 @@
 """Indices of compiled functions as they are: none counts from the end of an array unless it is written so.
 
 Python's `values[i]` is the last value but one where i is −2. numba, to do the same, asks of every index on
-which side of zero it is; leaving that out saves a sampler's sweep a ninth of its instructions. Indices
-written down, as in `ends[-1]`, count from the end as ever, and so do the ends of slices.
+which side of zero it is, which kernels full of indices feel. Indices written down, as in `ends[-1]`, count
+from the end as ever, and so do the ends of slices.
 
 The fact a newcomer would get wrong: a negative index that was computed is not an error, it reads another
 array's memory. With `NUMBA_BOUNDSCHECK=1` it is an IndexError; interpreted it counts from the end.
