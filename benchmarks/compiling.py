@@ -85,7 +85,10 @@ class Cost(NamedTuple):
 
 def measured(trees: list[Path]) -> list[Cost]:
     """The cost of compiling the kernels of each tree, in turns."""
-    with tempfile.TemporaryDirectory(dir=os.environ.get("SCFG_SAMPLER_CACHE")) as folder:
+    above = os.environ.get("SCFG_SAMPLER_CACHE")
+    if above:
+        Path(above).mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=above) as folder:
         places = [Path(folder) / str(number) for number in range(len(trees))]
         children = [_started(tree, place) for tree, place in zip(trees, places, strict=True)]
         try:

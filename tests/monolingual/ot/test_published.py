@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -55,10 +54,9 @@ def test_spanish_is_as_published(data, tmp_path):
 
 
 @pytest.mark.slow
-def test_finnish_converges_in_under_a_minute(data, tmp_path):
-    path, began = data / "finnish-genitive-plurals.tsv", time.process_time()
+def test_finnish_converges(data, tmp_path):
+    path = data / "finnish-genitive-plurals.tsv"
     summary, _ = sampled(path, tmp_path / "run")
-    assert time.process_time() - began < 60.0
     assert summary["worst_rhat"] < 1.01
     assert summary["correlation"] > 0.96
     tableaux = read_tableaux(path)
