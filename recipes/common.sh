@@ -137,7 +137,7 @@ prepare_python() {
     local extras="${1:-}" environment stamp wanted log
     if [ -n "${SCFG_PYTHON:-}" ]; then
         PYTHON=$SCFG_PYTHON
-        "$PYTHON" -c 'import numba, sacrebleu, scipy, rich' 2>/dev/null ||
+        "$PYTHON" -c "$HAS_PACKAGES" numba sacrebleu scipy rich 2>/dev/null ||
             die "SCFG_PYTHON=$SCFG_PYTHON lacks the packages of pyproject.toml; install them or unset SCFG_PYTHON"
         export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"
         return
@@ -187,6 +187,13 @@ install_project() { # LOG EXTRAS
         die "installation failed; the whole log is $(short "$1")"
     fi
 }
+
+# Fails unless every package named can be found; importing them takes a second.
+HAS_PACKAGES='
+import sys
+from importlib.util import find_spec
+sys.exit(not all(map(find_spec, sys.argv[1:])))
+'
 
 # Prints the wheel of pip that comes with Python, or fails.
 BUNDLED_PIP='
