@@ -136,9 +136,9 @@ def shared_data() -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def workers():
-    """Two processes of a Dask cluster for all tests that need some: they take seconds to start."""
+    """Two processes of a Dask cluster: they take seconds to start, and an eighth of a core when idle."""
     for name in ("dask", "distributed"):
         pytest.importorskip(name, reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
     from scfg_sampler.core.cluster import dask_executor
@@ -147,7 +147,7 @@ def workers():
         yield executor
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def scheduler(workers) -> list[str]:
     """The options of a command that has its work done by these."""
     return ["--scheduler", workers._client.scheduler.address]
