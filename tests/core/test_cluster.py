@@ -194,7 +194,9 @@ def test_a_cluster_that_is_lost_is_one_line(whole, tmp_path):
         )
         trace = tmp_path / "run" / "trace.tsv"
         command = ["sample", *options, "--output", str(tmp_path / "run"), *MORE, "--scheduler", place]
-        child = subprocess.Popen([sys.executable, "-c", SLOWLY, *command], stderr=subprocess.PIPE, text=True)
+        soon = "from scfg_sampler.core import cluster\ncluster._SECONDS_TO_CONNECT = 5\n"
+        program = [sys.executable, "-c", soon + SLOWLY]
+        child = subprocess.Popen([*program, *command], stderr=subprocess.PIPE, text=True)
         started.append(child)
         wait_for(lambda: trace.exists() and trace.read_text().count("\n") > 2)
         started[0].kill()
