@@ -21,7 +21,7 @@ def plain_python() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def small_tables() -> Iterator[None]:
-    """Restaurants for a few dishes: plain Python goes through every slot of a table after each path of a sweep."""
+    """Restaurants for a few dishes: plain Python goes through every slot after each path of a sweep."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(restaurant.new_restaurants.__kwdefaults__, "capacity", 1 << 8)
         patch.setattr(restaurant, "_ESTIMATES", 1 << 6)
