@@ -100,7 +100,7 @@ MAY_IMPORT = {
 }
 
 COMPILING = tuple(
-    f"scfg_sampler.core.{name}" for name in ("jit", "loading", "whole", "front_end", "indexing")
+    f"scfg_sampler.core.{name}" for name in ("jit", "loading", "whole", "front_end", "indexing", "llvm_text")
 )
 # Where packages from outside may be imported; those after the first four only within functions.
 OUTSIDE = {

@@ -21,6 +21,7 @@ from typing import Any
 import numba
 from llvmlite import ir as llvm_ir
 from numba.core import base, errors, event, ir, postproc, targetconfig, transforms, types, utils
+from numba.core.runtime.context import NRTContext
 from numba.core.target_extension import get_local_target
 from numba.core.types import functions
 from numba.core.typing import context as typing_context
@@ -41,6 +42,7 @@ _REPLACED: list[tuple[Any, str]] = [
     (postproc.PostProcessor, "run"),
     (base.BaseContext, "get_abi_sizeof"),
     (typing_context.BaseContext, "resolve_value_type"),
+    (NRTContext, "get_meminfos"),
     *([] if _Colours is None else [(_Colours, "_markup")]),
 ]
 _USED: list[tuple[Any, str]] = [
@@ -197,6 +199,27 @@ def _size(self: Any, kind: Any) -> int:
     return known[name]
 
 
+def _counted(self: Any, builder: Any, kind: Any, value: Any) -> list[tuple[Any, Any]]:
+    """What has references to count in a value, with its type; nothing else is taken out of it."""
+    model = self._context.data_model_manager[kind]
+    found = [(kind, model.get_nrt_meminfo(builder, value))] if model.has_nrt_meminfo() else []
+    for part, taken_from in model.traverse(builder):
+        if _is_counted(self, builder, part):
+            found += self.get_meminfos(builder, part, taken_from(value))
+    return found
+
+
+def _is_counted(self: Any, builder: Any, kind: Any) -> bool:
+    """Whether values of a type have references to count."""
+    known = self.__dict__.setdefault("_scfg_counted", {})
+    if kind not in known:
+        model = self._context.data_model_manager[kind]
+        known[kind] = model.has_nrt_meminfo() or any(
+            _is_counted(self, builder, part) for part, _ in model.traverse(builder)
+        )
+    return known[kind]
+
+
 def _value_type(self: Any, value: Any) -> Any:
     """The type of a value in a program; builtin functions are looked up without trying what they are not."""
     if type(value) is BuiltinFunctionType:
@@ -218,6 +241,7 @@ _OURS: dict[str, Any] = {
     "end_event": _end_event,
     "get_abi_sizeof": _size,
     "get_call_type": _call_type,
+    "get_meminfos": _counted,
     "install_timer": _no_timer,
     "resolve_value_type": _value_type,
     "run": _post_process,

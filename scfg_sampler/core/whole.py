@@ -24,7 +24,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 from numba import types
-from numba.core import errors
+from numba.core import cgutils, errors
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, JitEngine
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -32,16 +32,17 @@ from numba.core.cpu import CPUContext
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.registry import CPUDispatcher, cpu_target
 
-from scfg_sampler.core import front_end, indexing
+from scfg_sampler.core import front_end, indexing, llvm_text
 
 __all__ = ["KernelDispatcher", "PartDispatcher", "missing_names"]
 
-_USED = {
+_USED: dict[Any, str] = {
     JITCodeLibrary: (
         "_ensure_finalized _finalize_final_module _get_module_for_linking _optimize_final_module"
         " _optimize_functions _raise_if_finalized _set_compiled_object _unserialize add_linking_library"
-        " enable_object_caching serialize_using_object_code"
+        " add_llvm_module enable_object_caching serialize_using_object_code"
     ),
+    cgutils: "normalize_ir_text",
     JitEngine: "_load_defined_symbols is_symbol_defined",
     JITCPUCodegen: "_check_llvm_bugs _function_pass_manager _library_class create_library",
     CPUContext: "codegen create_cfunc_wrapper get_executable",
@@ -97,7 +98,11 @@ class _Part(JITCodeLibrary):
 
     def add_ir_module(self, ir_module: Any) -> None:
         """Take over code, of which nothing is left in Python: it is full of cycles, dear to find later."""
-        super().add_ir_module(ir_module)
+        self._raise_if_finalized()
+        module = llvm.parse_assembly(cgutils.normalize_ir_text(llvm_text.text_of(ir_module)))
+        module.name = ir_module.name
+        module.verify()
+        self.add_llvm_module(module)
         for function in ir_module.functions:
             for block in function.blocks:
                 block.instructions.clear()
