@@ -33,6 +33,8 @@ _SECONDS_TO_CONNECT = 30
 _MB = 1e6
 
 _SETTINGS = {
+    # It looks a hundred times a second at what a worker does, for a dashboard that is not there.
+    "distributed.worker.profile.enabled": False,
     "distributed.scheduler.allowed-failures": _ALLOWED_FAILURES,
     "distributed.admin.large-graph-warning-threshold": "1TB",
     "distributed.comm.timeouts.connect": f"{_SECONDS_TO_CONNECT}s",
