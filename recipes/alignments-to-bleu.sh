@@ -32,7 +32,8 @@
 #   --beam N          beam of the decoder; default: 200
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
 #   --seed N          default: 1
-#   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
+#   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact;
+#                     what does not need it is done beside it, unless N is 1
 #   --scheduler WHERE sample, tune and translate on the Dask cluster of that scheduler: tcp://HOST:PORT, or the file it has
 #                     written; in how many shards sample does, --sampling "--shards P" says
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out
@@ -118,34 +119,42 @@ say "this takes about $(time_left)"
 
 planned_step compile -- compile
 
-planned_step lm "$TRAIN_TARGET" -- \
-    decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
-
-read -ra sampling <<<"$SAMPLING"
 corpus=("$TRAIN_SOURCE" "$TRAIN_TARGET" "${ALIGNMENTS[@]}")
 corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "${ALIGNMENTS[@]}")
-planned_step sample "${corpus[@]}" -- \
-    sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
-    --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+text "${sources[@]}" >"$OUT/input.$SOURCE"
 
-planned_step grammar-sampled sample -- \
-    sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from "$FROM"
-
+filter_for_input() { # GRAMMAR
+    planned_step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" -- \
+        sampler filter "$OUT/$1.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$1.filtered.gz"
+}
 extract_baseline() { # GRAMMAR
     local loose=no
     [ "$1" = hiero ] || loose=target
     sampler extract "${corpus_options[@]}" --loose "$loose" --output "$OUT/$1.gz"
 }
-for grammar in ${baselines[@]+"${baselines[@]}"}; do
-    planned_step "grammar-$grammar" "${corpus[@]}" -- extract_baseline "$grammar"
-done
+without_sampling() { # what needs no sample
+    local grammar
+    planned_step lm "$TRAIN_TARGET" -- \
+        decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
+    for grammar in ${baselines[@]+"${baselines[@]}"}; do
+        planned_step "grammar-$grammar" "${corpus[@]}" -- extract_baseline "$grammar"
+        filter_for_input "$grammar"
+    done
+}
+[ "$THREADS" = 1 ] || beside without_sampling
+
+read -ra sampling <<<"$SAMPLING"
+planned_step sample "${corpus[@]}" -- \
+    sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
+    --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
+planned_step grammar-sampled sample -- \
+    sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from "$FROM"
+filter_for_input sampled
+
+if [ "$THREADS" = 1 ]; then without_sampling; else join; fi
 grammars=(${baselines[@]+"${baselines[@]}"} sampled)
 
-text "${sources[@]}" >"$OUT/input.$SOURCE"
-
 for grammar in "${grammars[@]}"; do
-    planned_step "filter-$grammar" "grammar-$grammar" "$OUT/input.$SOURCE" -- \
-        sampler filter "$OUT/$grammar.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$grammar.filtered.gz"
     planned_step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
         tune "$grammar" "$grammar" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"

@@ -407,6 +407,35 @@ planned_step() { # as for step
     step "$@"
     tell=""
     behind+="$1 "
+    [ -z "$notes" ] || echo "$1" >>"$notes"
+}
+
+# ------------------------------------------------------------------ two things at a time
+
+# beside FUNCTION: the planned steps of a function, beside those that come next, until `join`, which fails if one of
+# them did. Variables that it sets are lost. Should the recipe end before, so does the step that is being taken.
+companion="" # the process that takes them
+notes="" # there, a file for the names of steps taken
+beside() {
+    mkdir -p "$OUT/logs"
+    : >"$OUT/logs/beside"
+    notes=$OUT/logs/beside "$@" &
+    companion=$!
+    trap stop_companion EXIT # It does not hear Ctrl-C.
+}
+
+stop_companion() {
+    # shellcheck disable=SC2046 # several processes
+    kill "$companion" $(pgrep -P "$companion") 2>/dev/null || true
+}
+
+join() {
+    local status=0
+    wait "$companion" || status=$?
+    trap - EXIT
+    [ "$status" = 0 ] || exit "$status"
+    behind+="$(tr '\n' ' ' <"$OUT/logs/beside")"
+    rm "$OUT/logs/beside"
 }
 
 # ------------------------------------------------------------------ tables

@@ -168,6 +168,29 @@ def test_one_of_several_side_by_side_that_fails_ends_the_recipe(stand_in):
     assert bleu_recipe(stand_in, data).returncode == 0
 
 
+def test_what_is_done_beside_sampling_ends_the_recipe_if_it_fails(stand_in):
+    data = small_data(stand_in / "data")
+    (stand_in / "broken").write_text("extract")
+    broken = bleu_recipe(stand_in, data, "--threads", "2")
+    assert broken.returncode == 2
+    assert "grammar-hiero failed with status 2" in broken.stderr
+    assert "tune" not in broken.stderr
+    (stand_in / "broken").unlink()
+    calls(stand_in)
+    mended = bleu_recipe(stand_in, data, "--threads", "2")
+    assert mended.returncode == 0
+    assert "sample: done before" in mended.stderr
+    assert "lm: done before" in mended.stderr
+    assert [line.split()[1] for line in calls(stand_in)].count("extract") == 2
+
+
+def test_one_thread_does_one_thing_at_a_time(stand_in):
+    assert bleu_recipe(stand_in, small_data(stand_in / "data"), "--threads", "1").returncode == 0
+    learning = [line.split()[1] for line in calls(stand_in)][:8]
+    expected = ["sample", "grammar", "filter", "train-lm", "extract", "filter", "extract", "filter"]
+    assert learning == expected
+
+
 def test_second_run_repeats_nothing_unless_forced(stand_in):
     data = small_data(stand_in / "data")
     first = bleu_recipe(stand_in, data)
