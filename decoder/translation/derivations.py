@@ -119,7 +119,7 @@ def check_record(record: Any, path: object, line: int) -> Mapping[str, Any]:
             begin, end = node["span"]
             if not 0 <= begin < end <= len(record["source"]):
                 raise IndexError
-            if any(not at < child < len(nodes) for child in node["children"]):
+            if any(not (isinstance(child, int) and at < child < len(nodes)) for child in node["children"]):
                 raise IndexError
     except (TypeError, KeyError, ValueError, IndexError, OverflowError):
         raise InputError(

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from monolingual.tsg.trees import ROOT
-from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
+from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in, require_shards
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
@@ -218,8 +218,7 @@ def check_settings(settings: TsgSettings) -> None:
         raise SettingsError("--moves type does nothing with a --discount; add single")
     if settings.type_every < 1:
         raise SettingsError(f"--type-every is {settings.type_every}; it must be at least 1")
-    if settings.shards < 1:
-        raise SettingsError(f"--shards is {settings.shards}; it must be at least 1")
+    require_shards(settings.shards)
     if settings.order not in ORDERS:
         raise SettingsError(f"--order is {settings.order}; choose random or top-down")
     if settings.start not in STARTS:

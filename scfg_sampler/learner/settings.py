@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
+from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in, require_shards
 from scfg_sampler.corpus.span_forms import FORMS, SIDES
 from scfg_sampler.errors import SettingsError
 
@@ -240,13 +240,13 @@ def check_settings(settings: LearnerSettings) -> None:
     for name, least in (
         ("sweeps_per_level", 1),
         ("type_moves", 0),
-        ("shards", 1),
         ("max_cut_span", 0),
     ):
         if getattr(settings, name) < least:
             note = " (0: no limit)" if name == "max_cut_span" else ""
             option = name.replace("_", "-")
             raise SettingsError(f"--{option} is {getattr(settings, name)}; it must be at least {least}{note}")
+    require_shards(settings.shards)
     if not 1 <= settings.max_attached <= MOST_ATTACHED:
         raise SettingsError(
             f"--max-attached is {settings.max_attached}; it must be from 1 to {MOST_ATTACHED}"

@@ -38,6 +38,7 @@ __all__ = [
     "require_burn_in",
     "require_names",
     "require_same_files",
+    "require_shards",
     "stored_settings",
     "write_json",
 ]
@@ -194,6 +195,7 @@ def _fits(value: object, hint: object) -> bool:
     return True
 
 
+_MOST_SHARDS = 1 << 16
 _LARGEST = 10**300  # Beyond it, an integer is not the number that is meant.
 
 
@@ -236,6 +238,12 @@ def refuse_finished(directory: PathLike, sweeps: int, iterations: int) -> None:
     if sweeps >= iterations:
         found = f"{directory} has {counted(sweeps, 'sweep')} already"
         raise SettingsError(f"{found}; give --iterations more than that to go on")
+
+
+def require_shards(number: int) -> None:
+    """Raise a SettingsError unless a corpus can be swept in so many shards."""
+    if not 1 <= number <= _MOST_SHARDS:
+        raise SettingsError(f"--shards is {number}; it must be from 1 to {_MOST_SHARDS}")
 
 
 def require_at_least(settings: Any, **least: int) -> None:

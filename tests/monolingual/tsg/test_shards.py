@@ -169,11 +169,12 @@ def test_command_writes_the_same_run_on_any_number_of_threads_and_goes_on(tmp_pa
         assert len(bodies) == 1, name
 
 
-def test_shards_below_one_are_refused(tmp_path, capsys):
+def test_numbers_of_shards_without_sense_are_refused(tmp_path, capsys):
     trees = tmp_path / "trees.mrg"
     trees.write_text("(S (A a))\n")
     command = ["tsg", "train", str(trees), "--output", str(tmp_path / "run")]
-    assert main([*command, "--shards", "0"]) == 2
-    assert "--shards is 0; it must be at least 1" in capsys.readouterr().err
+    for number in ("0", "3000000000", "9223372036854775808"):
+        assert main([*command, "--shards", number]) == 2
+        assert f"--shards is {number}; it must be from 1 to 65536" in capsys.readouterr().err
     assert main([*command, "--threads", "0"]) == 2
     assert "--threads is 0; it must be at least 1" in capsys.readouterr().err
