@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Sequence
@@ -17,10 +16,12 @@ from monolingual.pcfg.commands.check import report as check_record
 from monolingual.pcfg.grammar import WeightedGrammar
 from monolingual.pcfg.grammar_text import format_rules, probabilities, read_grammar
 from monolingual.pcfg.report import write_report
+from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.chains.run_directory import refuse_occupied
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
@@ -159,15 +160,17 @@ class PcfgRun:
 
     def __init__(self, directory: PathLike):
         self.directory = Path(directory)
+        hint = "Name one that 'pcfg sample' has finished"
+        kinds = {"rules": ("U", 1), "probabilities": ("f", 2), "chain": ("i", 1), "log_joint": ("f", 1)}
+        arrays = read_arrays(self.directory / "samples.npz", kinds, "holds no draws", hint)
         try:
-            self.summary: dict[str, Any] = json.loads((self.directory / "summary.json").read_text("utf-8"))
-            arrays = np.load(self.directory / "samples.npz", allow_pickle=False)
-            self.rules: tuple[str, ...] = tuple(arrays["rules"].tolist())
-            self.probabilities: np.ndarray = arrays["probabilities"]
-            self._chain, self._log_joint = arrays["chain"], arrays["log_joint"]
-        except (OSError, ValueError, KeyError):
-            hint = "Name one that 'pcfg sample' has finished"
+            self.summary: dict[str, Any] = parse_json((self.directory / "summary.json").read_text("utf-8"))
+            self.summary.keys()
+        except (OSError, ValueError, AttributeError):
             raise InputError(directory, None, "is not a run directory with draws", hint) from None
+        self.rules: tuple[str, ...] = tuple(arrays["rules"].tolist())
+        self.probabilities: np.ndarray = arrays["probabilities"]
+        self._chain, self._log_joint = arrays["chain"], arrays["log_joint"]
 
     @property
     def traces(self) -> list[dict[str, np.ndarray]]:

@@ -6,10 +6,8 @@ BadZipFile to MemoryError, and arrays that can be read may be of any type and sh
 
 from __future__ import annotations
 
-import struct
 import zipfile
-import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO
 
 import numpy as np
@@ -17,14 +15,34 @@ import numpy as np
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
-__all__ = ["read_arrays", "write_arrays"]
+__all__ = ["load_arrays", "read_arrays", "write_arrays"]
 
 _PIECE = 1 << 20  # Bytes written at a time; numpy copies 16 MB.
 
-_UNREADABLE = (
-    *(OSError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeError),
-    *(NotImplementedError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error, struct.error),
-)
+
+def load_arrays(path: PathLike, names: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of a file by their names.
+
+    Parameters
+    ----------
+    path : path
+    names : iterable of str, optional
+        Those that are needed; all by default.
+
+    Raises
+    ------
+    OSError
+        The file cannot be opened or read.
+    ValueError
+        It is not an archive of arrays, lacks one of them, or is damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in (archive.files if names is None else names)}
+    except OSError:
+        raise
+    except Exception as error:  # Of zipfile, zlib, struct, tokenize, and whatever numpy meets.
+        raise ValueError(f"{path} is not an archive of arrays, or is damaged") from error
 
 
 def read_arrays(
@@ -47,9 +65,8 @@ def read_arrays(
         The file cannot be read, or does not hold these arrays.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in kinds}
-    except _UNREADABLE:
+        arrays = load_arrays(path, kinds)
+    except (OSError, ValueError):
         raise InputError(path, None, found, hint) from None
     for name, (kind, dimensions) in kinds.items():
         if arrays[name].dtype.kind not in kind or arrays[name].ndim != dimensions:

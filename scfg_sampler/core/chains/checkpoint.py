@@ -16,10 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import struct
 import typing
-import zipfile
-import zlib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler import __version__
-from scfg_sampler.core.archives import write_arrays
+from scfg_sampler.core.archives import load_arrays, write_arrays
 from scfg_sampler.core.files import PathLike, atomic_path
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import CheckpointMismatch, InputError
@@ -45,20 +42,6 @@ FORMAT = 3
 """Raised whenever a checkpoint of an older version can no longer be resumed."""
 
 _AGAIN = "Restore the file, or start the run again"
-_UNREADABLE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, UnicodeError, MemoryError, RecursionError),
-    *(
-        ValueError,
-        KeyError,
-        IndexError,
-        TypeError,
-        AttributeError,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-    ),
-)
-"""What reading a damaged archive raises."""
 _HEADER = "header"
 _STATE = "state"
 
@@ -211,14 +194,13 @@ def read_checkpoint_header(path: PathLike) -> Mapping[str, Any]:
 def _read(path: PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the header of a checkpoint."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            arrays = dict(archive)
+        arrays = load_arrays(path)
         header = parse_json(arrays.pop(_HEADER).item())
         found_format, written = header.get("format"), header.get("version")
     except OSError as error:
         reason = error.strerror or "not a checkpoint"
         raise InputError(path, None, f"cannot be read ({reason})", "Check the name") from None
-    except _UNREADABLE:
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(path, None, "is not a checkpoint, or is damaged", _AGAIN) from None
     if found_format != FORMAT:
         raise CheckpointMismatch(
