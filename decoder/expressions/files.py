@@ -11,7 +11,7 @@ from decoder.expressions.forms import arity_of
 from decoder.expressions.model import Arguments
 from decoder.expressions.words import SymbolLexicon
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError
 
 __all__ = ["Expressions", "read_expressions", "write_expressions"]
@@ -64,7 +64,7 @@ def read_expressions(path: PathLike) -> Expressions:
         raise InputError(path, None, f"not a model of expressions ('format' is not '{_FORMAT}')", hint)
     try:
         return _expressions(record)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except WRONG_RECORD as error:
         raise InputError(path, None, f"a damaged model of expressions ({error!r})", hint) from None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError
 
@@ -84,7 +84,7 @@ def read_ranker(path: PathLike) -> Ranker:
         raise InputError(path, None, f"not a ranker ('format' is not '{_FORMAT}')", hint)
     try:
         return _ranker(record)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+    except WRONG_RECORD as error:
         raise InputError(path, None, f"a damaged ranker ({error!r})", hint) from None
 
 

@@ -35,7 +35,7 @@ from decoder.translation.weights import read_weights, write_weights
 from scfg_sampler import __version__
 from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
@@ -175,7 +175,7 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
         if not is_number or search not in SEARCHES:
             raise ValueError(f"settings {list(settings)!r}"[:80])
         parts = (GRAMMAR, RANKING, *lm_files(record), WEIGHTS)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except WRONG_RECORD as error:
         raise InputError(path, None, f"is damaged ({type(error).__name__}: {error})", _AGAIN) from None
     for name in parts:
         if name not in files:

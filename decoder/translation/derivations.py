@@ -24,6 +24,7 @@ import numpy as np
 from decoder.search.chart import COPY, GLUE, START, Chart
 from decoder.search.cube import FINISH
 from decoder.translation.decoder import Decoder, SearchResult, Translation, copied_to
+from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError
 from scfg_sampler.rules.table import rule
@@ -121,7 +122,7 @@ def check_record(record: Any, path: object, line: int) -> Mapping[str, Any]:
                 raise IndexError
             if any(not (isinstance(child, int) and at < child < len(nodes)) for child in node["children"]):
                 raise IndexError
-    except (TypeError, KeyError, ValueError, IndexError, OverflowError):
+    except WRONG_RECORD:
         raise InputError(
             path, line, "not a derivation", "Derivations are what translate --derivations writes"
         ) from None

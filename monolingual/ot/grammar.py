@@ -23,7 +23,7 @@ from monolingual.ot.harmonic import maxent_probs, noisy_probs
 from monolingual.ot.praat import STRATEGIES, PraatGrammar, parse_grammar, read_text
 from monolingual.ot.tableaux import Tableaux, overt_forms, relative_frequencies
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
@@ -274,7 +274,7 @@ def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
         unfinished = (Path(run) / "run.json").exists()
         more = "The run is not finished: continue it with 'ot resume'" if unfinished else hint
         raise InputError(run, None, f"has no summary.json ({error.strerror})", more) from None
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+    except WRONG_RECORD:
         raise InputError(path, None, "is not the summary of a grammar", hint) from None
     if grammar.model not in MODELS:
         raise InputError(path, None, f"has the model {grammar.model!r}", f"Known are {', '.join(MODELS)}")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, atomic_path, read_lines
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["Row", "compare", "plot_densities", "read_summary"]
@@ -65,7 +65,7 @@ def read_summary(run: PathLike) -> Row:
             np.array(found["rejections_per_thousand_of_chains"], dtype=float),
             float(found["cpu_seconds"]),
         )
-    except (ValueError, KeyError, TypeError, OverflowError):
+    except WRONG_RECORD:
         raise InputError(
             path, None, "is not the summary of a run of pcfg sample", "Name its directory"
         ) from None

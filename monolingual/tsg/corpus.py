@@ -37,7 +37,7 @@ from monolingual.tsg.treebank import Treebank, build_treebank
 from monolingual.tsg.trees import Tree, format_tree, leaves, read_trees, with_leaves
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import atomic_output, file_digest, read_lines
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError, TreeError
 
 __all__ = ["Corpus", "chosen_trees", "corpus_digests", "gather", "read_corpus", "write_corpus"]
@@ -179,7 +179,7 @@ def read_corpus(directory: Path) -> Corpus:
             record = parse_json(line)
             nodes = (ForestNode(label, tuple(map(tuple, edges))) for label, edges in record["nodes"])
             forests.append(PackedForest(tuple(record["words"]), tuple(nodes)))
-        except (ValueError, KeyError, TypeError):
+        except WRONG_RECORD:
             raise InputError(path, number, "is damaged", "Train again") from None
     return Corpus(trees, forests, [tuple(split_words(line)) for line in read_lines(directory / _SENTENCES)])
 

@@ -23,6 +23,7 @@ from monolingual.tsg.statistics import Shape, most_frequent, shape_of
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.run_directory import TRACE
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.pages.elements import Content, Markup, element, table
 from scfg_sampler.core.reports.document import Section, note, read_json, require_runs, write_document
 from scfg_sampler.core.reports.records import bar, duration, files, settings_table, spelled, tiles
@@ -313,7 +314,7 @@ def _tell_cuts(directory: Path) -> list[Markup]:
         cuts = np.array([node["cut"] for tree in found["trees"] for node in tree["nodes"]], np.float64)
         sweeps = int(found["sweeps"])
         counts = np.histogram(cuts, bins=10, range=(0.0, 1.0))[0].tolist()
-    except (KeyError, TypeError, ValueError):
+    except WRONG_RECORD:
         hint = "Run 'tsg train' again"
         raise InputError(directory / "marginals.json", None, "is not that of a run", hint) from None
     if not len(cuts):

@@ -9,7 +9,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-__all__ = ["parse_json"]
+__all__ = ["WRONG_RECORD", "parse_json"]
+
+WRONG_RECORD = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError)
+"""What taking a JSON value apart raises when it is not what was expected; JSON's 1e999 is infinite."""
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from scfg_sampler.core.files import atomic_output
+from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.errors import InputError
 
 __all__ = ["pool_marginals"]
@@ -95,7 +96,7 @@ def pool_marginals(paths: Sequence[Path], output: Path) -> None:
         out = stack.enter_context(atomic_output(output))
         try:
             _pool(chains, out)
-        except (KeyError, TypeError, ValueError):
+        except WRONG_RECORD:
             raise InputError(paths[0], None, "is damaged, or another chain's", "Sample again") from None
 
 

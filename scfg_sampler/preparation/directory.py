@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from scfg_sampler.core import console
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.corpus.parallel_text import require_equal_lines
 from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.cleaning import REASONS, Cleaned, Limits, clean, leave_out, same_sentence
@@ -246,6 +246,6 @@ def _older_files(path: Path) -> list[str]:
     try:
         record = parse_json(path.read_text(encoding="utf-8"))
         names = [*record["files"], *record["models"]]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, *WRONG_RECORD):
         return []
     return [name for name in names if isinstance(name, str) and ".." not in name and not name.startswith("/")]

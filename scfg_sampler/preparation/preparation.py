@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from scfg_sampler import __version__
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.preparation.case import CASES, CaseModel, begins_small
 from scfg_sampler.preparation.normalise import normalise, normalise_with_places
@@ -280,7 +280,7 @@ def load_preparation(directory: PathLike) -> Preparation:
                 f"{sacremoses_version() or 'none'}"
             )
         source, target = (_side(side, models, folder) for side in record["sides"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except WRONG_RECORD as error:
         found = f"not a preparation ({type(error).__name__}: {error})"
         raise InputError(path, None, found, _AGAIN) from None
     return Preparation(source, target, record)

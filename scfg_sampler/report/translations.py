@@ -20,7 +20,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.pages.charts import Axes, Curve, legend, line_chart
 from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
@@ -206,7 +206,7 @@ def _records(path: PathLike) -> dict[int, Any]:
             for node in record["nodes"]:
                 node["span"][1], node["source"], node["target"], list(map(int, node["children"]))
             records[int(record["sentence"])] = record
-        except (ValueError, KeyError, TypeError, IndexError):
+        except WRONG_RECORD:
             hint = "Derivations are what translate --derivations writes"
             raise InputError(path, line, "not a derivation", hint) from None
     return records

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -180,7 +180,7 @@ def read_array_file(
         raise error(path, None, _DAMAGED, again)
     try:
         return _parts(header, whole[start:], layout)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except WRONG_RECORD:
         raise error(path, None, "the header is damaged", again) from None
 
 
@@ -208,7 +208,7 @@ def open_array_file(
             at, length, shape = _place(header, name, dtype, dimensions)
             _require(dimensions == 1 and 0 <= at <= at + length <= header["size"])
             places[name] = (start + at, np.dtype(dtype), shape[0])
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except WRONG_RECORD:
         raise error(path, None, "the header is damaged", again) from None
     return StoredArrays(path, values, checksum, places)
 
@@ -229,7 +229,7 @@ def _header(
         header = parse_json(line)
         byteorder, size = header["byteorder"], header["size"]
         _require(type(size) is int)
-    except (ValueError, KeyError, TypeError):
+    except WRONG_RECORD:
         raise error(path, None, "the header is damaged", again) from None
     if byteorder != sys.byteorder:
         raise error(path, None, f"written on a {byteorder}-endian machine", again)

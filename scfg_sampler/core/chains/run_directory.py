@@ -19,7 +19,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from scfg_sampler.core.files import PathLike, atomic_output, file_digest
-from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
@@ -128,7 +128,7 @@ def read_record(
     except OSError as error:
         found = f"is not a run directory ({error.strerror}: {RECORD})"
         raise InputError(directory, None, found, f"Name a directory that '{writer}' has written") from None
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+    except WRONG_RECORD:
         hint = f"Run '{writer}' again"
         raise InputError(path, None, f"is damaged, or not that of '{writer}'", hint) from None
 
