@@ -174,7 +174,7 @@ def _ot(folder: Path) -> None:
     _run(monolingual, "ot fit tableaux.tsv --output ml --restarts 2")
     _run(monolingual, "ot gla tableaux.tsv --seeds 2 --trials 400 --output gla")
     _run(monolingual, "ot maxent tableaux.tsv --output maxent")
-    _run(monolingual, f"ot maxent tableaux.tsv --without {tableaux().constraints[0]} --output smaller")
+    _run(monolingual, f"ot maxent tableaux.tsv --without {example.constraints[0]} --output smaller")
     given = "--output-pairs heard.PairDistribution --values gla"
     _run(monolingual, f"ot convert tableaux.tsv --to praat --output learnt.OTGrammar {given}")
 

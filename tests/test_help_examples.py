@@ -165,6 +165,39 @@ def test_examples_of_a_command_end_well(program, command, lines, made, tmp_path,
         pytest.skip(f"some examples need {', '.join(missing)}")
 
 
+COUNTED = ("--chains", "--shards", "--seeds", "--threads", "--workers")
+
+
+def counted_options(program: str, command: str) -> list[str]:
+    """Options that say how many of something there are."""
+    options = parser_of(program, command)._option_string_actions
+    return [option for option in COUNTED if option in options]
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "line", "option"),
+    [
+        pytest.param(
+            *(program, command, lines[0], option),
+            marks=[pytest.mark.slow] * (command.split()[0] in BUSY),
+            id=f"{program} {command} {option}",
+        )
+        for program, command, lines in EXAMPLES
+        for option in counted_options(program, command)
+    ],
+)
+def test_a_command_asked_for_billions_of_something_refuses(
+    program, command, line, option, made, tmp_path, monkeypatch, capsys
+):
+    shutil.copytree(made(group_of(program, command)), tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    without_what_it_makes(line)
+    asked, files = re.fullmatch(r"(.*?)((?: [<>] \S+)*)", line).groups()
+    for number in (10**12, 10**20):
+        assert status_of(f"{asked} {option} {number}{files}") == 2
+        assert f"{option} is {number}; it must be from 1 to 65536" in capsys.readouterr().err
+
+
 LONG = {
     "sample": "sampling",
     "resume": "sampling",

@@ -40,6 +40,7 @@ import numpy as np
 from monolingual.ot.tableaux import Tableaux, overt_forms
 from scfg_sampler.core import draws, normal_draws
 from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["INTERPRETATIONS", "RULES", "GlaSettings", "learn"]
@@ -293,7 +294,8 @@ def _check(settings: GlaSettings, seeds: int, seed: int) -> None:
         raise SettingsError(
             f"--interpret is {settings.interpretation!r}; choose from {', '.join(INTERPRETATIONS)}"
         )
-    for name, value in (("trials", settings.trials), ("stages", settings.stages), ("seeds", seeds)):
+    require_number("seeds", seeds)
+    for name, value in (("trials", settings.trials), ("stages", settings.stages)):
         if value < 1:
             raise SettingsError(f"--{name} is {value}; it must be at least 1")
     if settings.stages > settings.trials:

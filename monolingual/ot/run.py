@@ -42,6 +42,7 @@ from scfg_sampler.core.chains.run_directory import (
     read_record,
     refuse_finished,
     refuse_occupied,
+    require_each,
     stored_settings,
     write_json,
 )
@@ -180,7 +181,9 @@ def read_run(directory: PathLike) -> dict[str, Any]:
         settings = {**record["settings"], "priors": priors}
         record["settings"] = stored_settings(OtSettings, settings, place, version)
         record["run"] = stored_settings(RunSettings, record["run"], place, version)
-        record["sweeps"], record["finished"]
+        require_each(int, record["sweeps"])
+        require_each(bool, record["finished"])
+        require_each(str, *record["constraints"])
         return record
 
     return read_record(directory, "ot sample", restored)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["OtSettings", "RunSettings", "check_run_settings", "check_settings", "default_burn_in"]
@@ -73,7 +74,8 @@ def default_burn_in(iterations: int) -> int:
 
 def check_run_settings(run: RunSettings) -> None:
     """Raise SettingsError if a setting is out of range."""
-    require_at_least(run, chains=1, iterations=1, checkpoint_every=0, seed=0)
+    require_number("chains", run.chains)
+    require_at_least(run, iterations=1, checkpoint_every=0, seed=0)
     require_burn_in(run.burn_in, run.iterations)
 
 

@@ -39,6 +39,7 @@ from scfg_sampler.core.chains.driver import ChainPlan, Columns, Place, begin, dr
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import RECORD, clear, origin, require_at_least, write_json
 from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["Task", "sample"]
@@ -113,7 +114,7 @@ def sample(
     """
     model, data = task.model, task.data
     check_settings(settings, len(model.prior), data.num_trees + len(data.start) - 1)
-    require_at_least(handling, threads=1)
+    require_number("threads", handling.threads)
     if handling.checkpoint_every is not None:
         require_at_least(handling, checkpoint_every=0)
     if task.gold is not None:

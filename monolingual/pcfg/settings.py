@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from monolingual.pcfg.approaches import PROPOSALS, approach_code
 from scfg_sampler.core.chains.run_directory import require_at_least
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
@@ -106,7 +107,8 @@ def check_settings(settings: SampleSettings, rules: int, data_size: int) -> None
         raise SettingsError(f"--proposal is {settings.proposal!r}; choose one of {', '.join(PROPOSALS)}")
     if settings.reweight and settings.approach != "sink":
         raise SettingsError(f"--reweight starts from --approach sink, not {settings.approach}")
-    require_at_least(settings, iterations=1, burn_in=0, thin=1, chains=1, score_every=1)
+    require_at_least(settings, iterations=1, burn_in=0, thin=1, score_every=1)
+    require_number("chains", settings.chains)
     if settings.burn_in >= settings.iterations:
         raise SettingsError(
             f"--burn-in {settings.burn_in} leaves none of "

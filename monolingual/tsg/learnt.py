@@ -16,7 +16,7 @@ from monolingual.tsg.grammar import production_key
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.settings import RunSettings, TsgSettings, states_kept
 from scfg_sampler.core.chains import run_directory
-from scfg_sampler.core.chains.run_directory import RECORD, stored_settings
+from scfg_sampler.core.chains.run_directory import RECORD, require_each, stored_settings
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
@@ -74,8 +74,10 @@ def read_record(directory: PathLike) -> dict[str, Any]:
         place, version = Path(directory) / RECORD, record["versions"]["scfg-sampler"]
         record["settings"] = stored_settings(TsgSettings, settings, place, version)
         record["run"] = stored_settings(RunSettings, record["run"], place, version)
+        require_each(int, record["sweeps"])
         # Directories of earlier versions do not say it.
         record.setdefault("finished", record["sweeps"] >= record["run"].iterations)
+        require_each(bool, record["finished"])
         known = frozenset(read_lines(Path(directory) / KNOWN))
         record["preparation"] = Preparation(**record["preparation"], known=known)
         return record

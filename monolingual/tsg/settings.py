@@ -10,8 +10,9 @@ import math
 from typing import NamedTuple
 
 from monolingual.tsg.trees import ROOT
-from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in, require_shards
+from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
@@ -181,7 +182,8 @@ def default_horizontal(sources: Sources) -> int:
 
 def check_run_settings(settings: TsgSettings, run: RunSettings) -> None:
     """Raise SettingsError if a setting of a run is out of range, or does not go with the chain's."""
-    require_at_least(run, iterations=1, checkpoint_every=0, seed=0, threads=1)
+    require_at_least(run, iterations=1, checkpoint_every=0, seed=0)
+    require_number("threads", run.threads)
     if run.samples is not None and run.samples < 0:
         raise SettingsError(f"--states is {run.samples}; it must be at least 0")
     if run.thin is not None and run.thin < 1:
@@ -218,7 +220,7 @@ def check_settings(settings: TsgSettings) -> None:
         raise SettingsError("--moves type does nothing with a --discount; add single")
     if settings.type_every < 1:
         raise SettingsError(f"--type-every is {settings.type_every}; it must be at least 1")
-    require_shards(settings.shards)
+    require_number("shards", settings.shards)
     if settings.order not in ORDERS:
         raise SettingsError(f"--order is {settings.order}; choose random or top-down")
     if settings.start not in STARTS:

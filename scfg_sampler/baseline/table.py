@@ -30,9 +30,10 @@ from scfg_sampler.baseline.shares import KeptShares, Share, kept_shares
 from scfg_sampler.core.arrays.external import Scratch, Table
 from scfg_sampler.core.executors import Executor, threads
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.streams import ordered
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.errors import InputError
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import LexicalTables
@@ -100,8 +101,7 @@ def write_baseline(
         The table or its shares cannot be written, or another process is making it.
     """
     settings, resources = settings or HieroSettings(), resources or Resources()
-    if resources.threads < 1:
-        raise SettingsError(f"--threads is {resources.threads}; at least 1 is needed")
+    require_number("threads", resources.threads)
     walkers = resources.threads if executor is None else executor.at_a_time
     division = divide(corpus, settings, resources._replace(threads=max(walkers, resources.threads)))
     vocabularies = (corpus.source_vocabulary, corpus.target_vocabulary)

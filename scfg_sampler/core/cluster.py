@@ -23,6 +23,7 @@ import numpy as np
 from scfg_sampler import __version__
 from scfg_sampler.core.console import say
 from scfg_sampler.core.executors import Executor, Result
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ClusterError, SettingsError
 
@@ -61,8 +62,8 @@ def dask_executor(workers: int | None, scheduler: str | None) -> Iterator[Execut
         Its workers have other versions.
     """
     option = f"--workers {workers}" if scheduler is None else f"--scheduler {scheduler}"
-    if scheduler is None and (workers or 0) < 1:
-        raise SettingsError(f"{option} makes no sense; at least 1 is needed")
+    if scheduler is None:
+        require_number("workers", workers or 0)
     try:
         import dask
         import distributed

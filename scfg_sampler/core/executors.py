@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from scfg_sampler.errors import SettingsError
+from scfg_sampler.core.limits import require_number
 
 __all__ = ["Executor", "InProcess", "Result", "Threads", "threads"]
 
@@ -110,8 +110,7 @@ def threads(number: int) -> Iterator[Executor]:
     SettingsError
         It is not.
     """
-    if number < 1:
-        raise SettingsError(f"--threads is {number}; at least 1 is needed")
+    require_number("threads", number)
     if number == 1:
         yield InProcess()
         return

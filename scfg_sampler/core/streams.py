@@ -15,8 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 from scfg_sampler.core.executors import Executor, Result
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.mapped import MappedFile, content_of, mapped_file, value_in
-from scfg_sampler.errors import SettingsError
 
 __all__ = ["in_order", "ordered"]
 
@@ -35,10 +35,9 @@ def in_order(task: Callable[[T], R], inputs: Iterable[T], threads: int = 1) -> I
     Raises
     ------
     SettingsError
-        `threads` is below 1.
+        `threads` is out of range.
     """
-    if threads < 1:
-        raise SettingsError(f"--threads is {threads}; at least 1 is needed")
+    require_number("threads", threads)
     if threads == 1:
         yield from map(task, inputs)
         return

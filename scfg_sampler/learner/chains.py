@@ -34,6 +34,7 @@ from scfg_sampler.core.console import terminable
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.executors import threads as threads_of
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.labels import refuse_with_labels
@@ -151,8 +152,8 @@ def resume_chains(
         A chain has more sweeps already, or all have as many; or `threads` makes no sense.
     """
     record = read_run(output)
-    if threads is not None and threads < 1:
-        raise SettingsError(f"--threads is {threads}; it must be at least 1")
+    if threads is not None:
+        require_number("threads", threads)
     if "chains" not in record:
         executor = _for_one(executor, record["settings"].get("shards", 1))
         own = executor is None and threads is not None

@@ -39,6 +39,7 @@ from scfg_sampler.core.chains.run_directory import (
     read_record,
     refuse_finished,
     refuse_occupied,
+    require_each,
     require_same_files,
     stored_settings,
     write_json,
@@ -290,19 +291,13 @@ def read_run(directory: PathLike) -> dict:
         files, digests, run = record["corpus"]["files"], record["corpus"]["sha256"], record["run"]
         CorpusFiles.from_names(files)
         numbers = (record["sweeps"], record.get("chains", 1), record.get("stream", 0))
-        _require_each(int, *numbers, run["iterations"], run["burn_in"])
-        _require_each(str, *files.values(), *digests.values(), record["versions"]["scfg-sampler"])
-        _require_each(bool, record["finished"])
+        require_each(int, *numbers, run["iterations"], run["burn_in"])
+        require_each(str, *files.values(), *digests.values(), record["versions"]["scfg-sampler"])
+        require_each(bool, record["finished"])
         signature_fields(record)  # Which takes what is in it.
         return record
 
     return read_record(directory, "scfg-sampler sample", restored)
-
-
-def _require_each(kind: type, *values: object) -> None:
-    """Raise TypeError unless all are of exactly this type; True is no integer."""
-    if any(type(value) is not kind for value in values):
-        raise TypeError
 
 
 class _Chain:

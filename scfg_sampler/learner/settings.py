@@ -10,7 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in, require_shards
+from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.corpus.span_forms import FORMS, SIDES
 from scfg_sampler.errors import SettingsError
 
@@ -204,7 +205,9 @@ def default_burn_in(iterations: int, anneal_sweeps: int = 0) -> int:
 def check_run_settings(run: RunSettings) -> None:
     """Raise SettingsError if a setting is out of range."""
     require_at_least(run, iterations=1, average_every=0, average_until=0, checkpoint_every=0, seed=0)
-    require_at_least(run, chains=1, threads=1, memory=1)
+    require_at_least(run, memory=1)
+    require_number("chains", run.chains)
+    require_number("threads", run.threads)
     require_burn_in(run.burn_in, run.iterations)
 
 
@@ -246,7 +249,7 @@ def check_settings(settings: LearnerSettings) -> None:
             note = " (0: no limit)" if name == "max_cut_span" else ""
             option = name.replace("_", "-")
             raise SettingsError(f"--{option} is {getattr(settings, name)}; it must be at least {least}{note}")
-    require_shards(settings.shards)
+    require_number("shards", settings.shards)
     if not 1 <= settings.max_attached <= MOST_ATTACHED:
         raise SettingsError(
             f"--max-attached is {settings.max_attached}; it must be from 1 to {MOST_ATTACHED}"

@@ -151,7 +151,7 @@ def test_workers_of_other_versions_are_refused(workers, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--workers", "0"], "--workers 0 makes no sense; at least 1 is needed"),
+        (["--workers", "0"], "--workers is 0; it must be from 1 to 65536"),
         (["--workers", "2", "--scheduler", "tcp://h:1"], "leave one of them out"),
         (["--scheduler", "nowhere"], "--scheduler nowhere cannot be reached"),
     ],

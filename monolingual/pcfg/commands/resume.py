@@ -36,12 +36,15 @@ def run(options: argparse.Namespace) -> None:
         RECORD,
         read_record,
         refuse_finished,
+        require_each,
         require_names,
     )
 
     def restored(record: dict) -> dict:
         settings = record["settings"]
-        settings["iterations"], settings["chains"], settings["block"], record["finished"]
+        require_each(int, settings["iterations"], settings["chains"])
+        require_each(bool, record["finished"])
+        settings["block"]
         settings["options"].keys(), record["versions"]["scfg-sampler"]
         return record
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scfg_sampler.core import console
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
@@ -146,9 +147,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    for name in ("samples", "threads"):
-        if getattr(options, name) < 1:
-            raise SettingsError(f"--{name} is {getattr(options, name)}; it must be at least 1")
+    require_number("threads", options.threads)
+    if options.samples < 1:
+        raise SettingsError(f"--samples is {options.samples}; it must be at least 1")
     if options.average is not None and options.average < 0:
         raise SettingsError(f"--average is {options.average}; it must be at least 0")
     if options.nbest is not None and (options.nbest < 1 or options.method != "mpp"):

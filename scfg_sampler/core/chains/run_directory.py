@@ -36,9 +36,9 @@ __all__ = [
     "refuse_occupied",
     "require_at_least",
     "require_burn_in",
+    "require_each",
     "require_names",
     "require_same_files",
-    "require_shards",
     "stored_settings",
     "write_json",
 ]
@@ -133,6 +133,20 @@ def read_record(
         raise InputError(path, None, f"is damaged, or not that of '{writer}'", hint) from None
 
 
+def require_each(kind: type, *values: object) -> None:
+    """Raise TypeError unless values from a record are of exactly this type: True is no integer.
+
+    >>> require_each(int, 1, 2)
+    >>> require_each(int, 1, True)
+    Traceback (most recent call last):
+        ...
+    TypeError: True is no int
+    """
+    for value in values:
+        if type(value) is not kind:
+            raise TypeError(f"{value!r:.40} is no {kind.__name__}")
+
+
 def stored_settings(kind: type, stored: Mapping[str, Any], place: PathLike, version: object) -> Any:
     """Settings that a file holds, as the NamedTuple they were.
 
@@ -195,7 +209,6 @@ def _fits(value: object, hint: object) -> bool:
     return True
 
 
-_MOST_SHARDS = 1 << 16
 _LARGEST = 10**300  # Beyond it, an integer is not the number that is meant.
 
 
@@ -238,12 +251,6 @@ def refuse_finished(directory: PathLike, sweeps: int, iterations: int) -> None:
     if sweeps >= iterations:
         found = f"{directory} has {counted(sweeps, 'sweep')} already"
         raise SettingsError(f"{found}; give --iterations more than that to go on")
-
-
-def require_shards(number: int) -> None:
-    """Raise a SettingsError unless a corpus can be swept in so many shards."""
-    if not 1 <= number <= _MOST_SHARDS:
-        raise SettingsError(f"--shards is {number}; it must be from 1 to {_MOST_SHARDS}")
 
 
 def require_at_least(settings: Any, **least: int) -> None:
