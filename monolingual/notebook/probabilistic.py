@@ -162,12 +162,12 @@ class PcfgRun:
         self.directory = Path(directory)
         hint = "Name one that 'pcfg sample' has finished"
         kinds = {"rules": ("U", 1), "probabilities": ("f", 2), "chain": ("i", 1), "log_joint": ("f", 1)}
-        arrays = read_arrays(self.directory / "samples.npz", kinds, "holds no draws", hint)
         try:
             self.summary: dict[str, Any] = parse_json((self.directory / "summary.json").read_text("utf-8"))
             self.summary.keys()
         except (OSError, ValueError, AttributeError):
             raise InputError(directory, None, "is not a run directory with draws", hint) from None
+        arrays = read_arrays(self.directory / "samples.npz", kinds, "holds no draws", hint)
         self.rules: tuple[str, ...] = tuple(arrays["rules"].tolist())
         self.probabilities: np.ndarray = arrays["probabilities"]
         self._chain, self._log_joint = arrays["chain"], arrays["log_joint"]

@@ -290,8 +290,9 @@ def read_run(directory: PathLike) -> dict:
         record["settings"].keys()
         files, digests, run = record["corpus"]["files"], record["corpus"]["sha256"], record["run"]
         CorpusFiles.from_names(files)
+        run["iterations"], run["burn_in"]
         numbers = (record["sweeps"], record.get("chains", 1), record.get("stream", 0))
-        require_each(int, *numbers, run["iterations"], run["burn_in"])
+        require_each(int, *numbers)
         require_each(str, *files.values(), *digests.values(), record["versions"]["scfg-sampler"])
         require_each(bool, record["finished"])
         signature_fields(record)  # Which takes what is in it.

@@ -207,7 +207,7 @@ def test_errors_name_file_and_line_and_exit_with_2(tmp_path, capsys):
         (["--anneal", "3:1"], "--anneal is 3:1; it must be START:END:SWEEPS"),
         (["--anneal", "0:1:5"], "two temperatures above 0"),
         (["--anneal", "3:1:200"], "--burn-in is 200"),
-        (["--threads", "0"], "--threads is 0; it must be at least 1"),
+        (["--threads", "0"], "--threads is 0; it must be from 1 to 65536"),
         (["--shards", "0"], "--shards is 0; it must be from 1 to 65536"),
         (["--shards", "3000000000"], "--shards is 3000000000; it must be from 1 to 65536"),
         (["--chains", "0"], "--chains is 0"),
