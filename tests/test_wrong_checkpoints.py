@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -162,6 +163,30 @@ def test_settings_of_other_types_or_sizes_are_one_line(place, monkeypatch, capsy
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "run.json" in said or "--noise is 9.99989e-321" in said, said
+
+
+@pytest.mark.parametrize("name", ["sample", "tsg", "ot"])
+def test_sweeps_that_are_no_number_are_one_line(place, monkeypatch, capsys, name):
+    package, options, _, resume = RUNS[name]
+    stopped(monkeypatch, main_of(package), options)
+    record = json.loads((place / "run" / "run.json").read_text())
+    for field, value in (("sweeps", "9"), ("sweeps", True), ("finished", "yes")):
+        other = {**record, "finished": True, field: value}
+        (place / "run" / "run.json").write_text(json.dumps(other))
+        capsys.readouterr()
+        assert main_of(package)([*resume.split(), "--quiet"]) == 2
+        assert re.fullmatch(r".*run\.json: is damaged, or not that of .*\n", capsys.readouterr().err)
+
+
+def test_a_burn_in_that_is_no_number_is_told_by_commands_that_only_read(place, monkeypatch, capsys):
+    package, options, *_ = RUNS["sample"]
+    stopped(monkeypatch, main_of(package), options)
+    record = json.loads((place / "run" / "run.json").read_text())
+    record["run"]["burn_in"] = "2"
+    (place / "run" / "run.json").write_text(json.dumps(record))
+    capsys.readouterr()
+    assert main_of(package)(["diagnose", "run"]) == 2
+    assert "run.json: is damaged: burn_in is '2'" in capsys.readouterr().err
 
 
 def test_a_run_of_before_there_was_a_setting_is_still_one(place, monkeypatch, capsys):

@@ -5,7 +5,7 @@ itself the context of longer ones, a log₁₀ back-off weight b. What is not li
 
     log p(w | c₁…c_k) = b(c₁…c_k) + log p(w | c₂…c_k).
 
-The fact a newcomer would get wrong: the probability of `<s>` (0 or −99 in most files) is a placeholder.
+The fact a newcomer would get wrong: the probability of `<s>` (0 or −99 in most files) says nothing.
 Nothing is ever asked for it; only its back-off weight and the n-grams that begin with it are used.
 
 All logarithms in this module are base 10, as in the files.

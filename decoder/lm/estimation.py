@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 FALLBACK_DISCOUNTS = (0.5, 1.0, 1.5)
-_SMALLEST_PROB = 1e-99  # Of `<s>`, which is never predicted; the customary placeholder.
+_SMALLEST_PROB = 1e-99  # Of `<s>`, which is never predicted; what is customary in ARPA files.
 
 
 class LmTables(NamedTuple):

@@ -46,7 +46,6 @@ __all__ = ["GRAMMAR", "LM", "RANKING", "SYSTEM", "WEIGHTS", "lm_files", "read_sy
 
 SYSTEM, GRAMMAR, RANKING, LM, WEIGHTS = "system.json", "grammar.bin", "ranking.bin", "lm.bin", "weights.json"
 _FORMAT, _FORMAT_OF_SEVERAL = 1, 2  # With one language model, and with several.
-_LONGEST_NAME = 100  # Characters; those of a system have a dozen.
 _HASHED = 1 << 20  # The largest file whose digest is compared whenever the system is loaded.
 _AGAIN = "Copy the whole system again, or bundle it again"
 
@@ -183,9 +182,12 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
             raise InputError(path, None, f"does not list {name}", _AGAIN)
     for name, (size, digest) in files.items():
         part = folder / name
-        if len(name) > _LONGEST_NAME or "\0" in name:  # Such a file cannot be asked for.
-            raise InputError(path, None, f"lists a file named {name!r:.40}", _AGAIN)
-        if not part.is_file():
+        try:
+            is_there = part.is_file()
+        except OSError as error:  # Of a name that is too long for a file.
+            found = f"lists a file named {name!r:.40} ({error.strerror})"
+            raise InputError(path, None, found, _AGAIN) from None
+        if not is_there:
             raise InputError(part, None, "is missing from the system", _AGAIN)
         found_size = part.stat().st_size
         if found_size != size:

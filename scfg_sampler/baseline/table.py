@@ -96,7 +96,7 @@ def write_baseline(
     Raises
     ------
     SettingsError
-        A limit is outside its range, or `threads` below 1.
+        A limit is outside its range, or `threads` out of range.
     InputError
         The table or its shares cannot be written, or another process is making it.
     """

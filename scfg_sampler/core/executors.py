@@ -103,7 +103,7 @@ def threads(number: int) -> Iterator[Executor]:
     Parameters
     ----------
     number : int
-        At least 1.
+        From 1 to `limits.MOST`.
 
     Raises
     ------

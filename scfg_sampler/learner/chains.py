@@ -149,7 +149,7 @@ def resume_chains(
     InputError, CheckpointMismatch
         As in `run.resume_run`.
     SettingsError
-        A chain has more sweeps already, or all have as many; or `threads` makes no sense.
+        A chain has more sweeps already, or all have as many; or `threads` is out of range.
     """
     record = read_run(output)
     if threads is not None:

@@ -43,6 +43,7 @@ from scfg_sampler.core.chains.run_directory import (
     require_same_files,
     stored_settings,
     write_json,
+    wrong_setting,
 )
 from scfg_sampler.core.executors import Executor, InProcess, threads
 from scfg_sampler.core.files import PathLike, file_digest
@@ -290,7 +291,9 @@ def read_run(directory: PathLike) -> dict:
         record["settings"].keys()
         files, digests, run = record["corpus"]["files"], record["corpus"]["sha256"], record["run"]
         CorpusFiles.from_names(files)
-        run["iterations"], run["burn_in"]
+        for name in ("iterations", "burn_in"):
+            if type(run[name]) is not int:
+                raise wrong_setting(Path(directory) / RECORD, name, run[name])
         numbers = (record["sweeps"], record.get("chains", 1), record.get("stream", 0))
         require_each(int, *numbers)
         require_each(str, *files.values(), *digests.values(), record["versions"]["scfg-sampler"])

@@ -41,6 +41,7 @@ __all__ = [
     "require_same_files",
     "stored_settings",
     "write_json",
+    "wrong_setting",
 ]
 
 RECORD = "run.json"
@@ -184,9 +185,14 @@ def stored_settings(kind: type, stored: Mapping[str, Any], place: PathLike, vers
         if isinstance(default, tuple) and isinstance(value, list):
             values[name] = value = tuple(value)
         if not _fits(value, hints[name]):
-            found = f"is damaged: {name} is {repr(value)[:40]}"
-            raise InputError(place, None, found, "Restore the file, or start the run again")
+            raise wrong_setting(place, name, value)
     return kind(**values)
+
+
+def wrong_setting(place: PathLike, name: str, value: object) -> InputError:
+    """The error of a file in which a setting has a value of another type."""
+    found = f"is damaged: {name} is {repr(value)[:40]}"
+    return InputError(place, None, found, "Restore the file, or start the run again")
 
 
 def _fits(value: object, hint: object) -> bool:

@@ -104,6 +104,9 @@ def test_probabilistic_grammars_are_those_of_the_commands(tmp_path, capsys):
     assert best.value == pytest.approx(5 * np.log(0.5))
     assert len(grammar.simulate(5, seed=3)) == 5
     assert [len(trace["sweep"]) > 0 for trace in run.traces] == [True, True]
+    np.savez(tmp_path / "ours" / "samples.npz", **{**theirs, "rules": np.array("S → a")})
+    with pytest.raises(InputError, match="holds no draws: rules is something else"):
+        monolingual.open_pcfg(tmp_path / "ours")
 
 
 def test_rankings_are_those_of_the_commands(tmp_path):
