@@ -174,7 +174,10 @@ def read_system_record(directory: PathLike) -> dict[str, Any]:
         is_number = all(isinstance(value, (int, float)) and abs(value) < 2**31 for value in numbers)
         if not is_number or search not in SEARCHES:
             raise ValueError(f"settings {list(settings)!r}"[:80])
-        parts = (GRAMMAR, RANKING, *lm_files(record), WEIGHTS)
+        lms = lm_files(record)
+        if not lms:
+            raise ValueError("no language model")
+        parts = (GRAMMAR, RANKING, *lms, WEIGHTS)
     except WRONG_RECORD as error:
         raise InputError(path, None, f"is damaged ({type(error).__name__}: {error})", _AGAIN) from None
     for name in parts:

@@ -14,7 +14,7 @@ import argparse
 import contextlib
 import hashlib
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from scfg_sampler.core.chains.chain import Sweep
 from scfg_sampler.core.chains.checkpoint import read_checkpoint_header
 from scfg_sampler.core.chains.driver import ChainPlan, begin_or_restore, drive
 from scfg_sampler.core.chains.owner import owned
-from scfg_sampler.core.chains.run_directory import require_names
+from scfg_sampler.core.chains.stored_options import require_options
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.errors import InputError, SettingsError
@@ -60,20 +60,20 @@ def checkpoint_of(output: PathLike) -> Path | None:
     return None if str(output) == "-" else Path(f"{output}.checkpoint.npz")
 
 
-def read_options(output: PathLike, names: Collection[str]) -> dict[str, Any]:
+def read_options(output: PathLike, parser: argparse.ArgumentParser) -> dict[str, Any]:
     """The options that stopped training was started with.
 
     Parameters
     ----------
     output : path
         The model it was to write.
-    names : collection of str
-        The options of this version.
+    parser : ArgumentParser
+        Of `dmv train`.
 
     Raises
     ------
     InputError
-        No checkpoint lies beside it.
+        No checkpoint lies beside it, or an option has a value of another kind.
     CheckpointMismatch
         It is of a version with other options.
     """
@@ -89,7 +89,7 @@ def read_options(output: PathLike, names: Collection[str]) -> dict[str, Any]:
         raise InputError(checkpoint, None, "is not that of 'dmv train'", "Train again")
     options.setdefault("trace", None)  # Of versions without.
     options.setdefault("iterations", None)
-    require_names(options, set(names) - set(_FREE), checkpoint, stored["version"])
+    require_options(parser, options, _FREE, checkpoint, stored["version"])
     return options
 
 

@@ -264,6 +264,8 @@ def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
     try:
         record = parse_json(path.read_text(encoding="utf-8"))
         values: Mapping[str, float] = record["grammar"]
+        if not values:
+            raise ValueError("no constraints")
         grammar = Grammar(
             record["model"],
             tuple(values),

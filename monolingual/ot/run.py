@@ -11,6 +11,7 @@ random numbers, else R̂ would say nothing about having found everything.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,7 @@ from scfg_sampler.core.chains.run_directory import (
     refuse_finished,
     refuse_occupied,
     require_each,
+    require_numbers,
     stored_settings,
     write_json,
 )
@@ -183,7 +185,8 @@ def read_run(directory: PathLike) -> dict[str, Any]:
         record["run"] = stored_settings(RunSettings, record["run"], place, version)
         require_each(int, record["sweeps"])
         require_each(bool, record["finished"])
-        require_each(str, *record["constraints"])
+        require_each(str, record["constraints"][0], *record["constraints"], *record["corpus"].values())
+        require_numbers(record["cpu_seconds"], *itertools.chain.from_iterable(priors.values()))
         return record
 
     return read_record(directory, "ot sample", restored)

@@ -14,11 +14,13 @@ import numpy as np
 from monolingual.pcfg.grammar import Grammar, num_rules
 from monolingual.pcfg.grammar_text import grammar_of_names
 from monolingual.pcfg.partition import build_system, newton_partition
+from monolingual.pcfg.summary import require_summary
 from monolingual.pcfg.tightness import analyse, moments
 from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.chains.chain import read_trace
-from scfg_sampler.core.chains.run_directory import read_record
+from scfg_sampler.core.chains.run_directory import read_record, require_each
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.pages.charts import Axes, Curve, line_chart
 from scfg_sampler.core.pages.elements import Content, Markup, element, table
 from scfg_sampler.core.pages.intervals import Interval, interval_chart
@@ -101,17 +103,22 @@ def write_report(run: PathLike, output: PathLike, title: str = "") -> int:
 
 def _open(place: Path) -> _Run:
     def restored(record: dict) -> dict:
-        record["settings"]["approach"], record["settings"]["burn_in"], record["settings"]["options"].keys()
-        record["settings"]["digests"].items(), record["finished"], record["seconds"] + 0.0
+        settings = record["settings"]
+        require_each(str, settings["approach"], *settings["digests"].values())
+        require_each(int, settings["burn_in"])
+        require_each(dict, settings["options"])
+        require_each(bool, record["finished"])
         return record
 
     record = read_record(place, "pcfg sample", restored)
     summary = None
     if (place / "summary.json").exists():
         summary = read_json(place / "summary.json", "Continue the run with 'pcfg resume'")
-        if not isinstance(summary, dict) or not {"draws", "mean", "convergence"} <= summary.keys():
+        try:
+            require_summary(summary)
+        except WRONG_RECORD:
             hint = "Run 'pcfg sample' again"
-            raise InputError(place / "summary.json", None, "is not the summary of a run", hint)
+            raise InputError(place / "summary.json", None, "is not the summary of a run", hint) from None
     paths = sorted(place.glob("trace.*.tsv"), key=lambda path: (len(path.name), path.name))
     return _Run(str(place), place, record, summary, [read_trace(path) for path in paths])
 

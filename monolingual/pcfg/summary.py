@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from monolingual.pcfg.settings import SampleSettings
 from monolingual.pcfg.tally import Kept, merge_tallies, tree_shares
 from monolingual.pcfg.tight_images import moves_per_draw
 from scfg_sampler.core.chains.diagnostics import MIN_SWEEPS, diagnose
+from scfg_sampler.core.chains.run_directory import require_each, require_numbers
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["summarise"]
+__all__ = ["require_summary", "summarise"]
 
 MOST_DIAGNOSED = 200
 """Of grammars with more rules only the log joint is diagnosed."""
@@ -83,6 +85,28 @@ def summarise(
         summary["f1_of_chains"] = [float(kept.scores[:, 2].mean()) for kept in chains if len(kept.scores)]
         summary["scored_sweeps"] = len(scores)
     return summary
+
+
+def require_summary(found: Mapping[str, Any]) -> None:
+    """Raise unless a JSON value is a summary, as far as reports tell of it.
+
+    Parameters
+    ----------
+    found : mapping
+        What the file says.
+
+    Raises
+    ------
+    KeyError, TypeError, AttributeError
+        Something is missing, or is of another kind.
+    """
+    require_each(int, *(found[name] for name in ("trees", "sentences", "draws", "chains")))
+    require_numbers(found["acceptance"], found.get("f1", 0.0), *found["mean"].values())
+    for judged in found["convergence"].values():
+        require_numbers(*(value for value in judged.values() if value is not None))
+    others = [each.get("tree_frequencies", {}) for each in found.get("reweighted", {}).values()]
+    for shares in (found.get("tree_frequencies", {}), found.get("tree_frequency_errors", {}), *others):
+        require_numbers(*shares.values())
 
 
 def _rejections(settings: SampleSettings, data: Data, chains: list[Kept], sweeps: int, families: int) -> dict:

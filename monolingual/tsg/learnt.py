@@ -16,7 +16,7 @@ from monolingual.tsg.grammar import production_key
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.settings import RunSettings, TsgSettings, states_kept
 from scfg_sampler.core.chains import run_directory
-from scfg_sampler.core.chains.run_directory import RECORD, require_each, stored_settings
+from scfg_sampler.core.chains.run_directory import RECORD, require_each, require_numbers, stored_settings
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError, SettingsError
@@ -74,12 +74,14 @@ def read_record(directory: PathLike) -> dict[str, Any]:
         place, version = Path(directory) / RECORD, record["versions"]["scfg-sampler"]
         record["settings"] = stored_settings(TsgSettings, settings, place, version)
         record["run"] = stored_settings(RunSettings, record["run"], place, version)
-        require_each(int, record["sweeps"])
+        require_each(int, *(record[name] for name in ("sweeps", "sentences", "nodes", "productions")))
+        require_each(str, *record["corpus"].values())
+        require_numbers(record["cpu_seconds"])
         # Directories of earlier versions do not say it.
         record.setdefault("finished", record["sweeps"] >= record["run"].iterations)
         require_each(bool, record["finished"])
-        known = frozenset(read_lines(Path(directory) / KNOWN))
-        record["preparation"] = Preparation(**record["preparation"], known=known)
+        preparation = stored_settings(Preparation, record["preparation"], place, version)
+        record["preparation"] = preparation._replace(known=frozenset(read_lines(Path(directory) / KNOWN)))
         return record
 
     return run_directory.read_record(directory, "tsg train", restored)

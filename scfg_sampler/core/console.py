@@ -29,7 +29,7 @@ __all__ = [
     "is_watched",
     "leave_out_of_rates",
     "memory_size",
-    "option_names",
+    "parser_of_command",
     "progress",
     "raise_terminated",
     "rest",
@@ -187,8 +187,8 @@ def add_commands(
             command.give_short_names()
 
 
-def option_names(add_parser: Callable[[Any], None], name: str) -> set[str]:
-    """The names under which a command's options, and its arguments, are known to its function.
+def parser_of_command(add_parser: Callable[[Any], None], name: str) -> argparse.ArgumentParser:
+    """The parser of a command by itself, for what it says of the command's options.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def option_names(add_parser: Callable[[Any], None], name: str) -> set[str]:
     """
     subparsers = argparse.ArgumentParser().add_subparsers(parser_class=Parser)
     add_parser(subparsers)
-    return {action.dest for action in subparsers.choices[name]._actions} - {"help"}
+    return subparsers.choices[name]
 
 
 def run_parser(

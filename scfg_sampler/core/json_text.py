@@ -7,6 +7,7 @@ The fact a newcomer would get wrong: brackets within brackets, a few thousand of
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 __all__ = ["WRONG_RECORD", "parse_json"]
@@ -15,8 +16,14 @@ WRONG_RECORD = (ValueError, KeyError, IndexError, TypeError, AttributeError, Ove
 """What taking a JSON value apart raises when it is not what was expected; JSON's 1e999 is infinite."""
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str | bytes, *, finite: bool = False) -> Any:
     """What a JSON text says; ValueError, which says why, if it is none or is nested beyond all sense.
+
+    Parameters
+    ----------
+    text : str or bytes
+    finite : bool
+        Whether numbers that are none, or infinite, are refused: JSON has none, but can spell 1e999.
 
     >>> parse_json('{"a": [1, 2]}')
     {'a': [1, 2]}
@@ -26,6 +33,15 @@ def parse_json(text: str | bytes) -> Any:
     ValueError: brackets within brackets without end
     """
     try:
+        if finite:
+            return json.loads(text, parse_float=_finite, parse_constant=_finite)
         return json.loads(text)
     except RecursionError:
         raise ValueError("brackets within brackets without end") from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text:.40} is no finite number")
+    return value

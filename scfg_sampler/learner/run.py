@@ -40,6 +40,7 @@ from scfg_sampler.core.chains.run_directory import (
     refuse_finished,
     refuse_occupied,
     require_each,
+    require_numbers,
     require_same_files,
     stored_settings,
     write_json,
@@ -295,7 +296,10 @@ def read_run(directory: PathLike) -> dict:
             if type(run[name]) is not int:
                 raise wrong_setting(Path(directory) / RECORD, name, run[name])
         numbers = (record["sweeps"], record.get("chains", 1), record.get("stream", 0))
-        require_each(int, *numbers)
+        sizes = [record["corpus"][name] for name in ("sentences", "source_words", "target_words")]
+        require_each(int, *numbers, *sizes, *(each["sentence"] for each in record["skipped"]))
+        require_each(str, *(each["reason"] for each in record["skipped"]))
+        require_numbers(record["cpu_seconds"], record["peak_memory_mb"])
         require_each(str, *files.values(), *digests.values(), record["versions"]["scfg-sampler"])
         require_each(bool, record["finished"])
         signature_fields(record)  # Which takes what is in it.

@@ -14,3 +14,10 @@ def test_what_is_json_is_read():
 def test_what_is_none_is_a_value_error(text):
     with pytest.raises(ValueError, match=r"\S"):
         parse_json(text)
+
+
+@pytest.mark.parametrize("text", ["[NaN]", "[-Infinity]", '{"a": 1e999}'])
+def test_numbers_that_are_not_finite_are_refused_where_that_is_asked(text):
+    parse_json(text)
+    with pytest.raises(ValueError, match="is no finite number"):
+        parse_json(text, finite=True)

@@ -209,17 +209,62 @@ def _verified(directory: Path) -> Any:
 
 def _shown(path: Path) -> Any:
     """As `show` does."""
+    import decoder.cli
+
+    return _told(decoder.cli.main, "show", str(path))
+
+
+def _told(main: Callable[[list[str]], int], *options: str) -> int:
+    """What a command ends with; its refusal as the error it was."""
     import io
 
-    import decoder.cli
     from scfg_sampler.errors import InputError
 
     said = io.StringIO()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-        status = decoder.cli.main(["show", str(path)])
+        status = main(list(options))
     if status == 2:
-        raise InputError(path, None, said.getvalue().strip())
+        raise InputError(None, None, said.getvalue().strip())
     return status
+
+
+def _reported(package: str) -> Callable[[Path], Any]:
+    """What `report` tells of a run itself: settings, sizes, files, curves."""
+
+    def read(directory: Path) -> Any:
+        page = importlib.import_module(f"{package}.report")
+        if package == "scfg_sampler":
+            page = importlib.import_module("scfg_sampler.report.runs")
+            runs = [page.open_run(directory)]
+            return page.tell_runs(runs), page.tell_traces(runs)
+        if package == "monolingual.ot":
+            inputs = page.ReportInputs(directory)
+            shown = page._read(inputs)
+            return page._tell_run(inputs, shown), page._tell_traces(shown, shown.posterior)
+        if package == "monolingual.pcfg":
+            opened = page._open(directory)
+            told = page._tell_run(opened), page._tell_traces(opened)
+            rules = page._tell_rules(page._read_draws(directory), opened.summary)
+            trees = page._tell_trees(opened.summary) if "tree_frequencies" in opened.summary else None
+            return *told, rules, trees
+        opened = [page._open(directory)]
+        return page._tell_runs(opened), page._tell_traces(opened)
+
+    return read
+
+
+def _scored(directory: Path) -> Any:
+    """As `grammar` does."""
+    from scfg_sampler.learner.grammar import GrammarSettings, write_grammar
+
+    return write_grammar(directory, directory / "scored.gz", GrammarSettings())
+
+
+def _resumed_pcfg(directory: Path) -> Any:
+    """As `pcfg resume` does, which has all its options from the record."""
+    import monolingual.cli
+
+    return _told(monolingual.cli.main, "pcfg", "resume", str(directory), "--iterations", "41", "--quiet")
 
 
 def _parsed(directory: Path) -> Any:
@@ -267,6 +312,13 @@ MADE = {
     "run-checkpoint": _changed("sampled", "checkpoint.npz", _verified),
     "run-trace": _changed("sampled", "trace.tsv", _verified),
     "run-lexical": _changed("sampled", "lex.f2e", _verified),
+    "reported-record": _changed("sampled", "run.json", _reported("scfg_sampler")),
+    "scored-record": _changed("sampled", "run.json", _scored),
+    "tsg-reported-record": _changed("trees.run", "run.json", _reported("monolingual.tsg")),
+    "ot-reported-record": _changed("run.ot", "run.json", _reported("monolingual.ot")),
+    "pcfg-reported-record": _changed("run.pcfg", "run.json", _reported("monolingual.pcfg")),
+    "pcfg-reported-summary": _changed("run.pcfg", "summary.json", _reported("monolingual.pcfg")),
+    "pcfg-record": _changed("run.pcfg", "run.json", _resumed_pcfg),
     "tsg-record": _changed("trees.run", "run.json", _resumed("tsg")),
     "tsg-checkpoint": _changed("trees.run", "checkpoint.npz", _resumed("tsg")),
     **{

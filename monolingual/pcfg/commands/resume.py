@@ -31,28 +31,22 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Continue, and say what came of it."""
-    from monolingual.pcfg.commands.sample import add_parser, decisive, execute
-    from scfg_sampler.core.chains.run_directory import (
-        RECORD,
-        read_record,
-        refuse_finished,
-        require_each,
-        require_names,
-    )
+    from monolingual.pcfg.commands.sample import NOT_DECISIVE, add_parser, execute
+    from scfg_sampler.core.chains.run_directory import RECORD, read_record, refuse_finished, require_each
+    from scfg_sampler.core.chains.stored_options import require_options
 
     def restored(record: dict) -> dict:
         settings = record["settings"]
-        require_each(int, settings["iterations"], settings["chains"])
+        require_each(int, settings["iterations"], settings["chains"], settings["block"])
         require_each(bool, record["finished"])
-        settings["block"]
-        settings["options"].keys(), record["versions"]["scfg-sampler"]
+        require_each(dict, settings["options"])
         return record
 
     record = read_record(options.output, "pcfg sample", restored)
     settings = record["settings"]
-    names = decisive(console.option_names(add_parser, "sample"))
-    place = Path(options.output) / RECORD
-    require_names(settings["options"], names, place, record["versions"]["scfg-sampler"])
+    place, version = Path(options.output) / RECORD, record["versions"]["scfg-sampler"]
+    parser = console.parser_of_command(add_parser, "sample")
+    require_options(parser, settings["options"], NOT_DECISIVE, place, version)
     given = settings["options"] | {name: settings[name] for name in ("iterations", "chains", "block")}
     if options.iterations is not None:
         given["iterations"] = options.iterations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from pathlib import Path
 
 from monolingual.pcfg.approaches import APPROACHES, PROPOSALS
 from monolingual.pcfg.commands import add_grammar_options, add_handling, encoding_of, read_model_grammar
@@ -13,7 +13,7 @@ from scfg_sampler.core.interruption import resumable
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 
-__all__ = ["add_data_options", "add_parser", "read_data", "report", "run"]
+__all__ = ["NOT_DECISIVE", "add_data_options", "add_parser", "read_data", "report", "run"]
 
 
 def add_parser(subparsers) -> None:
@@ -129,8 +129,11 @@ def execute(given: dict, *, resume: bool) -> None:
     fields["start"] = options.start or ("weights" if has_weights else "prior")
     settings = SampleSettings(**fields)  # type: ignore[arg-type]
     gold = read_brackets(options.gold, encoding=encoding_of(options)) if options.gold else None
+    kept = {name: given[name] for name in sorted(given.keys() - NOT_DECISIVE)}
+    if not resume:  # From anywhere, then.
+        kept |= {name: str(Path(path).resolve()) for name, path in files.items() if path != "-"}
     described = {
-        "options": {name: given[name] for name in sorted(decisive(given))},
+        "options": kept,
         "digests": {name: file_digest(path) for name, path in files.items() if path != "-"},
     }
     handling = Handling(options.threads, options.check, options.checkpoint_every)
@@ -144,13 +147,11 @@ def execute(given: dict, *, resume: bool) -> None:
     report(summary, options.output)
 
 
-_FREE = ("iterations", "chains", "block", "threads", "checkpoint_every", "check", "command", "model")
-"""Options that may change on resuming."""
-
-
-def decisive(names: Iterable[str]) -> set[str]:
-    """Those names of options that a run has to keep."""
-    return set(names) - {"run", "output", "overwrite", "quiet", *_FREE}
+NOT_DECISIVE = frozenset(
+    {"run", "output", "overwrite", "quiet"}
+    | {"iterations", "chains", "block", "threads", "checkpoint_every", "check", "command", "model"}
+)
+"""Options that a run need not keep: they may change on resuming."""
 
 
 def read_prior(text: str | None, grammar, pseudo_counts):

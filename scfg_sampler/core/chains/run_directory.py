@@ -38,6 +38,7 @@ __all__ = [
     "require_burn_in",
     "require_each",
     "require_names",
+    "require_numbers",
     "require_same_files",
     "stored_settings",
     "write_json",
@@ -125,13 +126,22 @@ def read_record(
     """
     path = Path(directory) / RECORD
     try:
-        return restore(parse_json(path.read_text(encoding="utf-8")))
+        record = parse_json(path.read_text(encoding="utf-8"), finite=True)
+        _require_told(record)
+        return restore(record)
     except OSError as error:
         found = f"is not a run directory ({error.strerror}: {RECORD})"
         raise InputError(directory, None, found, f"Name a directory that '{writer}' has written") from None
     except WRONG_RECORD:
         hint = f"Run '{writer}' again"
         raise InputError(path, None, f"is damaged, or not that of '{writer}'", hint) from None
+
+
+def _require_told(record: dict[str, Any]) -> None:
+    """Raise unless what every run tells of itself is there: its command, versions, time."""
+    require_each(list, record["command"])
+    require_each(str, *record["command"], record["versions"]["scfg-sampler"], *record["versions"].values())
+    require_numbers(record["seconds"])
 
 
 def require_each(kind: type, *values: object) -> None:
@@ -146,6 +156,20 @@ def require_each(kind: type, *values: object) -> None:
     for value in values:
         if type(value) is not kind:
             raise TypeError(f"{value!r:.40} is no {kind.__name__}")
+
+
+def require_numbers(*values: object) -> None:
+    """Raise TypeError unless values from a record are finite numbers.
+
+    >>> require_numbers(1, 2.5)
+    >>> require_numbers(float("inf"))
+    Traceback (most recent call last):
+        ...
+    TypeError: inf is no finite number
+    """
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < _LARGEST:
+            raise TypeError(f"{value!r:.40} is no finite number")
 
 
 def stored_settings(kind: type, stored: Mapping[str, Any], place: PathLike, version: object) -> Any:

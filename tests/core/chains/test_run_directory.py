@@ -22,7 +22,7 @@ def restored(record):
 
 
 def test_records_are_read_back(tmp_path):
-    record = {**run_directory.origin("1.2"), "run": Run()._asdict()}
+    record = {**run_directory.origin("1.2"), "seconds": 0.5, "run": Run()._asdict()}
     run_directory.write_json(record, tmp_path / run_directory.RECORD)
     again = run_directory.read_record(tmp_path, "x sample", restored)
     assert again["run"] == Run()
@@ -34,6 +34,16 @@ def test_records_are_read_back(tmp_path):
 )
 def test_damaged_records_are_refused(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
+    with pytest.raises(InputError, match=r"run\.json: is damaged, or not that of 'x sample'"):
+        run_directory.read_record(tmp_path, "x sample", restored)
+
+
+@pytest.mark.parametrize(
+    "change", [{"command": "x"}, {"versions": {}}, {"seconds": None}, {"seconds": float("inf")}]
+)
+def test_records_that_do_not_tell_of_their_run_are_refused(tmp_path, change):
+    record = {**run_directory.origin("1.2"), "seconds": 0.5, "run": Run()._asdict(), **change}
+    (tmp_path / "run.json").write_text(json.dumps(record))
     with pytest.raises(InputError, match=r"run\.json: is damaged, or not that of 'x sample'"):
         run_directory.read_record(tmp_path, "x sample", restored)
 

@@ -170,6 +170,12 @@ def test_resuming_equals_running_through(sampler, place):
     assert (place / "short" / "trace.1.tsv").read_text() == (place / "long" / "trace.1.tsv").read_text()
 
 
+def test_runs_can_be_resumed_from_anywhere(place, tmp_path_factory, monkeypatch):
+    pcfg("sample", "ternary", "--sentences", "text", "--iterations", 20, "--output", "run", "--quiet")
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert pcfg("resume", place / "run", "--iterations", 40, "--quiet") == 0
+
+
 def test_interrupted_run_keeps_what_it_has(place, monkeypatch):
     from scfg_sampler.core.chains import driver
 
