@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Run the tests, in a virtual environment that is made when there is none.
 #
-#   recipes/test.sh            the exact tier, then all others but the slow one: some ten minutes
+#   recipes/test.sh            the exact tier, then all others but the slow one: half an hour on one core, of which the
+#                              first run takes some minutes to compile
 #   recipes/test.sh --slow     statistical suites and full recipes too, an hour or two: before a release
 #   recipes/test.sh ARGUMENTS  anything else goes to pytest, e.g. tests/decoder -k kbest
 set -euo pipefail

@@ -272,9 +272,9 @@ UNFINISHED, FINISHED = (f'{{\n "seconds": 3,\n "finished": {value}\n}}\n' for va
         ((), FINISHED, []),
         ((), None, ["sample"]),
         (("--iterations", "90"), UNFINISHED, ["sample"]),
-        (("--iterations", "90"), FINISHED, ["sample"]),
+        pytest.param(("--iterations", "90"), FINISHED, ["sample"], marks=pytest.mark.slow),
         (("--overwrite",), UNFINISHED, ["sample"]),
-        (("--overwrite",), FINISHED, ["sample"]),
+        pytest.param(("--overwrite",), FINISHED, ["sample"], marks=pytest.mark.slow),
     ],
     ids=["stopped", "just-finished", "not-begun", "other", "other-finished", "forced", "forced-finished"],
 )

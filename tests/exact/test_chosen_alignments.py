@@ -132,6 +132,7 @@ def test_breadth_first_sweep_leaves_posterior_invariant():
     assert departure(chain, pairs) < 1e-12
 
 
+@pytest.mark.slow
 def test_density_as_if_all_derivations_had_as_many_nodes_is_noticed(monkeypatch):
     """Lemma 3, by which free cuts cancel, does not hold here."""
 
