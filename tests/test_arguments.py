@@ -1,5 +1,7 @@
 """Arguments of the functions for notebooks that cannot be: a TypeError or ValueError that names them."""
 
+import math
+
 import pytest
 
 import scfg_sampler
@@ -31,6 +33,8 @@ def test_pairs_that_are_not_three_strings_are_refused(pairs, kind, complaint):
     ("arguments", "kind", "complaint"),
     [
         ({"discount": 1.5}, ValueError, "^discount is 1.5; "),
+        ({"discount": math.nan}, ValueError, "^discount is nan; "),
+        ({"strength": math.inf}, ValueError, "^strength is inf; "),
         ({"max_length": 0}, ValueError, "^max_length is 0; "),
         ({"chains": 0}, ValueError, "^chains is 0; "),
         ({"iterations": "ten"}, TypeError, "iterations is a str; give a whole number"),

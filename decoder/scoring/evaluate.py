@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 METRICS = ("bleu", "chrf", "ter")
+_MOST_DRAWN = 250_000_000  # Numbers of sentences that a bootstrap holds: two gigabytes.
 TOKENIZERS = ("none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab")
 
 
@@ -105,7 +106,7 @@ def evaluate(
     _check(hypotheses)
     more = {}
     if samples is not None:
-        _check_bootstrap(samples, seed)
+        _check_bootstrap(samples, len(hypotheses), seed)
         more["n_bootstrap"] = samples
     scores = {}
     for name, metric in _metrics(metrics, tokenize).items():
@@ -135,7 +136,7 @@ def compare(
     from sacrebleu.significance import PairedTest
 
     _check(hypotheses)
-    _check_bootstrap(samples, seed)
+    _check_bootstrap(samples, len(hypotheses), seed)
     systems = [("against", against), ("hypothesis", hypotheses)]
     with _sacrebleu_seed(seed):
         texts: Any = references
@@ -183,7 +184,7 @@ def compare_tunings(
         As for `compare`.
     """
     _check(hypotheses[0])
-    _check_bootstrap(samples, seed)
+    _check_bootstrap(samples, len(hypotheses[0]), seed)
     found: dict[str, Comparison] = {}
     for name, metric in _metrics(metrics, tokenize).items():
         statistics = np.array(
@@ -226,9 +227,13 @@ def _check(hypotheses: Sequence[str]) -> None:
         raise SettingsError("--hypothesis: the file has no lines, so there is nothing to evaluate")
 
 
-def _check_bootstrap(samples: int, seed: int) -> None:
+def _check_bootstrap(samples: int, sentences: int, seed: int) -> None:
     if samples < 2:
         raise SettingsError(f"--samples is {samples}; a bootstrap needs at least 2")
+    most = _MOST_DRAWN // max(sentences, 1)
+    if samples > most:
+        found = counted(sentences, "sentence")
+        raise SettingsError(f"--samples is {samples}; of {found} at most {most} are held in memory")
     if not 0 <= seed < 2**32:
         raise SettingsError(f"--seed is {seed}; it must be from 0 to {2**32 - 1}")
 

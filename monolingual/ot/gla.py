@@ -143,9 +143,14 @@ def learn(
                 is_resampling,
                 settings.distance,
             )
-            _learn(rng, how_heard, tableaux.violations, values[number], above, how)
+            for begin in range(0, trials, _AT_A_TIME):
+                part = how._replace(trials=min(_AT_A_TIME, trials - begin))
+                _learn(rng, how_heard, tableaux.violations, values[number], above, part)
             advance(1, f"learner {number + 1}")
     return values
+
+
+_AT_A_TIME = 1 << 18  # Trials in one call, after which a learner can be stopped.
 
 
 def _falling(ends: tuple[float, float], stages: int) -> list[float]:

@@ -16,6 +16,7 @@ from scfg_sampler.errors import SettingsError
 
 __all__ = ["OtSettings", "RunSettings", "check_run_settings", "check_settings", "default_burn_in"]
 
+_MOST_MOVES = 1_000_000  # In a sweep, which cannot be stopped.
 _SHORTEST_PILOT = 8
 
 
@@ -85,12 +86,14 @@ def check_settings(settings: OtSettings, constraints: int) -> None:
         raise SettingsError(f"--truncate is {settings.truncate:g}; it must be above 0, or 0 for no bound")
     if not _LEAST_NOISE <= settings.noise < math.inf:
         raise SettingsError(f"--noise is {settings.noise:g}; it must be at least {_LEAST_NOISE:g}")
-    if settings.learn_variances and settings.variance_shape <= 1.0:
+    if settings.learn_variances and not 1.0 < settings.variance_shape < math.inf:
         raise SettingsError(f"--variance-shape is {settings.variance_shape:g}; it must be above 1")
-    if settings.shifts < -1:
-        raise SettingsError(f"--shifts is {settings.shifts}; it must be 0 or more, or -1 for all")
-    if settings.collapsed < -1:
-        raise SettingsError(f"--collapsed is {settings.collapsed}; it must be 0 or more, or -1")
+    if not -1 <= settings.shifts <= _MOST_MOVES:
+        raise SettingsError(
+            f"--shifts is {settings.shifts}; it must be from 0 to {_MOST_MOVES}, or -1 for all"
+        )
+    if not -1 <= settings.collapsed <= _MOST_MOVES:
+        raise SettingsError(f"--collapsed is {settings.collapsed}; it must be from 0 to {_MOST_MOVES}, or -1")
     if settings.pilot < 0 or 0 < settings.pilot < _SHORTEST_PILOT:
         raise SettingsError(f"--pilot is {settings.pilot}; it must be 0 or at least {_SHORTEST_PILOT}")
     for constraint, (centre, deviation) in settings.priors.items():

@@ -45,6 +45,7 @@ LARGEST_FREQUENCY = 1e15
 """Sums of such lose no single observation."""
 
 _HUNDRED = 100.0  # Probabilities are taken as percentages.
+_MOST_TOKENS = 50_000_000  # Each has values of its own: beyond it, more than a gigabyte.
 
 
 class Tableaux(NamedTuple):
@@ -285,7 +286,8 @@ def token_counts(tableaux: Tableaux, tokens: int | None = None) -> np.ndarray:
     InputError
         Nothing was observed.
     SettingsError
-        Frequencies are neither whole nor probabilities and `tokens` is not given, or it is below 1.
+        Frequencies are neither whole nor probabilities and `tokens` is not given, or it is below 1; or there
+        are more tokens than memory is for.
     """
     frequency = tableaux.frequency
     total = float(frequency.sum())
@@ -296,8 +298,12 @@ def token_counts(tableaux: Tableaux, tokens: int | None = None) -> np.ndarray:
     if tokens is not None:
         if tokens < 1:
             raise SettingsError(f"--tokens is {tokens}; it must be at least 1")
+        if tokens > _MOST_TOKENS:
+            raise SettingsError(f"--tokens is {tokens}; it must be at most {_MOST_TOKENS}")
         return _largest_remainders(frequency * (tokens / total), tokens)
     if np.all(frequency == np.round(frequency)):
+        if total > _MOST_TOKENS:
+            raise SettingsError(f"the frequencies sum to {total:.6g}; scale them with --tokens, to fewer")
         return frequency.astype(np.int64)
     if np.bincount(tableaux.input_of(), frequency).max() <= 1.0 + 1e-9:
         counts = np.round(frequency * _HUNDRED).astype(np.int64)

@@ -107,7 +107,7 @@ def check_settings(settings: SampleSettings, rules: int, data_size: int) -> None
         raise SettingsError(f"--proposal is {settings.proposal!r}; choose one of {', '.join(PROPOSALS)}")
     if settings.reweight and settings.approach != "sink":
         raise SettingsError(f"--reweight starts from --approach sink, not {settings.approach}")
-    require_at_least(settings, iterations=1, burn_in=0, thin=1, score_every=1)
+    require_at_least(settings, iterations=1, burn_in=0, thin=1, score_every=1, seed=0)
     require_number("chains", settings.chains)
     if settings.burn_in >= settings.iterations:
         raise SettingsError(

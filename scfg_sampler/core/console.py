@@ -107,6 +107,14 @@ _SHORT = {
 """Options that every command with them takes by a letter, too."""
 
 
+def _real(text: str) -> float:
+    """A number that is one: no option means anything by `nan`."""
+    value = real_number(text)
+    if math.isnan(value):
+        raise ValueError(f"{text!r} is not a number")
+    return value
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose help keeps the examples' line breaks and shows defaults."""
 
@@ -115,7 +123,7 @@ class Parser(argparse.ArgumentParser):
         kwargs.setdefault("allow_abbrev", False)
         super().__init__(*args, **kwargs)
         self.register("type", int, whole_number)
-        self.register("type", float, real_number)
+        self.register("type", float, _real)
         self.old_names: dict[str, str] = {}
         """Names that options had in earlier versions, with those that they have now."""
         self.other_names: dict[str, str] = {}
@@ -137,6 +145,13 @@ class Parser(argparse.ArgumentParser):
                 if short is not None:
                     self._option_string_actions[short] = action
                     action.short = short  # type: ignore[attr-defined]
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        # Beyond 64 bits there is no number of anything; seeds alone may be of any size.
+        value = super()._get_value(action, arg_string)  # type: ignore[misc]
+        if isinstance(value, int) and abs(value) >= 2**63 and action.dest != "seed":
+            raise argparse.ArgumentError(action, f"{arg_string} is too large")
+        return value
 
     def _print_message(self, message: str, file=None) -> None:
         # As argparse does, but help that cannot be printed is not passed over in silence.

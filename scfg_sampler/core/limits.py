@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["MOST", "require_number"]
+__all__ = ["MOST", "require_number", "require_seed"]
 
 MOST = 1 << 16
 
@@ -30,3 +30,15 @@ def require_number(option: str, number: int) -> None:
     """
     if not 1 <= number <= MOST:
         raise SettingsError(f"--{option} is {number}; it must be from 1 to {MOST}")
+
+
+def require_seed(seed: int) -> None:
+    """Raise a SettingsError if a seed is negative, as none can be.
+
+    >>> require_seed(-1)
+    Traceback (most recent call last):
+        ...
+    scfg_sampler.errors.SettingsError: --seed is -1; it must be at least 0
+    """
+    if seed < 0:
+        raise SettingsError(f"--seed is {seed}; it must be at least 0")

@@ -267,7 +267,8 @@ def walk_in_turn(bank: ForestBank, max_cut_span: int, weights: tuple[np.ndarray,
         As for `new_walk`.
     """
     shape = bank.walk.forest.shape.copy()
-    shape[MAX_CUT_SPAN] = max_cut_span if max_cut_span > 0 else shape[MAX_LENGTH] + 1
+    longest = int(shape[MAX_LENGTH]) + 1
+    shape[MAX_CUT_SPAN] = min(max_cut_span, longest) if max_cut_span > 0 else longest
     forest = bank.walk.forest._replace(shape=shape)
     return bank.walk._replace(forest=forest, corpus=_weighted(bank, weights))
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
+from scfg_sampler.core.fragments.parameters import require_parameters
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.corpus.span_forms import FORMS, SIDES
 from scfg_sampler.errors import SettingsError
@@ -250,6 +251,8 @@ def check_settings(settings: LearnerSettings) -> None:
             option = name.replace("_", "-")
             raise SettingsError(f"--{option} is {getattr(settings, name)}; it must be at least {least}{note}")
     require_number("shards", settings.shards)
+    # A Dirichlet process has no discount.
+    require_parameters(settings.discount if settings.model == "pitman-yor" else 0.0, settings.strength)
     if not 1 <= settings.max_attached <= MOST_ATTACHED:
         raise SettingsError(
             f"--max-attached is {settings.max_attached}; it must be from 1 to {MOST_ATTACHED}"

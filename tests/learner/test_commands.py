@@ -35,6 +35,37 @@ def sample(options: list[str], output, *more: str) -> int:
     return main(["sample", *options, "--output", str(output), "--quiet", *more])
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--discount", "2"),
+        ("--strength", "inf"),
+        ("--strength", "0"),
+        ("--mean-length", "-1"),
+        ("--shards", "0"),
+    ],
+    ids=" ".join,
+)
+def test_refused_settings_leave_no_directory(tmp_path, capsys, options):
+    corpus = write_corpus(tmp_path, [oracle.sentence("a b", "A B", "0-0 1-1")])
+    assert sample(corpus, tmp_path / "run", *options) == 2
+    assert f"{options[0]} is {options[1]}; it must be" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_limit_beyond_all_sentences_is_none(tmp_path):
+    corpus = write_corpus(tmp_path, [oracle.sentence("a b c", "A B C", "0-0 1-1 2-2")] * 5)
+    for limit in ("0", "9000000000000000000"):
+        assert (
+            sample(corpus, tmp_path / limit, "--iterations", "5", "--burn-in", "2", "--max-cut-span", limit)
+            == 0
+        )
+    whole, limited = (
+        (tmp_path / limit / "derivations.jsonl.gz").read_bytes() for limit in ("0", "9000000000000000000")
+    )
+    assert whole == limited
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_every_command_has_an_example(command, capsys):
     with pytest.raises(SystemExit) as status:

@@ -39,10 +39,9 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.dmv.model import read_model
     from monolingual.dmv.simulation import draw_sentences
     from scfg_sampler.core.files import atomic_output
-    from scfg_sampler.errors import SettingsError
+    from scfg_sampler.core.limits import require_seed
 
-    if options.seed < 0:
-        raise SettingsError(f"--seed is {options.seed}; it must be at least 0")
+    require_seed(options.seed)
     model = read_model(options.model)
     rng = np.random.default_rng(options.seed)
     sentences, dropped = draw_sentences(rng, model, options.sentences, options.longest)

@@ -230,13 +230,15 @@ def read_short(options: argparse.Namespace, path: str) -> StoredSentences:
 def check(options: argparse.Namespace) -> list[float]:
     """The priors to try; raises if options contradict each other."""
     from monolingual.dmv import initial
+    from scfg_sampler.core.limits import require_number, require_seed
     from scfg_sampler.errors import SettingsError
 
     counted_by = "iterations" if options.method == "gibbs" else "rounds"
-    numbers = {counted_by: options.rounds, "restarts": options.restarts, "max-length": options.max_length}
-    for name, number in numbers.items():
+    for name, number in {counted_by: options.rounds, "max-length": options.max_length}.items():
         if number < 1:
             raise SettingsError(f"--{name} is {number}; it must be at least 1")
+    require_seed(options.seed)
+    require_number("restarts", options.restarts)
     if options.restarts > 1 and options.init != "random" and initial.concentration_of(options.init) is None:
         raise SettingsError("--restarts needs --start random or dirichlet:A")
     is_normal = options.method == "vb-em-logistic-normal"

@@ -45,7 +45,9 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.grammar import Grammar
     from monolingual.ot.hidden import hidden_problems
     from monolingual.ot.orderings import problems
+    from scfg_sampler.core.limits import require_seed
 
+    require_seed(options.seed)
     tableaux = load_tableaux(options)
     for problem in hidden_problems(tableaux) if tableaux.overt else problems(tableaux):
         console.warn(problem)

@@ -14,6 +14,7 @@ from monolingual.ot.commands import (
     save_grammar,
 )
 from scfg_sampler.core import console
+from scfg_sampler.core.limits import require_seed
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import SettingsError
 
@@ -152,8 +153,7 @@ def _chosen_variance(
         if options.variances:
             raise SettingsError("--variances goes with --cross-validate")
         return options.prior_variance, None
-    if options.seed < 0:
-        raise SettingsError(f"--seed is {options.seed}; it must be at least 0")
+    require_seed(options.seed)
     if options.prior_variance is not None:
         raise SettingsError("give --prior-variance or --cross-validate, not both")
     try:

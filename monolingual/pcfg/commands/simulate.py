@@ -38,7 +38,9 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.pcfg.tightness import analyse
     from monolingual.pcfg.trees import format_tree, yields
     from scfg_sampler.core.files import atomic_output
+    from scfg_sampler.core.limits import require_seed
 
+    require_seed(options.seed)
     weighted = read_grammar(options.grammar, encoding=options.encoding)
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     verdict = analyse(weighted.grammar, probs)

@@ -55,10 +55,11 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.pcfg.training import pcfg_expectations
     from monolingual.priors.estimators import em_kernel, learn, vb_kernel
     from monolingual.priors.multinomials import normalise
-    from scfg_sampler.core.limits import require_number
+    from scfg_sampler.core.limits import require_number, require_seed
     from scfg_sampler.errors import SettingsError
 
     require_number("threads", options.threads)
+    require_seed(options.seed)
     for name in ("rounds", "restarts"):
         if getattr(options, name) < 1:
             raise SettingsError(f"--{name} is {getattr(options, name)}; it must be at least 1")

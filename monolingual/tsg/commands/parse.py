@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scfg_sampler.core import console
-from scfg_sampler.core.limits import require_number
+from scfg_sampler.core.limits import require_number, require_seed
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
@@ -148,6 +148,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace) -> None:
     require_number("threads", options.threads)
+    require_seed(options.seed)
     if options.samples < 1:
         raise SettingsError(f"--samples is {options.samples}; it must be at least 1")
     if options.average is not None and options.average < 0:

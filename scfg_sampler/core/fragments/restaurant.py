@@ -31,15 +31,14 @@ otherwise.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.elementary import powers
+from scfg_sampler.core.fragments.parameters import require_parameters
 from scfg_sampler.core.jit import borrowing, inlined, kernel
-from scfg_sampler.errors import SettingsError
 
 __all__ = [
     "COUNT_MASK",
@@ -140,10 +139,7 @@ def new_restaurants(
     SettingsError
         A parameter is out of range.
     """
-    if not 0.0 <= discount < 1.0:
-        raise SettingsError(f"--discount is {discount:g}; it must be at least 0 and below 1")
-    if not 0.0 < strength < math.inf:
-        raise SettingsError(f"--strength is {strength:g}; it must be above 0")
+    require_parameters(discount, strength)
     tracked = exact and discount > 0.0
     return Restaurants(
         entries=np.zeros((capacity, 2), np.int64),

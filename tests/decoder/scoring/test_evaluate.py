@@ -202,7 +202,7 @@ def test_impossible_settings_are_refused(arguments, options):
         evaluate(*arguments, **options)
 
 
-@pytest.mark.parametrize("options", [{"samples": 1}, {"seed": -1}, {"seed": 2**32}])
+@pytest.mark.parametrize("options", [{"samples": 1}, {"samples": 10**11}, {"seed": -1}, {"seed": 2**32}])
 def test_impossible_bootstraps_are_refused(options):
     with pytest.raises(SettingsError, match=f"--{next(iter(options))} is"):
         compare(OTHERS, HYPOTHESES, [REFERENCES], **options)

@@ -20,7 +20,7 @@ from monolingual.ot.tableaux import (
     token_counts,
 )
 from scfg_sampler.errors import InputError, SettingsError
-from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, tableaux
+from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, tableaux, two_constraints
 
 TSV = "input\toutput\tfrequency\tMax\t*Coda\npat\tpa\t3\t1\t0\npat\tpat\t1\t0\t1\n"
 OTSOFT = "\t\t\tMax (no deletion)\tNoCoda\n\t\t\tMax\t*Coda\npat\tpa\t3\t1\n\tpat\t1\t\t1\nta\tta\t\n"
@@ -223,6 +223,10 @@ def test_tokens_are_counts_percentages_or_scaled():
     assert token_counts(mixed, 7).tolist() == [3, 4]
     with pytest.raises(SettingsError, match="--tokens is 0"):
         token_counts(mixed, 0)
+    with pytest.raises(SettingsError, match="--tokens is 100000000000; it must be at most"):
+        token_counts(mixed, 10**11)
+    with pytest.raises(SettingsError, match="the frequencies sum to 1e\\+11; scale them with --tokens"):
+        token_counts(two_constraints(10**11, 1))
     with pytest.raises(InputError, match="no candidate has a frequency above 0"):
         token_counts(tableaux("A", ("x", "a", 0, "0")))
 

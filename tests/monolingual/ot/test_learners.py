@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
+from monolingual.ot import gla
 from monolingual.ot.comparison import criteria
 from monolingual.ot.exact import maximise, winning_probs
 from monolingual.ot.gla import RULES, GlaSettings, learn
@@ -191,6 +192,12 @@ def test_symmetric_rule_keeps_the_sum_of_balanced_constraints():
 def test_same_seed_learns_the_same_and_others_differ():
     first, second, third = (learn(SPANISH, GlaSettings(trials=500), seed=s) for s in (1, 1, 2))
     assert first.tolist() == second.tolist() != third.tolist()
+
+
+def test_how_many_trials_are_made_at_a_time_changes_nothing(monkeypatch):
+    whole = learn(SPANISH, GlaSettings(trials=500), seeds=2)
+    monkeypatch.setattr(gla, "_AT_A_TIME", 7)
+    assert learn(SPANISH, GlaSettings(trials=500), seeds=2).tolist() == whole.tolist()
 
 
 @pytest.mark.parametrize(

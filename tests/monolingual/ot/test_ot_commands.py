@@ -114,6 +114,8 @@ def test_priors_are_named_by_constraint(spanish, tmp_path, capsys):
         (["--checkpoint-every", "-1"], "--checkpoint-every is -1"),
         (["--truncate", "-1"], "--truncate is -1"),
         (["--tokens", "0"], "--tokens is 0"),
+        (["--shifts", "99999999999"], "--shifts is 99999999999; it must be from 0 to 1000000"),
+        (["--collapsed", "-2"], "--collapsed is -2; it must be from 0 to 1000000, or -1"),
         (["--pilot", "3"], "--pilot is 3; it must be 0 or at least 8"),
     ],
 )
