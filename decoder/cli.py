@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scfg_sampler import __version__
-from scfg_sampler.core import console
+from scfg_sampler.core import console, parsers
 from scfg_sampler.core.command_line import CommandParser, needed
 from scfg_sampler.core.startup import begin_program
 
@@ -42,7 +42,7 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> CommandParser:
         "  scfg-decoder evaluate --hypothesis out.en --references test.en",
     )
     parser.add_program_options(__version__)
-    console.add_commands(parser, "decoder.commands", commands)
+    parsers.add_commands(parser, "decoder.commands", commands)
     return parser
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scfg_sampler import __version__
-from scfg_sampler.core import console
+from scfg_sampler.core import console, parsers
 from scfg_sampler.core.command_line import CommandParser, needed
 from scfg_sampler.core.startup import begin_program
 
@@ -23,7 +23,7 @@ def build_parser(models: Sequence[str] = MODELS) -> CommandParser:
         epilog="example:\n  scfg-monolingual ot --help",
     )
     parser.add_program_options(__version__)
-    console.add_commands(parser, "monolingual", [f"{name}.commands" for name in models], "MODEL")
+    parsers.add_commands(parser, "monolingual", [f"{name}.commands" for name in models], "MODEL")
     return parser
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from monolingual.cli import build_parser
-from scfg_sampler.core import console
+from scfg_sampler.core import console, parsers
 from scfg_sampler.core.arguments import ArgumentError, of_arguments
 from scfg_sampler.core.files import PathLike, atomic_output
 
@@ -63,8 +63,8 @@ def call(model: str, command: str, positional: Sequence[object], options: Mappin
         found.run(found)
 
 
-def _parser(model: str, command: str) -> console.Parser:
-    parser: console.Parser = build_parser()
+def _parser(model: str, command: str) -> parsers.Parser:
+    parser: parsers.Parser = build_parser()
     for name in (model, command):
         commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
         parser = commands.choices[name]

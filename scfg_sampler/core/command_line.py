@@ -18,7 +18,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from scfg_sampler.core.completion import SHELLS, CompletionAction
-from scfg_sampler.core.console import Parser, warn
+from scfg_sampler.core.console import warn
+from scfg_sampler.core.parsers import Parser
 
 __all__ = ["CommandParser", "meant", "needed"]
 

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from scfg_sampler import errors
-from scfg_sampler.core import console
+from scfg_sampler.core import console, parsers
 from scfg_sampler.core.console import memory_size
 from scfg_sampler.errors import ChainTooShort, InputError, ScfgError, SettingsError
 
@@ -217,7 +217,7 @@ def said_after_a_while(work, capsys, monkeypatch, arguments=()):
     monkeypatch.setattr(console, "SECONDS_OF_SILENCE", 0.25)
 
     def build_parser():
-        parser = console.Parser(prog="prog")
+        parser = parsers.Parser(prog="prog")
         parser.add_argument("--quiet", action="store_true")
         parser.set_defaults(run=lambda options: work())
         return parser
@@ -302,7 +302,7 @@ def test_progress_bar_on_a_terminal(capsys, monkeypatch):
 
 
 def test_help_shows_defaults_and_keeps_examples(capsys):
-    parser = console.Parser(prog="prog", epilog="example:\n  prog --beam 3\n  prog")
+    parser = parsers.Parser(prog="prog", epilog="example:\n  prog --beam 3\n  prog")
     parser.add_argument("--beam", type=int, default=200, help="size of the beam")
     parser.add_argument("--quiet", action="store_true", help="say nothing")
     with pytest.raises(SystemExit) as end:
@@ -320,7 +320,7 @@ def test_width_of_the_screen_may_be_nonsense(capsys, monkeypatch, columns):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
 
     def build_parser():
-        parser = console.Parser(prog="prog")
+        parser = parsers.Parser(prog="prog")
         parser.add_argument("--beam", type=int, default=200, help="size of the beam")
         parser.set_defaults(run=work)
         return parser
@@ -352,7 +352,7 @@ def test_programs_help_whatever_the_width_of_the_screen(root, program, columns):
     ],
 )
 def test_wrong_option_is_one_line_and_status_two(capsys, arguments, message):
-    parser = console.Parser(prog="prog")
+    parser = parsers.Parser(prog="prog")
     parser.add_argument("--beam", type=int)
     with pytest.raises(SystemExit) as end:
         parser.parse_args(arguments)

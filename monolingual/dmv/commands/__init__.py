@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from monolingual.dmv.punctuation import AUTOMATIC, TAG_SETS, named_tags, recognise
-from scfg_sampler.core import console
+from scfg_sampler.core import console, parsers
 
 __all__ = ["COMMANDS", "add_checkpoint_option", "add_parser", "add_treebank_options", "read"]
 
@@ -16,7 +16,7 @@ COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "evaluate", "simulate",
 
 def add_parser(subparsers) -> None:
     """Add the model and its commands."""
-    parser: console.Parser = subparsers.add_parser(
+    parser: parsers.Parser = subparsers.add_parser(
         "dmv",
         help="dependency trees over tags, learnt without trees",
         description="The dependency model with valence, with logistic normal priors (Cohen, Gimpel and Smith "
@@ -24,7 +24,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-monolingual dmv train train.conllu --output model.txt\n"
         "  scfg-monolingual dmv evaluate model.txt test.conllu",
     )
-    console.add_commands(parser, __name__, COMMANDS)
+    parsers.add_commands(parser, __name__, COMMANDS)
 
 
 def add_treebank_options(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from monolingual.dmv.commands import add_checkpoint_option
-from scfg_sampler.core import console
+from scfg_sampler.core import parsers
 
 __all__ = ["add_parser", "run"]
 
@@ -31,6 +31,6 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.dmv.commands.train import add_parser, execute
     from monolingual.dmv.run import read_options
 
-    given = read_options(options.output, console.parser_of_command(add_parser, "train"))
+    given = read_options(options.output, parsers.parser_of_command(add_parser, "train"))
     given |= {"output": options.output, "quiet": options.quiet, "checkpoint_every": options.checkpoint_every}
     execute(argparse.Namespace(**given))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from scfg_sampler.core import console
+from scfg_sampler.core import console, parsers
 from scfg_sampler.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ COMMANDS: tuple[str, ...] = (
 
 def add_parser(subparsers) -> None:
     """Add the model and its commands."""
-    parser: console.Parser = subparsers.add_parser(
+    parser: parsers.Parser = subparsers.add_parser(
         "ot",
         help="Stochastic Optimality Theory",
         description="Learn Stochastic OT grammars from tableaux: the posterior by Gibbs sampling (Lin 2005), "
@@ -57,10 +57,10 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-monolingual ot sample tableaux.tsv --output run\n"
         "  scfg-monolingual ot predict run tableaux.tsv",
     )
-    console.add_commands(parser, __name__, COMMANDS)
+    parsers.add_commands(parser, __name__, COMMANDS)
 
 
-def add_tableaux(parser: console.Parser) -> None:
+def add_tableaux(parser: parsers.Parser) -> None:
     """Add the tableaux and their frequencies."""
     parser.add_argument(
         "tableaux",
@@ -71,7 +71,7 @@ def add_tableaux(parser: console.Parser) -> None:
     add_pair_distribution(parser)
 
 
-def add_pair_distribution(parser: console.Parser) -> None:
+def add_pair_distribution(parser: parsers.Parser) -> None:
     """Add the file of frequencies that lies beside tableaux of Praat."""
     text = "frequencies: a PairDistribution of Praat"
     parser.add_argument("--pair-distribution", dest="pairs", metavar="FILE", help=text)

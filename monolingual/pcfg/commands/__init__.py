@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from monolingual.pcfg.settings import Handling
-from scfg_sampler.core import console
+from scfg_sampler.core import console, parsers
 from scfg_sampler.core.wording import counted
 
 __all__ = [
@@ -37,7 +37,7 @@ COMMANDS: tuple[str, ...] = (
 
 def add_parser(subparsers) -> None:
     """Add the model and its commands."""
-    parser: console.Parser = subparsers.add_parser(
+    parser: parsers.Parser = subparsers.add_parser(
         "pcfg",
         help="probabilistic context-free grammars that need not be tight",
         description="PCFGs that need not be tight (Cohen and Johnson 2013): whether a grammar is tight, and "
@@ -45,7 +45,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-monolingual pcfg check grammar.txt\n"
         "  scfg-monolingual pcfg sample grammar.txt --sentences text.txt --output run",
     )
-    console.add_commands(parser, __name__, COMMANDS)
+    parsers.add_commands(parser, __name__, COMMANDS)
 
 
 def add_grammar_options(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from monolingual.pcfg.commands import add_handling
-from scfg_sampler.core import console
+from scfg_sampler.core import parsers
 
 __all__ = ["add_parser", "run"]
 
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     record = read_record(options.output, "pcfg sample", restored)
     settings = record["settings"]
     place, version = Path(options.output) / RECORD, record["versions"]["scfg-sampler"]
-    parser = console.parser_of_command(add_parser, "sample")
+    parser = parsers.parser_of_command(add_parser, "sample")
     require_options(parser, settings["options"], NOT_DECISIVE, place, version)
     given = settings["options"] | {name: settings[name] for name in ("iterations", "chains", "block")}
     if options.iterations is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scfg_sampler.core import console
+from scfg_sampler.core import parsers
 
 __all__ = ["COMMANDS", "add_parser"]
 
@@ -12,11 +12,11 @@ COMMANDS: tuple[str, ...] = ("train", "resume", "parse", "score", "statistics", 
 
 def add_parser(subparsers) -> None:
     """Add the model and its commands."""
-    parser: console.Parser = subparsers.add_parser(
+    parser: parsers.Parser = subparsers.add_parser(
         "tsg",
         help="tree substitution grammars",
         description="Learn tree substitution grammars from treebanks by Gibbs sampling (Cohn, Goldwater and "
         "Blunsom 2009).",
         epilog="example:\n  scfg-monolingual tsg train trees.mrg --output run",
     )
-    console.add_commands(parser, __name__, COMMANDS)
+    parsers.add_commands(parser, __name__, COMMANDS)

@@ -1,0 +1,139 @@
+"""Parsers of command lines: help with examples, numbers that are numbers, short and former names of options.
+
+The fact a newcomer would get wrong: an option whose `type` is `int` or `float` is not read by Python's, which
+take "1_0", "nan" and twenty digits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scfg_sampler.core.console import screen_size
+from scfg_sampler.core.numerals import real_number, whole_number
+
+__all__ = ["Parser", "add_commands", "parser_of_command"]
+
+_SHORT = {
+    "--source": "-s",
+    "--target": "-t",
+    "--alignment": "-a",
+    "--grammar": "-g",
+    "--lm": "-l",
+    "--weights": "-w",
+    "--input": "-i",
+    "--output": "-o",
+    "--iterations": "-n",
+    "--threads": "-j",
+    "--quiet": "-q",
+    "--verbose": "-v",
+}
+"""Options that every command with them takes by a letter, too."""
+
+
+def _real(text: str) -> float:
+    """A number that is one: no option means anything by `nan`."""
+    value = real_number(text)
+    if math.isnan(value):
+        raise ValueError(f"{text!r} is not a number")
+    return value
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose help keeps the examples' line breaks and shows defaults."""
+
+    def __init__(self, *args, **kwargs):
+        kwargs.setdefault("formatter_class", _HelpFormatter)
+        kwargs.setdefault("allow_abbrev", False)
+        super().__init__(*args, **kwargs)
+        self.register("type", int, whole_number)
+        self.register("type", float, _real)
+        self.old_names: dict[str, str] = {}
+        """Names that options had in earlier versions, with those that they have now."""
+        self.other_names: dict[str, str] = {}
+        """Names that options have beside those of the help."""
+
+    def renamed(self, old: str, new: str) -> None:
+        """Take an option by the name that it had in earlier versions, too, with a warning."""
+        self.old_names[old] = new
+
+    def also(self, other: str, name: str) -> None:
+        """Take an option by another name, too, which stays and which the help does not tell."""
+        self.other_names[other] = name
+
+    def give_short_names(self) -> None:
+        """Take the usual options by a letter, too; the letter is `short` of the option."""
+        for action in self._actions:
+            for name in action.option_strings:
+                short = _SHORT.get(name)
+                if short is not None:
+                    self._option_string_actions[short] = action
+                    action.short = short  # type: ignore[attr-defined]
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        # Beyond 64 bits there is no number of anything; seeds alone may be of any size.
+        value = super()._get_value(action, arg_string)
+        if isinstance(value, int) and abs(value) >= 2**63 and action.dest != "seed":
+            raise argparse.ArgumentError(action, f"{arg_string} is too large")
+        return value
+
+    def _print_message(self, message: str, file=None) -> None:
+        # As argparse does, but help that cannot be printed is not passed over in silence.
+        if message:
+            (file or sys.stderr).write(message)
+
+    def error(self, message: str):
+        self.exit(2, f"{self.prog}: {message}. Try '{self.prog} --help'.\n")
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str):
+        super().__init__(prog, max_help_position=30, width=min(100, screen_size("COLUMNS") or 100))
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text = action.help or ""
+        shown = action.default not in (None, False, argparse.SUPPRESS) and "%(default)" not in text
+        is_switch = action.const is False  # What switches something off says so.
+        return text + " (default: %(default)s)" if shown and action.option_strings and not is_switch else text
+
+
+def add_commands(
+    parser: argparse.ArgumentParser, package: str, names: Sequence[str], metavar: str = "COMMAND"
+) -> None:
+    """Add commands to a parser, each by the function `add_parser` of a module of the package.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+    package : str
+        As in `decoder.commands`.
+    names : sequence of str
+        Hyphens are underscores in the modules' names.
+    metavar : str
+        What the help calls them.
+    """
+    subparsers = parser.add_subparsers(dest=metavar.lower(), metavar=metavar, required=True)
+    for name in names:
+        importlib.import_module(f"{package}.{name.replace('-', '_')}").add_parser(subparsers)
+    for command in subparsers.choices.values():
+        if isinstance(command, Parser):
+            command.give_short_names()
+
+
+def parser_of_command(add_parser: Callable[[Any], None], name: str) -> argparse.ArgumentParser:
+    """The parser of a command by itself, for what it says of the command's options.
+
+    Parameters
+    ----------
+    add_parser : callable
+        Adds the command to subparsers.
+    name : str
+        Of the command.
+    """
+    subparsers = argparse.ArgumentParser().add_subparsers(parser_class=Parser)
+    add_parser(subparsers)
+    return subparsers.choices[name]
