@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from scfg_sampler.core.console import Parser
 from scfg_sampler.core.numerals import real_number, whole_number
+from scfg_sampler.core.parsers import Parser
 
 FOREIGN = ["1_0", "1٠", "٣", "１２", "१"]
 

@@ -8,7 +8,8 @@ import pytest
 
 from decoder.commands import compile_lm, query_lm, train_lm
 from decoder.lm.arpa import read_arpa
-from scfg_sampler.core.console import Parser, run
+from scfg_sampler.core.console import run
+from scfg_sampler.core.parsers import Parser
 
 
 @pytest.fixture
