@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from scfg_sampler.commands.convert import add_parser
-from scfg_sampler.core.console import Parser
+from scfg_sampler.core.parsers import Parser
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.formats import FORMATS
 from scfg_sampler.formats.conversion import read_table
