@@ -173,8 +173,12 @@ def test_numbers_of_shards_without_sense_are_refused(tmp_path, capsys):
     trees = tmp_path / "trees.mrg"
     trees.write_text("(S (A a))\n")
     command = ["tsg", "train", str(trees), "--output", str(tmp_path / "run")]
-    for number in ("0", "3000000000", "9223372036854775808"):
+    for number in ("0", "3000000000", "9223372036854775807"):
         assert main([*command, "--shards", number]) == 2
         assert f"--shards is {number}; it must be from 1 to 65536" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as status:
+        main([*command, "--shards", "9223372036854775808"])
+    assert status.value.code == 2
+    assert "argument --shards: 9223372036854775808 is too large" in capsys.readouterr().err
     assert main([*command, "--threads", "0"]) == 2
     assert "--threads is 0; it must be from 1 to" in capsys.readouterr().err
