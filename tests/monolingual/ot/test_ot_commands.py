@@ -116,6 +116,7 @@ def test_priors_are_named_by_constraint(spanish, tmp_path, capsys):
         (["--tokens", "0"], "--tokens is 0"),
         (["--shifts", "99999999999"], "--shifts is 99999999999; it must be from 0 to 1000000"),
         (["--collapsed", "-2"], "--collapsed is -2; it must be from 0 to 1000000, or -1"),
+        (["--learn-variances", "--variance-shape", "inf"], "--variance-shape is inf; it must be above 1"),
         (["--pilot", "3"], "--pilot is 3; it must be 0 or at least 8"),
     ],
 )
