@@ -42,6 +42,7 @@ ROOT = "TOP"
 
 _TOKENS = re.compile(r"[()]|[^\s()]+")
 _COMMENT = re.compile(r"\s*(?:[%#]|\*x\*)")
+_DEEPEST = 1_000_000  # Open brackets: a packed file of a few kilobytes may hold millions, and nothing else.
 Folded = TypeVar("Folded")
 
 
@@ -144,6 +145,9 @@ def parse_trees(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[So
             continue
         for token in _TOKENS.findall(line):
             if token == "(":
+                if len(stack) == _DEEPEST:
+                    hint = f"The tree begins on line {stack[0][2]}; is one not closed?"
+                    raise TreeError(path, number, f"a bracket within {_DEEPEST:,} others", hint)
                 stack.append(("", [], number))
                 wants_label = True
             elif token == ")":

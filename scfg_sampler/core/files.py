@@ -65,6 +65,8 @@ def read_lines(path: PathLike) -> Iterator[str]:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             found = f"the gzip data is damaged or ends too early ({error})"
             raise InputError(path, line + 1, found, "Copy or download the file again") from None
+        except SystemError as error:  # Of Python, for a signal amid a packed line: Ctrl-C, for one.
+            raise error.__cause__ or error from None
 
 
 def long_line(path: PathLike, line: int) -> InputError:

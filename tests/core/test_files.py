@@ -282,3 +282,15 @@ def test_a_line_of_the_longest_length_is_read(tmp_path, monkeypatch):
     (tmp_path / "f").write_bytes(b"12345678\n")
     with pytest.raises(InputError, match="f:1: is longer"):
         list(read_lines(tmp_path / "f"))
+
+
+def test_an_interruption_amid_a_packed_line_stays_one(tmp_path, monkeypatch):
+    class Interrupted(io.BytesIO):
+        """Tells of an interruption as Python's own reader of packed files may."""
+
+        def readline(self, size=-1):
+            raise SystemError("readline returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr("scfg_sampler.core.files.open_bytes", lambda path: Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        list(read_lines(tmp_path / "packed.gz"))

@@ -147,3 +147,13 @@ def test_damaged_grammar_files_are_refused(tmp_path, line):
     with pytest.raises(TreeError) as error:
         read_fragments(path)
     assert error.value.line == 2
+
+
+def test_a_file_of_nothing_but_open_brackets_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("monolingual.tsg.trees._DEEPEST", 100)
+    path = tmp_path / "trees"
+    path.write_text("(S a)\n" + "(S " * 100 + "a" + ")" * 100 + "\n")
+    assert len(list(read_trees(path))) == 2
+    path.write_text("(S a)\n" + "(S " * 101 + "a" + ")" * 101 + "\n")
+    with pytest.raises(TreeError, match=r":2: a bracket within 100 others"):
+        list(read_trees(path))
