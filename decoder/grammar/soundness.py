@@ -117,6 +117,7 @@ def _ranking_requirements(
     group_of = np.full(len(grammar.features), -1, np.int32)
     _set_groups(grammar.rule_start, grammar.rules, group_of)
     for model, lm in enumerate(lms):
+        yield _are_prices(rules.prefix_state[:, model], lm.order - 1), "a state has a number that is none"
         bad = _first_bad_place(rules, model, lm, group_of, grammar.target_start, grammar.target)
         yield bad < 0, f"rule {bad + 1} of the ranking is another"
 
@@ -124,6 +125,17 @@ def _ranking_requirements(
 def _are_finite(values: np.ndarray) -> bool:
     """Whether all numbers are; minimum and maximum are NaN if any is."""
     return values.size == 0 or bool(np.isfinite(values.min()) and np.isfinite(values.max()))
+
+
+def _are_prices(states: np.ndarray, room: int) -> bool:
+    """Whether the probabilities of states are finite, and their back-offs are numbers or `NO_CONTEXT`.
+
+    One that is no number would make what joins add no number either, which searches take for a row.
+    """
+    numbers = states.view(np.float32)
+    backoffs = numbers[:, 1 + 3 * room : 1 + 4 * room]
+    are_backoffs = backoffs.size == 0 or bool(backoffs.min() > -np.inf)  # False of NaN, too.
+    return are_backoffs and _are_finite(numbers[:, 1 + room : 1 + 2 * room])
 
 
 def _are_offsets(start: np.ndarray, number: int, length: int) -> bool:
