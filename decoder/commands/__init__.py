@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from decoder.translation.settings import SEARCHES, SearchDefaults
+from decoder.translation.settings import SEARCHES, SearchDefaults, check_search_settings
 from scfg_sampler.core.elsewhere import add_elsewhere
 from scfg_sampler.core.wording import counted
 from scfg_sampler.formats import FORMATS
@@ -124,10 +124,15 @@ def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: b
 
 
 def search_settings(options: argparse.Namespace, defaults: SearchDefaults | None = None) -> SearchDefaults:
-    """What the options of `add_search_settings` say, and `defaults` where they say nothing."""
+    """What the options of `add_search_settings` say, and `defaults` where they say nothing.
+
+    Raises a SettingsError if one is out of range, so that commands can say so before they read anything.
+    """
     given = {name: getattr(options, name) for name in SearchDefaults._fields}
     known = SearchDefaults() if defaults is None else defaults
-    return known._replace(**{name: value for name, value in given.items() if value is not None})
+    settings = known._replace(**{name: value for name, value in given.items() if value is not None})
+    check_search_settings(settings)
+    return settings
 
 
 def features_for(options: argparse.Namespace, grammar: Grammar, num_models: int) -> tuple[str, ...]:

@@ -264,8 +264,8 @@ def _system(options: argparse.Namespace) -> System:
     missing = [name for name, value in parts.items() if value is None]
     if missing:
         raise SettingsError(f"give --system, or --grammar, --lm and --weights; {missing[0]} is missing")
-    weights = read_weights(options.weights)
     settings = search_settings(options)
+    weights = read_weights(options.weights)
     options.max_span = settings.max_span
     grammar, lms = load_models(options)
     grammar = with_unknown_words(grammar, lms.vocabularies, weights)

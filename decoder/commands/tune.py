@@ -15,7 +15,7 @@ from decoder.commands import (
     make_decoder,
     search_settings,
 )
-from decoder.tuning.settings import METHODS, METRICS, TuneSettings, default_interpolation
+from decoder.tuning.settings import METHODS, METRICS, TuneSettings, check_settings, default_interpolation
 from scfg_sampler.core.elsewhere import elsewhere
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.interruption import repeatable
     from scfg_sampler.errors import InputError
 
+    check_settings(_settings(options))
+    search_settings(options)
     lines = list(read_lines(options.source))
     if not lines:
         raise InputError(options.source, None, "has no lines", "Tuning needs a development set")

@@ -31,7 +31,7 @@ from decoder.search.guide import Guidance
 from decoder.search.kbest import k_best
 from decoder.search.labelled import chart_of
 from decoder.search.mbr import expected_bleu, posteriors
-from decoder.translation.settings import SearchDefaults, check_search
+from decoder.translation.settings import SearchDefaults, check_search, check_search_settings
 from decoder.translation.weights import weight_vector
 from scfg_sampler.core.arrays.sparse import Rows, row_sums
 from scfg_sampler.core.files import PathLike
@@ -218,11 +218,8 @@ class Decoder:
         weights_path: PathLike | None,
     ) -> None:
         """All but the ranking."""
+        check_search_settings(settings)
         beam, max_targets, widen, _, self._searches_by = settings
-        check_search(self._searches_by)
-        for name, value in (("--beam", beam), ("--max-targets", max_targets), ("--widen", widen)):
-            if value < 0:
-                raise SettingsError(f"{name} is {value}; it is at least 1, or 0 for no limit")
         self.grammar = grammar
         self.lms = (lm,) if isinstance(lm, LanguageModel) else tuple(lm)
         self.lm_vocabularies = (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["SEARCHES", "SearchDefaults", "check_search"]
+__all__ = ["SEARCHES", "SearchDefaults", "check_search", "check_search_settings"]
 
 SEARCHES = ("boundary", "guided", "cube")  # Ways to search; the first unless told otherwise.
 
@@ -34,3 +34,13 @@ def check_search(how: str) -> str:
     if how not in SEARCHES:
         raise SettingsError(f"--search is {how}; it is one of {', '.join(SEARCHES)}")
     return how
+
+
+def check_search_settings(settings: SearchDefaults) -> None:
+    """Raise a SettingsError if a setting is out of range; how far rules reach is the grammar's to check."""
+    for name in ("beam", "max_targets", "widen"):
+        value = getattr(settings, name)
+        if not value >= 0:
+            option = f"--{name.replace('_', '-')}"
+            raise SettingsError(f"{option} is {value}; it is at least 1, or 0 for no limit")
+    check_search(settings.search)
