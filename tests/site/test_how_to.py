@@ -47,5 +47,5 @@ def test_a_how_to_does_what_it_says(page, folder):
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    made = re.findall(r"(?:--output|>) +([\w.-]+)", "".join(blocks).replace("\\\n", " "))
+    made = re.findall(r"(?:--output|(?<!-)>) +([\w.-]+)", "".join(blocks).replace("\\\n", " "))
     assert [name for name in made if not (folder / name).exists()] == []
