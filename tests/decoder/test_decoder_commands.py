@@ -494,21 +494,3 @@ def test_workers_tune_as_one_process_does(models, scheduler):
         found.append((place.read_bytes(), (models / f"{number}.json.rounds.tsv").read_bytes()))
     assert found[0] == found[1]
     assert found[0][1].count(b"\n") > 2
-
-
-@pytest.mark.parametrize("option", ["--beam", "--max-targets", "--widen"])
-def test_a_search_that_cannot_be_is_refused_before_anything_is_read(option, tmp_path, capsys):
-    absent = str(tmp_path / "absent")
-    inputs = ["--grammar", absent, "--lm", absent]
-    translate = ["translate", *inputs, "--weights", absent, "--input", __file__]
-    tune = ["tune", *inputs, "--source", absent, "--references", absent, "--output", absent]
-    for command in (translate, tune):
-        assert main([*command, option, "-1"]) == 2
-        assert f": {option} is -1" in capsys.readouterr().err
-
-
-def test_tuning_that_cannot_be_is_refused_before_anything_is_read(tmp_path, capsys):
-    absent = str(tmp_path / "absent")
-    command = ["tune", "--grammar", absent, "--lm", absent, "--source", absent, "--references", absent]
-    assert main([*command, "--output", absent, "--nbest", "1"]) == 2
-    assert ": --nbest is 1; it is at least 2" in capsys.readouterr().err

@@ -78,13 +78,13 @@ def test_wrong_numbers_under_a_right_checksum_do_no_harm(folder, root, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "least"), [("lm.bin", 1000), ("grammar.bin", 9000), ("ranking.bin", 1000)])
+@pytest.mark.parametrize(("name", "least"), [("lm.bin", 1500), ("grammar.bin", 9000), ("ranking.bin", 9000)])
 def test_many_wrong_numbers_under_a_right_checksum_do_no_harm(folder, capsys, name, least):
     """Both are many: a language model has two arrays, and most wrong prices in it are prices still."""
     all_faults(folder, name, 2000)
     counts = json.loads(capsys.readouterr().out)
     assert counts["refused"] > least
-    assert counts["used"] > least
+    assert counts["used"] > 2000
 
 
 def changed(path, name, place, value):
