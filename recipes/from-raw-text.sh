@@ -146,15 +146,6 @@ planned_step system "grammar-$KIND" lm tune prepare -- \
 
 # ------------------------------------------------------------------ what it is worth
 
-raw_tokenizer() { # LANGUAGE: sacrebleu's tokenisation of raw text in it
-    case $1 in
-        zh | zh[-_]* | yue) echo zh ;;
-        ja | ja[-_]*) if "$PYTHON" -c 'import MeCab, ipadic' 2>/dev/null; then echo ja-mecab; else echo char; fi ;;
-        th | lo | km | my | bo) echo char ;;
-        *) echo 13a ;;
-    esac
-}
-
 tested=""
 if existing "$DATA/raw/test.$SOURCE" >/dev/null; then
     planned_step translate system -- \

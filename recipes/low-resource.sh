@@ -7,7 +7,8 @@
 #   train.es  train.cni  the training pairs
 #   dev.es    dev.cni    for the weights
 #   test.es   test.cni   for the scores; without them the development set is cut in the middle: its first half is for the
-#                        weights and for choosing, its second half for the scores
+#                        weights and for choosing, its second half for the scores. Several references are called
+#                        dev.cni.ref0, dev.cni.ref1 and so on
 #   dev.NAME.cni         another system's translations of dev.es (test.NAME.cni, if there is a test.es), scored beside
 #
 # Options
@@ -30,8 +31,8 @@
 #   --rounds N        rounds of tuning; default: 6
 #   --beam N          beam of the decoder; default: 100
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
-#   --tunings N       every grammar is tuned N times, with the seeds 1 to N; default: 3
-#   --seed N          of the sampler; default: 1
+#   --tunings N       every grammar is tuned N times, with the seed and those that follow; default: 3
+#   --seed N          of the sampler, and of the first tuning; default: 1
 #   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
 #   --overwrite       do everything again; without it, steps that were done with the same settings are left out
 #
@@ -65,7 +66,7 @@ case $CHRF_BETA in
     *[1-9]*) ;;
     *) die "--chrf-beta is above 0, not '$CHRF_BETA'" ;;
 esac
-need_number --iterations "$ITERATIONS"
+need_numbers --iterations --seed
 : "${BURN_IN:=$((ITERATIONS / 3))}"
 need_number --burn-in "$BURN_IN"
 [ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
@@ -105,20 +106,26 @@ for file in ${SPELLING:+"$SPELLING"} ${dictionary[@]+"${dictionary[@]}"} ${monol
     [ -f "$file" ] || die "there is no file $file"
 done
 [ -z "$SPELLING" ] || sed -E -f "$SPELLING" </dev/null || die "$SPELLING is not what sed -E takes"
-for name in train dev; do
-    for language in "$SOURCE" "$TARGET"; do
-        file=$(given "$name.$language")
-        [ "$name" != dev ] || dev_files+=("$file")
-    done
+set_files() { # VARIABLE SET: the source of a set and its references, into the array of that name
+    local listed
+    listed=$(given "$2.$SOURCE" && echo && DATA=$GIVEN list_references "$2") || exit
+    lines_of "$1" "$listed"
+}
+train_files=()
+for language in "$SOURCE" "$TARGET"; do
+    file=$(given "train.$language")
+    train_files+=("$file")
 done
-scored=dev
+set_files dev_files dev
+scored=dev test_files=()
 if existing "$GIVEN/test.$SOURCE" >/dev/null; then
     scored=test
-    file=$(given "test.$TARGET")
+    set_files test_files test
 fi
-others=() # the names of other systems' translations
+others=() other_files=() # the names of other systems' translations
 for file in "$GIVEN/$scored".*."$TARGET" "$GIVEN/$scored".*."$TARGET.gz"; do
     [ -f "$file" ] || continue
+    other_files+=("$file")
     name=${file#"$GIVEN/$scored."} name=${name%.gz} name=${name%."$TARGET"}
     others+=("$name")
 done
@@ -140,34 +147,18 @@ respell() { # standard input in the spelling of the sets
 }
 
 gather() { # the training text and the sets, in RAW
-    local language name file number=0
-    for language in "$SOURCE" "$TARGET"; do
-        file=$(given "train.$language") || return
-        text "$file" ${dictionary[@]+"${dictionary[$number]}"} >"$RAW/gathered" || return
-        if [ "$language" = "$TARGET" ]; then
-            respell <"$RAW/gathered" >"$RAW/train.$language"
-        else
-            cp "$RAW/gathered" "$RAW/train.$language"
-        fi
-        number=$((number + 1))
-        file=$(given "dev.$language") || return
+    local file name
+    rm -f "$RAW"/*
+    text "${train_files[0]}" ${dictionary[@]+"${dictionary[0]}"} >"$RAW/train.$SOURCE" || return
+    text "${train_files[1]}" ${dictionary[@]+"${dictionary[1]}"} | respell >"$RAW/train.$TARGET" || return
+    for file in "${dev_files[@]}" ${test_files[@]+"${test_files[@]}"} ${other_files[@]+"${other_files[@]}"}; do
+        name=$(basename "$file" .gz)
         if [ "$scored" = dev ]; then
-            half first "$file" >"$RAW/dev.$language" && half second "$file" >"$RAW/test.$language"
+            half first "$file" >"$RAW/$name" && half second "$file" >"$RAW/test${name#dev}" || return
         else
-            text "$file" >"$RAW/dev.$language"
-            file=$(given "test.$language") || return
-            text "$file" >"$RAW/test.$language"
+            text "$file" >"$RAW/$name" || return
         fi
     done
-    for name in ${others[@]+"${others[@]}"}; do
-        file=$(given "$scored.$name.$TARGET") || return
-        if [ "$scored" = dev ]; then
-            half first "$file" >"$RAW/dev.$name.$TARGET" && half second "$file" >"$RAW/test.$name.$TARGET"
-        else
-            text "$file" >"$RAW/test.$name.$TARGET"
-        fi
-    done
-    rm "$RAW/gathered"
     if [ ${#monolingual[@]} -gt 0 ]; then
         text "${monolingual[@]}" | respell >"$RAW/monolingual.$TARGET"
     fi
@@ -181,8 +172,7 @@ lm_text() { # ORDER
 # ------------------------------------------------------------------ the steps
 
 # Seconds on two cores of 2020, from runs on 4,000 and 15,000 pairs; M is megabytes of text, D sentences of development.
-file=$(given "train.$TARGET")
-M=$(text "$file" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }')
+M=$(text "${train_files[1]}" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }')
 D=$(count_lines "${dev_files[0]}")
 estimate() { # NAME FORMULA-IN-M-D-AND-COUNTS
     plan "$1" "$(awk -v M="$M" -v D="$D" -v sweeps="$ITERATIONS" -v rounds="$ROUNDS" -v beam="$BEAM" \
@@ -203,37 +193,28 @@ for grammar in "${grammars[@]}"; do
     done
 done
 
-say "$(count_lines "$file") pairs; this takes about $(time_left)"
+say "$(count_lines "${train_files[1]}") pairs; this takes about $(time_left)"
 planned_step compile -- compile
 
-inputs=()
-for name in train dev; do
-    for language in "$SOURCE" "$TARGET"; do
-        file=$(given "$name.$language")
-        inputs+=("$file")
-    done
-done
-if [ "$scored" = test ]; then
-    for language in "$SOURCE" "$TARGET"; do
-        file=$(given "test.$language")
-        inputs+=("$file")
-    done
-fi
-for name in ${others[@]+"${others[@]}"}; do
-    file=$(given "$scored.$name.$TARGET")
-    inputs+=("$file")
-done
-planned_step gather "${inputs[@]}" ${SPELLING:+"$SPELLING"} ${dictionary[@]+"${dictionary[@]}"} \
+planned_step gather "${train_files[@]}" "${dev_files[@]}" ${test_files[@]+"${test_files[@]}"} \
+    ${other_files[@]+"${other_files[@]}"} ${SPELLING:+"$SPELLING"} ${dictionary[@]+"${dictionary[@]}"} \
     ${monolingual[@]+"${monolingual[@]}"} -- gather
 
+# The references of the sets: as they are, and prepared.
+listed=$(DATA=$RAW list_references dev)
+lines_of dev_references "$listed"
+listed=$(DATA=$RAW list_references test)
+lines_of test_references "$listed"
 read -ra preparing <<<"$PREPARING"
 planned_step prepare gather -- \
     sampler prepare --source "$RAW/train.$SOURCE" --target "$RAW/train.$TARGET" --languages "$SOURCE,$TARGET" \
-    --dev-source "$RAW/dev.$SOURCE" --dev-target "$RAW/dev.$TARGET" \
-    --test-source "$RAW/test.$SOURCE" --test-target "$RAW/test.$TARGET" --output "$DATA" \
+    --dev-source "$RAW/dev.$SOURCE" --dev-target "${dev_references[@]}" \
+    --test-source "$RAW/test.$SOURCE" --test-target "${test_references[@]}" --output "$DATA" \
     --segment "$SEGMENT" --case "$CASE" --verbose \
     ${monolingual[@]+--monolingual "$RAW/monolingual.$TARGET"} ${PREPARING:+"${preparing[@]}"}
 sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
+listed=$(list_references dev)
+lines_of prepared_references "$listed"
 
 alignment=$DATA/train.$SOURCE-$TARGET
 corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
@@ -276,11 +257,13 @@ translate_both() { # GRAMMAR TUNING: both sets, by a system of the rules that th
 }
 
 evaluate_sets() { # NAME HYPOTHESIS-PATTERN…: where % is the set
-    local name=$1 set
+    local name=$1 set references
     shift
     for set in dev test; do
         [ -f "${1//%/$set}" ] || continue
-        score "$OUT/$name.$set.json" --hypothesis "${@//%/$set}" --references "$RAW/$set.$TARGET" --tokenize 13a \
+        references=("${dev_references[@]}")
+        [ "$set" = dev ] || references=("${test_references[@]}")
+        score "$OUT/$name.$set.json" --hypothesis "${@//%/$set}" --references "${references[@]}" --tokenize "$(raw_tokenizer "$TARGET")" \
             --metrics chrf bleu || return
     done
 }
@@ -291,8 +274,8 @@ for grammar in "${grammars[@]}"; do
     hypotheses=() translated=()
     for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
         planned_step "tune-$grammar.$tuning" "filter-$grammar" lm prepare -- \
-            tune "$grammar" "$grammar.$tuning" --source "$DATA/dev.$SOURCE" --references "$DATA/dev.$TARGET" \
-            --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$tuning" --copy "$COPY" \
+            tune "$grammar" "$grammar.$tuning" --source "$DATA/dev.$SOURCE" --references "${prepared_references[@]}" \
+            --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed $((SEED + tuning - 1)) --copy "$COPY" \
             --metric "$METRIC" --chrf-beta "$CHRF_BETA"
         planned_step "translate-$grammar.$tuning" "tune-$grammar.$tuning" -- translate_both "$grammar" "$tuning"
         hypotheses+=("$OUT/$grammar.$tuning.%.txt")
@@ -317,7 +300,7 @@ for grammar in "${grammars[@]}"; do
     [ "$grammar" != sampled ] && [[ " ${grammars[*]} " = *" sampled "* ]] || continue
     step "compare-$grammar" "evaluate-$grammar" evaluate-sampled -- \
         score "$OUT/compare-$grammar.json" --hypothesis "$OUT"/sampled.*.test.txt --against "$OUT/$grammar".*.test.txt \
-        --references "$RAW/test.$TARGET" --tokenize 13a --metrics chrf bleu
+        --references "${test_references[@]}" --tokenize "$(raw_tokenizer "$TARGET")" --metrics chrf bleu
 done
 
 {

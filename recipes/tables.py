@@ -11,7 +11,7 @@ import math
 import re
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -213,6 +213,82 @@ def count_rules(path: Path) -> int:
         return sum(not line.startswith(b"#") for line in stream)
 
 
+# ------------------------------------------------------------------ recipes/segmentations.sh
+
+
+def segmentations(out: str, source: str, target: str, seeds: str, grammars: str, *names: str) -> None:
+    """Words, rules, seconds and scores of each segmentation and grammar, means over the seeds.
+
+    `results.json` takes the scores, and under `best` what is best on the development set by either metric.
+    """
+    directory = Path(out)
+    row(
+        *("segmentation", "grammar", f"words {source}", f"words {target}", "rules", "aligning s"),
+        *("learning s", "sent/s", "dev BLEU", "dev chrF", "test BLEU", "test chrF", "p"),
+    )
+    found: dict[str, dict[str, float]] = {}
+    for name in names:
+        runs = [directory / f"{name}.{seed}" for seed in range(1, int(seeds) + 1)]
+        words = [count_words(runs[0] / "data" / f"train.{language}") for language in (source, target)]
+        aligning = mean(read_number(run / "logs" / "align.cpu") for run in runs)
+        for grammar in grammars.split(","):
+            scores = scores_of_runs(runs, grammar)
+            found[f"{name} {grammar}"] = {title: mean(values) for title, values in scores.items()}
+            compared = directory / f"{name}.json"
+            row(
+                *(name, grammar, *words, f"{mean(count_rules(run / f'{grammar}.gz') for run in runs):.0f}"),
+                *(f"{aligning:.1f}", f"{mean(learning_seconds(run, grammar) for run in runs):.1f}"),
+                f"{mean(sentences_per_second(run, grammar) for run in runs):.0f}",
+                *(mean_and_deviation(values) for values in scores.values()),
+                f"{load(compared)['p_value']:.4f}" if grammar == "sampled" and compared.is_file() else "",
+            )
+    best = {}
+    for metric in ("BLEU", "chrF"):
+        best[metric] = max(found, key=lambda name, title=f"dev {metric}": found[name][title])
+    results = json.dumps({"best": best, "scores": found}, indent=1)
+    (directory / "results.json").write_text(results + "\n", encoding="utf-8")
+
+
+def scores_of_runs(runs: list[Path], grammar: str) -> dict[str, list[float]]:
+    """BLEU and chrF of the development set, then of the test set, of every run."""
+    return {
+        f"{which} {metric}": [load(run / f"{grammar}.{which}.json")[metric.lower()]["score"] for run in runs]
+        for which in ("dev", "test")
+        for metric in ("BLEU", "chrF")
+    }
+
+
+def learning_seconds(run: Path, grammar: str) -> float:
+    """Processor time from an alignment to a rule table."""
+    steps = [f"grammar-{grammar}"] + ["sample"] * (grammar == "sampled")
+    return sum(read_number(run / "logs" / f"{step}.cpu") for step in steps)
+
+
+def sentences_per_second(run: Path, grammar: str) -> float:
+    """How fast the test set, the last one, was translated."""
+    log = (run / "logs" / f"translate-{grammar}.1.log").read_text(encoding="utf-8")
+    return float(re.findall(r"([\d.]+) a second$", log, re.MULTILINE)[-1])
+
+
+def mean(values: Iterable[float]) -> float:
+    return statistics.fmean(values)
+
+
+def mean_and_deviation(values: list[float]) -> str:
+    """With two decimals; the deviation, in brackets, of several only."""
+    deviation = f" ({statistics.stdev(values):.2f})" if len(values) > 1 else ""
+    return f"{mean(values):.2f}{deviation}"
+
+
+def read_number(path: Path) -> float:
+    return float(path.read_text(encoding="ascii"))
+
+
+def count_words(path: Path) -> int:
+    with lines_of(str(path)) as lines:
+        return sum(len(line.split()) for line in lines)
+
+
 # ------------------------------------------------------------------ recipes/meaning.sh
 
 
@@ -301,6 +377,7 @@ TABLES: dict[str, Callable[..., None]] = {
     "tsg-sizes": tsg_sizes,
     "tsg-scores": tsg_scores,
     "low-resource": low_resource,
+    "segmentations": segmentations,
     "questions": questions,
     "first-expressions": first_expressions,
     "meaning": meaning,

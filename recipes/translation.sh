@@ -315,6 +315,15 @@ score() { # OUTPUT ARGUMENT…
     decoder evaluate --json "$@" >"$output.part" && mv "$output.part" "$output"
 }
 
+raw_tokenizer() { # LANGUAGE: sacrebleu's tokenisation of raw text in it
+    case $1 in
+        zh | zh[-_]* | yue) echo zh ;;
+        ja | ja[-_]*) if "$PYTHON" -c 'import MeCab, ipadic' 2>/dev/null; then echo ja-mecab; else echo char; fi ;;
+        th | lo | km | my | bo) echo char ;;
+        *) echo 13a ;;
+    esac
+}
+
 count_rules() { # TABLE
     gzip -dc "$1" | grep -vc '^#'
 }

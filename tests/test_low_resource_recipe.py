@@ -111,6 +111,36 @@ def test_given_test_set_leaves_the_development_set_whole(stand_in):
     assert re.search(r"^other +1\.00 +2\.00$", outcome.stdout, re.MULTILINE)
 
 
+def test_several_references_go_to_preparation_tuning_and_evaluation(stand_in):
+    (stand_in / "data" / "dev.yy").unlink()
+    for number in range(2):
+        (stand_in / "data" / f"dev.yy.ref{number}").write_text("".join(f"{number} {k}\n" for k in range(5)))
+    # What prepare leaves:
+    python = stand_in / "python"
+    python.write_text(
+        python.read_text().replace(
+            "{train,dev,test}.{xx,yy}", "train.{xx,yy} {dev,test}.{xx,yy.ref0,yy.ref1}"
+        )
+    )
+    outcome = recipe(stand_in, "--tunings", "1")
+    assert outcome.returncode == 0, outcome.stderr
+    raw, data = stand_in / "run" / "raw", stand_in / "run" / "data"
+    assert (raw / "dev.yy.ref1").read_text() == "1 0\n1 1\n"
+    assert (raw / "test.yy.ref1").read_text() == "1 2\n1 3\n1 4\n"
+    made = calls(stand_in)
+    (prepare,) = (line for line in made if " prepare " in line)
+    for name in ("dev", "test"):
+        assert f"--{name}-target {raw / name}.yy.ref0 {raw / name}.yy.ref1 " in prepare
+    assert all(
+        f"--references {data}/dev.yy.ref0 {data}/dev.yy.ref1 " in line
+        for line in made
+        if " tune " in line and "compile" not in line
+    )
+    scored = [line for line in made if " evaluate " in line]
+    assert all(re.search(r"--references \S*/(dev|test)\.yy\.ref0 \S*/\1\.yy\.ref1 ", line) for line in scored)
+    assert sum("test.yy.ref1" in line for line in scored) > sum("dev.yy.ref1" in line for line in scored) > 0
+
+
 def test_training_text_gets_dictionary_and_spelling_and_the_sets_do_not(stand_in):
     for name, text in (("d.xx", "three\n"), ("d.yy", "quat\n"), ("m.yy", "quo\n")):
         (stand_in / name).write_text(text)
@@ -190,7 +220,7 @@ def test_options_reach_their_commands(stand_in):
     assert "extract" not in found
     assert "--iterations 30 --burn-in 10 --seed 7 --base lexical" in found["sample"]
     assert "--order 5" in found["train-lm"]
-    assert "--seed 1 --copy any --metric chrf --chrf-beta 1.5" in found["tune"]
+    assert "--seed 7 --copy any --metric chrf --chrf-beta 1.5" in found["tune"]
     assert all("--copy any" in line for line in noted if " translate " in line)
     for command in ("tune", "bundle"):
         assert "--beam 9" in found[command]

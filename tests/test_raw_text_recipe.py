@@ -135,7 +135,7 @@ def test_raw_text_is_what_is_scored(stand_in):
     ("language", "tokenizer"), [("zh", "zh"), ("zh-TW", "zh"), ("th", "char"), ("de", "13a")]
 )
 def test_tokenisation_for_scores_is_that_of_the_language(language, tokenizer):
-    text = FROM_RAW_TEXT.read_text(encoding="utf-8")
+    text = (RECIPES / "translation.sh").read_text(encoding="utf-8")
     function = re.search(r"^raw_tokenizer\(\).*?^}", text, re.MULTILINE | re.DOTALL)[0]
     shell = subprocess.run(
         ["bash", "-c", f"{function}\nraw_tokenizer {language}"], capture_output=True, text=True, check=True
