@@ -21,7 +21,8 @@
 #
 # Options
 #   --output DIR      where the results go; default: runs/meaning- and the names of the data and language
-#   --form FORM       funql, or lisp for (answer (city …)), which is then also how the files are called
+#   --form FORM       funql, lisp for (answer (city …)), or sql for SELECT … FROM …, which is then also how the files are
+#                     called; default: funql
 #   --copies N        how often phrases count in learning; default: 10
 #   --alignments LIST three alignments, fwd, rev and gdfa of train.LANG with the phrases behind it, with commas between
 #                     them; default: by eflomal, which draws its own seed
@@ -50,8 +51,8 @@ parse_options --overwrite --output= --form= --copies= --alignments= --iterations
 [ ${#positional[@]} = 2 ] || die "expected DATA_DIR LANG, e.g. data/geoquery en; see --help"
 DATA=${positional[0]} LANGUAGE=${positional[1]}
 case $FORM in
-    funql | lisp) ;;
-    *) die "--form is funql or lisp, not '$FORM'" ;;
+    funql | lisp | sql) ;;
+    *) die "--form is funql, lisp or sql, not '$FORM'" ;;
 esac
 case $METRIC in
     bleu | exact) ;;

@@ -70,7 +70,7 @@ def recipe(stand_in, *options):
         ((), "expected DATA_DIR LANG"),
         (("none", "en"), "none is not a directory"),
         (("data", "fr"), "neither train.fr nor train.fr.gz"),
-        (("data", "en", "--form", "sql"), "--form is funql or lisp, not 'sql'"),
+        (("data", "en", "--form", "xml"), "--form is funql, lisp or sql, not 'xml'"),
         (("data", "en", "--form", "lisp"), "neither train.lisp nor train.lisp.gz"),
         (("data", "en", "--iterations", "2"), "--iterations is at least 3"),
         (("data", "en", "--rounds", "few"), "--rounds is a whole number"),

@@ -17,7 +17,7 @@ def add_parser(subparsers) -> None:
             "of arguments: answer(city(loc_2(stateid('new york')))) becomes\n"
             "  answer@1 city@1 loc_2@1 stateid@1 'new_york'@0\n"
             "A name in quotes is a constant, one symbol whatever blanks it has. With --undo, back; a line\n"
-            "that is not a whole expression becomes an empty line. Empty lines stay empty."
+            "that is not a whole expression, or no query, becomes an empty line. Empty lines stay empty."
         ),
         epilog="examples:\n  scfg-decoder linearise train.funql > train.mr\n"
         "  scfg-decoder linearise --undo < out.mr > out.funql",
@@ -25,9 +25,10 @@ def add_parser(subparsers) -> None:
     parser.add_argument("input", nargs="?", default="-", metavar="FILE", help="expressions; .gz is read too")
     parser.add_argument(
         "--form",
-        choices=("funql", "lisp"),
+        choices=("funql", "lisp", "sql"),
         default="funql",
-        help="how expressions are written: f(a, b), or (f a b)",
+        help="how expressions are written: f(a, b), (f a b), or as queries of SQL, of which a part is read: "
+        "SELECT with joins, conditions, groups, queries within queries",
     )
     parser.add_argument("--undo", action="store_true", help="from linear forms to expressions")
     parser.add_argument("--output", default="-", metavar="FILE", help="where the result goes")
@@ -48,9 +49,8 @@ def run(options: argparse.Namespace) -> None:
             text = ""
             if options.undo:
                 expression = from_linear(split_words(line))
-                broken += expression is None and bool(line.strip())
-                if expression is not None:
-                    text = write(expression, options.form)
+                text = (expression and write(expression, options.form)) or ""
+                broken += not text and bool(line.strip())
             elif line.strip():
                 text = " ".join(to_linear(parse(line, options.form, options.input, number)))
             out.write(text + "\n")

@@ -2,6 +2,7 @@
 
     answer(city(loc_2(stateid('new york'))))       FunQL
     (answer (city (loc_2 (stateid "new york"))))   Lisp
+    SELECT name FROM city WHERE state = 'new york' SQL, see `decoder.expressions.sql`
     answer@1 city@1 loc_2@1 stateid@1 'new_york'@0     linear
 
 The linear form lists the symbols of a tree in preorder, each with its number of arguments, so that it can be
@@ -15,26 +16,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from decoder.expressions.sql_reader import parse_sql
+from decoder.expressions.sql_writer import write_sql
+from decoder.expressions.tree import Expression, is_constant, shortened
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
-__all__ = ["FORMS", "Expression", "arity_of", "from_linear", "is_constant", "parse", "to_linear", "write"]
+__all__ = ["FORMS", "arity_of", "from_linear", "parse", "to_linear", "write"]
 
-FORMS = ("funql", "lisp")
+FORMS = ("funql", "lisp", "sql")
 
 _DEEPEST = 200  # Brackets within brackets; Python's stack holds some more.
 
 _TOKEN = re.compile(r"""\s*('[^']*'|"[^"]*"|[(),]|[^\s(),'"]+)""")
 _LINEAR = re.compile(r"(.+)@([0-9]{1,3})", re.DOTALL)
-
-
-class Expression(NamedTuple):
-    """A tree of symbols; a constant's name is in quotes."""
-
-    name: str
-    arguments: tuple[Expression, ...] = ()
 
 
 class _Reader:
@@ -72,7 +68,7 @@ class _Reader:
         return depth + 1
 
     def error(self, found: str, hint: str) -> InputError:
-        return InputError(self._path, self._line, f"{found}: {_short(self._text)}", hint)
+        return InputError(self._path, self._line, f"{found}: {shortened(self._text)}", hint)
 
 
 def parse(text: str, form: str, path: PathLike = "<text>", line: int = 1) -> Expression:
@@ -80,7 +76,7 @@ def parse(text: str, form: str, path: PathLike = "<text>", line: int = 1) -> Exp
 
     Parameters
     ----------
-    form : "funql" or "lisp"
+    form : one of `FORMS`
     path, line : for messages
 
     Raises
@@ -88,6 +84,8 @@ def parse(text: str, form: str, path: PathLike = "<text>", line: int = 1) -> Exp
     InputError
         It is no expression.
     """
+    if form == "sql":
+        return parse_sql(text, path, line)
     reader = _Reader(text, path, line)
     found = (_parse_lisp if form == "lisp" else _parse_funql)(reader)
     rest = reader.peek()
@@ -125,16 +123,24 @@ def _parse_lisp(reader: _Reader, depth: int = 0) -> Expression:
     return Expression(name, tuple(arguments))
 
 
-def write(expression: Expression, form: str) -> str:
-    """The expression in FunQL, without blanks but behind commas, or in Lisp."""
-    if form == "lisp":
-        name = f'"{expression.name[1:-1]}"' if is_constant(expression.name) else expression.name
-        if not expression.arguments:
-            return name
-        return f"({' '.join([name, *(write(each, form) for each in expression.arguments)])})"
+def write(expression: Expression, form: str) -> str | None:
+    """The expression in a form: FunQL without blanks but behind commas; None if it is no query, for SQL."""
+    if form == "sql":
+        return write_sql(expression)
+    return _write_funql(expression) if form == "funql" else _write_lisp(expression)
+
+
+def _write_lisp(expression: Expression) -> str:
+    name = f'"{expression.name[1:-1]}"' if is_constant(expression.name) else expression.name
+    if not expression.arguments:
+        return name
+    return f"({' '.join([name, *map(_write_lisp, expression.arguments)])})"
+
+
+def _write_funql(expression: Expression) -> str:
     if not expression.arguments:
         return expression.name
-    return f"{expression.name}({', '.join(write(each, form) for each in expression.arguments)})"
+    return f"{expression.name}({', '.join(map(_write_funql, expression.arguments))})"
 
 
 def to_linear(expression: Expression) -> list[str]:
@@ -177,13 +183,3 @@ def arity_of(word: str) -> int | None:
     """The number of arguments a word of a linear form says it has; None if it is no symbol."""
     match = _LINEAR.fullmatch(word)
     return None if match is None else int(match[2])
-
-
-def is_constant(name: str) -> bool:
-    """Whether a name, or a word of a linear form, is in quotes."""
-    return len(name) > 1 and name[0] == "'"
-
-
-def _short(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= 60 else text[:59] + "…"

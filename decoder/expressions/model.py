@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.expressions.forms import arity_of, is_constant
+from decoder.expressions.forms import arity_of
+from decoder.expressions.tree import is_constant
 
 __all__ = ["TOP", "Arguments", "ExpressionModel", "count_arguments", "expression_model"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from decoder.expressions.forms import is_constant
+from decoder.expressions.tree import is_constant
 
 __all__ = ["kinds_of_names", "with_kinds"]
 

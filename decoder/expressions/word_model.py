@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from decoder.expressions.forms import arity_of, is_constant
+from decoder.expressions.forms import arity_of
+from decoder.expressions.tree import is_constant
 from scfg_sampler.core.elementary import log_each
 
 __all__ = ["WordModel", "pairs_of", "symbols_of", "train_word_model", "word_log_probs"]

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.expressions.forms import is_constant
 from decoder.expressions.names import with_kinds
+from decoder.expressions.tree import is_constant
 from decoder.tuning.ranking_loss import minimum
 from scfg_sampler.core.arrays.sparse import Rows
 

@@ -218,13 +218,15 @@ def _expressions(form: str) -> Callable[[Path], Any]:
     """As `linearise` does, there and back."""
 
     def read(path: Path) -> Any:
-        from decoder.expressions.forms import from_linear, parse, to_linear
+        from decoder.expressions.forms import from_linear, parse, to_linear, write
         from scfg_sampler.core.files import read_lines
 
         for number, line in enumerate(read_lines(path), start=1):
             from_linear(line.split())
             if line.strip():
-                from_linear(to_linear(parse(line, form, path, number)))
+                found = from_linear(to_linear(parse(line, form, path, number)))
+                if found is not None:
+                    write(found, form)
         return path
 
     return read
@@ -340,6 +342,12 @@ _READ = {
     "table-record": (_record, b'{"signature": "scfg-sampler 0.2.0|model:hiero", "format": "moses"}'),
     "expressions-funql": (_expressions("funql"), b"a(b, c(loc_2('new york')), 3)\n\nd\n"),
     "expressions-lisp": (_expressions("lisp"), b'(a b (c (loc_2 "new york")) 3)\n\nd\n'),
+    "expressions-sql": (
+        _expressions("sql"),
+        b"SELECT a, max(b) c FROM t, (SELECT d FROM e) AS u WHERE (a = 'x' OR NOT a IN (1, 2.5)) "
+        b"AND b - -3 >= 4 GROUP BY a HAVING count(*) > 1 ORDER BY a DESC LIMIT 1 "
+        b"UNION SELECT b FROM t LEFT JOIN v ON a = b;\n",
+    ),
     "labels-spans": (_labels("spans"), b"0-2:NP 1-2:a:b\n\n"),
     "labels-classes": (_labels("classes"), b"A B\nC D A\n"),
     "labels-trees": (_labels("trees"), b"(S (A a) (B b))\n(TOP (S (A a) (NP (B b) (C c))))\n"),

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoder.expressions.forms import Expression, arity_of, from_linear, parse, to_linear, write
+from decoder.expressions.forms import arity_of, from_linear, parse, to_linear, write
+from decoder.expressions.tree import Expression
 from scfg_sampler.errors import InputError
 
 NAMES = st.from_regex(r"[a-z_@\\][a-z_@\\0-9]{0,5}", fullmatch=True)

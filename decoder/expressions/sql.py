@@ -1,0 +1,63 @@
+"""Simple SQL queries as expressions, and back.
+
+    SELECT city.name FROM city WHERE city.state = 'texas' AND city.population > 150000
+    select(city.name, from(city), where(and(=(city.state, 'texas'), >(city.population, 150000))))
+
+What is selected comes first, then a symbol for every clause there is: `from`, `where`, `group`, `having`,
+`order`, `limit`, `offset`. `AND` and `OR` take all that they join, other operators two; `NOT IN`, `IS NULL`
+and the like are `not_in`, `is_null`; a function keeps its name. Keywords may be written in any case, and
+are written in capitals; names stay as they are. Brackets come back where they are needed, also around an
+`AND` in an `AND`.
+
+What is read: SELECT [DISTINCT] with expressions and aliases, joins, all clauses above, comparisons, LIKE, IN,
+BETWEEN, EXISTS, arithmetic, functions, queries within queries, UNION [ALL], INTERSECT, EXCEPT. Not CASE,
+windows, common table expressions, names in quotes, or anything that changes data.
+
+Here are the words; `decoder.expressions.sql_reader` and `sql_writer` do the work.
+
+The fact a newcomer would get wrong: a tree of such symbols need not be a query. `write_sql` says None to one
+that is none, as it does to `from(city)` alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = [
+    "ADDITIONS",
+    "CLAUSES",
+    "COMPARISONS",
+    "DEEPEST",
+    "NAME",
+    "NUMBER",
+    "PRODUCTS",
+    "QUERIES",
+    "RESERVED",
+    "SELECTS",
+    "SETS",
+]
+
+NAME = re.compile(r"[^\W\d]\w*(?:\.(?:[^\W\d]\w*|\*))*")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+SELECTS = ("select", "select_distinct")
+SETS = ("union", "union_all", "intersect", "except")
+QUERIES = (*SELECTS, *SETS)
+CLAUSES = ("from", "where", "group", "having", "order", "limit", "offset")
+COMPARISONS = ("=", "<>", "!=", "<=", ">=", "<", ">", "like", "not_like")
+ADDITIONS = ("+", "-", "||")
+PRODUCTS = ("*", "/", "%")
+
+# Words that are never names, so that a query that ends too soon is told from one with an alias.
+RESERVED = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        select distinct from where group having order limit offset by as on and or not in between like is
+        null exists union intersect except all join left right full cross natural inner outer asc desc case
+        when with
+        """,
+    )
+)
+
+DEEPEST = 60  # Symbols within each other, in what is read and written: Python's stack holds some more.

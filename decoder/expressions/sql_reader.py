@@ -1,0 +1,344 @@
+"""SQL queries as expressions: a parser of recursive descent; see `decoder.expressions.sql`.
+
+The fact a newcomer would get wrong: what stands in brackets is not known at the first word. `((SELECT …)
+UNION …)` and `((a + b) * c)` begin alike, so brackets are read as an expression, which a query may be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+from decoder.expressions.sql import (
+    ADDITIONS,
+    COMPARISONS,
+    DEEPEST,
+    NAME,
+    NUMBER,
+    PRODUCTS,
+    QUERIES,
+    RESERVED,
+    SETS,
+)
+from decoder.expressions.tree import Expression, depth, shortened
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError
+
+__all__ = ["parse_sql"]
+
+_TOKEN = re.compile(
+    r"""\s*('(?:[^']|'')*'|"(?:[^"]|"")*"|<>|!=|<=|>=|\|\||[=<>+\-*/%(),;]"""
+    rf"""|{NUMBER.pattern}(?![\w.])|{NAME.pattern})"""
+)
+_MOST_BRACKETS = 40  # Within each other; each takes fifteen functions.
+
+
+def parse_sql(text: str, path: PathLike = "<text>", line: int = 1) -> Expression:
+    """The expression of a query, or of a part of one: a constant, a column, a condition.
+
+    A semicolon may stand behind it.
+
+    Parameters
+    ----------
+    path, line : for messages
+
+    Raises
+    ------
+    InputError
+        It is no query that is read here, nor a part of one.
+    """
+    reader = _Reader(text, path, line)
+    found = _query_or_condition(reader)
+    reader.accept(";")
+    if reader.token:
+        reader.fail(f"'{reader.token}' behind the query", "Write one query a line")
+    if depth(found) > DEEPEST:
+        reader.fail(f"a query of more than {DEEPEST} symbols within each other", "Is it a query?")
+    return found
+
+
+class _Reader:
+    """The tokens of a query: `token` is the next, "" at the end, and `word` the same in small letters."""
+
+    def __init__(self, text: str, path: PathLike, line: int):
+        self._text, self._path, self._line = text, path, line
+        self._at, self._depth = 0, 0
+        self.token = ""
+        self.advance()
+
+    @property
+    def word(self) -> str:
+        return self.token.lower()
+
+    def advance(self) -> str:
+        """The token that was next; the one behind it is, then."""
+        before = self.token
+        match = _TOKEN.match(self._text, self._at)
+        if match is None and (rest := self._text[self._at :].strip()):
+            self.fail(
+                f"'{shortened(rest, 20)}' where SQL goes on", "Close quotation marks, and leave out comments"
+            )
+        self.token = "" if match is None else match[1]
+        self._at = len(self._text) if match is None else match.end()
+        return before
+
+    def accept(self, *words: str) -> bool:
+        """Whether the next token is one of these; it is taken, then."""
+        if self.word not in words:
+            return False
+        self.advance()
+        return True
+
+    def expect(self, word: str) -> None:
+        if not self.accept(word):
+            self.fail(f"{self.here()} where {word.upper()} is expected", "Mend the query")
+
+    def name(self) -> str:
+        if not NAME.fullmatch(self.token) or self.word in RESERVED:
+            self.fail(f"{self.here()} where a name is expected", "Mend the query")
+        return self.advance()
+
+    @contextlib.contextmanager
+    def brackets(self) -> Iterator[None]:
+        """Takes the brackets around what is read within."""
+        self.expect("(")
+        self._depth += 1
+        if self._depth > _MOST_BRACKETS:
+            self.fail(f"brackets are nested more than {_MOST_BRACKETS} deep", "Is it a query?")
+        yield
+        self._depth -= 1
+        self.expect(")")
+
+    def here(self) -> str:
+        return f"'{self.token}'" if self.token else "the end"
+
+    def fail(self, found: str, hint: str) -> NoReturn:
+        raise InputError(self._path, self._line, f"{found}: {shortened(self._text, 60)}", hint)
+
+
+def _query(reader: _Reader) -> Expression:
+    return _set(reader, _select(reader))
+
+
+def _set(reader: _Reader, left: Expression) -> Expression:
+    """A query and those that UNION and the like join to it, from left to right."""
+    while reader.word in SETS:
+        name = reader.advance().lower()
+        if name == "union" and reader.accept("all"):
+            name = "union_all"
+        left = Expression(name, (left, _select(reader)))
+    return left
+
+
+def _select(reader: _Reader) -> Expression:
+    if reader.token == "(":
+        return _query_in_brackets(reader)
+    reader.expect("select")
+    name = "select_distinct" if reader.accept("distinct") else "select"
+    parts = [_column(reader)]
+    while reader.accept(","):
+        parts.append(_column(reader))
+    if reader.accept("from"):
+        parts.append(_from(reader))
+    if reader.accept("where"):
+        parts.append(Expression("where", (_condition(reader),)))
+    if reader.accept("group"):
+        reader.expect("by")
+        parts.append(Expression("group", _several(reader)))
+    if reader.accept("having"):
+        parts.append(Expression("having", (_condition(reader),)))
+    if reader.accept("order"):
+        reader.expect("by")
+        parts.append(Expression("order", _ordered(reader)))
+    for clause in ("limit", "offset"):
+        if reader.accept(clause):
+            parts.append(Expression(clause, (_sum(reader),)))
+    return Expression(name, tuple(parts))
+
+
+def _query_in_brackets(reader: _Reader) -> Expression:
+    with reader.brackets():
+        return _query(reader)
+
+
+def _in_brackets(reader: _Reader) -> Expression:
+    """A query, or an expression, in brackets."""
+    with reader.brackets():
+        return _query_or_condition(reader)
+
+
+def _query_or_condition(reader: _Reader) -> Expression:
+    found = _select(reader) if reader.word == "select" else _condition(reader)
+    return _set(reader, found) if found.name in QUERIES and found.arguments else found
+
+
+def _column(reader: _Reader) -> Expression:
+    if reader.accept("*"):
+        return Expression("*")
+    return _renamed(reader, _condition(reader))
+
+
+def _renamed(reader: _Reader, found: Expression) -> Expression:
+    """With the alias behind it, if there is one."""
+    if reader.accept("as") or (NAME.fullmatch(reader.token) and reader.word not in RESERVED):
+        return Expression("as", (found, Expression(reader.name())))
+    return found
+
+
+def _from(reader: _Reader) -> Expression:
+    tables = [_joined(reader)]
+    while reader.accept(","):
+        tables.append(_joined(reader))
+    return Expression("from", tuple(tables))
+
+
+def _joined(reader: _Reader) -> Expression:
+    """A table and those that are joined to it, from left to right."""
+    left = _table(reader)
+    while True:
+        kind = reader.word
+        if reader.accept("left", "right", "full"):
+            reader.accept("outer")
+        elif reader.accept("inner", "cross", "natural"):
+            kind = "" if kind == "inner" else kind
+        elif kind == "join":
+            kind = ""
+        else:
+            return left
+        reader.expect("join")
+        parts = [left, _table(reader)]
+        if reader.accept("on"):
+            parts.append(_condition(reader))
+        left = Expression(f"{kind}_join".lstrip("_"), tuple(parts))
+
+
+def _table(reader: _Reader) -> Expression:
+    found = _query_in_brackets(reader) if reader.token == "(" else Expression(reader.name())
+    return _renamed(reader, found)
+
+
+def _several(reader: _Reader) -> tuple[Expression, ...]:
+    found = [_condition(reader)]
+    while reader.accept(","):
+        found.append(_condition(reader))
+    return tuple(found)
+
+
+def _ordered(reader: _Reader) -> tuple[Expression, ...]:
+    found: list[Expression] = []
+    while not found or reader.accept(","):
+        each = _condition(reader)
+        direction = reader.word
+        found.append(Expression(direction, (each,)) if reader.accept("asc", "desc") else each)
+    return tuple(found)
+
+
+def _condition(reader: _Reader) -> Expression:
+    return _all_of(reader, "or", lambda: _all_of(reader, "and", lambda: _negation(reader)))
+
+
+def _all_of(reader: _Reader, word: str, part: Callable[[], Expression]) -> Expression:
+    parts = [part()]
+    while reader.accept(word):
+        parts.append(part())
+    return parts[0] if len(parts) == 1 else Expression(word, tuple(parts))
+
+
+def _negation(reader: _Reader) -> Expression:
+    negations = 0
+    while reader.accept("not"):
+        negations += 1
+    found = _comparison(reader)
+    for _ in range(negations):
+        found = Expression("not", (found,))
+    return found
+
+
+def _comparison(reader: _Reader) -> Expression:
+    left = _sum(reader)
+    if reader.accept("is"):
+        name = "is_not_null" if reader.accept("not") else "is_null"
+        reader.expect("null")
+        return Expression(name, (left,))
+    negated = "not_" if reader.accept("not") else ""
+    word = reader.word
+    if word in ("in", "between", "like"):
+        reader.advance()
+        if word == "in":
+            return Expression(f"{negated}in", (left, *_members(reader)))
+        parts = [left, _sum(reader)]
+        if word == "between":
+            reader.expect("and")
+            parts.append(_sum(reader))
+        return Expression(negated + word, tuple(parts))
+    if negated:
+        reader.fail(f"{reader.here()} where IN, BETWEEN or LIKE is expected", "Mend the query")
+    if word in COMPARISONS:
+        reader.advance()
+        return Expression(word, (left, _sum(reader)))
+    return left
+
+
+def _members(reader: _Reader) -> tuple[Expression, ...]:
+    """What stands in the brackets behind IN."""
+    with reader.brackets():
+        return (_query(reader),) if reader.word == "select" else _several(reader)
+
+
+def _sum(reader: _Reader) -> Expression:
+    return _leftwards(reader, ADDITIONS, lambda: _leftwards(reader, PRODUCTS, lambda: _signed(reader)))
+
+
+def _leftwards(reader: _Reader, operators: tuple[str, ...], part: Callable[[], Expression]) -> Expression:
+    left = part()
+    while reader.word in operators:
+        operator = reader.advance()
+        left = Expression(operator, (left, part()))
+    return left
+
+
+def _signed(reader: _Reader) -> Expression:
+    signs = 0
+    while reader.accept("-"):
+        signs += 1
+    found = _whole(reader)
+    for _ in range(signs):
+        found = Expression("-", (found,))
+    return found
+
+
+def _whole(reader: _Reader) -> Expression:
+    """A constant, a number, a column, a function, or something in brackets."""
+    token = reader.token
+    if token == "(":
+        return _in_brackets(reader)
+    if token[:1] in ("'", '"'):
+        reader.advance()
+        inner = token[1:-1].replace(2 * token[0], token[0])
+        return Expression(f"'{inner}'")
+    if NUMBER.fullmatch(token):
+        return Expression(reader.advance())
+    if reader.word == "null":
+        reader.advance()
+        return Expression("null")
+    if reader.word in ("exists", "all"):
+        return Expression(reader.advance().lower(), (_query_in_brackets(reader),))
+    name = reader.name()
+    if reader.token != "(":
+        return Expression(name)
+    with reader.brackets():
+        return _function(reader, name)
+
+
+def _function(reader: _Reader, name: str) -> Expression:
+    if reader.accept("*"):
+        return Expression(name, (Expression("*"),))
+    if reader.accept("distinct"):
+        return Expression(name, (Expression("distinct", _several(reader)),))
+    if reader.token == ")":
+        reader.fail(
+            f"nothing in the brackets of {name}", "A function without arguments cannot be told from a column"
+        )
+    return Expression(name, _several(reader))

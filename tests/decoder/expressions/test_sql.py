@@ -1,0 +1,210 @@
+"""SQL queries as expressions."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoder.expressions.forms import from_linear, parse, to_linear, write
+from decoder.expressions.tree import Expression
+from scfg_sampler.errors import InputError
+
+# ------------------------------------------------------------------ what is read
+
+EXAMPLES = {
+    "SELECT city.name FROM city WHERE city.state = 'new york' AND city.population > 150000": (
+        "select(city.name, from(city), where(and(=(city.state, 'new york'), >(city.population, 150000))))"
+    ),
+    "select distinct a as b, c d from t": "select_distinct(as(a, b), as(c, d), from(t))",
+    "SELECT * FROM t;": "select(*, from(t))",
+    "SELECT t.*, COUNT(*) FROM t": "select(t.*, COUNT(*), from(t))",
+    "SELECT COUNT(DISTINCT a) FROM t": "select(COUNT(distinct(a)), from(t))",
+    "SELECT a FROM t u, v INNER JOIN w ON v.x = w.x LEFT OUTER JOIN y": (
+        "select(a, from(as(t, u), left_join(join(v, w, =(v.x, w.x)), y)))"
+    ),
+    "SELECT a FROM (SELECT b FROM t) AS u": "select(a, from(as(select(b, from(t)), u)))",
+    "SELECT a FROM t WHERE NOT b OR c AND d OR e": "select(a, from(t), where(or(not(b), and(c, d), e)))",
+    "SELECT a FROM t WHERE b AND (c AND d)": "select(a, from(t), where(and(b, and(c, d))))",
+    "SELECT 1 - 2 - 3 * - 4, 1 - (2 - 3)": "select(-(-(1, 2), *(3, -(4))), -(1, -(2, 3)))",
+    "SELECT a FROM t WHERE b NOT IN (1, 'x') AND c IS NOT NULL AND d NOT LIKE '%e' AND f BETWEEN 1 AND 2": (
+        "select(a, from(t), where("
+        "and(not_in(b, 1, 'x'), is_not_null(c), not_like(d, '%e'), between(f, 1, 2))))"
+    ),
+    "SELECT a FROM t WHERE b >= ALL (SELECT c FROM u) AND EXISTS (SELECT d FROM v)": (
+        "select(a, from(t), where(and(>=(b, all(select(c, from(u)))), exists(select(d, from(v))))))"
+    ),
+    "SELECT a, MAX(b) FROM t GROUP BY a, c HAVING MAX(b) > 3 ORDER BY MAX(b) DESC, a LIMIT 5 OFFSET 2": (
+        "select(a, MAX(b), from(t), group(a, c), having(>(MAX(b), 3)), "
+        "order(desc(MAX(b)), a), limit(5), offset(2))"
+    ),
+    "SELECT a FROM t UNION ALL SELECT b FROM u EXCEPT SELECT c FROM v": (
+        "except(union_all(select(a, from(t)), select(b, from(u))), select(c, from(v)))"
+    ),
+    "SELECT a FROM t WHERE b = (((SELECT c FROM u) UNION (SELECT d FROM v)))": (
+        "select(a, from(t), where(=(b, union(select(c, from(u)), select(d, from(v))))))"
+    ),
+    "SELECT a FROM t WHERE ((b + c) * d) = NULL": "select(a, from(t), where(=(*(+(b, c), d), null)))",
+    "SELECT a FROM t WHERE b = \"o'neill\" OR b = 'it''s'": (
+        "select(a, from(t), where(or(=(b, 'o'neill'), =(b, 'it's'))))"
+    ),
+}
+
+
+@pytest.mark.parametrize(("query", "tree"), EXAMPLES.items(), ids=range(len(EXAMPLES)))
+def test_query_is_read_as_its_clauses_and_operators(query, tree):
+    found = parse(query, "sql")
+    assert write(found, "funql") == tree
+    assert from_linear(to_linear(found)) == found
+    assert parse(write(found, "sql"), "sql") == found
+
+
+def test_parts_of_queries_are_read_as_names_of_things_are_given_so():
+    assert to_linear(parse("'new york'", "sql")) == ["'new_york'@0"]
+    assert to_linear(parse("(a) = 3", "sql")) == ["=@2", "a@0", "3@0"]
+    assert to_linear(parse("(SELECT a) UNION SELECT b", "sql"))[0] == "union@2"
+
+
+def test_queries_are_written_as_they_are_usual():
+    query = "select  count( distinct a )x from t,u where not(b=1)and(c=2 or d<>3)order by a asc limit 3 ;"
+    assert write(parse(query, "sql"), "sql") == (
+        "SELECT count(DISTINCT a) AS x FROM t, u WHERE NOT b = 1 AND (c = 2 OR d <> 3) ORDER BY a ASC LIMIT 3"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "the end where a name is expected"),
+        ("DELETE FROM t", "'FROM' behind the query"),
+        ("SELECT a FROM t WHERE", "the end where a name is expected"),
+        ("SELECT a FROM t GROUP a", "'a' where BY is expected"),
+        ("SELECT a FROM t LEFT u", "'u' where JOIN is expected"),
+        ("SELECT a FROM t WHERE b NOT c", "'c' where IN, BETWEEN or LIKE is expected"),
+        ("SELECT a FROM t WHERE b = 'c", "''c' where SQL goes on"),
+        ("SELECT a FROM `t`", "'`t`' where SQL goes on"),
+        ("SELECT a FROM t; SELECT b FROM u", "'SELECT' behind the query"),
+        ("SELECT CASE WHEN a THEN b END FROM t", "'CASE' where a name is expected"),
+        ("SELECT now() FROM t", "nothing in the brackets of now"),
+        ("SELECT a FROM (t)", "'t' where SELECT is expected"),
+        ("SELECT a FROM t WHERE EXISTS (b)", "'b' where SELECT is expected"),
+        ("SELECT 3a FROM t", "'3a FROM t' where SQL goes on"),
+        ("(SELECT a FROM t", "the end where ) is expected"),
+        (f"SELECT {41 * '('}a{41 * ')'}", "brackets are nested more than 40 deep"),
+        (f"SELECT {5000 * '('}a", "brackets are nested more than 40 deep"),
+        (f"SELECT a{5000 * ' + b'}", "a query of more than 60 symbols within each other"),
+        (f"SELECT {5000 * '- '}a", "a query of more than 60 symbols within each other"),
+        (f"SELECT {5000 * 'NOT '}a", "a query of more than 60 symbols within each other"),
+    ],
+)
+def test_what_is_no_query_is_named(text, complaint):
+    with pytest.raises(InputError) as caught:
+        parse(text, "sql", "some.sql", 7)
+    assert complaint in str(caught.value)
+    assert "some.sql:7" in str(caught.value)
+
+
+# ------------------------------------------------------------------ what is written
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        "a",
+        "select(from(t))",
+        "select(from(t), a)",
+        "select(a, where(b), from(t))",
+        "select(a, from(t), from(u))",
+        "select(a, from(t), where(b, c))",
+        "select(from, from(t))",
+        "select(as(a), from(t))",
+        "select(as(a, f(b)), from(t))",
+        "select(a, from(join(t)))",
+        "select(a, from(f(t)))",
+        "select(3(a), from(t))",
+        "select('x'(a), from(t))",
+        "select(and(a), from(t))",
+        "select(in(a), from(t))",
+        "select(exists(a), from(t))",
+        "select(like(a, b, c), from(t))",
+        "select(*(a), from(*))",
+        "union(select(a, from(t)))",
+        "union(select(a, from(t)), b)",
+    ],
+)
+def test_trees_that_are_no_query_are_not_written(tree):
+    assert write(parse(tree, "funql"), "sql") is None
+
+
+def test_tree_too_deep_to_be_read_is_not_written():
+    deep = Expression("a")
+    for _ in range(100):
+        deep = Expression("-", (deep,))
+    assert write(Expression("select", (deep,)), "sql") is None
+
+
+NAMES = st.sampled_from(["a", "b", "t.c", "u.v.w", "Größe"])
+TABLES = st.sampled_from(["t", "u"]).map(Expression)
+LEAVES = st.one_of(
+    NAMES.map(Expression),
+    st.sampled_from(["0", "3", "2.50", "null"]).map(Expression),
+    st.text("ab ',%\"", max_size=4).map(lambda text: Expression(f"'{text}'")),
+)
+
+
+def node(names, *parts):
+    return st.builds(lambda name, *found: Expression(name, found), st.sampled_from(names), *parts)
+
+
+def several(name, least, part):
+    return st.lists(part, min_size=least, max_size=3).map(lambda found: Expression(name, tuple(found)))
+
+
+def scalars(below):
+    """Expressions that hold others, queries among them."""
+    return st.one_of(
+        node(["+", "-", "||", "*", "/", "%", "=", "<>", "<=", ">", "like", "not_like"], below, below),
+        node(["-", "not", "is_null", "is_not_null", "max", "f"], below),
+        node(["between", "not_between", "g"], below, below, below),
+        several("and", 2, below),
+        several("or", 2, below),
+        node(["in", "not_in"], below, below, below),
+        node(["in", "not_in"], below, queries(below)),
+        node(["exists", "all"], queries(below)),
+        node(["count"], st.one_of(st.just(Expression("*")), several("distinct", 1, below))),
+        queries(below),
+    )
+
+
+@st.composite
+def queries(draw, below):
+    if draw(st.integers(0, 4)) == 0:
+        return draw(node(["union", "union_all", "intersect", "except"], queries(below), queries(below)))
+    parts = draw(
+        st.lists(st.one_of(below, node(["as"], below, st.just(Expression("z")))), min_size=1, max_size=2)
+    )
+    sources = st.one_of(TABLES, node(["as"], st.one_of(TABLES, queries(below)), TABLES))
+    joined = st.one_of(
+        sources,
+        node(["join", "left_join", "natural_join"], sources, sources),
+        node(["join", "full_join"], node(["cross_join"], sources, sources), sources, below),
+    )
+    orders = st.one_of(below, node(["asc", "desc"], below))
+    clauses = [
+        several("from", 1, joined),
+        node(["where"], below),
+        several("group", 1, below),
+        node(["having"], below),
+        several("order", 1, orders),
+        node(["limit"], LEAVES),
+        node(["offset"], LEAVES),
+    ]
+    for clause in clauses:
+        if draw(st.integers(0, 2)) == 0:
+            parts.append(draw(clause))
+    return Expression(draw(st.sampled_from(["select", "select_distinct"])), tuple(parts))
+
+
+@given(queries(st.recursive(LEAVES, scalars, max_leaves=6)))
+def test_what_is_written_reads_back_as_the_same_tree(tree):
+    text = write(tree, "sql")
+    assert text is not None
+    assert parse(text, "sql") == tree
