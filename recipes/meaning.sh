@@ -23,6 +23,7 @@
 #   --output DIR      where the results go; default: runs/meaning- and the names of the data and language
 #   --form FORM       funql, lisp for (answer (city …)), or sql for SELECT … FROM …, which is then also how the files are
 #                     called; default: funql
+#   --letters N       what words of questions are cut after, so that forms of a word are one; 0: nothing; default: 5
 #   --copies N        how often phrases count in learning; default: 10
 #   --alignments LIST three alignments, fwd, rev and gdfa of train.LANG with the phrases behind it, with commas between
 #                     them; default: by eflomal, which draws its own seed
@@ -45,8 +46,8 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-FORM=funql COPIES=10 ALIGNMENTS="" ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 FOLDS=5 SEED=1 THREADS=""
-parse_options --overwrite --output= --form= --copies= --alignments= --iterations= --order= --metric= --rounds= --beam= --folds= \
+FORM=funql LETTERS=5 COPIES=10 ALIGNMENTS="" ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 FOLDS=5 SEED=1 THREADS=""
+parse_options --overwrite --output= --form= --letters= --copies= --alignments= --iterations= --order= --metric= --rounds= --beam= --folds= \
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 2 ] || die "expected DATA_DIR LANG, e.g. data/geoquery en; see --help"
 DATA=${positional[0]} LANGUAGE=${positional[1]}
@@ -58,7 +59,7 @@ case $METRIC in
     bleu | exact) ;;
     *) die "--metric is bleu or exact, not '$METRIC'" ;;
 esac
-need_numbers --copies --iterations --order --rounds --beam --folds --seed
+need_numbers --letters --copies --iterations --order --rounds --beam --folds --seed
 [ "$FOLDS" != 1 ] || die "--folds is 2 or more, or 0 for no rankers, not 1"
 [ "$ITERATIONS" -ge 3 ] || die "--iterations is at least 3, a third of them burn-in, not $ITERATIONS"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
@@ -87,11 +88,11 @@ linear() { # FILE OUTPUT: expressions in linear form
     decoder linearise "$1" --form "$FORM" --output "$2"
 }
 
-questions() { # FILE OUTPUT: questions in lower case, without the mark at their end
-    tables questions "$1" >"$2.part" && mv "$2.part" "$2"
+questions() { # FILE OUTPUT: questions in lower case, without the mark at their end, words cut
+    tables questions "$1" "$LETTERS" >"$2.part" && mv "$2.part" "$2"
 }
 
-prepare_set() { # SET
+prepare_set() { # SET LETTERS, which say whether the step was done before; so with others below
     questions "$(find_text "$1.$LANGUAGE")" "$OUT/$1.$LANGUAGE" && linear "$(find_text "$1.$FORM")" "$OUT/$1.mr"
 }
 
@@ -103,7 +104,7 @@ with_phrases() { # DIR: what grammars of DIR are learnt of
     done
 }
 
-add_phrases() { # COPIES, which say whether the step was done before; so with others below
+add_phrases() { # COPIES LETTERS
     : >"$OUT/phrases.$LANGUAGE" && : >"$OUT/phrases.mr"
     if [ -n "$PHRASES" ]; then
         questions "$PHRASES" "$OUT/phrases.$LANGUAGE" && linear "$PHRASE_MEANINGS" "$OUT/phrases.mr" || return
@@ -201,9 +202,9 @@ take_steps() {
     planned_step compile -- compile
 
     for set in train dev test; do
-        planned_step "prepare-$set" "$(find_text "$set.$LANGUAGE")" "$(find_text "$set.$FORM")" -- prepare_set "$set"
+        planned_step "prepare-$set" "$(find_text "$set.$LANGUAGE")" "$(find_text "$set.$FORM")" -- prepare_set "$set" "$LETTERS"
     done
-    planned_step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} -- add_phrases "$COPIES"
+    planned_step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} -- add_phrases "$COPIES" "$LETTERS"
 
     planned_step align phrases ${given[@]+"${given[@]}"} -- align
 

@@ -292,12 +292,18 @@ def count_words(path: Path) -> int:
 # ------------------------------------------------------------------ recipes/meaning.sh
 
 
-def questions(path: str) -> None:
-    """Questions in lower case, a line each, without the mark at their end."""
+def questions(path: str, letters: str) -> None:
+    """Questions in lower case, a line each, without the mark at their end, words cut after so many letters.
+
+    0 letters leave words whole.
+    """
+    length = int(letters) or None
     with lines_of(path) as lines:
         for line in lines:
             words = line.lower().split()
-            print(*(words[:-1] if words and words[-1] in {".", "?", "!", "؟", "。", "？"} else words))
+            if words and words[-1] in {".", "?", "!", "؟", "。", "？"}:
+                words.pop()
+            print(*(word[:length] for word in words))
 
 
 def first_expressions(path: str, number: str) -> None:

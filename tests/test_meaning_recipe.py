@@ -153,6 +153,21 @@ def test_phrases_are_behind_the_questions_as_often_as_asked(stand_in):
     assert any("--phrases" in line for line in calls(stand_in) if "train-expressions" in line)
 
 
+def test_words_of_questions_and_phrases_are_cut_alike_and_anew_when_asked(stand_in):
+    (stand_in / "data/train.en").write_text("Rivers through Texas ?\nrivers\n")
+    with gzip.open(stand_in / "data/phrases.en.gz", "wt") as out:
+        out.write("Tennessee\n")
+    (stand_in / "data/dev.en").write_text("Tennessee ?\nrivers\n")
+    for options, expected in (
+        ((), ("river throu texas\nriver\ntenne\n", "tenne\nriver\n")),
+        (("--letters", "0"), ("rivers through texas\nrivers\ntennessee\n", "tennessee\nrivers\n")),
+    ):
+        assert recipe(stand_in, "--copies", "1", "--folds", "0", *options).returncode == 0
+        made = tuple((stand_in / "run" / name).read_text() for name in ("learnt.en", "dev.en"))
+        assert made == expected
+        assert any(" align " in line for line in calls(stand_in))
+
+
 def test_phrases_may_be_missing(stand_in):
     os.unlink(stand_in / "data/phrases.en.gz")
     assert recipe(stand_in, "--folds", "0").returncode == 0
@@ -219,9 +234,13 @@ def test_p_is_that_of_all_throws_of_coins(tmp_path, ours, theirs):
     assert rows[1] == ["one", "2", share, share, f"{signs(ours, theirs):.4f}"]
 
 
-def test_questions_are_in_lower_case_without_their_mark(tmp_path):
+@pytest.mark.parametrize(
+    ("letters", "expected"),
+    [(0, "wo liegt ähtäri\n\n\nin u.s. now\n"), (4, "wo lieg ähtä\n\n\nin u.s. now\n")],
+)
+def test_questions_are_in_lower_case_without_their_mark_and_words_cut(tmp_path, letters, expected):
     (tmp_path / "text").write_text("\ufeffWo liegt Ähtäri ?\n.\n\nin U.S. now\n")
-    assert tables("questions", tmp_path / "text") == "wo liegt ähtäri\n\n\nin u.s. now\n"
+    assert tables("questions", tmp_path / "text", letters) == expected
 
 
 @pytest.mark.parametrize(
