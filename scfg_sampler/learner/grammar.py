@@ -247,7 +247,7 @@ def _prune(table: RuleTable, everything: RuleCounts, prune: str | None, keep: st
         pruned = prune_rules(table.rules, forward, everything, prune)
         table, worth = select_rows(table, pruned.kept), pruned.worth[pruned.kept]
     if keep is not None:
-        table = select_rows(table, keep_best(worth, keep))
+        table = select_rows(table, keep_best(table.rules, worth, keep))
     return table
 
 

@@ -115,11 +115,15 @@ def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCoun
     )
 
 
-def keep_best(worth: np.ndarray, text: str) -> np.ndarray:
+def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
     """The best rules, so many or such a share; ties in their order. A mask.
+
+    Before all others come the best rules of the source sides that are one word, one for each: without, the
+    word is unknown wherever no longer rule fits, which costs more than any longer rule brings.
 
     Parameters
     ----------
+    rules : RuleCounts
     worth : float array (R,)
     text : str
         `N` or `P%`.
@@ -139,8 +143,21 @@ def keep_best(worth: np.ndarray, text: str) -> np.ndarray:
             f"--keep is {text}; it must be a number of rules or a percentage, as in 10%"
         ) from None
     kept = np.zeros(len(worth), bool)
-    kept[np.argsort(-worth, kind="stable")[: math.ceil(number)]] = True
+    order = np.argsort(-worth, kind="stable")
+    is_first = _best_of_words(rules, order)
+    kept[np.concatenate([order[is_first], order[~is_first]])[: math.ceil(number)]] = True
     return kept
+
+
+def _best_of_words(rules: RuleCounts, order: np.ndarray) -> np.ndarray:
+    """Which rules, given in an order, are the first whose source side is a certain word and nothing else."""
+    begin = rules.source_start[order]
+    is_one = rules.source_start[order + 1] - begin == 1
+    places = np.flatnonzero(is_one)
+    words, first = np.unique(rules.source[begin[is_one]], return_index=True)
+    found = np.zeros(len(order), bool)
+    found[places[first[words >= 0]]] = True
+    return found
 
 
 # --- significance --------------------------------------------------------------------------------------

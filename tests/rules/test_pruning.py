@@ -137,7 +137,7 @@ def test_entropy_weighs_the_loss_by_the_count():
     np.testing.assert_allclose(pruned.worth, losses)
     assert pruned.kept.tolist() == [True, False, True]
     assert prune_rules(rules, log_forward, rules, "entropy").kept.all()
-    assert keep_best(pruned.worth, "1").tolist() == [True, False, False]
+    assert keep_best(rules, pruned.worth, "1").tolist() == [True, False, False]
 
 
 def test_significance_is_the_tail_of_the_hypergeometric_distribution():
@@ -168,8 +168,31 @@ def test_pairs_seen_once_are_no_surprise_by_default():
 def test_counts_and_shares():
     rules = rule_counts([(((k,), (k,), ()), float(k)) for k in range(1, 11)])
     assert prune_rules(rules, np.zeros(10), rules, "count:8").kept.sum() == 3
-    assert np.flatnonzero(keep_best(rules.count, "25%")).tolist() == [7, 8, 9]
-    assert np.flatnonzero(keep_best(rules.count, "2")).tolist() == [8, 9]
+    assert np.flatnonzero(keep_best(rules, rules.count, "25%")).tolist() == [7, 8, 9]
+    assert np.flatnonzero(keep_best(rules, rules.count, "2")).tolist() == [8, 9]
+
+
+def test_every_source_word_keeps_its_best_rule_before_longer_rules():
+    rules = rule_counts([
+        (((3, 4), (3,), ()), 9.0),
+        (((3,), (3,), ()), 1.0),
+        (((3,), (4,), ()), 2.0),
+        (((-1,), (-1, 4), ()), 8.0),
+        (((4,), (4,), ()), 0.5),
+        (((-1, 4), (4, -1), ()), 7.0),
+        (((5, 4), (4, 5), ()), 0.25),
+    ])  # fmt: skip
+    kept = [np.flatnonzero(keep_best(rules, rules.count, str(number))).tolist() for number in range(1, 8)]
+    assert kept == [
+        [2],
+        [2, 4],
+        [0, 2, 4],
+        [0, 2, 3, 4],
+        [0, 2, 3, 4, 5],
+        [0, 1, 2, 3, 4, 5],
+        [0, 1, 2, 3, 4, 5, 6],
+    ]
+    assert np.flatnonzero(keep_best(rules, -rules.count, "2")).tolist() == [1, 4]  # By worth, not by count.
 
 
 @pytest.mark.parametrize(
@@ -184,4 +207,4 @@ def test_unknown_pruning_is_named(text):
 @pytest.mark.parametrize("text", ["x", "-1", "101%", "%"])
 def test_unknown_share_is_named(text):
     with pytest.raises(SettingsError, match=f"--keep is {text}"):
-        keep_best(np.ones(1), text)
+        keep_best(rule_counts([(((1,), (1,), ()), 1.0)]), np.ones(1), text)
