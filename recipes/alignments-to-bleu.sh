@@ -27,9 +27,9 @@
 #                     side), both or none; default: both
 #   --no-baseline     the same as --baseline none
 #   --order N         order of the language model; default: 3
-#   --method METHOD   of tuning, pro or mira; default: pro
+#   --method METHOD   of tuning, mira or pro; default: mira
 #   --rounds N        rounds of tuning; default: 10
-#   --beam N          beam of the decoder; default: 200
+#   --beam N          beam of the decoder; default: 100, in tuning, and 200 in translating
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
 #   --seed N          default: 1
 #   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact;
@@ -48,7 +48,7 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" TEST="" DEV="" ITERATIONS=60 BURN_IN="" SAMPLING="" FROM=marginal BASELINE=both NO_BASELINE=0
-ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS="" SCHEDULER=""
+ORDER=3 METHOD=mira ROUNDS=10 BEAM="" NBEST=100 SEED=1 THREADS="" SCHEDULER=""
 parse_options --overwrite --no-baseline --output= --source= --target= --alignment= --more-alignments= --test=+ --dev=+ \
     --iterations= --burn-in= \
     --sampling= --from= --baseline= --order= --method= --rounds= --beam= --nbest= --seed= --threads= --scheduler= -- "$@"
@@ -157,9 +157,9 @@ grammars=(${baselines[@]+"${baselines[@]}"} sampled)
 for grammar in "${grammars[@]}"; do
     planned_step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
         tune "$grammar" "$grammar" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" \
-        --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
+        --method "$METHOD" --rounds "$ROUNDS" ${BEAM:+--beam "$BEAM"} --nbest "$NBEST" --seed "$SEED"
     planned_step "translate-$grammar" "tune-$grammar" "$OUT/input.$SOURCE" -- \
-        translate_sets "$grammar" "$grammar" "$grammar" --beam "$BEAM"
+        translate_sets "$grammar" "$grammar" "$grammar" ${BEAM:+--beam "$BEAM"}
     evaluate_set() { # SET
         local references=("${DEV_REFERENCES[@]}")
         [ "$1" = "$DEV" ] || references=("${TEST_REFERENCES[@]}")
@@ -177,7 +177,7 @@ compare_with() { # GRAMMAR
 
 planned_step system grammar-sampled lm tune-sampled -- \
     decoder bundle --grammar "$OUT/sampled.gz" --lm "$OUT/lm.arpa" --weights "$OUT/sampled.weights.json" \
-    --output "$OUT/system" --beam "$BEAM"
+    --output "$OUT/system" ${BEAM:+--beam "$BEAM"}
 
 # ------------------------------------------------------------------ the report
 

@@ -21,10 +21,10 @@
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
-#   --method METHOD   of tuning, pro or mira; default: pro
+#   --method METHOD   of tuning, mira or pro; default: mira, or pro for chrF
 #   --metric METRIC   that weights are tuned for, bleu or chrf (with pro alone); default: bleu
 #   --rounds N        rounds of tuning; default: 10
-#   --beam N          beam of the decoder; default: 200
+#   --beam N          beam of the decoder; default: 100, in tuning, and 200 in translating
 #   --nbest N         translations of a sentence that a round of tuning adds; default: 100
 #   --seed N          default: 1
 #   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
@@ -40,18 +40,19 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" KIND=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
-ORDER=3 METHOD=pro METRIC=bleu ROUNDS=10 BEAM=200 NBEST=100 SEED=1 THREADS=""
+ORDER=3 METHOD="" METRIC=bleu ROUNDS=10 BEAM="" NBEST=100 SEED=1 THREADS=""
 parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --kind= --iterations= \
     --burn-in= --sampling= --order= --method= --metric= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 4 ] ||
     die "expected SOURCE_FILE TARGET_FILE XX YY, e.g. corpus.de corpus.en de en; see --help"
 SOURCE_FILE=${positional[0]} TARGET_FILE=${positional[1]} SOURCE=${positional[2]} TARGET=${positional[3]}
-check_tuning "$METHOD" "$ROUNDS"
-case $METHOD-$METRIC in
-    pro-chrf | *-bleu) ;;
-    mira-chrf) die "--metric chrf is for --method pro alone" ;;
+case $METRIC in
+    bleu) : "${METHOD:=mira}" ;;
+    chrf) : "${METHOD:=pro}" ;;
     *) die "--metric is bleu or chrf, not '$METRIC'" ;;
 esac
+check_tuning "$METHOD" "$ROUNDS"
+[ "$METHOD-$METRIC" != mira-chrf ] || die "--metric chrf is for --method pro alone"
 need_number --iterations "$ITERATIONS"
 : "${BURN_IN:=$((ITERATIONS / 3))}"
 need_number --burn-in "$BURN_IN"
@@ -138,11 +139,11 @@ planned_step filter "grammar-$KIND" prepare -- \
     sampler filter "$OUT/$KIND.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$KIND.filtered.gz"
 planned_step tune filter lm prepare -- \
     tune "$KIND" "$KIND" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
-    --method "$METHOD" --metric "$METRIC" --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed "$SEED"
+    --method "$METHOD" --metric "$METRIC" --rounds "$ROUNDS" ${BEAM:+--beam "$BEAM"} --nbest "$NBEST" --seed "$SEED"
 
 planned_step system "grammar-$KIND" lm tune prepare -- \
     decoder bundle --grammar "$OUT/$KIND.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$KIND.weights.json" \
-    --preparation "$DATA" --output "$OUT/system" --beam "$BEAM"
+    --preparation "$DATA" --output "$OUT/system" ${BEAM:+--beam "$BEAM"}
 
 # ------------------------------------------------------------------ what it is worth
 

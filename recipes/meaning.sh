@@ -137,7 +137,8 @@ tune_grammar() { # GRAMMAR OPTION…
     shift
     [ "$RESUMING" = 0 ] || restart=""
     decoder tune --grammar "$OUT/$grammar.gz" --lm "$OUT/lm.arpa" --source "$OUT/dev.$LANGUAGE" \
-        --references "$OUT/dev.mr" --threads "$THREADS" --output "$OUT/$grammar.weights.json" ${restart:+"$restart"} "$@"
+        --references "$OUT/dev.mr" --method pro --widen 1.5 --threads "$THREADS" \
+        --output "$OUT/$grammar.weights.json" ${restart:+"$restart"} "$@"
 }
 
 parse_set() { # GRAMMAR NAME SET OPTION…: expressions, a line for each question, empty where there is none

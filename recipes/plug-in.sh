@@ -24,9 +24,9 @@
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
 #   --sampling TEXT   more options of scfg-sampler sample, as in "--base lexical --tables exact"
 #   --order N         order of the language model; default: 3
-#   --method METHOD   of tuning, pro or mira; default: pro
+#   --method METHOD   of tuning, mira or pro; default: mira
 #   --rounds N        rounds of tuning; default: 10
-#   --beam N          beam of our decoder in tuning; default: 200
+#   --beam N          beam of our decoder in tuning; default: 100
 #   --max-targets N   targets of a source side that are plugged in, with --text; default: 20
 #   --pop-limit N     derivations of a span that DECODER may try; default: 1000
 #   --seed N          default: 1
@@ -44,7 +44,7 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 TEXT="" ALL=0 SOURCE="" TARGET="" ALIGNMENT="" MORE_ALIGNMENTS="" DEV="" TEST="" KIND=sampled LM="" ITERATIONS=60 BURN_IN="" SAMPLING=""
-ORDER=3 METHOD=pro ROUNDS=10 BEAM=200 MAX_TARGETS=20 POP_LIMIT=1000 SEED=1 THREADS=""
+ORDER=3 METHOD=mira ROUNDS=10 BEAM=100 MAX_TARGETS=20 POP_LIMIT=1000 SEED=1 THREADS=""
 parse_options --overwrite --all --output= --text= --source= --target= --alignment= --more-alignments= --dev=+ --kind= \
     --lm= --iterations= --burn-in= \
     --sampling= --order= --method= --rounds= --beam= --max-targets= --pop-limit= --seed= --threads= -- "$@"

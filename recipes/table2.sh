@@ -48,7 +48,7 @@
 #   --tuned LIST      rows of the second table besides hiero; default: average,ours, and union if there is one
 #   --seeds N         seeds of tuning in the second table; 0 leaves it out; default: 3
 #   --order N         order of the language model; default: 3
-#   --method METHOD   of tuning, pro or mira; default: pro
+#   --method METHOD   of tuning, pro or mira; default: pro, as in the paper
 #   --rounds N        rounds of tuning; default: 6
 #   --beam N          beam of the decoder; default: 100
 #   --widen K         widens the beam of long spans, see docs/decoder.md; default: 0, all spans alike

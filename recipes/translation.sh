@@ -172,7 +172,7 @@ find_here() { # FILE: where it is, here or in DATA
 # Plans a step of so many seconds on two cores of 2020, from runs on 2,000 to 30,000 pairs, by a formula in T (thousands
 # of training pairs), M (megabytes of training text), sentences (of the development set), and what the options say.
 estimate() { # NAME FORMULA
-    plan "$1" "$(awk -v T="$T" -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="$BEAM" \
+    plan "$1" "$(awk -v T="$T" -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="${BEAM:-100}" \
         -v threads="$THREADS" -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" "BEGIN { print $2 }")"
 }
 
@@ -193,7 +193,7 @@ guess() { # NAME
         plug-*) formula="2 + M" ;;
         *) formula=3 ;;
     esac
-    awk -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="$BEAM" -v threads="$THREADS" \
+    awk -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="${BEAM:-100}" -v threads="$THREADS" \
         -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" "BEGIN { print $formula }"
 }
 

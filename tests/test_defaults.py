@@ -45,13 +45,12 @@ RECIPES = (
 OTHERS = {
     # Recipes that tune many grammars, or one several times, search less wide, and for fewer rounds.
     ("low-resource", "--rounds"): "6",
-    ("low-resource", "--beam"): "100",
     ("segmentations", "--rounds"): "6",
-    ("segmentations", "--beam"): "100",
     ("table2", "--rounds"): "6",
-    ("table2", "--beam"): "100",
-    # As in the paper: all spans alike.
-    ("table2", "--widen"): "0",
+    # As in the paper.
+    ("table2", "--method"): "pro",
+    # What chooses among few questions, and expressions among what the search kept.
+    ("meaning", "--beam"): "200",
     ("meaning", "--rounds"): "8",
     # It shows how a cluster is used, in a minute.
     ("cluster-local", "--rounds"): "4",

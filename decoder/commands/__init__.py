@@ -46,7 +46,12 @@ class GrammarOption(NamedTuple):
     file_format: str | None
 
 
-def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = False) -> None:
+def add_search_options(
+    parser: argparse.ArgumentParser,
+    *,
+    or_system: bool = False,
+    defaults: SearchDefaults = SearchDefaults(),  # noqa: B008 - cannot be changed
+) -> None:
     """Add the options of every command that translates; with `or_system`, the models may be left out."""
     parser.add_argument(
         "--grammar",
@@ -67,7 +72,7 @@ def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = Fal
         help="an ARPA file, may be gzipped, or one of compile-lm; may be given several times, for models "
         "that the weights call LanguageModel, LanguageModel_1, LanguageModel_2 and so on",
     )
-    add_search_settings(parser, told_elsewhere=or_system)
+    add_search_settings(parser, told_elsewhere=or_system, defaults=defaults)
     parser.add_argument(
         "--copy",
         choices=("unknown", "any"),
@@ -91,7 +96,12 @@ def add_search_options(parser: argparse.ArgumentParser, *, or_system: bool = Fal
     add_elsewhere(parser)
 
 
-def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: bool = False) -> None:
+def add_search_settings(
+    parser: argparse._ActionsContainer,
+    *,
+    told_elsewhere: bool = False,
+    defaults: SearchDefaults = SearchDefaults(),  # noqa: B008 - cannot be changed
+) -> None:
     """Add the options that say how to search.
 
     With `told_elsewhere` they are None unless given, for `search_settings`.
@@ -108,11 +118,11 @@ def add_search_settings(parser: argparse._ActionsContainer, *, told_elsewhere: b
         "search": (
             None,
             "cube: cube pruning; boundary: the same, with the language model asked once a sentence what "
-            "joining two edges of words costs; guided: what a narrow search of that kind finds promising",
+            "joining two edges of words costs; guided: of that, what a narrow search finds promising",
         ),
     }
     for name, (metavar, text) in helps.items():
-        default = getattr(SearchDefaults(), name)
+        default = getattr(defaults, name)
         parser.add_argument(
             f"--{name.replace('_', '-')}",
             type=type(default),

@@ -15,7 +15,15 @@ from decoder.commands import (
     make_decoder,
     search_settings,
 )
-from decoder.tuning.settings import METHODS, METRICS, TuneSettings, check_settings, default_interpolation
+from decoder.tuning.settings import (
+    METHODS,
+    METRICS,
+    SEARCH,
+    TuneSettings,
+    check_settings,
+    interpolation_of,
+    resolved,
+)
 from scfg_sampler.core.elsewhere import elsewhere
 
 if TYPE_CHECKING:
@@ -34,7 +42,7 @@ def add_parser(subparsers) -> None:
         "tune",
         help="tune weights on a development set",
         description=(
-            "Pairwise ranking optimisation (Hopkins and May 2011), or batch MIRA (Cherry and Foster 2012).\n"
+            "Batch MIRA (Cherry and Foster 2012), or pairwise ranking optimisation (Hopkins and May 2011).\n"
             "Prints a row for each round: the BLEU (chrF) of the development set, words (characters) for\n"
             "one of the reference, translations not seen before, and the weights that changed most. The\n"
             "weights of the round with the highest score are written, a table of all rounds beside them\n"
@@ -44,7 +52,7 @@ def add_parser(subparsers) -> None:
         epilog="example:\n  scfg-decoder tune --grammar grammar.gz --lm en.arpa --source dev.de "
         "--references dev.en --output weights.json",
     )
-    add_search_options(parser)
+    add_search_options(parser, defaults=SEARCH)
     parser.add_argument("--source", required=True, metavar="F", help="tokenised source sentences")
     parser.add_argument(
         "--references",
@@ -70,7 +78,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     """Add the options that become `TuneSettings`."""
     settings = TuneSettings()
     parser.add_argument(
-        "--method", choices=METHODS, default=settings.method, help="how weights are optimised"
+        "--method",
+        choices=METHODS,
+        help=f"how weights are optimised (default: {resolved(settings).method}; pro for another --metric)",
     )
     parser.add_argument(
         "--metric",
@@ -80,7 +90,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "more to go by where hardly a word comes out right; or exact, the share of translations that are a "
         "reference, as for expressions; the last two with PRO alone",
     )
-    shares = f"{settings.interpolation:g}; {default_interpolation('mira'):g} with MIRA"
+    shares = f"{interpolation_of('mira'):g}; {interpolation_of('pro'):g} with PRO"
     parser.add_argument(
         "--interpolation",
         type=float,
@@ -245,10 +255,7 @@ def _identity(options: argparse.Namespace) -> dict:
 
 
 def _settings(options: argparse.Namespace) -> TuneSettings:
-    given = {name: getattr(options, name) for name in TuneSettings._fields}
-    if options.interpolation is None:
-        given["interpolation"] = default_interpolation(options.method)
-    return TuneSettings(**given)
+    return resolved(TuneSettings(**{name: getattr(options, name) for name in TuneSettings._fields}))
 
 
 def _write_rounds(rounds: Sequence[Round], names: Sequence[str], path: str) -> None:

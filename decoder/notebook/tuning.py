@@ -11,7 +11,7 @@ from decoder.lm.arpa import split_words
 from decoder.notebook.systems import LmLike, make_decoder
 from decoder.notebook.texts import RulesLike, Text, lines_of, sets_of
 from decoder.translation.weights import write_weights
-from decoder.tuning.settings import TuneSettings, default_interpolation
+from decoder.tuning.settings import SEARCH, TuneSettings
 from decoder.tuning.tune import Round, best_round
 from decoder.tuning.tune import tune as tuned
 from scfg_sampler.core.console import progress
@@ -30,11 +30,11 @@ class TuneOptions(TypedDict, total=False):
     candidates: int
     kept: int
     threshold: float
-    interpolation: float
+    interpolation: float | None
     l2: float
     seed: int
     smooth_brevity: bool
-    method: str
+    method: str | None
     random_starts: int
     passes: int
     largest_step: float
@@ -92,7 +92,7 @@ def tune(
     threads: int = 1,
     **settings: Unpack[TuneOptions],
 ) -> Tuning:
-    """The weights that translate a development set best, by pairwise ranking or batch MIRA.
+    """The weights that translate a development set best, by batch MIRA or pairwise ranking.
 
     Parameters
     ----------
@@ -132,10 +132,8 @@ def tune(
         [split_words(line) for number, line in enumerate(row) if not number or line.strip()]
         for row in zip(*texts, strict=True)
     ]
-    if "interpolation" not in settings:
-        settings["interpolation"] = default_interpolation(settings.get("method", TuneSettings().method))
     chosen = TuneSettings(**settings)
-    decoder = make_decoder(rules, lm, initial)
+    decoder = make_decoder(rules, lm, initial, **SEARCH._asdict())
     with progress("tuning", (chosen.rounds + 1) * len(sources)) as advance:
         rounds = list(tuned(decoder, sources, rows, chosen, where=threads, advance=lambda: advance(1, "")))
     best = np.asarray(best_round(rounds).weights).tolist()

@@ -18,8 +18,8 @@ class SearchDefaults(NamedTuple):
     max_targets : targets tried for a source side; 0 for all
     widen : let a span of n words try n / widen times as many derivations; 0 for all spans alike
     max_span : source words a rule may cover, gaps included
-    search : one of `SEARCHES`, cube pruning; the same derivations, by the words at their edges; or
-        those of them that a narrow search found promising, and in a better order
+    search : one of `SEARCHES`: "cube", cube pruning; "boundary", the same derivations by the words at their
+        edges; "guided", those of them that a narrow search found promising, and in a better order
     """
 
     beam: int = 200

@@ -1,18 +1,30 @@
 """How weights are tuned: all defaults.
 
-The fact a newcomer would get wrong: how far a round goes from the weights before it depends on the method
-(`default_interpolation`).
+The fact a newcomer would get wrong: which method it is depends on the metric, and how far a round goes from
+the weights before it on the method; so both are None until `resolved`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from decoder.translation.settings import SearchDefaults
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["METHODS", "METRICS", "TuneSettings", "check_settings", "default_interpolation"]
+__all__ = [
+    "METHODS",
+    "METRICS",
+    "SEARCH",
+    "TuneSettings",
+    "check_settings",
+    "interpolation_of",
+    "resolved",
+]
 
-METHODS = ("pro", "mira")
+SEARCH = SearchDefaults(beam=100, widen=0.0)
+"""How the development set is searched: less than what is translated later, which costs no score to speak of
+(`benchmarks/tuning.py`)."""
+METHODS = ("mira", "pro")
 METRICS = ("bleu", "chrf", "exact")
 _LARGEST_BETA = 1000.0
 
@@ -23,13 +35,13 @@ class TuneSettings(NamedTuple):
     rounds : how often weights are optimised; the development set is decoded once more at the end
     nbest : translations of a sentence that a round adds
     candidates, kept, threshold : pairs drawn, pairs used, least difference in score, per sentence
-    interpolation : ψ, the share of the new weights, in (0, 1]
+    interpolation : ψ, the share of the new weights, in (0, 1]; by default 1 for MIRA and 0.5 for PRO
     l2 : strength of the Gaussian prior on the weights
     smooth_brevity : count references as one word longer in BLEU+1
-    method : "pro" or "mira"
+    method : "mira" or "pro"; by default MIRA for BLEU, the only metric it knows, and PRO for the others
     random_starts : how often a round optimises again from other weights
     passes, largest_step : of MIRA: passes over the lists, and C
-    metric : "bleu" or, with "pro", "chrf" or "exact"
+    metric : "bleu", "chrf" or "exact"
     chrf_beta : how much more recall counts than precision in chrF, above 0
     """
 
@@ -38,11 +50,11 @@ class TuneSettings(NamedTuple):
     candidates: int = 5000
     kept: int = 50
     threshold: float = 0.05
-    interpolation: float = 0.5
+    interpolation: float | None = None
     l2: float = 1.0
     seed: int = 1
     smooth_brevity: bool = True
-    method: str = "pro"
+    method: str | None = None
     random_starts: int = 0
     passes: int = 60
     largest_step: float = 0.01
@@ -50,13 +62,20 @@ class TuneSettings(NamedTuple):
     chrf_beta: float = 2.0
 
 
-def default_interpolation(method: str) -> float:
+def resolved(settings: TuneSettings) -> TuneSettings:
+    """The settings with the method and the interpolation that are meant where none is given."""
+    method = settings.method or ("mira" if settings.metric == "bleu" else "pro")
+    interpolation = interpolation_of(method) if settings.interpolation is None else settings.interpolation
+    return settings._replace(method=method, interpolation=interpolation)
+
+
+def interpolation_of(method: str) -> float:
     """ψ where none is given: MIRA's steps are small enough by themselves."""
-    return 1.0 if method == "mira" else TuneSettings().interpolation
+    return 1.0 if method == "mira" else 0.5
 
 
 def check_settings(settings: TuneSettings) -> None:
-    """Raise SettingsError if a setting is out of range."""
+    """Raise SettingsError if a setting of `resolved` ones is out of range."""
     least_values = {"rounds": 0, "nbest": 2, "candidates": 1, "kept": 1, "random_starts": 0, "passes": 1}
     for name, least in least_values.items():
         value = getattr(settings, name)
@@ -76,7 +95,7 @@ def check_settings(settings: TuneSettings) -> None:
         )
     if not settings.largest_step > 0:
         raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0")
-    if not 0 < settings.interpolation <= 1:
+    if settings.interpolation is None or not 0 < settings.interpolation <= 1:
         raise SettingsError(f"--interpolation is {settings.interpolation}; it is above 0 and at most 1")
     if not settings.l2 >= 0:
         raise SettingsError(f"--l2 is {settings.l2}; it is at least 0")

@@ -41,7 +41,7 @@ from decoder.tuning.decoding import Decoded, decoded
 from decoder.tuning.metrics import Metric, metric_of
 from decoder.tuning.mira import mira
 from decoder.tuning.ranking_loss import minimum
-from decoder.tuning.settings import TuneSettings, check_settings
+from decoder.tuning.settings import TuneSettings, check_settings, resolved
 from scfg_sampler.core import draws
 from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.arrays import sparse
@@ -118,7 +118,10 @@ def tune(
     CheckpointMismatch
         The state belongs to other settings or other data.
     """
+    settings = resolved(settings)
     check_settings(settings)
+    assert settings.interpolation is not None
+    share = settings.interpolation
     metric = metric_of(settings)
     options = settings._replace(rounds=0)._asdict()
     if settings.metric == "bleu":
@@ -153,7 +156,7 @@ def tune(
             optimum = _best_optimum(rng, lists, settings, weights)
             if optimum is None:
                 return
-            mixed = settings.interpolation * optimum + (1 - settings.interpolation) * weights
+            mixed = share * optimum + (1 - share) * weights
             if np.abs(mixed - weights).max() < 1e-6 * np.abs(weights).max():
                 return
             weights = mixed

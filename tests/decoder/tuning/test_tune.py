@@ -74,7 +74,7 @@ def test_best_round_is_the_first_of_the_highest_bleu():
 
 def test_translations_are_counted_and_kept_once():
     """No list is cut off, so that the first round finds all there are, and the second nothing new."""
-    settings = TuneSettings(rounds=5, nbest=10_000)
+    settings = TuneSettings(rounds=5, nbest=10_000, method="pro")
     first, second = run(settings)
     assert (first.num_new, second.num_new) == (sum(map(num_translations, SOURCES)), 0)
     few = run(settings._replace(nbest=5))
@@ -285,7 +285,7 @@ def test_several_references_make_room_for_other_translations():
         ({"l2": float("nan")}, "--l2 is nan"),
         ({"threshold": -0.1}, "--threshold is -0.1"),
         ({"kept": 0}, "--kept is 0"),
-        ({"method": "mert"}, "--method is mert; choose from pro, mira"),
+        ({"method": "mert"}, "--method is mert; choose from mira, pro"),
         ({"random_starts": -1}, "--random-starts is -1"),
         ({"passes": 0}, "--passes is 0"),
         ({"largest_step": 0.0}, "--largest-step is 0.0"),
@@ -386,7 +386,7 @@ def test_unknown_metric_is_refused():
 
 def test_state_of_another_metric_is_refused(tmp_path):
     run(TuneSettings(rounds=1, nbest=20), state=tmp_path)
-    with pytest.raises(CheckpointMismatch, match="other metric"):
+    with pytest.raises(CheckpointMismatch, match="other .*metric"):
         run(TuneSettings(rounds=1, nbest=20, metric="chrf"), state=tmp_path)
 
 
