@@ -122,14 +122,16 @@ def add_search_settings(
         ),
     }
     for name, (metavar, text) in helps.items():
-        default = getattr(defaults, name)
+        default = told = getattr(defaults, name)
+        if name == "search" and told_elsewhere:
+            told = f"{default}; guided if nothing but the best translation is asked for"
         parser.add_argument(
             f"--{name.replace('_', '-')}",
             type=type(default),
             default=None if told_elsewhere else default,
             metavar=metavar,
             choices=SEARCHES if name == "search" else None,
-            help=f"{text} (default: {default})" if told_elsewhere else text,
+            help=f"{text} (default: {told})" if told_elsewhere else text,
         )
 
 

@@ -17,6 +17,7 @@ from decoder.commands import (
     make_decoder,
     search_settings,
 )
+from decoder.translation.settings import SEARCHES, SearchDefaults
 from scfg_sampler.core.elsewhere import elsewhere
 from scfg_sampler.core.wording import counted
 
@@ -241,7 +242,6 @@ def _system(options: argparse.Namespace) -> System:
     from decoder.grammar.trie import with_unknown_words
     from decoder.system.bundle import read_system_record
     from decoder.system.system import System, load_system
-    from decoder.translation.settings import SearchDefaults
     from decoder.translation.weights import read_weights
     from scfg_sampler.core.console import say
     from scfg_sampler.errors import SettingsError
@@ -253,7 +253,7 @@ def _system(options: argparse.Namespace) -> System:
             raise SettingsError(f"--system has all its parts, so {given[0]} cannot be given beside it")
         began = time.perf_counter()
         known = SearchDefaults(**read_system_record(options.system)["settings"])
-        system = load_system(options.system, search_settings(options, known))
+        system = load_system(options.system, _search_settings(options, known))
         if options.copy == "any":
             system = System(system.decoder.copying_any(), system.preparation, system.record)
         say(
@@ -264,12 +264,30 @@ def _system(options: argparse.Namespace) -> System:
     missing = [name for name, value in parts.items() if value is None]
     if missing:
         raise SettingsError(f"give --system, or --grammar, --lm and --weights; {missing[0]} is missing")
-    settings = search_settings(options)
+    settings = _search_settings(options)
     weights = read_weights(options.weights)
     options.max_span = settings.max_span
     grammar, lms = load_models(options)
     grammar = with_unknown_words(grammar, lms.vocabularies, weights)
     return System(make_decoder(options, (grammar, lms), weights, settings, options.weights), None, {})
+
+
+def _search_settings(options: argparse.Namespace, known: SearchDefaults | None = None) -> SearchDefaults:
+    """As the options and the system say; guided where both leave it open and the best translation is enough.
+
+    The guided search finds it in less than half the time, but leaves out what lists and forests are made of.
+    """
+    settings = search_settings(options, known)
+    asked_for_more = (
+        options.nbest,
+        options.mbr,
+        options.derivations,
+        options.hypergraph,
+        options.expressions,
+    )
+    if options.search is None and settings.search == SEARCHES[0] and not any(asked_for_more):
+        return settings._replace(search="guided")
+    return settings
 
 
 def _task(system: System, options: argparse.Namespace) -> tuple[Callable, Iterable[tuple[int, str]]]:

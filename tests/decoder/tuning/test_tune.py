@@ -386,7 +386,7 @@ def test_unknown_metric_is_refused():
 
 def test_state_of_another_metric_is_refused(tmp_path):
     run(TuneSettings(rounds=1, nbest=20), state=tmp_path)
-    with pytest.raises(CheckpointMismatch, match="other .*metric"):
+    with pytest.raises(CheckpointMismatch, match=r"other .*metric"):
         run(TuneSettings(rounds=1, nbest=20, metric="chrf"), state=tmp_path)
 
 
