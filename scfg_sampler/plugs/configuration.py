@@ -136,7 +136,7 @@ X
 UnknownWordPenalty
 WordPenalty
 PhraseDictionaryMemory name=TranslationModel0 num-features=4 path=rule-table.gz input-factor=0 \
-output-factor=0 table-limit=0
+output-factor=0 table-limit=100000
 PhraseDictionaryMemory name=TranslationModel1 num-features=1 path=glue-grammar input-factor=0 \
 output-factor=0 tuneable=true
 {_models(search, "KENLM name=LM{number} factor=0 path={path} order={order} oov-feature=1")}

@@ -230,7 +230,7 @@ def test_limits_are_those_that_are_given(folder, decoder):
         "moses": (
             "[max-chart-span]\n13\n1000\n",
             "[cube-pruning-pop-limit]\n77\n",
-            "table-limit=0\n",
+            "table-limit=100000\n",
             "order=2 ",
         ),
         "joshua": ("-owner pt -maxspan 13 ", "pop-limit = 77\n", "num-translation-options = 0\n"),
