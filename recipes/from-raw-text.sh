@@ -10,7 +10,7 @@
 # Options
 #   --output DIR      where the results go; default: runs/ and the languages
 #   --segment HOW     words, subwords:N, subwords:N,M, none, or two, as in words,subwords:N; default: words (by
-#                     sacremoses; scripts without spaces get 4,000 subwords)
+#                     sacremoses; scripts without spaces get subwords)
 #   --case CASE       true, lower or keep; default: true
 #   --dev N           sentences for the weights; default: a tenth, at most 500
 #   --test N          sentences for the scores; default: a tenth, at most 500

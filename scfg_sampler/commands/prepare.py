@@ -87,7 +87,7 @@ def _add_segmentation(parser: argparse.ArgumentParser) -> None:
         default="words",
         help="words, by sacremoses; subwords:N, N pieces by sentencepiece, or subwords:N,M for another "
         "number on the target side; none, for text whose words stand between spaces; or two of them for "
-        "source and target, as in words,subwords:4000. Scripts without spaces get 4,000 subwords where "
+        "source and target, as in words,subwords:4000. Scripts without spaces get subwords where "
         "words are asked for",
     )
     ways.add_argument("--joint", action="store_true", help="one set of subwords for both languages")

@@ -8,7 +8,12 @@ import pytest
 
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.preparation import learning
-from scfg_sampler.preparation.learning import SegmentationSettings, learn_preparation, parse_segmentation
+from scfg_sampler.preparation.learning import (
+    SegmentationSettings,
+    learn_preparation,
+    parse_segmentation,
+    pieces_instead_of_words,
+)
 from scfg_sampler.preparation.normalise import normalise
 from scfg_sampler.preparation.preparation import Prepared, load_preparation, spelling, write_preparation
 
@@ -175,9 +180,22 @@ def test_wide_punctuation_becomes_narrow_where_words_have_spaces(segment):
     assert "".join(map(spelling, copied)) == "（狗）。"
 
 
-def test_more_characters_than_pieces_get_more_pieces_where_words_were_asked_for(monkeypatch):
-    monkeypatch.setattr(learning, "_INSTEAD_OF_WORDS", 5)
-    assert learn(("zh", "ja"), "words").source.segmenter.num_pieces > 5
+@pytest.mark.parametrize(
+    ("characters", "pieces"),
+    [(80, 4000), (1000, 4000), (1001, 2000), (1491, 2000), (2793, 4000), (6001, 9000)],
+)
+def test_scripts_of_many_characters_get_a_third_more_pieces_where_words_were_asked_for(characters, pieces):
+    text = [chr(0x4E00 + number) * 3 for number in range(characters)]
+    assert pieces_instead_of_words([*text, "".join(text)]) == pieces
+
+
+def test_words_of_scripts_without_spaces_are_so_many_pieces(monkeypatch):
+    for pieces in (13, 14):
+        monkeypatch.setattr(learning, "pieces_instead_of_words", lambda text, pieces=pieces: pieces)
+        assert learn(("zh", "ja"), "words").source.segmenter.num_pieces == pieces
+
+
+def test_fewer_pieces_than_characters_are_refused():
     with pytest.raises(SettingsError, match="subwords:5 is too few"):
         learn(("zh", "ja"), "subwords:5")
 
