@@ -19,8 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from scfg_sampler.core.chains.kernel import Kernel
+from scfg_sampler.core.executors import threads
 from scfg_sampler.corpus.parallel_text import ParallelCorpus, read_corpus
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
+from scfg_sampler.learner.division import divided
 from scfg_sampler.learner.forest_bank import forest_bank
 from scfg_sampler.learner.passes import build_forests
 from scfg_sampler.learner.settings import LearnerSettings
@@ -41,7 +43,7 @@ def main() -> None:
     alignment = args.alignment or args.directory / f"train.{'-'.join(names)}.eflomal-gdfa.gz"
     corpus = read_corpus(*(args.directory / f"train.{name}.gz" for name in names), alignment)
     print(f"{corpus.num_sentences} sentence pairs, {len(corpus.target)} target words")
-    for warm_up in (LearnerSettings(), LearnerSettings(tables="exact"), LearnerSettings(threads=2)):
+    for warm_up in (LearnerSettings(), LearnerSettings(tables="exact"), LearnerSettings(shards=2)):
         _run(corpus, warm_up, 1)
 
     before = _memory()
@@ -66,13 +68,16 @@ def main() -> None:
     exact_state, exact_seconds = _next_sweeps(exact, exact_state, few)
     print(f"exact over estimated tables   {exact_seconds / estimated_seconds:12.2f}")
 
-    shared = _kernel(corpus, LearnerSettings(threads=2))
-    shared_state, _, _ = _chain(shared, few)
-    began = time.perf_counter()
-    _next_sweeps(kernel, state, few)
-    middle = time.perf_counter()
-    _next_sweeps(shared, shared_state, few)
-    print(f"two threads over one          {(middle - began) / (time.perf_counter() - middle):12.2f}")
+    with threads(2) as executor:
+        halves = LearnerSettings(shards=2)
+        bank = forest_bank(corpus, halves.max_length)
+        shared = learner_kernel(bank, halves, divided(bank, halves, executor))
+        shared_state, _, _ = _chain(shared, few)
+        began = time.perf_counter()
+        _next_sweeps(kernel, state, few)
+        middle = time.perf_counter()
+        _next_sweeps(shared, shared_state, few)
+        print(f"two threads over one          {(middle - began) / (time.perf_counter() - middle):12.2f}")
 
 
 def _kernel(corpus: ParallelCorpus, settings: LearnerSettings) -> Kernel:
