@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -138,13 +140,24 @@ def _find_program(name: str) -> str:
 
 
 def _run(command: list[str], source: PathLike) -> None:
-    """Run eflomal; what it says is shown only if it fails."""
+    """Run eflomal; what it says is shown only if it fails. It ends with us, whatever it has started."""
+    pipe = subprocess.PIPE
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        child = subprocess.Popen(
+            command, stdout=pipe, stderr=pipe, text=True, errors="replace", process_group=0
+        )
     except OSError as error:
         raise SettingsError(f"{command[0]} cannot be run ({error.strerror}): install eflomal again") from None
-    if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or f"status {done.returncode}").splitlines()[-1]
+    try:
+        told, complaints = child.communicate()
+    except BaseException:
+        # `eflomal-align` is a script, and what it runs would go on alone.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        raise
+    if child.returncode:
+        said = (complaints.strip() or told.strip() or f"status {child.returncode}").splitlines()[-1]
         hint = "Is there enough memory and space for temporary files?"
         raise InputError(source, None, f"eflomal failed on it ({said})", hint)
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -65,6 +69,43 @@ def test_both_directions_and_their_symmetrisation_are_written(aligner, texts, ca
     # Each link of one direction alone has a free word and a neighbour when its turn comes.
     assert (texts / "out" / "made.gdfa").read_text() == "0-0 1-1 1-2 2-2\n\n0-0 0-1 1-1\n"
     assert "3 pairs aligned by 7 links" in capsys.readouterr().err
+
+
+# Stands in for eflomal's script, which runs another program.
+ENDLESS = """#!/bin/sh
+sleep 300 &
+echo $! >{seen}.part
+mv {seen}.part {seen}
+wait
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_nothing_that_eflomal_has_started_outlives_the_command(aligner, texts, sent):
+    aligner.write_text(ENDLESS.format(seen=texts / "seen"))
+    path = {"PATH": f"{aligner.parent}{os.pathsep}{os.defpath}"}
+    arguments = [f"--source={texts}/f", f"--target={texts}/e", f"--output={texts}/made"]
+    command = [sys.executable, "-m", "scfg_sampler", "align", *arguments]
+    with subprocess.Popen(command, env={**os.environ, **path}, stderr=subprocess.PIPE) as process:
+        while not (texts / "seen").exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        program = int((texts / "seen").read_text())
+        process.send_signal(sent)
+        assert process.wait(timeout=60) == 128 + sent
+    for _ in range(500):
+        if not is_running(program):
+            break
+        time.sleep(0.02)
+    assert not is_running(program)
+    assert not list(texts.glob("made*"))
+
+
+def is_running(process: int) -> bool:
+    """Whether there is such a process, and not only its exit status."""
+    command = ["ps", "-o", "stat=", "-p", str(process)]
+    found = subprocess.run(command, env={"PATH": os.defpath}, capture_output=True, text=True)
+    return found.stdout.strip()[:1] not in ("", "Z")
 
 
 def test_words_are_numbers_to_eflomal_whatever_they_hold(aligner, texts):
