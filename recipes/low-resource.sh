@@ -76,15 +76,7 @@ case $COPY in
     unknown | any) ;;
     *) die "--copy is unknown or any, not '$COPY'" ;;
 esac
-split_list --grammars "$GRAMMARS"
-grammars=(${parts[@]+"${parts[@]}"})
-[ ${#grammars[@]} -gt 0 ] || die "--grammars names none"
-for grammar in "${grammars[@]}"; do
-    case $grammar in
-        hiero | hiero-loose | sampled) ;;
-        *) die "--grammars is a list of hiero, hiero-loose and sampled, not '$grammar'" ;;
-    esac
-done
+split_grammars "$GRAMMARS"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/$(basename "$GIVEN")-$SOURCE-$TARGET}"
 

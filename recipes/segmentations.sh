@@ -50,15 +50,7 @@ check_tuning pro "$ROUNDS"
 for name in "train.$SOURCE" "train.$TARGET" "dev.$SOURCE"; do
     existing "$GIVEN/$name" >/dev/null || die "$GIVEN has neither $name nor $name.gz"
 done
-split_list --grammars "$GRAMMARS"
-grammars=(${parts[@]+"${parts[@]}"})
-[ ${#grammars[@]} -gt 0 ] || die "--grammars names none"
-for grammar in "${grammars[@]}"; do
-    case $grammar in
-        hiero | hiero-loose | sampled) ;;
-        *) die "--grammars is a list of hiero, hiero-loose and sampled, not '$grammar'" ;;
-    esac
-done
+split_grammars "$GRAMMARS"
 case $METRIC in
     chrf | bleu) ;;
     *) die "--metric is chrf or bleu, not '$METRIC'" ;;

@@ -161,6 +161,19 @@ check_tuning() { # METHOD ROUNDS
     need_number --rounds "$2"
 }
 
+split_grammars() { # LIST: of --grammars, into `grammars`
+    local grammar
+    split_list --grammars "$1"
+    grammars=(${parts[@]+"${parts[@]}"})
+    [ ${#grammars[@]} -gt 0 ] || die "--grammars names none"
+    for grammar in "${grammars[@]}"; do
+        case $grammar in
+            hiero | hiero-loose | sampled) ;;
+            *) die "--grammars is a list of hiero, hiero-loose and sampled, not '$grammar'" ;;
+        esac
+    done
+}
+
 find_here() { # FILE: where it is, here or in DATA
     [ -f "$1" ] || [ ! -f "$DATA/$1" ] || set -- "$DATA/$1"
     [ -f "$1" ] || die "there is no alignment $1, nor in $DATA"
