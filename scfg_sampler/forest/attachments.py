@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scfg_sampler.core import draws, elementary
+from scfg_sampler.core.fragments.cuts import resample_cut
 from scfg_sampler.core.fragments.drafts import (
     choose_draft,
     draft,
@@ -31,6 +32,7 @@ from scfg_sampler.core.fragments.drafts import (
     seat_drafts,
     unseat_drafts,
 )
+from scfg_sampler.core.fragments.paths import compose_up, fragment_top
 from scfg_sampler.core.fragments.rules import (
     option_weight,
     row_of,
@@ -38,13 +40,10 @@ from scfg_sampler.core.fragments.rules import (
     unseat_option,
 )
 from scfg_sampler.core.fragments.sampler import (
-    compose_up,
     draw_below,
     enter_tree,
-    fragment_top,
     list_option,
     log_density,
-    resample_cut,
     resample_edge,
     visit_node,
 )

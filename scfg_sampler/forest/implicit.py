@@ -30,11 +30,12 @@ import numpy as np
 from scfg_sampler.core.arrays.pages import zeros_when_written
 from scfg_sampler.core.fragments.fingerprint import powers, prefix_hashes, word_hashes
 from scfg_sampler.core.fragments.tree import NUM_TAILS, TAIL_START
-from scfg_sampler.core.jit import borrowing
+from scfg_sampler.core.jit import borrowing, inlined, with_columns
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 
 __all__ = [
     "FREE_TAIL",
+    "INVERSE",
     "MAX_ATTACHED",
     "MAX_CUT_SPAN",
     "MAX_LENGTH",
@@ -47,6 +48,8 @@ __all__ = [
     "mark_phrases",
     "new_sentence_forest",
     "plain_corpus_arrays",
+    "row_and_column",
+    "set_size",
     "sum_words",
     "write_hull",
 ]
@@ -57,7 +60,10 @@ MAX_CUT_SPAN = 1  # longest source span of a node that may be internal; a large 
 FREE_TAIL = 2  # first unused entry of the workspace's tails
 MAX_LENGTH = 3  # most words of a sentence, on either side, that there is room for
 MAX_ATTACHED = 4  # most unaligned words that a box takes in at a side; 0 where boxes are spans
-SHAPE_WIDTH = 5
+INVERSE = 5  # 2^44 / (n + 1), rounded up: for `row_and_column`
+SHAPE_WIDTH = 6
+
+_INVERSE_BITS = 44
 
 # Rows of `limits`.
 LIMIT = 0
@@ -85,9 +91,9 @@ class CorpusArrays(NamedTuple):
     target_values: np.ndarray
     """uint64 (target vocabulary,)."""
     source_weights: np.ndarray
-    """float64 (source vocabulary,): ln of the base's word weights; zeros where the base has none."""
+    """float64 (source vocabulary,): ln of the base's word weights; (0,) where the base has none."""
     target_weights: np.ndarray
-    """float64 (target vocabulary,)."""
+    """float64 (target vocabulary,), or (0,)."""
     label_start: np.ndarray = np.zeros(0, np.int64)
     """int64 (S + 1,): of the labels of spans; (0,) where there are none."""
     labels: np.ndarray = np.zeros((0, 3), np.int32)
@@ -112,7 +118,7 @@ def plain_corpus_arrays(corpus: ParallelCorpus) -> CorpusArrays:
         corpus.link_start,
         corpus.links,
         *(word_hashes(size, salt) for salt, size in enumerate(sizes)),
-        *(np.zeros(size) for size in sizes),
+        *(np.zeros(0) for _ in sizes),
     )
 
 
@@ -120,7 +126,7 @@ class SentenceForest(NamedTuple):
     """One sentence pair's forest in implicit form. Node (i, j) has the id i (n + 1) + j."""
 
     shape: np.ndarray
-    """int64 (5,): see the entry names above."""
+    """int64 (6,): see the entry names above."""
     spans: np.ndarray
     """int32 (N, 4): source and target span of each node, half-open, in the original sentence."""
     boxes: np.ndarray
@@ -157,6 +163,9 @@ class SentenceForest(NamedTuple):
     ends and the part after it begins, and so on the target."""
     drawn: np.ndarray
     """int32 (R, 4): boxes of the options being weighed, option after option."""
+
+
+with_columns(SentenceForest, spans=4, boxes=4, drawn=4)
 
 
 def new_sentence_forest(
@@ -204,6 +213,22 @@ def new_sentence_forest(
     )
 
 
+@inlined
+def set_size(forest, size):
+    """Say how many source words with a link there are."""
+    forest.shape[SIZE] = size
+    forest.shape[INVERSE] = (1 << _INVERSE_BITS) // (size + 1) + 1
+
+
+@inlined
+def row_and_column(forest, node):
+    """The first and the last position, i and j, of a node."""
+    # Divided by n + 1, without a division, which takes as long as ten products; exact where (n + 1)^3 < 2^44,
+    # and so for all strings that have fingerprints.
+    i = (node * forest.shape[INVERSE]) >> _INVERSE_BITS
+    return i, node - i * (forest.shape[SIZE] + 1)
+
+
 @borrowing
 def fill_forest(forest, work, corpus, sentence):
     """Build the forest of a sentence; False if it has no links, and so no forest, or is too long."""
@@ -240,6 +265,8 @@ def fill_phrases(forest, work, corpus, sentence):
 
 @borrowing
 def _prefix_sums(words, start, stop, values, out):
+    if values.shape[0] == 0:
+        return  # Zeros, as they have been from the first.
     total = 0.0
     out[0] = 0.0
     for i in range(start, stop):
@@ -274,7 +301,7 @@ def mark_phrases(forest, corpus, sentence):
     links_before[size] = count
     for t in range(target_length):
         links_to[t + 1] += links_to[t]
-    forest.shape[SIZE] = size
+    set_size(forest, size)
     forest.shape[FREE_TAIL] = 0
     width = size + 1
     for i in range(size):

@@ -28,6 +28,7 @@ from scfg_sampler.forest.implicit import (
     SIZE,
     fill_forest,
     fill_phrases,
+    row_and_column,
 )
 
 # With what its nodes spell.
@@ -97,8 +98,7 @@ def _root(forest):
 def _count_splits(forest, node):
     """How many k split a node in two phrases."""
     width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
+    i, j = row_and_column(forest, node)
     splits = 0
     # Algorithm 2, line 10: (i, k) and (k, j) both are phrases.
     for k in range(i + 1, j):
@@ -117,8 +117,7 @@ def _num_edges(forest, node):
 def _nth_edge(forest, node, rank):
     # An edge's label is the length of its first tail, in compacted positions; 0 if it is not a split.
     width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
+    i, j = row_and_column(forest, node)
     seen = 0
     for k in range(i + 1, j):
         if forest.is_phrase[i * width + k] & forest.is_phrase[k * width + j]:
@@ -133,8 +132,7 @@ def _open_options(forest, work, node):
     options = work.lists[fragment_tree.OPTIONS]
     boundaries, ranks = forest.boundaries, forest.ranks
     width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
+    i, j = row_and_column(forest, node)
     size = 0
     boundaries[0] = i
     ranks[i] = 0
@@ -155,9 +153,8 @@ def _open_options(forest, work, node):
 
 @inlined
 def _end_ranks(forest, below):
-    width = forest.shape[SIZE] + 1
-    i = below // width
-    return forest.ranks[i], forest.ranks[below - i * width]
+    i, j = row_and_column(forest, below)
+    return forest.ranks[i], forest.ranks[j]
 
 
 @fragment_tree.is_shared.register(SentenceForest)
@@ -222,8 +219,7 @@ def _list_items(forest, work, node, pending_size):
     """
     nodes, pending, items = work.nodes, work.lists[ORDER], forest.words[5]
     width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
+    i, j = row_and_column(forest, node)
     num_items = 0
     num_pending = pending_size
     pending[num_pending] = node
@@ -267,8 +263,7 @@ def _log_trees_over(forest, node, num_items):
 def _set_tails(forest, work, node):
     nodes = work.nodes
     width = forest.shape[SIZE] + 1
-    i = node // width
-    j = node - i * width
+    i, j = row_and_column(forest, node)
     if nodes[node, EDGE] > 0:
         if forest.has_tails[node] == 0:
             forest.has_tails[node] = 1

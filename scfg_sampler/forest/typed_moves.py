@@ -24,12 +24,8 @@ from scfg_sampler.core.fragments.drafts import (
     seat_drafts,
     unseat_drafts,
 )
-from scfg_sampler.core.fragments.sampler import (
-    compose_up,
-    fragment_top,
-    resample_edge,
-    visit_node,
-)
+from scfg_sampler.core.fragments.paths import compose_up, fragment_top
+from scfg_sampler.core.fragments.sampler import resample_edge, visit_node
 from scfg_sampler.core.fragments.tree import CUT, FREE, PARENT
 from scfg_sampler.core.jit import borrowing
 

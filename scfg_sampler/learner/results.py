@@ -111,8 +111,8 @@ def log_posterior(
     labels : Labels, optional
         Of the rules, numbered as the bank's.
     """
-    arrays = bank.walk.corpus
-    weights = word_weights(bank.corpus, settings) or (arrays.source_weights, arrays.target_weights)
+    vocabularies = bank.corpus.source_vocabulary, bank.corpus.target_vocabulary
+    weights = word_weights(bank.corpus, settings) or tuple(np.zeros(len(each)) for each in vocabularies)
     return log_predictive_of_counts(
         rule_model(bank, settings, float(state.mean_length[0])),
         rules,

@@ -22,20 +22,17 @@ import numpy as np
 
 from scfg_sampler.core import elementary
 from scfg_sampler.core.chains.kernel import copy_state
+from scfg_sampler.core.fragments.cuts import list_cuts, resample_cut
+from scfg_sampler.core.fragments.paths import restore_path
 from scfg_sampler.core.fragments.restaurant import TRACKED, dish_customers
 from scfg_sampler.core.fragments.room import with_room_for_visits
 from scfg_sampler.core.fragments.rules import (
     option_weight,
     seat_option,
     slot_of,
+    unseat_option,
 )
-from scfg_sampler.core.fragments.sampler import (
-    find_rules,
-    list_cuts,
-    resample_cut,
-    resample_edge,
-    restore_path,
-)
+from scfg_sampler.core.fragments.sampler import find_rules, resample_edge
 from scfg_sampler.core.fragments.tree import (
     CUT,
     EDGE,
@@ -351,7 +348,8 @@ def _weigh_cut(rng, walk, model, restaurants, node, seen):
     """The share of leaving a node uncut, as `resample_cut` has it; all is then as it was."""
     forest, work = by_reference(walk.forest), by_reference(walk.work)
     model, restaurants = by_reference(model), by_reference(restaurants)
-    was_cut, parent, top = list_cuts(rng, forest, model, restaurants, work, node)
+    was_cut, parent, top = list_cuts(forest, model, restaurants, work, node)
+    unseat_option(rng, model, restaurants, work, was_cut, 1 + was_cut)
     for place in range(3):
         seen[place] = dish_customers(restaurants, slot_of(restaurants, work, work.option_rows[place]))
     whole, log_whole = option_weight(rng, model, restaurants, work, 0, 1)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core.chains.kernel import copy_state
+from scfg_sampler.core.fragments import cuts as fragment_cuts
 from scfg_sampler.core.fragments import rejection as fragment_rejection
 from scfg_sampler.core.fragments import rules as fragment_rules
 from scfg_sampler.core.fragments import sampler as fragment_sampler
@@ -126,13 +127,24 @@ def test_missing_cut_degrees_are_noticed_under_a_cut_span_limit(monkeypatch):
 
 
 def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
-    sequential = fragment_sampler.option_weight
+    sequential = fragment_rules.option_weight
 
     def independent(rng, model, restaurants, work, begin, size):
         parts = [sequential(rng, model, restaurants, work, begin + k, 1) for k in range(size)]
         return math.prod(product for product, _ in parts), sum(logs for _, logs in parts)
 
-    monkeypatch.setattr(fragment_sampler, "option_weight", independent)
+    monkeypatch.setattr(fragment_cuts, "option_weight", independent)
+    monkeypatch.setattr(fragment_cuts, "weigh_cuts", fragment_cuts.weigh_without)
+    pairs = CORPORA["upper and lower rule alike"]
+    assert departure(chain_on(pairs, max_cut_span=0, discount=0.0), pairs) > 1e-4
+
+
+def test_counting_who_is_there_is_noticed(monkeypatch):
+    def all_there(rng, model, restaurants, work, was_cut):
+        whole = fragment_rules.option_weight(rng, model, restaurants, work, 0, 1)
+        return *whole, *fragment_rules.option_weight(rng, model, restaurants, work, 1, 2), False
+
+    monkeypatch.setattr(fragment_cuts, "weigh_cuts", all_there)
     pairs = CORPORA["upper and lower rule alike"]
     assert departure(chain_on(pairs, max_cut_span=0, discount=0.0), pairs) > 1e-4
 

@@ -12,6 +12,7 @@ from monolingual.tsg import blocks
 from monolingual.tsg.forest import TsgModel, new_tree_forest, new_tree_workspace
 from monolingual.tsg.model import log_production_probs
 from scfg_sampler.core.chains.kernel import copy_state
+from scfg_sampler.core.fragments import cuts as fragment_cuts
 from scfg_sampler.core.fragments import sampler as fragment_sampler
 from scfg_sampler.core.fragments import tree as fragment_tree
 from tests.monolingual.tsg.stationarity import sweep_departure
@@ -97,13 +98,14 @@ def test_a_sweep_at_another_temperature_is_noticed():
 
 
 def test_forgetting_that_parts_may_share_a_root_is_noticed(monkeypatch):
-    sequential = fragment_sampler.option_weight
+    sequential = fragment_cuts.option_weight
 
     def independent(rng, model, restaurants, work, begin, size):
         parts = [sequential(rng, model, restaurants, work, begin + k, 1) for k in range(size)]
         return float(np.prod([product for product, _ in parts])), sum(logs for _, logs in parts)
 
-    monkeypatch.setattr(fragment_sampler, "option_weight", independent)
+    monkeypatch.setattr(fragment_cuts, "option_weight", independent)
+    monkeypatch.setattr(fragment_cuts, "weigh_cuts", fragment_cuts.weigh_without)
     assert departure("recursive", "pcfg", order="top-down") > 1e-4
 
 
@@ -133,7 +135,7 @@ def test_chance_of_a_cut_is_the_ratio_of_joint_probabilities(name, base, rng):
             fragment_tree.open_sentence(forest, work, start, sentence)
             size = fragment_tree.decode(forest, work, state.trees, start[sentence], 0)
             fragment_sampler.find_rules(forest, model, state.restaurants, work, size)
-            fragment_sampler.resample_cut(GENERATOR, forest, model, state.restaurants, work, place + 1)
+            fragment_cuts.resample_cut(GENERATOR, forest, model, state.restaurants, work, place + 1)
             return int(work.nodes[place + 1, fragment_tree.CUT])
 
         def with_cut(bit, cuts=cuts, sentence=sentence, place=place):

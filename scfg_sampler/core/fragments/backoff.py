@@ -25,6 +25,7 @@ import math
 import numpy as np
 
 from scfg_sampler.core import draws, elementary
+from scfg_sampler.core.fragments.cuts import weigh_cuts, weigh_without
 from scfg_sampler.core.fragments.fingerprint import COUNTS, fingerprint, fingerprint_under, num_slots
 from scfg_sampler.core.fragments.restaurant import (
     TABLE_UNIT,
@@ -306,5 +307,6 @@ def on_two_levels(model: type) -> None:
         (unseat_option, _unseat_typed),
         (seat_option, _seat_typed),
         (option_weight, _typed_weight),
+        (weigh_cuts, weigh_without),
     ):
         ask.register(model)(answer)

@@ -24,7 +24,7 @@ from scfg_sampler.core.fragments.restaurant import (
     estimated_tables,
     estimates,
 )
-from scfg_sampler.core.jit import kernel
+from scfg_sampler.core.jit import by_reference, kernel
 
 __all__ = ["log_joint", "rebase", "set_parameters"]
 
@@ -53,6 +53,7 @@ def set_parameters(restaurants: Restaurants, *, discount: float, strength: float
 
 @kernel
 def _estimate_again(restaurants):
+    restaurants = by_reference(restaurants)
     for stratum in range(restaurants.stratum_tables.shape[0]):
         restaurants.stratum_tables[stratum] = 0
     for slot in range(restaurants.entries.shape[0]):
@@ -82,6 +83,7 @@ def log_joint(restaurants):
     i-th and the stratum's final T; for d = 0 this is the Dirichlet process's closed form, for d > 0 the
     analogue that estimated tables allow, a function of the counts alone.
     """
+    restaurants = by_reference(restaurants)
     entries = restaurants.entries
     total = 0.0
     for stratum in range(restaurants.strength.shape[0]):

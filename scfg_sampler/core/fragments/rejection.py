@@ -23,6 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core import draws, elementary
+from scfg_sampler.core.fragments.cuts import WHOLE
+from scfg_sampler.core.fragments.paths import compose_up, fragment_top, restore_path, save_path
 from scfg_sampler.core.fragments.rules import (
     copy_rule,
     list_rule,
@@ -32,15 +34,7 @@ from scfg_sampler.core.fragments.rules import (
     seat_option,
     unseat_option,
 )
-from scfg_sampler.core.fragments.sampler import (
-    WHOLE,
-    adopt,
-    compose_up,
-    find_rules,
-    fragment_top,
-    restore_path,
-    save_path,
-)
+from scfg_sampler.core.fragments.sampler import adopt, find_rules
 from scfg_sampler.core.fragments.tree import (
     ACCEPTED,
     BELOW,

@@ -38,7 +38,7 @@ import numpy as np
 from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.elementary import powers
 from scfg_sampler.core.fragments.parameters import require_parameters
-from scfg_sampler.core.jit import borrowing, inlined, kernel
+from scfg_sampler.core.jit import borrowing, by_reference, inlined, kernel, with_columns
 
 __all__ = [
     "COUNT_MASK",
@@ -116,6 +116,9 @@ class Restaurants(NamedTuple):
     """int64 (L, 2): customers and tables (units of 2^-32) seated in thought only; zeros between calls."""
 
 
+with_columns(Restaurants, entries=2, parties=3, pending=2)
+
+
 def new_restaurants(
     num_strata: int, *, discount: float, strength: float, exact: bool, capacity: int = 1 << 12
 ) -> Restaurants:
@@ -182,7 +185,7 @@ def find(restaurants, fingerprint):
     """The slot of a dish, or −1 if it was never seated."""
     entries = restaurants.entries
     mask = entries.shape[0] - 1
-    slot = fingerprint & mask
+    slot = first_slot(restaurants, fingerprint)
     while entries[slot, 0] != fingerprint:
         if entries[slot, 0] == 0:
             return -1
@@ -195,7 +198,7 @@ def find_or_insert(restaurants, fingerprint, stratum, log_base):
     """The slot of a dish, which gets one if it has none."""
     entries = restaurants.entries
     mask = entries.shape[0] - 1
-    slot = fingerprint & mask
+    slot = first_slot(restaurants, fingerprint)
     while entries[slot, 0] != fingerprint:
         if entries[slot, 0] == 0:
             entries[slot, 0] = fingerprint
@@ -487,6 +490,7 @@ def grown(restaurants: Restaurants, more: int, rows_needed: int | None = None) -
 
 @kernel
 def _rehash(old, new):
+    old, new = by_reference(old), by_reference(new)
     for slot in range(old.entries.shape[0]):
         if old.entries[slot, 1] != 0:
             place = find_or_insert(new, old.entries[slot, 0], old.stratum[slot], old.log_base[slot])

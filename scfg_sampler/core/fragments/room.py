@@ -11,7 +11,15 @@ them up again, as `seat_option` lets the rules of a workspace do.
 
 from __future__ import annotations
 
-from scfg_sampler.core.fragments.restaurant import LIVE, PARTIES, TRACKED, USED, Restaurants, grown
+from scfg_sampler.core.fragments.restaurant import (
+    LIVE,
+    PARTIES,
+    TRACKED,
+    USED,
+    Restaurants,
+    first_slot,
+    grown,
+)
 from scfg_sampler.core.jit import borrowing, inlined, kernel
 
 __all__ = ["forget_unused", "lacks_room", "most_insertions", "with_room_for_visits"]
@@ -93,7 +101,7 @@ def forget_unused(restaurants):
             free = slot
             at = (slot + 1) & mask
             while entries[at, 0] != 0:
-                first = entries[at, 0] & mask
+                first = first_slot(restaurants, entries[at, 0])
                 if ((at - first) & mask) >= ((at - free) & mask):
                     _move(restaurants, at, free)
                     free = at

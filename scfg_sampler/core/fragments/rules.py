@@ -138,6 +138,13 @@ def _record(forest, model, restaurants, work, node, row):
 
 
 @inlined
+def expect_rule(forest, restaurants, work, node):
+    """Have memory fetch the dish of the fragment that a node will be asked about, which takes it a while."""
+    hashed = fingerprint_under(work.pieces, node, root_value(forest, node))
+    prefetch(restaurants.entries, first_slot(restaurants, hashed))
+
+
+@inlined
 def slot_of(restaurants, work, row):
     """The slot of a row's dish, looked for once."""
     slot = work.rules[row, SLOT]

@@ -30,9 +30,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scfg_sampler.core import draws, elementary
-from scfg_sampler.core.fragments.fingerprint import PIECE_WIDTH
+from scfg_sampler.core.fragments.cuts import WHOLE, resample_cut
+from scfg_sampler.core.fragments.paths import compose_up, fragment_top, restore_path, save_path
 from scfg_sampler.core.fragments.rules import (
-    copy_rule,
+    expect_rule,
     list_rule,
     option_weight,
     record,
@@ -45,7 +46,6 @@ from scfg_sampler.core.fragments.tree import (
     BELOW_BEFORE,
     CALL,
     CUT,
-    CUTS_CHANGED,
     EDGE,
     EDGES_CHANGED,
     FIRST_RULE,
@@ -77,23 +77,15 @@ from scfg_sampler.core.fragments.tree import (
 from scfg_sampler.core.jit import borrowing, by_type, inlined, specialised
 
 __all__ = [
-    "LOWER",
-    "UPPER",
-    "WHOLE",
     "TopDown",
     "adopt",
-    "compose_up",
+    "are_changes_counted",
     "draw_below",
     "enter_tree",
     "find_rules",
-    "fragment_top",
-    "list_cuts",
     "list_option",
     "log_density",
-    "resample_cut",
     "resample_edge",
-    "restore_path",
-    "save_path",
     "seat_tree",
     "sweep_at_random",
     "sweep_tree",
@@ -102,11 +94,6 @@ __all__ = [
 
 _LARGE = 1e200
 _LOG_LARGE = 460.51701859880916
-
-# What the spare rows of the rules hold.
-WHOLE = 0  # resample_cut: the fragment with the node inside; resample_edge: the one above, in another option
-UPPER = 1
-LOWER = 2
 
 
 @borrowing
@@ -129,6 +116,8 @@ def find_rules(forest, model, restaurants, work, size):
         node = work.lists[BELOW, k]
         if work.nodes[node, CUT] == 1:
             record(forest, model, restaurants, work, node, row_of(node))
+        else:
+            expect_rule(forest, restaurants, work, node)
 
 
 class TopDown(NamedTuple):
@@ -150,6 +139,21 @@ def _visit_node(rng, order, forest, model, restaurants, work, node):
     resample_edge(rng, forest, model, restaurants, work, node)
     if work.nodes[node, FREE] == 1 and work.nodes[node, PARENT] >= 0:
         resample_cut(rng, forest, model, restaurants, work, node)
+
+
+@by_type(of="order")
+def are_changes_counted(order):
+    """Whether a tree is as it was unless the counters of edges or of cuts that changed have moved."""
+
+
+@are_changes_counted.otherwise
+def _others_have_more_to_change(order):
+    return False
+
+
+@are_changes_counted.register(TopDown)
+def _edges_and_cuts_are_all(order):
+    return True
 
 
 @borrowing
@@ -281,118 +285,11 @@ def enter_tree(work, node, num_before, num_below):
 
 
 @inlined
-def list_cuts(rng, forest, model, restaurants, work, node):
-    """List the rules without and with a cut at a node, and unseat those that are there; the node is turned.
-
-    Their places among the options: 0 the whole, 1 the upper part, 2 the lower part.
-
-    Returns
-    -------
-    was_cut, parent, top : whether the node was cut; its parent, and the head of the parent's fragment, the
-        path between which is saved
-    """
-    nodes = work.nodes
-    was_cut = nodes[node, CUT]
-    parent = nodes[node, PARENT]
-    top = fragment_top(work, parent)
-    save_path(work, parent, top)
-    nodes[node, CUT] = 1 - was_cut
-    compose_up(forest, work, parent, top)
-    if was_cut == 1:
-        record(forest, model, restaurants, work, top, WHOLE)
-        list_rule(work, WHOLE, 0)
-        list_rule(work, row_of(top), 1)
-        list_rule(work, row_of(node), 2)
-    else:
-        record(forest, model, restaurants, work, top, UPPER)
-        record(forest, model, restaurants, work, node, LOWER)
-        list_rule(work, row_of(top), 0)
-        list_rule(work, UPPER, 1)
-        list_rule(work, LOWER, 2)
-    unseat_option(rng, model, restaurants, work, was_cut, 1 + was_cut)
-    return was_cut, parent, top
-
-
-@borrowing
-def resample_cut(rng, forest, model, restaurants, work, node):
-    """Choose whether the node, which is not the root, divides its fragment in two."""
-    nodes = work.nodes
-    was_cut, parent, top = list_cuts(rng, forest, model, restaurants, work, node)
-    whole, log_whole = option_weight(rng, model, restaurants, work, 0, 1)
-    parts, log_parts = option_weight(rng, model, restaurants, work, 1, 2)
-    # P_t(one fragment) / P_t(two): no density factor, for the tree stays the same (section 2.3).
-    odds = whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
-    if work.inverse_temperature[0] != 1.0:
-        odds **= work.inverse_temperature[0]
-    cut = 1 if draws.bernoulli(rng, 1.0 / (1.0 + odds)) else 0
-    if cut == was_cut:
-        nodes[node, CUT] = was_cut
-        restore_path(work, parent, top)
-    else:
-        work.counters[CUTS_CHANGED] += 1
-        if cut == 0:
-            copy_rule(work, WHOLE, row_of(top))
-            work.option_rows[0] = row_of(top)
-        else:
-            copy_rule(work, UPPER, row_of(top))
-            copy_rule(work, LOWER, row_of(node))
-            work.option_rows[1] = row_of(top)
-            work.option_rows[2] = row_of(node)
-    seat_option(rng, model, restaurants, work, cut, 1 + cut)
-
-
-@inlined
 def adopt(work, node):
     """Make a node the parent of its tails."""
     nodes = work.nodes
     for t in range(nodes[node, TAIL_START], nodes[node, TAIL_START] + nodes[node, NUM_TAILS]):
         nodes[work.tails[t], PARENT] = node
-
-
-@inlined
-def fragment_top(work, node):
-    """The head of the fragment a node belongs to: itself if it is cut."""
-    while work.nodes[node, CUT] == 0:
-        node = work.nodes[node, PARENT]
-    return node
-
-
-@borrowing
-def compose_up(forest, work, node, top):
-    """Renew the pieces from a node up to the head of its fragment."""
-    while True:
-        compose(forest, work, node)
-        if node == top:
-            break
-        node = work.nodes[node, PARENT]
-
-
-@borrowing
-def save_path(work, node, top):
-    """Copy the pieces from a node up to the head of its fragment."""
-    at = 0
-    while True:
-        for column in range(PIECE_WIDTH):
-            work.saved_pieces[at, column] = work.pieces[node, column]
-        work.saved_weights[at] = work.weights[node]
-        if node == top:
-            break
-        node = work.nodes[node, PARENT]
-        at += 1
-
-
-@borrowing
-def restore_path(work, node, top):
-    """Put the copies back."""
-    at = 0
-    while True:
-        for column in range(PIECE_WIDTH):
-            work.pieces[node, column] = work.saved_pieces[at, column]
-        work.weights[node] = work.saved_weights[at]
-        if node == top:
-            break
-        node = work.nodes[node, PARENT]
-        at += 1
 
 
 @specialised

@@ -23,7 +23,7 @@ import numpy as np
 
 from scfg_sampler.core.arrays.pages import zeros_when_written
 from scfg_sampler.core.fragments.fingerprint import PIECE_WIDTH
-from scfg_sampler.core.jit import borrowing, by_type, inlined
+from scfg_sampler.core.jit import borrowing, by_type, inlined, with_columns
 
 __all__ = [
     "ACCEPTED",
@@ -182,6 +182,16 @@ class Workspace(NamedTuple):
     """int64 (9,)."""
     inverse_temperature: np.ndarray
     """float64 (1,): 1/T, the power to which P_t is raised."""
+
+
+with_columns(
+    Workspace,
+    nodes=NODE_WIDTH,
+    pieces=PIECE_WIDTH,
+    saved_pieces=PIECE_WIDTH,
+    rules=RULE_WIDTH,
+    rule_probs=PROB_WIDTH,
+)
 
 
 def new_workspace(num_nodes: int, num_tails: int, num_rules: int, num_drafts: int = 0) -> Workspace:

@@ -33,7 +33,9 @@ import numpy as np
 
 from scfg_sampler.core import draws, elementary
 from scfg_sampler.core.arrays.hash_table import capacity_for, first_candidate, next_candidate, number_in, put
+from scfg_sampler.core.fragments.cuts import LOWER, UPPER, WHOLE
 from scfg_sampler.core.fragments.fingerprint import fingerprint
+from scfg_sampler.core.fragments.paths import compose_up, fragment_top
 from scfg_sampler.core.fragments.restaurant import (
     TABLE_UNIT,
     TRACKED,
@@ -51,7 +53,6 @@ from scfg_sampler.core.fragments.restaurant import (
     unseat_from,
 )
 from scfg_sampler.core.fragments.rules import record
-from scfg_sampler.core.fragments.sampler import LOWER, UPPER, WHOLE, compose_up, fragment_top
 from scfg_sampler.core.fragments.tree import (
     BASE,
     BELOW,
