@@ -29,6 +29,7 @@ from scfg_sampler.core.jit import ENABLED, compiled, kernel
 __all__ = [
     "dot",
     "exp",
+    "exp_again",
     "exp_each",
     "exp_value",
     "log",
@@ -110,6 +111,19 @@ def exp(x: float) -> float:
     if m >= _LEAST_SCALE:
         return value * _SCALE[m - _LEAST_SCALE]
     return value * _SCALE[m + 128 - _LEAST_SCALE] * _TINY  # Rounded once, below the normal numbers.
+
+
+@compiled
+def exp_again(known: np.ndarray, x: float) -> float:
+    """`exp`, looked up where it has been asked for before.
+
+    known : float64 (K, 2), K a power of two: arguments and results, NaN at first; changed.
+    """
+    at = np.float64(x).view(np.int64) & (known.shape[0] - 1)
+    if known[at, 0] != x:
+        known[at, 0] = x
+        known[at, 1] = exp(x)
+    return known[at, 1]
 
 
 if ENABLED:

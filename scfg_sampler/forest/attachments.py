@@ -56,6 +56,7 @@ from scfg_sampler.core.fragments.tree import (
     EDGES_CHANGED,
     FIRST_RULE,
     FREE,
+    FRESH,
     IGNORE_DENSITY,
     NUM_TAILS,
     OPTIONS,
@@ -295,8 +296,8 @@ def _group_touches_run(forest, num_options):
 @borrowing
 def _list_group(rng, forest, work, node, row):
     """`draw_below`; how many. Pieces are composed when boxes have been laid out."""
-    size, fresh = draw_below(rng, forest, work, node, row)
-    if fresh > 0:
+    size = draw_below(rng, forest, work, node, row)
+    if work.counters[FRESH] > 0:
         for k in range(size):
             if work.nodes[work.lists[row, k], STAMP] == -1:
                 work.nodes[work.lists[row, k], STAMP] = work.counters[CALL]

@@ -311,16 +311,16 @@ def mark_phrases(forest, corpus, sentence):
             last = max(last, high[j - 1])
             node = i * width + j
             # A phrase: no link of its target span leads out of its source span (section 3).
-            if links_to[last + 1] - links_to[first] == links_before[j] - links_before[i]:
-                forest.is_phrase[node] = 1
+            is_phrase = links_to[last + 1] - links_to[first] == links_before[j] - links_before[i]
+            forest.is_phrase[node] = is_phrase
+            # Which are phrases no processor can guess, and writing needlessly is cheaper than guessing wrong.
+            if is_phrase | (size < 40):
                 forest.spans[node, 0] = position[i]
                 forest.spans[node, 1] = position[j - 1] + 1
                 forest.spans[node, 2] = first
                 forest.spans[node, 3] = last + 1
                 forest.degree[node] = 0
                 forest.has_tails[node] = 0
-            else:
-                forest.is_phrase[node] = 0
     # The root is the whole sentence pair, with the unaligned words at its ends.
     goal = size
     forest.spans[goal, 0] = 0

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core import elementary
+from scfg_sampler.core.jit import kernel
 
 # Other variants of exp and log in the C library and in numpy, and of its BLAS; ignored where unknown.
 MACHINES = [
@@ -51,6 +52,22 @@ def test_functions_are_precise_to_the_last_place(rng):
     y = np.concatenate([np.exp(rng.uniform(-744, 709, 2000)), near, [5e-324, 2.0]])
     y = y[y != 1]
     assert units_in_the_last_place(elementary.log_each(y), y, lambda value: value.ln()) < 1.3
+
+
+@kernel
+def exps_again(known, values):
+    found = np.empty(len(values))
+    for i in range(len(values)):
+        found[i] = elementary.exp_again(known, values[i])
+    return found
+
+
+def test_exponentials_asked_for_again_are_those_of_the_first_time(rng):
+    x = np.concatenate(
+        [rng.uniform(-750, 720, 40), np.arange(-20.0, 20.0), [0.0, -0.0, np.inf, -np.inf, np.nan]]
+    )
+    x = rng.choice(x, 3000)
+    assert np.array_equal(exps_again(np.full((16, 2), np.nan), x), elementary.exp_each(x), equal_nan=True)
 
 
 def test_logarithm_of_one_plus_and_of_gamma(rng):

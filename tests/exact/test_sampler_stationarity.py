@@ -135,14 +135,16 @@ def test_scoring_both_rules_against_the_same_counts_is_noticed(monkeypatch):
 
     monkeypatch.setattr(fragment_cuts, "option_weight", independent)
     monkeypatch.setattr(fragment_cuts, "weigh_cuts", fragment_cuts.weigh_without)
+    monkeypatch.setattr(fragment_cuts, "have_left", lambda model, restaurants: True)
     pairs = CORPORA["upper and lower rule alike"]
     assert departure(chain_on(pairs, max_cut_span=0, discount=0.0), pairs) > 1e-4
 
 
 def test_counting_who_is_there_is_noticed(monkeypatch):
     def all_there(rng, model, restaurants, work, was_cut):
-        whole = fragment_rules.option_weight(rng, model, restaurants, work, 0, 1)
-        return *whole, *fragment_rules.option_weight(rng, model, restaurants, work, 1, 2), False
+        whole, log_whole = fragment_rules.option_weight(rng, model, restaurants, work, 0, 1)
+        parts, log_parts = fragment_rules.option_weight(rng, model, restaurants, work, 1, 2)
+        return whole / parts * math.exp(log_whole - log_parts)
 
     monkeypatch.setattr(fragment_cuts, "weigh_cuts", all_there)
     pairs = CORPORA["upper and lower rule alike"]

@@ -106,6 +106,7 @@ def test_forgetting_that_parts_may_share_a_root_is_noticed(monkeypatch):
 
     monkeypatch.setattr(fragment_cuts, "option_weight", independent)
     monkeypatch.setattr(fragment_cuts, "weigh_cuts", fragment_cuts.weigh_without)
+    monkeypatch.setattr(fragment_cuts, "have_left", lambda model, restaurants: True)
     assert departure("recursive", "pcfg", order="top-down") > 1e-4
 
 

@@ -25,7 +25,7 @@ import math
 import numpy as np
 
 from scfg_sampler.core import draws, elementary
-from scfg_sampler.core.fragments.cuts import weigh_cuts, weigh_without
+from scfg_sampler.core.fragments.cuts import have_left, weigh_cuts, weigh_without
 from scfg_sampler.core.fragments.fingerprint import COUNTS, fingerprint, fingerprint_under, num_slots
 from scfg_sampler.core.fragments.restaurant import (
     TABLE_UNIT,
@@ -289,6 +289,11 @@ def _weigh_one(rng, restaurants, work, begin, k, is_decided):
     return mass / total, log_prob, opened
 
 
+def _have_left_typed(model, restaurants):
+    """Seats are always tracked."""
+    return True
+
+
 # --- a model on two levels ------------------------------------------------------------------------------
 
 
@@ -308,5 +313,6 @@ def on_two_levels(model: type) -> None:
         (seat_option, _seat_typed),
         (option_weight, _typed_weight),
         (weigh_cuts, weigh_without),
+        (have_left, _have_left_typed),
     ):
         ask.register(model)(answer)

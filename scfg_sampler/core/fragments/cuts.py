@@ -48,7 +48,7 @@ from scfg_sampler.core.fragments.tree import (
 )
 from scfg_sampler.core.jit import borrowing, by_type, inlined
 
-__all__ = ["LOWER", "UPPER", "WHOLE", "list_cuts", "resample_cut", "weigh_cuts", "weigh_without"]
+__all__ = ["LOWER", "UPPER", "WHOLE", "have_left", "list_cuts", "resample_cut", "weigh_cuts", "weigh_without"]
 
 # What the spare rows of the rules hold.
 WHOLE = 0  # resample_cut: the fragment with the node inside; resample_edge: the one above, in another option
@@ -96,9 +96,8 @@ def resample_cut(rng, forest, model, restaurants, work, node):
     """Choose whether the node, which is not the root, divides its fragment in two."""
     nodes = work.nodes
     was_cut, parent, top = list_cuts(forest, model, restaurants, work, node)
-    whole, log_whole, parts, log_parts, are_out = weigh_cuts(rng, model, restaurants, work, was_cut)
-    # P_t(one fragment) / P_t(two): no density factor, for the tree stays the same (section 2.3).
-    odds = whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
+    odds = weigh_cuts(rng, model, restaurants, work, was_cut)
+    are_out = have_left(model, restaurants)
     if work.inverse_temperature[0] != 1.0:
         odds **= work.inverse_temperature[0]
     cut = 1 if draws.bernoulli(rng, 1.0 / (1.0 + odds)) else 0
@@ -124,13 +123,15 @@ def resample_cut(rng, forest, model, restaurants, work, node):
 
 @by_type(of="model")
 def weigh_cuts(rng, model, restaurants, work, was_cut):
-    """What the fragments that `list_cuts` has listed are worth, without those that are there.
+    """The odds of the whole against the parts that `list_cuts` has listed, without those that are there.
 
-    Returns
-    -------
-    whole, log_whole, parts, log_parts, are_out : whole e^log_whole is the probability of the whole, parts
-        e^log_parts that of the parts; and whether those that are there have been taken out
+    P_t(one fragment) / P_t(two): no density factor, for the tree stays the same (section 2.3).
     """
+
+
+@by_type(of="model")
+def have_left(model, restaurants):
+    """Whether `weigh_cuts` takes out the fragments that are there."""
 
 
 @weigh_cuts.otherwise
@@ -140,16 +141,27 @@ def _weigh_cuts(rng, model, restaurants, work, was_cut):
     return _weigh_estimated(restaurants, work, was_cut)
 
 
+@have_left.otherwise
+def _have_left(model, restaurants):
+    return restaurants.totals[TRACKED] == 1
+
+
 @borrowing
 def weigh_without(rng, model, restaurants, work, was_cut):
     """`weigh_cuts` for seats that are tracked: who is there leaves, and is seated again later."""
     unseat_option(rng, model, restaurants, work, was_cut, 1 + was_cut)
     whole, log_whole = option_weight(rng, model, restaurants, work, 0, 1)
     parts, log_parts = option_weight(rng, model, restaurants, work, 1, 2)
-    return whole, log_whole, parts, log_parts, True
+    return _odds(whole, log_whole, parts, log_parts)
 
 
-@borrowing
+@inlined
+def _odds(whole, log_whole, parts, log_parts):
+    """(whole e^log_whole) / (parts e^log_parts), and no overflow."""
+    return whole / parts * elementary.exp(min(log_whole - log_parts, 700.0))
+
+
+@inlined
 def _weigh_estimated(restaurants, work, was_cut):
     rows, rules = work.option_rows, work.rules
     work.counters[EVALUATIONS] += 3
@@ -191,7 +203,7 @@ def _weigh_estimated(restaurants, work, was_cut):
         more_tables += table_growth(restaurants, of_upper, in_upper)
     counts = in_lower + same, more_customers, more_tables
     q, log_q = _times(restaurants, work, lower, counts, (q, log_q))
-    return p, log_p, q, log_q, False
+    return p / q * elementary.exp_again(work.exps, min(log_p - log_q, 700.0))
 
 
 @inlined

@@ -50,6 +50,7 @@ from scfg_sampler.core.fragments.tree import (
     EDGES_CHANGED,
     FIRST_RULE,
     FREE,
+    FRESH,
     IGNORE_DENSITY,
     IN_TREE,
     LEVEL,
@@ -300,8 +301,8 @@ def draw_below(rng, forest, work, node, row):
 
     Returns
     -------
-    size, fresh : how many there are; and how many were drawn, for the caller to compose if need be. Their
-        STAMP is −1.
+    size : how many there are; in the counter FRESH how many were drawn, for the caller to compose if need be.
+        Their STAMP is −1.
     """
     nodes = work.nodes
     below = work.lists[row]
@@ -336,15 +337,16 @@ def draw_below(rng, forest, work, node, row):
                 draw_attached(rng, forest, at)
             set_tails(forest, work, at)
             fresh += 1
-    return size, fresh
+    work.counters[FRESH] = fresh
+    return size
 
 
 @specialised
 def _list_below(rng, forest, model, restaurants, work, node, row):
     """`draw_below`, the pieces of the nodes composed and their fragments described; how many there are."""
     nodes, below = work.nodes, work.lists[row]
-    size, fresh = draw_below(rng, forest, work, node, row)
-    if fresh > 0:
+    size = draw_below(rng, forest, work, node, row)
+    if work.counters[FRESH] > 0:
         for k in range(size - 1, -1, -1):
             at = below[k]
             if nodes[at, STAMP] == -1:

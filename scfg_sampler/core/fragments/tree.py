@@ -41,6 +41,7 @@ __all__ = [
     "FINGERPRINT",
     "FIRST_RULE",
     "FREE",
+    "FRESH",
     "IGNORE_DENSITY",
     "IN_TREE",
     "LABELS",
@@ -115,7 +116,8 @@ IGNORE_DENSITY = 5  # 1 leaves the density factor out (figure 6 of the paper)
 DIVIDE_BY_TREES = 6  # 1 divides a fragment's probability by the number of its internal trees
 PROPOSED = 7  # moves that may be turned down
 ACCEPTED = 8
-NUM_COUNTERS = 9
+FRESH = 9  # nodes that `draw_below` drew last
+NUM_COUNTERS = 10
 
 # Rows of `lists`.
 PENDING = 0
@@ -179,9 +181,11 @@ class Workspace(NamedTuple):
     option_opens: np.ndarray
     """int64 (R,): whether such a fragment opens a table: 1, 0, or −1 while not decided."""
     counters: np.ndarray
-    """int64 (9,)."""
+    """int64 (10,): see the column names above."""
     inverse_temperature: np.ndarray
     """float64 (1,): 1/T, the power to which P_t is raised."""
+    exps: np.ndarray
+    """float64 (512, 2): for `core.elementary.exp_again`, of differences of a few numbers."""
 
 
 with_columns(
@@ -191,6 +195,7 @@ with_columns(
     saved_pieces=PIECE_WIDTH,
     rules=RULE_WIDTH,
     rule_probs=PROB_WIDTH,
+    exps=2,
 )
 
 
@@ -221,6 +226,7 @@ def new_workspace(num_nodes: int, num_tails: int, num_rules: int, num_drafts: in
         option_opens=zeros_when_written(num_rules, np.int64),
         counters=np.zeros(NUM_COUNTERS, np.int64),
         inverse_temperature=np.ones(1),
+        exps=np.full((512, 2), np.nan),
     )
 
 
