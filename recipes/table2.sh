@@ -26,6 +26,7 @@
 #   union             expected counts over 100 of 120 full sweeps with discount 0.8
 #   union-redundancy  … without redundant rules
 #   union-tenth       … of these the most frequent, a tenth as many as the baseline has
+#   union-loose-tenth … a tenth as many as hiero-loose-target has
 #   union-free        as union, but unaligned words belong to any rule that could hold them
 # and with --more-alignments, every pair counting once, the chain choosing an alignment:
 #   choose            as union, for each phrase
@@ -70,7 +71,7 @@ ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
-ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth,union-free,choose,choose-sentence
+ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth,union-loose-tenth,union-free,choose,choose-sentence
 parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
@@ -81,8 +82,8 @@ need_numbers --seeds
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
 
-tenth() { # of the rules of the baseline
-    echo $(($(count_rules "$OUT/hiero.gz") / 10))
+tenth() { # of the rules of the baseline, or of another row
+    echo $(($(count_rules "$OUT/${1:-hiero}.gz") / 10))
 }
 
 # Where the rules of a row come from: a run and the options of grammar, or a dash and the options of extract.
@@ -109,6 +110,7 @@ origin() { # ROW
         choose | choose-sentence) echo "$1" ;;
         union-redundancy) echo union --prune redundancy ;;
         union-tenth) echo union --prune redundancy --keep "$(tenth)" ;;
+        union-loose-tenth) echo union --prune redundancy --keep "$(tenth hiero-loose-target)" ;;
     esac
 }
 
@@ -184,6 +186,7 @@ find_references() { # SET: sets `references` and `source`
 }
 
 make_grammar() { # ROW: the table, and the rules of it that the texts can use
+    [ "$1" != union-loose-tenth ] || make_grammar hiero-loose-target
     local from options run chain corpus_options
     corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
     case $1 in
