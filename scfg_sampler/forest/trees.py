@@ -147,6 +147,11 @@ def _open_options(forest, work, node):
     return size
 
 
+@fragment_tree.may_have_options.register(SentenceForest)
+def _may_have_options(forest, work, node):
+    return work.nodes[node, EDGE] > 0
+
+
 # Nodes below a node with several edges that not all of its derivations share run from one boundary of its
 # linear group to another, and are split at all boundaries between (Lemma 2).
 

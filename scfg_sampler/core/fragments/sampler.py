@@ -68,6 +68,7 @@ from scfg_sampler.core.fragments.tree import (
     is_shared,
     log_attached,
     may_be_internal,
+    may_have_options,
     nth_inner_edge,
     num_inner_edges,
     open_options,
@@ -137,7 +138,8 @@ def visit_node(rng, order, forest, model, restaurants, work, node):
 @visit_node.register(TopDown)
 def _visit_node(rng, order, forest, model, restaurants, work, node):
     # SampleEdge, then SampleCut.
-    resample_edge(rng, forest, model, restaurants, work, node)
+    if may_have_options(forest, work, node):
+        resample_edge(rng, forest, model, restaurants, work, node)
     if work.nodes[node, FREE] == 1 and work.nodes[node, PARENT] >= 0:
         resample_cut(rng, forest, model, restaurants, work, node)
 

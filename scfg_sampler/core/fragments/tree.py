@@ -81,6 +81,7 @@ __all__ = [
     "log_attached",
     "log_internal_trees",
     "may_be_internal",
+    "may_have_options",
     "new_workspace",
     "nth_edge",
     "nth_inner_edge",
@@ -256,6 +257,16 @@ def nth_edge(forest, node, rank):
 @by_type
 def open_options(forest, work, node):
     """List the labels of a node's edges in lists[OPTIONS] and say how many; prepares `is_shared`."""
+
+
+@by_type
+def may_have_options(forest, work, node):
+    """False if a node of the tree is known, without looking far, to have no edge but its own."""
+
+
+@may_have_options.otherwise
+def _nobody_knows(forest, work, node):
+    return True
 
 
 @by_type
