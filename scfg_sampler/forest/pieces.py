@@ -109,7 +109,7 @@ def _prepend(prefix, power, start, stop, hashed, powered):
     return hashed + (prefix[stop] - prefix[start] * shift) * powered, powered * shift
 
 
-@borrowing
+@inlined
 def _compose_split(forest, work, node):
     """`_compose_minimal` for a node with two tails and, but for unaligned words, nothing else."""
     left = work.tails[work.nodes[node, TAIL_START]]
