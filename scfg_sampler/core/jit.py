@@ -75,6 +75,7 @@ __all__ = [
     "by_reference",
     "by_type",
     "cache_directory",
+    "columns",
     "compiled",
     "counting",
     "inlined",
@@ -289,6 +290,11 @@ def with_columns(kind: type, **widths: int) -> None:
         _widths[kind, name] = width
 
 
+def columns(kind: type, name: str) -> int | None:
+    """How many columns kernels take a field of a NamedTuple to have, if they were told."""
+    return _widths.get((kind, name))
+
+
 class _Reference(types.Type):
     """The numba type of what `by_reference` makes of a NamedTuple."""
 
@@ -322,7 +328,7 @@ def _load_field(context, builder, reference, value, name):
         array = context.make_array(kind)(context, builder, field)
         number, size = array.itemsize.type, context.get_abi_sizeof(context.get_data_type(kind.dtype))
         array.itemsize = number(size)
-        width = _widths.get((reference.instance_class, name))
+        width = columns(reference.instance_class, name)
         if width is not None:
             rows = builder.extract_value(array.shape, 0)
             array.shape = cgutils.pack_array(builder, [rows, number(width)])

@@ -15,7 +15,7 @@ from scfg_sampler.core import draws
 from scfg_sampler.core.fragments.rejection import StoredTree, resample_tree
 from scfg_sampler.core.fragments.room import lacks_room
 from scfg_sampler.core.fragments.rules import most_dishes
-from scfg_sampler.core.fragments.sampler import are_changes_counted, find_rules, seat_tree, sweep_tree
+from scfg_sampler.core.fragments.sampler import find_rules, seat_tree, sweep_tree
 from scfg_sampler.core.fragments.tree import (
     BELOW,
     CUT,
@@ -163,8 +163,8 @@ def sweep_sentences(rng, walk, model, restaurants, trees, sentences, order):
         # Algorithm 4 of Chung et al. (2014) on one sentence, given the rules of all others.
         before = work.counters[EDGES_CHANGED] + work.counters[CUTS_CHANGED]
         sweep_tree(rng, order, forest, model, restaurants, work)
-        is_new = work.counters[EDGES_CHANGED] + work.counters[CUTS_CHANGED] != before
-        if is_new or not are_changes_counted(order):
+        # Boxes and types change only along with an edge, or as a cut does, and are counted with these.
+        if work.counters[EDGES_CHANGED] + work.counters[CUTS_CHANGED] != before:
             encode_over(forest, work, trees, tree_start[sentence], size)
     return stop
 

@@ -20,8 +20,6 @@ the skeleton's customers along.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from scfg_sampler.core import draws, elementary
@@ -46,6 +44,7 @@ from scfg_sampler.core.fragments.rules import (
     most_dishes,
     option_weight,
     record,
+    scaled,
     seat_option,
     slot_of,
     unseat_option,
@@ -69,9 +68,6 @@ __all__ = [
     "on_two_levels",
     "type_value",
 ]
-
-_TINY = 1e-200
-_LOG_TINY = math.log(_TINY)
 
 
 # --- what a forest says of types -----------------------------------------------------------------------
@@ -193,9 +189,7 @@ def _typed_weight(rng, model, restaurants, work, begin, size):
         prob, log_prob, opened = _weigh_one(rng, restaurants, work, begin, k, is_awaited)
         product *= prob
         logs += log_prob
-        if product < _TINY:
-            product /= _TINY
-            logs += _LOG_TINY
+        product, logs = scaled(product, logs)
         if is_awaited:
             work.option_opens[k] = opened
             _add_pending(pending, work, work.option_rows[k], 1, opened & 1)

@@ -11,8 +11,6 @@ the same restaurant as the whole, and then one that is left out is missing in an
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from scfg_sampler.core import draws, elementary
@@ -20,9 +18,7 @@ from scfg_sampler.core.fragments.paths import compose_up, fragment_top, restore_
 from scfg_sampler.core.fragments.restaurant import (
     TRACKED,
     dish_customers,
-    dish_mass,
     estimated_tables,
-    opening_mass,
     table_growth,
 )
 from scfg_sampler.core.fragments.rules import (
@@ -33,16 +29,14 @@ from scfg_sampler.core.fragments.rules import (
     row_of,
     seat_option,
     slot_of,
+    times_rule,
     unseat_option,
 )
 from scfg_sampler.core.fragments.tree import (
-    BASE,
     CUT,
     CUTS_CHANGED,
     EVALUATIONS,
     FINGERPRINT,
-    LOG_BASE,
-    LOG_PRIOR,
     PARENT,
     STRATUM,
 )
@@ -54,9 +48,6 @@ __all__ = ["LOWER", "UPPER", "WHOLE", "have_left", "list_cuts", "resample_cut", 
 WHOLE = 0  # resample_cut: the fragment with the node inside; resample_edge: the one above, in another option
 UPPER = 1
 LOWER = 2
-
-_TINY = 1e-200
-_LOG_TINY = math.log(_TINY)
 
 
 @inlined
@@ -208,26 +199,7 @@ def _weigh_estimated(restaurants, work, was_cut):
 
 @inlined
 def _times(restaurants, work, row, counts, so_far):
-    """(p, l) with p e^l that of `so_far` times the probability of a row's fragment.
-
-    counts : customers of its dish; what there is more in its restaurant than this counts, of customers and of
-        tables (units of 2^-32).
-    """
+    """`times_rule`, of a dish with so many customers; and what there is more in its restaurant."""
     customers, more_customers, more_tables = counts
-    product, logs = so_far
-    stratum = work.rules[row, STRATUM]
-    # [ n_r − d t_r + (α + d T) P₀ ] / (N + α), and ln P(stratum): Chung et al. (2014), section 5.2.
-    total = restaurants.stratum_customers[stratum] + more_customers + restaurants.strength[stratum]
-    logs += work.rule_probs[row, LOG_PRIOR]
-    if customers == 0:
-        # P₀ may be too small to be a number that is not 0; its logarithm is not.
-        product *= opening_mass(restaurants, stratum, more_tables) / total
-        logs += work.rule_probs[row, LOG_BASE]
-    else:
-        tables = estimated_tables(restaurants, stratum, customers)
-        base = work.rule_probs[row, BASE]
-        product *= dish_mass(restaurants, stratum, base, customers, tables, more_tables) / total
-    if product < _TINY:
-        product /= _TINY
-        logs += _LOG_TINY
-    return product, logs
+    tables = estimated_tables(restaurants, work.rules[row, STRATUM], customers)
+    return times_rule(restaurants, work, row, (customers, tables), (more_customers, more_tables), so_far)

@@ -62,8 +62,10 @@ __all__ = [
     "option_weight",
     "record",
     "row_of",
+    "scaled",
     "seat_option",
     "slot_of",
+    "times_rule",
     "unseat_option",
 ]
 
@@ -236,18 +238,8 @@ def _option_weight(rng, model, restaurants, work, begin, size):
                 tables += growth * TABLE_UNIT
             else:
                 tables = dish_tables(restaurants, slot, stratum, customers)
-        # [ n_r − d t_r + (α + d T) P₀ ] / (N + α), and ln P(stratum): Chung et al. (2014), section 5.2.
-        total = restaurants.stratum_customers[stratum] + more_customers + restaurants.strength[stratum]
-        logs += probs[row, LOG_PRIOR]
-        if customers == 0:
-            # P₀ may be too small to be a number that is not 0; its logarithm is not.
-            product *= opening_mass(restaurants, stratum, more_tables) / total
-            logs += probs[row, LOG_BASE]
-        else:
-            product *= dish_mass(restaurants, stratum, base, customers, tables, more_tables) / total
-        if product < _TINY:
-            product /= _TINY
-            logs += _LOG_TINY
+        more = more_customers, more_tables
+        product, logs = times_rule(restaurants, work, row, (customers, tables), more, (product, logs))
         # What the next fragments see: one customer more, and its table as the policy has it.
         if k + 1 < end:
             pending[stratum, 0] += 1
@@ -262,6 +254,39 @@ def _option_weight(rng, model, restaurants, work, begin, size):
         stratum = rules[work.option_rows[k], STRATUM]
         pending[stratum, 0] = 0
         pending[stratum, 1] = 0
+    return product, logs
+
+
+@inlined
+def times_rule(restaurants, work, row, seated, more, so_far):
+    """(p, l) with p e^l that of `so_far` times the probability of a row's fragment, on one level.
+
+    seated : customers and tables (units of 2^-32) of its dish.
+    more : what there is in its restaurant beyond what this counts, of customers and of tables.
+    """
+    customers, tables = seated
+    more_customers, more_tables = more
+    product, logs = so_far
+    stratum = work.rules[row, STRATUM]
+    # [ n_r − d t_r + (α + d T) P₀ ] / (N + α), and ln P(stratum): Chung et al. (2014), section 5.2.
+    total = restaurants.stratum_customers[stratum] + more_customers + restaurants.strength[stratum]
+    logs += work.rule_probs[row, LOG_PRIOR]
+    if customers == 0:
+        # P₀ may be too small to be a number that is not 0; its logarithm is not.
+        product *= opening_mass(restaurants, stratum, more_tables) / total
+        logs += work.rule_probs[row, LOG_BASE]
+    else:
+        base = work.rule_probs[row, BASE]
+        product *= dish_mass(restaurants, stratum, base, customers, tables, more_tables) / total
+    return scaled(product, logs)
+
+
+@inlined
+def scaled(product, logs):
+    """(p, l) with the same p e^l, and p no longer too small for a number."""
+    if product < _TINY:
+        product /= _TINY
+        logs += _LOG_TINY
     return product, logs
 
 

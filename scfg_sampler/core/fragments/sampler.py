@@ -81,7 +81,6 @@ from scfg_sampler.core.jit import borrowing, by_type, inlined, specialised
 __all__ = [
     "TopDown",
     "adopt",
-    "are_changes_counted",
     "draw_below",
     "enter_tree",
     "find_rules",
@@ -142,21 +141,6 @@ def _visit_node(rng, order, forest, model, restaurants, work, node):
         resample_edge(rng, forest, model, restaurants, work, node)
     if work.nodes[node, FREE] == 1 and work.nodes[node, PARENT] >= 0:
         resample_cut(rng, forest, model, restaurants, work, node)
-
-
-@by_type(of="order")
-def are_changes_counted(order):
-    """Whether a tree is as it was unless the counters of edges or of cuts that changed have moved."""
-
-
-@are_changes_counted.otherwise
-def _others_have_more_to_change(order):
-    return False
-
-
-@are_changes_counted.register(TopDown)
-def _edges_and_cuts_are_all(order):
-    return True
 
 
 @borrowing
