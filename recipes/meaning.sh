@@ -16,8 +16,8 @@
 #   hiero-typed   as hiero-loose, of three alignments, and with the expression model
 #   typed         sampled from the three alignments, with the expression model
 # The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone, and
-# a ranker chooses one of the 100 best; hiero-typed-unranked and typed-unranked take the best as it is. Rankers learn
-# from the training questions, a part at a time, by grammars that are learnt of the other parts.
+# a ranker, which reads whole words, chooses one of the 100 best; hiero-typed-unranked and typed-unranked take the best
+# as it is. Rankers learn from the training questions, a part at a time, by grammars that are learnt of the other parts.
 #
 # Options
 #   --output DIR      where the results go; default: runs/meaning- and the names of the data and language
@@ -88,12 +88,14 @@ linear() { # FILE OUTPUT: expressions in linear form
     decoder linearise "$1" --form "$FORM" --output "$2"
 }
 
-questions() { # FILE OUTPUT: questions in lower case, without the mark at their end, words cut
-    tables questions "$1" "$LETTERS" >"$2.part" && mv "$2.part" "$2"
+questions() { # FILE OUTPUT LETTERS: questions in lower case, without the mark at their end, words cut
+    tables questions "$1" "$3" >"$2.part" && mv "$2.part" "$2"
 }
 
 prepare_set() { # SET LETTERS, which say whether the step was done before; so with others below
-    questions "$(find_text "$1.$LANGUAGE")" "$OUT/$1.$LANGUAGE" && linear "$(find_text "$1.$FORM")" "$OUT/$1.mr"
+    local text
+    text=$(find_text "$1.$LANGUAGE") && questions "$text" "$OUT/$1.$LANGUAGE" "$2" && questions "$text" "$OUT/whole.$1" 0 &&
+        linear "$(find_text "$1.$FORM")" "$OUT/$1.mr"
 }
 
 with_phrases() { # DIR: what grammars of DIR are learnt of
@@ -105,9 +107,10 @@ with_phrases() { # DIR: what grammars of DIR are learnt of
 }
 
 add_phrases() { # COPIES LETTERS
-    : >"$OUT/phrases.$LANGUAGE" && : >"$OUT/phrases.mr"
+    : >"$OUT/phrases.$LANGUAGE" && : >"$OUT/whole.phrases" && : >"$OUT/phrases.mr"
     if [ -n "$PHRASES" ]; then
-        questions "$PHRASES" "$OUT/phrases.$LANGUAGE" && linear "$PHRASE_MEANINGS" "$OUT/phrases.mr" || return
+        questions "$PHRASES" "$OUT/phrases.$LANGUAGE" "$2" && questions "$PHRASES" "$OUT/whole.phrases" 0 &&
+            linear "$PHRASE_MEANINGS" "$OUT/phrases.mr" || return
     fi
     with_phrases "$OUT"
 }
@@ -125,11 +128,14 @@ learn_lm() { # DIR
     decoder train-lm "$1/learnt.mr" --order "$ORDER" --output "$1/lm.arpa"
 }
 
-train_expressions() { # DIR
+train_expressions() { # TEXT TARGET PHRASES OUTPUT
     local phrases=()
-    [ -z "$PHRASES" ] || phrases=(--phrases "$OUT/phrases.$LANGUAGE" --phrase-targets "$OUT/phrases.mr")
-    decoder train-expressions --source "$1/train.$LANGUAGE" --target "$1/train.mr" \
-        ${phrases[@]+"${phrases[@]}"} --output "$1/expressions.json"
+    [ -z "$PHRASES" ] || phrases=(--phrases "$3" --phrase-targets "$OUT/phrases.mr")
+    decoder train-expressions --source "$1" --target "$2" ${phrases[@]+"${phrases[@]}"} --output "$4"
+}
+
+expressions_of() { # DIR
+    train_expressions "$1/train.$LANGUAGE" "$1/train.mr" "$OUT/phrases.$LANGUAGE" "$1/expressions.json"
 }
 
 tune_grammar() { # GRAMMAR OPTION…
@@ -164,7 +170,7 @@ prepare_fold() { # FOLD: all that its grammars have in common; question n is in 
     else
         sampler align --source "$dir/learnt.$LANGUAGE" --target "$dir/learnt.mr" --output "$dir/align" || return
     fi
-    learn_lm "$dir" && train_expressions "$dir"
+    learn_lm "$dir" && expressions_of "$dir"
 }
 
 fold_grammar() { # GRAMMAR FOLD
@@ -185,16 +191,16 @@ list_set() { # GRAMMAR DIR SET OUTPUT: the 100 best expressions of each question
         --input "$3.$LANGUAGE" --output "$4"
 }
 
-train_ranker() { # GRAMMAR
+train_ranker() { # GRAMMAR, and the names among whole words
     local fold lists=()
     for ((fold = 0; fold < FOLDS; fold++)); do lists+=("$OUT/fold$fold/$1.list"); done
-    decoder train-ranker --source "$OUT/train.$LANGUAGE" --target "$OUT/train.mr" --expressions "$OUT/expressions.json" \
+    decoder train-ranker --source "$OUT/whole.train" --target "$OUT/train.mr" --expressions "$OUT/whole.expressions.json" \
         --lists "${lists[@]}" --output "$OUT/$1.ranker.json"
 }
 
 rank_set() { # GRAMMAR SET
     list_set "$1" "$OUT" "$OUT/$2" "$OUT/$1.$2.list" &&
-        decoder rank "$OUT/$1.$2.list" --ranker "$OUT/$1.ranker.json" --source "$OUT/$2.$LANGUAGE" \
+        decoder rank "$OUT/$1.$2.list" --ranker "$OUT/$1.ranker.json" --source "$OUT/whole.$2" \
             --output "$OUT/$1.$2.mr" &&
         decoder linearise "$OUT/$1.$2.mr" --undo --form "$FORM" --output "$OUT/$1.$2.$FORM"
 }
@@ -211,7 +217,7 @@ take_steps() {
 
     planned_step lm phrases -- learn_lm "$OUT" "$ORDER"
 
-    planned_step expressions phrases -- train_expressions "$OUT"
+    planned_step expressions phrases -- expressions_of "$OUT"
 
     learnt=(--source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --alignment)
     three=("$OUT/align.gdfa" "$OUT/align.fwd" "$OUT/align.rev")
@@ -250,6 +256,8 @@ take_steps() {
     # Rankers.
 
     if [ "$FOLDS" -gt 0 ]; then
+        planned_step whole-expressions phrases -- train_expressions "$OUT/whole.train" "$OUT/train.mr" "$OUT/whole.phrases" \
+            "$OUT/whole.expressions.json"
         for ((fold = 0; fold < FOLDS; fold++)); do
             planned_step "fold$fold" align lm expressions -- prepare_fold "$fold" "$FOLDS"
         done
@@ -261,7 +269,7 @@ take_steps() {
                     list_set "$grammar" "$OUT/fold$fold" "$OUT/fold$fold/held" "$OUT/fold$fold/$grammar.list" "$BEAM"
                 folds+=("fold$fold-list-$grammar")
             done
-            planned_step "ranker-$grammar" "${folds[@]}" -- train_ranker "$grammar" "$FOLDS"
+            planned_step "ranker-$grammar" whole-expressions "${folds[@]}" -- train_ranker "$grammar" "$FOLDS"
             for set in dev test; do
                 planned_step "rank-$grammar-$set" "ranker-$grammar" "prepare-$set" -- rank_set "$grammar" "$set"
             done

@@ -108,7 +108,7 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     lists = ["decoder translate", "decoder rank", "decoder linearise"] * 2
     hiero = [*["scfg_sampler extract", "decoder translate"] * 2, "decoder train-ranker", *lists]
     ours = [*["scfg_sampler sample", "scfg_sampler grammar", "decoder translate"] * 2]
-    grammars += [*fold * 2, *hiero, *ours, "decoder train-ranker", *lists]
+    grammars += ["decoder train-expressions", *fold * 2, *hiero, *ours, "decoder train-ranker", *lists]
     assert commands[-len(grammars) :] == grammars
     assert commands.count("scfg_sampler extract") == 3 + 2
     sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
@@ -166,6 +166,24 @@ def test_words_of_questions_and_phrases_are_cut_alike_and_anew_when_asked(stand_
         made = tuple((stand_in / "run" / name).read_text() for name in ("learnt.en", "dev.en"))
         assert made == expected
         assert any(" align " in line for line in calls(stand_in))
+
+
+def test_rankers_read_whole_words(stand_in):
+    (stand_in / "data/train.en").write_text("Rivers through Texas ?\nrivers\n")
+    with gzip.open(stand_in / "data/phrases.en.gz", "wt") as out:
+        out.write("Tennessee\n")
+    assert recipe(stand_in, "--folds", "2").returncode == 0
+    names = ("learnt.en", "whole.train", "whole.phrases")
+    texts = [(stand_in / "run" / name).read_text().splitlines()[0] for name in names]
+    assert texts == ["river throu texas", "rivers through texas", "tennessee"]
+    noted = calls(stand_in)
+    whole = f"--source {stand_in}/run/whole."
+    assert [line.split()[1] for line in noted if whole in line] == [
+        "train-expressions",
+        *["train-ranker", "rank", "rank"] * 2,
+    ]
+    assert sum("/run/whole.expressions.json" in line for line in noted if "train-ranker" in line) == 2
+    assert any("--phrases" in line and "/run/whole.phrases" in line for line in noted)
 
 
 def test_phrases_may_be_missing(stand_in):

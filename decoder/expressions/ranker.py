@@ -5,9 +5,10 @@ Two features come to those that the decoder has given each expression: `WordsGiv
 the whole expression, so that a search has no use for them. The weights of all features are learnt from lists
 of questions whose right expression e* is known,
 
-    f(w) = Σ over questions, e ≠ e*: ln(1 + exp(−w·(h(e*) − h(e)))) + l2/2 · Σ_i (w_i s_i)²
+    f(w) = −Σ over questions: ln p(e*) + l2/2 · Σ_i (w_i s_i)²
 
-where s_i is the root of the mean square of feature i's differences, so that no feature's unit matters.
+where p(e) is exp(w·h(e)), divided by the same of all expressions of the list, and s_i the root of the mean
+square of feature i's differences h(e*) − h(e), e ≠ e*, so that no feature's unit matters.
 
 The fact a newcomer would get wrong: a grammar knows the questions it was learnt of by heart, and a ranker
 learnt from their lists would trust it too much. So the training text is divided: list k of K is that of
@@ -38,7 +39,7 @@ __all__ = ["WORD_FEATURES", "Candidate", "Ranker", "best_candidate", "train_rank
 
 WORD_FEATURES = ("WordsGivenSymbols", "WordsGivenPairs")
 _TOKENS = (symbols_of, pairs_of)
-_L2 = 10.0
+_L2 = 2.0
 
 
 class Candidate(NamedTuple):
@@ -84,17 +85,18 @@ def train_ranker(
                 differences.append((values[gold] - values)[[not each for each in right]])
     weights = np.zeros(len(columns))
     if differences:
-        matrix = np.concatenate(differences)
-        weights = _weights(matrix)
+        weights = _weights(differences)
     return Ranker(dict(zip(columns, weights.tolist(), strict=True)), names, _models(marked, trees))
 
 
-def _weights(differences: np.ndarray) -> np.ndarray:
-    """The weights that minimise f; 0 for features that never differ."""
+def _weights(of_lists: Sequence[np.ndarray]) -> np.ndarray:
+    """The weights that minimise f, given the differences of each list; 0 for features that never differ."""
+    differences = np.concatenate(of_lists)
+    lists = np.cumsum([0, *(len(each) for each in of_lists)]).astype(np.int64)
     squares = np.array([sum(column.tolist()) for column in (differences * differences).T])
     spread = np.sqrt(squares / len(differences))
     spread[spread == 0.0] = 1.0
-    return minimum(sparse_rows(differences / spread), _L2, np.zeros(len(spread))) / spread
+    return minimum(sparse_rows(differences / spread), lists, _L2, np.zeros(len(spread))) / spread
 
 
 def best_candidate(ranker: Ranker, words: Sequence[str], candidates: Sequence[Candidate]) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 
 from decoder.expressions.names import with_kinds
 from decoder.expressions.tree import is_constant
-from decoder.tuning.ranking_loss import minimum
+from decoder.tuning.ranking_loss import minimum, pairs
 from scfg_sampler.core.arrays.sparse import Rows
 
 __all__ = ["LEAST", "MOST", "SymbolLexicon", "contexts", "log_odds", "train_lexicon"]
@@ -67,7 +67,8 @@ def train_lexicon(
             continue
         sign = np.array([1.0 if symbol in tree else -1.0 for tree in trees])
         values = np.repeat(sign, np.diff(start))
-        best = minimum(Rows(start, column, values, len(columns) + 1), _L2, np.zeros(len(columns) + 1))
+        rows_of_symbol = Rows(start, column, values, len(columns) + 1)
+        best = minimum(rows_of_symbol, pairs(rows_of_symbol), _L2, np.zeros(len(columns) + 1))
         spelled = zip([*columns, ""], best.tolist(), strict=True)
         weights[symbol] = {context: round(weight, 6) for context, weight in spelled if abs(weight) >= 1e-6}
     return SymbolLexicon(known, weights)

@@ -1,9 +1,14 @@
-"""The weights that rank pairs best: logistic loss with a Gaussian prior, minimised.
+"""The weights that rank best: logistic loss with a Gaussian prior, minimised.
 
-    f(w) = Σ over pairs: ln(1 + e^(−w·d)) + l2/2 · |w|²
+    f(w) = Σ over groups: ln(1 + Σ over differences d of the group: e^(−w·d)) + l2/2 · |w|²
 
-by L-BFGS (Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4) with steps that satisfy the weak
-Wolfe conditions, found by doubling and bisection, which ends because f is convex and bounded below.
+A group of one difference is a pair, of which one is to have the higher score (Hopkins and May 2011). A group
+of the differences between the right candidate of a list and all others is −ln of the right one's
+probability, that of each candidate being in proportion to e^(its score) (Cao et al. 2007).
+
+The minimum is found by L-BFGS (Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4) with steps that
+satisfy the weak Wolfe conditions, found by doubling and bisection, which ends because f is convex and
+bounded below.
 
 The fact a newcomer would get wrong: scipy has minimisers, but they add in an order that depends on the
 processor, and one other digit leads tuning to other weights, other lists and another half point of BLEU. All
@@ -18,7 +23,7 @@ from scfg_sampler.core.arrays.sparse import Rows
 from scfg_sampler.core.elementary import dot, exp, log1p
 from scfg_sampler.core.jit import borrowing, kernel
 
-__all__ = ["minimum"]
+__all__ = ["minimum", "pairs"]
 
 _MEMORY = 10  # Steps remembered, as most programs do.
 _MOST_STEPS = 1000
@@ -28,13 +33,19 @@ _GAIN = 1e-12  # and the least gain of a step, likewise.
 _ENOUGH, _STEEP = 1e-4, 0.9  # The constants of the Wolfe conditions.
 
 
+def pairs(differences: Rows) -> np.ndarray:
+    """The groups of differences each of which is one by itself, int64 (R + 1,)."""
+    return np.arange(len(differences.start), dtype=np.int64)
+
+
 @kernel
-def minimum(differences: Rows, l2: float, start: np.ndarray) -> np.ndarray:
+def minimum(differences: Rows, groups: np.ndarray, l2: float, start: np.ndarray) -> np.ndarray:
     """The weights that minimise f, float64 (F,).
 
     Parameters
     ----------
-    differences : the features of the better minus those of the worse of each pair
+    differences : the features of the better minus those of the worse, R of them
+    groups : int64 (G + 1,), group g has differences groups[g] to groups[g + 1] − 1; from 0 to R, ascending
     l2 : at least 0; with 0 there may be no minimum, and the weights are those where f hardly falls any more
     start : float64 (F,), weights to begin with
     """
@@ -43,7 +54,8 @@ def minimum(differences: Rows, l2: float, start: np.ndarray) -> np.ndarray:
     steps, changes = np.zeros((_MEMORY, size)), np.zeros((_MEMORY, size))
     curvature, share = np.zeros(_MEMORY), np.zeros(_MEMORY)
     direction, trial, slope = np.empty(size), np.empty(size), np.empty(size)
-    value = _loss(differences, l2, weights, gradient)
+    terms = np.empty(len(differences.start) - 1)
+    value = _loss(differences, groups, l2, weights, gradient, terms)
     known = 0
     for number in range(_MOST_STEPS):
         if _largest(gradient) <= _SLOPE * max(1.0, value):
@@ -58,7 +70,7 @@ def minimum(differences: Rows, l2: float, start: np.ndarray) -> np.ndarray:
         for _ in range(_MOST_TRIALS):
             for i in range(size):
                 trial[i] = weights[i] + length * direction[i]
-            found = _loss(differences, l2, trial, slope)
+            found = _loss(differences, groups, l2, trial, slope, terms)
             if not found <= value + _ENOUGH * length * descent:
                 above = length
             elif dot(slope, direction) < _STEEP * descent:
@@ -82,25 +94,41 @@ def minimum(differences: Rows, l2: float, start: np.ndarray) -> np.ndarray:
 
 
 @borrowing
-def _loss(differences, l2, weights, gradient):
-    """f(w); its gradient is written to `gradient`."""
+def _loss(differences, groups, l2, weights, gradient, terms):
+    """f(w); its gradient is written to `gradient`. `terms`, float64 (R,), is room to work in."""
     total = 0.0
     for i in range(len(weights)):
         total += weights[i] * weights[i]
         gradient[i] = l2 * weights[i]
     total *= 0.5 * l2
-    column, values = differences.column, differences.values
-    for row in range(len(differences.start) - 1):
-        begin, end = differences.start[row], differences.start[row + 1]
-        margin = 0.0
-        for k in range(begin, end):
-            margin += weights[column[k]] * values[k]
-        small = exp(-abs(margin))
-        total += max(0.0, -margin) + log1p(small)
-        rate = small / (1.0 + small) if margin > 0.0 else 1.0 / (1.0 + small)
-        for k in range(begin, end):
-            gradient[column[k]] -= rate * values[k]
+    for group in range(len(groups) - 1):
+        total += _group_loss(differences, groups[group], groups[group + 1], weights, gradient, terms)
     return total
+
+
+@borrowing
+def _group_loss(differences, first, last, weights, gradient, terms):
+    """ln(1 + Σ e^(−w·d)) of a group; its gradient is added to `gradient`."""
+    start, column, values = differences.start, differences.column, differences.values
+    top, at_top = 0.0, -1
+    for row in range(first, last):
+        margin = 0.0
+        for k in range(start[row], start[row + 1]):
+            margin += weights[column[k]] * values[k]
+        terms[row] = -margin
+        if terms[row] > top:
+            top, at_top = terms[row], row
+    # All but the largest summand, which is 1 relative to itself.
+    others = 0.0 if at_top < 0 else exp(-top)
+    for row in range(first, last):
+        terms[row] = exp(terms[row] - top)
+        if row != at_top:
+            others += terms[row]
+    for row in range(first, last):
+        rate = terms[row] / (1.0 + others)
+        for k in range(start[row], start[row + 1]):
+            gradient[column[k]] -= rate * values[k]
+    return top + log1p(others)
 
 
 @borrowing

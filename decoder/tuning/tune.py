@@ -40,7 +40,7 @@ from decoder.translation.decoder import Decoder
 from decoder.tuning.decoding import Decoded, decoded
 from decoder.tuning.metrics import Metric, metric_of
 from decoder.tuning.mira import mira
-from decoder.tuning.ranking_loss import minimum
+from decoder.tuning.ranking_loss import minimum, pairs
 from decoder.tuning.settings import TuneSettings, check_settings, resolved
 from scfg_sampler.core import draws
 from scfg_sampler.core.archives import read_arrays
@@ -176,7 +176,7 @@ def optimise(differences: np.ndarray, l2: float, start: np.ndarray) -> np.ndarra
 
 
 def _optimise(differences: Rows, l2: float, start: np.ndarray) -> np.ndarray:
-    return minimum(differences, float(l2), np.ascontiguousarray(start, np.float64))
+    return minimum(differences, pairs(differences), float(l2), np.ascontiguousarray(start, np.float64))
 
 
 def list_score(lists: _Lists, weights: np.ndarray, metric: Metric) -> float:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from decoder.cli import main
 from decoder.expressions.lists import read_lists, read_ranker, write_ranker
@@ -53,12 +54,13 @@ def oracle(parts: int) -> np.ndarray:
             logs = word_log_probs(model, MARKED[number], [tokens(one.words) for one in candidates(number)])
             table = [[*row, value] for row, value in zip(table, logs, strict=True)]
         right = [one.words == TREES[number] for one in candidates(number)].index(True)
-        rows += [np.subtract(table[right], row) for i, row in enumerate(table) if i != right]
-    matrix = np.array(rows)
+        rows.append([np.subtract(table[right], row) for i, row in enumerate(table) if i != right])
+    matrix = np.concatenate(rows)
     scale = np.where(matrix.any(axis=0), np.sqrt((matrix**2).mean(axis=0)), 1.0)
 
     def loss(weights):
-        return np.logaddexp(0, -(matrix @ weights)).sum() + 5 * ((weights * scale) ** 2).sum()
+        scores = [np.append(0.0, -(np.array(each) @ weights)) for each in rows]
+        return sum(logsumexp(each) for each in scores) + ((weights * scale) ** 2).sum()
 
     return minimize(loss, np.zeros(4), tol=1e-12).x
 

@@ -1,5 +1,6 @@
 """The minimiser of the ranking loss: the minimum, and the same one on every machine."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -7,8 +8,10 @@ import sys
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 
-from decoder.tuning.ranking_loss import minimum
+from decoder.tuning.ranking_loss import minimum as minimum_of_groups
+from decoder.tuning.ranking_loss import pairs as alone
 from scfg_sampler.core.arrays.sparse import sparse_rows
 
 WEIGHTS = """
@@ -19,6 +22,10 @@ from tests.decoder.tuning.test_tune import run
 print(optimise(pairs(4000, 11), 1.0, np.ones(11)).tobytes().hex())
 print(*(found.weights.tobytes().hex() for found in run()))
 """
+
+
+def minimum(rows, l2, start):
+    return minimum_of_groups(rows, alone(rows), l2, start)
 
 
 def pairs(number: int, size: int) -> np.ndarray:
@@ -46,6 +53,30 @@ def test_the_minimum_is_that_of_another_minimiser(number, size, l2):
     other = minimize(loss, np.zeros(size), (rows, l2), jac=True, method="BFGS", options={"gtol": 1e-6})
     assert value <= other.fun + 1e-9
     np.testing.assert_allclose(found, other.x, atol=1e-5)
+
+
+@pytest.mark.parametrize(("number", "size", "l2"), [(400, 3, 0.3), (900, 12, 1.0), (30, 20, 5.0)])
+def test_groups_are_lists_whose_first_is_the_right_one(number, size, l2):
+    rows = pairs(number, size) * 3
+    ends = np.unique(np.concatenate([[0, number], np.random.default_rng(3).integers(0, number, number // 4)]))
+    found = minimum_of_groups(sparse_rows(rows), ends, l2, np.full(size, 0.5))
+
+    def loss_of_lists(weights):
+        lists = [np.append(0.0, -(rows[a:b] @ weights)) for a, b in itertools.pairwise(ends)]
+        return sum(logsumexp(each) for each in lists) + l2 / 2 * weights @ weights
+
+    other = minimize(loss_of_lists, np.zeros(size), method="BFGS", options={"gtol": 1e-6})
+    assert loss_of_lists(found) <= other.fun + 1e-9
+    np.testing.assert_allclose(found, other.x, atol=1e-4)
+    again = minimum_of_groups(sparse_rows(rows), np.repeat(ends, 2), l2, np.full(size, 0.5))
+    np.testing.assert_array_equal(again, found)  # Groups of nothing cost nothing.
+
+
+def test_differences_beyond_what_an_exponential_holds():
+    rows = np.array([[-2000.0, 0.0], [-1000.0, 1.0], [3000.0, 1.0]])
+    for ends in ([0, 3], [0, 1, 2, 3]):
+        found = minimum_of_groups(sparse_rows(rows), np.array(ends), 1.0, np.ones(2))
+        assert np.isfinite(found).all()
 
 
 def test_without_a_prior_separable_pairs_are_ranked_and_an_end_is_found():
