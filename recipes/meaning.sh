@@ -13,8 +13,8 @@
 #   hiero         tight phrases of one alignment
 #   hiero-loose   … that may begin and end with unaligned symbols
 #   sampled       of the same alignment
-#   hiero-typed   as hiero-loose, of three alignments, and with the expression model
-#   typed         sampled from the three alignments, with the expression model
+#   hiero-typed   as hiero-loose, of both directions' alignments too, of each draw, and with the expression model
+#   typed         sampled from the same alignments, with the expression model
 # The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone, and
 # a ranker, which reads whole words, chooses one of the 100 best; hiero-typed-unranked and typed-unranked take the best
 # as it is. Rankers learn from the training questions, a part at a time, by grammars that are learnt of the other parts.
@@ -27,7 +27,9 @@
 #   --copies N        how often phrases count in learning; default: 10
 #   --alignments LIST three alignments, fwd, rev and gdfa of train.LANG with the phrases behind it, with commas between
 #                     them; default: by eflomal, which draws its own seed
-#   --iterations N    sweeps of the sampler under one alignment, twice as many under three; default: 60
+#   --draws N         how often eflomal aligns for the last two, every question counting under each alignment;
+#                     default: 3
+#   --iterations N    sweeps of the sampler under one alignment, twice as many under several; default: 60
 #   --order N         order of the language model of expressions; default: 3
 #   --metric METRIC   what the weights of the last two are tuned for, bleu or exact; default: bleu
 #   --rounds N        rounds of tuning; default: 8
@@ -46,8 +48,8 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-FORM=funql LETTERS=5 COPIES=10 ALIGNMENTS="" ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 FOLDS=5 SEED=1 THREADS=""
-parse_options --overwrite --output= --form= --letters= --copies= --alignments= --iterations= --order= --metric= --rounds= --beam= --folds= \
+FORM=funql LETTERS=5 COPIES=10 ALIGNMENTS="" DRAWS=3 ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 FOLDS=5 SEED=1 THREADS=""
+parse_options --overwrite --output= --form= --letters= --copies= --alignments= --draws= --iterations= --order= --metric= --rounds= --beam= --folds= \
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 2 ] || die "expected DATA_DIR LANG, e.g. data/geoquery en; see --help"
 DATA=${positional[0]} LANGUAGE=${positional[1]}
@@ -59,8 +61,9 @@ case $METRIC in
     bleu | exact) ;;
     *) die "--metric is bleu or exact, not '$METRIC'" ;;
 esac
-need_numbers --letters --copies --iterations --order --rounds --beam --folds --seed
+need_numbers --letters --copies --draws --iterations --order --rounds --beam --folds --seed
 [ "$FOLDS" != 1 ] || die "--folds is 2 or more, or 0 for no rankers, not 1"
+[ "$DRAWS" -ge 1 ] || die "--draws is at least 1, not $DRAWS"
 [ "$ITERATIONS" -ge 3 ] || die "--iterations is at least 3, a third of them burn-in, not $ITERATIONS"
 : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
 : "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE}"
@@ -77,6 +80,11 @@ given=(${parts[@]+"${parts[@]}"})
 for file in ${given[@]+"${given[@]}"}; do
     [ -f "$file" ] || die "there is no alignment $file"
 done
+
+draws=(align) # the names of alignments
+if [ ${#given[@]} = 0 ]; then
+    for ((draw = 2; draw <= DRAWS; draw++)); do draws+=("align$draw"); done
+fi
 
 prepare_python align
 mkdir -p "$OUT"
@@ -115,13 +123,26 @@ add_phrases() { # COPIES LETTERS
     with_phrases "$OUT"
 }
 
-align() { # the alignments of a run are kept: they differ each time
+align() { # DIR: the alignments of a run are kept, as they differ each time
+    local draw
+    for draw in "${draws[@]}"; do
+        sampler align --source "$1/learnt.$LANGUAGE" --target "$1/learnt.mr" --output "$1/$draw" || return
+    done
+}
+
+align_all() { # DRAWS
     local way
     if [ ${#given[@]} = 3 ]; then
         for way in fwd rev gdfa; do cp "${given[0]}" "$OUT/align.$way" && given=("${given[@]:1}"); done
     else
-        sampler align --source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --output "$OUT/align"
+        align "$OUT"
     fi
+}
+
+several_alignments() { # DIR: sets alignments to all that there are
+    local draw
+    alignments=()
+    for draw in "${draws[@]}"; do alignments+=("$1/$draw.gdfa" "$1/$draw.fwd" "$1/$draw.rev"); done
 }
 
 learn_lm() { # DIR
@@ -168,15 +189,15 @@ prepare_fold() { # FOLD: all that its grammars have in common; question n is in 
     if [ -n "$ALIGNMENTS" ]; then
         for way in fwd rev gdfa; do awk "${numbers[@]}" "!($fold)" "$OUT/align.$way" >"$dir/align.$way" || return; done
     else
-        sampler align --source "$dir/learnt.$LANGUAGE" --target "$dir/learnt.mr" --output "$dir/align" || return
+        align "$dir" || return
     fi
     learn_lm "$dir" && expressions_of "$dir"
 }
 
 fold_grammar() { # GRAMMAR FOLD
-    local dir=$OUT/fold$2
-    local corpus=(--source "$dir/learnt.$LANGUAGE" --target "$dir/learnt.mr"
-        --alignment "$dir/align.gdfa" "$dir/align.fwd" "$dir/align.rev")
+    local dir=$OUT/fold$2 alignments
+    several_alignments "$dir"
+    local corpus=(--source "$dir/learnt.$LANGUAGE" --target "$dir/learnt.mr" --alignment "${alignments[@]}")
     if [ "$1" = hiero-typed ]; then
         sampler extract "${corpus[@]}" --loose target --output "$dir/$1.gz"
     else
@@ -213,24 +234,25 @@ take_steps() {
     done
     planned_step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} -- add_phrases "$COPIES" "$LETTERS"
 
-    planned_step align phrases ${given[@]+"${given[@]}"} -- align
+    planned_step align phrases ${given[@]+"${given[@]}"} -- align_all "${#draws[@]}"
 
     planned_step lm phrases -- learn_lm "$OUT" "$ORDER"
 
     planned_step expressions phrases -- expressions_of "$OUT"
 
     learnt=(--source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --alignment)
-    three=("$OUT/align.gdfa" "$OUT/align.fwd" "$OUT/align.rev")
+    several_alignments "$OUT"
     planned_step grammar-hiero align -- sampler extract "${learnt[@]}" "$OUT/align.gdfa" --output "$OUT/hiero.gz"
     planned_step grammar-hiero-loose align -- \
         sampler extract "${learnt[@]}" "$OUT/align.gdfa" --loose target --output "$OUT/hiero-loose.gz"
     planned_step grammar-hiero-typed align -- \
-        sampler extract "${learnt[@]}" "${three[@]}" --loose target --output "$OUT/hiero-typed.gz"
+        sampler extract "${learnt[@]}" "${alignments[@]}" --loose target --output "$OUT/hiero-typed.gz"
     planned_step sample align -- sample_or_resume "$OUT/sample" "${learnt[@]}" "$OUT/align.gdfa" \
         --iterations "$ITERATIONS" --burn-in $((ITERATIONS / 3)) --seed "$SEED"
     planned_step grammar-sampled sample -- sampler grammar "$OUT/sample" --output "$OUT/sampled.gz"
     typed_chain=(--iterations $((2 * ITERATIONS)) --burn-in $((2 * ITERATIONS / 3)) --discount 0.8 --seed "$SEED")
-    planned_step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${three[@]}" "${typed_chain[@]}"
+    planned_step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${alignments[@]}" \
+        "${typed_chain[@]}"
     planned_step grammar-typed sample-typed -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
 
     systems=()
@@ -259,7 +281,7 @@ take_steps() {
         planned_step whole-expressions phrases -- train_expressions "$OUT/whole.train" "$OUT/train.mr" "$OUT/whole.phrases" \
             "$OUT/whole.expressions.json"
         for ((fold = 0; fold < FOLDS; fold++)); do
-            planned_step "fold$fold" align lm expressions -- prepare_fold "$fold" "$FOLDS"
+            planned_step "fold$fold" align lm expressions -- prepare_fold "$fold" "$FOLDS" "${#draws[@]}"
         done
         for grammar in hiero-typed typed; do
             folds=()

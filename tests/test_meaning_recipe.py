@@ -80,6 +80,7 @@ def recipe(stand_in, *options):
             ("data", "en", "--alignments", "fwd,rev"),
             "--alignments names three files, fwd, rev and gdfa, not 2",
         ),
+        (("data", "en", "--draws", "0"), "--draws is at least 1, not 0"),
         (("data", "en", "--alignments", "fwd,rev,no"), "there is no alignment no"),
     ],
 )
@@ -104,7 +105,7 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     noted = calls(stand_in)
     commands = [" ".join(line.split()[:2]) for line in noted]
     grammars = ["decoder tune", *["decoder translate", "decoder linearise"] * 2] * 5
-    fold = ["scfg_sampler align", "decoder train-lm", "decoder train-expressions"]
+    fold = [*["scfg_sampler align"] * 3, "decoder train-lm", "decoder train-expressions"]
     lists = ["decoder translate", "decoder rank", "decoder linearise"] * 2
     hiero = [*["scfg_sampler extract", "decoder translate"] * 2, "decoder train-ranker", *lists]
     ours = [*["scfg_sampler sample", "scfg_sampler grammar", "decoder translate"] * 2]
@@ -112,9 +113,10 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     assert commands[-len(grammars) :] == grammars
     assert commands.count("scfg_sampler extract") == 3 + 2
     sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
-    three = " ".join(f"{stand_in}/run/align.{way}" for way in ("gdfa", "fwd", "rev"))
+    draws, ways = ("align", "align2", "align3"), ("gdfa", "fwd", "rev")
+    nine = " ".join(f"{stand_in}/run/{draw}.{way}" for draw in draws for way in ways)
     assert "--iterations 60 --burn-in 20" in sampled[0]
-    assert f"--alignment {three} --iterations 120 --burn-in 40" in sampled[1]
+    assert f"--alignment {nine} --iterations 120 --burn-in 40" in sampled[1]
     assert all(("--expressions" in line) == ("typed.gz" in line) for line in noted if "decoder tune" in line)
 
 
@@ -138,6 +140,17 @@ def test_rankers_learn_of_questions_that_grammars_were_learnt_without(stand_in):
         f"--lists {parts[0]}/typed.list {parts[1]}/typed.list --output {stand_in}/run/typed.ranker"
         in noted[1]
     )
+
+
+def test_eflomal_draws_as_often_as_asked(stand_in):
+    assert recipe(stand_in, "--folds", "2", "--draws", "1").returncode == 0
+    assert [line.split()[-1] for line in calls(stand_in) if " align " in line] == [
+        f"{stand_in}/run/{part}align" for part in ("", "fold0/", "fold1/")
+    ]
+    assert recipe(stand_in, "--folds", "2", "--draws", "2").returncode == 0
+    aligned = [line for line in calls(stand_in) if " align " in line]
+    assert len(aligned) == 6  # All of them, as one draw of an earlier run is no better than a new one.
+    assert sum(line.endswith("/align2") for line in aligned) == 3
 
 
 def test_without_rankers_the_best_is_taken(stand_in):
