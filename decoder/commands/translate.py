@@ -239,7 +239,7 @@ def _system(options: argparse.Namespace) -> System:
     """The system the options name, or are the parts of."""
     import time
 
-    from decoder.grammar.trie import with_unknown_words
+    from decoder.grammar.weighted import as_weighted
     from decoder.system.bundle import read_system_record
     from decoder.system.system import System, load_system
     from decoder.translation.weights import read_weights
@@ -268,7 +268,7 @@ def _system(options: argparse.Namespace) -> System:
     weights = read_weights(options.weights)
     options.max_span = settings.max_span
     grammar, lms = load_models(options)
-    grammar = with_unknown_words(grammar, lms.vocabularies, weights)
+    grammar = as_weighted(grammar, lms.vocabularies, weights)
     return System(make_decoder(options, (grammar, lms), weights, settings, options.weights), None, {})
 
 

@@ -63,6 +63,12 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--output", required=True, metavar="W.json", help="where the weights go")
     parser.add_argument("--initial", metavar="W.json", help="weights to begin with")
+    parser.add_argument(
+        "--soft-labels",
+        action="store_true",
+        help="let every label of the grammar fill every gap, and find a weight of LabelMismatch, which "
+        "counts gaps filled by another label than theirs; with such weights translate has soft labels, too",
+    )
     _add_settings(parser)
     parser.add_argument(
         "--overwrite",
@@ -192,12 +198,19 @@ def run(options: argparse.Namespace) -> None:
 
 def _decoder(options: argparse.Namespace) -> Decoder:
     """The decoder with the weights that tuning begins with."""
-    from decoder.grammar.trie import with_unknown_words
+    from decoder.grammar.labels import MISMATCH
+    from decoder.grammar.weighted import as_weighted
     from decoder.translation.weights import initial_weights, read_weights
+    from scfg_sampler.errors import SettingsError
 
     weights = read_weights(options.initial) if options.initial else None
     grammar, lms = load_models(options)
-    grammar = with_unknown_words(grammar, lms.vocabularies, weights or {})
+    if options.soft_labels and grammar.labels is None:
+        raise SettingsError("--soft-labels: the grammar has no labels but X")
+    soft = initial_weights([MISMATCH]) if options.soft_labels else {}
+    if weights is not None:
+        weights = soft | weights
+    grammar = as_weighted(grammar, lms.vocabularies, soft if weights is None else weights)
     if weights is None:
         weights = initial_weights(features_for(options, grammar, len(lms.models)))
     return make_decoder(options, (grammar, lms), weights, search_settings(options), options.initial)
@@ -248,6 +261,7 @@ def _identity(options: argparse.Namespace) -> dict:
         "widen": options.widen,
         # What is new and not asked for leaves rounds as they were.
         **({"search": options.search} if options.search != "boundary" else {}),
+        **({"soft-labels": True} if options.soft_labels else {}),
         **({"copy": options.copy} if options.copy != "unknown" else {}),
         **({"expressions": file_digest(options.expressions)} if options.expressions else {}),
         **({"input-words": options.input_words} if options.input_words else {}),

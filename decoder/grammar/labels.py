@@ -16,7 +16,10 @@ import numpy as np
 
 from scfg_sampler.rules.labels import Labels
 
-__all__ = ["GrammarLabels", "TrieLabels", "grammar_labels", "owners", "trie_symbols"]
+__all__ = ["MISMATCH", "GrammarLabels", "TrieLabels", "grammar_labels", "owners", "trie_symbols"]
+
+
+MISMATCH = "LabelMismatch"  # The feature that counts gaps filled by another label than theirs.
 
 
 class TrieLabels(NamedTuple):

@@ -17,7 +17,7 @@ make one label of another and never lead back, and rules without a source side a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,11 +26,9 @@ from decoder.grammar.joining import joined_features
 from decoder.grammar.labels import GrammarLabels, grammar_labels, owners, trie_symbols
 from decoder.lm.model import (
     LanguageModel,
-    LmVocabulary,
     add_word,
     begin,
     state_width,
-    unknown_feature_of,
 )
 from scfg_sampler.core.arrays.growth import sort_descending
 from scfg_sampler.core.arrays.hash_table import first_slot, key_slot
@@ -52,7 +50,6 @@ __all__ = [
     "rank_rules",
     "require_span",
     "rule_scores",
-    "with_unknown_words",
 ]
 
 NONTERMINAL = -1  # The symbol of any nonterminal in the trie.
@@ -100,6 +97,7 @@ class Grammar(NamedTuple):
     features : float32 (R, F)
     sparse : other features, which few rules have; None if there are none
     labels : of nonterminals; None if all are X
+    soft_labels : whether a gap may be filled by any label, at the price of the feature `LabelMismatch`
     """
 
     sources: tuple[GrammarSource, ...]
@@ -117,6 +115,7 @@ class Grammar(NamedTuple):
     num_unusable: int
     sparse: SparseFeatures | None = None
     labels: GrammarLabels | None = None
+    soft_labels: bool = False
 
     @property
     def sparse_names(self) -> tuple[str, ...]:
@@ -206,37 +205,6 @@ def require_span(source: GrammarSource) -> None:
     """Raise a SettingsError if a table's span limit is below 1."""
     if source.max_span < 1:
         raise SettingsError(f"--max-span is {source.max_span}; a rule covers at least 1 word")
-
-
-def with_unknown_words(
-    grammar: Grammar, vocabularies: Sequence[LmVocabulary], wanted: Collection[str]
-) -> Grammar:
-    """The grammar with those features that count words unknown to a language model that are wanted.
-
-    Parameters
-    ----------
-    vocabularies : of the language models
-    wanted : names, for example of weights; a feature that a table has is left as it is
-    """
-    for model, vocabulary in enumerate(vocabularies):
-        name = unknown_feature_of(model)
-        if name in wanted and name not in (*grammar.feature_names, *grammar.sparse_names):
-            grammar = _with_unknown_words(grammar, vocabulary, name)
-    return grammar
-
-
-def _with_unknown_words(grammar: Grammar, vocabulary: LmVocabulary, name: str) -> Grammar:
-    """The grammar with the number of words unknown to one model as its last feature."""
-    unknown = np.array([word not in vocabulary for word in grammar.target_vocabulary.words], np.bool_)
-    counts = np.zeros(len(grammar.target) + 1, np.int64)
-    is_word = grammar.target >= 0
-    counts[1:][is_word] = unknown[grammar.target[is_word]]
-    np.cumsum(counts, out=counts)
-    column = np.diff(counts[grammar.target_start]).astype(np.float32)
-    return grammar._replace(
-        features=np.column_stack([grammar.features, column]),
-        feature_names=(*grammar.feature_names, name),
-    )
 
 
 def _joined_words(parts: list[tuple[Vocabulary, np.ndarray]]) -> tuple[Vocabulary, np.ndarray]:

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from decoder.grammar.trie import GrammarSource, build_grammar, with_unknown_words
+from decoder.grammar.trie import GrammarSource, build_grammar
+from decoder.grammar.weighted import as_weighted
 from decoder.lm.table import write_lm_file
 from decoder.notebook.language_models import NgramModel, load_lm
 from decoder.notebook.texts import RulesLike, table_of, weights_of
@@ -53,7 +54,7 @@ def make_decoder(
     grammar = build_grammar([GrammarSource(table_of(rules), "", settings.max_span)])
     vocabularies = tuple(model.vocabulary for model in models)
     known = {} if weights is None else weights_of(weights)
-    grammar = with_unknown_words(grammar, vocabularies, known)
+    grammar = as_weighted(grammar, vocabularies, known)
     if weights is None:
         known = initial_weights(feature_names(grammar, len(models)))
     return Decoder(

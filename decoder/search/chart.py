@@ -30,9 +30,10 @@ from decoder.grammar.trie import NONTERMINAL, Trie, child
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
-__all__ = ["COPY", "GLUE", "START", "Chart", "Cubes", "add_cube", "larger_cubes", "parse"]
+__all__ = ["COPY", "GLUE", "KEEP", "RELABEL", "START", "Chart", "Cubes", "add_cube", "larger_cubes", "parse"]
 
 START, GLUE, COPY = -1, -2, -3  # Cubes of the decoder's own rules: S → X, S → S X, X → w / w.
+KEEP, RELABEL = -4, -5  # What fills a gap of a label has this label, or another.
 
 
 class Chart(NamedTuple):
@@ -41,7 +42,7 @@ class Chart(NamedTuple):
     begin, end : int32 (C,), the span of each cell
     num_x_cells : int, the cells of X and of other labels; those of S come after them
     cube_start : int32 (C + 1,), the cubes of cell c are cube_start[c] … cube_start[c + 1] − 1
-    group : int32 (Q,), a group of the grammar, or START, GLUE, COPY
+    group : int32 (Q,), a group of the grammar, or START, GLUE, COPY, KEEP, RELABEL
     tail_start : int32 (Q + 1,)
     tails : int32, the cells of a cube's nonterminals, in source order
     label : int32 (C,), the label of each cell; 0 is X, −1 is S

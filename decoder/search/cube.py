@@ -30,7 +30,7 @@ from decoder.lm.model import (
     finish_sentence,
     num_open_words,
 )
-from decoder.search.chart import COPY, GLUE, START, Chart
+from decoder.search.chart import COPY, GLUE, KEEP, RELABEL, START, Chart
 from decoder.search.guide import Guidance
 from decoder.search.workspace import (
     EDGES,
@@ -75,7 +75,7 @@ __all__ = [
     "write_neighbour",
 ]
 
-FINISH = -4  # The edge from an item of S over the whole sentence to the goal; scores </s>.
+FINISH = -6  # The edge from an item of S over the whole sentence to the goal; scores </s>.
 
 
 class SearchSettings(NamedTuple):
@@ -93,6 +93,7 @@ class SearchSettings(NamedTuple):
     beam: int
     lm_weights: np.ndarray
     glue_weight: float
+    mismatch_weight: float
     copy_weight: np.ndarray
     widen: float
     keep_states: bool
@@ -106,7 +107,7 @@ class Forest(NamedTuple):
     score : float64 (N,), of the best derivation of the item
     best_edge : int32 (N,), its last edge
     head : int32 (E,)
-    rule : int32 (E,), a rule of the grammar, or START, GLUE, COPY, FINISH
+    rule : int32 (E,), a rule of the grammar, or START, GLUE, COPY, KEEP, RELABEL, FINISH
     log_prob : float64 (E, M), what the edge adds to the log probability of each language model
     weight : float64 (E,), what the edge adds to the score
     tails : int32 (E, A), in source order, filled with −1
@@ -408,6 +409,8 @@ def _propose(task, work, cell):
         weight = rules.score[place]
     elif group == GLUE:
         weight = settings.glue_weight
+    elif group == RELABEL:
+        weight = settings.mismatch_weight
     else:
         weight = settings.copy_weight[task.chart.begin[cell]] if group == COPY else 0.0
     # The first model stands apart: with one model, a loop would cost the search 6 % of its time.
@@ -456,6 +459,9 @@ def _compose(task, work, lm, model, cell, group, place):
         copy_state(states, members[1], model, other)
         count[QUERIES] += num_open_words(other)
         return add_state(lm, state, other)
+    if group in (KEEP, RELABEL):
+        copy_state(states, members[0], model, state)
+        return 0.0
     if group == COPY:
         begin(lm, state)
         total = 0.0

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.lm.model import LanguageModel, add_word, begin_sentence, finish_sentence
-from decoder.search.chart import COPY, GLUE, START, Chart
+from decoder.search.chart import COPY, GLUE, KEEP, RELABEL, START, Chart
 from decoder.search.cube import FINISH, Forest, forest_of
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import by_reference, compiled, kernel
@@ -49,7 +49,7 @@ class ForcedTask(NamedTuple):
     log_probs : float64 (m + 1, M), each language model's log probability of each word, and of the end
     copied : int32 (n,), the id each source word has as a target word
     copy_weights : float64 (n,), the score of copying each source word
-    lm_weights, glue_weight : those of the decoder's own features; the first float64 (M,)
+    lm_weights, glue_weight, mismatch_weight : those of the decoder's own features; the first float64 (M,)
     """
 
     reference: np.ndarray
@@ -58,6 +58,7 @@ class ForcedTask(NamedTuple):
     copy_weights: np.ndarray
     lm_weights: np.ndarray
     glue_weight: float
+    mismatch_weight: float
 
 
 class ForcedForest(NamedTuple):
@@ -145,6 +146,10 @@ def force(targets: TargetSides, chart: Chart, max_arity: int, task: ForcedTask) 
             elif group == START:
                 rows = _matches(own, 0, 1, task.reference, 0, items, tails)
                 items, edges = _add(items, edges, count, cell, START, 0.0, rows, task)
+            elif group in (KEEP, RELABEL):
+                weight = task.mismatch_weight if group == RELABEL else 0.0
+                rows = _matches(own, 0, 1, task.reference, length, items, tails)
+                items, edges = _add(items, edges, count, cell, group, weight, rows, task)
             elif group == GLUE:
                 rows = _matches(own, 1, 3, task.reference, 0, items, tails)
                 items, edges = _add(items, edges, count, cell, GLUE, task.glue_weight, rows, task)

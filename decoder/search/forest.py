@@ -2,7 +2,8 @@
 
 The features of a derivation are the sums of those of its edges: the features of the rules, then
 `LanguageModel` (natural log probability of the sentence with `</s>`), with several models `LanguageModel_1`
-and so on for the others, `Glue` (edges S → S X) and `PassThrough` (copied words). The score of a derivation
+and so on for the others, `Glue` (edges S → S X), `PassThrough` (copied words), and where labels are soft
+`LabelMismatch` (gaps filled by another label). The score of a derivation
 is their product with the weights.
 
 Words are ids of the grammar's target vocabulary; words copied from the source that are not in it have the ids
@@ -15,19 +16,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from decoder.grammar.labels import MISMATCH
 from decoder.lm.model import feature_of
-from decoder.search.chart import COPY, GLUE
+from decoder.search.chart import COPY, GLUE, RELABEL
 from decoder.search.cube import Forest
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.forests.hypergraph import Hypergraph
 from scfg_sampler.core.jit import compiled, kernel
 
-__all__ = ["ForestGraph", "best_derivation", "derivation_features", "edge_features", "export", "own_features"]
+__all__ = ["ForestGraph", "best_derivation", "derivation_features", "export", "own_features"]
 
 
-def own_features(num_models: int) -> tuple[str, ...]:
+def own_features(num_models: int, soft_labels: bool = False) -> tuple[str, ...]:
     """The names of the decoder's own features, with so many language models."""
-    return (*map(feature_of, range(num_models)), "Glue", "PassThrough")
+    names = (*map(feature_of, range(num_models)), "Glue", "PassThrough")
+    return (*names, MISMATCH) if soft_labels else names
 
 
 class ForestGraph(NamedTuple):
@@ -252,18 +255,19 @@ def best_derivation(
 
 @kernel
 def derivation_features(
-    forest: Forest, rule_features: np.ndarray, start: np.ndarray, edges: np.ndarray
+    forest: Forest, rule_features: np.ndarray, start: np.ndarray, edges: np.ndarray, num_own: int
 ) -> np.ndarray:
-    """The features of derivations, float64 (K, F + M + 2): those of the rules, then `own_features(M)`.
+    """The features of derivations, float64 (K, F + M + num_own): those of the rules, then `own_features(M)`.
 
     Parameters
     ----------
     rule_features : float32 (R, F)
     start, edges : int64 (K + 1,), int; derivation i has the forest's edges `edges[start[i]:start[i + 1]]`
+    num_own : features besides those of rules and language models: 2, or 3 with `LabelMismatch`
     """
     num_features, num_models = rule_features.shape[1], forest.log_prob.shape[1]
     glue = num_features + num_models
-    values = np.zeros((len(start) - 1, glue + 2))
+    values = np.zeros((len(start) - 1, glue + num_own))
     for row in range(len(start) - 1):
         for i in range(start[row], start[row + 1]):
             rule = forest.rule[edges[i]]
@@ -273,12 +277,9 @@ def derivation_features(
                 values[row, glue] += 1.0
             elif rule == COPY:
                 values[row, glue + 1] += 1.0
+            elif rule == RELABEL and num_own > 2:
+                values[row, glue + 2] += 1.0
             elif rule >= 0:
                 for column in range(num_features):
                     values[row, column] += rule_features[rule, column]
     return values
-
-
-def edge_features(forest: Forest, rule_features: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """The features of single edges, float64 (len(edges), F + M + 2), as for `derivation_features`."""
-    return derivation_features(forest, rule_features, np.arange(len(edges) + 1), edges)

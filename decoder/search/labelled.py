@@ -9,9 +9,18 @@ same words, find the cell of their gap made already.
     S → S L      the feature Glue counts these
     L → w / w    for every label L that is one of a gap, and for X
 
+Where labels are soft, a gap may be filled by any label over its span: there is a second cell for each label
+that some gap has, whose cubes take what is to fill it from the cells of that label, and of the others.
+
+    L' → L
+    L' → K       for every other label K; the feature LabelMismatch counts these (Chiang 2010, section 3)
+
+Dotted rules are then extended by cells L' alone. Rules of a single gap, and S, still take the cells of their
+own labels.
+
 A word that is copied may be of any label, for nobody knows what it is. The fact a newcomer would get wrong:
-S takes a cell in which there is nothing but a copied word only if it is of X, else one translation would have
-as many derivations as there are labels.
+S takes a cell in which there is nothing but a copied word only if it is of X, and a gap only if it is of the
+gap's label, else one translation would have as many derivations as there are labels.
 """
 
 from __future__ import annotations
@@ -22,7 +31,7 @@ import numpy as np
 
 from decoder.grammar.labels import TrieLabels
 from decoder.grammar.trie import Grammar, Trie, child
-from decoder.search.chart import COPY, GLUE, START, Chart, Cubes, add_cube, larger_cubes, parse
+from decoder.search.chart import COPY, GLUE, KEEP, RELABEL, START, Chart, Cubes, add_cube, larger_cubes, parse
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 
@@ -34,7 +43,9 @@ def chart_of(grammar: Grammar, words: np.ndarray, max_span: int, copy_any: bool)
     if grammar.labels is None:
         return parse(grammar.trie, words, grammar.max_arity, max_span, copy_any)
     labels = grammar.labels.trie
-    return parse_labelled(grammar.trie, labels, words, grammar.max_arity, max_span, copy_any)
+    return parse_labelled(
+        grammar.trie, labels, words, grammar.max_arity, max_span, copy_any, grammar.soft_labels
+    )
 
 
 class _Cells(NamedTuple):
@@ -42,7 +53,9 @@ class _Cells(NamedTuple):
 
     first, last : int32 (n, max_span + 1); the cells over the span that begins at i and has s words are those
         from first[i, s] to last[i, s] − 1
+    gap_first, gap_last : likewise those that gaps take
     here : int32 (L,), the cell of each label over the present span, or −1
+    is_asked : bool (L,), the labels that gaps have
     """
 
     begin: np.ndarray
@@ -51,7 +64,10 @@ class _Cells(NamedTuple):
     cube_start: np.ndarray
     first: np.ndarray
     last: np.ndarray
+    gap_first: np.ndarray
+    gap_last: np.ndarray
     here: np.ndarray
+    is_asked: np.ndarray
 
 
 class _Dots(NamedTuple):
@@ -82,12 +98,21 @@ _CELLS, _CUBES = 0, 1  # What a chart holds so far.
 
 @kernel
 def parse_labelled(
-    trie: Trie, labels: TrieLabels, words: np.ndarray, max_arity: int, max_span: int, copy_any: bool
+    trie: Trie,
+    labels: TrieLabels,
+    words: np.ndarray,
+    max_arity: int,
+    max_span: int,
+    copy_any: bool,
+    soft: bool,
 ) -> Chart:
-    """The chart of a sentence of at least one word; the other parameters are those of `chart.parse`."""
+    """The chart of a sentence of at least one word; the other parameters are those of `chart.parse`.
+
+    soft : whether a gap may be filled by any label
+    """
     length, num_labels = len(words), len(labels.order)
     max_span = min(max_span, length)
-    cells, cubes = _new_cells(length, max_span, num_labels), _new_cubes()
+    cells, cubes = _new_cells(labels, length, max_span), _new_cubes()
     dots = _Dots(
         np.empty(256, np.int32),
         np.empty(256, np.int32),
@@ -112,11 +137,15 @@ def parse_labelled(
             _sort_matches(trie, labels, dots_at, by_reference(matches), span, last)
             more = number + len(labels.unary_group) + num_labels
             cubes = larger_cubes(cubes, count[_CUBES], more, max(1, max_arity))
-            cells = _larger_cells(cells, count[_CELLS] + num_labels + 1)
+            cells = _larger_cells(cells, count[_CELLS] + 2 * num_labels + 1)
             cells_at = by_reference(cells)
             copies = span == 1 and (copy_any or number == 0)
             work = trie, labels, dots_at, by_reference(matches)
             _add_cells(work, cells_at, by_reference(cubes), count, i, span, copies)
+            if soft:
+                more = num_labels * (cells.last[i, span] - cells.first[i, span])
+                cubes = larger_cubes(cubes, count[_CUBES], more, max(1, max_arity))
+                _add_gap_cells(labels, cells_at, by_reference(cubes), count, i, span)
             dots.start[span + 1] = _begin_dots(labels, cells_at, dots_at, i, span, last)
     return _with_sentences(cells, cubes, count, length)
 
@@ -157,7 +186,7 @@ def _most_dots(labels, cells, dots, i, span):
     """No fewer than the dotted rules that words and cells make of those there are."""
     most = dots.start[span] - dots.start[span - 1]
     for inner in range(1, span):
-        num_cells = cells.last[i + inner, span - inner] - cells.first[i + inner, span - inner]
+        num_cells = cells.gap_last[i + inner, span - inner] - cells.gap_first[i + inner, span - inner]
         if num_cells == 0:
             continue
         for dot in range(dots.start[inner], dots.start[inner + 1]):
@@ -185,7 +214,8 @@ def _extend_by_word(trie, words, dots, i, span):
 def _extend_by_cells(labels, cells, dots, i, span, last):
     """Move dots over the cells that end at i + span; returns the new number of dotted rules."""
     for inner in range(1, span):
-        first_cell, last_cell = cells.first[i + inner, span - inner], cells.last[i + inner, span - inner]
+        first_cell = cells.gap_first[i + inner, span - inner]
+        last_cell = cells.gap_last[i + inner, span - inner]
         if first_cell == last_cell:
             continue
         for dot in range(dots.start[inner], dots.start[inner + 1]):
@@ -212,7 +242,7 @@ def _begin_dots(labels, cells, dots, i, span, last):
         if cell >= 0:
             _set_dot(dots, last, labels.gap_child[gap], 0, cell)
             last += 1
-    for cell in range(cells.first[i, span], cells.last[i, span]):
+    for cell in range(cells.gap_first[i, span], cells.gap_last[i, span]):
         cells.here[cells.label[cell]] = -1
     return last
 
@@ -305,6 +335,35 @@ def _add_cells(work, cells, cubes, count, i, span, copies):
             cells.here[label] = count[_CELLS]
             _add_cell(cells, count, i, i + span, label)
     cells.last[i, span] = count[_CELLS]
+    cells.gap_first[i, span], cells.gap_last[i, span] = cells.first[i, span], cells.last[i, span]
+
+
+@borrowing
+def _add_gap_cells(labels, cells, cubes, count, i, span):
+    """Add for each label that gaps have a cell of what may fill them, and have gaps take these alone."""
+    first, last = cells.first[i, span], cells.last[i, span]
+    for cell in range(first, last):
+        cells.here[cells.label[cell]] = -1
+    cells.gap_first[i, span] = count[_CELLS]
+    for label in labels.order:
+        if not cells.is_asked[label]:
+            continue
+        for cell in range(first, last):
+            is_same = cells.label[cell] == label
+            if is_same or not _is_copy(cells, cubes, cell):
+                cubes.tails[cubes.tail_start[count[_CUBES]]] = cell
+                add_cube(cubes, count, KEEP if is_same else RELABEL, 1)
+        if count[_CUBES] > cells.cube_start[count[_CELLS]]:
+            cells.here[label] = count[_CELLS]
+            _add_cell(cells, count, i, i + span, label)
+    cells.gap_last[i, span] = count[_CELLS]
+
+
+@borrowing
+def _is_copy(cells, cubes, cell):
+    """Whether there is nothing but a copied word in a cell."""
+    cube = cells.cube_start[cell]
+    return cells.cube_start[cell + 1] == cube + 1 and cubes.group[cube] == COPY
 
 
 @borrowing
@@ -329,9 +388,7 @@ def _add_s_cell(cells, cubes, count, s_cell, j):
         if k > 0 and s_cell[k] < 0:
             continue
         for cell in range(cells.first[k, j - k], cells.last[k, j - k]):
-            cube = cells.cube_start[cell]
-            is_copy = cells.cube_start[cell + 1] == cube + 1 and cubes.group[cube] == COPY
-            if is_copy and cells.label[cell] > 0:
+            if cells.label[cell] > 0 and _is_copy(cells, cubes, cell):
                 continue
             first_tail = cubes.tail_start[count[_CUBES]]
             if k == 0:
@@ -353,10 +410,17 @@ def _add_cell(cells, count, begin, end, label):
 
 
 @compiled
-def _new_cells(length, max_span, num_labels):
+def _new_cells(labels, length, max_span):
     ints, spans = np.empty(256, np.int32), np.zeros((length, max_span + 1), np.int32)
-    here = np.full(num_labels, -1, np.int32)
-    return _Cells(ints, ints.copy(), ints.copy(), np.zeros(256, np.int32), spans, spans.copy(), here)
+    here, is_asked = np.full(len(labels.order), -1, np.int32), labels.copied.copy()
+    is_asked[0] = False  # Words that are copied are of X, whether or not a gap asks for it.
+    for label in labels.gap_label:
+        if label == 0:
+            is_asked[0] = True
+            break
+    starts = np.zeros(256, np.int32)
+    ends = spans.copy(), spans.copy(), spans.copy()
+    return _Cells(ints, ints.copy(), ints.copy(), starts, spans, *ends, here, is_asked)
 
 
 @compiled
@@ -373,5 +437,8 @@ def _larger_cells(cells, size):
         grown(cells.cube_start, size + 1),
         cells.first,
         cells.last,
+        cells.gap_first,
+        cells.gap_last,
         cells.here,
+        cells.is_asked,
     )

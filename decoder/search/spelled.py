@@ -3,7 +3,7 @@
 A rule `the X1 of X2` has the parts "the", tail 0, "of", tail 1. What its words are worth by themselves, and
 the sides of its stretches (`decoder.search.sides`), are found when the rule is first tried, once a sentence.
 The decoder's own rules are spelled the same way: S → X is the beginning of the sentence and tail 0, S → S X
-are tails 0 and 1, X → w / w is a stretch of words, or of none.
+are tails 0 and 1, what fills a gap is tail 0, X → w / w is a stretch of words, or of none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.lm.model import add_word, begin, begin_sentence
-from decoder.search.chart import COPY, START
+from decoder.search.chart import COPY, KEEP, RELABEL, START
 from decoder.search.sides import HEAD, TAIL, add_sides
 from decoder.search.workspace import PARTS, QUERIES, copy_state, keep_row
 from scfg_sampler.core.arrays.hash_table import first_slot, key_slot, mix, new_slots
@@ -21,7 +21,9 @@ from scfg_sampler.core.jit import borrowing, by_reference, compiled
 
 __all__ = ["Spelled", "listed", "spell", "spell_own"]
 
-_START, _GLUE, _COPY = range(3)  # The first rules are the decoder's own, from _COPY on one for each word.
+_START, _GLUE, _KEEP, _RELABEL, _COPY = range(
+    5
+)  # The first rules are the decoder's own, from _COPY on one for each word.
 
 
 class Spelled(NamedTuple):
@@ -55,9 +57,9 @@ def listed(rules, chart, copied_start, settings, num_models):
         for cube in range(chart.cube_start[cell], chart.cube_start[cell + 1]):
             group = chart.group[cube]
             if group < 0:
-                first_of_cube[cube] = _START if group == START else _GLUE
+                first_of_cube[cube] = _own(group)
                 if group == COPY:
-                    first_of_cube[cube] = _COPY + chart.begin[cell]
+                    first_of_cube[cube] += chart.begin[cell]
                 continue
             code = np.int64(mix(np.uint64(0), group) >> np.uint64(1))
             slot = key_slot(keys, group + 1, first_slot(keys, code))
@@ -67,7 +69,7 @@ def listed(rules, chart, copied_start, settings, num_models):
             first_of_cube[cube] = first_of_group[slot]
     place, score, log_prob = np.zeros(number, np.int32), np.zeros(number), np.zeros((number, num_models))
     first, last = np.zeros(number, np.int32), np.full(number, -1, np.int32)
-    score[_GLUE] = settings.glue_weight
+    score[_GLUE], score[_RELABEL] = settings.glue_weight, settings.mismatch_weight
     for word in range(num_words):
         place[_COPY + word], score[_COPY + word] = -1 - word, settings.copy_weight[word]
     for slot in range(len(keys)):
@@ -82,8 +84,20 @@ def listed(rules, chart, copied_start, settings, num_models):
 
 
 @borrowing
+def _own(group):
+    """The number of one of the decoder's own rules, of _COPY the first."""
+    if group == START:
+        return _START
+    if group == KEEP:
+        return _KEEP
+    if group == RELABEL:
+        return _RELABEL
+    return _COPY if group == COPY else _GLUE
+
+
+@borrowing
 def spell_own(task, work):
-    """Spell S → X and S → S X."""
+    """Spell S → X, S → S X, and what fills a gap."""
     spelled, sides, states, count = work.spelled, work.sides, work.states, work.counter
     for model in range(len(task.lms)):
         begin_sentence(by_reference(task.lms[model]), states.one)
@@ -96,6 +110,10 @@ def spell_own(task, work):
     _add_part(work, -1, 0)
     _add_part(work, -2, 0)
     spelled.last[_GLUE] = count[PARTS]
+    for number in (_KEEP, _RELABEL):
+        spelled.first[number] = count[PARTS]
+        _add_part(work, -1, 0)
+        spelled.last[number] = count[PARTS]
 
 
 @borrowing

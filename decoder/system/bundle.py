@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings, write_grammar_file
-from decoder.grammar.trie import with_unknown_words
+from decoder.grammar.weighted import as_weighted
 from decoder.lm.model import load_lms
 from decoder.lm.table import write_lm_file
 from decoder.system.ranking import write_ranking
@@ -114,7 +114,7 @@ def _write_models(
     write_weights(known, folder / WEIGHTS)
     usable = with_settings(compiled, "", settings.max_span)
     decoder = Decoder(
-        with_unknown_words(usable, loaded.vocabularies, known),
+        as_weighted(usable, loaded.vocabularies, known),
         *loaded,
         known,
         beam=settings.beam,

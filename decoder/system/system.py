@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from decoder.grammar.file import read_grammar_file, with_settings
-from decoder.grammar.trie import with_unknown_words
+from decoder.grammar.weighted import as_weighted
 from decoder.lm.model import load_lms
 from decoder.lm.table import is_lm_file
 from decoder.system.bundle import GRAMMAR, RANKING, WEIGHTS, lm_files, read_system_record
@@ -268,7 +268,7 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
         lms = load_lms(lm_paths)
         grammar, ranking = with_settings(reading.result(), "", settings.max_span), mapping.result()
     weights = read_weights(folder / WEIGHTS)
-    models = (with_unknown_words(grammar, lms.vocabularies, weights), *lms, weights)
+    models = (as_weighted(grammar, lms.vocabularies, weights), *lms, weights)
     if ranking is not None:
         require_sound(ranking, grammar, lms.models, folder / RANKING)
         decoder = Decoder.with_ranking(*models, settings, ranking)

@@ -151,7 +151,7 @@ class SearchResult(NamedTuple):
 
 def feature_names(grammar: Grammar, num_models: int = 1) -> tuple[str, ...]:
     """The features of a grammar's rules, then those of a decoder with so many language models."""
-    return (*grammar.feature_names, *own_features(num_models))
+    return (*grammar.feature_names, *own_features(num_models, grammar.soft_labels))
 
 
 class Decoder:
@@ -245,7 +245,9 @@ class Decoder:
         if self._searches_by == "guided":
             guidance = Guidance(self.beam // _NARROWER, _MARGIN, _REST)
         widen, glue = float(self.widen), self.glue_weight
-        return SearchSettings(self.beam, self.lm_weights, glue, np.zeros(0), widen, False, guidance)
+        return SearchSettings(
+            self.beam, self.lm_weights, glue, self.mismatch_weight, np.zeros(0), widen, False, guidance
+        )
 
     @property
     def weight_names(self) -> tuple[str, ...]:
@@ -260,13 +262,18 @@ class Decoder:
 
     @property
     def _glue(self) -> int:
-        """The column of Glue; that of PassThrough is the next."""
+        """The column of Glue; that of PassThrough is the next, and then that of LabelMismatch, if any."""
         return len(self.grammar.feature_names) + len(self.lms)
 
     @property
     def glue_weight(self) -> float:
         """The weight of Glue."""
         return float(self.weights[self._glue])
+
+    @property
+    def mismatch_weight(self) -> float:
+        """The weight of LabelMismatch, 0 where labels are not soft."""
+        return float(self.weights[self._glue + 2]) if self.grammar.soft_labels else 0.0
 
     @property
     def lm_weights(self) -> np.ndarray:
@@ -365,7 +372,8 @@ class Decoder:
         start, edges : int64 (K + 1,), int; derivation i has the edges `edges[start[i]:start[i + 1]]`
         """
         forest = result.forest
-        values = derivation_features(forest, self.grammar.features, start, edges)
+        num_own = len(own_features(0, self.grammar.soft_labels))
+        values = derivation_features(forest, self.grammar.features, start, edges, num_own)
         for feature, unknown in self._unknown(result.copies):
             begin = result.chart.begin[forest.cell[forest.head[edges]]]
             copied = unknown[begin] * (forest.rule[edges] == COPY)

@@ -9,6 +9,8 @@ source order, so that no word can be taken for a nonterminal:
      "nodes": [{"symbol": "X", "span": [0, 2], "source": ["das", 1], "target": ["the", 1], "score": -1.2,
                 "posterior": 0.8, "features": {"LogForward": -0.3, …}, "children": [1]}, …]}
 
+Where labels are soft, a node whose two sides are `[1]` makes its symbol of another label.
+
 `score` of a node is what its rule adds to that of the derivation, its share of the language model's included;
 `posterior` is the probability that the rule is used there, over all derivations the search kept, each as
 probable as exp(score); features that are 0 are left out of nodes.
@@ -21,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from decoder.search.chart import COPY, GLUE, START, Chart
+from decoder.search.chart import COPY, GLUE, KEEP, RELABEL, START, Chart
 from decoder.search.cube import FINISH
 from decoder.translation.decoder import Decoder, SearchResult, Translation, copied_to
 from scfg_sampler.core.json_text import WRONG_RECORD
@@ -54,6 +56,8 @@ def derivation_record(
     nodes: list[dict[str, Any]] = record["nodes"]
     waiting: list[int] = []  # Nodes that a child of theirs comes next for, the nearest last.
     for at, (edge, values) in enumerate(zip(translation.edges.tolist(), features, strict=True)):
+        if forest.rule[edge] == KEEP:
+            continue  # The node that fills the gap says all that there is to say.
         cell = int(forest.cell[forest.head[edge]])
         span = [int(chart.begin[cell]), int(chart.end[cell])]
         symbol, source, target = rule_sides(decoder, result, int(forest.rule[edge]), span[0])
@@ -93,6 +97,8 @@ def rule_sides(decoder: Decoder, result: SearchResult, row: int, begin: int) -> 
         return "GOAL", [1], [1]
     if row == START:
         return "S", [1], [1]
+    if row in (KEEP, RELABEL):
+        return "X", [1], [1]
     if row == GLUE:
         return "S", [1, 2], [1, 2]
     if row == COPY:

@@ -75,6 +75,7 @@ class ForcedDecoder:
             decoder.copy_weights(words),
             decoder.lm_weights,
             decoder.glue_weight,
+            decoder.mismatch_weight,
         )
         found = force(self._targets, parsed.chart, decoder.grammar.max_arity, task)
         if not found.is_complete:

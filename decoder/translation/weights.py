@@ -30,6 +30,7 @@ _INITIAL = {
     "LogPosterior": 0.0,
     "Glue": 0.0,
     "PassThrough": -10.0,
+    "LabelMismatch": -0.5,
     "ExpressionModel": 0.3,
     "SymbolLexicon": 0.3,
 }

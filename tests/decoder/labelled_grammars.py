@@ -60,9 +60,10 @@ def write_rules(rules: list, path: Path) -> Path:
 
 
 class LabelledOracle:
-    """All derivations of a sentence, by recursion on spans and labels."""
+    """All derivations of a sentence, by recursion on spans and labels; with `soft`, gaps take any label."""
 
-    def __init__(self, rules: list, words: list[str], max_span: int):
+    def __init__(self, rules: list, words: list[str], max_span: int, soft: bool = False):
+        self.soft = soft
         self.rules = [
             (left, source.split(), target.split(), values) for left, source, target, values in rules
         ]
@@ -80,7 +81,8 @@ class LabelledOracle:
             if j - i <= self.max_span:
                 for r, (left, source, target, _) in enumerate(self.rules):
                     if left == label:
-                        for children in self.match(tuple(source), i, j):
+                        is_unary = len(source) == 1 and ":" in source[0]
+                        for children in self.match(tuple(source), i, j, is_unary):
                             found.append(Derivation(r, children, self.spell(target, children)))
             if j == i + 1 and label in self.wanted and not self.is_source(i):
                 found.append(Derivation(-3, (), (self.words[i],)))
@@ -90,7 +92,7 @@ class LabelledOracle:
     def is_source(self, i: int) -> bool:
         return any(source == [self.words[i]] for _, source, _, _ in self.rules)
 
-    def match(self, source: tuple[str, ...], i: int, j: int):
+    def match(self, source: tuple[str, ...], i: int, j: int, is_unary: bool = False):
         """The children of the gaps of a source side that covers [i, j), in every way."""
         if not source or i >= j:
             if not source and i == j:
@@ -103,9 +105,19 @@ class LabelledOracle:
             return
         for k in range(i + 1, j + 1):
             if j - k >= len(source) - 1 and (len(source) > 1 or k == j):
-                for child in self.derivations(gap[1], i, k):
+                for child in self.fillers(gap[1], i, k, is_unary):
                     for rest in self.match(source[1:], k, j):
                         yield (child, *rest)
+
+    def fillers(self, label: str, i: int, j: int, is_unary: bool) -> list[Derivation]:
+        """What fills a gap over [i, j): its label, and another where something else than a copy has it."""
+        found = list(self.derivations(label, i, j))
+        if self.soft and not is_unary:
+            for other in sorted((self.labels | self.wanted) - {label}):
+                each = self.derivations(other, i, j)
+                if any(d.rule != -3 for d in each):
+                    found += [Derivation(-5, (d,), d.words) for d in each]
+        return found
 
     @staticmethod
     def spell(target: list[str], children: tuple) -> tuple[str, ...]:
@@ -134,19 +146,21 @@ class LabelledOracle:
         return found
 
     def features(self, derivation: Derivation) -> np.ndarray:
-        """Those of the table, then Glue and PassThrough."""
-        values = np.zeros(len(FEATURES) + 2)
+        """Those of the table, then Glue, PassThrough and LabelMismatch."""
+        values = np.zeros(len(FEATURES) + 3)
         if derivation.rule >= 0:
             values[: len(FEATURES)] += np.asarray(self.rules[derivation.rule][3], np.float32)
         values[len(FEATURES)] += derivation.rule == -2
         values[len(FEATURES) + 1] += derivation.rule == -3
+        values[len(FEATURES) + 2] += derivation.rule == -5
         return values + sum((self.features(child) for child in derivation.children), np.zeros(len(values)))
 
 
 def all_labelled_derivations(rules, words, max_span, weights, lm, vocabulary) -> list:
-    """(score, derivation), best first."""
-    oracle = LabelledOracle(rules, words, max_span)
-    plain = np.array([weights[name] for name in (*FEATURES, "Glue", "PassThrough")])
+    """(score, derivation), best first; labels are soft if LabelMismatch has a weight."""
+    oracle = LabelledOracle(rules, words, max_span, "LabelMismatch" in weights)
+    names = (*FEATURES, "Glue", "PassThrough", "LabelMismatch")
+    plain = np.array([weights.get(name, 0.0) for name in names])
     scored = [
         (
             float(oracle.features(each) @ plain)

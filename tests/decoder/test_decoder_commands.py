@@ -494,3 +494,46 @@ def test_workers_tune_as_one_process_does(models, scheduler):
         found.append((place.read_bytes(), (models / f"{number}.json.rounds.tsv").read_bytes()))
     assert found[0] == found[1]
     assert found[0][1].count(b"\n") > 2
+
+
+LABELLED = """[NP] ||| u [NN,1] ||| a [NN,1] ||| First=0.5 Second=0
+[NN] ||| v ||| b ||| First=0.1 Second=0
+[VP] ||| w [PP,1] ||| [PP,1] c ||| First=1 Second=0
+"""
+
+
+def test_weights_make_labels_soft(models, capsys):
+    (models / "labelled").write_text(LABELLED)
+    (models / "text").write_text("w u v\n")
+    (models / "wanted").write_text("a b c\n")
+    given = ["--lm", f"{models}/lm.arpa", "--threads", "1"]
+    pairs = [
+        "--source",
+        f"{models}/text",
+        "--references",
+        f"{models}/wanted",
+        "--output",
+        f"{models}/new.json",
+    ]
+    tune = ["tune", *given, *pairs, "--rounds", "2", "--soft-labels"]
+    assert main([*tune, "--grammar", f"{models}/labelled", "--quiet"]) == 0
+    weights = json.loads((models / "new.json").read_text())
+    assert "LabelMismatch" in weights
+    begun = {**INITIAL, "LabelMismatch": -0.25}
+    (models / "w.json").write_text(json.dumps(begun))
+    begin = ["--initial", f"{models}/w.json", "--overwrite", "--quiet"]
+    assert main([*tune, "--grammar", f"{models}/labelled", *begin]) == 0
+    bundled = f"{models}/system"
+    parts = ["--grammar", f"{models}/labelled", *given[:2], "--weights", f"{models}/w.json"]
+    assert main(["bundle", *parts, "--output", bundled, "--quiet"]) == 0
+    found = []
+    for system in (["--system", bundled], [*parts, "--threads", "1"]):
+        out = ["--input", f"{models}/text", "--output", f"{models}/out", "--nbest", "9", "--quiet"]
+        assert main(["translate", *system, *out]) == 0
+        found.append((models / "out").read_text())
+    assert found[0] == found[1]
+    row = next(line for line in found[0].splitlines() if "||| a b c |||" in line)
+    assert " LabelMismatch=1 " in row
+    capsys.readouterr()
+    assert main([*tune, "--grammar", f"{models}/grammar.gz", "--overwrite"]) == 2
+    assert "--soft-labels: the grammar has no labels but X" in capsys.readouterr().err

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.grammar.trie import Grammar, with_unknown_words
+from decoder.grammar.trie import Grammar
+from decoder.grammar.weighted import with_unknown_words
 from decoder.lm.model import LanguageModel, LmVocabulary, build_lm
 from decoder.translation.decoder import Decoder
 from tests.decoder import small_grammars as small

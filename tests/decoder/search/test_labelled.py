@@ -7,12 +7,14 @@ import pytest
 
 from decoder.grammar.file import read_grammar_file, with_settings, write_grammar_file
 from decoder.grammar.trie import GrammarSource, build_grammar
+from decoder.grammar.weighted import as_weighted
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.search.chart import parse
 from decoder.search.labelled import parse_labelled
 from decoder.translation.decoder import Decoder
 from decoder.translation.derivations import derivation_record
 from decoder.translation.forced import ForcedDecoder
+from decoder.translation.hypergraph import hypergraph_record
 from scfg_sampler.core.forests.hypergraph import validate
 from scfg_sampler.core.forests.semiring import Counting, LogSum, inside
 from scfg_sampler.errors import RuleTableError
@@ -22,7 +24,7 @@ from tests.decoder import small_grammars as small
 from tests.decoder.lm.test_model import random_model
 
 
-def random_case(folder, seed: int):
+def random_case(folder, seed: int, soft: bool = False):
     """Decoder arguments, rules, sentence, and all derivations best first."""
     rng = np.random.default_rng(seed)
     rules = labelled.random_labelled_rules(rng)
@@ -31,16 +33,19 @@ def random_case(folder, seed: int):
     model = random_model(seed % 50, int(rng.integers(1, 4)))
     lm, vocabulary = build_lm(model), LmVocabulary(model.words)
     weights = small.random_weights(rng)
+    if soft:
+        weights["LabelMismatch"] = float(rng.normal())
     table = read_rule_table(labelled.write_rules(rules, folder / "table"), labels=True)
-    grammar = build_grammar([GrammarSource(table, "", max_span)])
+    grammar = as_weighted(build_grammar([GrammarSource(table, "", max_span)]), [vocabulary], weights)
     oracle = labelled.all_labelled_derivations(rules, words, max_span, weights, lm, vocabulary)
     return (grammar, lm, vocabulary, weights), rules, words, oracle
 
 
+@pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("search", ["cube", "boundary"])
 @pytest.mark.parametrize("seed", range(12))
-def test_every_derivation_is_found_once_and_the_best_first(tmp_path, seed, search):
-    arguments, _, words, oracle = random_case(tmp_path, seed)
+def test_every_derivation_is_found_once_and_the_best_first(tmp_path, seed, search, soft):
+    arguments, _, words, oracle = random_case(tmp_path, seed, soft)
     assert arguments[0].num_unusable == 0
     decoder = Decoder(*arguments, beam=0, max_targets=0).searching(search)
     result = decoder.search(words)
@@ -58,11 +63,13 @@ def test_the_cases_have_gaps_unary_rules_and_copies_of_labels(tmp_path):
     """The oracle is asked for what it is there for."""
     seen = set()
     for seed in range(12):
-        _, rules, _, oracle = random_case(tmp_path, seed)
+        _, rules, _, oracle = random_case(tmp_path, seed, soft=True)
         stack = [each for _, each in oracle]
         while stack:
             each = stack.pop()
             stack += each.children
+            if each.rule == -5:
+                seen.add(("other label", each.children[0].rule == -3))
             if each.rule >= 0:
                 left, source, _, _ = rules[each.rule]
                 seen.add(("left", left))
@@ -70,11 +77,13 @@ def test_the_cases_have_gaps_unary_rules_and_copies_of_labels(tmp_path):
                     seen.add(("unary", source[0], left, each.children[0].rule == -3))
     assert {("left", label) for label in labelled.LABELS} <= seen
     assert {("unary", "X", "A", False), ("unary", "A", "B", False), ("unary", "A", "B", True)} <= seen
+    assert ("other label", False) in seen
 
 
+@pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("seed", range(10))
-def test_posteriors_and_forced_derivations_are_those_of_all(tmp_path, seed):
-    arguments, _, words, oracle = random_case(tmp_path, seed)
+def test_posteriors_and_forced_derivations_are_those_of_all(tmp_path, seed, soft):
+    arguments, _, words, oracle = random_case(tmp_path, seed, soft)
     decoder = Decoder(*arguments, beam=0, max_targets=0)
     result = decoder.search(words)
     every = decoder.translations(result, len(oracle), unique=False)
@@ -116,6 +125,29 @@ def test_derivations_name_labels(tmp_path):
     assert [node["symbol"] for node in record["nodes"]] == ["GOAL", "S", "NP", "NN"]
 
 
+def test_soft_labels_are_counted_and_named(tmp_path):
+    rules = [("NP", "u NN:1", "a NN:1", [0, 0]), ("NN", "v", "b", [0, 0]), ("VP", "w PP:1", "PP:1 c", [1, 0])]
+    table = read_rule_table(labelled.write_rules(rules, tmp_path / "t"), labels=True)
+    model = random_model(1, 2)
+    lm, vocabulary = build_lm(model), LmVocabulary(model.words)
+    weights = {"First": 1.0, "Second": 0.0, "LanguageModel": 0.0, "Glue": -1.0, "PassThrough": -5.0}
+    grammar = build_grammar([GrammarSource(table, "", 9)])
+    assert Decoder(grammar, lm, vocabulary, weights).translate(["w", "u", "v"]).text != "a b c"
+    weights["LabelMismatch"] = -0.25
+    decoder = Decoder(as_weighted(grammar, [vocabulary], weights), lm, vocabulary, weights)
+    result = decoder.search(["w", "u", "v"], keep_states=True)
+    best = decoder.best(result)
+    assert (best.text, best.score) == ("a b c", pytest.approx(0.75))
+    assert best.features[decoder.feature_names.index("LabelMismatch")] == 1
+    record = derivation_record(decoder, result, best, 0)
+    nodes = record["nodes"]
+    assert [node["symbol"] for node in nodes] == ["GOAL", "S", "VP", "PP", "NP", "NN"]
+    assert [node["children"] for node in nodes] == [[1], [2], [3], [4], [5], []]
+    assert nodes[3]["features"] == {"LabelMismatch": 1.0}
+    graph = hypergraph_record(decoder, result, 0)
+    assert any(rule["features"] == {"LabelMismatch": 1.0} for rule in graph["rules"])
+
+
 def test_unary_rules_that_lead_in_a_circle_are_not_used(tmp_path):
     rules = [
         ("A", "B:1", "a B:1", [0, 0]),
@@ -145,7 +177,7 @@ def test_with_x_alone_both_charts_are_the_same(seed):
     labels = grammar_labels(only_x, grammar.trie, num_words, grammar.rules[grammar.rule_start[:-1]]).trie
     for copy_any in (False, True):
         plain = parse(grammar.trie, words, grammar.max_arity, 4, copy_any)
-        other = parse_labelled(grammar.trie, labels, words, grammar.max_arity, 4, copy_any)
+        other = parse_labelled(grammar.trie, labels, words, grammar.max_arity, 4, copy_any, False)
         for name, one, two in zip(plain._fields, plain, other, strict=True):
             np.testing.assert_array_equal(one, two, name)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from decoder.grammar.trie import with_unknown_words
+from decoder.grammar.weighted import with_unknown_words
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.translation.decoder import Decoder
 from decoder.translation.forced import ForcedDecoder
