@@ -27,6 +27,8 @@
 #   union-redundancy  … without redundant rules
 #   union-tenth       … of these the most frequent, a tenth as many as the baseline has
 #   union-loose-tenth … a tenth as many as hiero-loose-target has
+#   union-exact       as union, but which customers sit at which table is sampled, too
+#   union-types       … and every phrase has one of two types
 #   union-free        as union, but unaligned words belong to any rule that could hold them
 # and with --more-alignments, every pair counting once, the chain choosing an alignment:
 #   choose            as union, for each phrase
@@ -71,7 +73,7 @@ ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
-ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth,union-loose-tenth,union-free,choose,choose-sentence
+ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth,union-loose-tenth,union-exact,union-types,union-free,choose,choose-sentence
 parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
@@ -106,7 +108,7 @@ origin() { # ROW
         free) echo free ;;
         free-tenth) echo free --prune redundancy --keep "$(tenth)" ;;
         union) echo union ;;
-        union-free) echo union-free ;;
+        union-exact | union-types | union-free) echo "$1" ;;
         choose | choose-sentence) echo "$1" ;;
         union-redundancy) echo union --prune redundancy ;;
         union-tenth) echo union --prune redundancy --keep "$(tenth)" ;;
@@ -122,6 +124,8 @@ sampling() { # RUN: options of sample
         ours) echo --iterations 60 --burn-in 20 ;;
         free) echo --iterations 60 --burn-in 20 --unaligned free ;;
         union) echo --iterations 120 --burn-in 20 --discount 0.8 ;;
+        union-exact) echo --iterations 120 --burn-in 20 --discount 0.8 --tables exact ;;
+        union-types) echo --iterations 120 --burn-in 20 --discount 0.8 --types 2 ;;
         union-free) echo --iterations 120 --burn-in 20 --discount 0.8 --unaligned free ;;
         choose) echo --iterations 120 --burn-in 20 --discount 0.8 --choose phrase ;;
         choose-sentence) echo --iterations 120 --burn-in 20 --discount 0.8 --choose sentence ;;

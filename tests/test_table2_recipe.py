@@ -116,12 +116,14 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     outcome = bleu_recipe(stand_in, data, *more, recipe=TABLE2)
     assert outcome.returncode == 0, outcome.stderr
     first, second, _ = outcome.stdout.split("\n\n")
-    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-7:]]
+    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-9:]]
     assert last == [
         "union",
         "union-redundancy",
         "union-tenth",
         "union-loose-tenth",
+        "union-exact",
+        "union-types",
         "union-free",
         "choose",
         "choose-sentence",
@@ -129,12 +131,14 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
     done = calls(stand_in)
     noted = [line for line in done if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))]
-    assert len(noted) == 15  # As many runs as without, the union's two, two that choose, and six extractions.
+    assert len(noted) == 17  # As many runs as without, the union's four, two that choose, and six extractions.
     for line in noted:
         found = [re.search("xx-en.([a-z]+)", word)[1] for word in line.split() if "xx-en" in word]
         several = "union" in line or "choose" in line
         assert found == (["gold", "hand", "my"] if several else ["gold"]), line
         assert "sample" not in line.split()[1] or ("--discount 0.8" in line) == several
+        assert ("--types 2" in line) == ("/union-types.run " in line)
+        assert ("--tables exact" in line) == ("/union-exact.run " in line)
         for way, name in (("phrase", "choose"), ("sentence", "choose-sentence")):
             assert (f"--choose {way}" in line) == (f"/{name}.run " in line)
     tuned = [line for line in done if line.startswith("decoder tune --grammar") and "/compile/" not in line]
