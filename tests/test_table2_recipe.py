@@ -131,7 +131,7 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
     done = calls(stand_in)
     noted = [line for line in done if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))]
-    assert len(noted) == 17  # As many runs as without, the union's four, two that choose, and six extractions.
+    assert len(noted) == 17  # As many runs as without, four of the union, two that choose, six extractions.
     for line in noted:
         found = [re.search("xx-en.([a-z]+)", word)[1] for word in line.split() if "xx-en" in word]
         several = "union" in line or "choose" in line

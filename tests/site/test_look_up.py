@@ -72,7 +72,7 @@ def features() -> dict[str, float]:
 
 
 def test_features_are_those_of_tables_and_of_the_decoder():
-    decoder = {"LanguageModel", "Glue", "PassThrough"}
+    decoder = {"LanguageModel", "Glue", "PassThrough", "LabelMismatch"}
     assert set(features()) == {*FEATURE_NAMES, "LogPosterior", *decoder, *EXPRESSION_FEATURES}
 
 
