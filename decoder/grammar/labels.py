@@ -18,7 +18,6 @@ from scfg_sampler.rules.labels import Labels
 
 __all__ = ["MISMATCH", "GrammarLabels", "TrieLabels", "grammar_labels", "owners", "trie_symbols"]
 
-
 MISMATCH = "LabelMismatch"  # The feature that counts gaps filled by another label than theirs.
 
 

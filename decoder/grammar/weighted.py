@@ -17,10 +17,11 @@ def as_weighted(grammar: Grammar, vocabularies: Sequence[LmVocabulary], wanted: 
     """The grammar with what weights turn on by their names.
 
     Those that count words unknown to a language model add features (`with_unknown_words`); `LabelMismatch`
-    makes the labels of a grammar that has any soft.
+    makes the labels of a grammar that has any soft, unless a table has a feature of that name.
     """
     grammar = with_unknown_words(grammar, vocabularies, wanted)
-    return grammar._replace(soft_labels=grammar.labels is not None and MISMATCH in wanted)
+    is_ours = MISMATCH not in (*grammar.feature_names, *grammar.sparse_names)
+    return grammar._replace(soft_labels=grammar.labels is not None and MISMATCH in wanted and is_ours)
 
 
 def with_unknown_words(

@@ -148,6 +148,18 @@ def test_soft_labels_are_counted_and_named(tmp_path):
     assert any(rule["features"] == {"LabelMismatch": 1.0} for rule in graph["rules"])
 
 
+def test_a_feature_of_the_table_is_not_taken_for_the_decoders(tmp_path):
+    (tmp_path / "t").write_text(
+        "[A] ||| u [B,1] ||| a [B,1] ||| LabelMismatch=2\n[C] ||| v ||| b ||| LabelMismatch=0\n"
+    )
+    table = read_rule_table(tmp_path / "t", labels=True)
+    grammar = build_grammar([GrammarSource(table)])
+    assert not as_weighted(grammar, [], {"LabelMismatch": 1.0}).soft_labels
+    renamed = grammar._replace(feature_names=("Other",))
+    assert as_weighted(renamed, [], {"LabelMismatch": 1.0}).soft_labels
+    assert not as_weighted(renamed, [], {"Other": 1.0}).soft_labels
+
+
 def test_unary_rules_that_lead_in_a_circle_are_not_used(tmp_path):
     rules = [
         ("A", "B:1", "a B:1", [0, 0]),
