@@ -75,6 +75,7 @@ MAY_IMPORT = {
         "decoder.translation.decoder",
         "decoder.translation.derivations",
         "decoder.translation.drawing",
+        "decoder.translation.results",
     ),
     "decoder": (
         "decoder",

@@ -24,7 +24,8 @@ from scfg_sampler.core.wording import counted
 if TYPE_CHECKING:
     from decoder.commands._forced import Derived
     from decoder.system.system import System
-    from decoder.translation.decoder import Decoder, SearchResult
+    from decoder.translation.decoder import Decoder
+    from decoder.translation.results import SearchResult
 
 __all__ = ["add_parser", "run"]
 

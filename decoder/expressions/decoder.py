@@ -29,15 +29,8 @@ from decoder.search.cube import SearchSettings
 from decoder.search.forest import ForestGraph
 from decoder.search.guide import Guidance
 from decoder.search.kbest import k_best
-from decoder.translation.decoder import (
-    Copy,
-    Decoder,
-    ForestPosterior,
-    KBestList,
-    SearchResult,
-    Translation,
-    feature_names,
-)
+from decoder.translation.decoder import Decoder, feature_names
+from decoder.translation.results import Copy, ForestPosterior, KBestList, SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.core.arrays.sparse import no_rows
 from scfg_sampler.core.elementary import products

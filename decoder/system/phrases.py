@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from decoder.search.chart import COPY, GLUE
-from decoder.translation.decoder import Decoder, SearchResult, Translation
+from decoder.translation.decoder import Decoder
+from decoder.translation.results import SearchResult, Translation
 
 __all__ = ["Phrase", "phrases_of"]
 

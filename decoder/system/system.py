@@ -28,8 +28,9 @@ from decoder.system.bundle import GRAMMAR, RANKING, WEIGHTS, lm_files, read_syst
 from decoder.system.phrases import phrases_of
 from decoder.system.ranking import read_ranking, require_sound
 from decoder.system.shown import TranslationTree
-from decoder.translation.decoder import Decoder, SearchResult, Translation, in_order
+from decoder.translation.decoder import Decoder, in_order
 from decoder.translation.derivations import derivation_record
+from decoder.translation.results import SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.files import PathLike

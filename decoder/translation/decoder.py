@@ -11,15 +11,14 @@ are translated or copied like any other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from decoder.grammar.trie import Grammar, RankedRules, rank_rules
 from decoder.lm.model import LanguageModel, LmVocabulary, unknown_feature_of
 from decoder.search import boundary, cube
-from decoder.search.chart import COPY, Chart
-from decoder.search.cube import FINISH, Forest, SearchSettings
+from decoder.search.chart import COPY
+from decoder.search.cube import FINISH, SearchSettings
 from decoder.search.forest import (
     ForestGraph,
     best_derivation,
@@ -31,6 +30,15 @@ from decoder.search.guide import Guidance
 from decoder.search.kbest import k_best
 from decoder.search.labelled import chart_of
 from decoder.search.mbr import expected_bleu, posteriors
+from decoder.translation.results import (
+    Copy,
+    ForestPosterior,
+    KBestList,
+    ParsedSentence,
+    SearchResult,
+    Translation,
+    copied_to,
+)
 from decoder.translation.settings import SearchDefaults, check_search, check_search_settings
 from decoder.translation.weights import weight_vector
 from scfg_sampler.core.arrays.sparse import Rows, row_sums
@@ -40,113 +48,10 @@ from scfg_sampler.core.forests.semiring import Expectation, inside
 from scfg_sampler.core.streams import in_order
 from scfg_sampler.errors import SettingsError
 
-__all__ = [
-    "Copy",
-    "Decoder",
-    "ForestPosterior",
-    "KBestList",
-    "ParsedSentence",
-    "SearchResult",
-    "Translation",
-    "copied_to",
-    "feature_names",
-    "in_order",
-]
+__all__ = ["Decoder", "feature_names", "in_order"]
 
 # How a search is guided, by scores and processor seconds on development sets.
 _NARROWER, _MARGIN, _REST = 16, 14.0, 0.5
-Copy = str | tuple[str, ...]  # What a source word becomes if it is copied.
-
-
-class Translation(NamedTuple):
-    """One derivation of a sentence.
-
-    words : the target words
-    score : weights · features
-    features : float64 (F,), in the order of `Decoder.feature_names`
-    edges : int32, the edges of the forest that it consists of, in preorder
-    sparse : names and values of the features that few rules have, where they are not 0
-    """
-
-    words: list[str]
-    score: float
-    features: np.ndarray
-    edges: np.ndarray
-    sparse: tuple[tuple[str, float], ...] = ()
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
-
-
-class KBestList(NamedTuple):
-    """K derivations in flat arrays.
-
-    word_start, words : int64 (K + 1,), int32: ids of the target vocabulary, or beyond it for `extra_words`
-    features : float64 (K, F)
-    score : float64 (K,)
-    extra_words : copied words that the target vocabulary lacks
-    edge_start, edges : int64 (K + 1,), int32: edges of the forest, in preorder
-    sparse : the features that few rules have, in the order of `Decoder.sparse_names`; None if there are none
-    """
-
-    word_start: np.ndarray
-    words: np.ndarray
-    features: np.ndarray
-    score: np.ndarray
-    extra_words: list[str]
-    edge_start: np.ndarray
-    edges: np.ndarray
-    sparse: Rows | None = None
-
-
-class ForestPosterior(NamedTuple):
-    """What the derivations of a forest have in common, under probabilities exp(scale · score), normalised.
-
-    features : float64 (F,), expected values, in the order of `Decoder.feature_names`
-    edges : float64 (E,), the probability of each edge of the forest; 0 for those in no whole derivation
-    uses : float64 (E,), the probability that the edge's rule is used in its cell, whatever the language-model
-        states
-    """
-
-    features: np.ndarray
-    edges: np.ndarray
-    uses: np.ndarray
-
-
-class ParsedSentence(NamedTuple):
-    """The chart of a sentence, and what its words are should they be copied.
-
-    copied : int64 (n + 1,), int32: the target words of each
-    lm_ids : int32 (M, …), the ids that each language model has for these
-    extra_words : the words beyond the target vocabulary
-    """
-
-    chart: Chart
-    copied: tuple[np.ndarray, np.ndarray]
-    lm_ids: np.ndarray
-    extra_words: list[str]
-
-
-def copied_to(copy: Copy) -> list[str]:
-    """The words that a source word becomes if it is copied."""
-    return [copy] if isinstance(copy, str) else list(copy)
-
-
-class SearchResult(NamedTuple):
-    """The chart and the forest of a sentence.
-
-    copies : what each source word becomes if it is copied
-    copied : int64 (n + 1,), int32: the ids of that as target words
-    extra_words : the words beyond the target vocabulary
-    """
-
-    source: Sequence[str]
-    copies: Sequence[Copy]
-    chart: Chart
-    forest: Forest
-    copied: tuple[np.ndarray, np.ndarray]
-    extra_words: list[str]
 
 
 def feature_names(grammar: Grammar, num_models: int = 1) -> tuple[str, ...]:

@@ -25,7 +25,8 @@ import numpy as np
 
 from decoder.search.chart import COPY, GLUE, KEEP, RELABEL, START, Chart
 from decoder.search.cube import FINISH
-from decoder.translation.decoder import Decoder, SearchResult, Translation, copied_to
+from decoder.translation.decoder import Decoder
+from decoder.translation.results import SearchResult, Translation, copied_to
 from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError

@@ -20,7 +20,8 @@ import numpy as np
 from decoder.grammar.trie import rule_scores
 from decoder.search.chart import COPY, Chart
 from decoder.search.forced import ForcedForest, ForcedTask, TargetSides, force, word_log_probs
-from decoder.translation.decoder import Decoder, ParsedSentence, SearchResult
+from decoder.translation.decoder import Decoder
+from decoder.translation.results import ParsedSentence, SearchResult
 
 __all__ = ["Forced", "ForcedDecoder"]
 

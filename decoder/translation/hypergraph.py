@@ -34,8 +34,9 @@ import numpy as np
 from decoder.lm.model import feature_of, state_words
 from decoder.search.chart import COPY
 from decoder.search.cube import FINISH
-from decoder.translation.decoder import Decoder, SearchResult
+from decoder.translation.decoder import Decoder
 from decoder.translation.derivations import label_of, rule_sides
+from decoder.translation.results import SearchResult
 
 __all__ = ["hypergraph_record", "no_hypergraph"]
 

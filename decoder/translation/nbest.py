@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from decoder.translation.decoder import Translation
+from decoder.translation.results import Translation
 
 __all__ = ["nbest_lines"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from decoder.search.cube import FINISH
 from decoder.system.system import System
-from decoder.translation.decoder import SearchResult, Translation
 from decoder.translation.derivations import derivation_record, rule_sides, spell
 from decoder.translation.drawing import draw_svg
+from decoder.translation.results import SearchResult, Translation
 from scfg_sampler.core.wording import counted
 from scfg_sampler.explore.questions import MOST_WORDS, Question, QuestionError
 from scfg_sampler.explore.sources import Sources
