@@ -204,23 +204,25 @@ class Decoder:
 
     def with_weights(self, weights: np.ndarray) -> Decoder:
         """The same decoder with other weights, in the order of `weight_names`."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other.weights = np.array(weights, np.float64)
-        other._settings = other._search_settings()
+        other = self._with(weights=np.array(weights, np.float64))
         other._rank()
         return other
 
     def copying_any(self) -> Decoder:
         """The same decoder, for which a word may be copied although rules have it as their source side."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, copy_any=True)
-        return other
+        return self._with(copy_any=True)
 
     def searching(self, how: str) -> Decoder:
         """The same decoder with one of the `SEARCHES` of `decoder.translation.settings`."""
+        return self._with(_searches_by=check_search(how))
+
+    def unguided(self) -> Decoder:
+        """The same decoder where no narrow search says where to look; itself if none does."""
+        return self.searching("boundary") if self._settings.guidance.narrow > 0 else self
+
+    def _with(self, **changed: object) -> Decoder:
         other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__, _searches_by=check_search(how))
+        other.__dict__.update(self.__dict__, **changed)
         other._settings = other._search_settings()
         return other
 

@@ -1,5 +1,8 @@
 """The translations of a development set under weights that change from round to round.
 
+A guided search leaves little of short sentences, from which nothing is learnt; where it finds fewer than
+`nbest` translations, the sentence is searched without guidance, too, which for so few words takes no time.
+
 The fact a newcomer would get wrong: what is sent to other processes of a round are its weights. They have the
 rest, and rank the rules anew themselves.
 """
@@ -13,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.translation.decoder import Decoder
+from decoder.translation.results import KBestList
 from decoder.tuning.metrics import Translations, metric_of
 from decoder.tuning.settings import TuneSettings
 from scfg_sampler.core.arrays import sparse
@@ -86,7 +90,7 @@ class _Decoding:
         decoder, words = self.under(weights), self._sources[sentence]
         vocabulary = decoder.grammar.target_vocabulary
         if words:
-            found = decoder.k_best(decoder.search(words), self._settings.nbest)
+            found = self._listed(decoder, words)
             start, ids, features, extra = found.word_start, found.words, found.features, found.extra_words
             few = found.sparse or sparse.no_rows(len(features))
         else:
@@ -106,3 +110,11 @@ class _Decoding:
         counts = metric.counts_of(Translations(start, ids, spelled, id_of), self._references[sentence])
         few = few._replace(values=np.round(few.values, 6) + 0.0)
         return Decoded(counts, np.round(features, 6), few)
+
+    def _listed(self, decoder: Decoder, words: Sequence[str]) -> KBestList:
+        """The k best of the decoder's search, or of one without guidance where that keeps fewer."""
+        k, unguided = self._settings.nbest, decoder.unguided()
+        found = decoder.k_best(decoder.search(words), k)
+        if unguided is decoder or len(found.score) >= k:
+            return found
+        return unguided.k_best(unguided.search(words), k)

@@ -10,7 +10,10 @@ minimise
 
 The new weights of PRO, or of MIRA (`decoder.tuning.mira`), are mixed with the old,
 w ← ψ w_new + (1 − ψ) w_old. The paper takes ψ = 0.1 and thirty rounds. Of the passes of MIRA over the lists,
-that with the highest BLEU of the lists counts. With `random_starts`, a round optimises again from weights
+that with the highest BLEU of the lists counts. MIRA sets out from the weights of the round before, and from
+those of the best round too where that is another, and what is better on the lists counts: the hopes of
+weights that want translations four times too long are too long themselves, so that rounds which only go on
+from there may never find back. With `random_starts`, a round optimises again from weights
 changed at random, with other pairs (PRO) or another order of the sentences (MIRA), and goes on from the
 highest BLEU of the lists.
 
@@ -128,6 +131,8 @@ def tune(
         del options["metric"]  # As before there was a choice.
     if settings.metric == "bleu" or settings.chrf_beta == BETA:
         del options["chrf_beta"]
+    if settings.method == "mira":
+        options["begins"] = "last, best"  # Before, with the last weights alone.
     header = json.dumps({**(identity or {}), **options, "weights": decoder.weights.tolist()}, sort_keys=True)
     no_statistics = np.zeros((0, metric.num_counts), np.int64)
     no_features = np.zeros((0, len(decoder.feature_names)))
@@ -135,7 +140,8 @@ def tune(
     lists = none = _Lists(
         np.zeros(len(sources) + 1, np.int64), no_features, np.zeros(0), no_statistics, no_sparse
     )
-    weights = decoder.weights
+    weights = best = decoder.weights
+    highest = -np.inf
     with decoded(decoder, sources, references, settings, where) as translations:
         for index in range(settings.rounds + 1):
             path = None if state is None else state / f"round-{index:03d}.npz"
@@ -147,16 +153,18 @@ def tune(
                 if path is not None:
                     _save(path, header, statistics, new)
             lists = _joined(lists, new)
-            yield Round(
-                index, weights, metric.of_text(statistics), metric.length_ratio(statistics), len(new.scores)
-            )
+            score = metric.of_text(statistics)
+            if score >= highest:
+                best, highest = weights, score
+            yield Round(index, weights, score, metric.length_ratio(statistics), len(new.scores))
             if len(new.scores) == 0 or index == settings.rounds:
                 return
             rng = np.random.default_rng([settings.seed, index])
-            optimum = _best_optimum(rng, lists, settings, weights)
+            begins = [weights] if settings.method == "pro" or best is weights else [weights, best]
+            optimum, begin = _best_optimum(rng, lists, settings, begins)
             if optimum is None:
                 return
-            mixed = share * optimum + (1 - share) * weights
+            mixed = share * optimum + (1 - share) * begin
             if np.abs(mixed - weights).max() < 1e-6 * np.abs(weights).max():
                 return
             weights = mixed
@@ -191,29 +199,40 @@ def list_score(lists: _Lists, weights: np.ndarray, metric: Metric) -> float:
 
 
 def _best_optimum(
-    rng: np.random.Generator, lists: _Lists, settings: TuneSettings, weights: np.ndarray
-) -> np.ndarray | None:
-    """New weights, the best of all starts by the score of the lists; None if nothing can be learnt."""
+    rng: np.random.Generator, lists: _Lists, settings: TuneSettings, begins: Sequence[np.ndarray]
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """New weights, the best of all starts by the score of the lists, and with which of `begins`.
+
+    Of equals the earlier; None if nothing can be learnt.
+    """
     found = []
-    for attempt in range(1 + settings.random_starts):
-        start = weights
+    for begin, attempt in itertools.product(begins, range(1 + settings.random_starts)):
+        start = begin
         if attempt > 0:
-            start = weights + rng.normal(size=len(weights)) * max(0.1, float(np.abs(weights).mean()))
-        if settings.method == "mira":
-            visits = rng.permuted(np.tile(np.arange(len(lists.start) - 1), (settings.passes, 1)), axis=1)
-            features = lists.features, lists.sparse
-            found += list(mira(visits, lists.start, *features, lists.counts, start, settings.largest_step))
-        else:
-            limits = settings.candidates, settings.kept, settings.threshold
-            pairs, rows = _sample_pairs(rng, lists.start, lists.features, lists.scores, *limits)
-            if len(pairs):
-                differences = sparse.sparse_rows(pairs)
-                if lists.sparse.width:
-                    differences = sparse.side_by_side(differences, sparse.differences(lists.sparse, rows))
-                found.append(_optimise(differences, settings.l2, start))
+            start = begin + rng.normal(size=len(begin)) * max(0.1, float(np.abs(begin).mean()))
+        found += [(optimum, begin) for optimum in _optima(rng, lists, settings, start)]
     if len(found) < 2:
-        return found[0] if found else None
-    return max(found, key=lambda optimum: list_score(lists, optimum, metric_of(settings)))
+        return found[0] if found else (None, begins[0])
+    metric = metric_of(settings)
+    return max(found, key=lambda each: list_score(lists, each[0], metric))
+
+
+def _optima(
+    rng: np.random.Generator, lists: _Lists, settings: TuneSettings, start: np.ndarray
+) -> list[np.ndarray]:
+    """What is found from a start: the weights after each pass of MIRA, or PRO's, if it has pairs."""
+    if settings.method == "mira":
+        visits = rng.permuted(np.tile(np.arange(len(lists.start) - 1), (settings.passes, 1)), axis=1)
+        features = lists.features, lists.sparse
+        return list(mira(visits, lists.start, *features, lists.counts, start, settings.largest_step))
+    limits = settings.candidates, settings.kept, settings.threshold
+    pairs, rows = _sample_pairs(rng, lists.start, lists.features, lists.scores, *limits)
+    if not len(pairs):
+        return []
+    differences = sparse.sparse_rows(pairs)
+    if lists.sparse.width:
+        differences = sparse.side_by_side(differences, sparse.differences(lists.sparse, rows))
+    return [_optimise(differences, settings.l2, start)]
 
 
 # ---- Lists ----------------------------------------------------------------------------------------

@@ -219,6 +219,30 @@ def test_both_methods_learn_from_any_start(method, random_starts):
     np.testing.assert_array_equal(one[-1].weights, again[-1].weights)
 
 
+# The first round learns that "a b" is better than "a", and with it to want far too long translations.
+WITH_LONG = [
+    ("u", "a b", [2, 1]),
+    ("v", "b a", [2, 1]),
+    ("u", "a", [1, 0]),
+    ("v", "b", [1, 0]),
+    ("u", " ".join("c" * 60), [60, 0]),
+    ("v", " ".join("c" * 60), [60, 0]),
+]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_mira_finds_back_from_translations_that_are_far_too_long(seed):
+    """There the hope is the fear, so that nothing is learnt that way; the weights before know better."""
+    model = random_model(5, 2)
+    weights = {**INITIAL, "First": -1.0}
+    of_long = Decoder(small.grammar_of(WITH_LONG, 5), build_lm(model), LmVocabulary(model.words), weights)
+    sources = [list(words) for words in ("uv", "vuu", "uuv", "vv", "uvuv")]
+    references = [[" ".join({"u": "a b", "v": "b a"}[word] for word in words).split()] for words in sources]
+    rounds = list(tune(of_long, sources, references, TuneSettings(rounds=6, nbest=4, seed=seed)))
+    assert rounds[1].length_ratio > 20
+    assert best_round(rounds).score == pytest.approx(100)
+
+
 def naive_mira(order, start, features, statistics, weights, largest_step):
     """As the paper's algorithm 2 has it, with a list of all weights."""
     document, seen, averages = np.ones(10), [], []
