@@ -3,7 +3,7 @@
     python benchmarks/tuning.py --grammar hiero.gz --lm lm.arpa --source dev.ja --references dev.en
         [--test-source test.ja --test-references test.en] [--settings pro:200:1.5:100 mira:50:0:100:guided …]
 
-A setting is METHOD:BEAM:WIDEN:NBEST, and :SEARCH if it is not the default one. Each tunes on one thread;
+A setting is METHOD:BEAM:WIDEN:NBEST, and :SEARCH if it is not that of `tune`. Each tunes on one thread;
 after every number of rounds of `--after`, the best weights so far translate the development set, by the
 search of `--beam`, `--widen` and `--search`, which is the same for all: what a narrow search says of its
 own translations does not compare. That BLEU is printed beside the processor seconds spent up to there. With
@@ -32,7 +32,7 @@ from decoder.scoring.evaluate import evaluate, read_references
 from decoder.translation.decoder import Decoder
 from decoder.translation.settings import SEARCHES, SearchDefaults
 from decoder.translation.weights import initial_weights
-from decoder.tuning.settings import METHODS, TuneSettings
+from decoder.tuning.settings import METHODS, SEARCH, TuneSettings
 from decoder.tuning.tune import best_round, tune
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import read_lines
@@ -71,7 +71,7 @@ def setting(text: str) -> Setting:
     method, beam, widen, nbest, *search = text.split(":")
     if method not in METHODS or not set(search) <= set(SEARCHES):
         raise ValueError(text)
-    return Setting(method, int(beam), float(widen), int(nbest), *search or SEARCHES[:1])
+    return Setting(method, int(beam), float(widen), int(nbest), *search or (SEARCH.search,))
 
 
 def read_text(source: str, references: Sequence[str]) -> Text:

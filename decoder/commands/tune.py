@@ -47,7 +47,7 @@ def add_parser(subparsers) -> None:
             "one of the reference, translations not seen before, and the weights that changed most. The\n"
             "weights of the round with the highest score are written, a table of all rounds beside them\n"
             "(W.json.rounds.tsv). Rounds are saved in the directory W.json.state, so that an interrupted\n"
-            "run goes on where it was."
+            "run goes on where it was. A guided search adds what it finds without guidance, too."
         ),
         epilog="example:\n  scfg-decoder tune --grammar grammar.gz --lm en.arpa --source dev.de "
         "--references dev.en --output weights.json",

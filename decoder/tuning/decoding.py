@@ -1,7 +1,7 @@
 """The translations of a development set under weights that change from round to round.
 
-A guided search leaves little of short sentences, from which nothing is learnt; where it finds fewer than
-`nbest` translations, the sentence is searched without guidance, too, which for so few words takes no time.
+A guided search finds what `translate` will, but its lists are of one mind, and those of two or three words
+hold a translation or two. So where the decoder is guided, the k best of the search without guidance follow.
 
 The fact a newcomer would get wrong: what is sent to other processes of a round are its weights. They have the
 rest, and rank the rules anew themselves.
@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from decoder.translation.decoder import Decoder
-from decoder.translation.results import KBestList
 from decoder.tuning.metrics import Translations, metric_of
 from decoder.tuning.settings import TuneSettings
 from scfg_sampler.core.arrays import sparse
@@ -28,7 +27,7 @@ __all__ = ["Decoded", "decoded"]
 
 
 class Decoded(NamedTuple):
-    """The k best translations of a sentence.
+    """The best translations of a sentence: k of a search, the best first, and maybe k of another.
 
     counts : int64 (K, C), those of the metric
     features : float64 (K, F)
@@ -87,10 +86,20 @@ class _Decoding:
     def __call__(self, asked: tuple[np.ndarray, int]) -> Decoded:
         """Counts and features of the k best translations."""
         weights, sentence = asked
-        decoder, words = self.under(weights), self._sources[sentence]
-        vocabulary = decoder.grammar.target_vocabulary
+        decoder = self.under(weights)
+        found = [self._best(decoder, sentence)]
+        if (unguided := decoder.unguided()) is not decoder:
+            found.append(self._best(unguided, sentence))
+        return Decoded(
+            np.concatenate([each.counts for each in found]),
+            np.concatenate([each.features for each in found]),
+            sparse.joined([each.sparse for each in found]),
+        )
+
+    def _best(self, decoder: Decoder, sentence: int) -> Decoded:
+        words, vocabulary = self._sources[sentence], decoder.grammar.target_vocabulary
         if words:
-            found = self._listed(decoder, words)
+            found = decoder.k_best(decoder.search(words), self._settings.nbest)
             start, ids, features, extra = found.word_start, found.words, found.features, found.extra_words
             few = found.sparse or sparse.no_rows(len(features))
         else:
@@ -110,11 +119,3 @@ class _Decoding:
         counts = metric.counts_of(Translations(start, ids, spelled, id_of), self._references[sentence])
         few = few._replace(values=np.round(few.values, 6) + 0.0)
         return Decoded(counts, np.round(features, 6), few)
-
-    def _listed(self, decoder: Decoder, words: Sequence[str]) -> KBestList:
-        """The k best of the decoder's search, or of one without guidance where that keeps fewer."""
-        k, unguided = self._settings.nbest, decoder.unguided()
-        found = decoder.k_best(decoder.search(words), k)
-        if unguided is decoder or len(found.score) >= k:
-            return found
-        return unguided.k_best(unguided.search(words), k)
