@@ -230,17 +230,67 @@ WITH_LONG = [
 ]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_mira_finds_back_from_translations_that_are_far_too_long(seed):
-    """There the hope is the fear, so that nothing is learnt that way; the weights before know better."""
+def run_with_long(settings):
     model = random_model(5, 2)
     weights = {**INITIAL, "First": -1.0}
     of_long = Decoder(small.grammar_of(WITH_LONG, 5), build_lm(model), LmVocabulary(model.words), weights)
     sources = [list(words) for words in ("uv", "vuu", "uuv", "vv", "uvuv")]
     references = [[" ".join({"u": "a b", "v": "b a"}[word] for word in words).split()] for words in sources]
-    rounds = list(tune(of_long, sources, references, TuneSettings(rounds=6, nbest=4, seed=seed)))
+    return list(tune(of_long, sources, references, settings))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_mira_finds_back_from_translations_that_are_far_too_long(seed):
+    """There the hope is the fear, so that nothing is learnt that way; the weights before know better."""
+    rounds = run_with_long(TuneSettings(rounds=6, nbest=4, seed=seed))
     assert rounds[1].length_ratio > 20
     assert best_round(rounds).score == pytest.approx(100)
+
+
+@pytest.mark.parametrize(("method", "share"), [("mira", 1.0), ("mira", 0.4), ("pro", 0.5)])
+def test_rounds_of_mira_set_out_from_the_last_and_from_the_best_weights(method, share, monkeypatch):
+    """And new weights are mixed with those that they were found from."""
+    calls = []
+    optima = tuning._optima
+
+    def recorded(rng, lists, settings, start):
+        found = optima(rng, lists, settings, start)
+        calls[-1].append((start, found))
+        return found
+
+    best_optimum = tuning._best_optimum
+
+    def counted(*args):
+        calls.append([])
+        return best_optimum(*args)
+
+    monkeypatch.setattr(tuning, "_optima", recorded)
+    monkeypatch.setattr(tuning, "_best_optimum", counted)
+    settings = TuneSettings(rounds=8, nbest=4, method=method, interpolation=share, threshold=0.0)
+    rounds = run_with_long(settings)
+    kinds = set()
+    for number, (each, after) in enumerate(itertools.pairwise(rounds)):
+        best = max(reversed(rounds[: number + 1]), key=lambda r: r.score)
+        expected = [each.weights] if method == "pro" or best is each else [each.weights, best.weights]
+        kinds.add((len(expected), best.number > 0))
+        assert len(calls[number]) == len(expected)
+        for (start, _), begin in zip(calls[number], expected, strict=True):
+            np.testing.assert_array_equal(start, begin)
+        mixed = [share * new + (1 - share) * start for start, found in calls[number] for new in found]
+        assert any(np.array_equal(after.weights, weights) for weights in mixed)
+    if (method, share) == ("mira", 0.4):
+        assert kinds == {(1, False), (1, True), (2, True)}
+
+
+def test_rounds_that_older_versions_saved_are_not_gone_on_from(tmp_path):
+    run(TuneSettings(rounds=1, nbest=20), state=tmp_path)
+
+    def older(header):
+        return np.array(json.dumps({k: v for k, v in json.loads(str(header)).items() if k != "begins"}))
+
+    rewritten(tmp_path / "round-001.npz", "header", older)
+    with pytest.raises(CheckpointMismatch, match="begun with other begins"):
+        run(TuneSettings(rounds=3, nbest=20), state=tmp_path)
 
 
 def naive_mira(order, start, features, statistics, weights, largest_step):
