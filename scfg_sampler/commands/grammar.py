@@ -23,9 +23,9 @@ def add_pruning(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         metavar="SIZE",
-        help="then keep so many rules (N), or such a share (P%%): the best of each source word by itself, so "
-        "that none becomes unknown, then by loss after entropy, surprise after significance and by count "
-        "otherwise",
+        help="then keep so many rules (N), such a share (P%%), or as many as have such a share of all uses "
+        "(uses:P%%): the best of each source word by itself, so that none becomes unknown, then by loss "
+        "after entropy, surprise after significance and by count otherwise",
     )
 
 

@@ -50,6 +50,8 @@ from scfg_sampler.rules.counts import RuleCounts
 
 __all__ = ["Pruned", "best_compositions", "keep_best", "log_tails", "prune_rules"]
 
+_OF_USES = "uses:"  # Before a share that is one of uses.
+
 DEFAULT_REDUNDANCY = 1.0
 DEFAULT_LOSS = 1.0
 LOG_PROB_WITHOUT = -10.0
@@ -116,7 +118,9 @@ def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCoun
 
 
 def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
-    """The best rules, so many or such a share; ties in their order. A mask.
+    """The best rules: so many, such a share, or as many as have such a share of all uses. A mask.
+
+    Ties in their order.
 
     Before all others come the best rules of the source sides that are one word, one for each: without, the
     word is unknown wherever no longer rule fits, which costs more than any longer rule brings.
@@ -126,26 +130,32 @@ def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
     rules : RuleCounts
     worth : float array (R,)
     text : str
-        `N` or `P%`.
+        `N`, `P%` or `uses:P%`.
 
     Raises
     ------
     SettingsError
-        It is neither.
+        It is none of these.
     """
+    of_uses, size = text.startswith(_OF_USES), text.removeprefix(_OF_USES)
     try:
-        share = real_number(text[:-1]) / 100.0 if text.endswith("%") else math.nan
-        number = len(worth) * share if text.endswith("%") else whole_number(text)
-        if not number >= 0 or share > 1.0:
+        share = real_number(size[:-1]) / 100.0 if size.endswith("%") else math.nan
+        number = len(worth) * share if size.endswith("%") else whole_number(size)
+        if not number >= 0 or share > 1.0 or (of_uses and math.isnan(share)):
             raise ValueError
     except ValueError:
         raise SettingsError(
-            f"--keep is {text}; it must be a number of rules or a percentage, as in 10%"
+            f"--keep is {text}; it must be a number of rules, a percentage of them, as in 10%, or of their "
+            "uses, as in uses:90%"
         ) from None
     kept = np.zeros(len(worth), bool)
     order = np.argsort(-worth, kind="stable")
     is_first = _best_of_words(rules, order)
-    kept[np.concatenate([order[is_first], order[~is_first]])[: math.ceil(number)]] = True
+    order = np.concatenate([order[is_first], order[~is_first]])
+    if of_uses:
+        uses = np.cumsum(np.concatenate([[0.0], rules.count[order]]))
+        number = np.searchsorted(uses, share * uses[-1])
+    kept[order[: math.ceil(number)]] = True
     return kept
 
 

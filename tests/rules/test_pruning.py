@@ -172,6 +172,24 @@ def test_counts_and_shares():
     assert np.flatnonzero(keep_best(rules, rules.count, "2")).tolist() == [8, 9]
 
 
+@pytest.mark.parametrize(
+    ("share", "number"),
+    [("0", 0), ("0.1", 1), ("18", 1), ("18.5", 2), ("50", 4), ("98", 9), ("99", 10), ("100", 10)],
+)
+def test_share_of_uses(share, number):
+    """Ten rules, used 1 to 10 times: 55 uses in all, the best half of them 10 + 9 + 8 and one of 7."""
+    rules = rule_counts([(((k, k), (k,), ()), float(k)) for k in range(1, 11)])
+    kept = keep_best(rules, rules.count, f"uses:{share}%")
+    assert np.flatnonzero(kept).tolist() == list(range(10 - number, 10))
+
+
+def test_share_of_uses_counts_those_of_the_rules_of_words():
+    rules = rule_counts([(((3, 4), (3,), ()), 9.0), (((3,), (3,), ()), 1.0), (((4,), (4,), ()), 2.0)])
+    assert keep_best(rules, rules.count, "uses:25%").tolist() == [False, True, True]
+    assert keep_best(rules, rules.count, "uses:26%").tolist() == [True, True, True]
+    assert keep_best(rules, np.ones(3), "uses:25%").tolist() == [False, True, True]  # Uses, not worth.
+
+
 def test_every_source_word_keeps_its_best_rule_before_longer_rules():
     rules = rule_counts([
         (((3, 4), (3,), ()), 9.0),
@@ -204,7 +222,7 @@ def test_unknown_pruning_is_named(text):
         prune_rules(rules, np.zeros(1), rules, text)
 
 
-@pytest.mark.parametrize("text", ["x", "-1", "101%", "%"])
+@pytest.mark.parametrize("text", ["x", "-1", "101%", "%", "uses:10", "uses:101%", "uses:%", "uses:"])
 def test_unknown_share_is_named(text):
     with pytest.raises(SettingsError, match=f"--keep is {text}"):
         keep_best(rule_counts([(((1,), (1,), ()), 1.0)]), np.ones(1), text)
