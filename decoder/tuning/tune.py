@@ -132,7 +132,7 @@ def tune(
     if settings.metric == "bleu" or settings.chrf_beta == BETA:
         del options["chrf_beta"]
     if settings.method == "mira":
-        options["begins"] = "last, best"  # Before, with the last weights alone.
+        options["version"] = 2  # The first set out from the last weights alone.
     header = json.dumps({**(identity or {}), **options, "weights": decoder.weights.tolist()}, sort_keys=True)
     no_statistics = np.zeros((0, metric.num_counts), np.int64)
     no_features = np.zeros((0, len(decoder.feature_names)))

@@ -286,10 +286,10 @@ def test_rounds_that_older_versions_saved_are_not_gone_on_from(tmp_path):
     run(TuneSettings(rounds=1, nbest=20), state=tmp_path)
 
     def older(header):
-        return np.array(json.dumps({k: v for k, v in json.loads(str(header)).items() if k != "begins"}))
+        return np.array(json.dumps({k: v for k, v in json.loads(str(header)).items() if k != "version"}))
 
     rewritten(tmp_path / "round-001.npz", "header", older)
-    with pytest.raises(CheckpointMismatch, match="begun with other begins"):
+    with pytest.raises(CheckpointMismatch, match="begun with other version"):
         run(TuneSettings(rounds=3, nbest=20), state=tmp_path)
 
 
