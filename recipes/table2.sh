@@ -24,6 +24,7 @@
 #   union-hiero       all rules of Hiero
 #   union-hiero-loose-target  … with unaligned words at the ends of target phrases
 #   union             expected counts over 100 of 120 full sweeps with discount 0.8
+#   union-annotated   … with the phrase probabilities and counts of hiero-loose-target as features, too
 #   union-redundancy  … without redundant rules
 #   union-tenth       … of these the most frequent, a tenth as many as the baseline has
 #   union-loose-tenth … a tenth as many as hiero-loose-target has
@@ -34,8 +35,8 @@
 #   choose            as union, for each phrase
 #   choose-sentence   … for each sentence
 #
-# The first table has weights that were tuned on the baseline and are used throughout, as in the paper: a weight for
-# LogPosterior, which the baseline does not have, is 0. p is that of paired bootstrap against the baseline, and the
+# The first table has weights that were tuned on the baseline and are used throughout, as in the paper: weights for
+# LogPosterior and the features of union-annotated, which the baseline does not have, are 0. p is that of paired bootstrap against the baseline, and the
 # time is processor time for the development set and all test sets, reading of grammar and language model included.
 # The second table has weights of its own for each of the rows of --tuned, one for each seed of tuning: means, standard
 # deviations in brackets, and p against the baseline by a two-sided bootstrap over sentences and tunings (with one seed
@@ -73,7 +74,7 @@ ALIGNMENT="" MORE_ALIGNMENTS="" TESTS="" DEV=dev TUNED="" SEEDS=3 ORDER=3
 METHOD=pro ROUNDS=6 BEAM=100 WIDEN=0 MAX_TARGETS=20 SEED=1 THREADS=""
 ROWS=all
 ROWS_OF_ONE=hiero-loose-target,hiero-loose,no-singletons,initial,last,average,average-hiero,dirichlet-last,dirichlet,ours,ours-hiero,ours-redundancy,ours-tenth,free,free-tenth
-ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-redundancy,union-tenth,union-loose-tenth,union-exact,union-types,union-free,choose,choose-sentence
+ROWS_OF_SEVERAL=union-hiero,union-hiero-loose-target,union,union-annotated,union-redundancy,union-tenth,union-loose-tenth,union-exact,union-types,union-free,choose,choose-sentence
 parse_options --overwrite --output= --alignment= --more-alignments= --tests= --dev= --rows= --tuned= --seeds= --order= --method= \
     --rounds= --beam= --widen= --max-targets= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR SOURCE TARGET, e.g. data/novish-en novish en; see --help"
@@ -190,7 +191,17 @@ find_references() { # SET: sets `references` and `source`
 }
 
 make_grammar() { # ROW: the table, and the rules of it that the texts can use
-    [ "$1" != union-loose-tenth ] || make_grammar hiero-loose-target
+    case $1 in
+        union-loose-tenth) make_grammar hiero-loose-target ;;
+        union-annotated)
+            make_grammar hiero-loose-target
+            make_grammar union
+            planned_step "grammar-$1" grammar-union grammar-hiero-loose-target -- \
+                sampler annotate "$OUT/union.gz" "$OUT/hiero-loose-target.gz" --output "$OUT/$1.gz" --prefix Hiero
+            filter_grammar "$1"
+            return
+            ;;
+    esac
     local from options run chain corpus_options
     corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$ALIGNMENT")
     case $1 in
@@ -210,6 +221,10 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
         planned_step "grammar-$1" "sample-$run" -- \
             sampler grammar "$OUT/$run.run" --output "$OUT/$1.gz" "${options[@]:1}"
     fi
+    filter_grammar "$1"
+}
+
+filter_grammar() { # ROW: the rules of it that the texts can use
     planned_step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" -- \
         sampler filter "$OUT/$1.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$1.filtered.gz"
 }
@@ -221,8 +236,9 @@ tune_row() { # ROW SEED
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS" --seed "$2"
 }
 
-fix_weights() { # those of the baseline, and 0 for the feature that it does not have
-    tables with-zero "$OUT/hiero-1.weights.json" LogPosterior >"$OUT/fixed.weights.json"
+fix_weights() { # those of the baseline, and 0 for the features that it does not have
+    tables with-zero "$OUT/hiero-1.weights.json" LogPosterior HieroLogForward HieroLogBackward HieroLogCount HieroMissing \
+        >"$OUT/fixed.weights.json"
 }
 
 translate_row() { # ROW WEIGHTS

@@ -41,9 +41,9 @@ def value(path: str, *keys: str) -> None:
     print(at(load(Path(path)), *keys))
 
 
-def with_zero(path: str, feature: str) -> None:
-    """Weights, as JSON, with 0 for a feature that they do not have."""
-    print(json.dumps({**load(Path(path)), feature: 0.0}))
+def with_zero(path: str, *features: str) -> None:
+    """Weights, as JSON, with 0 for features that they do not have."""
+    print(json.dumps({**load(Path(path)), **dict.fromkeys(features, 0.0)}))
 
 
 # ------------------------------------------------------------------ recipes/dmv.sh

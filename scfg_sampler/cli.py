@@ -25,6 +25,7 @@ COMMANDS = (
     "plug",
     "filter",
     "prune",
+    "annotate",
     "diagnose",
     "curves",
     "verify",

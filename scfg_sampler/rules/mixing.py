@@ -22,7 +22,7 @@ from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.store import merge_rules
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["mix_tables"]
+__all__ = ["joined_sides", "mix_tables"]
 
 TINY = 1e-300
 """Stands for probabilities that are too small for their own logarithm."""
@@ -47,16 +47,7 @@ def mix_tables(tables: Sequence[RuleTable], weights: Sequence[float], signature:
     -------
     RuleTable, with vocabularies of its own; of a rule's alignments the one with the largest count.
     """
-    vocabularies = Vocabulary(), Vocabulary()
-    sides = []
-    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
-        parts = []
-        for table in tables:
-            start, symbols = getattr(table, f"{side}_start"), getattr(table, side)
-            ids = [vocabulary.add(word) for word in getattr(table, f"{side}_vocabulary").words]
-            words = np.array([*ids, 0], np.int32)[np.maximum(symbols, 0)]
-            parts.append((start, np.where(symbols >= 0, words, symbols)))
-        sides += [*concatenated(parts)]
+    vocabularies, sides = joined_sides(tables)
     sides += [*concatenated([(table.alignment_start, table.alignment) for table in tables])]
 
     def merged(counts: list[np.ndarray]) -> RuleCounts:
@@ -71,6 +62,26 @@ def mix_tables(tables: Sequence[RuleTable], weights: Sequence[float], signature:
         np.float32
     )
     return RuleTable(*vocabularies, *rules, features, ("LogCount", "LogPosterior"), signature)
+
+
+def joined_sides(tables: Sequence[RuleTable]) -> tuple[tuple[Vocabulary, Vocabulary], list[np.ndarray]]:
+    """The sides of the rules of all tables, one after the other, and the vocabularies they share.
+
+    Returns
+    -------
+    source and target vocabulary; source_start, source, target_start, target as in `RuleTable`
+    """
+    vocabularies = Vocabulary(), Vocabulary()
+    sides: list[np.ndarray] = []
+    for vocabulary, side in zip(vocabularies, ("source", "target"), strict=True):
+        parts = []
+        for table in tables:
+            start, symbols = getattr(table, f"{side}_start"), getattr(table, side)
+            ids = [vocabulary.add(word) for word in getattr(table, f"{side}_vocabulary").words]
+            words = np.array([*ids, 0], np.int32)[np.maximum(symbols, 0)]
+            parts.append((start, np.where(symbols >= 0, words, symbols)))
+        sides += [*concatenated(parts)]
+    return vocabularies, sides
 
 
 def _posterior_probs(table: RuleTable) -> tuple[np.ndarray, np.ndarray]:
