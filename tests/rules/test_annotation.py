@@ -17,6 +17,7 @@ OTHER = """# made by hand
 [X] ||| [X,1] a [X,2] ||| [X,2] b [X,1] ||| LogForward=-0.5 LogBackward=-0.25 LogCount=7 More=1 ||| 1-1
 [X] ||| a ||| b ||| LogForward=-0.125 LogBackward=-2 LogCount=8 More=2 ||| 0-0
 [X] ||| b ||| a ||| LogForward=-1.5 LogBackward=-3 LogCount=9 More=3 ||| 0-0
+[X] ||| b ||| b ||| LogForward=-1.5 LogBackward=-3 LogCount=9 More=4 ||| 0-0
 """
 
 
@@ -70,7 +71,7 @@ def test_words_are_compared_as_text_whatever_their_numbers(files):
     table, other = (read_rule_table(files / name) for name in ("table", "other"))
     assert table.source_vocabulary.id("b") != other.source_vocabulary.id("b")
     assert rows_of_same_rules(table, other).tolist() == [-1, 0, 1, -1]
-    assert rows_of_same_rules(other, table).tolist() == [1, 2, -1]
+    assert rows_of_same_rules(other, table).tolist() == [1, 2, -1, -1]
     (files / "none").write_text("# made by hand\n")
     none = read_rule_table(files / "none")
     assert rows_of_same_rules(table, none).tolist() == [-1] * 4
