@@ -116,9 +116,10 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     outcome = bleu_recipe(stand_in, data, *more, recipe=TABLE2)
     assert outcome.returncode == 0, outcome.stderr
     first, second, _ = outcome.stdout.split("\n\n")
-    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-9:]]
+    last = [re.split("  +", line.strip())[0] for line in first.splitlines()[-10:]]
     assert last == [
         "union",
+        "union-annotated",
         "union-redundancy",
         "union-tenth",
         "union-loose-tenth",
@@ -130,6 +131,10 @@ def test_table2_takes_all_alignments_for_the_rows_of_the_union(stand_in):
     ]
     assert [re.split("  +", line)[0] for line in second.splitlines()[3:]] == ["hiero", "union-tenth"]
     done = calls(stand_in)
+    annotated = [line for line in done if line.startswith("scfg_sampler annotate")]
+    assert [re.findall(r"/([\w-]+)\.gz", line) for line in annotated] == [
+        ["union", "hiero-loose-target", "union-annotated"]
+    ]
     noted = [line for line in done if line.startswith(("scfg_sampler sample", "scfg_sampler extr"))]
     assert len(noted) == 17  # As many runs as without, four of the union, two that choose, six extractions.
     for line in noted:
