@@ -36,8 +36,9 @@
 #   choose-sentence   … for each sentence
 #
 # The first table has weights that were tuned on the baseline and are used throughout, as in the paper: weights for
-# LogPosterior and the features of union-annotated, which the baseline does not have, are 0. p is that of paired bootstrap against the baseline, and the
-# time is processor time for the development set and all test sets, reading of grammar and language model included.
+# LogPosterior and the features of union-annotated, which the baseline does not have, are 0. p is that of paired
+# bootstrap against the baseline, and the time is processor time for the development set and all test sets, reading of
+# grammar and language model included.
 # The second table has weights of its own for each of the rows of --tuned, one for each seed of tuning: means, standard
 # deviations in brackets, and p against the baseline by a two-sided bootstrap over sentences and tunings (with one seed
 # that of the first table, by sacrebleu's paired bootstrap).
