@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
     files = corpus_files(options)
     corpus = read_corpus(files.source, files.target, *files.alignments)
     require_links(corpus, files.source)
-    warn_of_odd_pairs(corpus, files.source)
+    warn_of_odd_pairs(corpus, files)
     tables = lexical.estimate(corpus)
     if options.lexical:
         lexical.write_lexical(tables, corpus.source_vocabulary, corpus.target_vocabulary, options.lexical)

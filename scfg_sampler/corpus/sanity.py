@@ -18,7 +18,7 @@ from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.corpus.parallel_text import ParallelCorpus
+from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus
 from scfg_sampler.errors import InputError
 
 __all__ = ["attached_marks", "require_links", "warn_of_odd_pairs", "warn_of_untokenised_text"]
@@ -37,21 +37,29 @@ def require_links(corpus: ParallelCorpus, path: PathLike) -> None:
         raise InputError(path, None, "no sentence pair has a link", hint)
 
 
-def warn_of_odd_pairs(corpus: ParallelCorpus, path: PathLike) -> None:
+def warn_of_odd_pairs(corpus: ParallelCorpus, files: CorpusFiles) -> None:
     """Warn of shares of copied, doubled and linkless pairs, and of text that is not tokenised."""
-    for remark in odd_pairs(corpus):
-        warn(f"{path}: {remark}")
+    for remark in odd_pairs(corpus, len(files.alignments)):
+        warn(f"{files.source}: {remark}")
 
 
-def odd_pairs(corpus: ParallelCorpus) -> list[str]:
-    """What is odd about a corpus, a sentence each; nothing of fewer than twenty pairs with words."""
+def odd_pairs(corpus: ParallelCorpus, alignments: int = 1) -> list[str]:
+    """What is odd about a corpus, a sentence each; nothing of fewer than twenty pairs with words.
+
+    Parameters
+    ----------
+    alignments : int
+        Under how many alignments each pair of the corpus stands: that often it is no repetition.
+    """
     lengths = np.diff(corpus.source_start), np.diff(corpus.target_start)
     full = (lengths[0] > 0) & (lengths[1] > 0)
+    links = np.diff(corpus.link_start).reshape(alignments, -1).sum(axis=0)
+    full[len(links) :] = False  # The others are these again, under another alignment.
     number = int(full.sum())
     if number < _FEWEST:
         return []
     remarks = []
-    linkless = int((full & (np.diff(corpus.link_start) == 0)).sum())
+    linkless = int((full[: len(links)] & (links == 0)).sum())
     if linkless > _LINKLESS * number:
         text = f"{linkless} of {number} pairs have no links; is it the alignment of this text?"
         remarks.append(text)

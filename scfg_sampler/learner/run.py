@@ -330,7 +330,7 @@ class _Chain:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)
         if stream == 0:
-            warn_of_odd_pairs(self.corpus, files.source)
+            warn_of_odd_pairs(self.corpus, files)
         self._shelf = Shelf(directory / _COLLECTED, self._identity(), self.bank)
         self._division = divided(self.bank, settings, executor)
         self.kept = Collection(self.bank, run, self._shelf, self._division)

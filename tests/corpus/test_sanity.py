@@ -11,10 +11,14 @@ from tests.conftest import ROOT
 
 
 def corpus(tmp_path, pairs, links=None):
+    return read_corpus(*corpus_files(tmp_path, pairs, links))
+
+
+def corpus_files(tmp_path, pairs, links=None):
     for name, side in (("s", 0), ("t", 1)):
         (tmp_path / name).write_text("".join(pair[side] + "\n" for pair in pairs))
     (tmp_path / "a").write_text("".join(f"{link}\n" for link in links or ["0-0"] * len(pairs)))
-    return read_corpus(tmp_path / "s", tmp_path / "t", tmp_path / "a")
+    return tmp_path / "s", tmp_path / "t", tmp_path / "a"
 
 
 def clean(number):
@@ -54,6 +58,18 @@ def test_doubled_pairs_are_counted_whatever_their_order(tmp_path):
     assert odd_pairs(corpus(tmp_path, clean(10) * 2)) == []
     # One side alone may repeat.
     assert odd_pairs(corpus(tmp_path, [("ja .", f"yes {k}") for k in range(30)])) == []
+
+
+def test_pairs_under_several_alignments_are_counted_once(tmp_path):
+    pairs = clean(30)
+    corpus(tmp_path, pairs)
+    (tmp_path / "none").write_text("\n" * 20 + "0-0\n" * 10)
+    text = tmp_path / "s", tmp_path / "t"
+    assert odd_pairs(read_corpus(*text, tmp_path / "a", tmp_path / "a", tmp_path / "none"), 3) == []
+    linkless = ["20 of 30 pairs have no links; is it the alignment of this text?"]
+    assert odd_pairs(read_corpus(*text, tmp_path / "none", tmp_path / "none"), 2) == linkless
+    twice = read_corpus(*corpus_files(tmp_path, clean(10) * 3), tmp_path / "a")
+    assert odd_pairs(twice, 2) == ["20 of 30 pairs repeat another one; 'prepare' leaves repetitions out"]
 
 
 def test_few_pairs_say_nothing(tmp_path):
