@@ -7,9 +7,12 @@ how often x fills the place s, n(s) the fillings of s, t(s) the different ones,
 
     P(x | s) = (c(s, x) + t(s) · P(x)) / (n(s) + t(s))
 
-All constants are one outcome: which of them it is, rules say. What is *well-formed* is said by arities and by
-kinds: a place that was filled by constants alone takes constants alone, one that never was takes none, and a
-constant that was seen in places is allowed in those only.
+All constants are one outcome: which of them it is, rules say. What is *well-formed* is said by arities and
+by types: a place that was filled by constants alone takes constants alone, one that never was takes none,
+and a constant that was seen in places is allowed in those only. Other symbols are of one type if they were
+seen in one place, or a chain of such pairs leads from one to the other, and a place takes symbols of its
+type alone: the narrowest types there are if symbols and places have one each. The clauses of queries are
+types then; functions from sets to sets are of a single one. P(x) is among the symbols that may stand there.
 
 The fact a newcomer would get wrong: phrases (names and their constants) are learnt from as well, but not as
 trees of the top, and not as often as they are there. They say in which places a constant may be.
@@ -105,19 +108,40 @@ def expression_model(arguments: Arguments) -> ExpressionModel:
     for word, seen in arguments.places_of.items():
         is_known[column[word]] = True
         at_home[[row_of[place] for place in seen], column[word]] = True
+    type_of_place, type_of_symbol = _types(arguments, row_of, column)
     log_prob = np.full((len(places), len(symbols)), -np.inf)
     for row, place in enumerate(places):
         counts = arguments.counts.get(place, Counter())
-        kinds = {is_constant(outcome) for outcome in counts}
-        total, types = sum(counts.values()), len(counts)
-        likely = sum(n for outcome, n in anywhere.items() if is_constant(outcome) in kinds)
         if not counts:
             continue
+        has_constants = _CONSTANT in counts
+        fits = np.where(of_constant, has_constants, type_of_symbol == type_of_place[row])
+        likely = often[fits & ~of_constant].sum() + has_constants * anywhere[_CONSTANT]
+        total, types = sum(counts.values()), len(counts)
         here = np.array([counts[outcome] for outcome in outcomes], np.float64)
-        allowed = np.isin(of_constant, list(kinds)) & (~is_known | at_home[row]) & (often > 0)
+        allowed = fits & (~is_known | at_home[row]) & (often > 0)
         share = (here + types * often / likely) / (total + types)
         log_prob[row, allowed] = np.log(share[allowed])
     return ExpressionModel(symbols, arity, place_start, log_prob)
+
+
+def _types(
+    arguments: Arguments, row_of: dict[tuple[str, int], int], column: dict[str, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The types of places, int (S,), and of symbols, int (V,): parts of the graph of what fills what."""
+    from scipy import sparse
+
+    pairs = [
+        (row_of[place], len(row_of) + column[word])
+        for place, counts in arguments.counts.items()
+        for word in counts
+        if not is_constant(word)
+    ]
+    ends = np.array(pairs, np.int64).reshape(-1, 2).T
+    size = len(row_of) + len(column)
+    graph = sparse.coo_array((np.ones(ends.shape[1]), tuple(ends)), (size, size))
+    type_of = sparse.csgraph.connected_components(graph, directed=False)[1]
+    return type_of[: len(row_of)], type_of[len(row_of) :]
 
 
 def _outcome(word: str) -> str:

@@ -3,17 +3,18 @@
     SELECT city.name FROM city WHERE city.state = 'texas' AND city.population > 150000
     select(city.name, from(city), where(and(=(city.state, 'texas'), >(city.population, 150000))))
 
-What is selected comes first, then a symbol for every clause there is: `from`, `where`, `group`, `having`,
-`order`, `limit`, `offset`. `AND` and `OR` take all that they join, other operators two; `NOT IN`, `IS NULL`
-and the like are `not_in`, `is_null`; a function keeps its name. Keywords may be written in any case, and
-are written in capitals; names stay as they are. Brackets come back where they are needed, also around an
-`AND` in an `AND`.
+What is selected comes first, several columns as one, `columns(a, b)`, then a symbol for every clause there
+is: `from`, `where`, `group`, `having`, `order`, `limit`, `offset`. `AND` and `OR` take all that they join,
+other operators two; `NOT IN`, `IS NULL` and the like are `not_in`, `is_null`; a function keeps its name. A
+constant that is the one before it over again is `^`: a question names a thing once, however often its query
+does. Keywords may be written in any case, and are written in capitals; names stay as they are. Brackets
+come back where they are needed, also around an `AND` in an `AND`.
 
 What is read: SELECT [DISTINCT] with expressions and aliases, joins, all clauses above, comparisons, LIKE, IN,
 BETWEEN, EXISTS, arithmetic, functions, queries within queries, UNION [ALL], INTERSECT, EXCEPT. Not CASE,
 windows, common table expressions, names in quotes, or anything that changes data.
 
-Here are the words; `decoder.expressions.sql_reader` and `sql_writer` do the work.
+Here are the words, and `^`; `decoder.expressions.sql_reader` and `sql_writer` do the work.
 
 The fact a newcomer would get wrong: a tree of such symbols need not be a query. `write_sql` says None to one
 that is none, as it does to `from(city)` alone.
@@ -23,9 +24,13 @@ from __future__ import annotations
 
 import re
 
+from decoder.expressions.tree import Expression, is_constant
+
 __all__ = [
     "ADDITIONS",
+    "AGAIN",
     "CLAUSES",
+    "COLUMNS",
     "COMPARISONS",
     "DEEPEST",
     "NAME",
@@ -35,11 +40,15 @@ __all__ = [
     "RESERVED",
     "SELECTS",
     "SETS",
+    "with_again",
+    "without_again",
 ]
 
 NAME = re.compile(r"[^\W\d]\w*(?:\.(?:[^\W\d]\w*|\*))*")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
+AGAIN = "^"  # No name, nor an operator that is read.
+COLUMNS = "columns"
 SELECTS = ("select", "select_distinct")
 SETS = ("union", "union_all", "intersect", "except")
 QUERIES = (*SELECTS, *SETS)
@@ -61,3 +70,31 @@ RESERVED = frozenset(
 )
 
 DEEPEST = 60  # Symbols within each other, in what is read and written: Python's stack holds some more.
+
+
+def with_again(expression: Expression) -> Expression:
+    """With `^` for each constant that the last one before it equals, in the order of linear forms."""
+    return _with_again(expression, [""])
+
+
+def _with_again(expression: Expression, last: list[str]) -> Expression:
+    name, parts = expression
+    if is_constant(name) and not parts:
+        if name == last[0]:
+            return Expression(AGAIN)
+        last[0] = name
+    return Expression(name, tuple(_with_again(part, last) for part in parts))
+
+
+def without_again(expression: Expression) -> Expression:
+    """With the constants that `^` stands for; one that has none before it stays."""
+    return _without_again(expression, [AGAIN])
+
+
+def _without_again(expression: Expression, last: list[str]) -> Expression:
+    name, parts = expression
+    if name == AGAIN and not parts:
+        return Expression(last[0])
+    if is_constant(name) and not parts:
+        last[0] = name
+    return Expression(name, tuple(_without_again(part, last) for part in parts))

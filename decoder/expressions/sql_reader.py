@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from decoder.expressions.sql import (
     ADDITIONS,
+    COLUMNS,
     COMPARISONS,
     DEEPEST,
     NAME,
@@ -21,6 +22,7 @@ from decoder.expressions.sql import (
     QUERIES,
     RESERVED,
     SETS,
+    with_again,
 )
 from decoder.expressions.tree import Expression, depth, shortened
 from scfg_sampler.core.files import PathLike
@@ -56,7 +58,7 @@ def parse_sql(text: str, path: PathLike = "<text>", line: int = 1) -> Expression
         reader.fail(f"'{reader.token}' behind the query", "Write one query a line")
     if depth(found) > DEEPEST:
         reader.fail(f"a query of more than {DEEPEST} symbols within each other", "Is it a query?")
-    return found
+    return with_again(found)
 
 
 class _Reader:
@@ -137,9 +139,10 @@ def _select(reader: _Reader) -> Expression:
         return _query_in_brackets(reader)
     reader.expect("select")
     name = "select_distinct" if reader.accept("distinct") else "select"
-    parts = [_column(reader)]
+    columns = [_column(reader)]
     while reader.accept(","):
-        parts.append(_column(reader))
+        columns.append(_column(reader))
+    parts = [columns[0] if len(columns) == 1 else Expression(COLUMNS, tuple(columns))]
     if reader.accept("from"):
         parts.append(_from(reader))
     if reader.accept("where"):
@@ -328,6 +331,8 @@ def _whole(reader: _Reader) -> Expression:
     name = reader.name()
     if reader.token != "(":
         return Expression(name)
+    if name == COLUMNS:
+        reader.fail(f"a function called {COLUMNS}", "Call it otherwise; so several columns are called here")
     with reader.brackets():
         return _function(reader, name)
 

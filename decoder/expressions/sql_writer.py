@@ -12,6 +12,7 @@ from typing import NamedTuple
 from decoder.expressions.sql import (
     ADDITIONS,
     CLAUSES,
+    COLUMNS,
     COMPARISONS,
     DEEPEST,
     NAME,
@@ -21,6 +22,7 @@ from decoder.expressions.sql import (
     RESERVED,
     SELECTS,
     SETS,
+    without_again,
 )
 from decoder.expressions.tree import Expression, depth, is_constant
 
@@ -40,7 +42,7 @@ def write_sql(expression: Expression) -> str | None:
     if depth(expression) > DEEPEST:
         return None
     try:
-        return _write_query(expression)
+        return _write_query(without_again(expression))
     except _NoQueryError:
         return None
 
@@ -70,11 +72,19 @@ def _write_query(query: Expression) -> str:
         return f"{left} {name.upper().replace('_', ' ')} {right}"
     _require(name in SELECTS)
     clauses = [part for part in parts if part.name in CLAUSES and part.arguments]
-    columns = parts[: len(parts) - len(clauses)]
     order = [CLAUSES.index(clause.name) for clause in clauses]
-    _require(bool(columns) and order == sorted(set(order)) and tuple(clauses) == parts[len(columns) :])
+    _require(order == sorted(set(order)) and len(parts) == 1 + len(clauses) and tuple(clauses) == parts[1:])
+    columns = _columns(parts[0])
     text = f"{name.upper().replace('_', ' ')} {', '.join(map(_write_column, columns))}"
     return " ".join([text, *map(_write_clause, clauses)])
+
+
+def _columns(selected: Expression) -> tuple[Expression, ...]:
+    """What is selected, `columns` taken apart."""
+    if selected.name != COLUMNS or not selected.arguments:
+        return (selected,)
+    _require(len(selected.arguments) > 1)
+    return selected.arguments
 
 
 def _write_clause(clause: Expression) -> str:
@@ -143,6 +153,7 @@ def _write(expression: Expression) -> _Written:
     if name in ("exists", "all"):
         _require(len(parts) == 1 and parts[0].name in QUERIES)
         return _Written(f"{name.upper()} {_write(parts[0]).text}", _WHOLE)
+    _require(name != COLUMNS)
     return _Written(f"{_write_name(name)}({_write_arguments(parts)})", _WHOLE)
 
 

@@ -89,11 +89,10 @@ def test_features_are_those_of_the_expression(files):
     assert found.text == "answer@1 river@1 all@0"
     values = dict(zip(ours.feature_names, found.features, strict=True))
     assert values["SymbolLexicon"] == pytest.approx(0.75)
-    # Anywhere: answer 3, river 2, state 1, loc 1, all 2 of 9 that are no constants.
-    river = (2 + 2 * 2 / 9) / (3 + 2)
-    everything = (1 + 2 * 2 / 9) / (2 + 2)
-    answer = (3 + 1 * 3 / 9) / (3 + 1)
-    assert values["ExpressionModel"] == pytest.approx(np.log(answer * river * everything))
+    # Of the type of answer's argument there are river 2 and state 1, of river's loc 1 and all 2.
+    river = (2 + 2 * 2 / 3) / (3 + 2)
+    everything = (1 + 2 * 2 / 3) / (2 + 2)
+    assert values["ExpressionModel"] == pytest.approx(np.log(river * everything))
     assert ours.feature_names == expression_features(ours.grammar)
 
 

@@ -55,6 +55,24 @@ def test_probabilities(model, place, word, expected):
     assert isclose(probability(model, place, word), expected, abs_tol=1e-12)
 
 
+def test_a_place_takes_symbols_of_its_type_alone():
+    """a, c and d begin s, so they are of one type, which what a takes is not of, nor what f takes."""
+    trees = ["s@2 a@1 b@0 f@1 x@0", "s@2 d@1 a@1 b@0 f@1 y@0", "s@2 c@0 f@1 x@0"]
+    model = expression_model(count_arguments(text.split() for text in trees))
+
+    def allowed(place):
+        return {word for word in model.symbols if probability(model, place, word) > 0}
+
+    assert allowed(("s@2", 0)) == {"a@1", "c@0", "d@1"}
+    assert allowed(("d@1", 0)) == {"a@1", "c@0", "d@1"}
+    assert allowed(("a@1", 0)) == {"b@0"}
+    assert allowed(("s@2", 1)) == {"f@1"}
+    assert allowed(("f@1", 0)) == {"x@0", "y@0"}
+    # d/1: a once; of its type there are a 2, c 1, d 1.
+    assert isclose(probability(model, ("d@1", 0), "a@1"), (1 + 2 / 4) / 2)
+    assert isclose(probability(model, ("d@1", 0), "c@0"), (1 / 4) / 2)
+
+
 def test_outcomes_of_a_place_have_all_of_the_mass(model):
     for place in [("a@1", 0), TOP, ("d@2", 0), ("b@1", 0)]:
         outcomes = [word for word in model.symbols if word[0] != "'"]

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoder.expressions.forms import from_linear, parse, to_linear, write
+from decoder.expressions.sql import without_again
 from decoder.expressions.tree import Expression
 from scfg_sampler.errors import InputError
 
@@ -14,9 +15,9 @@ EXAMPLES = {
     "SELECT city.name FROM city WHERE city.state = 'new york' AND city.population > 150000": (
         "select(city.name, from(city), where(and(=(city.state, 'new york'), >(city.population, 150000))))"
     ),
-    "select distinct a as b, c d from t": "select_distinct(as(a, b), as(c, d), from(t))",
+    "select distinct a as b, c d from t": "select_distinct(columns(as(a, b), as(c, d)), from(t))",
     "SELECT * FROM t;": "select(*, from(t))",
-    "SELECT t.*, COUNT(*) FROM t": "select(t.*, COUNT(*), from(t))",
+    "SELECT t.*, COUNT(*) FROM t": "select(columns(t.*, COUNT(*)), from(t))",
     "SELECT COUNT(DISTINCT a) FROM t": "select(COUNT(distinct(a)), from(t))",
     "SELECT a FROM t u, v INNER JOIN w ON v.x = w.x LEFT OUTER JOIN y": (
         "select(a, from(as(t, u), left_join(join(v, w, =(v.x, w.x)), y)))"
@@ -24,7 +25,7 @@ EXAMPLES = {
     "SELECT a FROM (SELECT b FROM t) AS u": "select(a, from(as(select(b, from(t)), u)))",
     "SELECT a FROM t WHERE NOT b OR c AND d OR e": "select(a, from(t), where(or(not(b), and(c, d), e)))",
     "SELECT a FROM t WHERE b AND (c AND d)": "select(a, from(t), where(and(b, and(c, d))))",
-    "SELECT 1 - 2 - 3 * - 4, 1 - (2 - 3)": "select(-(-(1, 2), *(3, -(4))), -(1, -(2, 3)))",
+    "SELECT 1 - 2 - 3 * - 4, 1 - (2 - 3)": "select(columns(-(-(1, 2), *(3, -(4))), -(1, -(2, 3))))",
     "SELECT a FROM t WHERE b NOT IN (1, 'x') AND c IS NOT NULL AND d NOT LIKE '%e' AND f BETWEEN 1 AND 2": (
         "select(a, from(t), where("
         "and(not_in(b, 1, 'x'), is_not_null(c), not_like(d, '%e'), between(f, 1, 2))))"
@@ -33,7 +34,7 @@ EXAMPLES = {
         "select(a, from(t), where(and(>=(b, all(select(c, from(u)))), exists(select(d, from(v))))))"
     ),
     "SELECT a, MAX(b) FROM t GROUP BY a, c HAVING MAX(b) > 3 ORDER BY MAX(b) DESC, a LIMIT 5 OFFSET 2": (
-        "select(a, MAX(b), from(t), group(a, c), having(>(MAX(b), 3)), "
+        "select(columns(a, MAX(b)), from(t), group(a, c), having(>(MAX(b), 3)), "
         "order(desc(MAX(b)), a), limit(5), offset(2))"
     ),
     "SELECT a FROM t UNION ALL SELECT b FROM u EXCEPT SELECT c FROM v": (
@@ -43,6 +44,10 @@ EXAMPLES = {
         "select(a, from(t), where(=(b, union(select(c, from(u)), select(d, from(v))))))"
     ),
     "SELECT a FROM t WHERE ((b + c) * d) = NULL": "select(a, from(t), where(=(*(+(b, c), d), null)))",
+    "SELECT a FROM t WHERE b = 'x' AND c = (SELECT d FROM u WHERE e = 'x' AND f = 'y') AND g = 'x'": (
+        "select(a, from(t), where(and(=(b, 'x'), =(c, select(d, from(u), where(and(=(e, ^), =(f, 'y'))))), "
+        "=(g, 'x'))))"
+    ),
     "SELECT a FROM t WHERE b = \"o'neill\" OR b = 'it''s'": (
         "select(a, from(t), where(or(=(b, 'o'neill'), =(b, 'it's'))))"
     ),
@@ -84,6 +89,7 @@ def test_queries_are_written_as_they_are_usual():
         ("SELECT a FROM t; SELECT b FROM u", "'SELECT' behind the query"),
         ("SELECT CASE WHEN a THEN b END FROM t", "'CASE' where a name is expected"),
         ("SELECT now() FROM t", "nothing in the brackets of now"),
+        ("SELECT columns(a, b) FROM t", "a function called columns"),
         ("SELECT a FROM (t)", "'t' where SELECT is expected"),
         ("SELECT a FROM t WHERE EXISTS (b)", "'b' where SELECT is expected"),
         ("SELECT 3a FROM t", "'3a FROM t' where SQL goes on"),
@@ -111,6 +117,10 @@ def test_what_is_no_query_is_named(text, complaint):
         "a",
         "select(from(t))",
         "select(from(t), a)",
+        "select(a, b, from(t))",
+        "select(columns(a), from(t))",
+        "select(f(columns(a, b)), from(t))",
+        "select(a, from(t), where(=(b, ^)))",
         "select(a, where(b), from(t))",
         "select(a, from(t), from(u))",
         "select(a, from(t), where(b, c))",
@@ -178,9 +188,8 @@ def scalars(below):
 def queries(draw, below):
     if draw(st.integers(0, 4)) == 0:
         return draw(node(["union", "union_all", "intersect", "except"], queries(below), queries(below)))
-    parts = draw(
-        st.lists(st.one_of(below, node(["as"], below, st.just(Expression("z")))), min_size=1, max_size=2)
-    )
+    column = st.one_of(below, node(["as"], below, st.just(Expression("z"))))
+    parts = [draw(st.one_of(column, several("columns", 2, column)))]
     sources = st.one_of(TABLES, node(["as"], st.one_of(TABLES, queries(below)), TABLES))
     joined = st.one_of(
         sources,
@@ -207,4 +216,6 @@ def queries(draw, below):
 def test_what_is_written_reads_back_as_the_same_tree(tree):
     text = write(tree, "sql")
     assert text is not None
-    assert parse(text, "sql") == tree
+    found = parse(text, "sql")
+    assert without_again(found) == tree
+    assert write(found, "sql") == text
