@@ -152,7 +152,7 @@ learn_lm() { # DIR
 train_expressions() { # TEXT TARGET PHRASES OUTPUT
     local phrases=()
     [ -z "$PHRASES" ] || phrases=(--phrases "$3" --phrase-targets "$OUT/phrases.mr")
-    decoder train-expressions --source "$1" --target "$2" ${phrases[@]+"${phrases[@]}"} --output "$4"
+    decoder train-expressions --form "$FORM" --source "$1" --target "$2" ${phrases[@]+"${phrases[@]}"} --output "$4"
 }
 
 expressions_of() { # DIR
@@ -173,7 +173,8 @@ parse_set() { # GRAMMAR NAME SET OPTION…: expressions, a line for each questio
     shift 3
     decoder translate --grammar "$OUT/$grammar.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$grammar.weights.json" \
         --threads "$THREADS" --input "$OUT/$set.$LANGUAGE" --output "$OUT/$name.$set.raw" "$@" &&
-        tables first-expressions "$OUT/$name.$set.raw" "$(count_lines "$OUT/$set.mr")" >"$OUT/$name.$set.mr" &&
+        tables first-expressions "$OUT/$name.$set.raw" "$(count_lines "$OUT/$set.mr")" "$FORM" \
+            >"$OUT/$name.$set.mr" &&
         decoder linearise "$OUT/$name.$set.mr" --undo --form "$FORM" --output "$OUT/$name.$set.$FORM"
 }
 

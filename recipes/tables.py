@@ -306,11 +306,13 @@ def questions(path: str, letters: str) -> None:
             print(*(word[:length] for word in words))
 
 
-def first_expressions(path: str, number: str) -> None:
+def first_expressions(path: str, number: str, form: str) -> None:
     """The first well-formed line of each list of translations, or the lines themselves, if it is no list.
 
-    As many lines as there are questions, empty where none is well-formed.
+    As many lines as there are questions, empty where none is well-formed, and a query where the form is SQL.
     """
+    from decoder.expressions.forms import is_sound
+
     text = Path(path).read_text(encoding="utf-8").splitlines()
     found = [""] * int(number)
     if not any(" ||| " in line for line in text):
@@ -318,21 +320,10 @@ def first_expressions(path: str, number: str) -> None:
     for line in text:
         if " ||| " in line:
             question, expression = line.split(" ||| ")[:2]
-            if not found[int(question)] and is_expression(expression.split()):
+            if not found[int(question)] and is_sound(expression.split(), form):
                 found[int(question)] = expression
     for expression in found:
         print(expression)
-
-
-def is_expression(words: list[str]) -> bool:
-    """Whether the arities of a linear form add up to one tree, and not before its end."""
-    missing = 1
-    for word in words:
-        name, _, arity = word.rpartition("@")
-        if missing == 0 or not name or not arity.isdecimal():
-            return False
-        missing += int(arity) - 1
-    return missing == 0
 
 
 def meaning(out: str, *names: str) -> None:

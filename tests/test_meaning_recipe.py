@@ -275,12 +275,22 @@ def test_questions_are_in_lower_case_without_their_mark_and_words_cut(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "form", "expected"),
     [
-        ("0 ||| a@1 ||| f\n0 ||| a@1 b@0 ||| f\n0 ||| c@0 ||| f\n2 ||| c@0 d@0 ||| f\n", "a@1 b@0\n\n\n"),
-        ("a@0\n\nb\n", "a@0\n\nb\n"),
+        (
+            "0 ||| a@1 ||| f\n0 ||| a@1 b@0 ||| f\n0 ||| c@0 ||| f\n2 ||| c@0 d@0 ||| f\n",
+            "funql",
+            "a@1 b@0\n\n\n",
+        ),
+        ("a@0\n\nb\n", "funql", "a@0\n\nb\n"),
+        (
+            "0 ||| from@1 t@0 ||| f\n0 ||| select@2 u.a@0 from@1 t@0 ||| f\n"
+            "0 ||| select@2 a@0 from@1 t@0 ||| f\n",
+            "sql",
+            "select@2 a@0 from@1 t@0\n\n\n",
+        ),
     ],
 )
-def test_first_well_formed_of_each_list(tmp_path, text, expected):
+def test_first_well_formed_of_each_list(tmp_path, text, form, expected):
     (tmp_path / "list").write_text(text)
-    assert tables("first-expressions", tmp_path / "list", 3) == expected
+    assert tables("first-expressions", tmp_path / "list", 3, form) == expected

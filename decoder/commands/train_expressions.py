@@ -27,6 +27,13 @@ def add_parser(subparsers) -> None:
     parser.add_argument("--target", required=True, metavar="E", help="their expressions in linear form")
     parser.add_argument("--phrases", metavar="F", help="names, one a line")
     parser.add_argument("--phrase-targets", metavar="E", help="their expressions in linear form")
+    parser.add_argument(
+        "--form",
+        choices=("funql", "lisp", "sql"),
+        default="funql",
+        help="what the expressions are to be written in; with sql, trees that are no query, or use a table "
+        "that their FROM does not have, are left out of what is translated",
+    )
     parser.add_argument("--output", required=True, metavar="M.json", help="where the model goes")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
     parser.set_defaults(run=run)
@@ -50,7 +57,8 @@ def run(options: argparse.Namespace) -> None:
         phrases, phrase_trees = read_pairs(options.phrases, options.phrase_targets)
     arguments = count_arguments(trees, phrase_trees)
     names = kinds_of_names(phrases, phrase_trees)
-    write_expressions(Expressions(arguments, train_lexicon(sources, trees, names)), options.output)
+    lexicon = train_lexicon(sources, trees, names)
+    write_expressions(Expressions(arguments, lexicon, options.form), options.output)
     symbols = len(arguments.symbols)
     say(
         f"{counted(symbols, 'symbol')} in {counted(len(trees), 'expression')} and "

@@ -9,6 +9,9 @@ Two features come to those of the search:
 
 Words that are copied elsewhere are left out here: a source word is no symbol. PassThrough counts them.
 
+Not all well-formed expressions can be written in the form that they are for: a tree of SQL's symbols need not
+be a query. There, what is no query is left out as it is read off.
+
 The fact a newcomer would get wrong: there may be no translation. Where the search has kept no well-formed
 derivation, the translation has no words.
 """
@@ -20,6 +23,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from decoder.expressions.files import Expressions
+from decoder.expressions.forms import is_sound
 from decoder.expressions.intersection import WellFormed, intersection
 from decoder.expressions.model import expression_model
 from decoder.expressions.words import log_odds
@@ -28,10 +32,11 @@ from decoder.lm.model import LanguageModel, LmVocabulary
 from decoder.search.cube import SearchSettings
 from decoder.search.forest import ForestGraph
 from decoder.search.guide import Guidance
-from decoder.search.kbest import k_best
+from decoder.search.kbest import KBest, k_best
 from decoder.translation.decoder import Decoder, feature_names
 from decoder.translation.results import Copy, ForestPosterior, KBestList, SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
+from scfg_sampler.core.arrays.ragged import take_rows
 from scfg_sampler.core.arrays.sparse import no_rows
 from scfg_sampler.core.elementary import products
 from scfg_sampler.core.files import PathLike
@@ -41,6 +46,7 @@ __all__ = ["FEATURES", "ExpressionDecoder", "expression_features"]
 
 FEATURES = ("ExpressionModel", "SymbolLexicon")
 _MOST = 64  # Shapes of a node.
+_FEWEST, _FARTHEST = 64, 16  # Derivations looked at for one of SQL, and that many times as many at most.
 
 
 def expression_features(grammar: Grammar, num_models: int = 1) -> tuple[str, ...]:
@@ -74,7 +80,7 @@ class ExpressionDecoder(Decoder):
         self._set(grammar, lm, lm_vocabulary, weights, settings, weights_path)
         self._rank()
         self._model = expression_model(expressions.arguments)
-        self._lexicon = expressions.lexicon
+        self._lexicon, self._form = expressions.lexicon, expressions.form
         number = {symbol: i for i, symbol in enumerate(self._model.symbols)}
         words = self.grammar.target_vocabulary.words
         self._symbol = np.fromiter((number.get(word, -1) for word in words), np.int32, len(words))
@@ -134,14 +140,12 @@ class ExpressionDecoder(Decoder):
         """
         well_formed = self.well_formed(result)
         if well_formed is None:
-            start = np.zeros(2, np.int64)
-            nothing = np.zeros(0, np.int32)
-            features = np.zeros((1, len(self.feature_names)))
-            sparse = no_rows(1, len(self.sparse_names)) if self.sparse_names else None
-            return KBestList(start, nothing, features, np.zeros(1), [], start, nothing, sparse)
+            return self._no_list()
         (graph, _), values = well_formed
         weights = result.forest.weight[graph.edges] + products(values, self._own_weights)
-        best = k_best(graph.graph, weights, graph.template_start, graph.template, k, unique=unique)
+        best = self._read_off(graph, weights, k, unique)
+        if len(best.score) == 0:
+            return self._no_list()
         edges = graph.edges[best.edges]
         ours = [_sums(column[best.edges], best.edge_start) for column in values.T]
         features = np.column_stack((self.features(result, best.edge_start, edges), *ours))
@@ -155,6 +159,30 @@ class ExpressionDecoder(Decoder):
             edges,
             self.sparse_features(result, best.edge_start, edges),
         )
+
+    def _read_off(self, graph: ForestGraph, weights: np.ndarray, k: int, unique: bool) -> KBest:
+        """The k best derivations of what can be written in its form; for SQL, of as many as are looked at."""
+        how = graph.graph, weights, graph.template_start, graph.template
+        if self._form != "sql":
+            return k_best(*how, k, unique=unique)
+        most = _FARTHEST * max(k, _FEWEST)
+        number = min(most, max(4 * k, _FEWEST))
+        while True:
+            found = k_best(*how, number, unique=unique)
+            texts = np.split(found.words, found.word_start[1:-1])
+            rows = np.flatnonzero([is_sound(self._spell(text, []), self._form) for text in texts])[:k]
+            if len(rows) == k or len(found.score) < number or number == most:
+                edges = take_rows(found.edge_start, found.edges, rows)
+                return KBest(found.score[rows], *edges, *take_rows(found.word_start, found.words, rows))
+            number = min(most, 4 * number)
+
+    def _no_list(self) -> KBestList:
+        """The list of a sentence without an expression: one without words, and features of 0."""
+        start = np.zeros(2, np.int64)
+        nothing = np.zeros(0, np.int32)
+        features = np.zeros((1, len(self.feature_names)))
+        sparse = no_rows(1, len(self.sparse_names)) if self.sparse_names else None
+        return KBestList(start, nothing, features, np.zeros(1), [], start, nothing, sparse)
 
     def best(self, result: SearchResult) -> Translation:
         """The best well-formed translation; no words if there is none."""

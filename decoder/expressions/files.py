@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from typing import Any, NamedTuple
 
-from decoder.expressions.forms import arity_of
+from decoder.expressions.forms import FORMS, arity_of
 from decoder.expressions.model import Arguments
 from decoder.expressions.words import SymbolLexicon
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
@@ -24,17 +24,20 @@ class Expressions(NamedTuple):
 
     arguments : Arguments
     lexicon : SymbolLexicon
+    form : one of `FORMS`, which expressions must be possible to write in
     """
 
     arguments: Arguments
     lexicon: SymbolLexicon
+    form: str = FORMS[0]
 
 
 def write_expressions(found: Expressions, path: PathLike) -> None:
     """Write a model of expressions."""
-    arguments, lexicon = found
+    arguments, lexicon, form = found
     record = {
         "format": _FORMAT,
+        **({"form": form} if form == "sql" else {}),  # All others can write any.
         "symbols": arguments.symbols,
         "arguments": [[*place, dict(counts)] for place, counts in arguments.counts.items()],
         "constants": {
@@ -85,7 +88,10 @@ def _expressions(record: dict[str, Any]) -> Expressions:
         symbol: {str(context): _finite(weight) for context, weight in each.items()}
         for symbol, each in record["words"].items()
     }
-    return Expressions(Arguments(counts, homes, symbols), SymbolLexicon(names, weights))
+    form = record.get("form", FORMS[0])
+    if form not in FORMS:
+        raise ValueError(f"a form {form!r}")
+    return Expressions(Arguments(counts, homes, symbols), SymbolLexicon(names, weights), form)
 
 
 def _finite(number: Any) -> float:

@@ -18,12 +18,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from decoder.expressions.sql_reader import parse_sql
+from decoder.expressions.sql_scope import names_its_tables
 from decoder.expressions.sql_writer import write_sql
 from decoder.expressions.tree import Expression, is_constant, shortened
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
 
-__all__ = ["FORMS", "arity_of", "from_linear", "parse", "to_linear", "write"]
+__all__ = ["FORMS", "arity_of", "from_linear", "is_sound", "parse", "to_linear", "write"]
 
 FORMS = ("funql", "lisp", "sql")
 
@@ -128,6 +129,14 @@ def write(expression: Expression, form: str) -> str | None:
     if form == "sql":
         return write_sql(expression)
     return _write_funql(expression) if form == "funql" else _write_lisp(expression)
+
+
+def is_sound(words: Sequence[str], form: str) -> bool:
+    """Whether a linear form is an expression, and for SQL a query all of whose tables are in a FROM."""
+    expression = from_linear(words)
+    if expression is None or form != "sql":
+        return expression is not None
+    return write_sql(expression) is not None and names_its_tables(expression)
 
 
 def _write_lisp(expression: Expression) -> str:

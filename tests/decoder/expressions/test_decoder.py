@@ -75,6 +75,39 @@ def test_all_translations_are_expressions(files):
     assert from_linear(plain.words) is None, "the grammar alone says something else"
 
 
+def test_of_queries_those_that_are_none_are_left_out(files):
+    """Half of what the grammar says names a table that is nowhere, or has its clauses in the wrong order."""
+    rules = [
+        ("a", "select@3 t.a@0 from@1 t@0 where@1 t.b@0", (0.0, 0.0)),
+        ("a", "select@3 u.a@0 from@1 t@0 where@1 t.b@0", (2.0, 0.0)),
+        ("a", "select@3 t.a@0 from@1 t@0 where@1 u.b@0", (1.0, 0.0)),
+        ("a", "select@3 t.a@0 where@1 t.b@0 from@1 t@0", (3.0, 0.0)),
+        ("a", "select@2 u.a@0 from@1 u@0", (-1.0, 0.0)),
+        *((f"b{k}", f"select@2 t.a{k}@0 from@1 u@0", (0.0, 0.0)) for k in range(3)),
+        ("c", "select@2 X1 from@1 t@0", (0.0, 0.0)),
+    ]
+    grammar = build_grammar([GrammarSource(small.rule_table(rules))])
+    trees = [target.split() for _, target, _ in rules[:-1]]
+    trees += [
+        ["select@3", "t.b@0", "where@1", "u.a@0", "where@1", "t.b@0"],
+        ["select@3", "t.b@0", "from@1", "u@0", "from@1", "t@0"],
+    ]
+    weights = json.loads((files / "w.json").read_text())
+    models = load_lms([str(files / "lm.arpa")])
+    found = {}
+    for form in ("funql", "sql"):
+        expressions = Expressions(count_arguments(trees), SymbolLexicon({}, {}), form)
+        settings = SearchDefaults(beam=0, max_targets=0)
+        ours = ExpressionDecoder(expressions, grammar, *models, weights, settings)
+        lists = ours.k_best(ours.search(["a"]), 20)
+        found[form] = [each.text for each in ours.translations(ours.search(["a"]), 20)]
+        assert len(lists.score) == len(lists.word_start) - 1 == len(lists.edge_start) - 1 == len(found[form])
+        nothing = ours.best(ours.search(["b1"]))
+        assert bool(nothing.words) == (form == "funql")
+    assert len(found["funql"]) == 5
+    assert sorted(found["sql"]) == ["select@2 u.a@0 from@1 u@0", "select@3 t.a@0 from@1 t@0 where@1 t.b@0"]
+
+
 def test_score_is_weights_times_features(files):
     ours = decoder(files)
     for text in ("rivers in texas", "states all", "rivers unknown all"):

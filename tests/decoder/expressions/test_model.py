@@ -92,6 +92,8 @@ def test_file_and_back(tmp_path):
     )
     write_expressions(found, tmp_path / "m.json")
     assert read_expressions(tmp_path / "m.json") == found
+    write_expressions(found._replace(form="sql"), tmp_path / "m.json")
+    assert read_expressions(tmp_path / "m.json") == found._replace(form="sql")
 
 
 @pytest.mark.parametrize(
@@ -107,6 +109,7 @@ def test_file_and_back(tmp_path):
         {"words": {"a@1": {"x": "much"}}},
         {"words": 3},
         {"names": ["x"]},
+        {"form": "xml"},
     ],
 )
 def test_damaged_files_are_refused(tmp_path, change):
