@@ -73,7 +73,7 @@ def _write_query(query: Expression) -> str:
     _require(name in SELECTS)
     clauses = [part for part in parts if part.name in CLAUSES and part.arguments]
     order = [CLAUSES.index(clause.name) for clause in clauses]
-    _require(order == sorted(set(order)) and len(parts) == 1 + len(clauses) and tuple(clauses) == parts[1:])
+    _require(bool(parts) and order == sorted(set(order)) and tuple(clauses) == parts[1:])
     columns = _columns(parts[0])
     text = f"{name.upper().replace('_', ' ')} {', '.join(map(_write_column, columns))}"
     return " ".join([text, *map(_write_clause, clauses)])

@@ -75,14 +75,15 @@ def test_all_translations_are_expressions(files):
     assert from_linear(plain.words) is None, "the grammar alone says something else"
 
 
-def test_of_queries_those_that_are_none_are_left_out(files):
-    """Half of what the grammar says names a table that is nowhere, or has its clauses in the wrong order."""
+def test_of_queries_those_that_are_none_are_left_out(files, monkeypatch):
+    """Most of what the grammar says names a table that is nowhere, or has its clauses in the wrong order."""
     rules = [
         ("a", "select@3 t.a@0 from@1 t@0 where@1 t.b@0", (0.0, 0.0)),
         ("a", "select@3 u.a@0 from@1 t@0 where@1 t.b@0", (2.0, 0.0)),
         ("a", "select@3 t.a@0 from@1 t@0 where@1 u.b@0", (1.0, 0.0)),
         ("a", "select@3 t.a@0 where@1 t.b@0 from@1 t@0", (3.0, 0.0)),
         ("a", "select@2 u.a@0 from@1 u@0", (-1.0, 0.0)),
+        *(("a", f"select@2 u.a@0 from@1 v{k}@0", (5.0, 0.0)) for k in range(4)),
         *((f"b{k}", f"select@2 t.a{k}@0 from@1 u@0", (0.0, 0.0)) for k in range(3)),
         ("c", "select@2 X1 from@1 t@0", (0.0, 0.0)),
     ]
@@ -104,8 +105,13 @@ def test_of_queries_those_that_are_none_are_left_out(files):
         assert len(lists.score) == len(lists.word_start) - 1 == len(lists.edge_start) - 1 == len(found[form])
         nothing = ours.best(ours.search(["b1"]))
         assert bool(nothing.words) == (form == "funql")
-    assert len(found["funql"]) == 5
+    assert len(found["funql"]) == 9
     assert sorted(found["sql"]) == ["select@2 u.a@0 from@1 u@0", "select@3 t.a@0 from@1 t@0 where@1 t.b@0"]
+    result = ours.search(["a"])
+    for farthest, number in ((1, 0), (16, 1)):
+        monkeypatch.setattr("decoder.expressions.decoder._FEWEST", 1)
+        monkeypatch.setattr("decoder.expressions.decoder._FARTHEST", farthest)
+        assert len(ours.k_best(result, 1).words) == 4 * number
 
 
 def test_score_is_weights_times_features(files):

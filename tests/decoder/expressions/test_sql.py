@@ -115,6 +115,7 @@ def test_what_is_no_query_is_named(text, complaint):
     "tree",
     [
         "a",
+        "select",
         "select(from(t))",
         "select(from(t), a)",
         "select(a, b, from(t))",
