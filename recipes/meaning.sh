@@ -34,6 +34,9 @@
 #   --metric METRIC   what the weights of the last two are tuned for, bleu or exact; default: bleu
 #   --rounds N        rounds of tuning; default: 8
 #   --beam N          beam of the decoder; default: 200
+#   --answers COMMAND what evaluates expressions, run by bash: reads them, one a line, empty where there is none, and writes
+#                     what each comes to, one a line; then the share of test questions that are answered like the given
+#                     expressions is printed, too, and written to answers.json
 #   --folds N         parts of the training questions that rankers learn from; 0: none; default: 5
 #   --seed N          default: 1
 #   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact
@@ -48,8 +51,8 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-FORM=funql LETTERS=5 COPIES=10 ALIGNMENTS="" DRAWS=3 ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 FOLDS=5 SEED=1 THREADS=""
-parse_options --overwrite --output= --form= --letters= --copies= --alignments= --draws= --iterations= --order= --metric= --rounds= --beam= --folds= \
+FORM=funql LETTERS=5 COPIES=10 ALIGNMENTS="" DRAWS=3 ITERATIONS=60 ORDER=3 METRIC=bleu ROUNDS=8 BEAM=200 FOLDS=5 ANSWERS="" SEED=1 THREADS=""
+parse_options --overwrite --output= --form= --letters= --copies= --alignments= --draws= --iterations= --order= --metric= --rounds= --beam= --folds= --answers= \
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 2 ] || die "expected DATA_DIR LANG, e.g. data/geoquery en; see --help"
 DATA=${positional[0]} LANGUAGE=${positional[1]}
@@ -227,6 +230,15 @@ rank_set() { # GRAMMAR SET
         decoder linearise "$OUT/$1.$2.mr" --undo --form "$FORM" --output "$OUT/$1.$2.$FORM"
 }
 
+answer() { # COMMAND FILE OUTPUT: a line for each expression of a file
+    text "$2" | bash -c "$1" >"$3.part" || return
+    if [ "$(count_lines "$3.part")" != "$(count_lines "$2")" ]; then
+        echo "--answers wrote $(count_lines "$3.part") lines, in $3.part, for the $(count_lines "$2") expressions of $2" >&2
+        return 1
+    fi
+    mv "$3.part" "$3"
+}
+
 take_steps() {
     planned_step compile -- compile
 
@@ -256,7 +268,7 @@ take_steps() {
         "${typed_chain[@]}"
     planned_step grammar-typed sample-typed -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
 
-    systems=()
+    systems=() made=() # and the steps that made their expressions
     for grammar in hiero hiero-loose sampled hiero-typed typed; do
         name=$grammar
         case $grammar in
@@ -273,7 +285,7 @@ take_steps() {
             planned_step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" -- \
                 parse_set "$grammar" "$name" "$set" --beam "$BEAM" "${search[@]}"
         done
-        systems+=("$name")
+        systems+=("$name") made+=("parse-$grammar-test")
     done
 
     # Rankers.
@@ -296,7 +308,15 @@ take_steps() {
             for set in dev test; do
                 planned_step "rank-$grammar-$set" "ranker-$grammar" "prepare-$set" -- rank_set "$grammar" "$set"
             done
-            systems+=("$grammar")
+            systems+=("$grammar") made+=("rank-$grammar-test")
+        done
+    fi
+
+    if [ -n "$ANSWERS" ]; then
+        planned_step answers "$(find_text "test.$FORM")" -- answer "$ANSWERS" "$(find_text "test.$FORM")" "$OUT/answers"
+        for i in "${!systems[@]}"; do
+            planned_step "answers-${systems[i]}" "${made[i]}" -- \
+                answer "$ANSWERS" "$OUT/${systems[i]}.test.$FORM" "$OUT/${systems[i]}.answers"
         done
     fi
 }
@@ -311,10 +331,11 @@ take_steps
 
 # ------------------------------------------------------------------ the table
 
-tables meaning "$OUT" "${systems[@]}" >"$OUT/table.tsv" # and results.json
+tables meaning "$OUT" ${ANSWERS:+--answers} "${systems[@]}" >"$OUT/table.tsv" # and results.json, answers.json
 {
     table <"$OUT/table.tsv"
     printf 'exact: share of expressions that are the given ones, in percent; p: two-sided, exact sign test against typed\n'
+    [ -z "$ANSWERS" ] || printf 'answers: share of expressions that are answered like the given ones\n'
     printf 'run directory: %s\n' "$OUT"
 } >"$OUT/table.txt"
 cat "$OUT/table.txt"

@@ -329,24 +329,45 @@ def first_expressions(path: str, number: str, form: str) -> None:
 def meaning(out: str, *names: str) -> None:
     """Rules and exact match of each grammar, beside the last; `results.json` takes those on the test set.
 
-    What is called `…-unranked` has the rules of the same grammar without it.
+    What is called `…-unranked` has the rules of the same grammar without it. With `--answers` before the
+    names, the share that is answered like the given expressions, too, which `answers.json` takes.
     """
     directory = Path(out)
+    by_answers = names[0] == "--answers"
+    if by_answers:
+        names = names[1:]
     gold = {which: (directory / f"{which}.mr").read_text("utf-8").splitlines() for which in ("dev", "test")}
     right: dict[tuple[str, str], list[bool]] = {}
     for name in names:
         for which, expected in gold.items():
             given = (directory / f"{name}.{which}.mr").read_text("utf-8").splitlines()
             right[name, which] = [line == wanted for line, wanted in zip(given, expected, strict=True)]
-    row("grammar", "rules", "dev exact", "test exact", "p")
-    found = {}
+    row("grammar", "rules", "dev exact", "test exact", *(["test answers"] if by_answers else []), "p")
+    found, answered = {}, {}
     for name in names:
         dev, test = (100 * statistics.fmean(right[name, which]) for which in gold)
         sign = "" if name == names[-1] else f"{sign_test(right[name, 'test'], right[names[-1], 'test']):.4f}"
         rules = count_rules(directory / f"{name.removesuffix('-unranked')}.gz")
-        row(name, rules, f"{dev:.1f}", f"{test:.1f}", sign)
+        cells = [f"{dev:.1f}", f"{test:.1f}"]
         found[name] = round(test, 2)
-    (directory / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        if by_answers:
+            answered[name] = round(100 * statistics.fmean(same_answers(directory, name)), 2)
+            cells.append(f"{answered[name]:.1f}")
+        row(name, rules, *cells, sign)
+    (directory / "answers.json").unlink(missing_ok=True)
+    for file, shares_of in (("results.json", found), ("answers.json", answered)):
+        if shares_of:
+            (directory / file).write_text(json.dumps(shares_of, indent=1) + "\n", encoding="utf-8")
+
+
+def same_answers(directory: Path, name: str) -> list[bool]:
+    """Whether each test question has an expression, and one that is answered like the given one."""
+    answers, wanted, expressions = (
+        (directory / file).read_text("utf-8").splitlines()
+        for file in (f"{name}.answers", "answers", f"{name}.test.mr")
+    )
+    each = zip(answers, wanted, expressions, strict=True)
+    return [bool(expression) and answer == other for answer, other, expression in each]
 
 
 def sign_test(ours: list[bool], theirs: list[bool]) -> float:

@@ -6,6 +6,7 @@ import gzip
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -151,6 +152,23 @@ def test_eflomal_draws_as_often_as_asked(stand_in):
     aligned = [line for line in calls(stand_in) if " align " in line]
     assert len(aligned) == 6  # All of them, as one draw of an earlier run is no better than a new one.
     assert sum(line.endswith("/align2") for line in aligned) == 3
+
+
+def test_answers_are_compared_where_something_answers(stand_in):
+    outcome = recipe(stand_in, "--folds", "2", "--answers", "cut -c1 | tr abd x")
+    assert outcome.returncode == 0, outcome.stderr
+    found = json.loads((stand_in / "run/answers.json").read_text())
+    # What has no expression is not answered; a wrong one may be.
+    half = ("hiero-loose", "sampled", "hiero-typed-unranked", "typed-unranked")
+    assert found == {"hiero": 50.0, **dict.fromkeys(half, 50.0), "hiero-typed": 100.0, "typed": 100.0}
+    assert "test exact  test answers" in outcome.stdout
+    assert recipe(stand_in, "--folds", "2").returncode == 0
+    assert not (stand_in / "run/answers.json").exists()
+    outcome = recipe(stand_in, "--folds", "2", "--answers", "head -n 1")
+    assert outcome.returncode != 0
+    assert re.search(
+        r"--answers wrote 1 lines, in \S+/answers\.part, for the 2 expressions of", outcome.stderr
+    )
 
 
 def test_without_rankers_the_best_is_taken(stand_in):
