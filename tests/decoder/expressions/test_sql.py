@@ -43,6 +43,12 @@ EXAMPLES = {
     "SELECT a FROM t WHERE b = (((SELECT c FROM u) UNION (SELECT d FROM v)))": (
         "select(a, from(t), where(=(b, union(select(c, from(u)), select(d, from(v))))))"
     ),
+    "SELECT a FROM t WHERE (b = c) = d AND e > (f < g)": (
+        "select(a, from(t), where(and(=(=(b, c), d), >(e, <(f, g)))))"
+    ),
+    "SELECT a FROM t UNION (SELECT b FROM u UNION SELECT c FROM v)": (
+        "union(select(a, from(t)), union(select(b, from(u)), select(c, from(v))))"
+    ),
     "SELECT a FROM t WHERE ((b + c) * d) = NULL": "select(a, from(t), where(=(*(+(b, c), d), null)))",
     "SELECT a FROM t WHERE b = 'x' AND c = (SELECT d FROM u WHERE e = 'x' AND f = 'y') AND g = 'x'": (
         "select(a, from(t), where(and(=(b, 'x'), =(c, select(d, from(u), where(and(=(e, ^), =(f, 'y'))))), "
