@@ -50,7 +50,8 @@ def run(options: argparse.Namespace) -> None:
 
     if (options.phrases is None) != (options.phrase_targets is None):
         raise SettingsError("--phrases and --phrase-targets go together; one of them is missing")
-    sources, trees = read_pairs(options.source, options.target)
+    sources, trees = read_pairs(options.source, options.target, options.form)
+    _warn_of_lost_tables(trees, options)
     phrases: list[list[str]] = []
     phrase_trees: list[list[str]] = []
     if options.phrases is not None:
@@ -66,9 +67,26 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-def read_pairs(source: str, target: str) -> tuple[list[list[str]], list[list[str]]]:
-    """The words of two files, line by line the same; of expressions, an InputError if one is not whole."""
-    from decoder.expressions.forms import from_linear
+def _warn_of_lost_tables(trees: list[list[str]], options: argparse.Namespace) -> None:
+    """Queries that use a table of no FROM can be learnt from, but not come out."""
+    from decoder.expressions.forms import is_sound
+    from scfg_sampler.core.console import warn
+
+    lost = [number for number, words in enumerate(trees, start=1) if not is_sound(words, options.form)]
+    if lost:
+        warn(
+            f"{options.target}: {len(lost)} of {counted(len(trees), 'query', 'queries')}, the first in line "
+            f"{lost[0]}, {'uses' if len(lost) == 1 else 'use'} a table that is in no FROM; such queries are "
+            "left out of translations"
+        )
+
+
+def read_pairs(source: str, target: str, form: str = "funql") -> tuple[list[list[str]], list[list[str]]]:
+    """The words of two files, line by line the same; of expressions, an InputError if one is not whole.
+
+    With a form, one of `decoder.expressions.forms.FORMS`, they must be possible to write in it.
+    """
+    from decoder.expressions.forms import from_linear, write
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import read_lines
     from scfg_sampler.errors import InputError
@@ -83,7 +101,11 @@ def read_pairs(source: str, target: str) -> tuple[list[list[str]], list[list[str
     if not trees:
         raise InputError(target, None, "has no lines", "Give at least one expression")
     for number, words in enumerate(trees, start=1):
-        if from_linear(words) is None:
+        expression = from_linear(words)
+        if expression is None:
             found = f"not an expression in linear form: {' '.join(words)[:60]}"
             raise InputError(target, number, found, "Make it with scfg-decoder linearise")
+        if write(expression, form) is None:
+            found = f"not a query in linear form: {' '.join(words)[:60]}"
+            raise InputError(target, number, found, f"Make it with scfg-decoder linearise --form {form}")
     return sources, trees

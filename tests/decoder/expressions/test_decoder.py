@@ -234,3 +234,22 @@ def test_wrong_training_is_refused(files, capsys, source, target, complaint):
     assert main(["train-expressions", *arguments]) == 2
     assert complaint in capsys.readouterr().err
     assert not (files / "n.json").exists()
+
+
+def test_of_sql_only_queries_are_learnt_from(files, capsys):
+    """What is no query is refused; one whose table is in no FROM is no loss to learn from."""
+    (files / "source").write_text("a\nb\nb\n")
+    (files / "target").write_text("select@2 c.d@0 from@1 c@0\nselect@2 s.d@0 from@1 c@0\nanswer@1 'x'@0\n")
+    arguments = ["--source", f"{files}/source", "--target", f"{files}/target", "--output", f"{files}/n.json"]
+    assert main(["train-expressions", *arguments, "--form", "sql"]) == 2
+    complaint = (
+        "target:3: not a query in linear form: answer@1 'x'@0. Make it with scfg-decoder linearise --form"
+    )
+    assert complaint in capsys.readouterr().err
+    assert not (files / "n.json").exists()
+    for name in ("source", "target"):
+        (files / name).write_text("".join((files / name).read_text().splitlines(keepends=True)[:2]))
+    assert main(["train-expressions", *arguments, "--form", "sql"]) == 0
+    assert "1 of 2 queries, the first in line 2, uses a table that is in no FROM" in capsys.readouterr().err
+    assert main(["train-expressions", *arguments]) == 0
+    assert "FROM" not in capsys.readouterr().err
