@@ -25,6 +25,7 @@ COMMANDS = (
     "linearise",
     "train-expressions",
     "train-ranker",
+    "join-lists",
     "rank",
 )
 

@@ -15,9 +15,10 @@
 #   sampled       of the same alignment
 #   hiero-typed   as hiero-loose, of both directions' alignments too, of each draw, and with the expression model
 #   typed         sampled from the same alignments, with the expression model
+#   joined        what the last two say, in one list
 # The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone, and
-# a ranker, which reads whole words, chooses one of the 100 best; hiero-typed-unranked and typed-unranked take the best
-# as it is. Rankers learn from the training questions, a part at a time, by grammars that are learnt of the other parts.
+# a ranker, which reads whole words, chooses one of the 100 best, or 200; hiero-typed-unranked and typed-unranked take
+# the best as it is. Rankers learn from the training questions, a part at a time, by grammars that are learnt of the other parts.
 #
 # Options
 #   --output DIR      where the results go; default: runs/meaning- and the names of the data and language
@@ -216,6 +217,10 @@ list_set() { # GRAMMAR DIR SET OUTPUT: the 100 best expressions of each question
         --input "$3.$LANGUAGE" --output "$4"
 }
 
+join_lists() { # DIR SUFFIX: the lists of both typed grammars as one
+    decoder join-lists Sampled="$1/typed.$2" Hiero="$1/hiero-typed.$2" --output "$1/joined.$2"
+}
+
 train_ranker() { # GRAMMAR, and the names among whole words
     local fold lists=()
     for ((fold = 0; fold < FOLDS; fold++)); do lists+=("$OUT/fold$fold/$1.list"); done
@@ -224,7 +229,11 @@ train_ranker() { # GRAMMAR, and the names among whole words
 }
 
 rank_set() { # GRAMMAR SET
-    list_set "$1" "$OUT" "$OUT/$2" "$OUT/$1.$2.list" &&
+    if [ "$1" = joined ]; then
+        join_lists "$OUT" "$2.list"
+    else
+        list_set "$1" "$OUT" "$OUT/$2" "$OUT/$1.$2.list"
+    fi &&
         decoder rank "$OUT/$1.$2.list" --ranker "$OUT/$1.ranker.json" --source "$OUT/whole.$2" \
             --output "$OUT/$1.$2.mr" &&
         decoder linearise "$OUT/$1.$2.mr" --undo --form "$FORM" --output "$OUT/$1.$2.$FORM"
@@ -310,6 +319,17 @@ take_steps() {
             done
             systems+=("$grammar") made+=("rank-$grammar-test")
         done
+        folds=()
+        for ((fold = 0; fold < FOLDS; fold++)); do
+            planned_step "fold$fold-list-joined" "fold$fold-list-hiero-typed" "fold$fold-list-typed" -- \
+                join_lists "$OUT/fold$fold" list
+            folds+=("fold$fold-list-joined")
+        done
+        planned_step ranker-joined whole-expressions "${folds[@]}" -- train_ranker joined "$FOLDS"
+        for set in dev test; do
+            planned_step "rank-joined-$set" ranker-joined "rank-hiero-typed-$set" "rank-typed-$set" -- rank_set joined "$set"
+        done
+        systems+=(joined) made+=(rank-joined-test)
     fi
 
     if [ -n "$ANSWERS" ]; then

@@ -327,10 +327,11 @@ def first_expressions(path: str, number: str, form: str) -> None:
 
 
 def meaning(out: str, *names: str) -> None:
-    """Rules and exact match of each grammar, beside the last; `results.json` takes those on the test set.
+    """Rules and exact match of each grammar, beside `typed` or the last; `results.json` has the test set's.
 
-    What is called `…-unranked` has the rules of the same grammar without it. With `--answers` before the
-    names, the share that is answered like the given expressions, too, which `answers.json` takes.
+    What is called `…-unranked` has the rules of the same grammar without it, `joined` those of two. With
+    `--answers` before the names, the share that is answered like the given expressions, too, which
+    `answers.json` takes.
     """
     directory = Path(out)
     by_answers = names[0] == "--answers"
@@ -344,16 +345,18 @@ def meaning(out: str, *names: str) -> None:
             right[name, which] = [line == wanted for line, wanted in zip(given, expected, strict=True)]
     row("grammar", "rules", "dev exact", "test exact", *(["test answers"] if by_answers else []), "p")
     found, answered = {}, {}
+    reference = "typed" if "typed" in names else names[-1]
     for name in names:
         dev, test = (100 * statistics.fmean(right[name, which]) for which in gold)
-        sign = "" if name == names[-1] else f"{sign_test(right[name, 'test'], right[names[-1], 'test']):.4f}"
-        rules = count_rules(directory / f"{name.removesuffix('-unranked')}.gz")
+        sign = f"{sign_test(right[name, 'test'], right[reference, 'test']):.4f}"
+        grammars = ("typed", "hiero-typed") if name == "joined" else (name.removesuffix("-unranked"),)
+        rules = sum(count_rules(directory / f"{grammar}.gz") for grammar in grammars)
         cells = [f"{dev:.1f}", f"{test:.1f}"]
         found[name] = round(test, 2)
         if by_answers:
             answered[name] = round(100 * statistics.fmean(same_answers(directory, name)), 2)
             cells.append(f"{answered[name]:.1f}")
-        row(name, rules, *cells, sign)
+        row(name, rules, *cells, "" if name == reference else sign)
     (directory / "answers.json").unlink(missing_ok=True)
     for file, shares_of in (("results.json", found), ("answers.json", answered)):
         if shares_of:

@@ -122,7 +122,8 @@ def _expressions(folder: Path) -> None:
     trees = (folder / "train.mr").read_text().splitlines()
     for part in range(1, 6):
         _write_lists(folder / f"part.{part}", trees, len(trees[part - 1 :: 5]))
-    _write_lists(folder / "test.list", trees, len(trees))
+    for name in ("test.list", "hiero.list"):
+        _write_lists(folder / name, trees, len(trees))
     given = "--source train.en --target train.mr"
     _run(decoder, f"train-expressions {given} --output model.json")
     _run(decoder, f"train-ranker {given} --expressions model.json --lists part.1 part.2 --output ranker.json")

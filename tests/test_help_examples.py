@@ -32,7 +32,7 @@ NEEDED = {
     r" prepare (?!.*subwords)": "sacremoses",
 }
 """What examples need that is not always there."""
-EXPRESSIONS = ("linearise", "train-expressions", "train-ranker", "rank")
+EXPRESSIONS = ("linearise", "train-expressions", "train-ranker", "join-lists", "rank")
 BUSY = ("ot", "tsg", "pcfg", "tune", "report", "prepare")
 """Commands most of whose examples take seconds."""
 

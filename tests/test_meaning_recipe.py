@@ -94,13 +94,20 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     assert outcome.returncode == 0, outcome.stderr
     found = json.loads((stand_in / "run/results.json").read_text())
     half = ("hiero-loose", "sampled", "hiero-typed-unranked", "typed-unranked")
-    assert found == {"hiero": 0.0, **dict.fromkeys(half, 50.0), "hiero-typed": 100.0, "typed": 100.0}
+    assert found == {
+        "hiero": 0.0,
+        **dict.fromkeys(half, 50.0),
+        "hiero-typed": 100.0,
+        "typed": 100.0,
+        "joined": 100.0,
+    }
     table = (stand_in / "run/table.txt").read_text()
     assert outcome.stdout == table
     rows = [line.split() for line in table.splitlines()]
     assert rows[2] == ["hiero", "1", "0.0", "0.0", "0.5000"]
     assert rows[6] == ["typed-unranked", "1", "50.0", "50.0", "1.0000"]
     assert rows[8] == ["typed", "1", "100.0", "100.0"]
+    assert rows[9] == ["joined", "2", "100.0", "100.0", "1.0000"]
     assert (stand_in / "run/typed-unranked.test.funql").read_text() == "a\n\n"
     assert (stand_in / "run/typed.test.funql").read_text() == "a\nb\n"
     noted = calls(stand_in)
@@ -111,6 +118,8 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     hiero = [*["scfg_sampler extract", "decoder translate"] * 2, "decoder train-ranker", *lists]
     ours = [*["scfg_sampler sample", "scfg_sampler grammar", "decoder translate"] * 2]
     grammars += ["decoder train-expressions", *fold * 2, *hiero, *ours, "decoder train-ranker", *lists]
+    joined = ["decoder join-lists", "decoder rank", "decoder linearise"] * 2
+    grammars += [*["decoder join-lists"] * 2, "decoder train-ranker", *joined]
     assert commands[-len(grammars) :] == grammars
     assert commands.count("scfg_sampler extract") == 3 + 2
     sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
@@ -143,6 +152,20 @@ def test_rankers_learn_of_questions_that_grammars_were_learnt_without(stand_in):
     )
 
 
+def test_the_lists_of_both_typed_grammars_are_joined_alike_for_learning_and_for_ranking(stand_in):
+    assert recipe(stand_in, "--folds", "2").returncode == 0
+    joined = [line for line in calls(stand_in) if "join-lists" in line]
+    places = [*("fold0/{}.list", "fold1/{}.list"), *("{}.dev.list", "{}.test.list")]
+    assert [line.split()[2:] for line in joined] == [
+        [
+            f"Sampled={stand_in}/run/{place.format('typed')}",
+            f"Hiero={stand_in}/run/{place.format('hiero-typed')}",
+            *("--output", f"{stand_in}/run/{place.format('joined')}"),
+        ]
+        for place in places
+    ]
+
+
 def test_eflomal_draws_as_often_as_asked(stand_in):
     assert recipe(stand_in, "--folds", "2", "--draws", "1").returncode == 0
     assert [line.split()[-1] for line in calls(stand_in) if " align " in line] == [
@@ -160,7 +183,13 @@ def test_answers_are_compared_where_something_answers(stand_in):
     found = json.loads((stand_in / "run/answers.json").read_text())
     # What has no expression is not answered; a wrong one may be.
     half = ("hiero-loose", "sampled", "hiero-typed-unranked", "typed-unranked")
-    assert found == {"hiero": 50.0, **dict.fromkeys(half, 50.0), "hiero-typed": 100.0, "typed": 100.0}
+    assert found == {
+        "hiero": 50.0,
+        **dict.fromkeys(half, 50.0),
+        "hiero-typed": 100.0,
+        "typed": 100.0,
+        "joined": 100.0,
+    }
     assert "test exact  test answers" in outcome.stdout
     assert recipe(stand_in, "--folds", "2").returncode == 0
     assert not (stand_in / "run/answers.json").exists()
@@ -211,9 +240,9 @@ def test_rankers_read_whole_words(stand_in):
     whole = f"--source {stand_in}/run/whole."
     assert [line.split()[1] for line in noted if whole in line] == [
         "train-expressions",
-        *["train-ranker", "rank", "rank"] * 2,
+        *["train-ranker", "rank", "rank"] * 3,
     ]
-    assert sum("/run/whole.expressions.json" in line for line in noted if "train-ranker" in line) == 2
+    assert sum("/run/whole.expressions.json" in line for line in noted if "train-ranker" in line) == 3
     assert any("--phrases" in line and "/run/whole.phrases" in line for line in noted)
 
 
@@ -247,6 +276,7 @@ def test_what_is_done_is_not_done_again(stand_in):
         "translate",
         "linearise",
         "train-ranker",
+        "join-lists",
         "rank",
     }
 
@@ -281,6 +311,18 @@ def test_p_is_that_of_all_throws_of_coins(tmp_path, ours, theirs):
     rows = [line.split("\t") for line in tables("meaning", tmp_path, "one", "two").splitlines()]
     share = f"{100 * ours.count('1') / len(ours):.1f}"
     assert rows[1] == ["one", "2", share, share, f"{signs(ours, theirs):.4f}"]
+
+
+def test_p_is_against_typed_where_it_is_there(tmp_path):
+    for name, right in (("typed", "1100"), ("joined", "1111")):
+        for which in ("dev", "test"):
+            (tmp_path / f"{name}.{which}.mr").write_text("".join("a\n" if r == "1" else "b\n" for r in right))
+            (tmp_path / f"{which}.mr").write_text("a\n" * 4)
+    for number, name in enumerate(("typed", "hiero-typed"), start=1):
+        with gzip.open(tmp_path / f"{name}.gz", "wt") as out:
+            out.write("# header\n" + number * "rule\n")
+    rows = [line.split("\t") for line in tables("meaning", tmp_path, "typed", "joined").splitlines()]
+    assert rows[1:] == [["typed", "1", "50.0", "50.0", ""], ["joined", "3", "100.0", "100.0", "0.5000"]]
 
 
 @pytest.mark.parametrize(

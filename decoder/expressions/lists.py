@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
@@ -14,7 +15,7 @@ from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError
 
-__all__ = ["read_lists", "read_ranker", "write_ranker"]
+__all__ = ["list_lines", "read_lists", "read_numbered_lists", "read_ranker", "write_ranker"]
 
 _FORMAT = "scfg-ranker 1"
 _NUMBER = re.compile("[0-9]{1,18}")
@@ -28,7 +29,17 @@ def read_lists(path: PathLike, number: int) -> list[list[Candidate]]:
     InputError
         A line is none of such a list, or of a sentence that is not there.
     """
-    found: list[list[Candidate]] = [[] for _ in range(number)]
+    found = _read(path, number)
+    return [found.get(at, []) for at in range(number)]
+
+
+def read_numbered_lists(path: PathLike) -> dict[int, list[Candidate]]:
+    """The same of whatever sentences the list has, by their number; all may be without words."""
+    return _read(path, None)
+
+
+def _read(path: PathLike, number: int | None) -> dict[int, list[Candidate]]:
+    found: dict[int, list[Candidate]] = {}
     once: dict[str, str] = {}  # Symbols and names of features, which all lines repeat.
     for line, text in enumerate(read_lines(path), start=1):
         fields = text.split(" ||| ")
@@ -36,13 +47,25 @@ def read_lists(path: PathLike, number: int) -> list[list[Candidate]]:
             hint = "Write it with scfg-decoder translate --expressions … --nbest K"
             raise InputError(path, line, f"not a line of a list: {text[:60]}", hint)
         at = int(fields[0])
-        if at >= number:
+        if number is not None and at >= number:
             hint = "Give the list of these sentences, and no other"
             raise InputError(path, line, f"sentence {at}, but there are {number}, the first of them 0", hint)
         words = [once.setdefault(word, word) for word in split_words(fields[1])]
+        candidates = found.setdefault(at, [])
         if words:
-            found[at].append(Candidate(words, _features(fields[2], once, path, line)))
+            candidates.append(Candidate(words, _features(fields[2], once, path, line)))
     return found
+
+
+def list_lines(number: int, candidates: Iterable[tuple[Candidate, float]]) -> Iterator[str]:
+    """The lines of a sentence's candidates and their scores; one without words where there are none."""
+    lines = [
+        f"{' '.join(one.words)} ||| {' '.join(f'{name}={value:.6g}' for name, value in one.features.items())}"
+        f" ||| {score:.6f}"
+        for one, score in candidates
+    ]
+    for line in lines or [" |||  ||| 0"]:
+        yield f"{number} ||| {line}\n"
 
 
 def _features(text: str, once: dict[str, str], path: PathLike, line: int) -> dict[str, float]:

@@ -1,0 +1,70 @@
+"""`scfg-decoder join-lists`: one list of what several systems say of the same sentences."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["add_parser", "run"]
+
+_SHARED = ["LanguageModel", "TargetWords", "ExpressionModel", "SymbolLexicon"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "join-lists",
+        help="join lists of several systems, for a ranker",
+        description=(
+            "Joins lists of the same sentences: each translation is there once, with what every list says\n"
+            "of it, the name of the list before the features. Where a list lacks it, its features are the\n"
+            "lowest that they are in that list, and NAMEMissing is 1. The order, and the score, is by\n"
+            "reciprocal ranks, the sum of 1/(60 + rank) over the lists (Cormack, Clarke and Büttcher 2009).\n"
+            "Rankers that learn of joined lists choose among joined lists."
+        ),
+        epilog="example:\n  scfg-decoder join-lists Ours=test.list Hiero=hiero.list --output both.list",
+    )
+    parser.add_argument("lists", nargs="+", metavar="NAME=LIST", help="lists of translate --nbest K")
+    parser.add_argument(
+        "--shared",
+        nargs="*",
+        metavar="FEATURE",
+        default=_SHARED,
+        help="features that are the same in all lists, as they are of the words alone, and need no name "
+        f"(default: {' '.join(_SHARED)})",
+    )
+    parser.add_argument("--output", default="-", metavar="FILE", help="where the list goes")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, join, and write."""
+    from decoder.expressions.joining import join_lists
+    from decoder.expressions.lists import list_lines, read_numbered_lists
+    from scfg_sampler.core.console import say
+    from scfg_sampler.core.files import atomic_output
+    from scfg_sampler.core.wording import counted
+
+    names = _names(options.lists)
+    lists = [read_numbered_lists(text.partition("=")[2]) for text in options.lists]
+    total = 0
+    numbers = sorted({number for each in lists for number in each})
+    with atomic_output(options.output) as out:
+        for number in numbers:
+            joined = join_lists(names, [each.get(number, []) for each in lists], options.shared)
+            total += len(joined)
+            out.writelines(list_lines(number, joined))
+    say(f"{counted(total, 'translation')} of {counted(len(numbers), 'sentence')}")
+
+
+def _names(texts: list[str]) -> list[str]:
+    """The names of the lists; a SettingsError unless each has one of its own."""
+    from scfg_sampler.errors import SettingsError
+
+    names = [text.partition("=")[0] for text in texts]
+    for text, name in zip(texts, names, strict=True):
+        if "=" not in text or not name or "|||" in name or name.split() != [name]:
+            raise SettingsError(f"'{text}' is not NAME=LIST, such as Hiero=hiero.list")
+        if names.count(name) > 1:
+            raise SettingsError(f"two lists are called {name}")
+    return names
