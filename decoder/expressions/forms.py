@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 
 from decoder.expressions.sql_reader import parse_sql
 from decoder.expressions.sql_scope import names_its_tables
+from decoder.expressions.sql_short import full_query
 from decoder.expressions.sql_writer import write_sql
 from decoder.expressions.tree import Expression, is_constant, shortened
 from scfg_sampler.core.files import PathLike
@@ -136,7 +137,8 @@ def is_sound(words: Sequence[str], form: str) -> bool:
     expression = from_linear(words)
     if expression is None or form != "sql":
         return expression is not None
-    return write_sql(expression) is not None and names_its_tables(expression)
+    query = full_query(expression) if write_sql(expression) is not None else None
+    return query is not None and names_its_tables(query)
 
 
 def _write_lisp(expression: Expression) -> str:

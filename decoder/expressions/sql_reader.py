@@ -24,6 +24,7 @@ from decoder.expressions.sql import (
     SETS,
     with_again,
 )
+from decoder.expressions.sql_short import short_query
 from decoder.expressions.tree import Expression, depth, shortened
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
@@ -38,7 +39,7 @@ _MOST_BRACKETS = 40  # Within each other; each takes fifteen functions.
 
 
 def parse_sql(text: str, path: PathLike = "<text>", line: int = 1) -> Expression:
-    """The expression of a query, or of a part of one: a constant, a column, a condition.
+    """The expression of a query, in its short form, or of a part of one: a constant, a column, a condition.
 
     A semicolon may stand behind it.
 
@@ -58,7 +59,10 @@ def parse_sql(text: str, path: PathLike = "<text>", line: int = 1) -> Expression
         reader.fail(f"'{reader.token}' behind the query", "Write one query a line")
     if depth(found) > DEEPEST:
         reader.fail(f"a query of more than {DEEPEST} symbols within each other", "Is it a query?")
-    return with_again(found)
+    short = short_query(found)
+    if short is None:
+        reader.fail("columns of a table in a SELECT without FROM", "Say which table they are of")
+    return with_again(short)
 
 
 class _Reader:

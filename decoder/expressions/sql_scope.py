@@ -1,4 +1,4 @@
-"""Which names of a query are there to be used; see `decoder.expressions.sql`.
+"""Which tables the names of a query are of; see `decoder.expressions.sql`.
 
     SELECT c.name FROM city AS c WHERE c.state = s.name
 
@@ -10,56 +10,134 @@ The fact a newcomer would get wrong: once a table has an alias, its own name is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from decoder.expressions.sql import NAME, SELECTS
 from decoder.expressions.tree import Expression
 
-__all__ = ["names_its_tables"]
+__all__ = ["names_its_tables", "without_aliases"]
+
+_Scope = dict[str, int]
+"""The numbers of tables by what they are called, in small letters."""
 
 
-def names_its_tables(query: Expression, around: frozenset[str] = frozenset()) -> bool:
-    """Whether all names with a point are of tables that are there.
+def names_its_tables(query: Expression) -> bool:
+    """Whether all names with a point, of a query that `write_sql` writes, are of tables that are there."""
+    return None not in _Resolved(query).tables_of_names
 
-    Parameters
-    ----------
+
+def without_aliases(query: Expression) -> Expression:
+    """Without the aliases that tell nothing apart: all names are of the tables that they were of."""
+    resolved = _Resolved(query)
+    before = None
+    while query != before:  # One may stand in the way of another before it.
+        before = query
+        for number in range(resolved.num_tables):
+            without = _Resolved(query, number)
+            shorter = _Resolved(without.query)
+            if shorter.tables_of_names == resolved.tables_of_names and not shorter.has_doubles:
+                query = without.query
+    return query
+
+
+class _Resolved:
+    """A query whose names are looked up.
+
     query : Expression
-        That `write_sql` writes.
-    around : frozenset of str
-        Tables and aliases of the queries around it.
+        Without the alias that was to be dropped, if it can be.
+    num_tables : int
+        Tables in a FROM, numbered in their order.
+    tables_of_names : list of int or None
+        Of each name with a point, the table that it is of; None if that is nowhere.
+    has_doubles : bool
+        Two tables of a FROM are called the same.
     """
-    name, parts = query
-    if not parts:
-        table, point, _ = name.rpartition(".")
-        return not point or NAME.fullmatch(name) is None or _last(table) in around
-    if name in SELECTS:
-        sources = [table for part in parts if part.name == "from" for table in part.arguments]
-        around = around.union(*map(_tables, sources))
-    if name == "from":
-        return all(_joins_its_tables(part, around) for part in parts)
-    return all(names_its_tables(part, around) for part in parts)
+
+    def __init__(self, query: Expression, dropped: int | None = None):
+        self._dropped = dropped
+        self._table = ""  # What the dropped alias stood for.
+        self.num_tables = 0
+        self.tables_of_names: list[int | None] = []
+        self.has_doubles = False
+        self.query = self._walked(query, [])
+
+    def _walked(self, expression: Expression, scopes: Sequence[_Scope]) -> Expression:
+        name, parts = expression
+        if not parts:
+            return Expression(self._looked_up(name, scopes))
+        sources = [part for part in parts if part.name == "from"] if name in SELECTS else []
+        if not sources:
+            return Expression(name, tuple(self._walked(part, scopes) for part in parts))
+        numbers, scope = self._numbered([table for source in sources for table in source.arguments])
+        inner = [*scopes, scope]
+        found = []
+        for part in parts:
+            if part.name == "from":
+                tables = (self._source(table, numbers, scopes, inner) for table in part.arguments)
+                found.append(Expression("from", tuple(tables)))
+            else:
+                found.append(self._walked(part, inner))
+        return Expression(name, tuple(found))
+
+    def _looked_up(self, name: str, scopes: Sequence[_Scope]) -> str:
+        """The name itself, of the table instead of the dropped alias."""
+        table, point, column = name.rpartition(".")
+        if not point or NAME.fullmatch(name) is None:
+            return name
+        found = next((scope[_last(table)] for scope in reversed(scopes) if _last(table) in scope), None)
+        self.tables_of_names.append(found)
+        return f"{self._table}.{column}" if self._table and found == self._dropped else name
+
+    def _numbered(self, sources: Sequence[Expression]) -> tuple[Iterator[int], _Scope]:
+        """The numbers of the tables of a FROM, and which is called how."""
+        scope: _Scope = {}
+        first = self.num_tables
+        for table in _tables(sources):
+            name = _called(table)
+            self.has_doubles |= name in scope
+            scope[name] = self.num_tables
+            if self.num_tables == self._dropped and table.name == "as" and not table.arguments[0].arguments:
+                self._table = table.arguments[0].name
+            self.num_tables += 1
+        return iter(range(first, self.num_tables)), scope
+
+    def _source(
+        self, source: Expression, numbers: Iterator[int], scopes: Sequence[_Scope], inner: Sequence[_Scope]
+    ) -> Expression:
+        """A part of FROM, whose conditions see its tables; queries in it do not."""
+        name, parts = source
+        if _is_join(source):
+            joined = (self._source(part, numbers, scopes, inner) for part in parts[:2])
+            return Expression(name, (*joined, *(self._walked(part, inner) for part in parts[2:])))
+        number = next(numbers)
+        if not parts:
+            return source
+        if name != "as":
+            return self._walked(source, scopes)
+        if not parts[0].arguments:
+            return parts[0] if number == self._dropped else source
+        return Expression(name, (self._walked(parts[0], scopes), *parts[1:]))
 
 
-def _joins_its_tables(source: Expression, around: frozenset[str]) -> bool:
-    """The same of a part of FROM, whose own names are those of tables."""
-    name, parts = source
-    if name == "as" and parts:
-        return _joins_its_tables(parts[0], around)
-    if not name.endswith("join") or not parts:
-        return not parts or names_its_tables(source, around)
-    return all(_joins_its_tables(part, around) for part in parts[:2]) and all(
-        names_its_tables(condition, around) for condition in parts[2:]
-    )
+def _is_join(source: Expression) -> bool:
+    return source.name.endswith("join") and bool(source.arguments)
 
 
-def _tables(source: Expression) -> list[str]:
-    """What a part of FROM calls its tables."""
-    name, parts = source
-    if not parts:
-        return [_last(name)]
-    if name == "as":
-        return [parts[1].name.lower()]
-    if name.endswith("join"):
-        return [table for part in parts[:2] for table in _tables(part)]
-    return []  # A query without an alias.
+def _tables(sources: Sequence[Expression]) -> Iterator[Expression]:
+    """Tables and queries of a FROM, with their aliases."""
+    for source in sources:
+        if _is_join(source):
+            yield from _tables(source.arguments[:2])
+        else:
+            yield source
+
+
+def _called(table: Expression) -> str:
+    """What a table or query of a FROM is called, in small letters; a query without an alias is not."""
+    name, parts = table
+    if name == "as" and len(parts) == 2:
+        return parts[1].name.lower()
+    return "" if parts else _last(name)
 
 
 def _last(name: str) -> str:

@@ -24,6 +24,7 @@ from decoder.expressions.sql import (
     SETS,
     without_again,
 )
+from decoder.expressions.sql_short import full_query
 from decoder.expressions.tree import Expression, depth, is_constant
 
 __all__ = ["write_sql"]
@@ -38,11 +39,14 @@ _OR, _AND, _NOT, _COMPARISON, _ADDITION, _PRODUCT, _SIGN, _WHOLE = range(8)
 
 
 def write_sql(expression: Expression) -> str | None:
-    """The query that an expression is, or None if it is none."""
+    """The query that an expression, in its short form or in full, is; None if it is none."""
     if depth(expression) > DEEPEST:
         return None
+    query = full_query(without_again(expression))
+    if query is None or depth(query) > DEEPEST:
+        return None
     try:
-        return _write_query(without_again(expression))
+        return _write_query(query)
     except _NoQueryError:
         return None
 

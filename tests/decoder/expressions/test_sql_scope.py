@@ -22,12 +22,12 @@ UNSOUND = [
     "SELECT c.name FROM city AS c WHERE s.name = 'texas'",
     "SELECT state.name FROM city",
     "SELECT city.name FROM city AS c",
-    "SELECT c.name",
     "SELECT c.name FROM city AS c UNION SELECT c.name FROM city AS d",
     "SELECT c.name FROM (SELECT d.name FROM city AS c) AS c",
     "SELECT c.name FROM city AS c JOIN state AS s ON c.state = r.name",
     "SELECT d.size FROM city AS c WHERE c.size = (SELECT MAX(d.size) FROM city AS d)",
     "SELECT COUNT(DISTINCT d.size) FROM city AS c",
+    "SELECT name FROM (SELECT d.name FROM city AS c)",
 ]
 
 
