@@ -66,7 +66,7 @@ need_number --iterations "$ITERATIONS"
 : "${BURN_IN:=$((ITERATIONS / 3))}"
 need_number --burn-in "$BURN_IN"
 [ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
-: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+need_threads
 [ -z "$SOURCE$TARGET" ] || [ -n "$TEST" ] || die "--source and --target need --test, its source and its references"
 find_files
 [ ${#positional[@]} = 0 ] || die "'${positional[0]}' is more than expected: $EXPECTED"

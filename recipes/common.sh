@@ -38,6 +38,12 @@ need_numbers() { # OPTION…: dies unless the variables of all of them are whole
     done
 }
 
+need_threads() { # sets THREADS to the number of processors, where it is empty; dies unless it is 1 or more
+    : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+    need_numbers --threads
+    [ "$THREADS" -ge 1 ] || die "--threads is at least 1, not $THREADS"
+}
+
 variable_of() { # OPTION: BURN_IN for --burn-in; OUT for --output
     if [ "$1" = --output ]; then
         printf OUT

@@ -63,7 +63,7 @@ case $KIND in
     sampled | hiero) ;;
     *) die "--kind is sampled or hiero, not '$KIND'" ;;
 esac
-: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+need_threads
 : "${OUT:=runs/$SOURCE-$TARGET}"
 
 more_text=()

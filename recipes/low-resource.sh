@@ -77,7 +77,7 @@ case $COPY in
     *) die "--copy is unknown or any, not '$COPY'" ;;
 esac
 split_grammars "$GRAMMARS"
-: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+need_threads
 : "${OUT:=runs/$(basename "$GIVEN")-$SOURCE-$TARGET}"
 
 given() { # NAME: the file of the data, plain or gzipped

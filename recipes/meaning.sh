@@ -21,7 +21,7 @@
 # the best as it is. Rankers learn from the training questions, a part at a time, by grammars that are learnt of the other parts.
 #
 # Options
-#   --output DIR      where the results go; default: runs/meaning- and the names of the data and language
+#   --output DIR      where the results go; default: runs/meaning- and the names of the data, language, and form if not funql
 #   --form FORM       funql, lisp for (answer (city …)), or sql for SELECT … FROM …, which is then also how the files are
 #                     called; default: funql
 #   --letters N       what words of questions are cut after, so that forms of a word are one; 0: nothing; default: 5
@@ -35,8 +35,8 @@
 #   --metric METRIC   what the weights of the last two are tuned for, bleu or exact; default: bleu
 #   --rounds N        rounds of tuning; default: 8
 #   --beam N          beam of the decoder; default: 200
-#   --answers COMMAND what evaluates expressions, run by bash: reads them, one a line, empty where there is none, and writes
-#                     what each comes to, one a line; then the share of test questions that are answered like the given
+#   --answers COMMAND what evaluates expressions, run by bash: reads them, one a line, empty where there is none, as
+#                     linearise --undo writes them, and writes what each comes to, one a line; then the share of test questions that are answered like the given
 #                     expressions is printed, too, and written to answers.json
 #   --folds N         parts of the training questions that rankers learn from; 0: none; default: 5
 #   --seed N          default: 1
@@ -69,15 +69,34 @@ need_numbers --letters --copies --draws --iterations --order --rounds --beam --f
 [ "$FOLDS" != 1 ] || die "--folds is 2 or more, or 0 for no rankers, not 1"
 [ "$DRAWS" -ge 1 ] || die "--draws is at least 1, not $DRAWS"
 [ "$ITERATIONS" -ge 3 ] || die "--iterations is at least 3, a third of them burn-in, not $ITERATIONS"
-: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
-: "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE}"
+need_threads
+: "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE$([ "$FORM" = funql ] || echo "-$FORM")}"
 [ -d "$DATA" ] || die "$DATA is not a directory"
+
+check_pairs() { # QUESTIONS MEANINGS: dies unless they have as many lines, at least one, and none is empty
+    local questions meanings file empty
+    questions=$(count_lines "$1") meanings=$(count_lines "$2")
+    [ "$questions" = "$meanings" ] || die "$1 has $questions lines, but $2 $meanings: line i of one is what line i of the other means"
+    [ "$questions" -gt 0 ] || die "$1 has no lines"
+    for file in "$@"; do
+        empty=$(text "$file" | awk '!NF && !first { first = NR } END { if (first) print first }')
+        [ -z "$empty" ] || die "$file:$empty: an empty line; leave it out, and that of the other file"
+    done
+}
+
 for set in train dev test; do
-    find_text "$set.$LANGUAGE" >/dev/null
-    find_text "$set.$FORM" >/dev/null
+    question_file=$(find_text "$set.$LANGUAGE")
+    meaning_file=$(find_text "$set.$FORM")
+    check_pairs "$question_file" "$meaning_file"
 done
-PHRASES=$(existing "$DATA/phrases.$LANGUAGE") && PHRASE_MEANINGS=$(find_text "phrases.$LANGUAGE.$FORM") ||
+if PHRASES=$(existing "$DATA/phrases.$LANGUAGE"); then
+    PHRASE_MEANINGS=$(find_text "phrases.$LANGUAGE.$FORM")
+    check_pairs "$PHRASES" "$PHRASE_MEANINGS"
+elif existing "$DATA/phrases.$LANGUAGE.$FORM" >/dev/null; then
+    die "$DATA has phrases.$LANGUAGE.$FORM, but not phrases.$LANGUAGE"
+else
     PHRASES="" PHRASE_MEANINGS=""
+fi
 split_list --alignments "$ALIGNMENTS"
 given=(${parts[@]+"${parts[@]}"})
 [ ${#given[@]} = 0 ] || [ ${#given[@]} = 3 ] || die "--alignments names three files, fwd, rev and gdfa, not ${#given[@]}"
@@ -248,12 +267,18 @@ answer() { # COMMAND FILE OUTPUT: a line for each expression of a file
     mv "$3.part" "$3"
 }
 
+answer_given() { # COMMAND: the given expressions, written as parses are
+    decoder linearise "$OUT/test.mr" --undo --form "$FORM" --output "$OUT/given.test.$FORM" &&
+        answer "$1" "$OUT/given.test.$FORM" "$OUT/answers"
+}
+
 take_steps() {
     planned_step compile -- compile
 
     for set in train dev test; do
         planned_step "prepare-$set" "$(find_text "$set.$LANGUAGE")" "$(find_text "$set.$FORM")" -- prepare_set "$set" "$LETTERS"
     done
+    [ -z "$ANSWERS" ] || planned_step answers prepare-test -- answer_given "$ANSWERS" # now, as it may fail
     planned_step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} -- add_phrases "$COPIES" "$LETTERS"
 
     planned_step align phrases ${given[@]+"${given[@]}"} -- align_all "${#draws[@]}"
@@ -333,9 +358,8 @@ take_steps() {
     fi
 
     if [ -n "$ANSWERS" ]; then
-        planned_step answers "$(find_text "test.$FORM")" -- answer "$ANSWERS" "$(find_text "test.$FORM")" "$OUT/answers"
         for i in "${!systems[@]}"; do
-            planned_step "answers-${systems[i]}" "${made[i]}" -- \
+            planned_step "answers-${systems[i]}" answers "${made[i]}" -- \
                 answer "$ANSWERS" "$OUT/${systems[i]}.test.$FORM" "$OUT/${systems[i]}.answers"
         done
     fi

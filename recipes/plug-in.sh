@@ -68,7 +68,7 @@ need_number --burn-in "$BURN_IN"
 need_number --pop-limit "$POP_LIMIT"
 need_number --max-targets "$MAX_TARGETS"
 [ -z "$LM" ] || [ -f "$LM" ] || die "there is no language model $LM"
-: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+need_threads
 [ -z "$SOURCE$TARGET" ] || [ -n "$TEXT" ] || die "--source and --target need --text, what is to be translated"
 find_files
 : "${OUT:=runs/plug-in-$(basename "$DATA")-$SOURCE-$TARGET}"

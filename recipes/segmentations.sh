@@ -45,7 +45,7 @@ read -ra segmentations <<<"$SEGMENTATIONS"
 twice=$(printf '%s\n' "${segmentations[@]}" | sort | uniq -d | head -n 1)
 [ -z "$twice" ] || die "--segmentations names $twice twice"
 check_tuning pro "$ROUNDS"
-: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+need_threads
 : "${OUT:=runs/segmentations-$(basename "$GIVEN")-$SOURCE-$TARGET}"
 for name in "train.$SOURCE" "train.$TARGET" "dev.$SOURCE"; do
     existing "$GIVEN/$name" >/dev/null || die "$GIVEN has neither $name nor $name.gz"

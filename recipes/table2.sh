@@ -83,7 +83,7 @@ DATA=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
 check_tuning "$METHOD" "$ROUNDS"
 need_numbers --seeds
 [ "$SEEDS" -ge 0 ] && [ "$SEEDS" -le 100 ] || die "--seeds is from 0 to 100"
-: "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
+need_threads
 : "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
 
 tenth() { # of the rules of the baseline, or of another row

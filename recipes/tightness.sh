@@ -31,7 +31,8 @@ main() {
     local positional=() treebank
     DRAWS=1000000 CHAINS=10 ITERATIONS=200 BURN_IN=100 MAX_LENGTH=10 PRIOR=0.1 THREADS=1 SEED=1
     parse_options --overwrite --output= --draws= --chains= --iterations= --burn-in= --max-length= --prior= --threads= --seed= -- "$@"
-    need_numbers --draws --chains --iterations --burn-in --max-length --threads --seed
+    need_numbers --draws --chains --iterations --burn-in --max-length --seed
+    need_threads
     : "${OUT:=$ROOT/runs/tightness}"
     for treebank in ${positional[@]+"${positional[@]}"}; do
         [ -f "$treebank" ] || die "there is no file $treebank"

@@ -34,7 +34,8 @@ main() {
         --seed= -- "$@"
     [ ${#positional[@]} = 1 ] || die "expected one TREEBANK_DIR; see --help"
     data=${positional[0]}
-    need_numbers --iterations --burn-in --samples --max-length --threads --seed
+    need_numbers --iterations --burn-in --samples --max-length --seed
+    need_threads
     : "${OUT:=$ROOT/runs/tsg}"
     [ -d "$data" ] || die "$data is not a directory"
     split_list --sets "$SETS"

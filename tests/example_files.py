@@ -126,7 +126,11 @@ def _expressions(folder: Path) -> None:
         _write_lists(folder / name, trees, len(trees))
     given = "--source train.en --target train.mr"
     _run(decoder, f"train-expressions {given} --output model.json")
-    _run(decoder, f"train-ranker {given} --expressions model.json --lists part.1 part.2 --output ranker.json")
+    _run(
+        decoder,
+        f"train-ranker {given} --expressions model.json --lists {' '.join(f'part.{k}' for k in range(1, 6))} "
+        "--output ranker.json",
+    )
 
 
 def _write_lists(path: Path, trees: list[str], number: int) -> None:

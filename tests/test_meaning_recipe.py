@@ -82,11 +82,51 @@ def recipe(stand_in, *options):
             "--alignments names three files, fwd, rev and gdfa, not 2",
         ),
         (("data", "en", "--draws", "0"), "--draws is at least 1, not 0"),
+        (("data", "en", "--threads", "0"), "--threads is at least 1, not 0"),
+        (("data", "en", "--threads", "x"), "--threads is a whole number, not 'x'"),
         (("data", "en", "--alignments", "fwd,rev,no"), "there is no alignment no"),
     ],
 )
 def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arguments, complaint):
     assert_refused(stand_in, MEANING, arguments, complaint, SCFG_PYTHON=sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "complaint"),
+    [
+        ("test.en", "what ?\n", "test.en has 1 lines, but"),
+        ("phrases.en.funql", "c\nd\n", "phrases.en.gz has 1 lines, but"),
+        ("test.funql", "a(c)\n \n", "test.funql:2: an empty line; leave it out"),
+        ("train.en", "\nb\n", "train.en:1: an empty line; leave it out"),
+    ],
+)
+def test_files_that_do_not_belong_together_are_refused_at_once(stand_in, name, text, complaint):
+    (stand_in / "data" / name).write_text(text)
+    outcome = recipe(stand_in)
+    assert outcome.returncode == 2
+    assert complaint in outcome.stderr
+    assert calls(stand_in) == []
+
+
+def test_files_without_lines_are_refused(stand_in):
+    for name in ("dev.en", "dev.funql"):
+        (stand_in / "data" / name).write_text("")
+    outcome = recipe(stand_in)
+    assert outcome.returncode == 2
+    assert outcome.stderr.endswith("dev.en has no lines\n")
+
+
+def test_results_of_another_form_lie_elsewhere(stand_in):
+    for name in ("train", "dev", "test"):
+        shutil.copy(stand_in / f"data/{name}.funql", stand_in / f"data/{name}.lisp")
+    shutil.copy(stand_in / "data/phrases.en.funql", stand_in / "data/phrases.en.lisp")
+    given = (stand_in / "data", "en", "--folds", "0")
+    for more, place in (((), "meaning-data-en"), (("--form", "lisp"), "meaning-data-en-lisp")):
+        assert (
+            run(MEANING, *given, *more, directory=stand_in, SCFG_PYTHON=str(stand_in / "python")).returncode
+            == 0
+        )
+        assert (stand_in / "runs" / place / "results.json").exists()
 
 
 def test_steps_lead_from_questions_to_exact_matches(stand_in):
@@ -248,6 +288,10 @@ def test_rankers_read_whole_words(stand_in):
 
 def test_phrases_may_be_missing(stand_in):
     os.unlink(stand_in / "data/phrases.en.gz")
+    outcome = recipe(stand_in, "--folds", "0")
+    assert outcome.returncode == 2
+    assert outcome.stderr.endswith("data has phrases.en.funql, but not phrases.en\n")
+    os.unlink(stand_in / "data/phrases.en.funql")
     assert recipe(stand_in, "--folds", "0").returncode == 0
     assert (stand_in / "run/learnt.en").read_text() == "what is it\nb\n"
     assert not any("--phrases" in line for line in calls(stand_in))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decoder.expressions.ranker import Candidate
 
 __all__ = ["add_parser", "run"]
 
@@ -49,12 +53,29 @@ def run(options: argparse.Namespace) -> None:
     lists = [read_numbered_lists(text.partition("=")[2]) for text in options.lists]
     total = 0
     numbers = sorted({number for each in lists for number in each})
+    _check_sentences([text.partition("=")[2] for text in options.lists], lists)
     with atomic_output(options.output) as out:
         for number in numbers:
             joined = join_lists(names, [each.get(number, []) for each in lists], options.shared)
             total += len(joined)
             out.writelines(list_lines(number, joined))
     say(f"{counted(total, 'translation')} of {counted(len(numbers), 'sentence')}")
+
+
+def _check_sentences(paths: list[str], lists: list[dict[int, list[Candidate]]]) -> None:
+    """An InputError unless all are lists of the same sentences; a warning if they do not look like it."""
+    from scfg_sampler.core.console import warn
+    from scfg_sampler.core.wording import counted
+    from scfg_sampler.errors import InputError
+
+    for path, each in zip(paths, lists, strict=True):
+        if each.keys() != lists[0].keys():
+            found = f"lists of {counted(len(each), 'sentence')}, but {paths[0]} has others, {len(lists[0])}"
+            raise InputError(path, None, found, "Join lists of the same sentences")
+    first, *others = ({(at, *one.words) for at, found in each.items() for one in found} for each in lists)
+    for path, other in zip(paths[1:], others, strict=True):
+        if first and other and not first & other:
+            warn(f"{paths[0]} and {path} have no translation in common: are they of the same sentences?")
 
 
 def _names(texts: list[str]) -> list[str]:

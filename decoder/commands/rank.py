@@ -28,14 +28,16 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Choose, and write."""
-    from decoder.expressions.lists import read_lists, read_ranker
-    from decoder.expressions.ranker import best_candidate
+    from decoder.expressions.lists import check_features, read_lists, read_ranker
+    from decoder.expressions.ranker import WORD_FEATURES, best_candidate
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import atomic_output, read_lines
 
     ranker = read_ranker(options.ranker)
     sentences = [split_words(line) for line in read_lines(options.source)]
     lists = read_lists(options.list, len(sentences))
+    learnt = [name for name, weight in ranker.weights.items() if weight and name not in WORD_FEATURES]
+    check_features(options.list, lists, learnt)
     with atomic_output(options.output) as out:
         for words, candidates in zip(sentences, lists, strict=True):
             best = candidates[best_candidate(ranker, words, candidates)].words if candidates else []

@@ -39,10 +39,10 @@ def run(options: argparse.Namespace) -> None:
     """Learn and write."""
     from decoder.commands.train_expressions import read_pairs
     from decoder.expressions.files import read_expressions
-    from decoder.expressions.lists import read_lists, write_ranker
+    from decoder.expressions.lists import check_features, read_lists, write_ranker
     from decoder.expressions.ranker import train_ranker
     from scfg_sampler.core.console import say
-    from scfg_sampler.errors import SettingsError
+    from scfg_sampler.errors import InputError, SettingsError
 
     number = len(options.lists)
     if number < 2:
@@ -51,10 +51,15 @@ def run(options: argparse.Namespace) -> None:
     names = read_expressions(options.expressions).lexicon.names
     sizes = [len(range(k, len(trees), number)) for k in range(number)]
     lists = [read_lists(path, size) for path, size in zip(options.lists, sizes, strict=True)]
-    ranker = train_ranker(sources, trees, lists, names)
-    write_ranker(ranker, options.output)
+    learnt = {name for each in lists for found in each for one in found for name in one.features}
+    for path, found in zip(options.lists, lists, strict=True):
+        check_features(path, found, learnt)
     there = 0
     for part, found in enumerate(lists):
         for tree, candidates in zip(trees[part::number], found, strict=True):
             there += any(one.words == tree for one in candidates)
+    if there == 0:
+        hint = "Are they the lists of these sentences, in their order?"
+        raise InputError(options.target, None, "no list has the right expression of its sentence", hint)
+    write_ranker(train_ranker(sources, trees, lists, names), options.output)
     say(f"{there} of {len(trees)} lists have the right expression")

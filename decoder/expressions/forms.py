@@ -31,7 +31,7 @@ FORMS = ("funql", "lisp", "sql")
 
 _DEEPEST = 200  # Brackets within brackets; Python's stack holds some more.
 
-_TOKEN = re.compile(r"""\s*('[^']*'|"[^"]*"|[(),]|[^\s(),'"]+)""")
+_TOKEN = re.compile(r"""\s*((?:'[^']*'|"[^"]*")(?![^\s(),])|[(),]|[^\s(),'"]+)""")
 _LINEAR = re.compile(r"(.+)@([0-9]{1,3})", re.DOTALL)
 
 
@@ -46,7 +46,9 @@ class _Reader:
         """The next token, or nothing at the end."""
         match = _TOKEN.match(self._text, self._at)
         if match is None and self._text[self._at :].strip():
-            raise self.error("a quotation mark that is not closed", "Close it")
+            raise self.error(
+                "a quotation mark that is not closed, or one within a name", "Put names in the other mark"
+            )
         return "" if match is None else match[1]
 
     def take(self) -> str:
@@ -142,16 +144,26 @@ def is_sound(words: Sequence[str], form: str) -> bool:
 
 
 def _write_lisp(expression: Expression) -> str:
-    name = f'"{expression.name[1:-1]}"' if is_constant(expression.name) else expression.name
+    name = _quoted(expression.name, '"')
     if not expression.arguments:
         return name
     return f"({' '.join([name, *map(_write_lisp, expression.arguments)])})"
 
 
+def _quoted(name: str, mark: str) -> str:
+    """A constant in this quotation mark, or in the other one where it has this one itself; else the name."""
+    if not is_constant(name):
+        return name
+    inner = name[1:-1]
+    mark = {"'": '"', '"': "'"}[mark] if mark in inner else mark
+    return mark + inner + mark
+
+
 def _write_funql(expression: Expression) -> str:
+    name = _quoted(expression.name, "'")
     if not expression.arguments:
-        return expression.name
-    return f"{expression.name}({', '.join(map(_write_funql, expression.arguments))})"
+        return name
+    return f"{name}({', '.join(map(_write_funql, expression.arguments))})"
 
 
 def to_linear(expression: Expression) -> list[str]:

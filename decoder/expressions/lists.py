@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
 from scfg_sampler.core.arrays.vocabulary import split_words
+from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
-__all__ = ["list_lines", "read_lists", "read_numbered_lists", "read_ranker", "write_ranker"]
+__all__ = ["check_features", "list_lines", "read_lists", "read_numbered_lists", "read_ranker", "write_ranker"]
 
 _FORMAT = "scfg-ranker 1"
 _NUMBER = re.compile("[0-9]{1,18}")
+_THESE = "Give the list of these sentences, and no other"
 
 
 def read_lists(path: PathLike, number: int) -> list[list[Candidate]]:
@@ -27,9 +30,14 @@ def read_lists(path: PathLike, number: int) -> list[list[Candidate]]:
     Raises
     ------
     InputError
-        A line is none of such a list, or of a sentence that is not there.
+        A line is none of such a list, or of a sentence that is not there; or the last sentences have none.
     """
     found = _read(path, number)
+    listed = max(found, default=-1) + 1
+    if listed < number:
+        raise InputError(
+            path, None, f"{counted(listed, 'list')}, but there are {counted(number, 'sentence')}", _THESE
+        )
     return [found.get(at, []) for at in range(number)]
 
 
@@ -48,8 +56,9 @@ def _read(path: PathLike, number: int | None) -> dict[int, list[Candidate]]:
             raise InputError(path, line, f"not a line of a list: {text[:60]}", hint)
         at = int(fields[0])
         if number is not None and at >= number:
-            hint = "Give the list of these sentences, and no other"
-            raise InputError(path, line, f"sentence {at}, but there are {number}, the first of them 0", hint)
+            raise InputError(
+                path, line, f"sentence {at}, but there are {number}, the first of them 0", _THESE
+            )
         words = [once.setdefault(word, word) for word in split_words(fields[1])]
         candidates = found.setdefault(at, [])
         if words:
@@ -66,6 +75,19 @@ def list_lines(number: int, candidates: Iterable[tuple[Candidate, float]]) -> It
     ]
     for line in lines or [" |||  ||| 0"]:
         yield f"{number} ||| {line}\n"
+
+
+def check_features(path: PathLike, lists: Collection[Collection[Candidate]], wanted: Collection[str]) -> None:
+    """An InputError if lists lack most of the features that are wanted; a warning if they lack some."""
+    found = {name for candidates in lists for one in candidates for name in one.features}
+    lacking = sorted(set(wanted) - found)
+    if not lacking or not any(lists):
+        return
+    some = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
+    complaint = f"lacks {len(lacking)} of {len(wanted)} features that the ranker learns of: {some}"
+    if 2 * len(lacking) > len(wanted):
+        raise InputError(path, None, complaint, "Give lists that are all made alike")
+    warn(f"{path} {complaint}")
 
 
 def _features(text: str, once: dict[str, str], path: PathLike, line: int) -> dict[str, float]:

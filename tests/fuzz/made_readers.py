@@ -306,7 +306,7 @@ MADE = {
     "derivations": _alone("derivations", _shown),
     "reported-derivations": _alone("derivations", _call("scfg_sampler.report.translations", "_records")),
     "expressions": _alone("expressions.json", _call("decoder.expressions.files", "read_expressions")),
-    "expression-lists": _alone("list.1", _call("decoder.expressions.lists", "read_lists", 3)),
+    "expression-lists": _alone("list.1", _call("decoder.expressions.lists", "read_lists", 1)),
     "ranker": _alone("ranker.json", _call("decoder.expressions.lists", "read_ranker")),
     "run-record": _changed("sampled", "run.json", _verified),
     "run-checkpoint": _changed("sampled", "checkpoint.npz", _verified),

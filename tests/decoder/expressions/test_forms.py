@@ -92,3 +92,17 @@ def test_expressions_may_be_deep_but_not_beyond_all_sense(form, opening):
         with pytest.raises(InputError, match="brackets are nested more than 200 deep"):
             parse(depth * opening + "b" + depth * ")", form)
         assert from_linear([*depth * ["a@1"], "b@0"]) is None
+
+
+@pytest.mark.parametrize("form", ["funql", "lisp"])
+@pytest.mark.parametrize("name", ["o'brien", 'the "best"', "plain"])
+def test_constants_with_quotation_marks_come_back(form, name):
+    tree = Expression("f", (Expression(f"'{name}'"), Expression("a")))
+    assert parse(write(tree, form), form) == tree
+    assert from_linear(to_linear(tree)) == tree
+
+
+@pytest.mark.parametrize("text", ["f('o'brien')", '(f "say "hi"")', "f('a''b')"])
+def test_quotation_marks_within_names_are_refused(text):
+    with pytest.raises(InputError, match="a quotation mark that is not closed, or one within a name"):
+        parse(text, "lisp" if text[0] == "(" else "funql")

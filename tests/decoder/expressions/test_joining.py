@@ -10,11 +10,13 @@ from decoder.expressions.ranker import Candidate
 OURS = """0 ||| a@0 ||| LanguageModel=-1 Rule=-2 ||| 3
 0 ||| b@1 a@0 ||| LanguageModel=-4 Rule=-1 ||| 2
 0 ||| a@0 ||| LanguageModel=-1 Rule=-9 ||| 1
+1 |||  |||  ||| 0
 2 ||| c@0 ||| LanguageModel=-2 Rule=-3 ||| 1
 """
 THEIRS = """0 ||| b@1 a@0 ||| LanguageModel=-4 Rule=-7 Own=1 ||| 5
 0 ||| d@0 ||| LanguageModel=-3 Rule=-5 Own=0 ||| 4
 1 |||  |||  ||| 0
+2 |||  ||| LanguageModel=0 ||| 0
 """
 JOINED = """0 ||| b@1 a@0 ||| LanguageModel=-4 ORule=-1 OMissing=0 TRule=-7 TOwn=1 TMissing=0 ||| 0.032522
 0 ||| a@0 ||| LanguageModel=-1 ORule=-2 OMissing=0 TRule=-7 TOwn=0 TMissing=1 ||| 0.016393
@@ -74,6 +76,17 @@ def test_what_a_candidate_does_not_name_is_0_in_its_list():
     features = {one.words[0]: one.features for one, _ in joined}
     assert features["a"] == {"ORare": 2.0, "OMissing": 0.0, "TMissing": 1.0}
     assert features["c"] == {"ORare": 0.0, "OOther": -1.0, "OMissing": 1.0, "TMissing": 0.0}
+
+
+def test_lists_of_other_sentences_are_refused_or_doubted(files, capsys):
+    (files / "fewer").write_text("0 ||| a@0 |||  ||| 0\n")
+    assert run(files, "O=@/ours", "F=@/fewer", "--output", "@/both") == 2
+    assert "lists of 1 sentence, but" in capsys.readouterr().err
+    (files / "others").write_text("".join(f"{number} ||| e@0 |||  ||| 0\n" for number in range(3)))
+    assert run(files, "O=@/ours", "T=@/theirs", "X=@/others", "--output", "@/both") == 0
+    said = capsys.readouterr().err
+    assert "others have no translation in common" in said
+    assert said.count("in common") == 1
 
 
 @pytest.mark.parametrize(

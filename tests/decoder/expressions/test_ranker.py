@@ -165,12 +165,58 @@ def test_commands_learn_and_choose(files, capsys):
     assert read_ranker(files / "r.json") == expected
     (files / "new").write_text("largest state\nwhat\n")
     (files / "list").write_text(
-        "".join(f"0 ||| {tree} |||  ||| 0\n" for _, tree in PAIRS) + "1 |||  |||  ||| 0\n"
+        "".join(f"0 ||| {tree} ||| One=0 ||| 0\n" for _, tree in PAIRS) + "1 |||  |||  ||| 0\n"
     )
     assert run(files, "rank", "@/list", "--ranker", "@/r.json", "--source", "@/new", "--output", "@/out") == 0
-    level = [Candidate(tree, {}) for tree in TREES]
+    level = [Candidate(tree, {"One": 0.0}) for tree in TREES]
     best = level[best_candidate(expected, ["largest", "state"], level)]
     assert (files / "out").read_text() == " ".join(best.words) + "\n\n"
     one = ("--expressions", "@/m.json", "--lists", "@/list0", "--output", "@/r.json")
     assert run(files, "train-ranker", *pairs, *one) == 2
     assert "--lists has two or more" in capsys.readouterr().err
+
+
+def write_lists(path, *features: str) -> None:
+    """Two sentences, each of whose candidates has these features."""
+    values = " ".join(f"{name}=0" for name in features)
+    path.write_text("".join(f"{at} ||| {tree} ||| {values} ||| 0\n" for at in (0, 1) for _, tree in PAIRS))
+
+
+def test_lists_that_are_made_otherwise_are_refused_or_doubted(files, capsys):
+    ranker = train_ranker(SOURCES, TREES, lists(2), NAMES)
+    weights = dict.fromkeys(("A", "B", "C"), 1.0) | {"Nothing": 0.0} | dict.fromkeys(WORD_FEATURES, 1.0)
+    write_ranker(ranker._replace(weights=weights), files / "r.json")
+    (files / "new").write_text("what\nwho\n")
+    rank = ("rank", "@/list", "--ranker", "@/r.json", "--source", "@/new", "--output", "@/out")
+    for features, status, complaint in (
+        (("A", "B", "C"), 0, ""),
+        (("A", "B", "D"), 0, "lacks 1 of 3 features that the ranker learns of: C"),
+        (("A", "D"), 2, "lacks 2 of 3 features that the ranker learns of: B, C"),
+    ):
+        write_lists(files / "list", *features)
+        assert run(files, *rank) == status
+        said = capsys.readouterr().err
+        assert complaint in said
+        assert bool(said) == bool(complaint)
+
+
+def test_lists_of_fewer_sentences_are_refused(files, capsys):
+    write_ranker(train_ranker(SOURCES, TREES, lists(2), NAMES), files / "r.json")
+    (files / "new").write_text("what\nwho\nwhere\n")
+    write_lists(files / "list", "One")
+    assert run(files, "rank", "@/list", "--ranker", "@/r.json", "--source", "@/new", "--output", "@/out") == 2
+    assert "list: 2 lists, but there are 3 sentences" in capsys.readouterr().err
+
+
+def test_nothing_is_learnt_of_lists_without_a_right_expression(files, capsys):
+    pairs = ("--source", "@/source", "--target", "@/target")
+    assert run(files, "train-expressions", *pairs, "--output", "@/m.json", "--quiet") == 0
+    for part, size in ((0, 4), (1, 3)):
+        (files / f"list{part}").write_text("".join(f"{at} ||| x@0 ||| One=0 ||| 0\n" for at in range(size)))
+    given = ("--expressions", "@/m.json", "--lists", "@/list0", "@/list1", "--output", "@/r.json")
+    assert run(files, "train-ranker", *pairs, *given) == 2
+    assert "no list has the right expression of its sentence" in capsys.readouterr().err
+    (files / "list1").write_text("".join(f"{at} ||| x@0 ||| A=0 B=0 C=0 ||| 0\n" for at in range(3)))
+    assert run(files, "train-ranker", *pairs, *given) == 2
+    assert "list0: lacks 3 of 4 features" in capsys.readouterr().err
+    assert not (files / "r.json").exists()

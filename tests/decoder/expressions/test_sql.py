@@ -56,7 +56,7 @@ EXAMPLES = {
         "=(g, 'x'))))"
     ),
     "SELECT a FROM t WHERE b = \"o'neill\" OR b = 'it''s'": (
-        "select(a, from(t), where(or(=(b, 'o'neill'), =(b, 'it's'))))"
+        'select(a, from(t), where(or(=(b, "o\'neill"), =(b, "it\'s"))))'
     ),
 }
 
