@@ -156,6 +156,8 @@ def run(options: argparse.Namespace) -> None:
     of_words = f" ({unknown:,} of {counted(words, 'word', spec=',')} in no rule)" if words else ""
     rate = f"{seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second"
     say(f"{counted(number, 'line')}{of_words} translated in {rate}")
+    if options.expressions and not all(exist):
+        say(f"{counted(exist.count(False), 'line')} without a well-formed expression")
 
 
 def _progress(options: argparse.Namespace) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:
@@ -230,9 +232,9 @@ def _check(options: argparse.Namespace) -> None:
     if options.reference and options.markup:
         raise SettingsError("--reference gives the translations, so --markup cannot be given beside it")
     if options.expressions:
-        for name in ("system", "reference", "hypergraph", "markup"):
+        for name in ("system", "reference", "derivations", "hypergraph", "markup"):
             if getattr(options, name):
-                raise SettingsError(f"--expressions is for plain translation; leave out --{name}")
+                raise SettingsError(f"--{name} does not go with --expressions; leave out one of them")
     check_scale(options.mbr_scale)
 
 
@@ -350,8 +352,9 @@ def _translate(system: System, options: argparse.Namespace, numbered: tuple[int,
         tree = _json_line(derivation_record(decoder, result, found[0], number))
     if options.hypergraph is not None:
         graph = _json_line(hypergraph_record(decoder, result, number))
+    exists = bool(found and found[0].words) or not prepared.words
     # Words of a line with markup are not told apart from its tags here.
-    return Derived(text, tree, True, graph, *_count(decoder, [] if options.markup else prepared.words))
+    return Derived(text, tree, exists, graph, *_count(decoder, [] if options.markup else prepared.words))
 
 
 def _count(decoder: Decoder, words: list[str]) -> tuple[int, int]:

@@ -204,11 +204,25 @@ def test_commands_tune_and_translate(files, capsys):
     assert (files / "funql").read_text().splitlines()[0] == "answer(river(loc('texas')))"
 
 
-@pytest.mark.parametrize("option", [["--reference", "x"], ["--hypergraph", "x"], ["--markup", "xml"]])
+REFUSED = [["--reference", "x"], ["--derivations", "x"], ["--hypergraph", "x"], ["--markup", "xml"]]
+
+
+def test_lines_without_an_expression_are_counted(files, capsys):
+    (files / "input").write_text("rivers in texas\n\nin\n")
+    arguments = ["--input", f"{files}/input", "--output", f"{files}/out", "--weights", f"{files}/w.json"]
+    for more in ([], ["--nbest", "3"]):
+        assert main(["translate", *command(files, *arguments, *more)]) == 0
+        assert capsys.readouterr().err.splitlines()[-1] == "1 line without a well-formed expression"
+    (files / "input").write_text("rivers in texas\n")
+    assert main(["translate", *command(files, *arguments)]) == 0
+    assert "without" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", REFUSED)
 def test_what_does_not_go_together_is_refused(files, capsys, option):
     arguments = ["--weights", f"{files}/w.json", *option]
     assert main(["translate", *command(files, *arguments)]) == 2
-    assert f"leave out {option[0]}" in capsys.readouterr().err
+    assert f"{option[0]} does not go with --expressions" in capsys.readouterr().err
 
 
 def test_weights_without_the_features_are_refused(files, capsys):
