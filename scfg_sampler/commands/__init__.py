@@ -53,9 +53,12 @@ def add_labels(corpus: argparse._ArgumentGroup) -> None:
 
 
 def corpus_files(options: argparse.Namespace) -> CorpusFiles:
-    """What the options of `add_corpus` name; warns of an alignment that is named twice."""
+    """What the options of `add_corpus` name; warns of what is named twice, and of labels that are missing."""
     from scfg_sampler.corpus.parallel_text import CorpusFiles
 
+    of_labels = (getattr(options, "labels_form", "spans"), getattr(options, "labels_side", "target"))
+    if of_labels != ("spans", "target") and not options.labels:
+        console.warn("--labels-form and --labels-side say nothing without --labels: all are X")
     for path in {path for path in options.alignment if options.alignment.count(path) > 1}:
         console.warn(f"{path} is named {counted(options.alignment.count(path), 'time')}, and counts as often")
     return CorpusFiles(options.source, options.target, tuple(options.alignment))
