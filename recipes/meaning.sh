@@ -73,15 +73,17 @@ need_threads
 : "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE$([ "$FORM" = funql ] || echo "-$FORM")}"
 [ -d "$DATA" ] || die "$DATA is not a directory"
 
-check_pairs() { # QUESTIONS MEANINGS: dies unless they have as many lines, at least one, and none is empty
-    local questions meanings file empty
+check_pairs() { # QUESTIONS MEANINGS: dies unless they have as many lines, at least one, and no meaning is empty
+    local questions meanings
     questions=$(count_lines "$1") meanings=$(count_lines "$2")
     [ "$questions" = "$meanings" ] || die "$1 has $questions lines, but $2 $meanings: line i of one is what line i of the other means"
     [ "$questions" -gt 0 ] || die "$1 has no lines"
-    for file in "$@"; do
-        empty=$(text "$file" | awk '!NF && !first { first = NR } END { if (first) print first }')
-        [ -z "$empty" ] || die "$file:$empty: an empty line; leave it out, and that of the other file"
-    done
+    [ "$(first_empty "$2")" = 0 ] || die "$2:$(first_empty "$2"): an empty line; leave it out, and that of $1"
+    [ "$(first_empty "$1")" = 0 ] || echo "warning: $1:$(first_empty "$1"): an empty line" >&2
+}
+
+first_empty() { # FILE: the number of its first line without words; 0 if all have some
+    text "$1" | awk '!NF && !first { first = NR } END { print first + 0 }'
 }
 
 for set in train dev test; do

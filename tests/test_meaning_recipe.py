@@ -97,7 +97,6 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arg
         ("test.en", "what ?\n", "test.en has 1 lines, but"),
         ("phrases.en.funql", "c\nd\n", "phrases.en.gz has 1 lines, but"),
         ("test.funql", "a(c)\n \n", "test.funql:2: an empty line; leave it out"),
-        ("train.en", "\nb\n", "train.en:1: an empty line; leave it out"),
     ],
 )
 def test_files_that_do_not_belong_together_are_refused_at_once(stand_in, name, text, complaint):
@@ -106,6 +105,13 @@ def test_files_that_do_not_belong_together_are_refused_at_once(stand_in, name, t
     assert outcome.returncode == 2
     assert complaint in outcome.stderr
     assert calls(stand_in) == []
+
+
+def test_empty_questions_are_told_of(stand_in):
+    (stand_in / "data/train.en").write_text("a\n\n")
+    outcome = recipe(stand_in, "--folds", "0")
+    assert outcome.returncode == 0
+    assert re.search(r"^warning: \S+train.en:2: an empty line$", outcome.stderr, re.MULTILINE)
 
 
 def test_files_without_lines_are_refused(stand_in):
