@@ -18,7 +18,8 @@
 #   joined        what the last two say, in one list
 # The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone, and
 # a ranker, which reads whole words, chooses one of the 100 best, or 200; hiero-typed-unranked and typed-unranked take
-# the best as it is. Rankers learn from the training questions, a part at a time, by grammars that are learnt of the other parts.
+# the best as it is. Rankers learn from the training questions, a part at a time, by grammars that are learnt of the
+# other parts.
 #
 # Options
 #   --output DIR      where the results go; default: runs/meaning- and the names of the data, language, and form if not funql
@@ -36,8 +37,8 @@
 #   --rounds N        rounds of tuning; default: 8
 #   --beam N          beam of the decoder; default: 200
 #   --answers COMMAND what evaluates expressions, run by bash: reads them, one a line, empty where there is none, as
-#                     linearise --undo writes them, and writes what each comes to, one a line; then the share of test questions that are answered like the given
-#                     expressions is printed, too, and written to answers.json
+#                     linearise --undo writes them, and writes what each comes to, one a line; then the share of test
+#                     questions that are answered like the given expressions is printed, too, and written to answers.json
 #   --folds N         parts of the training questions that rankers learn from; 0: none; default: 5
 #   --seed N          default: 1
 #   --threads N       that tune and translate; default: the number of processors. Sampling takes one, so that it is exact

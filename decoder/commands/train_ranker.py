@@ -41,8 +41,8 @@ def run(options: argparse.Namespace) -> None:
     from decoder.expressions.files import read_expressions
     from decoder.expressions.lists import check_features, read_lists, write_ranker
     from decoder.expressions.ranker import train_ranker
-    from scfg_sampler.core.console import say
-    from scfg_sampler.errors import InputError, SettingsError
+    from scfg_sampler.core.console import say, warn
+    from scfg_sampler.errors import SettingsError
 
     number = len(options.lists)
     if number < 2:
@@ -59,7 +59,6 @@ def run(options: argparse.Namespace) -> None:
         for tree, candidates in zip(trees[part::number], found, strict=True):
             there += any(one.words == tree for one in candidates)
     if there == 0:
-        hint = "Are they the lists of these sentences, in their order?"
-        raise InputError(options.target, None, "no list has the right expression of its sentence", hint)
+        warn("no list has the right expression of its sentence, so the ranker takes the first of each list")
     write_ranker(train_ranker(sources, trees, lists, names), options.output)
     say(f"{there} of {len(trees)} lists have the right expression")
