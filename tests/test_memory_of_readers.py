@@ -87,7 +87,7 @@ _LINES = {
     ),
     "expression-lists": (
         "",
-        lambda k: f"{k % 3} ||| answer@1 river@1 'w{k}'@0 ||| LanguageModel=-1.5 Glue={k} ||| -1.5\n",
+        lambda k: f"0 ||| answer@1 river@1 'w{k}'@0 ||| LanguageModel=-1.5 Glue={k} ||| -1.5\n",
     ),
     "dmv-jdageem": ("", lambda k: f"leftattach T{k % 90} <- T{k // 90 % 90} : -0.{k}\n"),
 }

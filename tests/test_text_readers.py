@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from decoder.expressions.lists import read_lists
+from decoder.expressions.lists import read_numbered_lists
 from decoder.lm.arpa import read_arpa
 from decoder.translation.imported_weights import import_weights
 from monolingual.dmv.model import read_model
@@ -72,7 +72,7 @@ READERS = {
     "praat": places(read_praat, PRAAT, "1", "5", "1", "2"),
     "jdageem": places(read_model, "root N : {}\n", "-1"),
     "bias": places(lambda path: read_bias(path, ["A"]), "A\t{}\t{}\n", "0", "1"),
-    "expressions": places(lambda path: read_lists(path, 20), "{} ||| a@0 ||| A={} ||| 0\n", "1", "2"),
+    "expressions": places(read_numbered_lists, "{} ||| a@0 ||| A={} ||| 0\n", "1", "2"),
     "weights of cdec": places(lambda path: import_weights(path, "cdec"), "A {}\n", "1"),
     "weights of joshua": places(lambda path: import_weights(path, "joshua"), "A {}\n", "1"),
     "weights of moses": places(lambda path: import_weights(path, "moses"), "[weight]\nA= 1 {}\n", "1"),

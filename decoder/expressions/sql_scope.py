@@ -29,15 +29,21 @@ def names_its_tables(query: Expression) -> bool:
 def without_aliases(query: Expression) -> Expression:
     """Without the aliases that tell nothing apart: all names are of the tables that they were of."""
     resolved = _Resolved(query)
-    before = None
-    while query != before:  # One may stand in the way of another before it.
-        before = query
-        for number in range(resolved.num_tables):
-            without = _Resolved(query, number)
-            shorter = _Resolved(without.query)
+    left = list(range(resolved.num_tables))
+    while True:  # One that goes may have stood in the way of one before it.
+        needed = []
+        for number in left:
+            without = _Resolved(query, number).query
+            if without == query:  # There is no alias.
+                continue
+            shorter = _Resolved(without)
             if shorter.tables_of_names == resolved.tables_of_names and not shorter.has_doubles:
-                query = without.query
-    return query
+                query = without
+            else:
+                needed.append(number)
+        if len(needed) == len(left):
+            return query
+        left = needed
 
 
 class _Resolved:
