@@ -42,6 +42,12 @@ case $program-$command in
 esac
 while [ $# -gt 0 ]; do"""
 
+RIGHT = {
+    **dict.fromkeys(("hiero-loose", "sampled", "hiero-typed-unranked", "typed-unranked"), 50.0),
+    **dict.fromkeys(("hiero-typed", "typed", "joined"), 100.0),
+}
+"""Of the two questions, in percent, by all but `hiero`."""
+
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
 
@@ -139,14 +145,7 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     outcome = recipe(stand_in, "--folds", "2")
     assert outcome.returncode == 0, outcome.stderr
     found = json.loads((stand_in / "run/results.json").read_text())
-    half = ("hiero-loose", "sampled", "hiero-typed-unranked", "typed-unranked")
-    assert found == {
-        "hiero": 0.0,
-        **dict.fromkeys(half, 50.0),
-        "hiero-typed": 100.0,
-        "typed": 100.0,
-        "joined": 100.0,
-    }
+    assert found == {"hiero": 0.0, **RIGHT}
     table = (stand_in / "run/table.txt").read_text()
     assert outcome.stdout == table
     rows = [line.split() for line in table.splitlines()]
@@ -228,14 +227,7 @@ def test_answers_are_compared_where_something_answers(stand_in):
     assert outcome.returncode == 0, outcome.stderr
     found = json.loads((stand_in / "run/answers.json").read_text())
     # What has no expression is not answered; a wrong one may be.
-    half = ("hiero-loose", "sampled", "hiero-typed-unranked", "typed-unranked")
-    assert found == {
-        "hiero": 50.0,
-        **dict.fromkeys(half, 50.0),
-        "hiero-typed": 100.0,
-        "typed": 100.0,
-        "joined": 100.0,
-    }
+    assert found == {"hiero": 50.0, **RIGHT}
     assert "test exact  test answers" in outcome.stdout
     assert recipe(stand_in, "--folds", "2").returncode == 0
     assert not (stand_in / "run/answers.json").exists()

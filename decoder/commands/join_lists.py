@@ -49,14 +49,13 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.files import atomic_output
     from scfg_sampler.core.wording import counted
 
-    names = _names(options.lists)
-    lists = [read_numbered_lists(text.partition("=")[2]) for text in options.lists]
-    total = 0
-    numbers = sorted({number for each in lists for number in each})
-    _check_sentences([text.partition("=")[2] for text in options.lists], lists)
+    names, paths = _named_paths(options.lists)
+    lists = [read_numbered_lists(path) for path in paths]
+    _check_sentences(paths, lists)
+    total, numbers = 0, sorted(lists[0])
     with atomic_output(options.output) as out:
         for number in numbers:
-            joined = join_lists(names, [each.get(number, []) for each in lists], options.shared)
+            joined = join_lists(names, [each[number] for each in lists], options.shared)
             total += len(joined)
             out.writelines(list_lines(number, joined))
     say(f"{counted(total, 'translation')} of {counted(len(numbers), 'sentence')}")
@@ -78,14 +77,18 @@ def _check_sentences(paths: list[str], lists: list[dict[int, list[Candidate]]]) 
             warn(f"{paths[0]} and {path} have no translation in common: are they of the same sentences?")
 
 
-def _names(texts: list[str]) -> list[str]:
-    """The names of the lists; a SettingsError unless each has one of its own."""
+def _named_paths(texts: list[str]) -> tuple[list[str], list[str]]:
+    """The names of the lists, and where they are; a SettingsError unless each has a name of its own."""
     from scfg_sampler.errors import SettingsError
 
-    names = [text.partition("=")[0] for text in texts]
-    for text, name in zip(texts, names, strict=True):
-        if "=" not in text or not name or "|||" in name or name.split() != [name]:
+    names: list[str] = []
+    paths = []
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name or "|||" in name or name.split() != [name]:
             raise SettingsError(f"'{text}' is not NAME=LIST, such as Hiero=hiero.list")
-        if names.count(name) > 1:
+        if name in names:
             raise SettingsError(f"two lists are called {name}")
-    return names
+        names.append(name)
+        paths.append(path)
+    return names, paths

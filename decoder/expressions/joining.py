@@ -14,9 +14,9 @@ from collections.abc import Collection, Sequence
 
 from decoder.expressions.ranker import Candidate
 
-__all__ = ["MISSING", "join_lists"]
+__all__ = ["join_lists"]
 
-MISSING = "Missing"
+_MISSING = "Missing"
 _K = 60  # Of reciprocal rank fusion, as Cormack, Clarke and Büttcher (2009) have it.
 
 
@@ -47,7 +47,7 @@ def join_lists(
         for words, features in found.items():
             own = candidates.get(words, lowest)
             features.update({name + each: own[each] for each in own if each not in shared})
-            features[name + MISSING] = float(words not in candidates)
+            features[name + _MISSING] = float(words not in candidates)
     return [
         (Candidate(list(words), found[words]), scores[words])
         for words in sorted(found, key=lambda words: -scores[words])

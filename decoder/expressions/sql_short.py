@@ -11,7 +11,7 @@ is, one step after another,
 
     select(river.name, where(and(=MAX(river.length), =(river.state, 'ohio'))))
 
-Eight symbols for the twenty-four of the query: a grammar of few examples learns `=MAX` from *longest*, and
+Nine symbols for the twenty-four of the query: a grammar of few examples learns `=MAX` from *longest*, and
 not a query within a query. What is left out comes back; the first step alone is for good, and with it the
 order of tables in a FROM, which changes nothing but the order of what `*` selects, where it is kept.
 
