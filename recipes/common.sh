@@ -5,13 +5,12 @@
 RECIPES=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(dirname "$RECIPES")
 PYTHON=""
-STARTED=$(date +%s)
 OUT="" # the directory of the run, for steps
 OVERWRITE=0 # 1: repeat steps that were done before
 RESUMING=0
 
 say() { # MESSAGE: to standard error, with the seconds since the recipe began
-    printf '[%4d s] %s\n' "$(($(date +%s) - STARTED))" "$*" >&2
+    printf '[%4d s] %s\n' "$SECONDS" "$*" >&2
 }
 
 die() { # MESSAGE: something the user can mend
@@ -288,30 +287,33 @@ step() {
     local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
     local begun="$OUT/logs/$1.begun"
     shift
-    mkdir -p "$OUT/logs"
+    [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
     while [ "$1" != -- ]; do
         if [ -f "$OUT/logs/$1.done" ]; then
-            wanted+=$(cat "$OUT/logs/$1.done")
+            wanted+=$(<"$OUT/logs/$1.done")
         else
-            wanted+=$(text "$1" | cksum)
+            case $1 in
+                *.gz) wanted+=$(text "$1" | cksum) ;;
+                *) wanted+=$(cksum <"$1") ;;
+            esac
         fi
         shift
     done
     shift
     wanted=$(printf '%s\n' "$wanted" "$@" | cksum)
-    if [ "$OVERWRITE" != 1 ] && [ -f "$done" ] && [ "$(cat "$done")" = "$wanted" ]; then
+    if [ "$OVERWRITE" != 1 ] && [ -f "$done" ] && [ "$(<"$done")" = "$wanted" ]; then
         say "$name: done before"
         return
     fi
     RESUMING=0
-    if [ "$OVERWRITE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(cat "$begun")" = "$wanted" ]; then
+    if [ "$OVERWRITE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(<"$begun")" = "$wanted" ]; then
         # shellcheck disable=SC2034 # read by the recipes' commands
         RESUMING=1
     fi
-    rm -f "$done"
+    [ ! -f "$done" ] || rm -f "$done"
     say "$name${tell:+ (about $("$tell") left)}"
     echo "$wanted" >"$begun"
-    began=$(now)
+    now began
     times >"$OUT/logs/$name.times"
     "$@" >"$log" 2>&1 || status=$?
     times >>"$OUT/logs/$name.times"
@@ -355,12 +357,15 @@ cpu_seconds() { # NAME: the processor time the step took, compilation and readin
         END { printf "%.1f\n", total[3] + total[4] - total[1] - total[2] }' "$OUT/logs/$1.times"
 }
 
-now() { # seconds since 1970, with decimals where bash has them
-    printf '%s' "${EPOCHREALTIME:-$(date +%s)}" | tr ',' '.'
+now() { # VARIABLE: sets it to the seconds since 1970, with decimals where bash has them
+    local time=${EPOCHREALTIME:-$(date +%s)}
+    printf -v "$1" '%s' "${time/,/.}"
 }
 
 since() { # TIME
-    awk -v began="$1" -v ended="$(now)" 'BEGIN { printf "%.2f\n", ended - began }'
+    local ended
+    now ended
+    awk -v began="$1" -v ended="$ended" 'BEGIN { printf "%.2f\n", ended - began }'
 }
 
 # ------------------------------------------------------------------ the time left
@@ -399,12 +404,12 @@ time_left() { # the time the steps that are still planned will take, for people
         }'
 }
 
-# Plans all that a function takes, which calls steps in its order but does not take them here: `guess NAME` says how
-# many seconds each will take. What the function itself does must not need what steps leave.
+# Plans all that a function takes, which calls steps in its order but does not take them here: `guesses` reads their
+# names, a line each, and writes NAME SECONDS. What the function itself does must not need what steps leave.
 plan_steps() { # FUNCTION
     planned+=$(
-        planned_step() { printf '%s %s\n' "$1" "$(guess "$1")"; }
-        "$@" | awk '$1 != "compile" && !seen[$1]++'
+        planned_step() { printf '%s\n' "$1"; }
+        "$@" | awk '$1 != "compile" && !seen[$1]++' | guesses
     )$'\n'
 }
 

@@ -86,8 +86,8 @@ take_steps() {
     chain "$OWN_SEEDS" types --base lexical --tables exact --type-moves 2
 }
 
-guess() { # NAME: seconds, as of two cores of 2020
-    awk -v M="$megabytes" -v sweeps="$ITERATIONS" "BEGIN { print 5 + 0.5 * sweeps * M }"
+guesses() { # seconds, as of two cores of 2020
+    awk -v M="$megabytes" -v sweeps="$ITERATIONS" '{ print $1, 5 + 0.5 * sweeps * M }'
 }
 
 # chain NUMBER NAME OPTION…: so many runs.

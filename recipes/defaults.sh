@@ -57,7 +57,7 @@ for variant in "${variants[@]}"; do
     read -r sweeps burn_in from sampling <<<"$(options "$variant")"
     told="$((done_before + 1)) of ${#variants[@]}"
     if [ "$done_before" != 0 ]; then # All take about as long as those so far.
-        left=$((($(date +%s) - STARTED) * (${#variants[@]} - done_before) / done_before))
+        left=$((SECONDS * (${#variants[@]} - done_before) / done_before))
         told+=", about $((left / 60 + 1)) min left for all"
     fi
     say "$variant ($told)"

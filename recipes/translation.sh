@@ -190,24 +190,24 @@ estimate() { # NAME FORMULA
 }
 
 # Seconds that a step takes, by what its name begins with; sets that are translated have TRANSLATED sentences.
-guess() { # NAME
-    local formula
-    case $1 in
-        lm) formula="2 + M" ;;
-        align) formula="2 + 3 * M" ;;
-        sample*) formula="5 + 0.35 * sweeps * M" ;;
-        grammar-*) formula="4 + 8 * M" ;;
-        filter-* | text-*) formula="1 + 2 * M" ;;
-        tune-fixed) formula=1 ;;
-        tune-*) formula="3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)" ;;
-        fold*-list-*) formula="3 + 0.02 * 4 * sentences * beam / 200" ;;
-        fold*) formula="6 + 0.7 * sweeps * M" ;;
-        translate-* | parse-* | rank-*) formula="3 + 0.02 * translated * beam / 200" ;;
-        plug-*) formula="2 + M" ;;
-        *) formula=3 ;;
-    esac
+guesses() {
     awk -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="${BEAM:-100}" -v threads="$THREADS" \
-        -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" "BEGIN { print $formula }"
+        -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" '
+        function guess(name) {
+            if (name ~ /^lm$/) return 2 + M
+            if (name ~ /^align$/) return 2 + 3 * M
+            if (name ~ /^sample/) return 5 + 0.35 * sweeps * M
+            if (name ~ /^grammar-/) return 4 + 8 * M
+            if (name ~ /^(filter|text)-/) return 1 + 2 * M
+            if (name ~ /^tune-fixed$/) return 1
+            if (name ~ /^tune-/) return 3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)
+            if (name ~ /^fold.*-list-/) return 3 + 0.02 * 4 * sentences * beam / 200
+            if (name ~ /^fold/) return 6 + 0.7 * sweeps * M
+            if (name ~ /^(translate|parse|rank)-/) return 3 + 0.02 * translated * beam / 200
+            if (name ~ /^plug-/) return 2 + M
+            return 3
+        }
+        { print $1, guess($1) }'
 }
 
 CACHE=${SCFG_SAMPLER_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/scfg-sampler} # of compiled kernels

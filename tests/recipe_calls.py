@@ -7,6 +7,7 @@ runs in a fraction of a second.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,7 @@ def run(script, *arguments, directory=ROOT, timeout=300, **environment):
 def write_stand_in(directory: Path, text: str = STAND_IN) -> Path:
     """A directory with the stand-in `python`, whose calls are noted in `calls`."""
     text = text.replace("REAL_PYTHON", sys.executable).replace("HERE", str(directory))
+    text = text.replace("/usr/bin/env bash", shutil.which("bash") or "/bin/bash", 1)  # Looked for once.
     (directory / "python").write_text(text)
     (directory / "python").chmod(0o755)
     return directory

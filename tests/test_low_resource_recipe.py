@@ -18,7 +18,8 @@ LOW_RESOURCE = RECIPES / "low-resource.sh"
 # What the commands of this recipe make, beyond those of the others. A score is the number of lines of the
 # first translations, so that sets and grammars can be told apart.
 MORE = r"""
-out=$(sed 's/.*--output \([^ ]*\).*/\1/' <<<"$given")
+out=${given##*--output }
+out=${out%% *}
 case $program-$command in
     scfg_sampler-prepare)
         mkdir -p "$out"

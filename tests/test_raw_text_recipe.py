@@ -17,7 +17,8 @@ FROM_RAW_TEXT = RECIPES / "from-raw-text.sh"
 
 # What the commands of this recipe make, beyond those of the others.
 MORE = r"""
-out=$(sed 's/.*--output \([^ ]*\).*/\1/' <<<"$given")
+out=${given##*--output }
+out=${out%% *}
 case $program-$command in
     scfg_sampler-prepare)
         mkdir -p "$out/raw"
