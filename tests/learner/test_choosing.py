@@ -95,7 +95,7 @@ def files(tmp_path, rng):
     return ["--source", names[0], "--target", names[1], "--alignment", names[2], names[3]]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["phrase", pytest.param("sentence", marks=pytest.mark.slow)])
 def test_runs_are_resumed_bit_for_bit_and_hold_what_others_hold(way, files, tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     options = [*files, "--choose", way, "--burn-in", "1", "--marginals", "--quiet", "--tables", "exact"]

@@ -158,7 +158,7 @@ def test_pruning_leaves_out_what_occurs_so_often_or_less(rng):
     assert discounts == full_discounts
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 5), st.sampled_from([(), (0, 1, 2)]))
 def test_little_memory_gives_the_same_model(seed, order, prune):
     lines = zipf_text(np.random.default_rng(seed), 120)
