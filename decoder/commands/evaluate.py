@@ -1,4 +1,4 @@
-"""`scfg-decoder evaluate`: BLEU, chrF and TER."""
+"""`scfg-decoder evaluate`: BLEU, chrF, TER and exact match."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def add_parser(subparsers) -> None:
         "evaluate",
         help="score translations",
         description=(
-            "BLEU, chrF and TER (lower is better) by sacrebleu, with the signatures that reproduce them.\n"
+            "BLEU, chrF and TER (lower is better) by sacrebleu, with the signatures that reproduce them;\n"
+            "for expressions, exact match: the share of lines that are one of their references.\n"
             "With --against, also the difference to other translations and its p-value by sacrebleu's\n"
             "paired bootstrap, which is close to a one-sided test. Of a system tuned several times, give\n"
             "all translations: their means are compared by a two-sided bootstrap over sentences and tunings."
         ),
-        epilog="example:\n  scfg-decoder evaluate --hypothesis out.en --references test.en "
-        "--against old.en\n"
+        epilog="example:\n  scfg-decoder evaluate --hypothesis out.en --references test.en --against old.en\n"
         "  scfg-decoder evaluate --hypothesis new-[123].en --references test.en --against old-[123].en",
     )
     parser.add_argument(
@@ -54,9 +54,9 @@ def add_parser(subparsers) -> None:
         "--metrics",
         nargs="+",
         default=["bleu", "chrf", "ter"],
-        choices=("bleu", "chrf", "ter"),
+        choices=("bleu", "chrf", "ter", "exact"),
         metavar="METRIC",
-        help="which of bleu, chrf, ter",
+        help="which of bleu, chrf, ter, exact (default: the first three)",
     )
     parser.add_argument(
         "--intervals",

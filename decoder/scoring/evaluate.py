@@ -1,4 +1,4 @@
-"""BLEU, chrF and TER through sacrebleu, and the paired bootstrap.
+"""BLEU, chrF, TER and exact match through sacrebleu, and the paired bootstrap.
 
 Texts are tokenised already, so BLEU tokenises nothing unless told to (`tok:none` in the signature). Scores
 are in percent; for TER, lower is better.
@@ -26,6 +26,7 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
+    "ALL_METRICS",
     "METRICS",
     "Comparison",
     "compare",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 METRICS = ("bleu", "chrf", "ter")
+ALL_METRICS = (*METRICS, "exact")
 _MOST_DRAWN = 250_000_000  # Numbers of sentences that a bootstrap holds: two gigabytes.
 TOKENIZERS = ("none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab")
 
@@ -243,13 +245,14 @@ def _metrics(names: Sequence[str], tokenize: str) -> dict[str, Any]:
 
     if tokenize not in TOKENIZERS:
         raise SettingsError(f"--tokenize is '{tokenize}'; choose from {', '.join(TOKENIZERS)}")
-    unknown = [name for name in names if name not in METRICS]
+    unknown = [name for name in names if name not in ALL_METRICS]
     if unknown:
-        raise SettingsError(f"--metrics: '{unknown[0]}' is none of {', '.join(METRICS)}")
+        raise SettingsError(f"--metrics: '{unknown[0]}' is none of {', '.join(ALL_METRICS)}")
     makers: dict[str, Any] = {
         "bleu": lambda: BLEU(tokenize=tokenize, force=True),
         "chrf": CHRF,
         "ter": TER,
+        "exact": _exact_match,
     }
     try:
         return {name: makers[name]() for name in names}
@@ -258,6 +261,30 @@ def _metrics(names: Sequence[str], tokenize: str) -> dict[str, Any]:
         raise SettingsError(
             f"--tokenize {tokenize} needs MeCab: pip install 'sacrebleu[{extra}]', or use --tokenize char"
         ) from None
+
+
+def _exact_match() -> Any:
+    """The share of lines that are one of their references, but for blanks: a metric as sacrebleu has them."""
+    from sacrebleu.metrics.base import Metric, Score
+
+    class ExactMatch(Metric):
+        def _preprocess_segment(self, sent: str) -> str:
+            return " ".join(sent.split())
+
+        def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
+            return {"references": set(refs)}
+
+        def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict) -> list[int]:
+            return [int(hypothesis in ref_kwargs["references"]), 1]
+
+        def _compute_score_from_stats(self, stats: list) -> Score:
+            right, lines = stats
+            return Score("exact", 100.0 * right / lines)
+
+        def _aggregate_and_compute(self, stats: list[list[int]]) -> Score:
+            return self._compute_score_from_stats([sum(column) for column in zip(*stats, strict=True)])
+
+    return ExactMatch()
 
 
 @contextlib.contextmanager

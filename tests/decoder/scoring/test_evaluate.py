@@ -208,3 +208,28 @@ def test_impossible_bootstraps_are_refused(options):
         compare(OTHERS, HYPOTHESES, [REFERENCES], **options)
     with pytest.raises(SettingsError, match=f"--{next(iter(options))} is"):
         compare_tunings([OTHERS], [HYPOTHESES], [REFERENCES], **options)
+
+
+def test_exact_match_is_the_share_of_lines_that_are_a_reference(tmp_path, capsys):
+    ours, theirs = ["a@1  b@0", "c@0", "", "d@0"], ["a@1 b@0", "x@0", "y@0", "d"]
+    references = [["a@1 b@0", "z@0", "y@0", ""], [None, "c@0", "q@0", "d@0"]]
+    found = evaluate(ours, references, metrics=["exact"])["exact"]
+    assert (found["name"], found["score"]) == ("exact", 75.0)
+    assert found["signature"].startswith("nrefs:var|version:")
+    assert evaluate(theirs, references, metrics=["exact"])["exact"]["score"] == 50.0
+    for lines, name in ((ours, "h"), (theirs, "o"), (["" if x is None else x for x in references[0]], "r")):
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines))
+    given = ["--hypothesis", f"{tmp_path}/h", "--references", f"{tmp_path}/r", "--metrics", "exact"]
+    assert main(["evaluate", *given, "--against", f"{tmp_path}/o"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"exact +25\.00  nrefs:1\|version:\S+", said[0])
+    assert re.match(r" +-25\.00  against 50\.00, p = 0\.\d+ \(paired bootstrap", said[1])
+
+
+def test_p_of_exact_match_is_that_of_all_samples_there_are():
+    """Three lines of four only ours has right: D is 75, and a sample's is 25 × how many of them it draws."""
+    found = compare_tunings([["a", "a", "a", "b"]], [["b"] * 4], [["a"] * 4], metrics=["exact"], samples=4000)
+    shares = [sum(line < 3 for line in drawn) for drawn in itertools.product(range(4), repeat=4)]
+    extreme = sum(abs(share - 3) >= 3 for share in shares) / len(shares)
+    assert found["exact"].difference == 75.0
+    assert found["exact"].p_value == pytest.approx(extreme, abs=0.01)
