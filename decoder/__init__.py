@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from scfg_sampler.exports import exports
 
 if TYPE_CHECKING:
+    from decoder.expressions.parser import Parse, Parser
+    from decoder.expressions.parser_files import load_parser
     from decoder.notebook.language_models import NgramModel, load_lm, train_lm
     from decoder.notebook.scores import Scores, evaluate
     from decoder.notebook.systems import bundle, make_system
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "NgramModel": "notebook.language_models",
+    "Parse": "expressions.parser",
+    "Parser": "expressions.parser",
     "Scores": "notebook.scores",
     "System": "system.system",
     "SystemTranslation": "system.system",
@@ -33,6 +37,7 @@ _HOME = {
     "bundle": "notebook.systems",
     "evaluate": "notebook.scores",
     "load_lm": "notebook.language_models",
+    "load_parser": "expressions.parser_files",
     "load_system": "system.system",
     "make_system": "notebook.systems",
     "train_lm": "notebook.language_models",
@@ -41,6 +46,8 @@ _HOME = {
 
 __all__ = [
     "NgramModel",
+    "Parse",
+    "Parser",
     "Scores",
     "System",
     "SystemTranslation",
@@ -49,6 +56,7 @@ __all__ = [
     "bundle",
     "evaluate",
     "load_lm",
+    "load_parser",
     "load_system",
     "make_system",
     "train_lm",

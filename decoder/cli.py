@@ -27,6 +27,8 @@ COMMANDS = (
     "train-ranker",
     "join-lists",
     "rank",
+    "bundle-parser",
+    "parse",
 )
 
 

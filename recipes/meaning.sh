@@ -261,6 +261,14 @@ rank_set() { # GRAMMAR SET
         decoder linearise "$OUT/$1.$2.mr" --undo --form "$FORM" --output "$OUT/$1.$2.$FORM"
 }
 
+bundle_parser() { # LETTERS
+    local ranker=()
+    [ "$FOLDS" = 0 ] || ranker=(--ranker "$OUT/typed.ranker.json")
+    decoder bundle-parser --grammar "$OUT/typed.gz" --lm "$OUT/lm.arpa" --weights "$OUT/typed.weights.json" \
+        --expressions "$OUT/expressions.json" ${ranker[@]+"${ranker[@]}"} --form "$FORM" --letters "$1" --copy any \
+        --beam "$BEAM" --output "$OUT/parser"
+}
+
 answer() { # COMMAND FILE OUTPUT: a line for each expression of a file
     text "$2" | bash -c "$1" >"$3.part" || return
     if [ "$(count_lines "$3.part")" != "$(count_lines "$2")" ]; then
@@ -360,6 +368,10 @@ take_steps() {
         systems+=(joined) made+=(rank-joined-test)
     fi
 
+    local ranked=()
+    [ "$FOLDS" = 0 ] || ranked=(ranker-typed)
+    planned_step parser tune-typed ${ranked[@]+"${ranked[@]}"} -- bundle_parser "$LETTERS" "$BEAM"
+
     if [ -n "$ANSWERS" ]; then
         for i in "${!systems[@]}"; do
             planned_step "answers-${systems[i]}" answers "${made[i]}" -- \
@@ -384,6 +396,7 @@ tables meaning "$OUT" ${ANSWERS:+--answers} "${systems[@]}" >"$OUT/table.tsv" # 
     printf 'exact: share of expressions that are the given ones, in percent; p: two-sided, exact sign test against typed\n'
     [ -z "$ANSWERS" ] || printf 'answers: share of expressions that are answered like the given ones\n'
     printf 'run directory: %s\n' "$OUT"
+    printf 'to parse: %s parse --parser %s\n' "$(call_of scfg-decoder)" "$(short "$OUT/parser")"
 } >"$OUT/table.txt"
 cat "$OUT/table.txt"
 exit

@@ -297,13 +297,11 @@ def questions(path: str, letters: str) -> None:
 
     0 letters leave words whole.
     """
-    length = int(letters) or None
+    from decoder.expressions.questions import cut_words, question_words
+
     with lines_of(path) as lines:
         for line in lines:
-            words = line.lower().split()
-            if words and words[-1] in {".", "?", "!", "؟", "。", "？"}:
-                words.pop()
-            print(*(word[:length] for word in words))
+            print(*cut_words(question_words(line), int(letters)))
 
 
 def first_expressions(path: str, number: str, form: str) -> None:

@@ -131,6 +131,15 @@ def _expressions(folder: Path) -> None:
         f"train-ranker {given} --expressions model.json --lists {' '.join(f'part.{k}' for k in range(1, 6))} "
         "--output ranker.json",
     )
+    rules = [("which", "answer@1"), ("texas", "stateid@1 'texas'@0"), ("river X1", "river@1 loc_2@1 X1")]
+    lines = [f"[X] ||| {f} ||| {e} ||| LogForward=-1 ||| \n".replace("X1", "[X,1]") for f, e in rules]
+    (folder / "typed.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    features = ("LogForward", "LanguageModel", "Glue", "PassThrough", "ExpressionModel", "SymbolLexicon")
+    (folder / "w.json").write_text(json.dumps(dict.fromkeys(features, 0.5)))
+    _run(decoder, "train-lm train.mr --order 2 --output lm.arpa")
+    shutil.copy("train.en", "questions.txt")
+    given = "--grammar typed.gz --lm lm.arpa --weights w.json --expressions model.json --letters 5"
+    _run(decoder, f"bundle-parser {given} --ranker ranker.json --output parser")
 
 
 def _write_lists(path: Path, trees: list[str], number: int) -> None:

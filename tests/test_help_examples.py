@@ -32,7 +32,10 @@ NEEDED = {
     r" prepare (?!.*subwords)": "sacremoses",
 }
 """What examples need that is not always there."""
-EXPRESSIONS = ("linearise", "train-expressions", "train-ranker", "join-lists", "rank")
+EXPRESSIONS = (
+    *("linearise", "train-expressions", "train-ranker", "join-lists", "rank"),
+    *("bundle-parser", "parse"),
+)
 BUSY = ("ot", "tsg", "pcfg", "tune", "report", "prepare")
 """Commands most of whose examples take seconds."""
 

@@ -63,8 +63,13 @@ monolingual.__main__
 MAY_IMPORT = {
     "scfg_sampler.core": ("scfg_sampler", "scfg_sampler.core.*", "scfg_sampler.errors"),
     "scfg_sampler": ("scfg_sampler", "scfg_sampler.*"),
-    # What is compiled, and systems, are the decoder's.
-    "scfg_sampler.commands.verify": ("scfg_sampler", "scfg_sampler.*", "decoder.system.verification"),
+    # What is compiled, systems and parsers are the decoder's.
+    "scfg_sampler.commands.verify": (
+        "scfg_sampler",
+        "scfg_sampler.*",
+        "decoder.expressions.parser_files",
+        "decoder.system.verification",
+    ),
     # Systems are explored beside runs.
     "scfg_sampler.explore": (
         "scfg_sampler",

@@ -19,7 +19,8 @@ MEANING = RECIPES / "meaning.sh"
 
 # What the commands of this recipe make. Every grammar but `hiero` has the first question right.
 MORE = r"""
-out=$(sed 's/.*--output \([^ ]*\).*/\1/' <<<"$given")
+out=${given##*--output }
+out=${out%% *}
 case $program-$command in
     decoder-linearise)
         case $given in
@@ -164,7 +165,7 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     ours = [*["scfg_sampler sample", "scfg_sampler grammar", "decoder translate"] * 2]
     grammars += ["decoder train-expressions", *fold * 2, *hiero, *ours, "decoder train-ranker", *lists]
     joined = ["decoder join-lists", "decoder rank", "decoder linearise"] * 2
-    grammars += [*["decoder join-lists"] * 2, "decoder train-ranker", *joined]
+    grammars += [*["decoder join-lists"] * 2, "decoder train-ranker", *joined, "decoder bundle-parser"]
     assert commands[-len(grammars) :] == grammars
     assert commands.count("scfg_sampler extract") == 3 + 2
     sampled = [line for line in noted if line.startswith("scfg_sampler sample")]
@@ -173,6 +174,22 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     assert "--iterations 60 --burn-in 20" in sampled[0]
     assert f"--alignment {nine} --iterations 120 --burn-in 40" in sampled[1]
     assert all(("--expressions" in line) == ("typed.gz" in line) for line in noted if "decoder tune" in line)
+
+
+@pytest.mark.parametrize(("folds", "ranker"), [("2", "--ranker {0}/typed.ranker.json "), ("0", "")])
+def test_the_parser_is_that_of_the_sampled_grammar_with_its_ranker(stand_in, folds, ranker):
+    outcome = recipe(stand_in, "--folds", folds, "--letters", "4", "--beam", "70")
+    assert outcome.returncode == 0, outcome.stderr
+    (noted,) = [line for line in calls(stand_in) if "bundle-parser" in line]
+    run = stand_in / "run"
+    assert noted == (
+        f"decoder bundle-parser --grammar {run}/typed.gz --lm {run}/lm.arpa "
+        f"--weights {run}/typed.weights.json --expressions {run}/expressions.json {ranker.format(run)}"
+        f"--form funql --letters 4 --copy any --beam 70 --output {run}/parser"
+    )
+    assert re.search(
+        rf"^to parse: \S*scfg-decoder parse --parser {run}/parser$", outcome.stdout, re.MULTILINE
+    )
 
 
 def test_rankers_learn_of_questions_that_grammars_were_learnt_without(stand_in):
@@ -320,6 +337,7 @@ def test_what_is_done_is_not_done_again(stand_in):
         "train-ranker",
         "join-lists",
         "rank",
+        "bundle-parser",
     }
 
 

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from decoder.commands import (
     add_search_options,
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from decoder.translation.results import SearchResult
 
 __all__ = ["add_parser", "run"]
-
-_FEWEST_WORDS = 20  # Of a text whose unknown words are remarked on: a line may well have none that is known.
 
 
 def add_parser(subparsers) -> None:
@@ -116,7 +114,8 @@ def run(options: argparse.Namespace) -> None:
     import time
 
     from decoder.commands._forced import summary
-    from scfg_sampler.core.console import say, warn
+    from decoder.commands._progress import Done, progress_of, say_done
+    from scfg_sampler.core.console import say
     from scfg_sampler.core.files import atomic_output, require_file
     from scfg_sampler.core.streams import ordered
 
@@ -136,7 +135,7 @@ def run(options: argparse.Namespace) -> None:
         out = stack.enter_context(atomic_output(options.output))
         trees = stack.enter_context(atomic_output(options.derivations)) if options.derivations else None
         graphs = stack.enter_context(_hypergraphs(options.hypergraph))
-        advance = stack.enter_context(_progress(options))
+        advance = stack.enter_context(progress_of(options.input, options.output))
         for found in results(lines):
             out.write(found.text)
             out.flush()
@@ -149,51 +148,11 @@ def run(options: argparse.Namespace) -> None:
     if options.reference:
         say(summary(exist))
         return
-    if words >= _FEWEST_WORDS and 2 * unknown > words:
-        hint = "are the languages swapped, or is the table another text's?"
-        warn(f"{options.input}: {unknown} of {words} words are in no rule; {hint}")
-    seconds, number = time.perf_counter() - began, len(exist)
-    of_words = f" ({unknown:,} of {counted(words, 'word', spec=',')} in no rule)" if words else ""
-    rate = f"{seconds:.1f} s, {number / max(seconds, 1e-9):.1f} a second"
-    say(f"{counted(number, 'line')}{of_words} translated in {rate}")
+    done = Done(len(exist), words, unknown, time.perf_counter() - began)
+    hint = "are the languages swapped, or is the table another text's?"
+    say_done(options.input, done, "translated", hint)
     if options.expressions and not all(exist):
         say(f"{counted(exist.count(False), 'line')} without a well-formed expression")
-
-
-def _progress(options: argparse.Namespace) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:
-    """How many lines are done, of a file; translations that people see, or wait for, show that themselves."""
-    import os
-    import stat
-    import sys
-
-    from scfg_sampler.core.console import progress
-
-    def is_file(stream: TextIO) -> bool:
-        try:
-            return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-        except (OSError, ValueError):
-            return False
-
-    shown = options.output == "-" and sys.stderr.isatty() and not is_file(sys.stdout)
-    if shown or (options.input == "-" and not is_file(sys.stdin)):
-        return contextlib.nullcontext(lambda steps, note: None)
-    path = f"/dev/fd/{sys.stdin.fileno()}" if options.input == "-" else options.input
-    return progress("translating", _num_lines(path) if os.path.isfile(path) else None)
-
-
-def _num_lines(path: str) -> int | None:
-    """How many lines a file has; None where it is packed, or is read from somewhere inside."""
-    lines, last = 0, b"\n"
-    with open(path, "rb", buffering=0) as stream:
-        if stream.tell():
-            return None
-        while block := stream.read(1 << 20):
-            if last == b"\n" and not lines and block[:2] == b"\x1f\x8b":
-                stream.seek(0)
-                return None
-            lines, last = lines + block.count(b"\n"), block[-1:]
-        stream.seek(0)  # On macOS, standard input opened again shares its place.
-    return lines + (last != b"\n")
 
 
 @contextlib.contextmanager

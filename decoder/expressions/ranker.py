@@ -35,7 +35,7 @@ from decoder.tuning.ranking_loss import minimum
 from scfg_sampler.core.arrays.sparse import sparse_rows
 from scfg_sampler.core.elementary import products
 
-__all__ = ["WORD_FEATURES", "Candidate", "Ranker", "best_candidate", "train_ranker"]
+__all__ = ["WORD_FEATURES", "Candidate", "Ranker", "best_candidate", "candidate_scores", "train_ranker"]
 
 WORD_FEATURES = ("WordsGivenSymbols", "WordsGivenPairs")
 _TOKENS = (symbols_of, pairs_of)
@@ -99,11 +99,16 @@ def _weights(of_lists: Sequence[np.ndarray]) -> np.ndarray:
     return minimum(sparse_rows(differences / spread), lists, _L2, np.zeros(len(spread))) / spread
 
 
-def best_candidate(ranker: Ranker, words: Sequence[str], candidates: Sequence[Candidate]) -> int:
-    """The number of the best of at least one candidate; the first of several equally good ones."""
+def candidate_scores(ranker: Ranker, words: Sequence[str], candidates: Sequence[Candidate]) -> np.ndarray:
+    """What the ranker gives each of at least one candidate; float64 (N,)."""
     columns = list(ranker.weights)
     values = _values(columns, ranker.models, with_kinds(words, ranker.names), candidates)
-    return int(np.argmax(products(values, np.array(list(ranker.weights.values())))))
+    return products(values, np.array(list(ranker.weights.values())))
+
+
+def best_candidate(ranker: Ranker, words: Sequence[str], candidates: Sequence[Candidate]) -> int:
+    """The number of the best of at least one candidate; the first of several equally good ones."""
+    return int(np.argmax(candidate_scores(ranker, words, candidates)))
 
 
 def _models(marked: Sequence[Sequence[str]], trees: Sequence[Sequence[str]]) -> tuple[WordModel, ...]:

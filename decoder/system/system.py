@@ -20,11 +20,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from decoder.grammar.file import read_grammar_file, with_settings
-from decoder.grammar.weighted import as_weighted
-from decoder.lm.model import load_lms
-from decoder.lm.table import is_lm_file
-from decoder.system.bundle import GRAMMAR, RANKING, WEIGHTS, lm_files, read_system_record
+from decoder.system.bundle import RANKING, read_system_record
+from decoder.system.models import read_models
 from decoder.system.phrases import phrases_of
 from decoder.system.ranking import read_ranking, require_sound
 from decoder.system.shown import TranslationTree
@@ -32,10 +29,8 @@ from decoder.translation.decoder import Decoder, in_order
 from decoder.translation.derivations import derivation_record
 from decoder.translation.results import SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
-from decoder.translation.weights import read_weights
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
-from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
 from scfg_sampler.preparation.preparation import Preparation, Prepared, load_preparation
 
@@ -258,18 +253,10 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
     record = read_system_record(directory)
     folder = Path(directory)
     settings = SearchDefaults(**record["settings"]) if settings is None else settings
-    lm_paths = [folder / name for name in lm_files(record)]
-    for path in lm_paths:
-        if not is_lm_file(path):
-            found = "is not a compiled language model of this version"
-            raise InputError(path, None, found, "Bundle the system again")
-    with ThreadPoolExecutor(3) as pool:  # Most of the time goes into checksums.
-        reading = pool.submit(read_grammar_file, folder / GRAMMAR)
+    with ThreadPoolExecutor(1) as pool:  # Most of the time goes into checksums.
         mapping = pool.submit(read_ranking, folder / RANKING, settings.max_targets)
-        lms = load_lms(lm_paths)
-        grammar, ranking = with_settings(reading.result(), "", settings.max_span), mapping.result()
-    weights = read_weights(folder / WEIGHTS)
-    models = (as_weighted(grammar, lms.vocabularies, weights), *lms, weights)
+        (grammar, lms, weights), ranking = read_models(folder, record, settings), mapping.result()
+    models = (grammar, *lms, weights)
     if ranking is not None:
         require_sound(ranking, grammar, lms.models, folder / RANKING)
         decoder = Decoder.with_ranking(*models, settings, ranking)

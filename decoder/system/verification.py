@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from decoder.grammar.file import is_grammar_file, read_grammar_file
 from decoder.lm.table import is_lm_file, read_lm_file
-from decoder.system.bundle import SYSTEM, read_system_record
+from decoder.system.bundle import KIND, SYSTEM, read_system_record
+from decoder.system.inventory import check_digests
 from decoder.system.system import load_system
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
-from scfg_sampler.errors import InputError
 
 __all__ = ["is_compiled", "is_system", "verify_compiled", "verify_system"]
 
@@ -48,10 +47,6 @@ def verify_system(directory: PathLike) -> list[str]:
         A part is missing, damaged, or does not fit the others.
     """
     record = read_system_record(directory)
-    for name, entry in record["files"].items():
-        with open(Path(directory) / name, "rb") as stream:
-            if hashlib.file_digest(stream, "sha256").hexdigest() != entry["sha256"]:
-                found = f"does not match its digest in {SYSTEM}"
-                raise InputError(Path(directory) / name, None, found, "Copy the whole system again")
+    check_digests(directory, record, KIND)
     load_system(directory)
     return [f"{directory}: {len(record['files'])} files, their digests, and the ranking of the rules"]

@@ -11,6 +11,7 @@ are translated or copied like any other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -202,25 +203,25 @@ class Decoder:
             self.grammar, self.rule_weights, self.lms, self._lm_ids, self.lm_weights, self.max_targets
         )
 
-    def with_weights(self, weights: np.ndarray) -> Decoder:
+    def with_weights(self, weights: np.ndarray) -> Self:
         """The same decoder with other weights, in the order of `weight_names`."""
         other = self._with(weights=np.array(weights, np.float64))
         other._rank()
         return other
 
-    def copying_any(self) -> Decoder:
+    def copying_any(self) -> Self:
         """The same decoder, for which a word may be copied although rules have it as their source side."""
         return self._with(copy_any=True)
 
-    def searching(self, how: str) -> Decoder:
+    def searching(self, how: str) -> Self:
         """The same decoder with one of the `SEARCHES` of `decoder.translation.settings`."""
         return self._with(_searches_by=check_search(how))
 
-    def unguided(self) -> Decoder:
+    def unguided(self) -> Self:
         """The same decoder where no narrow search says where to look; itself if none does."""
         return self.searching("boundary") if self._settings.guidance.narrow > 0 else self
 
-    def _with(self, **changed: object) -> Decoder:
+    def _with(self, **changed: object) -> Self:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, **changed)
         other._settings = other._search_settings()

@@ -1,4 +1,4 @@
-"""`verify`: is a run, a table or a system what was written?"""
+"""`verify`: is a run, a table, a system or a parser what was written?"""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ def add_parser(subparsers) -> None:
     """Add the command."""
     parser = subparsers.add_parser(
         "verify",
-        help="say what is wrong with a run, a table or a system, or nothing",
+        help="say what is wrong with a run, a table, a system or a parser, or nothing",
         description="Check all that can be checked: digests, checksums, every number that is an index, and "
         "all that a run has left against a recount from its checkpoint, for which its corpus must still be "
         "where it was. Changes nothing. Ends with status 2 and one line if something is wrong.",
         epilog="examples:\n  scfg-sampler verify run\n  scfg-sampler verify grammar.gz\n"
         "  scfg-sampler verify runs/fr-en/system",
     )
-    parser.add_argument("path", metavar="PATH", help="run directory, rule table (compiled or not) or system")
+    parser.add_argument(
+        "path", metavar="PATH", help="run directory, rule table (compiled or not), system or parser"
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing but what is wrong")
     parser.set_defaults(run=run)
 
@@ -34,6 +36,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _verified(path: str) -> list[str]:
+    from decoder.expressions.parser_files import is_parser, verify_parser
     from decoder.system.verification import is_compiled, is_system, verify_compiled, verify_system
     from scfg_sampler.core.files import require_file
     from scfg_sampler.learner.verification import verify_run
@@ -41,6 +44,8 @@ def _verified(path: str) -> list[str]:
 
     if is_system(path):
         return verify_system(path)
+    if is_parser(path):
+        return verify_parser(path)
     if Path(path).is_dir():
         return verify_run(path)
     require_file(path)

@@ -31,6 +31,11 @@ _EXPRESSIONS = {
     "asked": ["what rivers are in texas", "how big is austin"],
     "meant": ["answer@1 river@1 stateid@1 'texas'@0", "answer@1 size@1 cityid@1 'austin'@0"],
     "list.1": ["0 ||| answer@1 river@1 stateid@1 'texas'@0 ||| LanguageModel=-1.5 Glue=0 ||| -1.5"],
+    "typed": ["[X] ||| rivers ||| river@1 ||| LogForward=-1 ||| "],
+    "typed.weights": [
+        '{"LogForward": 1, "LanguageModel": 1, "Glue": 0, "PassThrough": -1, "ExpressionModel": 1, '
+        '"SymbolLexicon": 1}'
+    ],
     "list.2": ["0 ||| answer@1 size@1 cityid@1 'austin'@0 ||| LanguageModel=-1.5 Glue=0 ||| -1.5"],
 }
 _EXPRESSION_COMMANDS = [
@@ -39,6 +44,12 @@ _EXPRESSION_COMMANDS = [
         "decoder",
         "train-ranker --source asked --target meant --expressions expressions.json "
         "--lists list.1 list.2 --output ranker.json --quiet",
+    ),
+    ("decoder", "train-lm meant --order 2 --output expressions.arpa --quiet"),
+    (
+        "decoder",
+        "bundle-parser --grammar typed --lm expressions.arpa --weights typed.weights "
+        "--expressions expressions.json --ranker ranker.json --output parser --quiet",
     ),
 ]
 
@@ -297,6 +308,7 @@ MADE = {
     "compiled-lm": _alone("system/lm.bin", _call("decoder.lm.model", "load_lm")),
     "ranking": _changed("system", "ranking.bin", _call("decoder.system.system", "load_system")),
     "system": _changed("system", "system.json", _call("decoder.system.system", "load_system")),
+    "parser": _changed("parser", "parser.json", _call("decoder.expressions.parser_files", "load_parser")),
     "preparation": _changed(
         "prepared", "preparation.json", _call("scfg_sampler.preparation.preparation", "load_preparation")
     ),

@@ -12,7 +12,7 @@ from tests.fuzz.readers import READERS
 from tests.fuzz.trial import fault
 
 RECORDS = (
-    *("system", "preparation", "expressions", "ranker", "ot-summary", "pcfg-summary"),
+    *("system", "parser", "preparation", "expressions", "ranker", "ot-summary", "pcfg-summary"),
     *("run-record", "reported-record", "scored-record"),
     *("tsg-record", "tsg-reported-record", "ot-record", "ot-reported-record"),
     *("pcfg-record", "pcfg-reported-record", "pcfg-reported-summary"),

@@ -381,7 +381,7 @@ def test_parts_of_another_version_are_told(system):
 
 
 def test_a_large_file_is_checked_when_it_is_mapped(system, monkeypatch):
-    monkeypatch.setattr("decoder.system.bundle._HASHED", 0)
+    monkeypatch.setattr("decoder.system.inventory._HASHED", 0)
     flip(system / "grammar.bin")
     with pytest.raises(InputError, match=r"grammar\.bin: the contents do not match their checksum"):
         decoder.load_system(system)

@@ -1,0 +1,86 @@
+"""`scfg-decoder bundle-parser`: everything that parsing takes, in one directory."""
+
+from __future__ import annotations
+
+import argparse
+
+from decoder.commands import add_search_settings
+from scfg_sampler.core.wording import counted
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "bundle-parser",
+        help="gather what parsing questions takes in one directory",
+        description=(
+            "Compiles the rule table and the language model and puts them into the directory PARSER with\n"
+            "the weights, the model of expressions, and the ranker, if there is one. The directory can be\n"
+            "moved; parse says so when a part is missing, damaged or of another version. How questions are\n"
+            "cut and expressions written, and whether any word may be left out, must be as it was when\n"
+            "grammar, weights and ranker were learnt."
+        ),
+        epilog="example:\n  scfg-decoder bundle-parser --grammar typed.gz --lm lm.arpa --weights w.json \\\n"
+        "    --expressions model.json --ranker ranker.json --copy any --letters 5 --output parser\n"
+        "  scfg-decoder parse --parser parser < questions.txt",
+    )
+    parser.add_argument(
+        "--grammar", required=True, metavar="TABLE", help="a rule table, as for translate, or a compiled one"
+    )
+    parser.add_argument(
+        "--lm",
+        required=True,
+        action="append",
+        metavar="LM.arpa",
+        help="an ARPA file or a compiled model of expressions in linear form; may be given several times",
+    )
+    parser.add_argument("--weights", required=True, metavar="W.json", help="of tune --expressions")
+    parser.add_argument("--expressions", required=True, metavar="M.json", help="a model of train-expressions")
+    parser.add_argument(
+        "--ranker", metavar="R.json", help="of train-ranker; without it, the best derivation is taken"
+    )
+    reading = parser.add_argument_group("how questions are read, and expressions written")
+    reading.add_argument("--form", choices=("funql", "lisp", "sql"), default="funql", help="as for linearise")
+    reading.add_argument(
+        "--letters",
+        type=int,
+        default=0,
+        metavar="N",
+        help="what words of questions are cut after, but for the ranker; 0: nothing",
+    )
+    reading.add_argument(
+        "--copy", choices=("unknown", "any"), default="unknown", help="which words may be left out"
+    )
+    reading.add_argument(
+        "--candidates", type=int, default=100, metavar="N", help="expressions that the ranker chooses among"
+    )
+    parser.add_argument(
+        "--output", required=True, metavar="PARSER", help="the directory; an older parser there is replaced"
+    )
+    search = parser.add_argument_group("how the parser will search")
+    add_search_settings(search)
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compile the parts and put them together."""
+    from decoder.commands import GrammarOption, read_any_table, search_settings
+    from decoder.expressions.parser import Reading
+    from decoder.expressions.parser_files import ParserParts, write_parser
+    from decoder.grammar.file import is_grammar_file
+    from scfg_sampler.core.console import say
+    from scfg_sampler.core.files import require_file
+
+    for path in (options.grammar, *options.lm, options.weights):
+        require_file(path)
+    compiled = is_grammar_file(options.grammar)
+    grammar = options.grammar if compiled else read_any_table(GrammarOption(options.grammar, "", None, None))
+    parts = ParserParts(grammar, options.lm, options.weights, options.expressions, options.ranker)
+    reading = Reading(options.form, options.letters, options.copy == "any", options.candidates)
+    record = write_parser(parts, options.output, reading, search_settings(options))
+    size = sum(entry["bytes"] for entry in record["files"].values())
+    ranked = "a ranker" if record["ranker"] else "no ranker"
+    say(f"{options.output}: {counted(record['grammar']['rules'], 'rule')} and {ranked}, {size / 1e6:.1f} MB")

@@ -1,0 +1,110 @@
+"""`scfg-decoder parse`: the expressions that questions mean."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+from decoder.commands import default_threads
+from scfg_sampler.core.wording import counted
+
+if TYPE_CHECKING:
+    from decoder.expressions.parser import Parser
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers) -> None:
+    """Add the command to the decoder's parser."""
+    parser = subparsers.add_parser(
+        "parse",
+        help="find the expressions that questions mean",
+        description=(
+            "Reads questions, one a line, words between spaces, and prints their expressions in the same\n"
+            "order, each as soon as it is found. Capitals and the mark at the end say nothing. A line stays\n"
+            "empty where there is no expression. With --nbest K, up to K different expressions, best first:\n"
+            "  LINE ||| expression ||| Feature=value ... ||| score\n"
+            "where LINE counts from 0 and the score is the ranker's, if the parser has one."
+        ),
+        epilog="examples:\n  scfg-decoder parse --parser parser < questions.txt > expressions.txt\n"
+        "  scfg-decoder parse --parser parser --nbest 3 < questions.txt",
+    )
+    parser.add_argument(
+        "--parser", required=True, metavar="PARSER", help="a directory that bundle-parser made"
+    )
+    parser.add_argument("--nbest", type=int, metavar="K", help="print lists of up to K expressions")
+    parser.add_argument(
+        "--linear", action="store_true", help="print linear forms, as grammars write them, not expressions"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="questions at a time (default: all cores)")
+    parser.add_argument("--input", default="-", metavar="FILE", help="questions; .gz is read too")
+    parser.add_argument("--output", default="-", metavar="FILE", help="where the expressions go")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+class _Parsed(NamedTuple):
+    """What is written of a line; how many words it has, and how many are in a rule."""
+
+    text: str
+    exists: bool
+    words: int
+    known: int
+
+
+def run(options: argparse.Namespace) -> None:
+    """Parse the input and print the results in order."""
+    import sys
+    import time
+
+    from decoder.commands._progress import Done, progress_of, say_done
+    from decoder.expressions.parser_files import load_parser
+    from scfg_sampler.core.console import say
+    from scfg_sampler.core.files import atomic_output, read_lines, require_file
+    from scfg_sampler.core.streams import in_order
+    from scfg_sampler.errors import SettingsError
+
+    if options.nbest is not None and options.nbest < 1:
+        raise SettingsError(f"--nbest is {options.nbest}; it is at least 1")
+    threads = default_threads() if options.threads is None else options.threads
+    require_file(options.input)
+    parser = load_parser(options.parser)
+    lines = words = known = there = 0
+    with contextlib.ExitStack() as stack:
+        began = time.perf_counter()
+        if options.output == "-" and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
+        out = stack.enter_context(atomic_output(options.output))
+        advance = stack.enter_context(progress_of(options.input, options.output))
+        task = functools.partial(_parse, parser, options)
+        for found in in_order(task, enumerate(read_lines(options.input)), threads):
+            out.write(found.text)
+            out.flush()
+            lines, there = lines + 1, there + found.exists
+            words, known = words + found.words, known + found.known
+            advance(1, "")
+    done = Done(lines, words, words - known, time.perf_counter() - began)
+    say_done(options.input, done, "parsed", "are they of another language, or another field?")
+    if there < lines:
+        say(f"{counted(lines - there, 'line')} without an expression")
+
+
+def _parse(parser: Parser, options: argparse.Namespace, numbered: tuple[int, str]) -> _Parsed:
+    """The output of a line with its number."""
+    from decoder.expressions.lists import list_lines
+    from decoder.expressions.ranker import Candidate
+
+    number, line = numbered
+    found = parser.n_best(line, options.nbest or 1)
+    texts = [" ".join(each.words) if options.linear else each.expression for each in found]
+    if options.nbest is None:
+        text = (texts[0] if texts else "") + "\n"
+    else:
+        listed = [
+            (Candidate([spelled], each.features), each.score)
+            for spelled, each in zip(texts, found, strict=True)
+        ]
+        text = "".join(list_lines(number, listed))
+    return _Parsed(text, bool(found), *parser.known_words(line))

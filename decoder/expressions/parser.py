@@ -1,0 +1,128 @@
+"""Parsers: from questions to expressions, with all that takes.
+
+    parser = load_parser("parser")
+    parser.parse_line("Which rivers run through Ohio?").expression
+
+A question is parsed as `translate --expressions` does it, and of the best expressions one is chosen as `rank`
+does.
+
+The fact a newcomer would get wrong: there may be no expression. Where the search has kept no well-formed
+derivation, it is the empty string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from decoder.expressions.decoder import ExpressionDecoder
+from decoder.expressions.forms import FORMS, from_linear, write
+from decoder.expressions.questions import cut_words, question_words
+from decoder.expressions.ranker import Candidate, Ranker, candidate_scores
+from decoder.translation.decoder import in_order
+from decoder.translation.results import Translation
+from scfg_sampler.core.wording import counted
+
+__all__ = ["Parse", "Parser", "Reading"]
+
+
+class Reading(NamedTuple):
+    """How a parser reads questions, and writes expressions.
+
+    form : one of `FORMS`
+    letters : that words are cut after, but for the ranker; 0 leaves them whole
+    copy_any : whether a word may be left out although the grammar knows it
+    candidates : expressions that the ranker chooses among
+    """
+
+    form: str = FORMS[0]
+    letters: int = 0
+    copy_any: bool = False
+    candidates: int = 100
+
+
+class Parse(NamedTuple):
+    """A question and an expression.
+
+    source : the question as it was given
+    expression : in the parser's form; "" if there is none
+    words : its linear form
+    score : by the ranker, or, without one, that of the derivation
+    features : of the derivation, and the ranker's own
+    """
+
+    source: str
+    expression: str
+    words: list[str]
+    score: float
+    features: dict[str, float]
+
+
+class Parser:
+    """Parses questions; immutable, so threads may share it.
+
+    decoder : ExpressionDecoder, or one that copies any word
+    ranker : Ranker, or None
+    reading : Reading
+    """
+
+    def __init__(self, decoder: ExpressionDecoder, ranker: Ranker | None, reading: Reading):
+        self.decoder, self.ranker, self.reading = decoder, ranker, reading
+
+    def parse(self, lines: Iterable[str], *, threads: int = 1) -> list[Parse]:
+        """The parses of questions, in order; TypeError for a string, which is one question."""
+        return list(self.stream(lines, threads=threads))
+
+    def stream(self, lines: Iterable[str], *, threads: int = 1) -> Iterator[Parse]:
+        """The same, each as soon as it is found."""
+        if isinstance(lines, str):
+            raise TypeError("lines is a string; give a list of lines, or the string to parse_line")
+        return in_order(self.parse_line, lines, threads)
+
+    def parse_line(self, line: str) -> Parse:
+        """The best parse of a question."""
+        return next(iter(self.n_best(line, 1)), Parse(line, "", [], 0.0, {}))
+
+    def n_best(self, line: str, k: int = 10) -> list[Parse]:
+        """Up to k different parses of a question, the best first; none if there is none.
+
+        With a ranker, of as many as it chooses among, or k if that is more.
+        """
+        if not isinstance(line, str):
+            raise TypeError(f"line is a {type(line).__name__}; give a string")
+        words = question_words(line)
+        if not words:
+            return []
+        number = k if self.ranker is None else max(k, self.reading.candidates)
+        result = self.decoder.search(cut_words(words, self.reading.letters))
+        found = [each for each in self.decoder.translations(result, number) if each.words]
+        if not found:
+            return []
+        candidates = [Candidate(each.words, self._features(each)) for each in found]
+        scores = np.array([each.score for each in found])
+        if self.ranker is not None:
+            scores = candidate_scores(self.ranker, words, candidates)
+        best = np.argsort(-scores, kind="stable")[:k].tolist()
+        return [self._parse(line, candidates[at], float(scores[at])) for at in best]
+
+    def known_words(self, line: str) -> tuple[int, int]:
+        """How many words a question has, and how many of them are in a rule."""
+        words = cut_words(question_words(line), self.reading.letters)
+        vocabulary = self.decoder.grammar.source_vocabulary
+        return len(words), sum(word in vocabulary for word in words)
+
+    def _features(self, found: Translation) -> dict[str, float]:
+        values = zip(self.decoder.feature_names, found.features.tolist(), strict=True)
+        return {**dict(values), **dict(found.sparse)}
+
+    def _parse(self, line: str, candidate: Candidate, score: float) -> Parse:
+        expression = from_linear(candidate.words)
+        text = None if expression is None else write(expression, self.reading.form)
+        return Parse(line, text or "", candidate.words, score, candidate.features)
+
+    def __repr__(self) -> str:
+        ranked = "a ranker" if self.ranker is not None else "no ranker"
+        rules = counted(len(self.decoder.grammar.rules), "rule")
+        return f"Parser to {self.reading.form} of {rules} and {ranked}"

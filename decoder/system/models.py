@@ -1,0 +1,142 @@
+"""What every directory that translates holds: a grammar and language models, compiled, and weights.
+
+grammar.bin     the rule table with its trie (decoder.grammar.file)
+lm.bin          the language model (decoder.lm.table); lm-1.bin and so on, if there are several
+weights.json    the weights
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from decoder.grammar.file import (
+    CompiledGrammar,
+    is_grammar_file,
+    read_grammar_file,
+    with_settings,
+    write_grammar_file,
+)
+from decoder.grammar.trie import Grammar
+from decoder.grammar.weighted import as_weighted
+from decoder.lm.model import LanguageModels, load_lms
+from decoder.lm.table import is_lm_file, write_lm_file
+from decoder.system.inventory import Kind, Record
+from decoder.translation.settings import SearchDefaults
+from decoder.translation.weights import read_weights, write_weights
+from scfg_sampler import __version__
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError
+from scfg_sampler.rules.table import RuleTable
+
+__all__ = [
+    "Models",
+    "model_files",
+    "read_models",
+    "require_compiled",
+    "write_models",
+]
+
+_GRAMMAR, _LM, _WEIGHTS = "grammar.bin", "lm.bin", "weights.json"
+
+
+class Models(NamedTuple):
+    """What a decoder is made of.
+
+    grammar : with the span limit of the settings, and what the weights turn on in it
+    """
+
+    grammar: Grammar
+    lms: LanguageModels
+    weights: dict[str, float]
+
+
+def write_models(
+    grammar: RuleTable | PathLike,
+    lm: PathLike | Sequence[PathLike],
+    weights: PathLike,
+    folder: Path,
+    settings: SearchDefaults,
+) -> tuple[Models, Record]:
+    """Write the models; what a decoder needs, and what a record says of them.
+
+    Parameters
+    ----------
+    grammar : a table, or the path of a compiled one
+    lm : an ARPA file or a compiled model, or several
+    weights : a JSON file
+
+    Raises
+    ------
+    InputError
+        A file cannot be read.
+    """
+    if isinstance(grammar, RuleTable):
+        write_grammar_file(grammar, folder / _GRAMMAR)
+    else:
+        shutil.copyfile(grammar, folder / _GRAMMAR)
+    compiled = read_grammar_file(folder / _GRAMMAR)
+    lms = load_lms([lm] if isinstance(lm, str | os.PathLike) else list(lm))
+    for model, (each, vocabulary) in enumerate(zip(*lms, strict=True)):
+        write_lm_file(each, vocabulary.words, folder / _lm_file(model))
+    known = read_weights(weights)
+    write_weights(known, folder / _WEIGHTS)
+    described = [{"order": each.order, "words": each.num_words} for each in lms.models]
+    return _models(compiled, lms, known, settings), {
+        "grammar": {"signature": compiled.table.signature, "rules": len(compiled.grammar.rules)},
+        "lm": described[0] if len(described) == 1 else described,
+    }
+
+
+def _models(
+    compiled: CompiledGrammar, lms: LanguageModels, weights: dict[str, float], settings: SearchDefaults
+) -> Models:
+    grammar = with_settings(compiled, "", settings.max_span)
+    return Models(as_weighted(grammar, lms.vocabularies, weights), lms, weights)
+
+
+def _lm_file(model: int) -> str:
+    """The name of the file of a language model, by its number."""
+    return f"lm-{model}.bin" if model else _LM
+
+
+def _lm_files(record: Record) -> list[str]:
+    return [_lm_file(model) for model in range(len(record["lm"]) if isinstance(record["lm"], list) else 1)]
+
+
+def model_files(record: Record) -> list[str]:
+    """The files of the models, by what a record says; ValueError if there is no language model."""
+    lms = _lm_files(record)
+    if not lms:
+        raise ValueError("no language model")
+    return [_GRAMMAR, *lms, _WEIGHTS]
+
+
+def require_compiled(folder: Path, record: Record, kind: Kind) -> None:
+    """An InputError unless the models are compiled as this version reads them."""
+    if not is_grammar_file(folder / _GRAMMAR):
+        found = f"is not a compiled grammar as version {__version__} writes it"
+        hint = f"Bundle the {kind.name} again, or use version {record['version']}"
+        raise InputError(folder / _GRAMMAR, None, found, hint)
+    for name in _lm_files(record):
+        if not is_lm_file(folder / name):
+            found = "is not a compiled language model of this version"
+            raise InputError(folder / name, None, found, f"Bundle the {kind.name} again")
+
+
+def read_models(folder: Path, record: Record, settings: SearchDefaults) -> Models:
+    """What `write_models` wrote, mapped into memory.
+
+    Raises
+    ------
+    InputError
+        A file is damaged.
+    """
+    with ThreadPoolExecutor(1) as pool:  # Most of the time goes into checksums.
+        reading = pool.submit(read_grammar_file, folder / _GRAMMAR)
+        lms = load_lms([folder / name for name in _lm_files(record)])
+        return _models(reading.result(), lms, read_weights(folder / _WEIGHTS), settings)
