@@ -9,7 +9,9 @@ how often x fills the place s, n(s) the fillings of s, t(s) the different ones,
 
 All constants are one outcome: which of them it is, rules say. What is *well-formed* is said by arities and
 by types: a place that was filled by constants alone takes constants alone, one that never was takes none,
-and a constant that was seen in places is allowed in those only. Other symbols are of one type if they were
+and a constant that was seen in places is allowed in those, and in places like them: two are alike if more
+than half of the constants seen in one of them were seen in the other, too, as capitals and areas are both
+asked of states. Other symbols are of one type if they were
 seen in one place, or a chain of such pairs leads from one to the other, and a place takes symbols of its
 type alone: the narrowest types there are if symbols and places have one each. The clauses of queries are
 types then; functions from sets to sets are of a single one. P(x) is among the symbols that may stand there.
@@ -108,6 +110,7 @@ def expression_model(arguments: Arguments) -> ExpressionModel:
     for word, seen in arguments.places_of.items():
         is_known[column[word]] = True
         at_home[[row_of[place] for place in seen], column[word]] = True
+    at_home = _at_home_in_like(at_home)
     type_of_place, type_of_symbol = _types(arguments, row_of, column)
     log_prob = np.full((len(places), len(symbols)), -np.inf)
     for row, place in enumerate(places):
@@ -123,6 +126,19 @@ def expression_model(arguments: Arguments) -> ExpressionModel:
         share = (here + types * often / likely) / (total + types)
         log_prob[row, allowed] = np.log(share[allowed])
     return ExpressionModel(symbols, arity, place_start, log_prob)
+
+
+def _at_home_in_like(seen: np.ndarray) -> np.ndarray:
+    """Which symbols, constants, were seen in a place or in one like it; bool (S, V) as `seen`, of places."""
+    rows = np.flatnonzero(seen.any(axis=1))
+    if len(rows) == 0:
+        return seen
+    counts = seen[rows].astype(np.int64)
+    shared, sizes = counts @ counts.T, counts.sum(axis=1)
+    alike = 2 * shared > np.minimum(sizes, sizes[:, None])
+    found = seen.copy()
+    found[rows] = alike.astype(np.int64) @ counts > 0
+    return found
 
 
 def _types(

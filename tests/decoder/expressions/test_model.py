@@ -45,7 +45,7 @@ def model():
         (("b@1", 0), "'z'@0", 1),
         (("b@1", 0), "'y'@0", 1),
         (("b@1", 0), "c@0", 0),
-        (("e@1", 0), "'x'@0", 0),
+        (("e@1", 0), "'x'@0", 1),  # Like b/1.
         (("e@1", 0), "'z'@0", 1),
         (TOP, "'y'@0", 0),
         (("a@1", 0), "e@1", 0),
@@ -71,6 +71,25 @@ def test_a_place_takes_symbols_of_its_type_alone():
     # d/1: a once; of its type there are a 2, c 1, d 1.
     assert isclose(probability(model, ("d@1", 0), "a@1"), (1 + 2 / 4) / 2)
     assert isclose(probability(model, ("d@1", 0), "c@0"), (1 / 4) / 2)
+
+
+def test_constants_are_allowed_in_places_that_share_most_of_theirs():
+    """Of three states of a, b has two and c one; of the three rivers of r, one is called as a state is."""
+    filled = {"a@1": "xyz", "b@1": "xyw", "c@1": "x", "r@1": "xpq", "s@1": "pqt", "d@1": "ux"}
+    model = expression_model(
+        count_arguments([symbol, f"'{name}'@0"] for symbol, names in filled.items() for name in names)
+    )
+
+    def allowed(symbol):
+        return "".join(
+            sorted(name for name in "xyzwpqtu" if probability(model, (symbol, 0), f"'{name}'@0") > 0)
+        )
+
+    assert allowed("a@1") == allowed("b@1") == "wxyz"
+    assert allowed("c@1") == "pquwxyz"
+    assert allowed("r@1") == "pqtx"
+    assert allowed("s@1") == "pqtx"
+    assert allowed("d@1") == "ux", "half is not most"
 
 
 def test_outcomes_of_a_place_have_all_of_the_mass(model):
