@@ -1,15 +1,16 @@
 """Simple SQL queries as expressions, and back.
 
     SELECT name FROM city WHERE state = 'texas' AND population > 150000
-    select(name, from(city), where(and(=(state, 'texas'), >(population, 150000))))
+    select(name, from(city), and(=(state, 'texas'), >(population, 150000)))
 
 What is selected comes first, several columns as one, `columns(a, b)`, then a symbol for every clause there
-is: `from`, `where`, `group`, `having`, `order`, `limit`, `offset`. `AND` and `OR` take all that they join,
-other operators two; `NOT IN`, `IS NULL` and the like are `not_in`, `is_null`; a function keeps its name. A
-constant that is the one before it over again is `^`: a question names a thing once, however often its query
-does. What can be told from the rest is left out, above all a FROM where names say of which table they are
-(`decoder.expressions.sql_short`). Keywords may be written in any case, and are written in capitals; names
-stay as they are. Brackets come back where they are needed, also around an `AND` in an `AND`.
+is, `from`, `group`, `having`, `order`, `limit`, `offset`, and the condition of `WHERE` in its place. `AND`
+and `OR` take all that they join, other operators two; `NOT IN`, `IS NULL` and the like are `not_in`,
+`is_null`; a function keeps its name. A constant that is the one before it over again is `^`: a question names
+a thing once, however often its query does. What can be told from the rest is left out, above all a FROM where
+names say of which table they are (`decoder.expressions.sql_short`). Keywords may be written in any case, and
+are written in capitals; names stay as they are. Brackets come back where they are needed, also around an
+`AND` in an `AND`.
 
 What is read: SELECT [DISTINCT] with expressions and aliases, joins, all clauses above, comparisons, LIKE, IN,
 BETWEEN, EXISTS, arithmetic, functions, queries within queries, UNION [ALL], INTERSECT, EXCEPT. Not CASE,

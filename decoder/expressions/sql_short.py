@@ -7,13 +7,15 @@ is, one step after another,
 
 1. without aliases that tell nothing apart, `river.name FROM river WHERE river.length = …`;
 2. with `=MAX(river.length)` where a column is to be the extreme one of what the other conditions leave;
-3. without a FROM that has just the tables which the names of the query name, in their order:
+3. without a FROM that has just the tables which the names of the query name, in their order;
+4. without `where` around its condition, which is what is no clause:
 
-    select(river.name, where(and(=MAX(river.length), =(river.state, 'ohio'))))
+    select(river.name, and(=MAX(river.length), =(river.state, 'ohio')))
 
-Nine symbols for the twenty-four of the query: a grammar of few examples learns `=MAX` from *longest*, and
-not a query within a query. What is left out comes back; the first step alone is for good, and with it the
-order of tables in a FROM, which changes nothing but the order of what `*` selects, where it is kept.
+Eight symbols for the twenty-four of the query: a grammar of few examples learns `=MAX` from *longest*, and
+not a query within a query; and no word of a question says `where`. What is left out comes back; the first
+step alone is for good, and with it the order of tables in a FROM, which changes nothing but the order of what
+`*` selects, where it is kept.
 
 The fact a newcomer would get wrong: an alias may be needed though its table is there once. Within a query
 that uses the same table, names of the table outside would become those of the one inside.
@@ -23,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from decoder.expressions.sql import NAME, QUERIES, SELECTS
+from decoder.expressions.sql import CLAUSES, NAME, QUERIES, SELECTS
 from decoder.expressions.sql_scope import without_aliases
 from decoder.expressions.tree import Expression
 
@@ -41,20 +43,46 @@ def short_query(query: Expression) -> Expression | None:
     That is a query without FROM that uses columns of a table.
     """
     query = _in_order(without_aliases(query))
-    found = _short(query)
+    found = _without_where(_short(query))
     return found if full_query(found) == query else None
 
 
 def full_query(query: Expression) -> Expression | None:
     """The query that a short form stands for; None if it stands for none, or one of thousands of symbols."""
     try:
-        return _full(query)[0]
+        return _full(_with_where(query))[0]
     except _NoQueryError:
         return None
 
 
 class _NoQueryError(Exception):
     """The expression is the short form of no query."""
+
+
+# ------------------------------------------------------------------ WHERE
+
+
+def _without_where(expression: Expression) -> Expression:
+    """With conditions in place of the clauses that hold them."""
+    name, parts = expression
+    found = tuple(map(_without_where, parts))
+    if name in SELECTS:
+        found = (*found[:1], *(part.arguments[0] if _is_where(part) else part for part in found[1:]))
+    return Expression(name, found)
+
+
+def _is_where(part: Expression) -> bool:
+    return part.name == "where" and len(part.arguments) == 1
+
+
+def _with_where(expression: Expression) -> Expression:
+    """With a clause around what stands in a query and is none."""
+    name, parts = expression
+    found = tuple(map(_with_where, parts))
+    if name in SELECTS:
+        clauses = (part if part.name in CLAUSES else Expression("where", (part,)) for part in found[1:])
+        found = (*found[:1], *clauses)
+    return Expression(name, found)
 
 
 # ------------------------------------------------------------------ extremes and FROM

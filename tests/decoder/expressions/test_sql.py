@@ -14,7 +14,7 @@ from scfg_sampler.errors import InputError
 
 EXAMPLES = {
     "SELECT city.name FROM city WHERE city.state = 'new york' AND city.population > 150000": (
-        "select(city.name, where(and(=(city.state, 'new york'), >(city.population, 150000))))"
+        "select(city.name, and(=(city.state, 'new york'), >(city.population, 150000)))"
     ),
     "select distinct a as b, c d from t": "select_distinct(columns(as(a, b), as(c, d)), from(t))",
     "SELECT * FROM t;": "select(*, from(t))",
@@ -24,15 +24,14 @@ EXAMPLES = {
         "select(a, from(as(t, u), left_join(join(v, w, =(v.x, w.x)), t)))"
     ),
     "SELECT a FROM (SELECT b FROM t) AS u": "select(a, from(as(select(b, from(t)), u)))",
-    "SELECT a FROM t WHERE NOT b OR c AND d OR e": "select(a, from(t), where(or(not(b), and(c, d), e)))",
-    "SELECT a FROM t WHERE b AND (c AND d)": "select(a, from(t), where(and(b, and(c, d))))",
+    "SELECT a FROM t WHERE NOT b OR c AND d OR e": "select(a, from(t), or(not(b), and(c, d), e))",
+    "SELECT a FROM t WHERE b AND (c AND d)": "select(a, from(t), and(b, and(c, d)))",
     "SELECT 1 - 2 - 3 * - 4, 1 - (2 - 3)": "select(columns(-(-(1, 2), *(3, -(4))), -(1, -(2, 3))))",
     "SELECT a FROM t WHERE b NOT IN (1, 'x') AND c IS NOT NULL AND d NOT LIKE '%e' AND f BETWEEN 1 AND 2": (
-        "select(a, from(t), where("
-        "and(not_in(b, 1, 'x'), is_not_null(c), not_like(d, '%e'), between(f, 1, 2))))"
+        "select(a, from(t), and(not_in(b, 1, 'x'), is_not_null(c), not_like(d, '%e'), between(f, 1, 2)))"
     ),
     "SELECT a FROM t WHERE b >= ALL (SELECT c FROM u) AND EXISTS (SELECT d FROM v)": (
-        "select(a, from(t), where(and(>=(b, all(select(c, from(u)))), exists(select(d, from(v))))))"
+        "select(a, from(t), and(>=(b, all(select(c, from(u)))), exists(select(d, from(v)))))"
     ),
     "SELECT a, MAX(b) FROM t GROUP BY a, c HAVING MAX(b) > 3 ORDER BY MAX(b) DESC, a LIMIT 5 OFFSET 2": (
         "select(columns(a, MAX(b)), from(t), group(a, c), having(>(MAX(b), 3)), "
@@ -42,21 +41,20 @@ EXAMPLES = {
         "except(union_all(select(a, from(t)), select(b, from(u))), select(c, from(v)))"
     ),
     "SELECT a FROM t WHERE b = (((SELECT c FROM u) UNION (SELECT d FROM v)))": (
-        "select(a, from(t), where(=(b, union(select(c, from(u)), select(d, from(v))))))"
+        "select(a, from(t), =(b, union(select(c, from(u)), select(d, from(v)))))"
     ),
     "SELECT a FROM t WHERE (b = c) = d AND e > (f < g)": (
-        "select(a, from(t), where(and(=(=(b, c), d), >(e, <(f, g)))))"
+        "select(a, from(t), and(=(=(b, c), d), >(e, <(f, g))))"
     ),
     "SELECT a FROM t UNION (SELECT b FROM u UNION SELECT c FROM v)": (
         "union(select(a, from(t)), union(select(b, from(u)), select(c, from(v))))"
     ),
-    "SELECT a FROM t WHERE ((b + c) * d) = NULL": "select(a, from(t), where(=(*(+(b, c), d), null)))",
+    "SELECT a FROM t WHERE ((b + c) * d) = NULL": "select(a, from(t), =(*(+(b, c), d), null))",
     "SELECT a FROM t WHERE b = 'x' AND c = (SELECT d FROM u WHERE e = 'x' AND f = 'y') AND g = 'x'": (
-        "select(a, from(t), where(and(=(b, 'x'), =(c, select(d, from(u), where(and(=(e, ^), =(f, 'y'))))), "
-        "=(g, 'x'))))"
+        "select(a, from(t), and(=(b, 'x'), =(c, select(d, from(u), and(=(e, ^), =(f, 'y')))), =(g, 'x')))"
     ),
     "SELECT a FROM t WHERE b = \"o'neill\" OR b = 'it''s'": (
-        'select(a, from(t), where(or(=(b, "o\'neill"), =(b, "it\'s"))))'
+        'select(a, from(t), or(=(b, "o\'neill"), =(b, "it\'s")))'
     ),
 }
 
@@ -132,6 +130,7 @@ def test_what_is_no_query_is_named(text, complaint):
         "select(f(columns(a, b)), from(t))",
         "select(a, from(t), where(=(b, ^)))",
         "select(a, where(b), from(t))",
+        "select(a, from(t), b, c)",
         "select(a, from(t), from(u))",
         "select(a, from(t), where(b, c))",
         "select(from, from(t))",

@@ -20,38 +20,38 @@ LONGEST = (
 EXAMPLES = [
     (
         LONGEST,
-        "select(river.name, where(and(=MAX(river.length), =(river.state, 'ohio'))))",
+        "select(river.name, and(=MAX(river.length), =(river.state, 'ohio')))",
         "SELECT river.name FROM river WHERE river.length = (SELECT MAX(river.length) FROM river "
         "WHERE river.state = 'ohio') AND river.state = 'ohio'",
     ),
     (
         "SELECT name FROM city WHERE size = (SELECT min(size) FROM city)",
-        "select(name, from(city), where(=min(size)))",
+        "select(name, from(city), =min(size))",
         None,
     ),
     (  # Of all cities, not of those of Ohio.
         "SELECT c.x FROM t c WHERE c.y = (SELECT MAX(d.y) FROM t d) AND c.z = 'ohio'",
-        "select(t.x, where(and(=(t.y, select(MAX(t.y))), =(t.z, 'ohio'))))",
+        "select(t.x, and(=(t.y, select(MAX(t.y))), =(t.z, 'ohio')))",
         "SELECT t.x FROM t WHERE t.y = (SELECT MAX(t.y) FROM t) AND t.z = 'ohio'",
     ),
     (  # One of two aliases is needed.
         "SELECT c.x FROM t AS c WHERE c.y = (SELECT MAX(d.y) FROM t AS d WHERE d.z = c.z)",
-        "select(t.x, where(=(t.y, select(MAX(d.y), from(as(t, d)), where(=(d.z, t.z))))))",
+        "select(t.x, =(t.y, select(MAX(d.y), from(as(t, d)), =(d.z, t.z))))",
         "SELECT t.x FROM t WHERE t.y = (SELECT MAX(d.y) FROM t AS d WHERE d.z = t.z)",
     ),
     ("SELECT v.x FROM t AS v, u AS t", "select(t.x, from(t, u))", "SELECT t.x FROM t, u"),
     ("SELECT City.name FROM city AS City", "select(city.name)", "SELECT city.name FROM city"),
     (
         "SELECT a.x FROM t AS a, t AS b WHERE a.x = b.y",
-        "select(t.x, from(t, as(t, b)), where(=(t.x, b.y)))",
+        "select(t.x, from(t, as(t, b)), =(t.x, b.y))",
         "SELECT t.x FROM t, t AS b WHERE t.x = b.y",
     ),
     (
         "SELECT u.x FROM t, u WHERE t.y = u.y",
-        "select(u.x, where(=(t.y, u.y)))",
+        "select(u.x, =(t.y, u.y))",
         "SELECT u.x FROM u, t WHERE t.y = u.y",
     ),
-    ("SELECT * FROM t, u WHERE u.y = t.y", "select(*, from(t, u), where(=(u.y, t.y)))", None),
+    ("SELECT * FROM t, u WHERE u.y = t.y", "select(*, from(t, u), =(u.y, t.y))", None),
     ("SELECT t.x FROM t, u", "select(t.x, from(t, u))", None),
     ("SELECT t.x FROM a.t", "select(t.x, from(a.t))", None),
     ("SELECT a.t.x FROM t", "select(a.t.x, from(t))", None),
@@ -62,12 +62,12 @@ EXAMPLES = [
     ),
     (
         "SELECT t.x FROM t WHERE t.y IN (SELECT u.y FROM u UNION SELECT v.y FROM v)",
-        "select(t.x, where(in(t.y, union(select(u.y), select(v.y)))))",
+        "select(t.x, in(t.y, union(select(u.y), select(v.y))))",
         None,
     ),
     (  # Of the tables of the query within, one is not named, and a name is of one outside.
         "SELECT v.x FROM v WHERE EXISTS (SELECT t.x FROM t, u WHERE t.y = v.y)",
-        "select(v.x, where(exists(select(t.x, from(t, u), where(=(t.y, v.y))))))",
+        "select(v.x, exists(select(t.x, from(t, u), =(t.y, v.y))))",
         None,
     ),
     ("SELECT d.x FROM (SELECT t.x FROM t) AS d", "select(d.x, from(as(select(t.x), d)))", None),
