@@ -106,7 +106,8 @@ MAY_IMPORT = {
 }
 
 COMPILING = tuple(
-    f"scfg_sampler.core.{name}" for name in ("jit", "loading", "whole", "front_end", "indexing", "llvm_text")
+    f"scfg_sampler.core.{name}"
+    for name in ("jit", "loading", "whole", "front_end", "indexing", "llvm_text", "results")
 )
 # Where packages from outside may be imported; those after the first four only within functions.
 OUTSIDE = {

@@ -68,6 +68,13 @@ except ImportError:
 else:
     IS_WHOLE = True
 
+try:
+    from scfg_sampler.core.results import make_results_in_c
+except ImportError:
+    pass  # Another numba than those it was tried with: a signal may end the process.
+else:
+    make_results_in_c()
+
 __all__ = [
     "ENABLED",
     "IS_WHOLE",
