@@ -17,8 +17,14 @@ from typing import Any, TextIO
 
 
 def main(arguments: list[str]) -> None:
+    from scfg_sampler.errors import ScfgError
+
     name, *rest = arguments
-    TABLES[name](*rest)
+    try:
+        TABLES[name](*rest)
+    except ScfgError as error:
+        print(error, file=sys.stderr)
+        sys.exit(2)
 
 
 def row(*cells: object) -> None:
@@ -298,10 +304,10 @@ def questions(path: str, letters: str) -> None:
     0 letters leave words whole.
     """
     from decoder.expressions.questions import cut_words, question_words
+    from scfg_sampler.core.files import read_lines
 
-    with lines_of(path) as lines:
-        for line in lines:
-            print(*cut_words(question_words(line), int(letters)))
+    for line in read_lines(path):
+        print(*cut_words(question_words(line), int(letters)))
 
 
 def first_expressions(path: str, number: str, form: str) -> None:

@@ -40,6 +40,7 @@ _CONLLU = (
     "1\tdogs\tdog\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tbarked\tbark\tVERB\tVBD\t_\t0\troot\t_\t_\n\n"
 )
 _FUNQL = "answer(river(loc_2(stateid('texas'))))\nanswer(capital(loc_2(stateid('utah'))))\n"
+_FEATURES = "LogForward=-1 LanguageModel=-1 Glue=0 PassThrough=0 ExpressionModel=-1 SymbolLexicon=1"
 _QUESTIONS = "which rivers are in texas\nwhat is the capital of utah\n"
 
 
@@ -144,7 +145,7 @@ def _expressions(folder: Path) -> None:
 
 def _write_lists(path: Path, trees: list[str], number: int) -> None:
     """The same list of expressions for each of so many sentences."""
-    lines = [f"{at} ||| {tree} ||| LanguageModel=-1 ||| 0\n" for at in range(number) for tree in trees]
+    lines = [f"{at} ||| {tree} ||| {_FEATURES} ||| 0\n" for at in range(number) for tree in trees]
     path.write_text("".join(lines))
 
 

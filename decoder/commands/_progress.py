@@ -37,7 +37,9 @@ def say_done(source: str, done: Done, how: str, hint: str) -> None:
     say(f"{counted(lines, 'line')}{of_words} {how} in {rate}")
 
 
-def progress_of(source: str, output: str) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:
+def progress_of(
+    source: str, output: str, what: str
+) -> contextlib.AbstractContextManager[Callable[[float, str], None]]:
     """How many lines are done, of a file; translations that people see, or wait for, show that themselves."""
 
     from scfg_sampler.core.console import progress
@@ -52,7 +54,7 @@ def progress_of(source: str, output: str) -> contextlib.AbstractContextManager[C
     if shown or (source == "-" and not is_file(sys.stdin)):
         return contextlib.nullcontext(lambda steps, note: None)
     path = f"/dev/fd/{sys.stdin.fileno()}" if source == "-" else source
-    return progress("translating", _num_lines(path) if os.path.isfile(path) else None)
+    return progress(what, _num_lines(path) if os.path.isfile(path) else None)
 
 
 def _num_lines(path: str) -> int | None:

@@ -42,13 +42,17 @@ def add_parser(subparsers) -> None:
         "--ranker", metavar="R.json", help="of train-ranker; without it, the best derivation is taken"
     )
     reading = parser.add_argument_group("how questions are read, and expressions written")
-    reading.add_argument("--form", choices=("funql", "lisp", "sql"), default="funql", help="as for linearise")
+    reading.add_argument(
+        "--form",
+        choices=("funql", "lisp", "sql"),
+        help="how expressions are written (default: as the model of expressions says)",
+    )
     reading.add_argument(
         "--letters",
         type=int,
         default=0,
         metavar="N",
-        help="what words of questions are cut after, but for the ranker; 0: nothing",
+        help="what words of questions are cut after, but for the ranker; 0: nothing; 5 in recipes/meaning.sh",
     )
     reading.add_argument(
         "--copy", choices=("unknown", "any"), default="unknown", help="which words may be left out"

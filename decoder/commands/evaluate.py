@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 from typing import Any
 
@@ -18,7 +19,8 @@ def add_parser(subparsers) -> None:
         help="score translations",
         description=(
             "BLEU, chrF and TER (lower is better) by sacrebleu, with the signatures that reproduce them;\n"
-            "for expressions, exact match: the share of lines that are one of their references.\n"
+            "for expressions, exact match: the share of lines that are one of their references, both as\n"
+            "linearise, with or without --undo, writes them. An empty line is never right.\n"
             "With --against, also the difference to other translations and its p-value by sacrebleu's\n"
             "paired bootstrap, which is close to a one-sided test. Of a system tuned several times, give\n"
             "all translations: their means are compared by a two-sided bootstrap over sentences and tunings."
@@ -58,6 +60,14 @@ def add_parser(subparsers) -> None:
         metavar="METRIC",
         help="which of bleu, chrf, ter, exact (default: the first three)",
     )
+    _add_bootstrap(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def _add_bootstrap(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the bootstrap."""
     parser.add_argument(
         "--intervals",
         action="store_true",
@@ -70,9 +80,6 @@ def add_parser(subparsers) -> None:
         default=12345,
         help="of the bootstrap; the default is sacrebleu's, for equal p values",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -124,8 +131,10 @@ def run(options: argparse.Namespace) -> None:
         print(f"{score['name']:6} {_shown(scores, name, 6)}  {score['signature']}")
         if options.intervals:
             middle, half = score["confidence_mean"], score["confidence_var"]
+            # Half of the interval's length about the mean: of few sentences that may be beyond all scores.
+            most = math.inf if name == "ter" else 100.0
             print(
-                f"       {middle - half:.2f} to {middle + half:.2f} in 95 % of "
+                f"       {max(0.0, middle - half):.2f} to {min(most, middle + half):.2f} in 95 % of "
                 f"{counted(options.samples, 'sample')}"
             )
         if name in comparisons:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from decoder.commands import default_threads
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
+_MOST_NAMED = 10  # Words that are in no rule.
+
 
 def add_parser(subparsers) -> None:
     """Add the command to the decoder's parser."""
@@ -23,10 +26,12 @@ def add_parser(subparsers) -> None:
         help="find the expressions that questions mean",
         description=(
             "Reads questions, one a line, words between spaces, and prints their expressions in the same\n"
-            "order, each as soon as it is found. Capitals and the mark at the end say nothing. A line stays\n"
-            "empty where there is no expression. With --nbest K, up to K different expressions, best first:\n"
+            "order, each as soon as it is found. Capitals, and marks around words, say nothing. A line\n"
+            "stays empty where there is no expression. With --nbest K, up to K different expressions, the\n"
+            "best first:\n"
             "  LINE ||| expression ||| Feature=value ... ||| score\n"
-            "where LINE counts from 0 and the score is the ranker's, if the parser has one."
+            "where LINE counts from 0 and the score, of which only those of one question compare, is the\n"
+            "ranker's, if the parser has one; a question without an expression has one line without words."
         ),
         epilog="examples:\n  scfg-decoder parse --parser parser < questions.txt > expressions.txt\n"
         "  scfg-decoder parse --parser parser --nbest 3 < questions.txt",
@@ -46,12 +51,12 @@ def add_parser(subparsers) -> None:
 
 
 class _Parsed(NamedTuple):
-    """What is written of a line; how many words it has, and how many are in a rule."""
+    """What is written of a line; how many words it has, and which are in no rule."""
 
     text: str
     exists: bool
     words: int
-    known: int
+    unknown: list[str]
 
 
 def run(options: argparse.Namespace) -> None:
@@ -60,8 +65,9 @@ def run(options: argparse.Namespace) -> None:
     import time
 
     from decoder.commands._progress import Done, progress_of, say_done
+    from decoder.expressions.parser import LONGEST
     from decoder.expressions.parser_files import load_parser
-    from scfg_sampler.core.console import say
+    from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import atomic_output, read_lines, require_file
     from scfg_sampler.core.streams import in_order
     from scfg_sampler.errors import SettingsError
@@ -71,24 +77,33 @@ def run(options: argparse.Namespace) -> None:
     threads = default_threads() if options.threads is None else options.threads
     require_file(options.input)
     parser = load_parser(options.parser)
-    lines = words = known = there = 0
+    lines = words = asked = there = too_long = 0
+    unknown: list[str] = []
     with contextlib.ExitStack() as stack:
         began = time.perf_counter()
         if options.output == "-" and hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         out = stack.enter_context(atomic_output(options.output))
-        advance = stack.enter_context(progress_of(options.input, options.output))
+        advance = stack.enter_context(progress_of(options.input, options.output, "parsing"))
         task = functools.partial(_parse, parser, options)
         for found in in_order(task, enumerate(read_lines(options.input)), threads):
             out.write(found.text)
             out.flush()
-            lines, there = lines + 1, there + found.exists
-            words, known = words + found.words, known + found.known
+            lines, words = lines + 1, words + found.words
+            asked, there = asked + (found.words > 0), there + found.exists
+            too_long += found.words > LONGEST
+            unknown += found.unknown
             advance(1, "")
-    done = Done(lines, words, words - known, time.perf_counter() - began)
+    done = Done(lines, words, len(unknown), time.perf_counter() - began)
     say_done(options.input, done, "parsed", "are they of another language, or another field?")
-    if there < lines:
-        say(f"{counted(lines - there, 'line')} without an expression")
+    if unknown:
+        often = [word for word, _ in Counter(unknown).most_common(_MOST_NAMED)]
+        say(f"in no rule: {', '.join(often)}{', …' if len(set(unknown)) > _MOST_NAMED else ''}")
+    if there < asked:
+        say(f"{counted(asked - there, 'question')} without an expression")
+    if too_long:
+        longer = f"of more than {counted(LONGEST, 'word')}"
+        warn(f"{options.input}: {counted(too_long, 'question')} {longer} left empty")
 
 
 def _parse(parser: Parser, options: argparse.Namespace, numbered: tuple[int, str]) -> _Parsed:
@@ -107,4 +122,5 @@ def _parse(parser: Parser, options: argparse.Namespace, numbered: tuple[int, str
             for spelled, each in zip(texts, found, strict=True)
         ]
         text = "".join(list_lines(number, listed))
-    return _Parsed(text, bool(found), *parser.known_words(line))
+    words, unknown = parser.words(line)
+    return _Parsed(text, bool(found), len(words), unknown)

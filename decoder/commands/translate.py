@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> None:
         out = stack.enter_context(atomic_output(options.output))
         trees = stack.enter_context(atomic_output(options.derivations)) if options.derivations else None
         graphs = stack.enter_context(_hypergraphs(options.hypergraph))
-        advance = stack.enter_context(progress_of(options.input, options.output))
+        advance = stack.enter_context(progress_of(options.input, options.output, "translating"))
         for found in results(lines):
             out.write(found.text)
             out.flush()

@@ -24,7 +24,7 @@ class Expressions(NamedTuple):
 
     arguments : Arguments
     lexicon : SymbolLexicon
-    form : one of `FORMS`, which expressions must be possible to write in
+    form : one of `FORMS`, which expressions must be possible to write in; every tree is in all but "sql"
     """
 
     arguments: Arguments
@@ -37,7 +37,7 @@ def write_expressions(found: Expressions, path: PathLike) -> None:
     arguments, lexicon, form = found
     record = {
         "format": _FORMAT,
-        **({"form": form} if form == "sql" else {}),  # All others can write any.
+        **({"form": form} if form != FORMS[0] else {}),
         "symbols": arguments.symbols,
         "arguments": [[*place, dict(counts)] for place, counts in arguments.counts.items()],
         "constants": {

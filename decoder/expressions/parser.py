@@ -24,20 +24,23 @@ from decoder.expressions.ranker import Candidate, Ranker, candidate_scores
 from decoder.translation.decoder import in_order
 from decoder.translation.results import Translation
 from scfg_sampler.core.wording import counted
+from scfg_sampler.errors import SettingsError
 
-__all__ = ["Parse", "Parser", "Reading"]
+__all__ = ["LONGEST", "Parse", "Parser", "Reading"]
+
+LONGEST = 100  # Words of a question that is parsed; memory grows by 4 MB a word.
 
 
 class Reading(NamedTuple):
     """How a parser reads questions, and writes expressions.
 
-    form : one of `FORMS`
+    form : one of `FORMS`; None for that of the model of expressions
     letters : that words are cut after, but for the ranker; 0 leaves them whole
     copy_any : whether a word may be left out although the grammar knows it
     candidates : expressions that the ranker chooses among
     """
 
-    form: str = FORMS[0]
+    form: str | None = None
     letters: int = 0
     copy_any: bool = False
     candidates: int = 100
@@ -88,12 +91,15 @@ class Parser:
     def n_best(self, line: str, k: int = 10) -> list[Parse]:
         """Up to k different parses of a question, the best first; none if there is none.
 
-        With a ranker, of as many as it chooses among, or k if that is more.
+        With a ranker, of as many as it chooses among, or k if that is more. A question of more than a hundred
+        words has none: it would take gigabytes. SettingsError if k is no whole number from 1 on.
         """
         if not isinstance(line, str):
             raise TypeError(f"line is a {type(line).__name__}; give a string")
+        if not isinstance(k, int) or k < 1:
+            raise SettingsError(f"k is {k!r}; it is a whole number, at least 1")
         words = question_words(line)
-        if not words:
+        if not words or len(words) > LONGEST:
             return []
         number = k if self.ranker is None else max(k, self.reading.candidates)
         result = self.decoder.search(cut_words(words, self.reading.letters))
@@ -107,11 +113,12 @@ class Parser:
         best = np.argsort(-scores, kind="stable")[:k].tolist()
         return [self._parse(line, candidates[at], float(scores[at])) for at in best]
 
-    def known_words(self, line: str) -> tuple[int, int]:
-        """How many words a question has, and how many of them are in a rule."""
-        words = cut_words(question_words(line), self.reading.letters)
+    def words(self, line: str) -> tuple[list[str], list[str]]:
+        """The words of a question, and those of them that are in no rule."""
+        words = question_words(line)
         vocabulary = self.decoder.grammar.source_vocabulary
-        return len(words), sum(word in vocabulary for word in words)
+        cut = cut_words(words, self.reading.letters)
+        return words, [word for word, known in zip(words, cut, strict=True) if known not in vocabulary]
 
     def _features(self, found: Translation) -> dict[str, float]:
         values = zip(self.decoder.feature_names, found.features.tolist(), strict=True)
@@ -119,7 +126,7 @@ class Parser:
 
     def _parse(self, line: str, candidate: Candidate, score: float) -> Parse:
         expression = from_linear(candidate.words)
-        text = None if expression is None else write(expression, self.reading.form)
+        text = None if expression is None else write(expression, self.reading.form or FORMS[0])
         return Parse(line, text or "", candidate.words, score, candidate.features)
 
     def __repr__(self) -> str:

@@ -22,10 +22,19 @@ from decoder.expressions.files import Expressions, read_expressions, write_expre
 from decoder.expressions.forms import FORMS
 from decoder.expressions.lists import read_ranker, write_ranker
 from decoder.expressions.parser import Parser, Reading
+from decoder.expressions.questions import doubt_of_letters
 from decoder.expressions.ranker import WORD_FEATURES, Ranker
 from decoder.system.inventory import Kind, Record, check_digests, read_record, write_record
-from decoder.system.models import Models, model_files, read_models, require_compiled, write_models
+from decoder.system.models import (
+    Models,
+    model_files,
+    read_models,
+    require_compiled,
+    write_models,
+    write_used_weights,
+)
 from decoder.translation.settings import SearchDefaults
+from scfg_sampler.core.console import warn
 from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
@@ -103,12 +112,16 @@ def write_parser(
         if value < least:
             raise SettingsError(f"--{option} is {value}; it is at least {least}")
     expressions = read_expressions(parts.expressions)
+    reading = reading._replace(form=reading.form or expressions.form)
     _check_form(expressions, reading.form, parts.expressions)
     ranker = None if parts.ranker is None else read_ranker(parts.ranker)
     with new_directory(output, _PARSER, _KIND.name) as folder:
         models, described = write_models(parts.grammar, parts.lm, parts.weights, folder, settings)
         write_expressions(expressions, folder / _EXPRESSIONS)
         decoder = _decoder(models, expressions, settings, parts.weights)
+        write_used_weights(models, decoder.weight_names, folder)
+        if doubt := doubt_of_letters(models.grammar.source_vocabulary.words, reading.letters):
+            warn(f"--letters is {reading.letters}, but {doubt}")
         if ranker is not None and parts.ranker is not None:
             _check_ranker(ranker, decoder, parts.ranker)
             write_ranker(ranker, folder / _RANKER)
@@ -128,7 +141,7 @@ def _decoder(
     return ExpressionDecoder(expressions, grammar, *lms, weights, settings, weights_path)
 
 
-def _check_form(expressions: Expressions, form: str, path: PathLike) -> None:
+def _check_form(expressions: Expressions, form: str | None, path: PathLike) -> None:
     """An InputError if what is known of expressions is of queries and the form is not, or the reverse."""
     if (expressions.form == "sql") != (form == "sql"):
         found = f"is of {expressions.form}, but expressions are to be written as {form}"
@@ -136,13 +149,26 @@ def _check_form(expressions: Expressions, form: str, path: PathLike) -> None:
 
 
 def _check_ranker(ranker: Ranker, decoder: ExpressionDecoder, path: PathLike) -> None:
-    """An InputError if a ranker has weights for features that this decoder's expressions lack."""
+    """An InputError if a ranker has weights of features that expressions lack here, or of few that they have.
+
+    A warning if it has no weights for some.
+    """
+    hint = "Give the ranker that has learnt of this grammar's lists"
     known = {*decoder.feature_names, *decoder.sparse_names, *WORD_FEATURES}
     lacking = sorted(name for name, weight in ranker.weights.items() if weight and name not in known)
     if lacking:
-        some = ", ".join(lacking[:3]) + (", …" if len(lacking) > 3 else "")
-        found = f"has weights for {counted(len(lacking), 'feature')} that expressions lack here: {some}"
-        raise InputError(path, None, found, "Give the ranker that has learnt of this grammar's lists")
+        found = f"has weights for {counted(len(lacking), 'feature')} that expressions lack here"
+        raise InputError(path, None, f"{found}: {_some(lacking)}", hint)
+    unknown = sorted(name for name in decoder.feature_names if name not in ranker.weights)
+    if unknown:
+        found = f"has no weight for {counted(len(unknown), 'feature')} of {len(decoder.feature_names)}"
+        if 2 * len(unknown) > len(decoder.feature_names):
+            raise InputError(path, None, f"{found}: {_some(unknown)}", hint)
+        warn(f"{path} {found}: {_some(unknown)}. Has it learnt of this grammar's lists?")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
 def read_parser_record(directory: PathLike) -> Record:
@@ -159,7 +185,7 @@ def read_parser_record(directory: PathLike) -> Record:
 
 
 def load_parser(directory: PathLike, settings: SearchDefaults | None = None) -> Parser:
-    """The parser in a directory that `write_parser` wrote.
+    """The parser in a directory that `scfg-decoder bundle-parser`, or `recipes/meaning.sh`, has written.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Questions as grammars and rankers read them: in small letters, without the mark at their end.
+"""Questions as grammars and rankers read them: in small letters, without the marks at their end.
 
 The fact a newcomer would get wrong: grammars read words that are cut after some letters, so that forms of a
 word are one, and rankers read whole words. Whoever parses must cut as whoever learnt did.
@@ -6,25 +6,39 @@ word are one, and rankers read whole words. Whoever parses must cut as whoever l
 
 from __future__ import annotations
 
-__all__ = ["cut_words", "question_words"]
+import unicodedata
+from collections.abc import Sequence
 
-_MARKS = ".?!؟。？"
+__all__ = ["cut_words", "doubt_of_letters", "question_words"]
+
+_AT_THE_END = ".?!…؟。？！;:,"
+_OFTEN = 5  # Words of the same length: too many to be the longest ones of their own accord.
+_LONGEST_CLITIC = 3  # 's, 're, 'll
+_OPEN, _CLOSED = '([{"“”„«‘¿¡', ")]}\"“”»'?!…؟。？！;:,،、"
 
 
 def question_words(text: str) -> list[str]:
-    """The words of a question, which stand between blanks, but for the mark at its end.
+    """The words of a question, which stand between blanks, without marks around them and at its end.
 
-    The mark may be a word by itself, or stand behind the last one; what has another full stop, as *u.s.* has,
-    keeps its last.
+    A mark that is a word by itself stays one, but at the end. A full stop goes from the end alone, and what
+    has another one, as *u.s.* has, keeps it. Characters are composed (NFC), and apostrophes straight.
 
-    >>> question_words("What is the capital of Ohio ?"), question_words("Which rivers are in the U.S.")
+    >>> question_words("What is the capital of Ohio ?"), question_words("Which rivers are in the “U.S.”?")
     (['what', 'is', 'the', 'capital', 'of', 'ohio'], ['which', 'rivers', 'are', 'in', 'the', 'u.s.'])
     """
-    words = text.lower().split()
-    if words and words[-1][-1] in _MARKS and words[-1].count(".") < 2:
-        last = words.pop()[:-1]
-        words += [last] if last else []
+    words = [_without_marks(word) for word in unicodedata.normalize("NFC", text).lower().split()]
+    while words and not words[-1].strip(_AT_THE_END):
+        words.pop()
+    if words and words[-1].count(".") == 1:
+        words[-1] = words[-1].rstrip(".")
     return words
+
+
+def _without_marks(word: str) -> str:
+    """A word without the marks around it; what is nothing else, as it is, and so is the beginning of *'s*."""
+    word = word.replace("’", "'")
+    inner = word.lstrip(_OPEN).rstrip(_CLOSED)
+    return (inner.lstrip("'") if len(inner) > _LONGEST_CLITIC else inner) or word
 
 
 def cut_words(words: list[str], letters: int) -> list[str]:
@@ -34,3 +48,18 @@ def cut_words(words: list[str], letters: int) -> list[str]:
     ['riv', 'in', 'ohi']
     """
     return [word[:letters] for word in words] if letters else words
+
+
+def doubt_of_letters(words: Sequence[str], letters: int) -> str:
+    """Why the words of a grammar do not look as if they were cut after so many letters; "" if they do.
+
+    >>> doubt_of_letters(["rivers", "in"], 5), doubt_of_letters(["rivers", "in"], 6)
+    ("words are longer than 5 letters, such as 'rivers'", '')
+    """
+    longest = max(words, key=len, default="")
+    if letters and len(longest) > letters:
+        return f"words are longer than {letters} letters, such as '{longest}'"
+    often = sum(len(word) == len(longest) for word in words)
+    if not letters and often > max(_OFTEN, len(words) / 4):
+        return f"no word is longer than {len(longest)} letters, and {often} are as long: they may be cut"
+    return ""

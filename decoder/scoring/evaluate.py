@@ -264,7 +264,7 @@ def _metrics(names: Sequence[str], tokenize: str) -> dict[str, Any]:
 
 
 def _exact_match() -> Any:
-    """The share of lines that are one of their references, but for blanks: a metric as sacrebleu has them."""
+    """The share of lines with words that are one of their references: a metric as sacrebleu has them."""
     from sacrebleu.metrics.base import Metric, Score
 
     class ExactMatch(Metric):
@@ -275,7 +275,7 @@ def _exact_match() -> Any:
             return {"references": set(refs)}
 
         def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict) -> list[int]:
-            return [int(hypothesis in ref_kwargs["references"]), 1]
+            return [int(hypothesis != "" and hypothesis in ref_kwargs["references"]), 1]
 
         def _compute_score_from_stats(self, stats: list) -> Score:
             right, lines = stats

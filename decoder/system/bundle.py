@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from decoder.system.inventory import Kind, Record, read_record, write_record
-from decoder.system.models import model_files, require_compiled, write_models
+from decoder.system.models import model_files, require_compiled, write_models, write_used_weights
 from decoder.system.ranking import write_ranking
 from decoder.translation.decoder import Decoder
 from decoder.translation.settings import SearchDefaults
@@ -63,11 +63,13 @@ def write_system(
     """
     prepared = None if preparation is None else load_preparation(preparation)
     with new_directory(output, SYSTEM, KIND.name) as folder:
-        (own, lms, known), described = write_models(grammar, lm, weights, folder, settings)
+        models, described = write_models(grammar, lm, weights, folder, settings)
+        own, lms, known = models
         beam, max_targets, widen, _, _ = settings
         decoder = Decoder(
             own, *lms, known, beam=beam, max_targets=max_targets, widen=widen, weights_path=weights
         )
+        write_used_weights(models, decoder.weight_names, folder)
         write_ranking(decoder.rules, max_targets, folder / RANKING)
         record: Record = {"format": _FORMAT if len(lms.models) == 1 else _FORMAT_OF_SEVERAL, **described}
         record["languages"] = None

@@ -81,8 +81,7 @@ def read_record(directory: PathLike, kind: Kind) -> Record:
     folder = Path(directory)
     path = folder / kind.file
     if not path.is_file():
-        hint = f"Name a directory that {kind.command} made"
-        raise InputError(directory, None, f"has no {kind.file}", hint)
+        raise InputError(directory, None, *_what_is_there(folder, kind))
     try:
         record = parse_json("\n".join(read_lines(path)))
         if record["format"] not in kind.formats:
@@ -105,6 +104,18 @@ def read_record(directory: PathLike, kind: Kind) -> Record:
     for name, (size, digest) in files.items():
         _check_file(folder / name, size, digest, kind)
     return record
+
+
+def _what_is_there(folder: Path, kind: Kind) -> tuple[str, str]:
+    """What a path is that should be a directory of a kind and is none, and what to do."""
+    if not folder.exists():
+        return "there is no such directory", f"Name one that {kind.command} made"
+    for other, uses in (("system", "translate --system"), ("parser", "parse --parser")):
+        if other != kind.name and (folder / f"{other}.json").is_file():
+            return f"is a {other}, no {kind.name}", f"It is for scfg-decoder {uses}"
+    if (folder / kind.name / kind.file).is_file():
+        return f"has no {kind.file}", f"Name {folder / kind.name}"
+    return f"has no {kind.file}", f"Name a directory that {kind.command} made"
 
 
 def _check_file(path: Path, size: int, digest: str, kind: Kind) -> None:

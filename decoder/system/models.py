@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -39,6 +39,7 @@ __all__ = [
     "read_models",
     "require_compiled",
     "write_models",
+    "write_used_weights",
 ]
 
 _GRAMMAR, _LM, _WEIGHTS = "grammar.bin", "lm.bin", "weights.json"
@@ -90,6 +91,13 @@ def write_models(
         "grammar": {"signature": compiled.table.signature, "rules": len(compiled.grammar.rules)},
         "lm": described[0] if len(described) == 1 else described,
     }
+
+
+def write_used_weights(models: Models, names: Collection[str], folder: Path) -> None:
+    """Write the weights of these features alone, so that nobody is warned of others again."""
+    write_weights(
+        {name: weight for name, weight in models.weights.items() if name in names}, folder / _WEIGHTS
+    )
 
 
 def _models(

@@ -30,13 +30,17 @@ MADE_BY_OTHERS = "SCFG_FUZZ_MADE"
 _EXPRESSIONS = {
     "asked": ["what rivers are in texas", "how big is austin"],
     "meant": ["answer@1 river@1 stateid@1 'texas'@0", "answer@1 size@1 cityid@1 'austin'@0"],
-    "list.1": ["0 ||| answer@1 river@1 stateid@1 'texas'@0 ||| LanguageModel=-1.5 Glue=0 ||| -1.5"],
+    "list.1": [
+        "0 ||| answer@1 river@1 stateid@1 'texas'@0 ||| LogForward=-1 LanguageModel=-1.5 Glue=0 ||| -1.5"
+    ],
     "typed": ["[X] ||| rivers ||| river@1 ||| LogForward=-1 ||| "],
     "typed.weights": [
         '{"LogForward": 1, "LanguageModel": 1, "Glue": 0, "PassThrough": -1, "ExpressionModel": 1, '
         '"SymbolLexicon": 1}'
     ],
-    "list.2": ["0 ||| answer@1 size@1 cityid@1 'austin'@0 ||| LanguageModel=-1.5 Glue=0 ||| -1.5"],
+    "list.2": [
+        "0 ||| answer@1 size@1 cityid@1 'austin'@0 ||| LogForward=-1 LanguageModel=-1.5 Glue=0 ||| -1.5"
+    ],
 }
 _EXPRESSION_COMMANDS = [
     ("decoder", "train-expressions --source asked --target meant --output expressions.json --quiet"),

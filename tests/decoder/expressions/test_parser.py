@@ -12,12 +12,12 @@ import decoder
 from decoder.cli import main
 from decoder.expressions.lists import read_ranker, write_ranker
 from decoder.expressions.parser_files import load_parser
-from decoder.expressions.questions import cut_words, question_words
+from decoder.expressions.questions import cut_words, doubt_of_letters, question_words
 from decoder.expressions.ranker import WORD_FEATURES, Ranker
 from decoder.expressions.word_model import pairs_of, symbols_of, train_word_model
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.cli import main as sampler
-from scfg_sampler.errors import InputError
+from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.rules.table import write_rule_table
 from tests.decoder import small_grammars as small
 
@@ -68,7 +68,7 @@ def parts(tmp_path_factory):
     models = tuple(
         train_word_model(sources, [tokens(tree) for tree in trees]) for tokens in (symbols_of, pairs_of)
     )
-    weights = {"First": 0.1, "Glue": -0.5, **dict.fromkeys(WORD_FEATURES, 1.0)}
+    weights = {**dict.fromkeys(WEIGHTS, 0.0), "First": 0.1, "Glue": -0.5, **dict.fromkeys(WORD_FEATURES, 1.0)}
     write_ranker(Ranker(weights, {}, models), folder / "ranker.json")
     return folder
 
@@ -110,7 +110,15 @@ def expressions(directory, **how):
         ("the U.S.", ["the", "u.s."]),
         ("to St. Louis.", ["to", "st.", "louis"]),
         ("ما هذا ؟", ["ما", "هذا"]),
-        ("really?!", ["really?"]),
+        ("really?! . . .", ["really"]),
+        (
+            "(Where's “Queen”, and 'the New Band' from);",
+            ["where's", "queen", "and", "the", "new", "band", "from"],
+        ),
+        ("what 's in springfield , ohio", ["what", "'s", "in", "springfield", ",", "ohio"]),
+        ("Where is O’Connor", ["where", "is", "o'connor"]),
+        ("Bjo\u0308rk", ["bj\u00f6rk"]),
+        ("the states' areas", ["the", "states", "areas"]),
     ],
 )
 def test_questions_are_small_letters_without_a_mark(text, words):
@@ -209,7 +217,8 @@ def test_the_command_lists_and_counts(parser, tmp_path, capsys):
     assert main([*parse, "--nbest", "2"]) == 0
     said = capsys.readouterr().err
     assert "6 lines (2 of 12 words in no rule) parsed in" in said
-    assert "2 lines without an expression" in said
+    assert "1 question without an expression" in said
+    assert "in no rule: nothing, please" in said
     rows = [row.split(" ||| ") for row in (tmp_path / "out").read_text().splitlines()]
     assert [row[0] for row in rows] == ["0", "1", "1", "2", "3", "3", "4", "5"]
     assert [row[1] for row in rows if row[0] == "1"] == [PARSES[1], PARSES[0]]
@@ -230,6 +239,9 @@ def test_a_string_is_no_list_and_a_list_no_line(parser):
         loaded.parse("rivers")
     with pytest.raises(TypeError, match="line is a list"):
         loaded.parse_line(["rivers"])
+    for k in (0, -1, 2.5):
+        with pytest.raises(SettingsError, match="it is a whole number, at least 1"):
+            loaded.n_best("rivers", k)
     assert repr(loaded) == "Parser to funql of 6 rules and a ranker"
 
 
@@ -290,9 +302,9 @@ def test_digests_of_large_files_are_compared_by_verify_and_of_others_always(pars
     [
         ("format", 2, "is of format 2, but this version reads up to 1"),
         ("reading", {"form": "xml", "letters": 0, "copy_any": False, "candidates": 1}, "is damaged"),
-        ("reading", {"letters": -1}, "is damaged"),
-        ("reading", {"letters": 1.5}, "is damaged"),
-        ("reading", {"colour": 1}, "is damaged"),
+        ("reading", {"form": "funql", "letters": -1}, "is damaged"),
+        ("reading", {"form": "funql", "letters": 1.5}, "is damaged"),
+        ("reading", {"form": "funql", "colour": 1}, "is damaged"),
         ("ranker", None, "is damaged"),
         ("settings", {"beam": "x"}, "is damaged"),
         ("lm", [], "no language model"),
@@ -337,8 +349,55 @@ def test_rankers_of_other_lists_are_refused(parts, tmp_path, capsys):
     assert bundle(parts, tmp_path / "p", ranker="joined.json") == 2
     said = capsys.readouterr().err
     assert "joined.json: has weights for 2 features that expressions lack here: HieroFirst, OursFirst" in said
+    for left_out, status, complaint in (
+        (("Glue", "SymbolLexicon"), 0, "joined.json has no weight for 2 features of 7: Glue, SymbolLexicon"),
+        ([name for name in WEIGHTS if name != "Glue"], 2, "joined.json: has no weight for 6 features of 7"),
+    ):
+        fewer = {name: weight for name, weight in ranker.weights.items() if name not in left_out}
+        write_ranker(ranker._replace(weights=fewer), parts / "joined.json")
+        assert bundle(parts, tmp_path / "p", ranker="joined.json") == status
+        assert complaint in capsys.readouterr().err
+
+
+def test_letters_that_words_do_not_look_like_are_doubted(parts, tmp_path, capsys):
+    assert bundle(parts, tmp_path / "p", letters="3") == 0
+    assert "--letters is 3, but words are longer than 3 letters" in capsys.readouterr().err
+    words = [f"w{k:03}" for k in range(9)]
+    assert doubt_of_letters(words, 4) == ""
+    assert (
+        doubt_of_letters(words, 0) == "no word is longer than 4 letters, and 9 are as long: they may be cut"
+    )
+    assert doubt_of_letters([*words, "longer"], 0) == ""
+    assert doubt_of_letters([*words, *(f"v{k}" for k in range(30))], 0) == ""
+    assert doubt_of_letters([], 0) == ""
+
+
+def test_forms_are_those_of_the_model_unless_told(parts, tmp_path):
+    pairs = ["--source", f"{parts}/source", "--target", f"{parts}/target", "--quiet", "--form", "lisp"]
+    assert main(["train-expressions", *pairs, "--output", f"{tmp_path}/lisp.json"]) == 0
+    model = ["--expressions", f"{tmp_path}/lisp.json"]
+    assert bundle(parts, tmp_path / "p", *model) == 0
+    assert load_parser(tmp_path / "p").parse_line("states all").expression == "(answer (state all))"
+    assert bundle(parts, tmp_path / "p", *model, "--form", "funql") == 0
+    assert load_parser(tmp_path / "p").parse_line("states all").expression == "answer(state(all))"
+
+
+def test_weights_that_no_feature_has_are_told_of_once(parts, tmp_path, capsys):
+    (tmp_path / "w.json").write_text(json.dumps({**WEIGHTS, "Nothing": 1.0}))
+    assert bundle(parts, tmp_path / "p", "--weights", f"{tmp_path}/w.json") == 0
+    assert "no feature is called Nothing; not used" in capsys.readouterr().err
+    load_parser(tmp_path / "p")
+    assert capsys.readouterr().err == ""
+
+
+def test_long_questions_are_left_empty(parser, tmp_path, capsys):
+    questions = lines(tmp_path / "questions", ["rivers all " * 50, "rivers all " * 51])
+    given = ["--input", questions, "--output", f"{tmp_path}/out"]
+    assert main(["parse", "--parser", str(parser), *given]) == 0
+    assert "questions: 1 question of more than 100 words left empty" in capsys.readouterr().err
+    assert load_parser(parser).n_best("rivers all " * 51) == []
 
 
 def test_systems_and_parsers_are_told_apart(parser, capsys):
     assert main(["translate", "--system", str(parser)]) == 2
-    assert "has no system.json" in capsys.readouterr().err
+    assert "is a parser, no system. It is for scfg-decoder parse --parser" in capsys.readouterr().err

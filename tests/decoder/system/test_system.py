@@ -416,7 +416,7 @@ def test_weights_must_fit_the_grammar(parts, tmp_path, capsys):
     [
         (["--system", "s", "--lm", "x"], "--system has all its parts, so --lm cannot be given beside it"),
         (["--lm", "x"], "give --system, or --grammar, --lm and --weights; --grammar is missing"),
-        (["--system", "no-such-system"], "no-such-system: has no system.json"),
+        (["--system", "no-such-system"], "no-such-system: there is no such directory"),
     ],
 )
 def test_wrong_calls_are_refused(tmp_path, capsys, options, complaint):
