@@ -53,7 +53,11 @@ class Parse(NamedTuple):
     expression : in the parser's form; "" if there is none
     words : its linear form
     score : by the ranker, or, without one, that of the derivation
-    features : of the derivation, and the ranker's own
+    features : of the derivation
+
+    >>> found = Parse("Rivers?", "answer(river(all))", ["answer@1", "river@1", "all@0"], -2.5, {"Glue": 1.0})
+    >>> found.expression, found.features["Glue"]
+    ('answer(river(all))', 1.0)
     """
 
     source: str
@@ -69,6 +73,28 @@ class Parser:
     decoder : ExpressionDecoder, or one that copies any word
     ranker : Ranker, or None
     reading : Reading
+
+    >>> import decoder, json, os, tempfile
+    >>> from decoder.cli import main
+    >>> rules = {"rivers": "river@1", "in": "loc@1", "texas": "'texas'@0"}
+    >>> features = "LogForward LanguageModel Glue PassThrough ExpressionModel SymbolLexicon"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     at = lambda name: os.path.join(folder, name)
+    ...     for name, text in {
+    ...         "text": "rivers in texas", "mr": "river@1 loc@1 'texas'@0",
+    ...         "rules": "".join(f"[X] ||| {f} ||| {e} ||| LogForward=-1 ||| \\n" for f, e in rules.items()),
+    ...         "weights": json.dumps(dict.fromkeys(features.split(), 1.0)),
+    ...     }.items():
+    ...         print(text, file=open(at(name), "w"), flush=True)
+    ...     lm = decoder.train_lm(at("mr"), at("lm"))
+    ...     given = ["--source", at("text"), "--target", at("mr"), "--output", at("model"), "--quiet"]
+    ...     statuses = [main(["train-expressions", *given])]
+    ...     parts = ["--grammar", at("rules"), "--lm", at("lm"), "--weights", at("weights")]
+    ...     more = ["--expressions", at("model"), "--output", at("parser"), "--quiet"]
+    ...     statuses.append(main(["bundle-parser", *parts, *more]))
+    ...     parser = decoder.load_parser(at("parser"))
+    ...     statuses, [found.expression for found in parser.parse(["Rivers in Texas?", "Lakes?"])]
+    ([0, 0], ["river(loc('texas'))", ''])
     """
 
     def __init__(self, decoder: ExpressionDecoder, ranker: Ranker | None, reading: Reading):

@@ -196,6 +196,11 @@ def load_parser(directory: PathLike, settings: SearchDefaults | None = None) -> 
     ------
     InputError
         A part is missing, damaged or of another version.
+
+    >>> load_parser("no/such/parser")
+    Traceback (most recent call last):
+        ...
+    scfg_sampler.errors.InputError: no/such/parser: there is no such directory. Name one that ...
     """
     record = read_parser_record(directory)
     folder = Path(directory)

@@ -259,6 +259,7 @@ def test_workers_killed_three_times_at_random_moments_change_no_byte(bundled, tm
     assert checkpoint(tmp_path / "run") == checkpoint(directory)
 
 
+@pytest.mark.slow
 def test_sweeps_over_treebanks_are_those_of_one_process(workers):
     treebank = treebank_of(np.random.default_rng(3))
     settings = TsgSettings(shards=3, moves=("single", "block"), discount=0.4)

@@ -123,6 +123,7 @@ class Recorded:
         return found.text, found.score
 
 
+@pytest.mark.slow
 def test_sentences_of_processes_that_are_killed_are_translated_again(workers, tmp_path):
     one = decoder(beam=5)
     rng = np.random.default_rng(2)
