@@ -65,10 +65,8 @@ MAY_IMPORT = {
     "scfg_sampler": ("scfg_sampler", "scfg_sampler.*"),
     # What is compiled, systems and parsers are the decoder's.
     "scfg_sampler.commands.verify": (
-        "scfg_sampler",
-        "scfg_sampler.*",
-        "decoder.expressions.parser_files",
-        "decoder.system.verification",
+        *("scfg_sampler", "scfg_sampler.*"),
+        *("decoder.expressions.parser_files", "decoder.system.verification"),
     ),
     # Systems are explored beside runs.
     "scfg_sampler.explore": (
@@ -105,10 +103,8 @@ MAY_IMPORT = {
     ),
 }
 
-COMPILING = tuple(
-    f"scfg_sampler.core.{name}"
-    for name in ("jit", "loading", "whole", "front_end", "indexing", "llvm_text", "results")
-)
+_COMPILING = "jit loading whole front_end indexing llvm_text results"
+COMPILING = tuple(f"scfg_sampler.core.{name}" for name in _COMPILING.split())
 # Where packages from outside may be imported; those after the first four only within functions.
 OUTSIDE = {
     "numpy": PACKAGES,

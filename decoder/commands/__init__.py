@@ -29,6 +29,7 @@ __all__ = [
     "make_decoder",
     "read_any_table",
     "search_settings",
+    "table_to_bundle",
 ]
 
 _GRAMMAR_SETTINGS = (
@@ -246,6 +247,13 @@ def read_any_table(option: GrammarOption) -> RuleTable:
     for reason, number in left_out.items():
         warn(f"{option.path}: left out {loss_message(number, reason)}")
     return table
+
+
+def table_to_bundle(path: str) -> RuleTable | str:
+    """The table in a file that is to be bundled; the path itself of one that is compiled already."""
+    from decoder.grammar.file import is_grammar_file
+
+    return path if is_grammar_file(path) else read_any_table(GrammarOption(path, "", None, None))
 
 
 def table_format(option: GrammarOption) -> str:

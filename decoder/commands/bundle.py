@@ -52,16 +52,14 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compile the parts and put them together."""
-    from decoder.commands import GrammarOption, read_any_table, search_settings
-    from decoder.grammar.file import is_grammar_file
+    from decoder.commands import search_settings, table_to_bundle
     from decoder.system.bundle import write_system
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
     for path in (options.grammar, *options.lm, options.weights):
         require_file(path)
-    compiled = is_grammar_file(options.grammar)
-    grammar = options.grammar if compiled else read_any_table(GrammarOption(options.grammar, "", None, None))
+    grammar = table_to_bundle(options.grammar)
     record = write_system(
         grammar, options.lm, options.weights, options.preparation, options.output, search_settings(options)
     )

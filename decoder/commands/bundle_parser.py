@@ -71,17 +71,15 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compile the parts and put them together."""
-    from decoder.commands import GrammarOption, read_any_table, search_settings
+    from decoder.commands import search_settings, table_to_bundle
     from decoder.expressions.parser import Reading
     from decoder.expressions.parser_files import ParserParts, write_parser
-    from decoder.grammar.file import is_grammar_file
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
     for path in (options.grammar, *options.lm, options.weights):
         require_file(path)
-    compiled = is_grammar_file(options.grammar)
-    grammar = options.grammar if compiled else read_any_table(GrammarOption(options.grammar, "", None, None))
+    grammar = table_to_bundle(options.grammar)
     parts = ParserParts(grammar, options.lm, options.weights, options.expressions, options.ranker)
     reading = Reading(options.form, options.letters, options.copy == "any", options.candidates)
     record = write_parser(parts, options.output, reading, search_settings(options))

@@ -401,3 +401,7 @@ def test_long_questions_are_left_empty(parser, tmp_path, capsys):
 def test_systems_and_parsers_are_told_apart(parser, capsys):
     assert main(["translate", "--system", str(parser)]) == 2
     assert "is a parser, no system. It is for scfg-decoder parse --parser" in capsys.readouterr().err
+    assert main(["parse", "--parser", str(parser.parent)]) == 2
+    assert f"has no parser.json. Name {parser}" in capsys.readouterr().err
+    assert main(["parse", "--parser", str(parser / "none")]) == 2
+    assert "there is no such directory" in capsys.readouterr().err

@@ -226,6 +226,17 @@ def test_exact_match_is_the_share_of_lines_that_are_a_reference(tmp_path, capsys
     assert re.match(r" +-25\.00  against 50\.00, p = 0\.\d+ \(paired bootstrap", said[1])
 
 
+def test_intervals_end_where_scores_do(tmp_path, capsys):
+    """Of eight lines six are right; half of the interval's length is about 30."""
+    for name, lines in (("h", ["a"] * 6 + ["b"] * 2), ("r", ["a"] * 8)):
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines))
+    given = ["--hypothesis", f"{tmp_path}/h", "--references", f"{tmp_path}/r", "--metrics", "exact"]
+    assert main(["evaluate", *given, "--intervals"]) == 0
+    low, high = re.search(r"([\d.]+) to ([\d.]+) in 95 %", capsys.readouterr().out).groups()
+    assert 20 < float(low) < 70
+    assert high == "100.00"
+
+
 def test_p_of_exact_match_is_that_of_all_samples_there_are():
     """Three lines of four only ours has right: D is 75, and a sample's is 25 × how many of them it draws."""
     found = compare_tunings([["a", "a", "a", "b"]], [["b"] * 4], [["a"] * 4], metrics=["exact"], samples=4000)
