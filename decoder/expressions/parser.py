@@ -23,8 +23,8 @@ from decoder.expressions.questions import cut_words, question_words
 from decoder.expressions.ranker import Candidate, Ranker, candidate_scores
 from decoder.translation.decoder import in_order
 from decoder.translation.results import Translation
+from scfg_sampler.core.arguments import require_count, require_type
 from scfg_sampler.core.wording import counted
-from scfg_sampler.errors import SettingsError
 
 __all__ = ["LONGEST", "Parse", "Parser", "Reading"]
 
@@ -118,12 +118,11 @@ class Parser:
         """Up to k different parses of a question, the best first; none if there is none.
 
         With a ranker, of as many as it chooses among, or k if that is more. A question of more than a hundred
-        words has none: it would take gigabytes. SettingsError if k is no whole number from 1 on.
+        words has none: it would take gigabytes. TypeError if k is no whole number, ValueError if it is
+        less than 1.
         """
-        if not isinstance(line, str):
-            raise TypeError(f"line is a {type(line).__name__}; give a string")
-        if not isinstance(k, int) or k < 1:
-            raise SettingsError(f"k is {k!r}; it is a whole number, at least 1")
+        require_type("line", line, str, "a string")
+        require_count("k", k)
         words = question_words(line)
         if not words or len(words) > LONGEST:
             return []

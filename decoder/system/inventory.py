@@ -20,12 +20,15 @@ from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
-__all__ = ["Kind", "Record", "check_digests", "read_record", "write_record"]
+__all__ = ["USES", "Kind", "Record", "check_digests", "read_record", "write_record"]
 
 Record = dict[str, Any]
 
 _HASHED = 1 << 20  # The largest mapped file whose digest is compared whenever a directory is read.
 _MAPPED = ".bin"
+
+USES = {"system": "translate --system", "parser": "parse --parser"}
+"""Which command takes which kind of directory; the record of a kind is named after it."""
 
 
 class Kind(NamedTuple):
@@ -110,7 +113,9 @@ def _what_is_there(folder: Path, kind: Kind) -> tuple[str, str]:
     """What a path is that should be a directory of a kind and is none, and what to do."""
     if not folder.exists():
         return "there is no such directory", f"Name one that {kind.command} made"
-    for other, uses in (("system", "translate --system"), ("parser", "parse --parser")):
+    if not folder.is_dir():
+        return f"is a file, no {kind.name}", f"Name a directory that {kind.command} made"
+    for other, uses in USES.items():
         if other != kind.name and (folder / f"{other}.json").is_file():
             return f"is a {other}, no {kind.name}", f"It is for scfg-decoder {uses}"
     if (folder / kind.name / kind.file).is_file():

@@ -34,6 +34,7 @@ from scfg_sampler.errors import InputError
 from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
+    "GRAMMAR",
     "Models",
     "model_files",
     "read_models",
@@ -42,7 +43,8 @@ __all__ = [
     "write_used_weights",
 ]
 
-_GRAMMAR, _LM, _WEIGHTS = "grammar.bin", "lm.bin", "weights.json"
+GRAMMAR = "grammar.bin"
+_LM, _WEIGHTS = "lm.bin", "weights.json"
 
 
 class Models(NamedTuple):
@@ -77,10 +79,10 @@ def write_models(
         A file cannot be read.
     """
     if isinstance(grammar, RuleTable):
-        write_grammar_file(grammar, folder / _GRAMMAR)
+        write_grammar_file(grammar, folder / GRAMMAR)
     else:
-        shutil.copyfile(grammar, folder / _GRAMMAR)
-    compiled = read_grammar_file(folder / _GRAMMAR)
+        shutil.copyfile(grammar, folder / GRAMMAR)
+    compiled = read_grammar_file(folder / GRAMMAR)
     lms = load_lms([lm] if isinstance(lm, str | os.PathLike) else list(lm))
     for model, (each, vocabulary) in enumerate(zip(*lms, strict=True)):
         write_lm_file(each, vocabulary.words, folder / _lm_file(model))
@@ -121,15 +123,15 @@ def model_files(record: Record) -> list[str]:
     lms = _lm_files(record)
     if not lms:
         raise ValueError("no language model")
-    return [_GRAMMAR, *lms, _WEIGHTS]
+    return [GRAMMAR, *lms, _WEIGHTS]
 
 
 def require_compiled(folder: Path, record: Record, kind: Kind) -> None:
     """An InputError unless the models are compiled as this version reads them."""
-    if not is_grammar_file(folder / _GRAMMAR):
+    if not is_grammar_file(folder / GRAMMAR):
         found = f"is not a compiled grammar as version {__version__} writes it"
         hint = f"Bundle the {kind.name} again, or use version {record['version']}"
-        raise InputError(folder / _GRAMMAR, None, found, hint)
+        raise InputError(folder / GRAMMAR, None, found, hint)
     for name in _lm_files(record):
         if not is_lm_file(folder / name):
             found = "is not a compiled language model of this version"
@@ -145,6 +147,6 @@ def read_models(folder: Path, record: Record, settings: SearchDefaults) -> Model
         A file is damaged.
     """
     with ThreadPoolExecutor(1) as pool:  # Most of the time goes into checksums.
-        reading = pool.submit(read_grammar_file, folder / _GRAMMAR)
+        reading = pool.submit(read_grammar_file, folder / GRAMMAR)
         lms = load_lms([folder / name for name in _lm_files(record)])
         return _models(reading.result(), lms, read_weights(folder / _WEIGHTS), settings)

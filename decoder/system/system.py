@@ -29,6 +29,7 @@ from decoder.translation.decoder import Decoder, in_order
 from decoder.translation.derivations import derivation_record
 from decoder.translation.results import SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
+from scfg_sampler.core.arguments import require_count, require_type
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
@@ -110,8 +111,7 @@ class System:
 
     def translate_line(self, line: str) -> SystemTranslation:
         """The translation of one line; of one without words "" ."""
-        if not isinstance(line, str):
-            raise TypeError(f"line is a {type(line).__name__}; give a string")
+        require_type("line", line, str, "a string")
         return self.translate_prepared(line, self.prepare(line))
 
     def translate_prepared(self, line: str, prepared: Prepared) -> SystemTranslation:
@@ -131,7 +131,16 @@ class System:
             Not cut, however long.
         k : int
             At least 1.
+
+        Raises
+        ------
+        TypeError
+            The line is no string, or k no whole number.
+        ValueError
+            k is less than 1.
         """
+        require_type("line", line, str, "a string")
+        require_count("k", k)
         prepared = self.prepare(line)
         if not prepared.words:
             return [self.translate_line(line)]
@@ -140,6 +149,7 @@ class System:
 
     def derivation(self, line: str) -> TranslationTree:
         """How the best translation of a line is built; it shows itself as a picture."""
+        require_type("line", line, str, "a string")
         prepared = self.prepare(line)
         result = self.search(prepared) if prepared.words else None
         found = self.decoder.translate([]) if result is None else self.decoder.best(result)

@@ -37,7 +37,13 @@ def run(options: argparse.Namespace) -> None:
 
 def _verified(path: str) -> list[str]:
     from decoder.expressions.parser_files import is_parser, verify_parser
-    from decoder.system.verification import is_compiled, is_system, verify_compiled, verify_system
+    from decoder.system.verification import (
+        is_compiled,
+        is_system,
+        require_record,
+        verify_compiled,
+        verify_system,
+    )
     from scfg_sampler.core.files import require_file
     from scfg_sampler.learner.verification import verify_run
     from scfg_sampler.rules.table import read_rule_table
@@ -47,6 +53,7 @@ def _verified(path: str) -> list[str]:
     if is_parser(path):
         return verify_parser(path)
     if Path(path).is_dir():
+        require_record(path)
         return verify_run(path)
     require_file(path)
     if is_compiled(path):

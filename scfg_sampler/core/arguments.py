@@ -8,12 +8,13 @@ catch it.
 from __future__ import annotations
 
 import contextlib
+import numbers
 import re
 from collections.abc import Iterator
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["ArgumentError", "of_arguments", "require_type"]
+__all__ = ["ArgumentError", "of_arguments", "require_count", "require_type"]
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 
@@ -43,3 +44,16 @@ def require_type(name: str, value: object, kind: type | tuple[type, ...], wanted
     """
     if not isinstance(value, kind):
         raise TypeError(f"{name} is a {type(value).__name__}; give {wanted}")
+
+
+def require_count(name: str, value: object) -> None:
+    """Raise a TypeError if a value is no whole number, an ArgumentError if it is less than 1.
+
+    >>> require_count("k", 0)
+    Traceback (most recent call last):
+    scfg_sampler.core.arguments.ArgumentError: k is 0; it is at least 1
+    """
+    if not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} is {value!r}; give a whole number, at least 1")
+    if value < 1:
+        raise ArgumentError(f"{name} is {value}; it is at least 1")

@@ -17,7 +17,7 @@ from decoder.expressions.ranker import WORD_FEATURES, Ranker
 from decoder.expressions.word_model import pairs_of, symbols_of, train_word_model
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.cli import main as sampler
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.errors import InputError
 from scfg_sampler.rules.table import write_rule_table
 from tests.decoder import small_grammars as small
 
@@ -239,8 +239,10 @@ def test_a_string_is_no_list_and_a_list_no_line(parser):
         loaded.parse("rivers")
     with pytest.raises(TypeError, match="line is a list"):
         loaded.parse_line(["rivers"])
-    for k in (0, -1, 2.5):
-        with pytest.raises(SettingsError, match="it is a whole number, at least 1"):
+    with pytest.raises(TypeError, match=r"k is 2\.5; give a whole number"):
+        loaded.n_best("rivers", 2.5)
+    for k in (0, -1):
+        with pytest.raises(ValueError, match=f"k is {k}; it is at least 1"):
             loaded.n_best("rivers", k)
     assert repr(loaded) == "Parser to funql of 6 rules and a ranker"
 
@@ -405,3 +407,5 @@ def test_systems_and_parsers_are_told_apart(parser, capsys):
     assert f"has no parser.json. Name {parser}" in capsys.readouterr().err
     assert main(["parse", "--parser", str(parser / "none")]) == 2
     assert "there is no such directory" in capsys.readouterr().err
+    assert main(["parse", "--parser", str(parser / "weights.json")]) == 2
+    assert "is a file, no parser. Name a directory that" in capsys.readouterr().err

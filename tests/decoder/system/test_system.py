@@ -154,6 +154,18 @@ def test_empty_lines_have_no_phrases(system):
     assert found == ("\u200b \t", "", 0, [])
 
 
+def test_wrong_arguments_are_refused(system):
+    loaded = decoder.load_system(system)
+    for method in (loaded.translate_line, loaded.n_best, loaded.derivation):
+        with pytest.raises(TypeError, match="line is a list; give a string"):
+            method(["Der Hund läuft."])
+    with pytest.raises(TypeError, match="k is None; give a whole number"):
+        loaded.n_best("Der Hund läuft.", None)
+    with pytest.raises(ValueError, match="k is 0; it is at least 1"):
+        loaded.n_best("Der Hund läuft.", 0)
+    assert len(loaded.n_best("Der Hund läuft.", np.int64(1))) == 1
+
+
 def test_the_command_does_the_same(system, tmp_path):
     write(tmp_path / "raw", RAW)
     files = ["--input", f"{tmp_path}/raw", "--output", f"{tmp_path}/out", "--quiet"]

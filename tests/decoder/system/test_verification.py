@@ -42,3 +42,10 @@ def test_every_changed_file_of_a_system_is_found(system, capsys, name):
     capsys.readouterr()
     assert main(["verify", str(system)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_lost_record_is_told_of(system, capsys):
+    (system / "system.json").unlink()
+    capsys.readouterr()
+    assert main(["verify", str(system)]) == 2
+    assert "has grammar.bin, but neither system.json nor parser.json. Copy" in capsys.readouterr().err
