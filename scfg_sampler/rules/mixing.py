@@ -32,7 +32,9 @@ def mix_tables(tables: Sequence[RuleTable], weights: Sequence[float], signature:
     """The rules of all tables with the features LogCount and LogPosterior.
 
     LogPosterior is the logarithm of the mean probability in the tables that have both the feature and the
-    rule; where none has, it is the smallest that there is (0 if no table has the feature).
+    rule. Where none has, it is the smallest of rules as long, which is about what the model gives to a rule
+    that it has not seen: the paper's base is the same for all rules of a length. Where there are none, it is
+    that of the nearest shorter rules, or of the shortest (0 if no table has the feature).
 
     Parameters
     ----------
@@ -57,11 +59,30 @@ def mix_tables(tables: Sequence[RuleTable], weights: Sequence[float], signature:
     probs, known = zip(*map(_posterior_probs, tables), strict=True)
     seen = merged(list(known)).count
     posterior = merged(list(probs)).count / np.maximum(seen, 1.0)
-    posterior[seen == 0.0] = posterior[seen > 0.0].min(initial=1.0)
+    _fill(posterior, seen > 0.0, _lengths(rules))
     features = np.stack([log_each(rules.count), log_each(np.maximum(posterior, TINY))], axis=1).astype(
         np.float32
     )
     return RuleTable(*vocabularies, *rules, features, ("LogCount", "LogPosterior"), signature)
+
+
+def _lengths(rules: RuleCounts) -> np.ndarray:
+    """The lengths of rules as the model has them, int64 (R,): words of both sides, and each gap once."""
+    gaps = np.concatenate(([0], np.cumsum(rules.source < 0)))
+    symbols = np.diff(rules.source_start) + np.diff(rules.target_start)
+    return symbols - (gaps[rules.source_start[1:]] - gaps[rules.source_start[:-1]])
+
+
+def _fill(posterior: np.ndarray, is_known: np.ndarray, length: np.ndarray) -> None:
+    """Give unknown rules the smallest probability of known ones of their length, or of the nearest."""
+    if not is_known.any():
+        posterior[:] = 1.0
+        return
+    smallest = np.full(int(length.max(initial=0)) + 1, np.inf)
+    np.minimum.at(smallest, length[is_known], posterior[is_known])
+    has = np.flatnonzero(np.isfinite(smallest))
+    shorter = np.searchsorted(has, length[~is_known], "right") - 1
+    posterior[~is_known] = smallest[has[np.maximum(shorter, 0)]]
 
 
 def joined_sides(tables: Sequence[RuleTable]) -> tuple[tuple[Vocabulary, Vocabulary], list[np.ndarray]]:
