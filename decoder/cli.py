@@ -50,7 +50,7 @@ def build_parser(commands: Sequence[str] = COMMANDS) -> CommandParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status (0 done, 2 the user can mend it, 130 on Ctrl-C, 143 on SIGTERM).
+    """Run a command; the exit status (0 done, 2 the user can mend it, 128 + its number on a signal).
 
     Parameters
     ----------

@@ -11,29 +11,26 @@ import datetime
 import math
 import os
 import re
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from scfg_sampler.core.signals import Terminated, terminable
 from scfg_sampler.errors import ScfgError, SettingsError
 
 __all__ = [
-    "Terminated",
     "is_watched",
     "leave_out_of_rates",
     "memory_size",
     "progress",
-    "raise_terminated",
     "rest",
     "run",
     "run_parser",
     "say",
     "screen_size",
     "set_quiet",
-    "terminable",
     "warn",
 ]
 
@@ -53,37 +50,6 @@ _said_at = 0.0
 _under_way: _ProgressLines | None = None
 _is_resting = False
 _is_command_known = False
-
-
-class Terminated(SystemExit):
-    """SIGTERM, where it was awaited. Caught by nobody, it ends the process with status 143."""
-
-    def __init__(self) -> None:
-        super().__init__(128 + 15)
-        self.code: int
-
-
-def raise_terminated(number: int, frame: Any) -> None:
-    """A handler of SIGTERM that raises Terminated, once: `timeout` and others send several."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Terminated
-
-
-@contextlib.contextmanager
-def terminable() -> Iterator[None]:
-    """Within the block SIGTERM raises Terminated, once, as Ctrl-C raises KeyboardInterrupt.
-
-    Does nothing outside the main thread, or where somebody else already handles the signal.
-    """
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, raise_terminated)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def screen_size(name: str) -> int | None:
@@ -117,7 +83,7 @@ def run_parser(
 
 
 def run(program: str, command: Callable[[Sequence[str] | None], int | None], arguments=None) -> int:
-    """The exit status of a command: 0 done, 2 the user can mend it, 130 on Ctrl-C, 143 on SIGTERM.
+    """The exit status of a command: 0 done, 2 the user can mend it, 128 + its number on a signal.
 
     Catches `ScfgError`, and OSError (a full disk, a directory that cannot be made), and prints one line.
     Anything else is a bug and keeps its traceback, which Python turns into status 1.

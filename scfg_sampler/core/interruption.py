@@ -7,7 +7,8 @@ import os
 import shlex
 from collections.abc import Iterator
 
-from scfg_sampler.core.console import Terminated, say
+from scfg_sampler.core.console import say
+from scfg_sampler.core.signals import Terminated
 
 __all__ = ["repeatable", "resumable"]
 
@@ -16,7 +17,7 @@ _STOPPED = (KeyboardInterrupt, Terminated)
 
 @contextlib.contextmanager
 def resumable(command: str, place: str, saved: str = "run.json") -> Iterator[None]:
-    """Within the block Ctrl-C and SIGTERM, besides what they do, have the command named that goes on.
+    """Within the block Ctrl-C, SIGTERM and SIGHUP, besides what they do, have the command named that goes on.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ def resumable(command: str, place: str, saved: str = "run.json") -> Iterator[Non
 
 @contextlib.contextmanager
 def repeatable(kept: str, *, overwrite: bool = False) -> Iterator[None]:
-    """Within the block Ctrl-C and SIGTERM, besides what they do, say that the same command goes on.
+    """Within the block Ctrl-C, SIGTERM and SIGHUP, besides what they do, say that the same command goes on.
 
     Parameters
     ----------

@@ -30,11 +30,11 @@ from scfg_sampler.core.chains.run_directory import (
     stored_settings,
     write_json,
 )
-from scfg_sampler.core.console import terminable
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.executors import threads as threads_of
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.limits import require_number
+from scfg_sampler.core.signals import terminable
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.labels import refuse_with_labels

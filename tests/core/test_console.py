@@ -13,6 +13,7 @@ import pytest
 from scfg_sampler import errors
 from scfg_sampler.core import console, parsers
 from scfg_sampler.core.console import memory_size
+from scfg_sampler.core.signals import Terminated
 from scfg_sampler.errors import ChainTooShort, InputError, ScfgError, SettingsError
 
 
@@ -385,7 +386,7 @@ def test_sizes_that_are_none_or_too_small_are_refused(text):
 
 @pytest.mark.parametrize(
     ("signalled", "status", "said"),
-    [(console.Terminated, 143, "terminated"), (KeyboardInterrupt, 130, "interrupted")],
+    [(Terminated, 143, "terminated"), (KeyboardInterrupt, 130, "interrupted")],
 )
 def test_signals_that_others_code_has_wrapped_are_still_signals(signalled, status, said, capsys):
     """As Python does where a handler raises within compiled code that then returns a result."""

@@ -3,8 +3,8 @@
 import pytest
 
 from scfg_sampler.core import console
-from scfg_sampler.core.console import Terminated
 from scfg_sampler.core.interruption import repeatable, resumable
+from scfg_sampler.core.signals import Terminated
 
 
 @pytest.fixture(autouse=True)

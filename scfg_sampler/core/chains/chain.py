@@ -13,8 +13,8 @@ changed or ahead of what the sink has seen.
 The fact a newcomer would get wrong: a sweep is not interrupted by Ctrl-C. The signal is noted, the sweep is
 finished and handed to sinks and caller, sinks are closed (which writes a checkpoint), and only then is
 KeyboardInterrupt raised. A second Ctrl-C ends the process at once, with status 130 and without a checkpoint,
-even from within compiled code. SIGTERM is noted likewise and raises Terminated; more of them change nothing,
-since `timeout` and others send several: whoever cannot wait has SIGKILL.
+even from within compiled code. SIGTERM and SIGHUP are noted likewise and raise Terminated; more of them
+change nothing, since `timeout` and others send several: whoever cannot wait has SIGKILL.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ import numpy as np
 
 from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
-from scfg_sampler.core.console import Terminated, raise_terminated, say
+from scfg_sampler.core.console import say
 from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.core.numerals import real_number
+from scfg_sampler.core.signals import ENDING, Terminated, leave_closed_terminal, raise_terminated
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import CheckpointMismatch, InputError
 
@@ -110,7 +111,7 @@ def run_chain(
     KeyboardInterrupt
         After Ctrl-C, once the sweep is finished and the sinks are closed.
     Terminated
-        Likewise after SIGTERM.
+        Likewise after SIGTERM or SIGHUP.
     """
     consistent = True
     with _DeferredSignals() as signals, contextlib.ExitStack() as closing:
@@ -328,8 +329,9 @@ def _cell(value: float) -> str:
     return repr(float(value))
 
 
-_RAISED: dict[int, type[BaseException]] = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
-_DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+_DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler} | dict.fromkeys(
+    ENDING, signal.SIG_DFL
+)
 
 
 def _unhandled(number: int) -> bool:
@@ -339,7 +341,7 @@ def _unhandled(number: int) -> bool:
 
 
 class _DeferredSignals:
-    """Within the block Ctrl-C and SIGTERM are noted in `requested` and raised when the block ends.
+    """Within the block Ctrl-C, SIGTERM and SIGHUP are noted in `requested` and raised when the block ends.
 
     A second Ctrl-C kills. It must work in compiled code, during which Python runs no signal handlers. So a
     thread listens at the descriptor that the C level handler writes each signal's number to.
@@ -348,10 +350,10 @@ class _DeferredSignals:
     """
 
     def __init__(self) -> None:
-        self.requested: type[BaseException] | None = None
+        self.requested: BaseException | None = None
 
     def __enter__(self) -> _DeferredSignals:
-        self._handled = {number: signal.getsignal(number) for number in _RAISED if _unhandled(number)}
+        self._handled = {number: signal.getsignal(number) for number in _DEFAULTS if _unhandled(number)}
         if self._handled:
             reader, self._writer = os.pipe()
             os.set_blocking(self._writer, False)
@@ -362,12 +364,15 @@ class _DeferredSignals:
         return self
 
     def _note(self, number: int, frame: Any) -> None:
-        self.requested = self.requested or _RAISED[number]
+        if number in ENDING:
+            leave_closed_terminal()
+        if self.requested is None:
+            self.requested = KeyboardInterrupt() if number == signal.SIGINT else Terminated(number)
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         if self._handled:
             for number, before in self._handled.items():
-                ended = self.requested is Terminated and number == signal.SIGTERM
+                ended = isinstance(self.requested, Terminated) and number in ENDING
                 signal.signal(number, signal.SIG_IGN if ended and before is raise_terminated else before)
             signal.set_wakeup_fd(self._old_descriptor)
             os.close(self._writer)  # Ends the thread.
@@ -383,6 +388,8 @@ def _listen(reader: int, handled: Sequence[int]) -> None:
             if numbers[0] not in handled:
                 continue
             received.append(numbers[0])
+            if numbers[0] in ENDING:
+                leave_closed_terminal()
             if received.count(signal.SIGINT) == 2:
                 if sys.stderr.isatty():
                     sys.stderr.write("\x1b[?25h")  # A progress bar may have hidden the cursor.

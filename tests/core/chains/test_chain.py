@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -23,7 +26,7 @@ from scfg_sampler.core.chains.chain import (
 )
 from scfg_sampler.core.chains.checkpoint import load_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
-from scfg_sampler.core.console import Terminated
+from scfg_sampler.core.signals import Terminated
 from scfg_sampler.errors import CheckpointMismatch, InputError
 from tests.core.chains.toy_chain import TOY, ToyState, as_bytes, toy_state
 
@@ -247,8 +250,9 @@ SIGNALS = pytest.mark.parametrize(
     [
         (signal.SIGINT, KeyboardInterrupt, signal.default_int_handler),
         (signal.SIGTERM, Terminated, signal.SIG_DFL),
+        (signal.SIGHUP, Terminated, signal.SIG_DFL),
     ],
-    ids=["SIGINT", "SIGTERM"],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
 )
 
 
@@ -338,6 +342,7 @@ sys.exit(run("prog", command))
 SAID = {
     signal.SIGINT: "finishing this sweep; Ctrl-C again stops at once\n",
     signal.SIGTERM: "finishing this sweep\n",
+    signal.SIGHUP: "finishing this sweep\n",
 }
 
 
@@ -358,8 +363,12 @@ def start_command(root, path, rounds, number=signal.SIGINT):
 
 @pytest.mark.parametrize(
     ("number", "status", "message"),
-    [(signal.SIGINT, 130, "prog: interrupted\n"), (signal.SIGTERM, 143, "prog: terminated\n")],
-    ids=["SIGINT", "SIGTERM"],
+    [
+        (signal.SIGINT, 130, "prog: interrupted\n"),
+        (signal.SIGTERM, 143, "prog: terminated\n"),
+        (signal.SIGHUP, 129, "prog: terminated\n"),
+    ],
+    ids=["SIGINT", "SIGTERM", "SIGHUP"],
 )
 def test_interrupted_command_checkpoints_and_exits_with_its_status(root, tmp_path, number, status, message):
     path = tmp_path / "c.npz"
@@ -379,6 +388,41 @@ def test_more_terminations_change_nothing(root, tmp_path):
     stdout, stderr = child.communicate(timeout=60)
     assert (child.returncode, stdout, stderr) == (143, "", "prog: terminated\n")
     assert load_checkpoint(path, ToyState).sweep == 1
+
+
+def test_a_closed_terminal_does_not_keep_a_command_from_saving(root, tmp_path):
+    """Writing to it fails from then on, to standard output and standard error."""
+    path = tmp_path / "c.npz"
+    screen, terminal = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, path, "1000000"],
+        cwd=root,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
+    os.close(terminal)
+    assert os.read(screen, 5) == b"sweep"
+    os.close(screen)
+    assert child.wait(60) == 129
+    assert load_checkpoint(path, ToyState).sweep == 1
+
+
+def test_a_command_that_hears_nothing_of_its_terminal_goes_on(root, tmp_path):
+    """As nohup starts it."""
+    path = tmp_path / "c.npz"
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        child = subprocess.Popen([sys.executable, "-c", COMMAND, path, "1"], cwd=root, stdout=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert child.stdout.read(5) == b"sweep"
+    child.send_signal(signal.SIGHUP)
+    child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert load_checkpoint(path, ToyState).sweep == 9
 
 
 def test_termination_is_heard_where_interrupts_are_ignored(root, tmp_path):
