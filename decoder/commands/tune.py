@@ -158,6 +158,7 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(options.source, None, "has no lines", "Tuning needs a development set")
     texts = read_references(options.references, len(lines), options.source)
     references = [[split_words(text) for text in row if text is not None] for row in zip(*texts, strict=True)]
+    _require_words(lines, references, options)
     identity = _identity(options)
     state = Path(f"{options.output}.state")
     decoder = _decoder(options)
@@ -214,6 +215,19 @@ def _decoder(options: argparse.Namespace) -> Decoder:
     if weights is None:
         weights = initial_weights(features_for(options, grammar, len(lms.models)))
     return make_decoder(options, (grammar, lms), weights, search_settings(options), options.initial)
+
+
+def _require_words(
+    lines: Sequence[str], references: Sequence[Sequence[Sequence[str]]], options: argparse.Namespace
+) -> None:
+    """An InputError if no line of the source, or of the references, has a word: nothing could be learnt."""
+    from scfg_sampler.errors import InputError
+
+    hint = "Tuning needs sentences and their translations"
+    if not any(map(any, references)):
+        raise InputError(", ".join(options.references), None, "has no words", hint)
+    if not any(line.strip() for line in lines):
+        raise InputError(options.source, None, "has no words", hint)
 
 
 def _warn_of_unknown_words(

@@ -100,11 +100,9 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"{program}: interrupted", file=sys.stderr)
-        return 130
+        return _stopped(f"{program}: interrupted", 130, is_process=arguments is None)
     except Terminated as error:
-        print(f"{program}: terminated", file=sys.stderr)
-        return error.code
+        return _stopped(f"{program}: terminated", error.code, is_process=arguments is None)
     except BrokenPipeError:
         # The reader of our output has gone (`… | head`): nothing to say, and nothing to flush into.
         _abandon_output()
@@ -112,6 +110,20 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     except OSError as error:
         print(f"{program}: {_described(error)}", file=sys.stderr)
         return 2
+
+
+def _stopped(message: str, status: int, *, is_process: bool) -> int:
+    """The status of a command that a signal has stopped, once that is said.
+
+    Ends the process, if the command is all it does, where there are other threads: Python would wait for
+    those of a pool, daemons too, and a long sentence takes minutes.
+    """
+    print(message, file=sys.stderr, flush=True)
+    if is_process and threading.active_count() > 1:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os._exit(status)
+    return status
 
 
 def _flushed(command: Callable[[Sequence[str] | None], int | None], arguments: Sequence[str] | None) -> int:

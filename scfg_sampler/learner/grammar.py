@@ -152,7 +152,7 @@ def _counts_of(directory: PathLike, record: dict, settings: GrammarSettings) -> 
     """The table of the counts of a run."""
     if not record["finished"]:
         hint = "Finish it with 'scfg-sampler resume'"
-        found = f"stopped after {record['sweeps']} of {counted(record['run']['iterations'], 'sweep')}"
+        found = f"is not finished: {counted(record['run']['iterations'], 'sweep')} were asked for"
         if "chains" in record:
             found = f"stopped before all of its {record['chains']} chains were done"
         raise InputError(directory, None, found, hint)

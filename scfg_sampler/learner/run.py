@@ -214,6 +214,7 @@ def _resume(
     directory: Path, record: dict, chain: _Chain, check: bool, advance: Callable[[int, str], Any]
 ) -> dict:
     """`resume_run` of a directory that this process owns."""
+    require_same_files(directory, record["corpus"]["files"], record["corpus"]["sha256"])
     if not (directory / CHECKPOINT).exists():
         if record["sweeps"] > 0:
             found = (
@@ -221,7 +222,6 @@ def _resume(
             )
             hint = "Restore the file, or begin again with 'scfg-sampler sample --overwrite'"
             raise InputError(directory, None, found, hint)
-        require_same_files(directory, record["corpus"]["files"], record["corpus"]["sha256"])
         return chain.begin(check, advance)
     place = restore(chain.plan)
     if record["finished"] or place.sweep > chain.run.iterations:

@@ -47,11 +47,11 @@ def verify_run(directory: PathLike) -> list[str]:
         Something is wrong: names the file, and what.
     """
     place, record = Path(directory), read_run(directory)
+    require_same_files(place, record["corpus"]["files"], record["corpus"]["sha256"])
     with temporary_directory("scfg-verify-") as again:
         if "chains" not in record:
             return _verify_chain(place, again)
         found = []
-        require_same_files(place, record["corpus"]["files"], record["corpus"]["sha256"])
         for number in range(1, record["chains"] + 1):
             chain = chain_directory(place, number)
             found += _verify_chain(chain, chain_directory(again, number))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -434,3 +435,39 @@ def test_a_command_that_is_not_there_is_looked_for_among_all(capsys):
         main(["translatte"])
     assert end.value.code == 2
     assert "did you mean 'translate'?" in capsys.readouterr().err
+
+
+WAITING = """
+import sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from scfg_sampler.core.console import run
+
+def command(arguments):
+    pool = ThreadPoolExecutor(1)
+    # The threads of a pool that a daemon fills are daemons.
+    threading.Thread(target=pool.submit, args=(time.sleep, 600), daemon=True).start()
+    while not any("Pool" in each.name for each in threading.enumerate()):
+        time.sleep(0.01)
+    try:
+        print("begun", flush=True)
+        while True:
+            time.sleep(0.01)
+    finally:
+        pool.shutdown(wait=False)
+        print("left", end="")
+
+sys.exit(run("prog", command))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGINT, "prog: interrupted\n"), (signal.SIGTERM, "prog: terminated\n")]
+)
+def test_a_command_that_is_stopped_waits_for_no_thread(root, number, said):
+    child = subprocess.Popen(
+        [sys.executable, "-c", WAITING], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "begun\n"
+    child.send_signal(number)
+    out, err = child.communicate(timeout=60)
+    assert (child.returncode, out, err) == (128 + number, "left", said)

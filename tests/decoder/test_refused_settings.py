@@ -21,3 +21,14 @@ def test_tuning_that_cannot_be_is_refused_before_anything_is_read(tmp_path, caps
     command = ["tune", "--grammar", absent, "--lm", absent, "--source", absent, "--references", absent]
     assert main([*command, "--output", absent, "--nbest", "1"]) == 2
     assert ": --nbest is 1; it is at least 2" in capsys.readouterr().err
+
+
+def test_development_sets_without_words_are_refused_before_models_are_read(tmp_path, capsys):
+    absent, words, empty = (str(tmp_path / name) for name in ("absent", "words", "empty"))
+    (tmp_path / "words").write_text("a b\n\n")
+    (tmp_path / "empty").write_text("\n \n")
+    for source, references in ((words, [empty, empty]), (empty, [words])):
+        command = ["tune", "--grammar", absent, "--lm", absent, "--source", source, "--output", absent]
+        assert main([*command, "--references", *references]) == 2
+        wrong = ", ".join(references) if source == words else source
+        assert f"{wrong}: has no words. Tuning needs sentences and" in capsys.readouterr().err

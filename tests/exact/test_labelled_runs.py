@@ -153,5 +153,5 @@ def test_what_needs_x_alone_refuses_a_run_with_labels(files, tmp_path):
 def test_labels_that_have_changed_are_noticed(files, tmp_path):
     start_run(files, tmp_path / "run", PARSED, RUN._replace(iterations=4))
     (tmp_path / "trees").write_text(TREES.replace("VP", "VV"), encoding="utf-8")
-    with pytest.raises(CheckpointMismatch, match="labels is not the same"):
+    with pytest.raises(CheckpointMismatch, match=r"\(labels\) is not the same as when"):
         resume_run(tmp_path / "run", 8)

@@ -148,7 +148,9 @@ def test_resume_refuses_another_corpus(corpus_options, tmp_path, capsys):
     text = (tmp_path / "train.f").read_text()
     (tmp_path / "train.f").write_text(text.replace("f0", "f9", 1))
     assert main(["resume", str(tmp_path / "run"), "--iterations", "6"]) == 2
-    assert "corpus file source is not the same" in capsys.readouterr().err
+    run = tmp_path / "run"
+    told = f"{tmp_path / 'train.f'} (source) is not the same as when {run} began. Put it back as then, or"
+    assert told in capsys.readouterr().err
 
 
 def test_an_older_run_is_not_overwritten_unasked(corpus_options, tmp_path, capsys):
@@ -406,7 +408,7 @@ def test_picture_of_a_forest_is_shaded_by_what_the_run_counted(corpus_options, t
     (tmp_path / "other").mkdir()
     others = write_corpus(tmp_path / "other", longer)
     assert main(["forest", *others, *drawn, "--run", str(run)]) == 2
-    assert "belongs to another run: corpus file source is not the same" in capsys.readouterr().err
+    assert "(source) is not the same as when" in capsys.readouterr().err
 
 
 def test_forest_writes_one_line_a_sentence(corpus_options, tmp_path, capsys):

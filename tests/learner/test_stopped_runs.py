@@ -78,7 +78,7 @@ def test_a_run_that_has_not_begun_refuses_another_corpus(corpus_options, tmp_pat
     text = (tmp_path / "train.f").read_text()
     (tmp_path / "train.f").write_text(text.replace("f0", "f9", 1))
     assert main(["resume", str(tmp_path / "run")]) == 2
-    assert "corpus file source is not the same" in capsys.readouterr().err
+    assert "train.f (source) is not the same as when" in capsys.readouterr().err
 
 
 def test_a_lost_checkpoint_is_named(corpus_options, tmp_path, capsys):

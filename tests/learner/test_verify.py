@@ -132,7 +132,7 @@ def test_verify_says_nothing_is_wrong(run, capsys):
         (changed_trees, "checkpoint.npz: does not fit what it was made from: "),
         (changed_byte, "checkpoint.npz: "),
         (short_trace, "trace.tsv: has no row of sweep 4, but 6 were done"),
-        (other_corpus, "corpus file source is not the same"),
+        (other_corpus, "(source) is not the same as when"),
         (other_settings, "whose settings are others (cleverness is not known)"),
     ],
 )

@@ -136,7 +136,8 @@ def load_checkpoint(
         *_differences("corpus file", header["corpus"], corpus),
     ]
     if differences:
-        raise CheckpointMismatch(f"{path} belongs to another run: {'; '.join(differences)}")
+        hint = "Go on with what it was begun with, or begin another run"
+        raise CheckpointMismatch(f"{path} belongs to another run: {'; '.join(differences)}. {hint}")
     hint = f"It is no checkpoint of a {state_type.__name__}"
     try:
         state = _unflatten(_STATE, state_type, arrays)

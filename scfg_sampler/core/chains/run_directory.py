@@ -318,7 +318,10 @@ def require_same_files(
     files, digests : mapping
         By the name of the input.
     """
-    changed = [name for name, path in files.items() if file_digest(path) != digests.get(name)]
+    changed = [f"{path} ({name})" for name, path in files.items() if file_digest(path) != digests.get(name)]
     if changed:
-        differences = "; ".join(f"corpus file {name} is not the same" for name in changed)
-        raise CheckpointMismatch(f"{directory} belongs to another run: {differences}")
+        are, them = ("is", "it") if len(changed) == 1 else ("are", "them")
+        raise CheckpointMismatch(
+            f"{', '.join(changed)} {are} not the same as when {directory} began. "
+            f"Put {them} back as then, or begin another run"
+        )
