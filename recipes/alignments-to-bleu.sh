@@ -203,7 +203,7 @@ planned_step report "${made[@]}" -- write_report "$BASELINE" "$TEST"
 # ------------------------------------------------------------------ the table
 
 sampling_seconds() { # those of all sweeps, if the step was resumed and knows its own part only
-    printf '%s\n' "$(seconds sample)" "$(json "$OUT/sample/run.json" seconds)" | sort -g | tail -n 1
+    { seconds sample && json "$OUT/sample/run.json" seconds; } | sort -g | tail -n 1
 }
 
 decoding_speed() { # GRAMMAR: sentences per second, without the time for reading grammar and language model
@@ -211,27 +211,36 @@ decoding_speed() { # GRAMMAR: sentences per second, without the time for reading
 }
 
 row() { # GRAMMAR LEARNING-SECONDS: one line of the table
-    local grammar=$1
-    printf '%s\t%s\t%.1f\t%.1f\t%.2f\t%.2f\n' "$grammar" "$(count_rules "$OUT/$grammar.gz")" "$2" "$(decoding_speed "$grammar")" \
-        "$(json "$OUT/$grammar.$DEV.json" bleu score)" "$(json "$OUT/$grammar.$TEST.json" bleu score)"
+    local grammar=$1 rules speed dev test
+    rules=$(count_rules "$OUT/$grammar.gz")
+    speed=$(decoding_speed "$grammar")
+    dev=$(json "$OUT/$grammar.$DEV.json" bleu score)
+    test=$(json "$OUT/$grammar.$TEST.json" bleu score)
+    printf '%s\t%s\t%.1f\t%.1f\t%.2f\t%.2f\n' "$grammar" "$rules" "$2" "$speed" "$dev" "$test"
 }
 
 {
     {
         printf 'grammar\trules\tlearning s\tdecoding sent/s\t%s BLEU\t%s BLEU\n' "$DEV" "$TEST"
         for grammar in ${baselines[@]+"${baselines[@]}"}; do
-            row "$grammar" "$(seconds "grammar-$grammar")"
+            took=$(seconds "grammar-$grammar")
+            row "$grammar" "$took"
         done
-        row sampled "$(sampling_seconds | awk -v more="$(seconds grammar-sampled)" '{ print $1 + more }')"
+        took=$(seconds grammar-sampled)
+        took=$(sampling_seconds | awk -v more="$took" '{ print $1 + more }')
+        row sampled "$took"
     } | table
     echo
     for grammar in ${baselines[@]+"${baselines[@]}"}; do
-        printf 'sampled − %s: %+.2f BLEU, p = %.4f (paired bootstrap)\n' "$grammar" \
-            "$(json "$OUT/compare-$grammar.json" difference)" "$(json "$OUT/compare-$grammar.json" p_value)"
+        difference=$(json "$OUT/compare-$grammar.json" difference)
+        p_value=$(json "$OUT/compare-$grammar.json" p_value)
+        printf 'sampled − %s: %+.2f BLEU, p = %.4f (paired bootstrap)\n' "$grammar" "$difference" "$p_value"
     done
-    printf 'BLEU: %s\n' "$(json "$OUT/sampled.$TEST.json" bleu signature)"
+    signature=$(json "$OUT/sampled.$TEST.json" bleu signature)
+    printf 'BLEU: %s\n' "$signature"
     for grammar in "${grammars[@]}"; do
-        printf '%s: %s\n' "$grammar" "$(table_signature "$OUT/$grammar.gz")"
+        signature=$(table_signature "$OUT/$grammar.gz")
+        printf '%s: %s\n' "$grammar" "$signature"
     done
     printf 'report: %s\n' "$OUT/report.html"
     printf 'to translate: %s translate --system %s\n' "$(call_of scfg-decoder)" "$OUT/system"

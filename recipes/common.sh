@@ -254,8 +254,8 @@ text() { # FILE…: their text, gzipped or not
     local file
     for file in "$@"; do
         case $file in
-            *.gz) gzip -dc "$file" ;;
-            *) cat "$file" ;;
+            *.gz) gzip -dc "$file" || return ;;
+            *) cat "$file" || return ;;
         esac
     done
 }

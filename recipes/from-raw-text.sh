@@ -162,7 +162,7 @@ fi
 
 write_report() {
     local came_of_it=()
-    if [ -f "$OUT/test.json" ]; then
+    if [ -n "$tested" ]; then
         came_of_it=(--scores "$OUT/test.json" --source "$DATA/raw/test.$SOURCE" --references "${references[@]}"
             --translations "$OUT/test.txt")
     fi
@@ -180,20 +180,27 @@ sentence() { # a line of the text to show: the first of ordinary length, of the 
 }
 
 {
-    printf 'training pairs: %s; rules: %s\n' "$(count_lines "$DATA/train.$SOURCE")" "$(count_rules "$OUT/$KIND.gz")"
-    if [ -f "$OUT/test.json" ]; then
-        printf 'BLEU %.2f, chrF %.2f on %s of raw text\n' "$(json "$OUT/test.json" bleu score)" \
-            "$(json "$OUT/test.json" chrf score)" "$(counted "$(count_lines "$OUT/test.txt")" sentence)"
-        printf 'BLEU: %s\nchrF: %s\n' "$(json "$OUT/test.json" bleu signature)" "$(json "$OUT/test.json" chrf signature)"
+    pairs=$(count_lines "$DATA/train.$SOURCE")
+    rules=$(count_rules "$OUT/$KIND.gz")
+    printf 'training pairs: %s; rules: %s\n' "$pairs" "$rules"
+    if [ -n "$tested" ]; then
+        bleu=$(json "$OUT/test.json" bleu score)
+        chrf=$(json "$OUT/test.json" chrf score)
+        lines=$(count_lines "$OUT/test.txt")
+        printf 'BLEU %.2f, chrF %.2f on %s of raw text\n' "$bleu" "$chrf" "$(counted "$lines" sentence)"
+        bleu=$(json "$OUT/test.json" bleu signature)
+        chrf=$(json "$OUT/test.json" chrf signature)
+        printf 'BLEU: %s\nchrF: %s\n' "$bleu" "$chrf"
     fi
-    printf '%s\n' "$(table_signature "$OUT/$KIND.gz")"
+    table_signature "$OUT/$KIND.gz"
     printf 'the system: %s\n' "$(short "$OUT/system")"
     [ "$KIND" != sampled ] || printf 'the report: %s\n' "$(short "$OUT/report.html")"
     echo
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     example=$(sentence)
     printf "  echo '%s' | %s translate --system %s\n" "${example//\'/\'\\\'\'}" "$(call_of scfg-decoder)" "$(short "$OUT/system")"
-    printf '  → %s\n' "$(printf '%s\n' "$example" | decoder translate --system "$OUT/system" --quiet)"
+    translated=$(printf '%s\n' "$example" | decoder translate --system "$OUT/system" --quiet)
+    printf '  → %s\n' "$translated"
 } >"$OUT/summary.txt"
 cat "$OUT/summary.txt"
 exit

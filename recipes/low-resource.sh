@@ -282,7 +282,8 @@ done
 # ------------------------------------------------------------------ what came of it
 
 best=$(for grammar in "${grammars[@]}"; do
-    printf '%s %s\n' "$(json "$OUT/$grammar.dev.json" chrf score)" "$grammar"
+    score=$(json "$OUT/$grammar.dev.json" chrf score) || exit
+    printf '%s %s\n' "$score" "$grammar"
 done | sort -g -s -r -k 1,1 | awk 'NR == 1 { print $2 }')
 planned_step system "grammar-$best" "tune-$best.1" lm prepare -- \
     decoder bundle --grammar "$OUT/$best.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$best.1.weights.json" \
@@ -303,21 +304,29 @@ done
     echo
     for grammar in "${grammars[@]}"; do
         [ -f "$OUT/compare-$grammar.json" ] || continue
-        printf 'sampled − %s: %+.2f chrF, p = %.4f (%s)\n' "$grammar" "$(json "$OUT/compare-$grammar.json" difference)" \
-            "$(json "$OUT/compare-$grammar.json" p_value)" "$(json "$OUT/compare-$grammar.json" chrf test)"
+        difference=$(json "$OUT/compare-$grammar.json" difference)
+        p_value=$(json "$OUT/compare-$grammar.json" p_value)
+        by=$(json "$OUT/compare-$grammar.json" chrf test)
+        printf 'sampled − %s: %+.2f chrF, p = %.4f (%s)\n' "$grammar" "$difference" "$p_value" "$by"
     done
-    printf 'training pairs: %s; sentences: dev %s, test %s; tunings: %s\n' "$(count_lines "$DATA/train.$SOURCE")" \
-        "$(count_lines "$RAW/dev.$SOURCE")" "$(count_lines "$RAW/test.$SOURCE")" "$TUNINGS"
-    printf 'chrF: %s\nBLEU: %s\n' "$(json "$OUT/$best.test.json" chrf signature)" "$(json "$OUT/$best.test.json" bleu signature)"
+    pairs=$(count_lines "$DATA/train.$SOURCE")
+    dev=$(count_lines "$RAW/dev.$SOURCE")
+    test=$(count_lines "$RAW/test.$SOURCE")
+    printf 'training pairs: %s; sentences: dev %s, test %s; tunings: %s\n' "$pairs" "$dev" "$test" "$TUNINGS"
+    chrf=$(json "$OUT/$best.test.json" chrf signature)
+    bleu=$(json "$OUT/$best.test.json" bleu signature)
+    printf 'chrF: %s\nBLEU: %s\n' "$chrf" "$bleu"
     for grammar in "${grammars[@]}"; do
-        printf '%s: %s\n' "$grammar" "$(table_signature "$OUT/$grammar.gz")"
+        signature=$(table_signature "$OUT/$grammar.gz")
+        printf '%s: %s\n' "$grammar" "$signature"
     done
     printf 'the system (%s, best on dev): %s\n\n' "$best" "$(short "$OUT/system")"
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     example=$(awk 'NR == 1 { print }' "$RAW/test.$SOURCE")
     printf "  echo '%s' | %s translate --system %s%s\n" "${example//\'/\'\\\'\'}" "$(call_of scfg-decoder)" "$(short "$OUT/system")" \
         "$([ "$COPY" = unknown ] || echo " --copy $COPY")"
-    printf '  → %s\n' "$(awk 'NR == 1 { print }' "$OUT/$best.1.test.txt")"
+    translated=$(awk 'NR == 1 { print }' "$OUT/$best.1.test.txt")
+    printf '  → %s\n' "$translated"
 } >"$OUT/summary.txt"
 cat "$OUT/summary.txt"
 exit

@@ -160,8 +160,10 @@ quoted() { # WORD…: as a shell would read them
 }
 
 {
-    printf 'rules: %s; for %s: %s\n' "$(count_rules "$table")" "$DECODER" "$(short "$directory")"
-    printf '%s\n\n' "$(table_signature "$table")"
+    number=$(count_rules "$table")
+    printf 'rules: %s; for %s: %s\n' "$number" "$DECODER" "$(short "$directory")"
+    table_signature "$table"
+    echo
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     command=$(tail -n 1 "$OUT/logs/plug-$DECODER.log")
     command=${command%%) < INPUT*}

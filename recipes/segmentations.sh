@@ -125,10 +125,13 @@ tables segmentations "$OUT" "$SOURCE" "$TARGET" "$SEEDS" "$GRAMMARS" "${names[@]
     table <"$OUT/table.tsv"
     echo
     for metric in BLEU chrF; do
-        printf 'best on dev by %s: %s\n' "$metric" "$(json "$OUT/results.json" best "$metric")"
+        best=$(json "$OUT/results.json" best "$metric")
+        printf 'best on dev by %s: %s\n' "$metric" "$best"
     done
     scores=$OUT/${names[0]}.1/${grammars[0]}.test.json
-    printf 'BLEU: %s\nchrF: %s\n' "$(json "$scores" bleu signature)" "$(json "$scores" chrf signature)"
+    bleu=$(json "$scores" bleu signature)
+    chrf=$(json "$scores" chrf signature)
+    printf 'BLEU: %s\nchrF: %s\n' "$bleu" "$chrf"
     printf 'means over %s (standard deviations); p: sampled against hiero on the test set, BLEU\n' "$(counted "$SEEDS" seed)"
     printf 'run directory: %s\n' "$(short "$OUT")"
 } >"$OUT/table.txt"

@@ -87,7 +87,9 @@ need_threads
 : "${OUT:=runs/table2-$(basename "$DATA")-$SOURCE-$TARGET}"
 
 tenth() { # of the rules of the baseline, or of another row
-    echo $(($(count_rules "$OUT/${1:-hiero}.gz") / 10))
+    local rules
+    rules=$(count_rules "$OUT/${1:-hiero}.gz") || return
+    echo $((rules / 10))
 }
 
 # Where the rules of a row come from: a run and the options of grammar, or a dash and the options of extract.
@@ -306,17 +308,21 @@ take_steps
 # BLEU, with the standard deviation in brackets where there are several tunings; and for test sets p, which the
 # baseline has not.
 results() { # RESULT ROW
-    local set file score
+    local set file score other
     for set in "${sets[@]}"; do
         file=$OUT/$2.$1.$set.json
         score=$(json "$file" bleu score)
         printf '\t%.2f' "$score"
-        [ "$1" = fixed ] || [ "$SEEDS" = 1 ] || printf ' (%.2f)' "$(json "$file" bleu deviation)"
+        if [ "$1" != fixed ] && [ "$SEEDS" != 1 ]; then
+            other=$(json "$file" bleu deviation)
+            printf ' (%.2f)' "$other"
+        fi
         [ "$set" != "$DEV" ] || continue
         if [ "$2" = hiero ]; then
             printf '\t'
         else
-            printf '\t%.3f' "$(json "$file" p_value)"
+            other=$(json "$file" p_value)
+            printf '\t%.3f' "$other"
         fi
     done
     echo
@@ -329,7 +335,9 @@ results() { # RESULT ROW
         printf '\t%s BLEU\tp' "${tests[@]}"
         echo
         for row in "${rows[@]}"; do
-            printf '%s\t%s\t%s' "$row" "$(count_rules "$OUT/$row.gz")" "$(cpu_seconds "translate-$row.fixed")"
+            rules=$(count_rules "$OUT/$row.gz")
+            took=$(cpu_seconds "translate-$row.fixed")
+            printf '%s\t%s\t%s' "$row" "$rules" "$took"
             results fixed "$row"
         done
     } | table
@@ -341,15 +349,18 @@ results() { # RESULT ROW
             printf '\t%s BLEU\tp' "${tests[@]}"
             echo
             for row in "${tuned[@]}"; do
-                printf '%s\t%s' "$row" "$(count_rules "$OUT/$row.gz")"
+                rules=$(count_rules "$OUT/$row.gz")
+                printf '%s\t%s' "$row" "$rules"
                 results tuned "$row"
             done
         } | table
     fi
     echo
-    printf 'BLEU: %s\n' "$(json "$OUT/hiero.fixed.${tests[0]}.json" bleu signature)"
+    signature=$(json "$OUT/hiero.fixed.${tests[0]}.json" bleu signature)
+    printf 'BLEU: %s\n' "$signature"
     for row in "${rows[@]}"; do
-        printf '%s: %s\n' "$row" "$(table_signature "$OUT/$row.gz")"
+        signature=$(table_signature "$OUT/$row.gz")
+        printf '%s: %s\n' "$row" "$signature"
     done
     printf 'run directory: %s\n' "$OUT"
 } >"$OUT/table.txt"

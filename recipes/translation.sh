@@ -306,7 +306,7 @@ translate_sets() {
     translate "$@" --input "$OUT/input.$SOURCE" --output "$OUT/$name.txt" || return
     for set in "${sets[@]}"; do
         last=$((first + $(count_lines "${sources[$number]}")))
-        awk -v first="$first" -v last="$last" 'NR >= first && NR < last' "$OUT/$name.txt" >"$OUT/$name.$set.txt"
+        awk -v first="$first" -v last="$last" 'NR >= first && NR < last' "$OUT/$name.txt" >"$OUT/$name.$set.txt" || return
         first=$last number=$((number + 1))
     done
 }
@@ -338,9 +338,9 @@ raw_tokenizer() { # LANGUAGE: sacrebleu's tokenisation of raw text in it
 }
 
 count_rules() { # TABLE
-    gzip -dc "$1" | grep -vc '^#'
+    gzip -dc "$1" | { grep -vc '^#' || [ $? = 1 ]; } # 1: there are none
 }
 
-table_signature() { # TABLE
-    gzip -dc "$1" | awk 'NR == 1 { sub(/^# */, ""); print; exit }'
+table_signature() { # TABLE: what is read is its first line, so that gzip may complain of a pipe that is closed
+    { gzip -dc "$1" || true; } | awk 'NR == 1 { sub(/^# */, ""); print; exit } END { exit !NR }'
 }
