@@ -124,7 +124,7 @@ corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$
 text "${sources[@]}" >"$OUT/input.$SOURCE"
 
 filter_for_input() { # GRAMMAR
-    planned_step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" -- \
+    planned_step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" --makes "$1.filtered.gz" -- \
         sampler filter "$OUT/$1.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$1.filtered.gz"
 }
 extract_baseline() { # GRAMMAR
@@ -134,20 +134,20 @@ extract_baseline() { # GRAMMAR
 }
 without_sampling() { # what needs no sample
     local grammar
-    planned_step lm "$TRAIN_TARGET" -- \
+    planned_step lm "$TRAIN_TARGET" --makes lm.arpa -- \
         decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
     for grammar in ${baselines[@]+"${baselines[@]}"}; do
-        planned_step "grammar-$grammar" "${corpus[@]}" -- extract_baseline "$grammar"
+        planned_step "grammar-$grammar" "${corpus[@]}" --makes "$grammar.gz" -- extract_baseline "$grammar"
         filter_for_input "$grammar"
     done
 }
 [ "$THREADS" = 1 ] || beside without_sampling
 
 read -ra sampling <<<"$SAMPLING"
-planned_step sample "${corpus[@]}" -- \
+planned_step sample "${corpus[@]}" --makes sample -- \
     sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
     --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
-planned_step grammar-sampled sample -- \
+planned_step grammar-sampled sample --makes sampled.gz -- \
     sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from "$FROM"
 filter_for_input sampled
 
@@ -155,27 +155,33 @@ if [ "$THREADS" = 1 ]; then without_sampling; else join; fi
 grammars=(${baselines[@]+"${baselines[@]}"} sampled)
 
 for grammar in "${grammars[@]}"; do
-    planned_step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
+    planned_step "tune-$grammar" "filter-$grammar" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" \
+        --makes "$grammar.weights.json" -- \
         tune "$grammar" "$grammar" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" \
         --method "$METHOD" --rounds "$ROUNDS" ${BEAM:+--beam "$BEAM"} --nbest "$NBEST" --seed "$SEED"
-    planned_step "translate-$grammar" "tune-$grammar" "$OUT/input.$SOURCE" -- \
+    of_sets=("${sets[@]/#/$grammar.}")
+    planned_step "translate-$grammar" "tune-$grammar" "$OUT/input.$SOURCE" \
+        --makes "$grammar.txt" "${of_sets[@]/%/.txt}" "logs/translate-$grammar.log" -- \
         translate_sets "$grammar" "$grammar" "$grammar" ${BEAM:+--beam "$BEAM"}
     evaluate_set() { # SET
         local references=("${DEV_REFERENCES[@]}")
         [ "$1" = "$DEV" ] || references=("${TEST_REFERENCES[@]}")
         score "$OUT/$grammar.$1.json" --hypothesis "$OUT/$grammar.$1.txt" --references "${references[@]}"
     }
-    planned_step "evaluate-$grammar" "translate-$grammar" "${DEV_REFERENCES[@]}" "${TEST_REFERENCES[@]}" -- \
+    planned_step "evaluate-$grammar" "translate-$grammar" "${DEV_REFERENCES[@]}" "${TEST_REFERENCES[@]}" \
+        --makes "${of_sets[@]/%/.json}" -- \
         side_by_side evaluate_set "${sets[@]}"
 done
 compare_with() { # GRAMMAR
     score "$OUT/compare-$1.json" --hypothesis "$OUT/sampled.$TEST.txt" --against "$OUT/$1.$TEST.txt" \
         --references "${TEST_REFERENCES[@]}" --seed "$SEED" --intervals
 }
-[ ${#baselines[@]} = 0 ] || planned_step compare "${grammars[@]/#/translate-}" "${TEST_REFERENCES[@]}" -- \
+compared=(${baselines[@]+"${baselines[@]/#/compare-}"})
+[ ${#baselines[@]} = 0 ] || planned_step compare "${grammars[@]/#/translate-}" "${TEST_REFERENCES[@]}" \
+    --makes "${compared[@]/%/.json}" -- \
     side_by_side compare_with "${baselines[@]}"
 
-planned_step system grammar-sampled lm tune-sampled -- \
+planned_step system grammar-sampled lm tune-sampled --makes system -- \
     decoder bundle --grammar "$OUT/sampled.gz" --lm "$OUT/lm.arpa" --weights "$OUT/sampled.weights.json" \
     --output "$OUT/system" ${BEAM:+--beam "$BEAM"}
 
@@ -198,7 +204,7 @@ write_report() { # the page, of what there is: a tuning that was done long ago h
 }
 made=(sample "${grammars[@]/#/evaluate-}")
 [ ${#baselines[@]} = 0 ] || made+=(compare)
-planned_step report "${made[@]}" -- write_report "$BASELINE" "$TEST"
+planned_step report "${made[@]}" --makes report.html -- write_report "$BASELINE" "$TEST"
 
 # ------------------------------------------------------------------ the table
 

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the recipes share: messages, checks, the virtual environment, and steps that are not done twice.
+# What the recipes share: messages, checks, the virtual environment, and steps that are not done twice (steps.sh).
 # Sourced, not run. Needs bash 3.2 or later, and Python 3.11 or later.
 
 RECIPES=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -8,6 +8,8 @@ PYTHON=""
 OUT="" # the directory of the run, for steps
 OVERWRITE=0 # 1: repeat steps that were done before
 RESUMING=0
+# shellcheck source=recipes/steps.sh
+. "$RECIPES/steps.sh"
 
 say() { # MESSAGE: to standard error, with the seconds since the recipe began
     printf '[%4d s] %s\n' "$SECONDS" "$*" >&2
@@ -270,103 +272,6 @@ count_lines() { # FILE
 
 tables() { "$PYTHON" "$RECIPES/tables.py" "$@"; } # what the files of several steps say, for `table`
 json() { tables value "$@"; } # FILE KEY…: the value at a path of keys in a JSON file
-
-# ------------------------------------------------------------------ steps
-
-# A step is done once. logs/NAME.done holds a checksum of its command and of everything it depends on; it is
-# written when the step has succeeded, and the step is left out as long as the checksum stays the same. So a recipe
-# that was stopped goes on where it was, and one that is started with other settings repeats what they change.
-#
-#   step NAME [DEPENDENCY…] -- COMMAND [ARGUMENT…]
-#
-# A dependency is the name of an earlier step or a file. The command's output goes to logs/NAME.log; its duration
-# in seconds to logs/NAME.seconds, its processor time to logs/NAME.times (see cpu_seconds). OUT must be set. While a
-# command runs, RESUMING is 1 if the same step was begun before and not finished, so that the command may go on
-# instead of beginning again.
-step() {
-    local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
-    local begun="$OUT/logs/$1.begun"
-    shift
-    [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
-    while [ "$1" != -- ]; do
-        if [ -f "$OUT/logs/$1.done" ]; then
-            wanted+=$(<"$OUT/logs/$1.done")
-        else
-            case $1 in
-                *.gz) wanted+=$(text "$1" | cksum) ;;
-                *) wanted+=$(cksum <"$1") ;;
-            esac
-        fi
-        shift
-    done
-    shift
-    wanted=$(printf '%s\n' "$wanted" "$@" | cksum)
-    if [ "$OVERWRITE" != 1 ] && [ -f "$done" ] && [ "$(<"$done")" = "$wanted" ]; then
-        say "$name: done before"
-        return
-    fi
-    RESUMING=0
-    if [ "$OVERWRITE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(<"$begun")" = "$wanted" ]; then
-        # shellcheck disable=SC2034 # read by the recipes' commands
-        RESUMING=1
-    fi
-    [ ! -f "$done" ] || rm -f "$done"
-    say "$name${tell:+ (about $("$tell") left)}"
-    echo "$wanted" >"$begun"
-    now began
-    times >"$OUT/logs/$name.times"
-    "$@" >"$log" 2>&1 || status=$?
-    times >>"$OUT/logs/$name.times"
-    if [ "$status" != 0 ]; then
-        tail -n 15 "$log" >&2
-        say "$name failed with status $status; its whole log is $(short "$log")"
-        exit "$status"
-    fi
-    since "$began" >"$OUT/logs/$name.seconds"
-    echo "$wanted" >"$done"
-}
-
-# resume_or_begin RUN RESUME… -- BEGIN…: the command RESUME goes on with the run directory that the same step has begun,
-# and its failure is the step's: a run that cannot be resumed now is not thrown away. Where there is nothing to go on
-# with, the command BEGIN.
-resume_or_begin() {
-    local run=$1 resume=()
-    shift
-    while [ "$1" != -- ]; do
-        resume+=("$1")
-        shift
-    done
-    shift
-    if [ "$RESUMING" = 1 ] && [ -f "$run/run.json" ]; then
-        # A step may be stopped when its run has just finished.
-        grep -q '"finished": true' "$run/run.json" || "${resume[@]}"
-        return
-    fi
-    rm -f "$run/run.json" # Of other settings; should BEGIN be stopped at once, it is nothing to go on with.
-    "$@"
-}
-
-seconds() { # NAME: the time the step took
-    cat "$OUT/logs/$1.seconds"
-}
-
-cpu_seconds() { # NAME: the processor time the step took, compilation and reading included
-    awk '
-        function part(text) { sub("s", "", text); sub(",", ".", text); split(text, piece, "m"); return 60 * piece[1] + piece[2] }
-        { total[NR] = part($1) + part($2) }
-        END { printf "%.1f\n", total[3] + total[4] - total[1] - total[2] }' "$OUT/logs/$1.times"
-}
-
-now() { # VARIABLE: sets it to the seconds since 1970, with decimals where bash has them
-    local time=${EPOCHREALTIME:-$(date +%s)}
-    printf -v "$1" '%s' "${time/,/.}"
-}
-
-since() { # TIME
-    local ended
-    now ended
-    awk -v began="$1" -v ended="$ended" 'BEGIN { printf "%.2f\n", ended - began }'
-}
 
 # ------------------------------------------------------------------ the time left
 

@@ -95,7 +95,7 @@ chain() {
     local number=$1 name=$2 seed
     shift 2
     for ((seed = 1; seed <= number; seed++)); do
-        planned_step "$name-$seed" "$source" "$target" "$ALIGNMENT" -- sampler sample --source "$source" \
+        planned_step "$name-$seed" "$source" "$target" "$ALIGNMENT" --makes "$name-$seed" -- sampler sample --source "$source" \
             --target "$target" --alignment "$ALIGNMENT" --output "$OUT/$name-$seed" --overwrite --quiet \
             --iterations "$ITERATIONS" --burn-in "$((ITERATIONS - 1))" --checkpoint-every 0 --seed "$seed" "$@"
     done

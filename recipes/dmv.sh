@@ -31,13 +31,16 @@ dmv() { "$PYTHON" -m monolingual dmv "$@"; }
 
 # A model and its scores on the test set.
 model() { # NAME OPTION…
-    local name=$1 length=--rounds
+    local name=$1 length=--rounds made=("$1.model.txt")
     shift
-    case $name in gibbs-*) length=--iterations ;; esac
-    step "train-$name" "$TRAIN" "$DEV" "$OUT/settings" -- \
+    case $name in
+        gibbs-*) length=--iterations ;;
+        ln-families) made+=(ln-families.npz ln-families.rounds.tsv) ;;
+    esac
+    step "train-$name" "$TRAIN" "$DEV" "$OUT/settings" --makes "${made[@]}" -- \
         dmv train "$TRAIN" --heldout "$DEV" --tags "$TAGS" --punctuation "$PUNCTUATION" "$length" "$ROUNDS" \
         --output "$OUT/$name.model.txt" "$@"
-    step "score-$name" "train-$name" "$TEST" -- score "$name"
+    step "score-$name" "train-$name" "$TEST" --makes "$name.scores.json" -- score "$name"
 }
 
 score() { # NAME
@@ -103,7 +106,7 @@ main() {
     done
     if [ "$NO_PLOTS" = 0 ]; then
         IFS=, read -r -a rows <<<"$HEADS"
-        step covariances train-ln-families "$OUT/settings" -- draw "${rows[@]}"
+        step covariances train-ln-families "$OUT/settings" --makes covariances.svg -- draw "${rows[@]}"
     fi
     rows=("EM=em" "EM-MAP, α = 1.1=em-map" "VB-Dirichlet, α by dev=vb-dirichlet" "VB-EM-Dirichlet=vb-em-dirichlet"
         "VB-EM-logistic-normal, identity=ln-identity" "VB-EM-logistic-normal, families=ln-families"
@@ -117,7 +120,7 @@ main() {
         "EM, unambiguity from 1 to 0=annealed")
     if [ -n "$gibbs" ]; then rows+=("EM, best of 10 random starts=$random" "Gibbs=$gibbs"); fi
     report "${rows[@]}" | table | tee "$OUT/table.txt"
-    step report train-ln-families "$TEST" -- \
+    step report train-ln-families "$TEST" --makes report.html -- \
         dmv report "$OUT/ln-families.model.txt" --output "$OUT/report.html" --covariances "$OUT/ln-families.npz" \
         --trace "$OUT/ln-families.rounds.tsv" --treebank "$TEST" --tags "$TAGS" --punctuation "$PUNCTUATION"
     say "report: $(short "$OUT/report.html")"

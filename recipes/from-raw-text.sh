@@ -104,7 +104,9 @@ say "$(count_lines "$SOURCE_FILE") lines; this takes about $(time_left)"
 planned_step compile -- compile
 
 read -ra preparing <<<"$PREPARING"
-planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"} -- \
+name_prepared
+planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"} \
+    --makes "${prepared[@]}" logs/prepare.log -- \
     sampler prepare --source "$SOURCE_FILE" --target "$TARGET_FILE" --languages "$SOURCE,$TARGET" --output "$DATA" \
     --segment "$SEGMENT" --case "$CASE" --seed "$SEED" --verbose ${DEV:+--dev "$DEV"} ${TEST:+--test "$TEST"} \
     ${more_text[@]+--monolingual "${more_text[@]}"} ${PREPARING:+"${preparing[@]}"}
@@ -112,36 +114,37 @@ sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
 
 corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
 alignment=$DATA/train.$SOURCE-$TARGET
-planned_step align prepare -- sampler align "${corpus[@]}" --output "$alignment"
+planned_step align prepare --makes "data/train.$SOURCE-$TARGET."{gdfa,fwd,rev} -- \
+    sampler align "${corpus[@]}" --output "$alignment"
 
 lm_text() { # the training text and more text of the target language
     text "$DATA/train.$TARGET" ${more_text[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET"
     decoder train-lm "$OUT/lm.$TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
 }
-planned_step lm prepare -- lm_text "$ORDER"
+planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
 
 read -ra sampling <<<"$SAMPLING"
 if [ "$KIND" = sampled ]; then
-    planned_step sample prepare align -- \
+    planned_step sample prepare align --makes sample -- \
         sample_or_resume "$OUT/sample" "${corpus[@]}" --alignment "$alignment.gdfa" \
         --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
-    planned_step grammar-sampled sample -- \
+    planned_step grammar-sampled sample --makes sampled.gz -- \
         sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
 else
-    planned_step grammar-hiero prepare align -- \
+    planned_step grammar-hiero prepare align --makes hiero.gz -- \
         sampler extract "${corpus[@]}" --alignment "$alignment.gdfa" --output "$OUT/hiero.gz"
 fi
 
 listed=$(list_references dev)
 references=()
 while IFS= read -r file; do references+=("$file"); done <<<"$listed"
-planned_step filter "grammar-$KIND" prepare -- \
+planned_step filter "grammar-$KIND" prepare --makes "$KIND.filtered.gz" -- \
     sampler filter "$OUT/$KIND.gz" --source "$DATA/dev.$SOURCE" --output "$OUT/$KIND.filtered.gz"
-planned_step tune filter lm prepare -- \
+planned_step tune filter lm prepare --makes "$KIND.weights.json" -- \
     tune "$KIND" "$KIND" --source "$DATA/dev.$SOURCE" --references "${references[@]}" \
     --method "$METHOD" --metric "$METRIC" --rounds "$ROUNDS" ${BEAM:+--beam "$BEAM"} --nbest "$NBEST" --seed "$SEED"
 
-planned_step system "grammar-$KIND" lm tune prepare -- \
+planned_step system "grammar-$KIND" lm tune prepare --makes system -- \
     decoder bundle --grammar "$OUT/$KIND.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$KIND.weights.json" \
     --preparation "$DATA" --output "$OUT/system" ${BEAM:+--beam "$BEAM"}
 
@@ -149,13 +152,13 @@ planned_step system "grammar-$KIND" lm tune prepare -- \
 
 tested=""
 if existing "$DATA/raw/test.$SOURCE" >/dev/null; then
-    planned_step translate system -- \
+    planned_step translate system --makes test.txt -- \
         decoder translate --system "$OUT/system" --threads "$THREADS" --input "$DATA/raw/test.$SOURCE" --output "$OUT/test.txt"
     listed=$(DATA=$DATA/raw list_references test)
     references=()
     while IFS= read -r file; do references+=("$file"); done <<<"$listed"
     tested=1
-    planned_step evaluate translate -- \
+    planned_step evaluate translate --makes test.json -- \
         score "$OUT/test.json" --hypothesis "$OUT/test.txt" --references "${references[@]}" \
         --tokenize "$(raw_tokenizer "$TARGET")" --metrics bleu chrf
 fi
@@ -170,7 +173,7 @@ write_report() {
     sampler report "$OUT/sample" --output "$OUT/report.html" --title "$(basename "$OUT")" ${came_of_it[@]+"${came_of_it[@]}"}
 }
 if [ "$KIND" = sampled ]; then
-    planned_step report system ${tested:+evaluate} -- write_report
+    planned_step report system ${tested:+evaluate} --makes report.html -- write_report
 fi
 
 sentence() { # a line of the text to show: the first of ordinary length, of the test set if there is one

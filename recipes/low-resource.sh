@@ -190,7 +190,7 @@ planned_step compile -- compile
 
 planned_step gather "${train_files[@]}" "${dev_files[@]}" ${test_files[@]+"${test_files[@]}"} \
     ${other_files[@]+"${other_files[@]}"} ${SPELLING:+"$SPELLING"} ${dictionary[@]+"${dictionary[@]}"} \
-    ${monolingual[@]+"${monolingual[@]}"} -- gather
+    ${monolingual[@]+"${monolingual[@]}"} --makes raw -- gather
 
 # The references of the sets: as they are, and prepared.
 listed=$(DATA=$RAW list_references dev)
@@ -198,7 +198,8 @@ lines_of dev_references "$listed"
 listed=$(DATA=$RAW list_references test)
 lines_of test_references "$listed"
 read -ra preparing <<<"$PREPARING"
-planned_step prepare gather -- \
+name_prepared
+planned_step prepare gather --makes "${prepared[@]}" logs/prepare.log -- \
     sampler prepare --source "$RAW/train.$SOURCE" --target "$RAW/train.$TARGET" --languages "$SOURCE,$TARGET" \
     --dev-source "$RAW/dev.$SOURCE" --dev-target "${dev_references[@]}" \
     --test-source "$RAW/test.$SOURCE" --test-target "${test_references[@]}" --output "$DATA" \
@@ -210,23 +211,27 @@ lines_of prepared_references "$listed"
 
 alignment=$DATA/train.$SOURCE-$TARGET
 corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
-planned_step align prepare -- sampler align "${corpus[@]}" --output "$alignment"
+planned_step align prepare --makes "data/train.$SOURCE-$TARGET."{gdfa,fwd,rev} -- \
+    sampler align "${corpus[@]}" --output "$alignment"
 corpus+=(--alignment "$alignment.gdfa")
-planned_step lm prepare -- lm_text "$ORDER"
+planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
 
 read -ra sampling <<<"$SAMPLING"
 learn() { # GRAMMAR
     case $1 in
-        hiero) planned_step grammar-hiero align -- sampler extract "${corpus[@]}" --output "$OUT/hiero.gz" ;;
+        hiero)
+            planned_step grammar-hiero align --makes hiero.gz -- \
+                sampler extract "${corpus[@]}" --output "$OUT/hiero.gz"
+            ;;
         hiero-loose)
-            planned_step grammar-hiero-loose align -- \
+            planned_step grammar-hiero-loose align --makes hiero-loose.gz -- \
                 sampler extract "${corpus[@]}" --loose target --output "$OUT/hiero-loose.gz"
             ;;
         sampled)
-            planned_step sample align -- \
+            planned_step sample align --makes sample -- \
                 sample_or_resume "$OUT/sample" "${corpus[@]}" \
                 --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
-            planned_step grammar-sampled sample -- \
+            planned_step grammar-sampled sample --makes sampled.gz -- \
                 sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
             ;;
     esac
@@ -262,21 +267,22 @@ evaluate_sets() { # NAME HYPOTHESIS-PATTERN…: where % is the set
 
 for grammar in "${grammars[@]}"; do
     learn "$grammar"
-    planned_step "filter-$grammar" "grammar-$grammar" prepare -- filter_for_sets "$grammar"
+    planned_step "filter-$grammar" "grammar-$grammar" prepare --makes "$grammar.filtered.gz" -- filter_for_sets "$grammar"
     hypotheses=() translated=()
     for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
-        planned_step "tune-$grammar.$tuning" "filter-$grammar" lm prepare -- \
+        planned_step "tune-$grammar.$tuning" "filter-$grammar" lm prepare --makes "$grammar.$tuning.weights.json" -- \
             tune "$grammar" "$grammar.$tuning" --source "$DATA/dev.$SOURCE" --references "${prepared_references[@]}" \
             --rounds "$ROUNDS" --beam "$BEAM" --nbest "$NBEST" --seed $((SEED + tuning - 1)) --copy "$COPY" \
             --metric "$METRIC" --chrf-beta "$CHRF_BETA"
-        planned_step "translate-$grammar.$tuning" "tune-$grammar.$tuning" -- translate_both "$grammar" "$tuning"
+        planned_step "translate-$grammar.$tuning" "tune-$grammar.$tuning" \
+            --makes "$grammar.$tuning."{dev,test}.txt "logs/translate-$grammar.$tuning.log" -- translate_both "$grammar" "$tuning"
         hypotheses+=("$OUT/$grammar.$tuning.%.txt")
         translated+=("translate-$grammar.$tuning")
     done
-    step "evaluate-$grammar" "${translated[@]}" -- evaluate_sets "$grammar" "${hypotheses[@]}"
+    step "evaluate-$grammar" "${translated[@]}" --makes "$grammar."{dev,test}.json -- evaluate_sets "$grammar" "${hypotheses[@]}"
 done
 for name in ${others[@]+"${others[@]}"}; do
-    step "evaluate-$name" gather -- evaluate_sets "$name" "$RAW/%.$name.$TARGET"
+    step "evaluate-$name" gather --makes "$name."{test,dev}.json -- evaluate_sets "$name" "$RAW/%.$name.$TARGET"
 done
 
 # ------------------------------------------------------------------ what came of it
@@ -285,13 +291,13 @@ best=$(for grammar in "${grammars[@]}"; do
     score=$(json "$OUT/$grammar.dev.json" chrf score) || exit
     printf '%s %s\n' "$score" "$grammar"
 done | sort -g -s -r -k 1,1 | awk 'NR == 1 { print $2 }')
-planned_step system "grammar-$best" "tune-$best.1" lm prepare -- \
+planned_step system "grammar-$best" "tune-$best.1" lm prepare --makes system -- \
     decoder bundle --grammar "$OUT/$best.gz" --lm "$OUT/lm.arpa" --weights "$OUT/$best.1.weights.json" \
     --preparation "$DATA" --output "$OUT/system" --beam "$BEAM"
 
 for grammar in "${grammars[@]}"; do
     [ "$grammar" != sampled ] && [[ " ${grammars[*]} " = *" sampled "* ]] || continue
-    step "compare-$grammar" "evaluate-$grammar" evaluate-sampled -- \
+    step "compare-$grammar" "evaluate-$grammar" evaluate-sampled --makes "compare-$grammar.json" -- \
         score "$OUT/compare-$grammar.json" --hypothesis "$OUT"/sampled.*.test.txt --against "$OUT/$grammar".*.test.txt \
         --references "${test_references[@]}" --tokenize "$(raw_tokenizer "$TARGET")" --metrics chrf bleu
 done

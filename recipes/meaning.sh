@@ -287,31 +287,37 @@ take_steps() {
     planned_step compile -- compile
 
     for set in train dev test; do
-        planned_step "prepare-$set" "$(find_text "$set.$LANGUAGE")" "$(find_text "$set.$FORM")" -- prepare_set "$set" "$LETTERS"
+        planned_step "prepare-$set" "$(find_text "$set.$LANGUAGE")" "$(find_text "$set.$FORM")" \
+            --makes "$set."{"$LANGUAGE",mr} "whole.$set" -- prepare_set "$set" "$LETTERS"
     done
-    [ -z "$ANSWERS" ] || planned_step answers prepare-test -- answer_given "$ANSWERS" # now, as it may fail
-    planned_step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} -- add_phrases "$COPIES" "$LETTERS"
+    [ -z "$ANSWERS" ] || planned_step answers prepare-test --makes answers "given.test.$FORM" -- answer_given "$ANSWERS" # now, as it may fail
+    planned_step phrases prepare-train ${PHRASES:+"$PHRASES" "$PHRASE_MEANINGS"} \
+        --makes {phrases,learnt}.{"$LANGUAGE",mr} whole.phrases -- add_phrases "$COPIES" "$LETTERS"
 
-    planned_step align phrases ${given[@]+"${given[@]}"} -- align_all "${#draws[@]}"
+    files=()
+    for draw in "${draws[@]}"; do files+=("$draw".{gdfa,fwd,rev}); done
+    planned_step align phrases ${given[@]+"${given[@]}"} --makes "${files[@]}" -- align_all "${#draws[@]}"
 
-    planned_step lm phrases -- learn_lm "$OUT" "$ORDER"
+    planned_step lm phrases --makes lm.arpa -- learn_lm "$OUT" "$ORDER"
 
-    planned_step expressions phrases -- expressions_of "$OUT"
+    planned_step expressions phrases --makes expressions.json -- expressions_of "$OUT"
 
     learnt=(--source "$OUT/learnt.$LANGUAGE" --target "$OUT/learnt.mr" --alignment)
     several_alignments "$OUT"
-    planned_step grammar-hiero align -- sampler extract "${learnt[@]}" "$OUT/align.gdfa" --output "$OUT/hiero.gz"
-    planned_step grammar-hiero-loose align -- \
+    planned_step grammar-hiero align --makes hiero.gz -- \
+        sampler extract "${learnt[@]}" "$OUT/align.gdfa" --output "$OUT/hiero.gz"
+    planned_step grammar-hiero-loose align --makes hiero-loose.gz -- \
         sampler extract "${learnt[@]}" "$OUT/align.gdfa" --loose target --output "$OUT/hiero-loose.gz"
-    planned_step grammar-hiero-typed align -- \
+    planned_step grammar-hiero-typed align --makes hiero-typed.gz -- \
         sampler extract "${learnt[@]}" "${alignments[@]}" --loose target --output "$OUT/hiero-typed.gz"
-    planned_step sample align -- sample_or_resume "$OUT/sample" "${learnt[@]}" "$OUT/align.gdfa" \
+    planned_step sample align --makes sample -- sample_or_resume "$OUT/sample" "${learnt[@]}" "$OUT/align.gdfa" \
         --iterations "$ITERATIONS" --burn-in $((ITERATIONS / 3)) --seed "$SEED"
-    planned_step grammar-sampled sample -- sampler grammar "$OUT/sample" --output "$OUT/sampled.gz"
+    planned_step grammar-sampled sample --makes sampled.gz -- sampler grammar "$OUT/sample" --output "$OUT/sampled.gz"
     typed_chain=(--iterations $((2 * ITERATIONS)) --burn-in $((2 * ITERATIONS / 3)) --discount 0.8 --seed "$SEED")
-    planned_step sample-typed align -- sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${alignments[@]}" \
+    planned_step sample-typed align --makes sample-typed -- \
+        sample_or_resume "$OUT/sample-typed" "${learnt[@]}" "${alignments[@]}" \
         "${typed_chain[@]}"
-    planned_step grammar-typed sample-typed -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
+    planned_step grammar-typed sample-typed --makes typed.gz -- sampler grammar "$OUT/sample-typed" --output "$OUT/typed.gz"
 
     systems=() made=() # and the steps that made their expressions
     for grammar in hiero hiero-loose sampled hiero-typed typed; do
@@ -324,11 +330,11 @@ take_steps() {
                 ;;
             *) search=(--nbest 100) tuning=() needs=lm ;;
         esac
-        planned_step "tune-$grammar" "grammar-$grammar" lm "$needs" prepare-dev -- \
+        planned_step "tune-$grammar" "grammar-$grammar" lm "$needs" prepare-dev --makes "$grammar.weights.json" -- \
             tune_grammar "$grammar" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" ${tuning[@]+"${tuning[@]}"}
         for set in dev test; do
-            planned_step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" -- \
-                parse_set "$grammar" "$name" "$set" --beam "$BEAM" "${search[@]}"
+            planned_step "parse-$grammar-$set" "tune-$grammar" "prepare-$set" \
+                --makes "$name.$set".{mr,raw,"$FORM"} -- parse_set "$grammar" "$name" "$set" --beam "$BEAM" "${search[@]}"
         done
         systems+=("$name") made+=("parse-$grammar-test")
     done
@@ -336,45 +342,53 @@ take_steps() {
     # Rankers.
 
     if [ "$FOLDS" -gt 0 ]; then
-        planned_step whole-expressions phrases -- train_expressions "$OUT/whole.train" "$OUT/train.mr" "$OUT/whole.phrases" \
+        planned_step whole-expressions phrases --makes whole.expressions.json -- \
+            train_expressions "$OUT/whole.train" "$OUT/train.mr" "$OUT/whole.phrases" \
             "$OUT/whole.expressions.json"
         for ((fold = 0; fold < FOLDS; fold++)); do
-            planned_step "fold$fold" align lm expressions -- prepare_fold "$fold" "$FOLDS" "${#draws[@]}"
+            files=("fold$fold/"{held,train,learnt}.{"$LANGUAGE",mr} "fold$fold/"{lm.arpa,expressions.json})
+            for draw in "${draws[@]}"; do files+=("fold$fold/$draw".{gdfa,fwd,rev}); done
+            planned_step "fold$fold" align lm expressions --makes "${files[@]}" -- prepare_fold "$fold" "$FOLDS" "${#draws[@]}"
         done
         for grammar in hiero-typed typed; do
             folds=()
             for ((fold = 0; fold < FOLDS; fold++)); do
-                planned_step "fold$fold-grammar-$grammar" "fold$fold" -- fold_grammar "$grammar" "$fold" "${typed_chain[@]}"
-                planned_step "fold$fold-list-$grammar" "fold$fold-grammar-$grammar" "tune-$grammar" -- \
+                planned_step "fold$fold-grammar-$grammar" "fold$fold" --makes "fold$fold/$grammar.gz" -- \
+                    fold_grammar "$grammar" "$fold" "${typed_chain[@]}"
+                planned_step "fold$fold-list-$grammar" "fold$fold-grammar-$grammar" "tune-$grammar" \
+                    --makes "fold$fold/$grammar.list" -- \
                     list_set "$grammar" "$OUT/fold$fold" "$OUT/fold$fold/held" "$OUT/fold$fold/$grammar.list" "$BEAM"
                 folds+=("fold$fold-list-$grammar")
             done
-            planned_step "ranker-$grammar" whole-expressions "${folds[@]}" -- train_ranker "$grammar" "$FOLDS"
+            planned_step "ranker-$grammar" whole-expressions "${folds[@]}" --makes "$grammar.ranker.json" -- train_ranker "$grammar" "$FOLDS"
             for set in dev test; do
-                planned_step "rank-$grammar-$set" "ranker-$grammar" "prepare-$set" -- rank_set "$grammar" "$set"
+                planned_step "rank-$grammar-$set" "ranker-$grammar" "prepare-$set" \
+                    --makes "$grammar.$set".{list,mr,"$FORM"} -- rank_set "$grammar" "$set"
             done
             systems+=("$grammar") made+=("rank-$grammar-test")
         done
         folds=()
         for ((fold = 0; fold < FOLDS; fold++)); do
-            planned_step "fold$fold-list-joined" "fold$fold-list-hiero-typed" "fold$fold-list-typed" -- \
+            planned_step "fold$fold-list-joined" "fold$fold-list-hiero-typed" "fold$fold-list-typed" \
+                --makes "fold$fold/joined.list" -- \
                 join_lists "$OUT/fold$fold" list
             folds+=("fold$fold-list-joined")
         done
-        planned_step ranker-joined whole-expressions "${folds[@]}" -- train_ranker joined "$FOLDS"
+        planned_step ranker-joined whole-expressions "${folds[@]}" --makes joined.ranker.json -- train_ranker joined "$FOLDS"
         for set in dev test; do
-            planned_step "rank-joined-$set" ranker-joined "rank-hiero-typed-$set" "rank-typed-$set" -- rank_set joined "$set"
+            planned_step "rank-joined-$set" ranker-joined "rank-hiero-typed-$set" "rank-typed-$set" \
+                --makes "joined.$set".{list,mr,"$FORM"} -- rank_set joined "$set"
         done
         systems+=(joined) made+=(rank-joined-test)
     fi
 
     local ranked=()
     [ "$FOLDS" = 0 ] || ranked=(ranker-typed)
-    planned_step parser tune-typed ${ranked[@]+"${ranked[@]}"} -- bundle_parser "$LETTERS" "$BEAM"
+    planned_step parser tune-typed ${ranked[@]+"${ranked[@]}"} --makes parser -- bundle_parser "$LETTERS" "$BEAM"
 
     if [ -n "$ANSWERS" ]; then
         for i in "${!systems[@]}"; do
-            planned_step "answers-${systems[i]}" answers "${made[i]}" -- \
+            planned_step "answers-${systems[i]}" answers "${made[i]}" --makes "${systems[i]}.answers" -- \
                 answer "$ANSWERS" "$OUT/${systems[i]}.test.$FORM" "$OUT/${systems[i]}.answers"
         done
     fi

@@ -38,14 +38,16 @@ sample() { # NAME
 # All grammars of tableaux that vary.
 learn() { # NAME
     local name=$1 data=$OUT/$1.tsv
-    step "sample-$name" "$data" "$OUT/settings" -- sample "$name"
-    step "fit-$name" "$data" -- ot fit "$data" --output "$OUT/$name-ml" --overwrite
-    step "gla-$name" "$data" "$OUT/settings" -- \
+    step "sample-$name" "$data" "$OUT/settings" --makes "$name" "logs/sample-$name.log" -- sample "$name"
+    step "fit-$name" "$data" --makes "$name-ml" -- ot fit "$data" --output "$OUT/$name-ml" --overwrite
+    step "gla-$name" "$data" "$OUT/settings" --makes "$name-gla" -- \
         ot gla "$data" --output "$OUT/$name-gla" --overwrite --seeds "$SEEDS" --trials "$TRIALS" --seed "$SEED"
-    step "maxent-$name" "$data" -- ot maxent "$data" --no-non-negative --output "$OUT/$name-maxent" --overwrite
-    step "smoothed-$name" "$data" -- \
+    step "maxent-$name" "$data" --makes "$name-maxent" "logs/maxent-$name.log" -- \
+        ot maxent "$data" --no-non-negative --output "$OUT/$name-maxent" --overwrite
+    step "smoothed-$name" "$data" --makes "$name-maxent-smoothed" -- \
         ot maxent "$data" --no-non-negative --prior-variance 10 --output "$OUT/$name-maxent-smoothed" --overwrite
-    step "compare-$name" "sample-$name" "fit-$name" "gla-$name" "maxent-$name" "smoothed-$name" -- \
+    step "compare-$name" "sample-$name" "fit-$name" "gla-$name" "maxent-$name" "smoothed-$name" \
+        --makes "$name.comparison.txt" -- \
         compare "$name" "$data"
 }
 
@@ -123,20 +125,20 @@ main() {
     # What the random steps depend on besides the tableaux.
     printf '%s\n' "$ITERATIONS" "$SEEDS" "$TRIALS" "$SEED" >"$OUT/settings"
 
-    step table-3 "$OUT/table2.tsv" -- ot orderings "$OUT/table2.tsv"
-    step sample-ilokano "$OUT/ilokano.tsv" "$OUT/settings" -- sample ilokano
+    step table-3 "$OUT/table2.tsv" --makes logs/table-3.log -- ot orderings "$OUT/table2.tsv"
+    step sample-ilokano "$OUT/ilokano.tsv" "$OUT/settings" --makes ilokano logs/sample-ilokano.log -- sample ilokano
     learn spanish
     learn finnish
     if [ "$NO_PLOTS" = 0 ]; then
-        step figure-1 sample-ilokano -- draw ilokano "$OUT/figure-1"
+        step figure-1 sample-ilokano --makes figure-1 -- draw ilokano "$OUT/figure-1"
         for name in spanish finnish; do
-            step "plot-$name" "compare-$name" -- \
+            step "plot-$name" "compare-$name" --makes "plots-$name" -- \
                 draw "$name" "$OUT/plots-$name" "$name-gla" "$name-maxent-smoothed"
         done
     fi
-    step report-ilokano sample-ilokano -- tell ilokano
+    step report-ilokano sample-ilokano --makes ilokano.html -- tell ilokano
     for name in spanish finnish; do
-        step "report-$name" "compare-$name" -- tell "$name" "$name-gla" "$name-maxent-smoothed"
+        step "report-$name" "compare-$name" --makes "$name.html" -- tell "$name" "$name-gla" "$name-maxent-smoothed"
     done
     report >"$OUT/table.txt"
     cat "$OUT/table.txt"

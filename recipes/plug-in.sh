@@ -107,36 +107,39 @@ corpus_options=(--source "$TRAIN_SOURCE" --target "$TRAIN_TARGET" --alignment "$
 
 take_steps() {
     planned_step compile -- compile
-    planned_step lm "${LM:-$TRAIN_TARGET}" -- train_lm "$ORDER" "$LM"
+    planned_step lm "${LM:-$TRAIN_TARGET}" --makes lm.arpa -- train_lm "$ORDER" "$LM"
 
     if [ "$KIND" = sampled ]; then
-        planned_step sample "${corpus[@]}" -- \
+        planned_step sample "${corpus[@]}" --makes sample -- \
             sample_or_resume "$OUT/sample" "${corpus_options[@]}" \
             --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
-        planned_step grammar-sampled sample -- \
+        planned_step grammar-sampled sample --makes sampled.gz -- \
             sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
     else
-        planned_step grammar-hiero "${corpus[@]}" -- sampler extract "${corpus_options[@]}" --output "$OUT/hiero.gz"
+        planned_step grammar-hiero "${corpus[@]}" --makes hiero.gz -- \
+            sampler extract "${corpus_options[@]}" --output "$OUT/hiero.gz"
     fi
 
-    planned_step "filter-$KIND" "grammar-$KIND" "$DEV_SOURCE" -- \
+    planned_step "filter-$KIND" "grammar-$KIND" "$DEV_SOURCE" --makes "$KIND.filtered.gz" -- \
         sampler filter "$OUT/$KIND.gz" --source "$DEV_SOURCE" --output "$OUT/$KIND.filtered.gz"
-    planned_step "tune-$KIND-$copy" "filter-$KIND" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" -- \
+    planned_step "tune-$KIND-$copy" "filter-$KIND" lm "$DEV_SOURCE" "${DEV_REFERENCES[@]}" \
+        --makes "$KIND-$copy.weights.json" -- \
         tune "$KIND" "$KIND-$copy" --source "$DEV_SOURCE" --references "${DEV_REFERENCES[@]}" --copy "$copy" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED"
 
     table=$OUT/$KIND.gz rules=grammar-$KIND
     if [ "$ALL" = 0 ]; then
         table=$OUT/$KIND.text.gz rules=text-$KIND
-        planned_step "$rules" "grammar-$KIND" "$TEXT" -- \
+        planned_step "$rules" "grammar-$KIND" "$TEXT" --makes "$KIND.text.gz" -- \
             sampler filter "$OUT/$KIND.gz" --source "$TEXT" --output "$table" --max-targets "$MAX_TARGETS"
     fi
     directory=$OUT/for-$DECODER
-    planned_step "plug-$DECODER" "$rules" "tune-$KIND-$copy" lm -- \
+    planned_step "plug-$DECODER" "$rules" "tune-$KIND-$copy" lm --makes "for-$DECODER" "logs/plug-$DECODER.log" -- \
         sampler plug "$table" --to "$DECODER" --lm "$OUT/lm.arpa" --weights "$OUT/$KIND-$copy.weights.json" \
         --output "$directory" --pop-limit "$POP_LIMIT"
     spelled=$OUT/input.$DECODER
-    planned_step "spell-$DECODER" "$TEXT" -- sampler convert --to "$DECODER" --text "$TEXT" "$spelled"
+    planned_step "spell-$DECODER" "$TEXT" --makes "input.$DECODER" -- \
+        sampler convert --to "$DECODER" --text "$TEXT" "$spelled"
 }
 
 M=$(text "$TRAIN_SOURCE" "$TRAIN_TARGET" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')

@@ -98,7 +98,12 @@ done
 say "${#segmentations[@]} segmentations, $(counted "$SEEDS" seed); this takes about $(time_left)"
 for ((seed = 1; seed <= SEEDS; seed++)); do
     for segmentation in "${segmentations[@]}"; do
-        planned_step "$(name_of "$segmentation").$seed" "${inputs[@]}" -- translate_raw "$segmentation" "$seed" "${options[@]}"
+        name=$(name_of "$segmentation").$seed
+        made=("$name/summary.txt" "$name/results.json" "$name/data/train."{"$SOURCE","$TARGET"})
+        for grammar in "${grammars[@]}"; do
+            made+=("$name/$grammar."{gz,dev.json,test.json,1.test.txt} "$name/logs/translate-$grammar.1.log")
+        done
+        planned_step "$name" "${inputs[@]}" --makes "${made[@]}" -- translate_raw "$segmentation" "$seed" "${options[@]}"
     done
 done
 
@@ -117,7 +122,7 @@ for segmentation in "${segmentations[@]}"; do
     if [[ ,$GRAMMARS, = *,hiero,* && ,$GRAMMARS, = *,sampled,* ]]; then
         before=()
         for ((seed = 1; seed <= SEEDS; seed++)); do before+=("$name.$seed"); done
-        step "compare-$name" "${before[@]}" -- compare_grammars "$name"
+        step "compare-$name" "${before[@]}" --makes "$name.json" -- compare_grammars "$name"
     fi
 done
 tables segmentations "$OUT" "$SOURCE" "$TARGET" "$SEEDS" "$GRAMMARS" "${names[@]}" >"$OUT/table.tsv" # and results.json

@@ -199,7 +199,7 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
         union-annotated)
             make_grammar hiero-loose-target
             make_grammar union
-            planned_step "grammar-$1" grammar-union grammar-hiero-loose-target -- \
+            planned_step "grammar-$1" grammar-union grammar-hiero-loose-target --makes "$1.gz" -- \
                 sampler annotate "$OUT/union.gz" "$OUT/hiero-loose-target.gz" --output "$OUT/$1.gz" --prefix Hiero
             filter_grammar "$1"
             return
@@ -214,27 +214,27 @@ make_grammar() { # ROW: the table, and the rules of it that the texts can use
     read -ra options <<<"$from"
     run=${options[0]}
     if [ "$run" = - ]; then
-        planned_step "grammar-$1" "${corpus[@]}" -- \
+        planned_step "grammar-$1" "${corpus[@]}" --makes "$1.gz" -- \
             sampler extract "${corpus_options[@]}" --output "$OUT/$1.gz" "${options[@]:1}"
     else
         chain=$(sampling "$run")
         read -ra chain <<<"$chain"
-        planned_step "sample-$run" "${corpus[@]}" -- \
+        planned_step "sample-$run" "${corpus[@]}" --makes "$run.run" -- \
             sample_or_resume "$OUT/$run.run" "${corpus_options[@]}" --seed "$SEED" "${chain[@]}"
-        planned_step "grammar-$1" "sample-$run" -- \
+        planned_step "grammar-$1" "sample-$run" --makes "$1.gz" -- \
             sampler grammar "$OUT/$run.run" --output "$OUT/$1.gz" "${options[@]:1}"
     fi
     filter_grammar "$1"
 }
 
 filter_grammar() { # ROW: the rules of it that the texts can use
-    planned_step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" -- \
+    planned_step "filter-$1" "grammar-$1" "$OUT/input.$SOURCE" --makes "$1.filtered.gz" -- \
         sampler filter "$OUT/$1.gz" --source "$OUT/input.$SOURCE" --output "$OUT/$1.filtered.gz"
 }
 
 tune_row() { # ROW SEED
     find_references "$DEV"
-    planned_step "tune-$1-$2" "filter-$1" lm "$source" "${references[@]}" -- \
+    planned_step "tune-$1-$2" "filter-$1" lm "$source" "${references[@]}" --makes "$1-$2.weights.json" -- \
         tune "$1" "$1-$2" --source "$source" --references "${references[@]}" \
         --method "$METHOD" --rounds "$ROUNDS" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS" --seed "$2"
 }
@@ -245,7 +245,8 @@ fix_weights() { # those of the baseline, and 0 for the features that it does not
 }
 
 translate_row() { # ROW WEIGHTS
-    planned_step "translate-$1.$2" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" -- \
+    local of_sets=("${sets[@]/#/$1.$2.}")
+    planned_step "translate-$1.$2" "filter-$1" "tune-$2" "$OUT/input.$SOURCE" --makes "$1.$2.txt" "${of_sets[@]/%/.txt}" -- \
         translate_sets "$1.$2" "$1" "$2" --beam "$BEAM" --widen "$WIDEN" --max-targets "$MAX_TARGETS"
 }
 
@@ -262,7 +263,8 @@ evaluate_row() { # RESULT ROW WEIGHTS…: RESULT is fixed or tuned; the baseline
             steps+=("translate-$row.$weights" "translate-hiero.${weights/#"$row"-/hiero-}")
         done
         [ "$row" != hiero ] || against=()
-        planned_step "evaluate-$row.$result-$set" "${steps[@]}" "${references[@]}" -- \
+        planned_step "evaluate-$row.$result-$set" "${steps[@]}" "${references[@]}" \
+            --makes "$row.$result.$set.json" -- \
             score "$OUT/$row.$result.$set.json" --metrics bleu --hypothesis "${hypotheses[@]}" \
             --references "${references[@]}" ${against[@]+"${against[@]}"}
     done
@@ -272,11 +274,11 @@ evaluate_row() { # RESULT ROW WEIGHTS…: RESULT is fixed or tuned; the baseline
 
 take_steps() {
     planned_step compile -- compile
-    planned_step lm "$TRAIN_TARGET" -- \
+    planned_step lm "$TRAIN_TARGET" --makes lm.arpa -- \
         decoder train-lm "$TRAIN_TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
     make_grammar hiero
     tune_row hiero 1
-    planned_step tune-fixed tune-hiero-1 -- fix_weights
+    planned_step tune-fixed tune-hiero-1 --makes fixed.weights.json -- fix_weights
     local row weights seed
     for row in "${rows[@]}"; do
         make_grammar "$row"

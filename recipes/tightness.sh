@@ -53,11 +53,11 @@ section_8() {
     printf "S -> S S S | S S | 'a'\n" >"$OUT/section8.grammar"
     printf 'a a a\n' >"$OUT/section8.sentences"
     for approach in sink only-tight renormalise; do
-        step "section8.$approach" "$OUT/section8.grammar" "$OUT/section8.sentences" -- \
+        step "section8.$approach" "$OUT/section8.grammar" "$OUT/section8.sentences" --makes "section8.$approach" -- \
             pcfg sample "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" --approach "$approach" \
             --proposal dirichlet --prior 1 --iterations "$DRAWS" --seed "$SEED" --overwrite --output "$OUT/section8.$approach"
     done
-    step section8.reweighted "$OUT/section8.grammar" "$OUT/section8.sentences" -- \
+    step section8.reweighted "$OUT/section8.grammar" "$OUT/section8.sentences" --makes section8.reweighted -- \
         pcfg sample "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" --approach sink --reweight \
         --prior 1 --iterations "$DRAWS" --seed "$SEED" --overwrite --output "$OUT/section8.reweighted"
     tables section-8 "$OUT" | table | tee "$OUT/section8.txt"
@@ -65,7 +65,7 @@ section_8() {
 }
 
 tell() { # RUN: a page that tells of it
-    step "report.$1" "$1" -- pcfg report "$OUT/$1" --output "$OUT/$1.html"
+    step "report.$1" "$1" --makes "$1.html" -- pcfg report "$OUT/$1" --output "$OUT/$1.html"
     say "report: $(short "$OUT/$1.html")"
 }
 
@@ -73,9 +73,9 @@ section_9() { # TREEBANK
     local name approach all=()
     name=$(basename "$(dirname "$1")").$(basename "$1")
     name=${name%.gz}
-    step "$name.data" "$1" -- pcfg dependencies "$1" --max-length "$MAX_LENGTH" --output "$OUT/$name"
+    step "$name.data" "$1" --makes "$name."{grammar,sentences,gold} -- pcfg dependencies "$1" --max-length "$MAX_LENGTH" --output "$OUT/$name"
     for approach in only-tight renormalise sink; do
-        step "$name.$approach" "$name.data" -- \
+        step "$name.$approach" "$name.data" --makes "$name.$approach" -- \
             pcfg sample "$OUT/$name.grammar" --sentences "$OUT/$name.sentences" --gold "$OUT/$name.gold" \
             --bracket-labels 'N_.*' --approach "$approach" --proposal dirichlet --prior "$PRIOR" --chains "$CHAINS" --iterations "$ITERATIONS" --burn-in "$BURN_IN" \
             --thin 10 --score-every 1 --threads "$THREADS" --seed "$SEED" --overwrite --output "$OUT/$name.$approach"

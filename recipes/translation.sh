@@ -239,6 +239,16 @@ compiled() {
 
 # ------------------------------------------------------------------ the steps
 
+# The files that `sampler prepare` may write to OUT/data, into `prepared`; alignments are beside them.
+name_prepared() {
+    local language
+    prepared=(data/preparation.json data/raw)
+    for language in "$SOURCE" "$TARGET"; do
+        prepared+=("data/"{train,dev,test,monolingual}".$language" "data/"{dev,test}".$language.ref"{0,1,2,3,4,5,6,7,8,9}
+            "data/case.$language.json" "data/subwords.$language.model")
+    done
+}
+
 # Both programs on a few sentences, side by side: so the steps below find everything compiled, and their seconds
 # are those of their work.
 compile() {

@@ -45,7 +45,8 @@ main() {
     done
     prepare_python_to_draw
     mkdir -p "$OUT"
-    step learn "$(trees_of "$data" train)" -- tsg train "$(trees_of "$data" train)" --output "$OUT/learn" --overwrite \
+    step learn "$(trees_of "$data" train)" --makes learn -- \
+        tsg train "$(trees_of "$data" train)" --output "$OUT/learn" --overwrite \
         --base "$BASE" --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED"
     for name in "${sets[@]}"; do
         for tags in words gold-tags; do
@@ -55,7 +56,7 @@ main() {
     { sizes; echo; report "${sets[@]}"; } | tee "$OUT/table.txt"
     [ "$NO_PLOTS" = 1 ] || plot=(--plot "$OUT/histograms.svg")
     tsg statistics "$OUT/learn" --label NP --label VP --top 15 ${plot[@]+"${plot[@]}"} | tee "$OUT/statistics.txt"
-    step report learn -- tsg report "$OUT/learn" --output "$OUT/report.html"
+    step report learn --makes report.html -- tsg report "$OUT/learn" --output "$OUT/report.html"
     say "report: $(short "$OUT/report.html")"
     say "results: $(short "$OUT")"
 }
@@ -76,7 +77,7 @@ parse_set() { # TREES NAME words|gold-tags
     for method in pcfg mpd mpp mer; do
         out=$2.$3.$method grammar=tsg
         [ "$method" != pcfg ] || grammar=pcfg
-        step "$out" learn -- parse_and_score "$1" "$OUT/$out" "$MAX_LENGTH" --model "$grammar" --method "${method/pcfg/mpd}" \
+        step "$out" learn --makes "$out."{json,mrg,log} -- parse_and_score "$1" "$OUT/$out" "$MAX_LENGTH" --model "$grammar" --method "${method/pcfg/mpd}" \
             --samples "$SAMPLES" --threads "$THREADS" --seed "$SEED" ${tagged[@]+"${tagged[@]}"}
     done
 }

@@ -23,6 +23,7 @@ __all__ = [
     "calls",
     "run",
     "small_data",
+    "unrecorded",
     "write_stand_in",
 ]
 
@@ -126,3 +127,14 @@ def calls(stand_in):
     lines = noted.read_text().splitlines() if noted.exists() else []
     noted.unlink(missing_ok=True)
     return [line for line in lines if "/compile/" not in line]
+
+
+def unrecorded(out: Path) -> set[str]:
+    """The files of a run directory that are no step's product, by their names in it, without logs."""
+    recorded = {
+        line.partition("./")[2]
+        for record in (out / "logs").glob("*.products")
+        for line in record.read_text().partition("\n\n")[2].splitlines()
+    }
+    files = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    return {name for name in files - recorded if "logs/" not in name}

@@ -11,7 +11,7 @@ import shutil
 
 import pytest
 
-from tests.recipe_calls import ALIGNMENTS_TO_BLEU, bleu_recipe, calls, run, small_data
+from tests.recipe_calls import ALIGNMENTS_TO_BLEU, bleu_recipe, calls, run, small_data, unrecorded
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -198,8 +198,21 @@ def test_second_run_repeats_nothing_unless_forced(stand_in):
     second = bleu_recipe(stand_in, data)
     assert calls(stand_in) == []
     assert second.stdout == first.stdout
+    assert unrecorded(stand_in / "run dir") == {"input.xx", "table.txt"}
     bleu_recipe(stand_in, data, "--overwrite")
     assert len(calls(stand_in)) == len(everything)
+
+
+@pytest.mark.parametrize("lost", ["grammar-hiero.seconds", "grammar-sampled.seconds", "sample.seconds"])
+def test_a_figure_that_the_table_lacks_ends_the_recipe(stand_in, lost):
+    data = small_data(stand_in / "data")
+    options = ("--baseline", "tight", "--threads", "1")
+    bleu_recipe(stand_in, data, *options)
+    (stand_in / "run dir" / "logs" / lost).unlink()
+    outcome = bleu_recipe(stand_in, data, *options)
+    assert outcome.returncode != 0
+    assert lost in outcome.stderr
+    assert outcome.stdout == ""
 
 
 def test_changed_input_repeats_exactly_the_steps_that_depend_on_it(stand_in):

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, ROOT, STAND_IN, assert_refused, calls, run, write_stand_in
+from tests.recipe_calls import RECIPES, ROOT, STAND_IN, assert_refused, calls, run, unrecorded, write_stand_in
 
 LOW_RESOURCE = RECIPES / "low-resource.sh"
 
@@ -233,6 +233,9 @@ def test_options_reach_their_commands(stand_in):
 def test_second_run_repeats_nothing(stand_in):
     first = recipe(stand_in)
     calls(stand_in)
+    # The stand-in writes what only begins like the names of alignments.
+    made_each_time = {"input.xx", "lm.yy", "results.json", "summary.txt"}
+    assert unrecorded(stand_in / "run") == {"data/train.xx-yy", *made_each_time}
     second = recipe(stand_in)
     assert calls(stand_in) == []
     assert second.stdout == first.stdout

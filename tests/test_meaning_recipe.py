@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, STAND_IN, assert_refused, calls, run, write_stand_in
+from tests.recipe_calls import RECIPES, STAND_IN, assert_refused, calls, run, unrecorded, write_stand_in
 
 MEANING = RECIPES / "meaning.sh"
 
@@ -326,6 +326,10 @@ def test_given_alignments_are_taken(stand_in):
 def test_what_is_done_is_not_done_again(stand_in):
     first = recipe(stand_in, "--folds", "2")
     calls(stand_in)
+    made_each_time = {"results.json", "table.tsv", "table.txt"}
+    assert unrecorded(stand_in / "run") == made_each_time | {
+        f"fold{fold}/sample-typed/run.json" for fold in range(2)
+    }
     again = recipe(stand_in, "--folds", "2")
     assert again.stdout == first.stdout
     assert calls(stand_in) == []

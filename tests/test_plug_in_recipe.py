@@ -12,7 +12,17 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, ROOT, STAND_IN, assert_refused, calls, run, small_data, write_stand_in
+from tests.recipe_calls import (
+    RECIPES,
+    ROOT,
+    STAND_IN,
+    assert_refused,
+    calls,
+    run,
+    small_data,
+    unrecorded,
+    write_stand_in,
+)
 from tests.recognisers import cdec, joshua, moses, travatar
 
 PLUG_IN = RECIPES / "plug-in.sh"
@@ -140,6 +150,7 @@ def test_all_rules_are_plugged_in_where_that_is_asked_for(stand_in):
 def test_another_decoder_or_text_repeats_only_what_differs(stand_in):
     first = recipe(stand_in, "moses")
     calls(stand_in)
+    assert unrecorded(stand_in / "run dir") == {"summary.txt"}
     again = recipe(stand_in, "moses")
     assert calls(stand_in) == []
     assert again.stdout == first.stdout

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, ROOT, STAND_IN, assert_refused, calls, run, write_stand_in
+from tests.recipe_calls import RECIPES, ROOT, STAND_IN, assert_refused, calls, run, unrecorded, write_stand_in
 
 FROM_RAW_TEXT = RECIPES / "from-raw-text.sh"
 
@@ -160,6 +160,68 @@ def test_second_run_repeats_nothing_but_the_example(stand_in):
     assert [line.split()[1] for line in calls(stand_in)] == ["translate"]
     assert second.stdout == first.stdout
     assert "this takes about 0 s" in second.stderr
+
+
+def test_all_that_steps_leave_is_recorded(stand_in):
+    recipe(stand_in)
+    # The stand-in writes what only begins like the names of alignments.
+    assert unrecorded(stand_in / "run") == {"lm.en", "data/train.xx-en", "summary.txt"}
+
+
+def commands(stand_in):
+    return [line.split()[1] for line in calls(stand_in)]
+
+
+AFTER_SYSTEM = ["translate", "evaluate", "report", "translate"]
+
+
+@pytest.mark.parametrize(
+    ("harm", "reason", "again"),
+    [
+        (lambda out: shutil.rmtree(out / "system"), "system: again, as system is missing", ["bundle"]),
+        (
+            lambda out: os.truncate(out / "sampled.gz", 9),
+            "grammar-sampled: again, as sampled.gz has changed",
+            ["grammar", "filter", "tune", "bundle"],
+        ),
+        (
+            lambda out: (out / "data" / "train.en").write_text("prepared otherwise\n"),
+            "prepare: again, as data/train.en has changed",
+            ["prepare", "align", "train-lm", "sample", "grammar", "filter", "tune", "bundle"],
+        ),
+    ],
+    ids=["lost", "cut", "prepared otherwise"],
+)
+def test_what_was_lost_or_changed_is_made_again(stand_in, harm, reason, again):
+    first = recipe(stand_in)
+    calls(stand_in)
+    harm(stand_in / "run")
+    second = recipe(stand_in)
+    assert f"] {reason}\n" in second.stderr
+    assert commands(stand_in) == [*again, *AFTER_SYSTEM]
+    assert second.stdout == first.stdout
+    assert second.returncode == 0
+
+
+def test_what_is_lost_while_the_recipe_is_stopped_is_made_again(stand_in):
+    (stand_in / "broken").write_text("tune")
+    assert recipe(stand_in).returncode == 2
+    (stand_in / "broken").unlink()
+    (stand_in / "run" / "lm.arpa").unlink()
+    calls(stand_in)
+    outcome = recipe(stand_in)
+    assert outcome.returncode == 0
+    assert "] lm: again, as lm.arpa is missing\n" in outcome.stderr
+    assert commands(stand_in) == ["train-lm", "tune", "bundle", *AFTER_SYSTEM]
+
+
+def test_a_summary_that_fails_ends_the_recipe(stand_in):
+    recipe(stand_in)
+    (stand_in / "broken").write_text("translate")  # which is done before, all but the example
+    outcome = recipe(stand_in)
+    assert outcome.returncode == 2
+    assert "it broke on line 7" in outcome.stderr
+    assert outcome.stdout == ""
 
 
 def test_changed_text_repeats_what_depends_on_it(stand_in):

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import ROOT, TABLE2, bleu_recipe, calls, run, small_data
+from tests.recipe_calls import ROOT, TABLE2, bleu_recipe, calls, run, small_data, unrecorded
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -166,6 +166,7 @@ def test_table2_splits_the_translations_by_set(stand_in):
     outcome = bleu_recipe(stand_in, data, "--rows", "", "--seeds", "0", recipe=TABLE2)
     assert outcome.returncode == 0, outcome.stderr
     out = stand_in / "run dir"
+    assert unrecorded(out) == {"input.xx", "table.txt"}
     assert (out / "input.xx").read_text() == "a\nb\na b c\n"
     assert (out / "hiero.fixed.dev.txt").read_text() == "translation 1\ntranslation 2\n"
     assert (out / "hiero.fixed.test.txt").read_text() == "translation 3\n"

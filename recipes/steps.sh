@@ -1,0 +1,180 @@
+# shellcheck shell=bash
+# Steps that are not done twice, and what they have made, so that what is lost or changed is noticed. Sourced by common.sh,
+# not run.
+
+# A step is done once. logs/NAME.done holds a checksum of its command and of everything it depends on, and when it was
+# done; it is written when the step has succeeded, and the step is left out as long as the checksum stays the same and
+# what it has made is there as it was left (see below). So a recipe that was stopped goes on where it was, one that
+# is started with other settings repeats what they change, and what was lost is made again, with all that depends on it.
+#
+#   step NAME [DEPENDENCY…] [--makes PRODUCT…] -- COMMAND [ARGUMENT…]
+#
+# A dependency is the name of an earlier step or a file; a product is a file or a directory, by its name in OUT, which no
+# other step writes to. The command's output goes to logs/NAME.log; its duration in seconds to logs/NAME.seconds, its
+# processor time to logs/NAME.times (see cpu_seconds). OUT must be set. While a command runs, RESUMING is 1 if the same
+# step was begun before and not finished, so that the command may go on instead of beginning again.
+step() {
+    local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
+    local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm=""
+    shift
+    [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
+    while [ "$1" != -- ] && [ "$1" != --makes ]; do
+        if [ -f "$OUT/logs/$1.done" ]; then
+            read -r line <"$OUT/logs/$1.done" || true
+            wanted+=$line
+            needed+=("$1")
+        else
+            case $1 in
+                *.gz) wanted+=$(text "$1" | cksum) ;;
+                *) wanted+=$(cksum <"$1") ;;
+            esac
+        fi
+        shift
+    done
+    if [ "$1" = --makes ]; then
+        shift
+        while [ "$1" != -- ]; do
+            products+=("$1")
+            shift
+        done
+    fi
+    shift
+    wanted=$(printf '%s\n' "$wanted" "$@" | cksum)
+    if [ "$OVERWRITE" != 1 ] && [ -f "$done" ]; then
+        read -r line <"$done" || true
+        if [ "${line% @*}" = "$wanted" ]; then
+            find_harm "$name" ${products[@]+"${products[@]}"}
+            if [ -z "$harm" ]; then
+                say "$name: done before"
+                return
+            fi
+        else
+            for line in ${needed[@]+"${needed[@]}"}; do
+                [ ! "$OUT/logs/$line.done" -nt "$done" ] || harm="$line was done again"
+            done
+        fi
+        [ -z "$harm" ] || say "$name: again, as $harm"
+    fi
+    RESUMING=0
+    if [ "$OVERWRITE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(<"$begun")" = "$wanted" ]; then
+        # shellcheck disable=SC2034 # read by the recipes' commands
+        RESUMING=1
+    fi
+    [ ! -f "$done" ] || rm -f "$done"
+    say "$name${tell:+ (about $("$tell") left)}"
+    echo "$wanted" >"$begun"
+    now began
+    times >"$OUT/logs/$name.times"
+    "$@" >"$log" 2>&1 || status=$?
+    times >>"$OUT/logs/$name.times"
+    if [ "$status" != 0 ]; then
+        tail -n 15 "$log" >&2
+        say "$name failed with status $status; its whole log is $(short "$log")"
+        exit "$status"
+    fi
+    since "$began" >"$OUT/logs/$name.seconds"
+    record_products "$name" ${products[@]+"${products[@]}"}
+    # When it was begun makes what depends on it be done again, too, after this was, whenever that is.
+    echo "$wanted @$began" >"$done"
+}
+
+# resume_or_begin RUN RESUME… -- BEGIN…: the command RESUME goes on with the run directory that the same step has begun,
+# and its failure is the step's: a run that cannot be resumed now is not thrown away. Where there is nothing to go on
+# with, the command BEGIN.
+resume_or_begin() {
+    local run=$1 resume=()
+    shift
+    while [ "$1" != -- ]; do
+        resume+=("$1")
+        shift
+    done
+    shift
+    if [ "$RESUMING" = 1 ] && [ -f "$run/run.json" ]; then
+        # A step may be stopped when its run has just finished.
+        grep -q '"finished": true' "$run/run.json" || "${resume[@]}"
+        return
+    fi
+    rm -f "$run/run.json" # Of other settings; should BEGIN be stopped at once, it is nothing to go on with.
+    "$@"
+}
+
+seconds() { # NAME: the time the step took
+    cat "$OUT/logs/$1.seconds"
+}
+
+cpu_seconds() { # NAME: the processor time the step took, compilation and reading included
+    awk '
+        function part(text) { sub("s", "", text); sub(",", ".", text); split(text, piece, "m"); return 60 * piece[1] + piece[2] }
+        { total[NR] = part($1) + part($2) }
+        END { printf "%.1f\n", total[3] + total[4] - total[1] - total[2] }' "$OUT/logs/$1.times"
+}
+
+now() { # VARIABLE: sets it to the seconds since 1970, with decimals where bash has them
+    local time=${EPOCHREALTIME:-$(date +%s)}
+    printf -v "$1" '%s' "${time/,/.}"
+}
+
+since() { # TIME
+    local ended
+    now ended
+    awk -v began="$1" -v ended="$ended" 'BEGIN { printf "%.2f\n", ended - began }'
+}
+
+# ------------------------------------------------------------------ what steps have made
+
+# logs/NAME.products holds, when the step NAME is done, a line for each file of its products, with size and time, an empty
+# line, and the same with checksums. The first are compared each time, by one process. Only where they differ is anything
+# read: times are others, too, where a run directory was copied, and then the contents decide. Names are relative to
+# OUT, as it may be moved. All files of a directory belong to it, but not those that are put there afterwards.
+
+# Sets `harm` to what is no longer as the step left it, or to nothing.
+find_harm() { # NAME PRODUCT…
+    local record=$OUT/logs/$1.products name=$1 recorded="" found line file
+    harm=""
+    shift
+    [ $# -gt 0 ] || return 0
+    if [ ! -f "$record" ]; then # The step was done before products were recorded. The first is one that is always made.
+        [ -e "$OUT/$1" ] || { harm="$1 is missing" && return; }
+        record_products "$name" "$@"
+        return
+    fi
+    IFS= read -r -d '' recorded <"$record" || true # It ends without a NUL, which is a failure to read.
+    found=$(states_of "$@") || true # fails where one is missing
+    [ "$found" != "${recorded%%$'\n\n'*}" ] || return 0
+    found=$(checksums_of "$@") || true
+    while IFS= read -r line; do
+        [ -n "$line" ] || continue
+        case $'\n'$found$'\n' in
+            *$'\n'"$line"$'\n'*) continue ;;
+        esac
+        file=./${line#*./}
+        if [ -e "$OUT/$file" ]; then harm="${file#./} has changed"; else harm="${file#./} is missing"; fi
+        return 0
+    done <<<"${recorded#*$'\n\n'}"
+    write_record "$record" "${recorded#*$'\n\n'}" "$@"
+}
+
+record_products() { # NAME PRODUCT…: those that there are, as a step may do without one
+    local record=$OUT/logs/$1.products
+    shift
+    [ $# = 0 ] || write_record "$record" "$(checksums_of "$@")" "$@"
+}
+
+write_record() { # FILE CHECKSUMS PRODUCT…
+    local record=$1 checksums=$2
+    shift 2
+    printf '%s\n\n%s' "$(states_of "$@")" "$checksums" >"$record"
+}
+
+states_of() { # PRODUCT…: sizes and times of their files, and what directories there are
+    local look=(-printf '%s %T@ %p\n')
+    case $OSTYPE in
+        linux*) ;;
+        *) look=(-exec ls -ln '{}' +) ;; # where find has no -printf; times are in minutes
+    esac
+    (CDPATH="" cd "$OUT" && exec find -L "${@/#/./}" -type d -print -o -type f "${look[@]}" 2>/dev/null)
+}
+
+checksums_of() { # PRODUCT…: the same with checksums, which takes as long as reading
+    (CDPATH="" cd "$OUT" && exec find -L "${@/#/./}" -type d -print -o -type f -exec cksum '{}' + 2>/dev/null)
+}
