@@ -15,7 +15,7 @@
 # step was begun before and not finished, so that the command may go on instead of beginning again.
 step() {
     local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
-    local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm=""
+    local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm="" prolonged=""
     shift
     [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
     while [ "$1" != -- ] && [ "$1" != --makes ]; do
@@ -48,6 +48,13 @@ step() {
                 say "$name: done before"
                 return
             fi
+            if [ -n "$prolonged" ] && grep -q '"finished": true' "$OUT/$prolonged"; then
+                say "$name: taken as it is, as $prolonged has changed"
+                now began
+                record_products "$name" "${products[@]}"
+                echo "$wanted @$began" >"$done"
+                return
+            fi
         else
             for line in ${needed[@]+"${needed[@]}"}; do
                 [ ! "$OUT/logs/$line.done" -nt "$done" ] || harm="$line was done again"
@@ -56,8 +63,10 @@ step() {
         [ -z "$harm" ] || say "$name: again, as $harm"
     fi
     RESUMING=0
+    # shellcheck disable=SC2034 # read by the recipes' commands
+    [ -z "$prolonged" ] || RESUMING=1
     if [ "$OVERWRITE" != 1 ] && [ ! -f "$done" ] && [ -f "$begun" ] && [ "$(<"$begun")" = "$wanted" ]; then
-        # shellcheck disable=SC2034 # read by the recipes' commands
+        # shellcheck disable=SC2034
         RESUMING=1
     fi
     [ ! -f "$done" ] || rm -f "$done"
@@ -127,10 +136,11 @@ since() { # TIME
 # read: times are others, too, where a run directory was copied, and then the contents decide. Names are relative to
 # OUT, as it may be moved. All files of a directory belong to it, but not those that are put there afterwards.
 
-# Sets `harm` to what is no longer as the step left it, or to nothing.
+# Sets `harm` to what is no longer as the step left it, or to nothing; and `prolonged` to the record of a run that has
+# changed while nothing of it is missing: somebody has resumed it, and what that took is not thrown away.
 find_harm() { # NAME PRODUCT…
     local record=$OUT/logs/$1.products name=$1 recorded="" found line file
-    harm=""
+    harm="" prolonged=""
     shift
     [ $# -gt 0 ] || return 0
     if [ ! -f "$record" ]; then # The step was done before products were recorded. The first is one that is always made.
@@ -148,9 +158,14 @@ find_harm() { # NAME PRODUCT…
             *$'\n'"$line"$'\n'*) continue ;;
         esac
         file=./${line#*./}
-        if [ -e "$OUT/$file" ]; then harm="${file#./} has changed"; else harm="${file#./} is missing"; fi
-        return 0
+        if [ ! -e "$OUT/$file" ]; then
+            harm="${file#./} is missing" prolonged=""
+            return 0
+        fi
+        [ -n "$harm" ] || harm="${file#./} has changed"
+        case $file in */run.json) prolonged=${file#./} ;; esac
     done <<<"${recorded#*$'\n\n'}"
+    [ -z "$harm" ] || return 0
     write_record "$record" "${recorded#*$'\n\n'}" "$@"
 }
 

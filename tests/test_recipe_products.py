@@ -101,6 +101,51 @@ def test_what_was_lost_or_changed_is_made_again_with_all_that_depends_on_it(
     assert steps(done)[0] == []
 
 
+RUNS = f"""
+set -euo pipefail
+. '{RECIPES}/common.sh'
+OUT=run
+begin() {{
+    echo begin >>calls
+    mkdir -p run/sample
+    echo '"finished": true' >run/sample/run.json
+    echo 1 >run/sample/counts
+}}
+go_on() {{
+    echo resume >>calls
+    echo '"finished": true' >run/sample/run.json
+}}
+use() {{ echo use >>calls; }}
+step sample --makes sample -- resume_or_begin run/sample go_on -- begin
+step use sample -- use
+"""
+
+
+@pytest.mark.parametrize(
+    ("record", "again", "said"),
+    [
+        ('"finished": true, more', ["use"], "sample: taken as it is, as sample/run.json has changed\n"),
+        ('"finished": false', ["resume", "use"], "sample: again, as sample/counts has changed\n"),
+    ],
+)
+def test_a_run_that_somebody_has_prolonged_is_not_thrown_away(tmp_path, record, again, said):
+    assert steps(tmp_path, RUNS)[0] == ["begin", "use"]
+    (tmp_path / "run" / "sample" / "counts").write_text("2\n")
+    (tmp_path / "run" / "sample" / "run.json").write_text(f"{record}\n")
+    taken, told = steps(tmp_path, RUNS)
+    assert taken == again
+    assert said in told
+    assert (tmp_path / "run" / "sample" / "counts").read_text() == "2\n"
+    assert steps(tmp_path, RUNS)[0] == []
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_text("?")])
+def test_a_run_that_is_damaged_is_begun_again(tmp_path, harm):
+    assert steps(tmp_path, RUNS)[0] == ["begin", "use"]
+    harm(tmp_path / "run" / "sample" / "counts")
+    assert steps(tmp_path, RUNS)[0] == ["begin", "use"]
+
+
 def test_what_depends_on_it_is_done_again_after_a_failure_too(done):
     (done / "run" / "a").unlink()
     (done / "broken-second").touch()
