@@ -23,8 +23,9 @@ CASES = ("lower", "true", "keep")
 
 _FEWEST_SHOUTED = 3
 _WORD = re.compile(r"[^\W\d_]+")
-_STOP = re.compile(r"[.!?]+[\"'”’»)\]]* ")
-_ABBREVIATION = re.compile(r"([^\W\d_]+)\.,? (?=([^\W\d_]))")
+# Both begin where what they look for begins; from every place within a long run, time would be quadratic.
+_STOP = re.compile(r"(?<![.!?])[.!?]+[\"'”’»)\]]* ")
+_ABBREVIATION = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\.,? (?=([^\W\d_]))")
 
 
 class CaseModel(NamedTuple):

@@ -20,6 +20,7 @@ _INVISIBLE = "\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
 _SPACE = re.compile(r"[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _SPACES = re.compile(_SPACE.pattern + "+")
 _NOTHING = re.compile(rf"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f{_INVISIBLE}]")
+_MOST_COMBINED = 32  # Unicode's format for streams has at most thirty accents in a row.
 _PLAIN = re.compile(r"(?:[!-~]+(?: [!-~]+)*)?")
 
 
@@ -69,7 +70,7 @@ def _composed_places(kept: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
     places: list[tuple[int, int]] = []
     begin = 0
     for at in range(1, len(kept) + 1):
-        if at < len(kept) and _continues(kept[begin:at], kept[at][0]):
+        if at < len(kept) and _continues(kept, begin, at):
             continue
         cluster = kept[begin:at]
         composed = unicodedata.normalize("NFC", "".join(character for character, _, _ in cluster))
@@ -81,11 +82,14 @@ def _composed_places(kept: list[tuple[str, int, int]]) -> list[tuple[int, int]]:
     return places
 
 
-def _continues(cluster: list[tuple[str, int, int]], character: str) -> bool:
-    """Whether NFC may combine a character with the ones before it."""
+def _continues(kept: list[tuple[str, int, int]], begin: int, at: int) -> bool:
+    """Whether NFC may combine a character with the ones before it, from `begin` on."""
+    character = kept[at][0]
     if character.isascii():
         return False
-    before = "".join(each for each, _, _ in cluster)
+    if at - begin >= _MOST_COMBINED:  # No letter of any language: what is an accent belongs to it.
+        return unicodedata.combining(character) > 0
+    before = "".join(each for each, _, _ in kept[begin:at])
     # Accents compose and change places; so do vowels of Hangul and of Indic scripts, which are no accents.
     return unicodedata.normalize("NFC", before + character) != unicodedata.normalize(
         "NFC", before

@@ -20,9 +20,12 @@ _UNSPACED = (
     r"\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 )
 _IN_ADDRESS = rf"[^\s<>\"“”«»„{_UNSPACED}]"
-_END = rf"(?= [.,;:!?'’)\]}}…]* (?: (?!{_IN_ADDRESS}) | $ ) )"
-# As few of these as reach the end of the address, a bracket together with the one that closes it.
-_ADDRESS = rf"(?: \( {_IN_ADDRESS}{{0,80}}? \) | {_IN_ADDRESS} )*? {_END}"
+_MARK = r"[.,;:!?'’)\]}…]"
+_END = rf"(?= {_MARK}*+ (?: (?!{_IN_ADDRESS}) | $ ) )"
+# As few of these as reach the end of the address, a bracket together with the one that closes it. Marks in a
+# row are looked through once, and nothing is tried again: the end is reached whichever way the parts are cut.
+_PART = rf"(?> \( {_IN_ADDRESS}{{0,80}}? \) | {_MARK}+ | {_IN_ADDRESS} )"
+_ADDRESS = rf"{_PART}*? {_END}"
 _PROTECTED = re.compile(
     rf"""
     (?<![A-Za-z0-9]) (?: https?:// | ftp:// | www\. ) (?= \w ) {_ADDRESS}

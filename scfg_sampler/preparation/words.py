@@ -13,6 +13,7 @@ which quotation mark opened.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -155,11 +156,7 @@ class WordSegmenter:
         cut them nor move anything. Should it change a character all the same, letters and digits in a row
         are taken for words instead.
         """
-        masked, borders = own_case, set()
-        for begin, end, is_number in protected_spans(own_case):
-            masked = masked[:begin] + ("0" if is_number else "x") * (end - begin) + masked[end:]
-            if not is_number:
-                borders |= {begin, end}
+        masked, borders = _masked(own_case)
         if self._tokenizer is None:
             self._load()
         words = self._tokenizer.tokenize(masked, escape=False)
@@ -170,7 +167,7 @@ class WordSegmenter:
         for word in words:
             begin = masked.index(word[0], at)
             at = begin + len(word)
-            inside = sorted(border for border in borders if begin < border < at) if borders else []
+            inside = borders[bisect_right(borders, begin) : bisect_left(borders, at)]
             places += zip([begin, *inside], [*inside, at], strict=True)
         return [text[begin:end] for begin, end in places], places
 
@@ -185,6 +182,23 @@ class WordSegmenter:
         from sacremoses import MosesTokenizer
 
         self._tokenizer = MosesTokenizer(self.rules)
+
+
+def _masked(text: str) -> tuple[str, list[int]]:
+    """A text whose protected parts are letters, or digits, and where those that are no numbers begin and end.
+
+    >>> _masked("See @ann, 1,234.5")
+    ('See xxxx, 0000000', [4, 8])
+    """
+    parts: list[str] = []
+    borders: set[int] = set()
+    done = 0
+    for begin, end, is_number in protected_spans(text):
+        parts += [text[done:begin], ("0" if is_number else "x") * (end - begin)]
+        done = end
+        if not is_number:
+            borders |= {begin, end}
+    return "".join([*parts, text[done:]]), sorted(borders)
 
 
 def known_languages() -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scfg_sampler.preparation.case import CaseModel, begins_small, learn_case, lowered
+from scfg_sampler.preparation.case import _ABBREVIATION, _STOP, CaseModel, begins_small, learn_case, lowered
 
 TEXT = [
     "The dog sees Anna. He barks at the House of Commons.",
@@ -99,6 +99,11 @@ def test_no_change_of_case_moves_anything(text):
     for changed in (model.true(text), model.lower(text), model.with_capitals(text), model.recalled(text)):
         assert len(changed) == len(text)
         assert lowered(changed) == lowered(text)
+
+
+def test_a_long_run_is_looked_through_once():
+    for pattern, text in ((_ABBREVIATION, "ab" * 50 + ". c"), (_STOP, "?!" * 50 + "' ")):
+        assert [at for at in range(len(text)) if pattern.match(text, at)] == [0]
 
 
 def test_models_are_kept(model):

@@ -63,6 +63,18 @@ def test_places_are_those_of_the_raw_text(raw):
         assert normalise(raw[places[0][0] : places[-1][1]]) == text
 
 
+def test_accents_in_a_row_are_composed_a_few_at_a_time(monkeypatch):
+    composed = []
+    raw = "x\u0301" + "\u0316" * 1000 + "e"
+    text = normalise(raw)
+    inner = unicodedata.normalize
+    monkeypatch.setattr(
+        unicodedata, "normalize", lambda form, text: composed.append(len(text)) or inner(form, text)
+    )
+    assert normalise_with_places(raw) == (text, [(0, 1), *[(1, 1002)] * 1001, (1002, 1003)])
+    assert sum(composed) < 5 * len(raw)
+
+
 @pytest.mark.parametrize(
     ("raw", "places"),
     [

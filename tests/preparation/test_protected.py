@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
-from scfg_sampler.preparation.protected import is_protected, protected_spans
+from scfg_sampler.preparation.protected import _PART, is_protected, protected_spans
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,14 @@ def test_long_lines_take_no_long_time(unit):
     list(protected_spans("www." + unit * 5000))
     list(protected_spans(unit * 5000))
     assert time.perf_counter() - began < 2  # some milliseconds, but for machines that do much else
+
+
+def test_marks_within_an_address_are_one_part_of_it():
+    # After each part, the end of the address is looked for.
+    assert re.findall(_PART, "a" + ".!?" * 100 + "(b)c", re.VERBOSE) == ["a", ".!?" * 100, "(b)", "c"]
+    assert [end for _, end, _ in protected_spans("www.a" + "." * 100 + "b...")] == [106]
+
+
+def test_what_is_no_address_is_refused_at_the_first_try():
+    assert not is_protected("www.a" + "(b)" * 100 + "<")  # Each bracket can be read in two ways.
+    assert is_protected("www.a" + "(b)" * 100 + "...")

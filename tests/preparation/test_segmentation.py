@@ -128,6 +128,10 @@ def test_marks_stand_where_words_join_in_an_unusual_way(words, text, expected):
     assert " ".join(words.segment(text).words) == expected
 
 
+def test_addresses_are_words_whatever_they_stand_beside(words):
+    assert words.segment("éann@b.orgé @x").words == ["é", "￭ann@b.org", "￭é", "@x"]
+
+
 @pytest.mark.parametrize(
     ("given_words", "text"),
     [
