@@ -117,8 +117,9 @@ class System:
     def translate_prepared(self, line: str, prepared: Prepared) -> SystemTranslation:
         """The translation of a line that `prepare` has given."""
         parts: list[tuple[int, SearchResult, Translation]] = []
+        copies = self._copies(prepared)
         for begin, end in _cut(prepared.parts):
-            result = self._search(prepared, begin, end)
+            result = self._search(prepared.words[begin:end], copies and copies[begin:end])
             parts.append((begin, result, self.decoder.best(result)))
         return self._finished(line, prepared, parts)
 
@@ -172,7 +173,7 @@ class System:
 
     def search(self, prepared: Prepared, *, keep_states: bool = False) -> SearchResult:
         """The forest of a prepared line of at least one word, however long; `keep_states` as in `Decoder`."""
-        return self._search(prepared, 0, len(prepared.words), keep_states)
+        return self._search(prepared.words, self._copies(prepared), keep_states)
 
     def finish(
         self, line: str, prepared: Prepared, result: SearchResult, translation: Translation
@@ -180,17 +181,22 @@ class System:
         """One of the translations in a forest of `search`, as text."""
         return self._finished(line, prepared, [(0, result, translation)])
 
-    def _search(self, prepared: Prepared, begin: int, end: int, keep_states: bool = False) -> SearchResult:
-        words = prepared.words[begin:end]
-        if self.preparation is None:
-            return self.decoder.search(words, keep_states=keep_states)
-        known = self.decoder.grammar.source_vocabulary
-        for at, word in enumerate(words):
-            if word not in known and (other := self.preparation.source.segmenter.respelled(word)) in known:
-                words[at] = other
-        return self.decoder.search(
-            words, self.preparation.copied(prepared)[begin:end], keep_states=keep_states
-        )
+    def _copies(self, prepared: Prepared) -> list[str] | None:
+        """How each word of a line is copied; None if as it is."""
+        return None if self.preparation is None else self.preparation.copied(prepared)
+
+    def _search(
+        self, words: Sequence[str], copies: Sequence[str] | None, keep_states: bool = False
+    ) -> SearchResult:
+        """The forest of a line, or of a piece of one."""
+        words = list(words)
+        if self.preparation is not None:
+            known = self.decoder.grammar.source_vocabulary
+            respelled = self.preparation.source.segmenter.respelled
+            for at, word in enumerate(words):
+                if word not in known and (other := respelled(word)) in known:
+                    words[at] = other
+        return self.decoder.search(words, copies, keep_states=keep_states)
 
     def _finished(
         self, line: str, prepared: Prepared, parts: Sequence[tuple[int, SearchResult, Translation]]

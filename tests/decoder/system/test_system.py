@@ -220,6 +220,17 @@ def test_a_long_line_is_translated_as_one_line(system):
     assert [found.text[b:e] for b, e in copied[0].target] == ["Qux"]
 
 
+def test_what_is_copied_is_spelled_twice_a_line_however_long(system, monkeypatch):
+    loaded = decoder.load_system(system)
+    inner, spelled = loaded.preparation.copied, []
+    monkeypatch.setattr(
+        loaded.preparation, "copied", lambda *args, **more: spelled.append(more) or inner(*args, **more)
+    )
+    raw = "Der Qux läuft. " * 200
+    assert loaded.translate_line(raw).text == "The Qux runs. " * 199 + "The Qux runs."
+    assert len(spelled) == 2  # For the search of all pieces, and in the case of the line.
+
+
 # ---------------------------------------------------------------- where it lies
 
 
