@@ -13,6 +13,7 @@ from typing import NamedTuple
 from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
 from scfg_sampler.core.fragments.parameters import require_parameters
 from scfg_sampler.core.limits import require_number
+from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.span_forms import FORMS, SIDES
 from scfg_sampler.errors import SettingsError
 
@@ -199,7 +200,17 @@ def default_burn_in(iterations: int, anneal_sweeps: int = 0) -> int:
     ----------
     iterations, anneal_sweeps : int
         As in `RunSettings` and `LearnerSettings`.
+
+    Raises
+    ------
+    SettingsError
+        All sweeps are annealed, so that none is left to collect.
     """
+    if 0 < iterations <= anneal_sweeps:
+        raise SettingsError(
+            f"--anneal takes {counted(anneal_sweeps, 'sweep')}; it must be fewer than "
+            f"--iterations ({iterations})"
+        )
     return max(iterations // 3, anneal_sweeps)
 
 
