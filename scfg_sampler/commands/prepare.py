@@ -179,8 +179,12 @@ def _languages(options: argparse.Namespace) -> tuple[str, str]:
         if found[side] is None and path is not None:
             suffix = re.search(r"\.([A-Za-z][\w-]*)$", str(path).removesuffix(".gz"))
             found[side] = suffix[1] if suffix and suffix[1] != "txt" else None
-    if None in found or found[0] == found[1]:
+    if None in found:
         raise SettingsError("the languages are not clear from the files: name them, as in --languages fr,en")
+    if found[0] == found[1]:
+        raise SettingsError(
+            f"both languages are called {found[0]!r}: give them different names, as in --languages fr,en"
+        )
     for language in found:
         if not re.fullmatch(r"[\w-]+", language):
             raise SettingsError(f"a language is called {language!r}, but must be letters, digits and hyphens")

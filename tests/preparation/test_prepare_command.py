@@ -173,7 +173,8 @@ def test_tables_and_memories_are_read(raw, tmp_path):
     ("options", "complaint"),
     [
         (["--segment", "word"], "--segment is 'word'"),
-        (["--source-language", "en"], "the languages are not clear"),
+        (["--source-language", "en"], "both languages are called 'en': give them different names"),
+        (["--languages", "es,es", "--segment", "none"], "both languages are called 'es': give them"),
         (["--languages", "de"], "--languages names two languages"),
         (["--languages", "d/e,en"], "a language is called 'd/e'"),
         (["--languages", "xx,en"], "sacremoses has no rules for the language 'xx'"),
