@@ -87,8 +87,10 @@ class Question:
 
 def require_line(name: str, value: str, most: int | None) -> str:
     """The text, if it is one line of at most so many words."""
-    if any(each in value for each in "\n\r\x00"):
+    if "\n" in value or "\r" in value:
         raise QuestionError(f"{name} is more than one line")
+    if "\x00" in value:
+        raise QuestionError(f"{name} has a control character (U+0000), which is no text")
     if any("\ud800" <= each <= "\udfff" for each in value):
         raise QuestionError(f"{name} has half a character, which is no text")
     if most is not None and (number := len(split_words(value))) > most:

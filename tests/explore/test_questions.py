@@ -31,7 +31,7 @@ def test_fields_are_read():
         ("text", 1, "x is no text"),
         ("text", None, "x is missing"),
         ("text", "a\nb", "x is more than one line"),
-        ("text", "a\x00", "x is more than one line"),
+        ("text", "\x00 a", r"x has a control character \(U\+0000\), which is no text"),
         ("text", "\ud800", "x has half a character"),
         ("text", "a " * (MOST_WORDS + 1), f"x has {MOST_WORDS + 1} words; at most {MOST_WORDS}"),
         ("texts", "a", "x is no list of texts"),
