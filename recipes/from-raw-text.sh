@@ -103,13 +103,21 @@ estimate report "4 + 2 * M"
 say "$(count_lines "$SOURCE_FILE") lines; this takes about $(time_left)"
 planned_step compile -- compile
 
+advise() { # where the options go that `prepare` names when it knows no rules for a language
+    local language
+    language=$(sed -n "s/.*has no rules for the language '\([^']*\)'.*/\1/p" "$OUT/logs/prepare.log" 2>/dev/null) || return 0
+    [ -z "$language" ] ||
+        say "for this recipe that is --segment subwords:8000, or --preparing \"--rules $language=en\""
+}
 read -ra preparing <<<"$PREPARING"
 name_prepared
+trap advise EXIT
 planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"} \
     --makes "${prepared[@]}" logs/prepare.log -- \
     sampler prepare --source "$SOURCE_FILE" --target "$TARGET_FILE" --languages "$SOURCE,$TARGET" --output "$DATA" \
     --segment "$SEGMENT" --case "$CASE" --seed "$SEED" --verbose ${DEV:+--dev "$DEV"} ${TEST:+--test "$TEST"} \
     ${more_text[@]+--monolingual "${more_text[@]}"} ${PREPARING:+"${preparing[@]}"}
+trap - EXIT
 sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
 
 corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")

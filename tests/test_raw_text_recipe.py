@@ -122,6 +122,20 @@ def test_options_reach_their_commands(stand_in):
     assert f"--preparation {stand_in}/run/data" in found["bundle"]
 
 
+def test_options_that_prepare_names_are_told_as_the_recipes_own(stand_in):
+    stop = """
+if [ "$program-$command" = scfg_sampler-prepare ]; then
+    echo "scfg-sampler: sacremoses has no rules for the language 'yy': use --segment, or --rules yy=en" >&2
+    exit 2
+fi
+while [ $# -gt 0 ]; do"""
+    write_stand_in(stand_in, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", stop, 1))
+    outcome = recipe(stand_in)
+    assert outcome.returncode == 2
+    last = outcome.stderr.splitlines()[-1]
+    assert last.endswith('] for this recipe that is --segment subwords:8000, or --preparing "--rules yy=en"')
+
+
 def test_raw_text_is_what_is_scored(stand_in):
     recipe(stand_in)
     noted = calls(stand_in)
