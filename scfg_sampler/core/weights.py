@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import InputError
@@ -23,7 +24,10 @@ def read_weights(path: PathLike) -> dict[str, float]:
     """
     text = "\n".join(read_lines(path))
     try:
-        weights = json.loads(text)
+        weights = json.loads(text, object_pairs_hook=_named_once)
+    except KeyError as error:
+        found = f"the weight of {error.args[0]!r} is given twice"
+        raise InputError(path, None, found, "Keep one of them") from None
     except (ValueError, RecursionError) as error:
         line, found = (
             getattr(error, "lineno", None),
@@ -38,6 +42,16 @@ def read_weights(path: PathLike) -> dict[str, float]:
             shown = repr(value)[:60]
             raise InputError(path, None, f"the weight of {name!r} is {shown}", "Weights are finite numbers")
     return {name: float(value) for name, value in weights.items()}
+
+
+def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; KeyError with a name that it has twice, of which json would take the last silently."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise KeyError(name)
+        found[name] = value
+    return found
 
 
 def write_weights(weights: dict[str, float], path: PathLike) -> None:

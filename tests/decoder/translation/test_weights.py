@@ -20,6 +20,7 @@ def test_weights_read_back_exactly(tmp_path):
         ('{"a": "1"}', "the weight of 'a' is '1'"),
         ('{"a": NaN}', "the weight of 'a' is nan"),
         ('{"a": true}', "the weight of 'a' is True"),
+        ('{"Glue": -1, "a": 1, "Glue": -1}', r"w\.json: the weight of 'Glue' is given twice"),
         ("[" * 100_000, "not JSON"),
         ("", "not JSON"),
     ],
