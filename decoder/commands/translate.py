@@ -38,8 +38,10 @@ def add_parser(subparsers) -> None:
         description=(
             "Reads sentences, one a line, and prints their translations in the same order, each as soon as\n"
             "it is found; an empty line stays empty. With --system, the text is what the system takes: raw\n"
-            "text, if it was bundled with a preparation. With --grammar, --lm and --weights it is "
-            "tokenised.\nWith --nbest K, up to K different translations of a line, best first:\n"
+            "text, if it was bundled with a preparation. Lines of more than a hundred words are cut then,\n"
+            "but not with --nbest, --mbr, --derivations or --hypergraph, where memory grows with the line.\n"
+            "With --grammar, --lm and --weights the text is tokenised.\n"
+            "With --nbest K, up to K different translations of a line, best first:\n"
             "  LINE ||| translation ||| Feature=value ... ||| score\n"
             "where LINE counts from 0, features are natural logarithms or counts, and the score is the sum\n"
             "of weight times value. With --reference, such rows for the best derivation of each given\n"
