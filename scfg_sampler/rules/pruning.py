@@ -139,14 +139,14 @@ def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
     """
     of_uses, size = text.startswith(_OF_USES), text.removeprefix(_OF_USES)
     try:
-        share = real_number(size[:-1]) / 100.0 if size.endswith("%") else math.nan
-        number = len(worth) * share if size.endswith("%") else whole_number(size)
-        if not number >= 0 or share > 1.0 or (of_uses and math.isnan(share)):
+        is_share = size.endswith("%")
+        number = real_number(size[:-1]) / 100.0 if is_share else whole_number(size)
+        if not number > 0 or (is_share and number > 1.0) or (of_uses and not is_share):
             raise ValueError
     except ValueError:
         raise SettingsError(
             f"--keep is {text}; it must be a number of rules, a percentage of them, as in 10%, or of their "
-            "uses, as in uses:90%"
+            "uses, as in uses:90%, and above 0"
         ) from None
     kept = np.zeros(len(worth), bool)
     order = np.argsort(-worth, kind="stable")
@@ -154,7 +154,9 @@ def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
     order = np.concatenate([order[is_first], order[~is_first]])
     if of_uses:
         uses = np.cumsum(np.concatenate([[0.0], rules.count[order]]))
-        number = np.searchsorted(uses, share * uses[-1])
+        number = np.searchsorted(uses, number * uses[-1])
+    elif is_share:
+        number *= len(worth)
     kept[order[: math.ceil(number)]] = True
     return kept
 

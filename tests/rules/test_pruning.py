@@ -174,7 +174,7 @@ def test_counts_and_shares():
 
 @pytest.mark.parametrize(
     ("share", "number"),
-    [("0", 0), ("0.1", 1), ("18", 1), ("18.5", 2), ("50", 4), ("98", 9), ("99", 10), ("100", 10)],
+    [("0.1", 1), ("18", 1), ("18.5", 2), ("50", 4), ("98", 9), ("99", 10), ("100", 10)],
 )
 def test_share_of_uses(share, number):
     """Ten rules, used 1 to 10 times: 55 uses in all, the best half of them 10 + 9 + 8 and one of 7."""
@@ -222,7 +222,15 @@ def test_unknown_pruning_is_named(text):
         prune_rules(rules, np.zeros(1), rules, text)
 
 
-@pytest.mark.parametrize("text", ["x", "-1", "101%", "%", "uses:10", "uses:101%", "uses:%", "uses:"])
+_WRONG_SHARES = ["x", "-1", "101%", "%", "uses:10", "uses:101%", "uses:%", "uses:", "0", "0%", "uses:0%"]
+
+
+@pytest.mark.parametrize("text", _WRONG_SHARES)
 def test_unknown_share_is_named(text):
     with pytest.raises(SettingsError, match=f"--keep is {text}"):
         keep_best(rule_counts([(((1,), (1,), ()), 1.0)]), np.ones(1), text)
+
+
+@pytest.mark.parametrize("text", ["1", "10%", "uses:10%"])
+def test_of_no_rules_none_is_kept(text):
+    assert keep_best(rule_counts([]), np.ones(0), text).tolist() == []
