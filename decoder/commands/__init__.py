@@ -224,6 +224,9 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
         grammar = with_settings(compiled, *sources[0][1:])
     else:
         grammar = build_grammar(sources)
+    for option, each in zip(options.grammar, sources, strict=True):
+        if not each.table.num_rules:
+            warn(f"{option.path} has no rules; words that no other table knows are copied")
     if grammar.num_unusable:
         unusable = counted(grammar.num_unusable, "rule has", "rules have")
         own = " of their own label, or of one made of it" if grammar.labels else ""

@@ -2,11 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from decoder.cli import main
 from decoder.lm.arpa import write_arpa
-from scfg_sampler.rules.table import write_rule_table
+from scfg_sampler.rules.table import select_rows, write_rule_table
 from tests.decoder import small_grammars as small
 from tests.decoder.lm.test_model import random_model
 from tests.decoder.tuning.test_tune import INITIAL, RULES
@@ -34,6 +35,21 @@ def test_a_text_that_rules_do_not_know_is_remarked_on(tmp_path, capsys, known, s
     remark = f"input: {20 - known} of 20 words are in no rule; are the languages swapped"
     assert (remark in told(f"{known * 'u '}\n{(20 - known) * 'mots '}\n")) == said
     assert "in no rule" not in told(19 * "mots " + "\n")
+
+
+@pytest.mark.parametrize("command", ["translate", "tune"])
+def test_a_table_without_rules_is_remarked_on(tmp_path, capsys, command):
+    options = write_models(tmp_path)
+    write_rule_table(select_rows(small.rule_table(RULES), np.zeros(0, np.int64)), tmp_path / "grammar.gz")
+    (tmp_path / "text").write_text("u\n")
+    if command == "tune":
+        options = [*options[:4], "--references", str(tmp_path / "text"), "--rounds", "1", "--source"]
+    else:
+        options = [*options, "--input"]
+    main([command, "--quiet", *options, str(tmp_path / "text"), "--output", str(tmp_path / "o")])
+    told = capsys.readouterr().err
+    assert "warning: " in told
+    assert f"{tmp_path}/grammar.gz has no rules; words that no other table knows are copied\n" in told
 
 
 @pytest.mark.parametrize(
