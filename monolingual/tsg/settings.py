@@ -60,7 +60,7 @@ class TsgSettings(NamedTuple):
     discount : float
         d of Pitman and Yor, of every label; 0 is the Dirichlet process of the paper.
     moves : tuple of str
-        Some of `MOVES`, made in this order: single, block, type.
+        Some of `MOVES`, made in this order: single, block, type; the last not with a discount.
     type_every : int
         Sweeps from one round of type moves to the next.
     order : str

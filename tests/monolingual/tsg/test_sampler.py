@@ -275,6 +275,21 @@ def test_settings_out_of_range_are_refused(options, complaint, treebank_file, tm
     assert errors.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "made"),
+    [
+        (["--discount", "0.4"], "single"),
+        (["--discount", "0.4", "--moves", "type,block"], "block"),
+        (["--discount", "0.4", "--moves", "single"], None),
+        ([], None),
+    ],
+)
+def test_type_moves_that_a_discount_leaves_out_are_named(options, made, treebank_file, tmp_path, capsys):
+    assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2, *options) == 0
+    warning = f"warning: with a --discount there are no type moves: the moves made are {made}\n"
+    assert capsys.readouterr().err == (warning if made else "")
+
+
 def test_a_directory_with_a_run_is_not_overwritten(treebank_file, tmp_path, capsys):
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 0
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 2
