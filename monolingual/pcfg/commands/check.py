@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from typing import TYPE_CHECKING
 
 from monolingual.pcfg.commands import add_grammar_options
 from scfg_sampler.core import console
 from scfg_sampler.core.wording import counted
+
+if TYPE_CHECKING:
+    from monolingual.pcfg.tightness import Tightness
 
 __all__ = ["add_parser", "run"]
 
@@ -43,19 +47,26 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print what there is to say."""
     from monolingual.pcfg.grammar_text import probabilities, read_grammar, write_grammar
-    from monolingual.pcfg.tightness import tighten
+    from monolingual.pcfg.tightness import analyse, tighten
 
     weighted = read_grammar(options.grammar, encoding=options.encoding)
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     if weighted.weights is None:
         console.say("the grammar has no weights: every rule of a nonterminal gets the same probability")
     found = report(weighted.grammar, probs, compare=options.compare)
+    if found["rough"]:
+        console.warn(
+            f"the component of {found['rough'][0]} is so near to criticality, and so large, that its "
+            "partition and what is expected are rough, and may be wrong altogether"
+        )
     if options.json:
         print(json.dumps(found, indent=1, ensure_ascii=False))
     elif options.tighten != "-":
         print_report(found, None if options.all else _MOST)
     if options.tighten:
         tight, new, _ = tighten(weighted.grammar, probs)
+        if not analyse(tight, new).tight:
+            console.warn("the tight grammar is so near to criticality that its digits do not make it tight")
         write_grammar(options.tighten, tight, new, style=options.format)
         if options.tighten != "-":
             console.say(f"the tight grammar of the same trees: {options.tighten}")
@@ -79,6 +90,7 @@ def report(grammar, probs, *, compare: bool = False) -> dict:
         "tight": verdict.tight,
         "linear": len(nonlinear) == 0,
         "spectral_radius": verdict.spectral_radius,
+        "infinite_trees": _infinite_trees(verdict),
         "partition": dict(zip(grammar.nonterminals, verdict.partition.tolist(), strict=True)),
         "expected_length": means.length if math.isfinite(means.length) else None,
         "expected_rules": means.rules if math.isfinite(means.rules) else None,
@@ -94,6 +106,7 @@ def report(grammar, probs, *, compare: bool = False) -> dict:
             }
             for c in range(len(verdict.radii))
         ],
+        "rough": names[verdict.rough[system.component]].tolist(),
         "unproductive": names[~productive(grammar)].tolist(),
         "unreachable": names[~reachable(grammar)].tolist(),
         "useless_rules": [rule_name(grammar, int(rule)) for rule in np.flatnonzero(~useful_rules(grammar))],
@@ -105,19 +118,32 @@ def report(grammar, probs, *, compare: bool = False) -> dict:
     return found
 
 
+def _infinite_trees(verdict: Tightness) -> float:
+    """1 − Z of the start symbol, right where that is too small for Z to differ from 1."""
+    precise = verdict.precise
+    return float(1 - precise.values[0]) if precise is not None else 1.0 - float(verdict.partition[0])
+
+
+def _shown(value: float, more: float) -> str:
+    """A number with ten digits, or as far from 1 as it is where these make no difference."""
+    shown = f"{value:.10g}"
+    return shown if shown != "1" or more == 0.0 else f"1 {'+' if more > 0 else '-'} {abs(more):.6g}"
+
+
 def print_report(found: dict, most: int | None = None) -> None:
     """The report for people, with so many nonterminals: the smallest partitions, then the largest radii."""
     start, value = next(iter(found["partition"].items()))
+    radius_of_all, lost = found["spectral_radius"], found["infinite_trees"]
     yes = {True: "yes", False: "no"}
     tight = yes[found["tight"]]
     if not found["tight"]:
-        tight += f": the finite trees of {start} have probability {value:.10g}"
+        tight += f": the finite trees of {start} have probability {_shown(value, -lost)}"
     linear = yes[found["linear"]]
     if found["nonlinear_rules"]:
         linear += f": {found['nonlinear_rules'][0]} leads back to its left side twice"
     print(f"tight            {tight}")
     print(f"linear           {linear}")
-    print(f"spectral radius  {found['spectral_radius']:.10g}")
+    print(f"spectral radius  {_shown(radius_of_all, round(radius_of_all - 1.0, 15))}")
     for name, label in (("expected_length", "expected length"), ("entropy", "entropy")):
         shown = "infinite" if found[name] is None else f"{found[name]:.6g}" + " nats" * (name == "entropy")
         print(f"{label:<17}{shown}")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from monolingual.pcfg.critical import LARGEST
 from monolingual.pcfg.grammar import families, heads, num_rules, rule_symbols
 from monolingual.pcfg.graph import is_linear, nonlinear_rules, useful_rules, without_useless
 from monolingual.pcfg.partition import build_system, iterate_partition, newton_partition, tight_components
@@ -32,6 +35,77 @@ def test_catalan_partition_is_the_closed_form(p, tmp_path):
     assert verdict.tight == (p <= 0.5)
     assert_allclose(verdict.spectral_radius, 2 * p, rtol=1e-14)
     assert_allclose(verdict.partition[0], min(1.0, (1 - p) / p), rtol=1e-13)
+
+
+@pytest.mark.parametrize("gap", ["4e-4", "1e-6", "1e-8", "1e-9", "1e-10", "1e-14"])
+@pytest.mark.parametrize("side", [-1, 1])
+def test_near_criticality_everything_has_its_closed_form(gap, side, tmp_path):
+    # Z = min(1, q / p); the tight grammar has p' = min(p, q), whose trees have
+    # L = 2 p' L + q' leaves on average.
+    p = Decimal("0.5") + side * Decimal(gap)
+    text = f"S -> S S [{p:f}] | 'a' [{1 - p:f}]"
+    grammar, probs = grammar_of(text, tmp_path)
+    verdict = analyse(grammar, probs)
+    assert verdict.tight == (side < 0)
+    assert_allclose(verdict.partition, float(min(Decimal(1), (1 - p) / p)), rtol=1e-16)
+    smaller = min(p, 1 - p)
+    length = float((1 - smaller) / (1 - 2 * smaller))
+    found = moments(grammar, probs, verdict)
+    assert_allclose(found.length, length, rtol=1e-13)
+    surprise = (length - 1) * np.log(float(smaller)) + length * np.log(float(1 - smaller))
+    assert_allclose(found.entropy, -surprise, rtol=1e-13)
+    tight, new, _ = tighten(grammar, probs)
+    assert sorted(new.tolist()) == [float(smaller), float(1 - smaller)]
+    assert analyse(tight, new).tight
+    assert_allclose(moments(tight, new).length, length, rtol=1e-13)
+
+
+@pytest.mark.parametrize("gap", [1e-4, 1e-7, 1e-10, 1e-12])
+def test_two_nonterminals_near_criticality_have_their_closed_form(gap, tmp_path):
+    # With p = .8, q = .2, r = .25 + gap: Z_A = q / (p r), Z_B = r Z_A + 1 − r, length 1 / (p r − q).
+    r = Fraction("0.25") + Fraction(repr(gap))
+    text = f"A -> A B [.8] | 'a' [.2]\nB -> 'b' A [{float(r)!r}] | 'b' [{float(1 - r)!r}]"
+    grammar, probs = grammar_of(text, tmp_path)
+    verdict = analyse(grammar, probs)
+    p, q = Fraction(8, 10), Fraction(2, 10)
+    assert_allclose(verdict.partition, [float(q / (p * r)), float(q / p + 1 - r)], rtol=1e-15)
+    assert_allclose(moments(grammar, probs, verdict).length, float(1 / (p * r - q)), rtol=1e-12)
+
+
+def test_digits_are_as_many_as_criticality_needs(tmp_path):
+    # What is lost is l = 1e-300: 1 − Z is the square root of 2 l, a tree has q' / (1 − 2 p') leaves.
+    text = "S -> S S [.5] | 'a' [.5] | D [1e-300]\nD -> D [1]"
+    grammar, probs = grammar_of(text, tmp_path)
+    verdict = analyse(grammar, probs)
+    assert_allclose(float(1 - verdict.precise.values[0]), np.sqrt(2.0) * 1e-150, rtol=1e-14)
+    assert_allclose(moments(grammar, probs, verdict).length, np.sqrt(0.125) * 1e150, rtol=1e-14)
+    # Tight, and nearly endless: the entropy is that of a geometric distribution, 1 − ln l.
+    grammar, probs = grammar_of("A -> A [1] | 'a' [1e-300]", tmp_path)
+    assert_allclose(expected_rule_uses(grammar, probs), [1e300, 1.0], rtol=1e-14)
+    assert_allclose(moments(grammar, probs).entropy, 1.0 + 300 * np.log(10), rtol=1e-14)
+
+
+def test_what_is_lost_below_critical_components_is_exact(tmp_path):
+    # z = z² / 2 + (1 − d) / 2 has 1 − z = √d, one component after the other.
+    text = "P -> Q P [.4] | 'p' [.6]\nQ -> Q Q [.5] | R [.5]\nR -> R R [.5] | S [.5]\n"
+    text += "S -> 's' [0.999999999999] | D [0.000000000001]\nD -> D [1]"
+    grammar, probs = grammar_of(text, tmp_path)
+    verdict = analyse(grammar, probs)
+    known = dict(zip(grammar.nonterminals, verdict.partition, strict=True))
+    assert_allclose([1 - known["Q"], 1 - known["R"]], [1e-3, 1e-6], rtol=1e-9)
+    assert_allclose(known["P"], 0.6 / (1 - 0.4 * 0.999), rtol=1e-14)
+    # The tight grammars of Q and R have radii 1 − √d; so Q makes (1 + 1e-3) / 2e-3 R's, and so on.
+    q, r = (1 + 1e-3) / 2e-3, (1 + 1e-6) / 2e-6
+    assert_allclose(expected_rule_uses(grammar, probs)[-3], (known["P"] / 0.6 - 1) * q * r, rtol=1e-9)
+
+
+def test_components_too_large_for_all_digits_are_named(tmp_path):
+    size = LARGEST + 1
+    rules = [
+        f"A{i} -> A{(i + 1) % size} A{(i + 1) % size} [.5000000001] | 'a' [.4999999999]" for i in range(size)
+    ]
+    assert analyse(*grammar_of("\n".join(rules), tmp_path)).rough.all()
+    assert not analyse(*grammar_of("\n".join(rules[:-1]).replace(f"A{size - 1}", "A0"), tmp_path)).rough.any()
 
 
 def test_two_components_have_their_closed_form(tmp_path):
