@@ -17,13 +17,19 @@ import numpy as np
 
 from monolingual.cli import build_parser
 from scfg_sampler.core import console, parsers
-from scfg_sampler.core.arguments import ArgumentError, of_arguments
+from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_switch
 from scfg_sampler.core.files import PathLike, atomic_output
 
 __all__ = ["call", "lines_file", "options_of"]
 
 
-def call(model: str, command: str, positional: Sequence[object], options: Mapping[str, Any]) -> None:
+def call(
+    model: str,
+    command: str,
+    positional: Sequence[object],
+    options: Mapping[str, Any],
+    directory: PathLike | None = None,
+) -> None:
     """Do what a command does.
 
     Parameters
@@ -33,11 +39,15 @@ def call(model: str, command: str, positional: Sequence[object], options: Mappin
     options : mapping
         By the names of options, `_` for `-`. True switches an option on; None and False leave it out; a
         sequence is joined by commas, or given one by one to options that take several.
+    directory : path, optional
+        What is given to --output, which then is none of the options.
 
     Raises
     ------
     ArgumentError
         There is no such option, or it does not take the value.
+    TypeError
+        A switch is neither True nor False, or a value is of a type that no option has.
     ScfgError
         As the command.
     """
@@ -45,6 +55,8 @@ def call(model: str, command: str, positional: Sequence[object], options: Mappin
     known = _options(parser)
     former = {_name(old): _name(new) for old, new in parser.old_names.items()}
     given = [str(each) for each in positional]
+    if directory is not None:
+        given += _as_options(known.pop("output"), directory)
     for given_name, value in options.items():
         name = former.get(given_name, given_name)
         if name != given_name:
@@ -88,16 +100,21 @@ def _name(option: str) -> str:
 
 def _as_options(action: argparse.Action, value: Any) -> list[str]:
     name = action.option_strings[-1]
+    is_switch = action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction)
+    if value is not None and (is_switch or isinstance(value, np.bool_)):
+        value = require_switch(action.dest, value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if value is None or value is False:
         switched_off = [each for each in action.option_strings if each.startswith("--no-")]
         return switched_off if value is False else []
-    if action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction):
+    if is_switch:
         return [action.option_strings[0]]
     if isinstance(value, (list, tuple)):
         if isinstance(action, argparse._AppendAction):
             return [part for each in value for part in (name, str(each))]
         return [f"{name}={','.join(map(str, value))}"]
-    if isinstance(value, (str, Path, int, float, np.integer, np.floating)):
+    if isinstance(value, (str, os.PathLike, int, float, np.integer, np.floating)):
         return [f"{name}={value}"]
     raise TypeError(f"{action.dest} is a {type(value).__name__}; give a number, a text or a path")
 

@@ -17,6 +17,7 @@ from monolingual.pcfg.grammar import WeightedGrammar
 from monolingual.pcfg.grammar_text import format_rules, probabilities, read_grammar
 from monolingual.pcfg.report import write_report
 from scfg_sampler.core.archives import read_arrays
+from scfg_sampler.core.arguments import require_switch
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.chains.run_directory import refuse_occupied
@@ -253,14 +254,15 @@ def sample_pcfg(
     0.8
     """
     place = Path(directory)
-    refuse_occupied(place, settings.get("overwrite", False), "open_pcfg")
+    overwrite = settings.get("overwrite")
+    refuse_occupied(place, overwrite is not None and require_switch("overwrite", overwrite), "open_pcfg")
     if isinstance(grammar, Pcfg):
         grammar = list(format_rules(grammar.grammar, grammar.probs))
     path = lines_file(grammar, place / "grammar.txt")
     texts = {"trees": trees, "sentences": sentences}
     given = {name: lines_file(text, place / name) for name, text in texts.items() if text is not None}
-    named = {"iterations": iterations, "seed": seed, "output": place}
-    call("pcfg", "sample", [path], {**given, **named, **settings})
+    named = {"iterations": iterations, "seed": seed}
+    call("pcfg", "sample", [path], {**given, **named, **settings}, place)
     return PcfgRun(directory)
 
 

@@ -238,8 +238,8 @@ def sample_ot(
     ...     list(run.values)  # Codas are avoided more often than not.
     ['*Coda', 'Max']
     """
-    named = {"iterations": iterations, "chains": chains, "seed": seed, "output": directory}
-    _learn("sample", tableaux, {**named, **settings})
+    named = {"iterations": iterations, "chains": chains, "seed": seed}
+    _learn("sample", tableaux, {**named, **settings}, directory)
     return OtRun(directory)
 
 
@@ -274,18 +274,23 @@ def learn_ot(
     """
     if how not in ("fit", "gla", "maxent"):
         raise ArgumentError(f"how is {how!r}; choose fit, gla or maxent")
-    _learn(how, tableaux, {**settings, "output": directory})
+    _learn(how, tableaux, settings, directory)
     return OtGrammar(directory)
 
 
-def _learn(command: str, tableaux: Tableaux | PathLike | Sequence[str], options: dict[str, Any]) -> None:
+def _learn(
+    command: str,
+    tableaux: Tableaux | PathLike | Sequence[str],
+    options: dict[str, Any],
+    directory: PathLike,
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "tableaux.tsv"
         if isinstance(tableaux, Tableaux):
             write_tableaux(tableaux, place)
-            call("ot", command, [place], options)
+            call("ot", command, [place], options, directory)
         else:
-            call("ot", command, [lines_file(tableaux, place)], options)
+            call("ot", command, [lines_file(tableaux, place)], options, directory)
 
 
 def open_ot(directory: PathLike) -> OtGrammar:

@@ -200,7 +200,7 @@ def train_tsg(
     with tempfile.TemporaryDirectory() as folder:
         path = [] if trees is None else [lines_file(trees, Path(folder) / "trees.mrg")]
         named = {"iterations": iterations, "burn_in": burn_in, "seed": seed, "overwrite": overwrite}
-        call("tsg", "train", path, {**named, "output": directory, **settings})
+        call("tsg", "train", path, {**named, **settings}, directory)
     return TsgRun(directory)
 
 

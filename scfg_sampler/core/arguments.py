@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["ArgumentError", "of_arguments", "require_count", "require_type"]
+__all__ = ["ArgumentError", "of_arguments", "require_count", "require_switch", "require_type"]
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 
@@ -57,3 +57,16 @@ def require_count(name: str, value: object) -> None:
         raise TypeError(f"{name} is {value!r}; give a whole number, at least 1")
     if value < 1:
         raise ArgumentError(f"{name} is {value}; it is at least 1")
+
+
+def require_switch(name: str, value: object) -> bool:
+    """A value as a bool; raise a TypeError if it is neither True nor False, of Python or of numpy.
+
+    >>> require_switch("overwrite", "no")
+    Traceback (most recent call last):
+    TypeError: overwrite is 'no'; give True or False
+    """
+    # Those of numpy by their name, as nothing else here needs numpy.
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+        raise TypeError(f"{name} is {value!r}; give True or False")
+    return bool(value)

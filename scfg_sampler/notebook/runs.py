@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from scfg_sampler.core.arguments import of_arguments, require_type
+from scfg_sampler.core.arguments import of_arguments, require_switch, require_type
 from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.console import progress
@@ -257,6 +257,7 @@ def sample(
     for name, value in (("iterations", iterations), ("seed", seed), ("chains", chains)):
         require_type(name, value, (int, np.integer), "a whole number")
     require_type("directory", directory, (str, os.PathLike), "a path")
+    require_switch("overwrite", overwrite)
     with of_arguments(), _removed_if_refused(Path(directory)):
         return _sample(corpus, directory, iterations, burn_in, seed, chains, overwrite, settings)
 

@@ -212,6 +212,37 @@ def test_settings_are_refused_in_words_of_arguments(tmp_path, options, message):
         monolingual.train_tsg(["(S (A a))"], tmp_path / "run", anneal={})
 
 
+def test_switches_take_true_and_false_alone(tmp_path):
+    trees = ["(S (A a))"]
+    monolingual.train_tsg(trees, tmp_path / "run", iterations=2, unknown="none")
+    for off in (False, np.False_, None):
+        with pytest.raises(InputError, match="holds a run already"):
+            monolingual.train_tsg(trees, tmp_path / "run", iterations=3, unknown="none", overwrite=off)
+    for wrong in (0, "no", 1.0):
+        with pytest.raises(TypeError, match=f"overwrite is {wrong!r}; give True or False"):
+            monolingual.train_tsg(trees, tmp_path / "run", iterations=3, unknown="none", overwrite=wrong)
+        with pytest.raises(TypeError, match=f"overwrite is {wrong!r}; give True or False"):
+            monolingual.sample_pcfg(["S -> 'a'"], tmp_path / "run", trees=["(S a)"], overwrite=wrong)
+    assert monolingual.open_tsg(tmp_path / "run").record["sweeps"] == 2
+    monolingual.train_tsg(trees, tmp_path / "run", iterations=3, unknown="none", overwrite=np.True_)
+    assert monolingual.open_tsg(tmp_path / "run").record["sweeps"] == 3
+    with pytest.raises(TypeError, match="non_negative is 0; give True or False"):
+        monolingual.learn_ot(TABLEAUX.splitlines(), tmp_path / "maxent", "maxent", non_negative=0)
+
+
+def test_the_directory_is_given_once(tmp_path):
+    for learn in (
+        lambda **given: monolingual.sample_ot(TABLEAUX.splitlines(), tmp_path / "a", **given),
+        lambda **given: monolingual.learn_ot(TABLEAUX.splitlines(), tmp_path / "a", **given),
+        lambda **given: monolingual.train_tsg(["(S (A a))"], tmp_path / "a", **given),
+        lambda **given: monolingual.sample_pcfg(["S -> 'a'"], tmp_path / "a", trees=["(S a)"], **given),
+    ):
+        with pytest.raises(ArgumentError, match="there is no setting 'output'; choose from ") as refused:
+            learn(output=tmp_path / "b")
+        assert "output" not in str(refused.value).partition("choose from")[2].split(", ")
+    assert not (tmp_path / "b").exists()
+
+
 def test_commands_that_are_called_print_nothing(tmp_path, capsys):
     call("pcfg", "check", [_written(tmp_path)], {})
     monolingual.learn_ot(TABLEAUX.splitlines(), tmp_path / "fit")
