@@ -23,6 +23,7 @@ from monolingual.ot.demotion import Pair
 from monolingual.ot.domination import dominated_sets, smallest_sets
 from monolingual.ot.orderings import bounded_candidates, conjuncts, derive_orderings
 from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs
+from monolingual.ot.settings import check_noise, check_truncate
 from monolingual.ot.tableaux import Tableaux, identical_candidates, overt_forms
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -30,6 +31,8 @@ __all__ = ["MaximumLikelihood", "OrderingModel", "maximise", "winning_probs"]
 
 _SMALLEST = 1e-300
 _LEAST_GIVEN = 1e-6
+_CERTAIN = 40.0  # Deviations by which who is above is above, but for 1e-174.
+_SPREAD, _FROM_ZERO = 1000.0, 1e4  # Deviations that a grid covers finely, and beside which none is lost.
 """Below that, dividing by it would magnify the error of quadrature, 1e-12."""
 
 
@@ -87,9 +90,23 @@ class OrderingModel:
         return self._evaluate(mean, deviation, True)
 
     def _evaluate(self, mean, deviation, with_gradient):
+        mean = _drawn_together(mean, deviation)
         grid = make_grid(float(np.min(mean)), float(np.max(mean)), deviation)
         probs, gradient = ordering_probs(self._plan, grid, mean, deviation, with_gradient)
         return probs * self._share, gradient * self._share[:, None]
+
+
+def _drawn_together(mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """Means with the same probabilities, of which a grid covers all: wide gaps are cut to what is certain."""
+    least = float(np.min(deviation))
+    if np.ptp(mean) <= _SPREAD * least and np.max(np.abs(mean)) <= _FROM_ZERO * least:
+        return mean
+    wide = _CERTAIN * float(np.max(deviation))
+    order = np.argsort(mean, kind="stable")
+    gaps = np.minimum(np.diff(mean[order]), wide)
+    nearer = np.empty_like(mean)
+    nearer[order] = np.concatenate([[0.0], np.cumsum(gaps)])
+    return nearer - nearer.mean()
 
 
 def winning_probs(
@@ -123,6 +140,7 @@ def winning_probs(
     spread = np.broadcast_to(np.asarray(deviation, dtype=np.float64), mean.shape).copy()
     probs = OrderingModel(tableaux, given=given).probs(mean, spread)
     if given:
+        mean = _drawn_together(mean, spread)
         grid = make_grid(float(np.min(mean)), float(np.max(mean)), spread)
         total = float(ordering_probs(make_plan([given], len(mean)), grid, mean, spread, False)[0][0])
         if total < _LEAST_GIVEN:
@@ -160,8 +178,10 @@ def maximise(
     SettingsError
         A setting is out of range.
     """
-    if noise <= 0 or bound <= 0 or starts < 1:
-        raise SettingsError("--noise and --truncate must be above 0, --restarts at least 1")
+    if starts < 1:
+        raise SettingsError(f"--restarts is {starts}; it must be at least 1")
+    check_noise(noise)
+    check_truncate(bound, noise)
     heard, form_of = overt_forms(tableaux)
     impossible = set(bounded_candidates(tableaux))
     observed = [int(c) for c in np.flatnonzero(heard.frequency[form_of]) if int(c) not in impossible]
@@ -173,7 +193,8 @@ def maximise(
     forms, which = np.unique(form_of[observed], return_inverse=True)  # The form of each, from 0.
     model, weight = OrderingModel(tableaux, observed), heard.frequency[forms]
     occurring, size = np.unique(orderings.active), len(tableaux.constraints)
-    spread = np.full(size, float(noise))
+    # In units of the noise, as a search has steps and ends of a certain size.
+    spread, bound = np.ones(size), bound / noise
 
     def objective(free: np.ndarray) -> tuple[float, np.ndarray]:
         mean = np.zeros(size)
@@ -186,7 +207,7 @@ def maximise(
 
     best = None
     for start in range(starts):
-        first = rng.uniform(-0.5, 0.5, len(occurring)) * min(bound, 4.0 * noise) * (start > 0)
+        first = rng.uniform(-0.5, 0.5, len(occurring)) * min(bound, 4.0) * (start > 0)
         found = optimize.minimize(
             objective,
             first,
@@ -199,7 +220,7 @@ def maximise(
             best = found
     assert best is not None
     mean = np.zeros(size)
-    mean[occurring] = best.x - best.x.mean()
+    mean[occurring] = noise * (best.x - best.x.mean())
     at_bound = occurring[np.abs(best.x) >= bound * (1.0 - 1e-9)]
     dominated = [] if tableaux.overt else smallest_sets(dominated_sets(orderings))
     return MaximumLikelihood(mean, -float(best.fun), dominated, tuple(int(i) for i in at_bound))

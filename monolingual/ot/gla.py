@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from monolingual.ot.settings import check_noise
 from monolingual.ot.tableaux import Tableaux, overt_forms
 from scfg_sampler.core import draws, normal_draws
 from scfg_sampler.core.jit import compiled, kernel
@@ -150,6 +151,7 @@ def learn(
     return values
 
 
+_MOST = 1e6  # Of values at first, of steps and of distances: noise is not lost beside them.
 _AT_A_TIME = 1 << 18  # Trials in one call, after which a learner can be stopped.
 
 
@@ -305,10 +307,16 @@ def _check(settings: GlaSettings, seeds: int, seed: int) -> None:
             raise SettingsError(f"--{name} is {value}; it must be at least 1")
     if settings.stages > settings.trials:
         raise SettingsError(f"--stages is {settings.stages}, more than the {settings.trials} --trials")
-    if not 0.0 <= settings.distance < np.inf:
-        raise SettingsError(f"--distance is {settings.distance:g}; it must be at least 0")
-    for name, ends in (("plasticity", settings.plasticity), ("noise", settings.noise)):
-        if not all(0.0 < end < np.inf for end in ends):
-            raise SettingsError(f"--{name} is {ends[0]:g}:{ends[1]:g}; both must be above 0")
+    if not 0.0 <= settings.distance <= _MOST:
+        raise SettingsError(f"--distance is {settings.distance:g}; it must be from 0 to {_MOST:g}")
+    first, last = settings.plasticity
+    if not all(0.0 < end <= _MOST for end in settings.plasticity):
+        raise SettingsError(
+            f"--plasticity is {first:g}:{last:g}; both must be above 0, and {_MOST:g} at most"
+        )
+    for end in settings.noise:
+        check_noise(end, f"{settings.noise[0]:g}:{settings.noise[1]:g}")
+    if not abs(settings.start) <= _MOST:
+        raise SettingsError(f"--start is {settings.start:g}; it must be from {-_MOST:g} to {_MOST:g}")
     if seed < 0:
         raise SettingsError(f"--seed is {seed}; it must be at least 0")

@@ -21,6 +21,7 @@ from monolingual.ot.demotion import Pair
 from monolingual.ot.exact import winning_probs
 from monolingual.ot.harmonic import maxent_probs, noisy_probs
 from monolingual.ot.praat import STRATEGIES, PraatGrammar, parse_grammar, read_text
+from monolingual.ot.settings import check_noise
 from monolingual.ot.tableaux import Tableaux, overt_forms, relative_frequencies
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
@@ -122,8 +123,8 @@ def praat_grammar(source: PraatGrammar, noise: float | None = None, path: PathLi
             f"--noise is {spread:g}, but {path} has the strategy {source.strategy}, which has chances of its "
             "own; only 0 is known for it"
         )
-    if not 0.0 <= spread < math.inf or (model == "stochastic-ot" and spread == 0.0):
-        raise SettingsError(f"--noise is {spread:g}; it must be above 0")
+    if spread != 0.0 or model == "stochastic-ot":
+        check_noise(spread)
     names = source.tableaux.constraints
     return Grammar(model, names, source.ranking, np.full(len(names), spread))
 

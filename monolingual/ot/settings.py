@@ -14,13 +14,23 @@ from scfg_sampler.core.chains.run_directory import require_at_least, require_bur
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["OtSettings", "RunSettings", "check_run_settings", "check_settings", "default_burn_in"]
+__all__ = [
+    "OtSettings",
+    "RunSettings",
+    "check_noise",
+    "check_run_settings",
+    "check_settings",
+    "check_truncate",
+    "default_burn_in",
+]
 
 _MOST_MOVES = 1_000_000  # In a sweep, which cannot be stopped.
 _SHORTEST_PILOT = 8
 
 
-_LEAST_NOISE = 1e-9  # Below it, densities of rankings are beyond what numbers hold.
+_NOISE = 1e-5, 1e3  # Beyond them states of chains would be beyond `run._LARGEST`.
+_TRUNCATE = 1e-5, 400.0  # In units of the noise; for wider ones no grid of `quadrature` is fine enough.
+_PRIOR = 1e-5, 1e5
 
 
 class OtSettings(NamedTuple):
@@ -80,12 +90,32 @@ def check_run_settings(run: RunSettings) -> None:
     require_burn_in(run.burn_in, run.iterations)
 
 
+def check_noise(noise: float, shown: str | None = None) -> None:
+    """Raise a SettingsError if a deviation is out of range; `shown` is what the option was given."""
+    least, most = _NOISE
+    if not least <= noise <= most:
+        raise SettingsError(
+            f"--noise is {shown or format(noise, 'g')}; it must be from {least:g} to {most:g}"
+        )
+
+
+def check_truncate(truncate: float, noise: float) -> None:
+    """Raise a SettingsError if means cannot be kept within a bound."""
+    least, most = _TRUNCATE
+    if not least * noise <= truncate <= most * noise:
+        raise SettingsError(
+            f"--truncate is {truncate:g}; it must be from {least:g} to {most:g} times --noise, "
+            f"which is {noise:g}"
+        )
+
+
 def check_settings(settings: OtSettings, constraints: int) -> None:
     """Raise SettingsError if a setting is out of range for so many constraints."""
     if settings.truncate < 0 or not math.isfinite(settings.truncate):
         raise SettingsError(f"--truncate is {settings.truncate:g}; it must be above 0, or 0 for no bound")
-    if not _LEAST_NOISE <= settings.noise < math.inf:
-        raise SettingsError(f"--noise is {settings.noise:g}; it must be at least {_LEAST_NOISE:g}")
+    check_noise(settings.noise)
+    if settings.truncate:
+        check_truncate(settings.truncate, settings.noise)
     if settings.learn_variances and not 1.0 < settings.variance_shape < math.inf:
         raise SettingsError(f"--variance-shape is {settings.variance_shape:g}; it must be above 1")
     if not -1 <= settings.shifts <= _MOST_MOVES:
@@ -98,8 +128,13 @@ def check_settings(settings: OtSettings, constraints: int) -> None:
         raise SettingsError(f"--pilot is {settings.pilot}; it must be 0 or at least {_SHORTEST_PILOT}")
     for constraint, (centre, deviation) in settings.priors.items():
         assert 0 <= constraint < constraints
-        if not (math.isfinite(centre) and 0.0 < deviation < math.inf):
-            raise SettingsError(f"a prior N({centre:g}, {deviation:g}²) needs a deviation above 0")
+        least, most = _PRIOR
+        if not abs(centre) <= most:
+            raise SettingsError(f"--prior has the mean {centre:g}; it must be from {-most:g} to {most:g}")
+        if not least <= deviation <= most:
+            raise SettingsError(
+                f"--prior has the deviation {deviation:g}; it must be from {least:g} to {most:g}"
+            )
         if settings.truncate and abs(centre) >= settings.truncate:
             raise SettingsError(
                 f"a prior has its mean at {centre:g}, outside of --truncate {settings.truncate:g}"

@@ -28,6 +28,8 @@ __all__ = ["inverse_gamma", "normal", "truncated_normal"]
 
 _TAIL = 0.0  # Beyond this many deviations the exponential envelope is cheaper than trying normals.
 _NARROW = 0.7  # Widths, in units of 1/λ, for which most of the exponential envelope lies outside.
+_FAR = 1e100  # Beyond it the exponential adds nothing to a, and soon a² is infinite.
+_TRIES = 100_000  # No draw needs so many: numbers that are none would be tried for ever.
 _WIDE = math.sqrt(2.0 * math.pi)  # Where normals and uniforms are accepted equally often around 0.
 
 
@@ -70,26 +72,31 @@ def _bounded(rng, mean, deviation, low, high):
 @compiled
 def _right_of_centre(rng, a, b):
     """A standard normal draw conditioned on [a, b], where a + b ≥ 0."""
+    if a >= _FAR:
+        return a
     if a >= _TAIL:
         rate = 0.5 * (a + math.sqrt(a * a + 4.0))
         if rate * (b - a) < _NARROW:
             return _by_uniforms(rng, a, b, a)
-        while True:
+        for _ in range(_TRIES):
             x = a + rng.standard_exponential() / rate
             if x <= b and rng.random() <= elementary.exp(-0.5 * (x - rate) * (x - rate)):
                 return x
+        return a
     if b - a < _WIDE:
         return _by_uniforms(rng, a, b, 0.0)
-    while True:
+    for _ in range(_TRIES):
         x = rng.standard_normal()
         if a <= x <= b:
             return x
+    return a
 
 
 @compiled
 def _by_uniforms(rng, a, b, mode):
     """The same where uniform draws are accepted often; `mode` is the densest point of [a, b]."""
-    while True:
+    for _ in range(_TRIES):
         x = a + (b - a) * rng.random()
         if rng.random() <= elementary.exp(0.5 * (mode - x) * (mode + x)):
             return x
+    return a

@@ -53,6 +53,23 @@ def uniforms(draws, low, high):
     return (1.0 - np.exp(log_tail)) / (1.0 - rest)
 
 
+@pytest.mark.parametrize(
+    ("deviation", "low", "high"),
+    [
+        (1.0, 1e160, INF),
+        (1.0, 1e300, 1e301),
+        (1e-200, 1e300, INF),
+        (math.nan, 0.0, 1.0),
+        (1.0, math.nan, 2.0),
+    ],
+)
+def test_every_draw_ends(rng, deviation, low, high):
+    draws = many(rng, 0.0, deviation, low, high, 3)
+    assert len(draws) == 3
+    if deviation == 1.0 and low > 0.0:
+        assert (draws == low).all()
+
+
 @pytest.mark.parametrize("cut", [0.0, 3.0, 8.0, 0.45, 0.55, -2.0, 30.0])
 @pytest.mark.parametrize("is_upper", [False, True])
 def test_one_sided_draws_have_the_distribution_of_the_tail(rng, cut, is_upper):

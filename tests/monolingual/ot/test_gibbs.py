@@ -229,7 +229,7 @@ def test_stretch_alone_draws_from_the_posterior_along_its_line(rng, priors):
     variances, e^(−2 a n t) exp(−Σ b / σ² e^(−2t)); the means bring e^((n − 1) t) where they are centred and
     flat, e^(n t) and their priors else. 16,000 steps: 4 deviations at 2,000 independent ones.
     """
-    settings = OtSettings(truncate=1e6, learn_variances=True, variance_shape=4.0, priors=priors)
+    settings = OtSettings(truncate=400.0, learn_variances=True, variance_shape=4.0, priors=priors)
     model = make_posterior(orderings_of(two_constraints(2, 1)), settings)
     state = initial_state(rng, orderings_of(two_constraints(2, 1)), settings)
     mean, deviation = np.array([0.8, -0.8]), np.array([1.2, 0.7])
@@ -313,7 +313,7 @@ def test_idle_constraints_keep_their_prior(rng):
         (OtSettings(shifts=-2), "--shifts is -2"),
         (OtSettings(collapsed=-2), "--collapsed is -2"),
         (OtSettings(pilot=-1), "--pilot is -1"),
-        (OtSettings(priors={0: (0.0, 0.0)}), "needs a deviation above 0"),
+        (OtSettings(priors={0: (0.0, 0.0)}), "--prior has the deviation 0; it must be from 1e-05"),
         (OtSettings(priors={0: (7.0, 1.0)}), "outside of --truncate 6"),
     ],
 )

@@ -45,8 +45,8 @@ def test_spanish_has_no_finite_maximum_and_95_50_95_within_the_bound(rng):
 
 
 def test_wrong_maximisation_is_refused(rng):
-    for options in ({"noise": 0.0}, {"bound": 0.0}, {"starts": 0}):
-        with pytest.raises(SettingsError, match="must be above 0"):
+    for options in ({"noise": 0.0}, {"bound": 0.0}, {"bound": 401.0}, {"starts": 0}):
+        with pytest.raises(SettingsError, match=r"is (0|401); it must be (from 1e-05|at least 1)"):
             maximise(rng, SPANISH, **options)
     with pytest.raises(InputError, match="the data say nothing"):
         maximise(rng, UNSEEN)
@@ -207,9 +207,11 @@ def test_how_many_trials_are_made_at_a_time_changes_nothing(monkeypatch):
         (GlaSettings(trials=0), 1, "--trials is 0"),
         (GlaSettings(), 0, "--seeds is 0"),
         (GlaSettings(trials=3), 1, "--stages is 4, more than the 3 --trials"),
-        (GlaSettings(plasticity=(1.0, 0.0)), 1, "--plasticity is 1:0; both must be above 0"),
-        (GlaSettings(distance=-1.0), 1, "--distance is -1; it must be at least 0"),
-        (GlaSettings(noise=(0.0, 1.0)), 1, "--noise is 0:1; both must be above 0"),
+        (GlaSettings(plasticity=(1.0, 0.0)), 1, "--plasticity is 1:0; both must be above 0, and 1e"),
+        (GlaSettings(distance=-1.0), 1, "--distance is -1; it must be from 0"),
+        (GlaSettings(noise=(0.0, 1.0)), 1, "--noise is 0:1; it must be from 1e-05 to 1000"),
+        (GlaSettings(noise=(1.0, 1e-30)), 1, "--noise is 1:1e-30; it must be from 1e-05 to 1000"),
+        (GlaSettings(start=1e17), 1, r"--start is 1e\+17; it must be from -1e\+06 to 1e\+06"),
     ],
 )
 def test_wrong_learners_are_refused(settings, seeds, complaint):

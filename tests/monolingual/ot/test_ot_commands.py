@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -114,6 +115,15 @@ def test_priors_are_named_by_constraint(spanish, tmp_path, capsys):
         (["--checkpoint-every", "-1"], "--checkpoint-every is -1"),
         (["--truncate", "-1"], "--truncate is -1"),
         (["--tokens", "0"], "--tokens is 0"),
+        (
+            ["--truncate", "1e300"],
+            "--truncate is 1e+300; it must be from 1e-05 to 400 times --noise, which is 1",
+        ),
+        (["--truncate", "1e-300"], "--truncate is 1e-300; it must be from 1e-05"),
+        (["--noise", "1e-12"], "--noise is 1e-12; it must be from 1e-05 to 1000"),
+        (["--prior", "*=0:1e300"], "--prior has the deviation 1e+300; it must be from 1e-05 to 100000"),
+        (["--prior", "*=0:1e-300"], "--prior has the deviation 1e-300; it must be from 1e-05 to 100000"),
+        (["--prior", "A=inf:1"], "--prior has the mean inf; it must be from -100000 to 100000"),
         (["--shifts", "99999999999"], "--shifts is 99999999999; it must be from 0 to 1000000"),
         (["--collapsed", "-2"], "--collapsed is -2; it must be from 0 to 1000000, or -1"),
         (["--learn-variances", "--variance-shape", "inf"], "--variance-shape is inf; it must be above 1"),
@@ -334,6 +344,41 @@ def test_convert_goes_round(spanish, tmp_path, capsys):
     assert "--output-pairs goes with --to praat" in capsys.readouterr().err
     assert ot("convert", spanish, "--to", "praat", "--output", grammar) == 0
     assert "an OTGrammar holds no frequencies" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--truncate", "400", "--collapsed", "1"],
+        ["--truncate", "1e-5"],
+        ["--noise", "1e-5", "--truncate", "4e-3"],
+        ["--noise", "1e3"],
+        ["--truncate", "0", "--prior", "*=-1e5:1e5"],
+        ["--prior", "*=5:1e-5"],
+    ],
+)
+def test_the_widest_settings_sample_without_a_warning(spanish, tmp_path, options):
+    told = ["--chains", 2, "--iterations", 20, "--pilot", 8, "--output", tmp_path / "run", "--overwrite"]
+    with warnings.catch_warnings(action="error"):
+        assert ot("sample", spanish, *told, *options) == 0
+        assert ot("resume", tmp_path / "run", "--iterations", 22) == 0
+    means = json.loads((tmp_path / "run" / "summary.json").read_text())["median"].values()
+    assert np.isfinite(list(means)).all()
+
+
+def test_fit_refuses_the_noise_that_sample_refuses(spanish, capsys):
+    for noise in ("1e-300", "1e-12", "inf"):
+        assert ot("fit", spanish, "--noise", noise) == 2
+        error = capsys.readouterr().err
+        assert error == f"scfg-monolingual: --noise is {noise}; it must be from 1e-05 to 1000\n"
+    # The maximum does not depend on the unit: means are proportional to the noise.
+    means = []
+    for noise in (1e-5, 1.0, 1e3):
+        assert ot("fit", spanish, "--noise", noise, "--truncate", 6 * noise, "--json") == 0
+        fitted = json.loads(capsys.readouterr().out)["mean"]
+        means.append([value / noise for value in fitted.values()])
+    assert_allclose(means[0], means[1], atol=1e-3)
+    assert_allclose(means[2], means[1], atol=1e-3)
 
 
 @pytest.mark.parametrize(

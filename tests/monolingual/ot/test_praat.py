@@ -123,7 +123,7 @@ def test_predict_takes_a_grammar_of_praat(tmp_path, capsys):
     [
         (("OptimalityTheory", "MaximumEntropy"), ["--noise", "2"], "only 0 is known for it"),
         (("OptimalityTheory", "HarmonicGrammar"), ["--given-fixed-rankings"], "is for OptimalityTheory"),
-        (("", ""), ["--noise", "0"], "--noise is 0; it must be above 0"),
+        (("", ""), ["--noise", "0"], "--noise is 0; it must be from 1e-05 to 1000"),
         (("", ""), ["--at", "mean"], "needs a run of 'ot sample'"),
         (("OptimalityTheory", "Guesswork"), [], "decision strategy 'Guesswork'. Known are OptimalityTheory"),
         (("   1 2", "   1 4"), [], ":12: a fixed ranking has the constraint 4"),

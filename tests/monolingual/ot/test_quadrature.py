@@ -23,6 +23,17 @@ def random_tableaux(rng, candidates=5, constraints=4):
     return build_tableaux("random", [f"C{i}" for i in range(constraints)], rows)
 
 
+@pytest.mark.parametrize(("far", "from_zero"), [(1e4, 0.0), (1e9, 0.0), (1e4, 1e6), (1e13, 0.0), (0.0, 1e6)])
+def test_means_far_apart_have_the_probabilities_of_near_ones(far, from_zero):
+    # The highest constraint leaves b and c, between which the others decide.
+    example = tableaux("A B C", ("x", "a", 1, "100"), ("x", "b", 1, "010"), ("x", "c", 1, "001"))
+    mean = np.array([from_zero + far, from_zero, from_zero + 0.5])
+    found = winning_probs(example, mean)
+    below = special.ndtr(0.5 / math.sqrt(2))
+    near = winning_probs(example, mean - from_zero) if far == 0.0 else [0.0, below, 1.0 - below]
+    assert_allclose(found, near, atol=1e-9)
+
+
 def winners(example, values):
     """How often each candidate wins under rows of values, ties shared: evaluation as it is defined."""
     share = np.zeros(len(example.outputs))
