@@ -88,6 +88,19 @@ class StoredSentences(OnDemand[Sentence]):
                 found.append(first + 1, sentence)
         return found
 
+    def blank_lines(self, number: int) -> int:
+        """How many empty lines stand right before a sentence, or at the end; 0 in ten columns.
+
+        There they are what parts sentences.
+        """
+        if len(self) and is_block(self[0]):
+            return 0
+        end = self._first[number] if number < len(self) else len(self._lines)
+        begin = end
+        while begin > 0 and not self._lines[begin - 1].strip():
+            begin -= 1
+        return end - begin
+
     def __len__(self) -> int:
         return len(self._first)
 
@@ -160,7 +173,8 @@ def is_block(sentence: Sentence) -> bool:
 def write_treebank(path: PathLike, sentences: Sequence[Sentence], heads: Sequence[Sequence[int]]) -> None:
     """Write sentences in the format they were read in, with other heads.
 
-    In ten columns relations become `root`, `dep` and `punct`, and removed words depend on the root.
+    In ten columns relations become `root`, `dep` and `punct`, and removed words depend on the root. Empty
+    lines between sentences of three columns are written, too.
 
     Parameters
     ----------
@@ -169,14 +183,17 @@ def write_treebank(path: PathLike, sentences: Sequence[Sentence], heads: Sequenc
     heads : sequence of sequences of int
         For each sentence as many as it has tags.
     """
+    blank_lines = getattr(sentences, "blank_lines", lambda number: 0)
     with atomic_output(path) as stream:
-        for sentence, new in zip(sentences, heads, strict=True):
+        for number, (sentence, new) in enumerate(zip(sentences, heads, strict=True)):
+            stream.write("\n" * blank_lines(number))
             if is_block(sentence):
                 stream.writelines(line + "\n" for line in _with_heads(sentence, new))
                 stream.write("\n")
             else:
                 tags, _, words = (sentence.lines[0] + "\t\t").split("\t")[:3]
                 stream.write(f"{tags}\t{' '.join(map(str, new))}\t{words}\n")
+        stream.write("\n" * blank_lines(len(sentences)))
 
 
 def shown_words(sentence: Sentence) -> list[str]:

@@ -15,7 +15,7 @@ from monolingual.dmv.model import DmvModel, read_model, write_model
 from monolingual.dmv.parsing import parse, posteriors
 from monolingual.dmv.punctuation import recognise
 from monolingual.dmv.report import ReportInputs, write_report
-from monolingual.dmv.treebank import Sentence, read_treebank, shown_words
+from monolingual.dmv.treebank import StoredSentences, read_treebank, shown_words
 from monolingual.notebook.calls import call, lines_file
 from scfg_sampler.core.arguments import ArgumentError
 from scfg_sampler.core.files import PathLike
@@ -84,6 +84,9 @@ class DependencyTree(NamedTuple):
         return self.svg()
 
 
+_EMPTY = DependencyTree((), (), np.zeros((0, 1)), 0.0)
+
+
 class DependencyModel:
     """A dependency model with valence.
 
@@ -111,25 +114,26 @@ class DependencyModel:
         Parameters
         ----------
         sentences : path, or sequence of str
-            A treebank, or lines of tags; after a tab heads, after another words.
+            A treebank, or lines of tags; after a tab heads, after another words. An empty line of these has a
+            tree without words.
         decoder : str
             mbr or viterbi.
         """
-        if decoder not in ("mbr", "viterbi"):
-            raise ArgumentError(f"decoder is {decoder!r}; choose mbr or viterbi")
+        _check_decoder(decoder)
         found = _read(sentences)
         heads = parse(self.model, found, decoder)
-        return [
-            DependencyTree(tuple(shown_words(sentence)), tuple(each), arcs, log_prob)
-            for sentence, each, (log_prob, arcs) in zip(
-                found, heads, posteriors(self.model, found), strict=True
-            )
-        ]
+        trees = []
+        following = zip(found, heads, posteriors(self.model, found), strict=True)
+        for at, (sentence, each, (log_prob, arcs)) in enumerate(following):
+            trees += [_EMPTY] * found.blank_lines(at)
+            trees.append(DependencyTree(tuple(shown_words(sentence)), tuple(each), arcs, log_prob))
+        return trees + [_EMPTY] * found.blank_lines(len(found))
 
     def evaluate(
         self, treebank: PathLike | Sequence[str], decoder: str = "mbr"
     ) -> dict[str, dict[str, float]]:
         """Attachment accuracy in percent by length of sentences, as `dmv evaluate --json` prints it."""
+        _check_decoder(decoder)
         gold = _read(treebank)
         if any(len(sentence.heads) != len(sentence.tags) for sentence in gold):
             raise ArgumentError("the treebank has sentences without heads; give one with gold trees")
@@ -152,7 +156,12 @@ class DependencyModel:
         return f"DependencyModel of {counted(len(self.tags), 'tag')}"
 
 
-def _read(sentences: PathLike | Sequence[str]) -> Sequence[Sentence]:
+def _check_decoder(decoder: str) -> None:
+    if decoder not in ("mbr", "viterbi"):
+        raise ArgumentError(f"decoder is {decoder!r}; choose mbr or viterbi")
+
+
+def _read(sentences: PathLike | Sequence[str]) -> StoredSentences:
     """The sentences of a treebank, without what is recognised as punctuation in ten columns."""
     with tempfile.TemporaryDirectory() as folder:
         path = lines_file(sentences, Path(folder) / "sentences")

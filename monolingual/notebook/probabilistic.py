@@ -87,12 +87,12 @@ class Pcfg:
             return [ShownTree(line, float("nan")) for line in read_lines(out)]
 
     def parse(self, sentences: PathLike | Sequence[str]) -> list[ShownTree | None]:
-        """The best tree of each sentence with its log probability; None where there is none.
+        """The best tree of each sentence with its log probability; None where there is none, or no word.
 
         Parameters
         ----------
         sentences : path, or sequence of str
-            Words between spaces. Empty ones are skipped.
+            Words between spaces.
         """
         with tempfile.TemporaryDirectory() as folder:
             text, out = lines_file(sentences, Path(folder) / "sentences"), Path(folder) / "trees"
@@ -100,7 +100,7 @@ class Pcfg:
             call("pcfg", "parse", [self._write(folder)], told)
             found: list[ShownTree | None] = []
             for line in read_lines(out):
-                log_prob, _, tree = line.split("\t")
+                log_prob, _, tree = line.split("\t") if line else ("", "", "")
                 found.append(ShownTree(tree, float(log_prob)) if tree else None)
             return found
 

@@ -40,11 +40,20 @@ class Sentences(NamedTuple):
         Sentence i is words[start[i]:start[i + 1]].
     lines : int64, shape (sentences,)
         The line of each in its file, from 1.
+    last_line : int
+        The number of the file's last line, empty or not.
     """
 
     words: np.ndarray
     start: np.ndarray
     lines: np.ndarray
+    last_line: int
+
+    def blank_lines(self, number: int) -> int:
+        """How many empty lines stand between a sentence and the one before, or behind the last one."""
+        before = int(self.lines[number - 1]) if number > 0 else 0
+        following = int(self.lines[number]) if number < len(self.lines) else self.last_line + 1
+        return following - before - 1
 
 
 class Spans(NamedTuple):
@@ -77,6 +86,7 @@ def read_sentences(
     """
     ids = {name: at for at, name in enumerate(grammar.terminals)}
     words, start, lines = array("i"), array("q", [0]), array("q")
+    number = 0
     for number, line in enumerate(read_encoded_lines(path, encoding), start=1):
         tokens = split_words(line)
         if not tokens:
@@ -90,7 +100,10 @@ def read_sentences(
     if not lines:
         raise InputError(path, None, "holds no sentence", "Write one sentence a line")
     return Sentences(
-        np.frombuffer(words, np.int32), np.frombuffer(start, np.int64), np.frombuffer(lines, np.int64)
+        np.frombuffer(words, np.int32),
+        np.frombuffer(start, np.int64),
+        np.frombuffer(lines, np.int64),
+        number,
     )
 
 

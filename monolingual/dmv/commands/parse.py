@@ -23,7 +23,8 @@ def add_parser(subparsers) -> None:
         description="Write sentences in the format they are in, with the heads a model gives them: those of "
         "the "
         "most probable tree, or of the tree with the most right heads to be expected (minimum Bayes risk). "
-        "Punctuation is attached to the root.",
+        "Punctuation is attached to the root. Of three columns, an empty line gives an empty line. Log "
+        "probabilities are of the model mixed with a millionth of the uniform distribution.",
         epilog="example:\n  scfg-monolingual dmv parse model.txt test.conllu --output parsed.conllu",
     )
     parser.add_argument("model", metavar="MODEL", help="written by dmv train")
@@ -42,7 +43,7 @@ def add_parser(subparsers) -> None:
         metavar="K",
         type=int,
         help="write the best K trees of each sentence instead: lines 'number ||| heads ||| log probability', "
-        "numbers from 0, heads among the words that are no punctuation",
+        "numbers of sentences from 0, heads among the words that are no punctuation",
     )
     parser.add_argument("--picture", metavar="FILE", help="also draw the tree of a sentence, as SVG")
     parser.add_argument(

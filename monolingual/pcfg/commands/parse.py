@@ -18,10 +18,11 @@ def add_parser(subparsers) -> None:
         "parse",
         help="the best trees of each sentence, or how many there are",
         description="Write the most probable tree of each sentence (Viterbi), an empty line for a sentence "
-        "that the grammar does not derive. With --probabilities the log probabilities of the tree and of the "
-        "sentence stand before it. With --nbest the best K trees follow each other in lines 'number ||| tree "
-        "||| log probability', numbers from 0, which 'tsg train --nbest-lists' reads. With --counts the "
-        "number of trees is written instead: exact, or 'infinite' where unary rules have a cycle.",
+        "that the grammar does not derive and for an empty line. With --probabilities the log probabilities "
+        "of the tree and of the sentence stand before it. With --nbest the best K trees follow each other in "
+        "lines 'number ||| tree ||| log probability', numbers of sentences from 0, which 'tsg train "
+        "--nbest-lists' reads. With --counts the number of trees is "
+        "written instead: exact, or 'infinite' where unary rules have a cycle.",
         epilog="examples:\n  scfg-monolingual pcfg parse grammar.txt --sentences text.txt\n"
         "  scfg-monolingual pcfg parse grammar.txt --sentences text.txt --nbest 10",
     )
@@ -72,12 +73,14 @@ def run(options: argparse.Namespace) -> None:
     ):
         for at in range(len(log_probs)):
             words = sentences.words[sentences.start[at] : sentences.start[at + 1]].tolist()
+            stream.write("\n" * sentences.blank_lines(at))
             log_weight, tree = best_tree(chart, probs, words, chains)
             before = f"{log_weight:.6f}\t{log_probs[at]:.6f}\t" if options.probabilities else ""
             stream.write(before + (format_tree(grammar, tree) if tree else "") + "\n")
             rules.extend(tree)
             start.append(len(rules))
             advance(1, "")
+        stream.write("\n" * sentences.blank_lines(len(log_probs)))
     failed = int(np.count_nonzero(log_probs == -np.inf))
     if failed:
         console.warn(f"no tree for {failed} of {counted(len(log_probs), 'sentence')}")
@@ -111,6 +114,7 @@ def _list_trees(options: argparse.Namespace) -> None:
         for at in range(len(sentences.lines)):
             words = sentences.words[sentences.start[at] : sentences.start[at + 1]].tolist()
             if best is None:
+                stream.write("\n" * sentences.blank_lines(at))
                 count = count_trees(chart, words)
                 stream.write(f"{'infinite' if count is None else count}\n")
                 failed += count == 0
@@ -120,5 +124,7 @@ def _list_trees(options: argparse.Namespace) -> None:
                     stream.write(f"{at} ||| {format_tree(grammar, tree)} ||| {log_weight:.6f}\n")
                 failed += not found
             advance(1, "")
+        if best is None:
+            stream.write("\n" * sentences.blank_lines(len(sentences.lines)))
     if failed:
         console.warn(f"no tree for {failed} of {counted(len(sentences.lines), 'sentence')}")

@@ -100,6 +100,8 @@ def test_probabilistic_grammars_are_those_of_the_commands(tmp_path, capsys):
     assert (tmp_path / "ours" / "grammar.txt").read_text() == before
     best, none = grammar.parse([sentences[0], "b"])
     assert none is None
+    spaced = grammar.parse(["", sentences[0], "", "b", ""])
+    assert [each and each.brackets for each in spaced] == [None, best.brackets, None, None, None]
     # Two binary trees of three words, each with the probability 1/2 to the power of 5.
     assert best.value == pytest.approx(5 * np.log(0.5))
     assert len(grammar.simulate(5, seed=3)) == 5
@@ -184,6 +186,13 @@ def test_dependency_models_are_those_of_the_commands(tmp_path):
     for tree in trees:
         assert tree.posteriors.sum(axis=1) == pytest.approx(1.0)
     assert model.evaluate(tmp_path / "tagged")["all"]["words"] == sum(len(tree.heads) for tree in trees)
+    for wrong in (model.parse, model.evaluate):
+        with pytest.raises(ArgumentError, match="decoder is 'foo'; choose mbr or viterbi"):
+            wrong(TAGGED.splitlines(), decoder="foo")
+    first, *others = TAGGED.splitlines()
+    empty = model.parse(["", first, "", "", *others, ""])
+    assert [tree.heads for tree in empty] == [(), trees[0].heads, (), (), *(t.heads for t in trees[1:]), ()]
+    assert empty[0].svg().startswith("<")
     model.report(tmp_path / "page.html", TAGGED.splitlines())
     assert "heads right" in (tmp_path / "page.html").read_text()
 

@@ -50,6 +50,16 @@ def test_check_prints_json(place, capsys):
     assert (found["tight"], found["partition"]["S"], found["expected_length"]) == (True, 1.0, None)
 
 
+@pytest.mark.parametrize("options", [[], ["--counts"], ["--probabilities"]])
+def test_parse_writes_empty_lines_for_empty_lines(place, capsys, options):
+    (place / "close").write_text("a a\na\n")
+    (place / "wide").write_text("\na a\n \n\na\n\n")
+    for name in ("close", "wide"):
+        assert pcfg("parse", "catalan", "--sentences", name, "--output", f"{name}.out", *options) == 0
+    first, second = (place / "close.out").read_text().splitlines()
+    assert (place / "wide.out").read_text().splitlines() == ["", first, "", "", second, ""]
+
+
 def test_check_names_what_is_useless(place, capsys):
     (place / "g").write_text("S -> 'a' [.5] | U S [.5]\nU -> U U [1]\nV -> 'b' [1]\n")
     pcfg("check", "g")
