@@ -143,7 +143,9 @@ def best_concentrations(
         corner = times * polygamma(1, totals)
         ratio = sum_per_family(families, alpha * slope / diagonal)
         square = sum_per_family(families, alpha**2 / diagonal)
-        inner = np.where(np.abs(1.0 + corner * square) > 1e-12, corner * ratio / (1.0 + corner * square), 0.0)
+        # Where there is one choice the sum is 0, and no concentration better than another.
+        whole = 1.0 + corner * square
+        inner = np.divide(corner * ratio, whole, out=np.zeros_like(whole), where=np.abs(whole) > 1e-12)
         change = -(slope - alpha * repeat_per_choice(families, inner)) / diagonal
         uphill = sum_per_family(families, change * slope) > 0.0
         change = np.where(repeat_per_choice(families, uphill), change, -slope / diagonal)

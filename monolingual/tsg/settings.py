@@ -35,6 +35,7 @@ __all__ = [
     "temperature",
 ]
 
+_LEAST_STOP = 1e-9  # 1 − stop is what is stored.
 METHODS = ("gibbs", "2dop")
 BASES = ("uniform", "pcfg")
 ORDERS = ("random", "top-down")
@@ -208,8 +209,9 @@ def check_settings(settings: TsgSettings) -> None:
     concentration, stop, discount = settings.concentration, settings.stop, settings.discount
     if concentration is not None and not 0.0 < concentration < math.inf:
         raise SettingsError(f"--concentration is {concentration:g}; it must be above 0, or 'learn'")
-    if stop is not None and not 0.0 < stop < 1.0:
-        raise SettingsError(f"--stop is {stop:g}; it must be above 0 and below 1, or 'learn'")
+    if stop is not None and not _LEAST_STOP <= stop < 1.0:
+        found = f"--stop is {stop:g}; it must be at least {_LEAST_STOP:g} and below 1, or 'learn'"
+        raise SettingsError(found)
     if not 0.0 <= discount < 1.0:
         raise SettingsError(f"--discount is {discount:g}; it must be at least 0 and below 1")
     unknown = [move for move in settings.moves if move not in MOVES]
