@@ -33,7 +33,7 @@ def concentration_of(text: str) -> float | None:
     Raises
     ------
     SettingsError
-        A is no number above 0.
+        A is no number above 0, or beyond what there is a use for.
     """
     kind, colon, number = text.partition(":")
     if kind != "dirichlet" or not colon:
@@ -43,7 +43,8 @@ def concentration_of(text: str) -> float | None:
     except ValueError:
         value = 0.0
     if not 0.0 < value <= _LARGEST:
-        raise SettingsError(f"--start {text}: the concentration must be above 0, as in dirichlet:0.1")
+        found = f"the concentration must be above 0 and {_LARGEST:g} at most, as in dirichlet:0.1"
+        raise SettingsError(f"--start {text}: {found}")
     return value
 
 

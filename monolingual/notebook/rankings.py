@@ -110,15 +110,20 @@ class OtGrammar:
         order = np.argsort(-self._grammar.value, kind="stable")
         return {self._grammar.constraints[at]: float(self._grammar.value[at]) for at in order}
 
-    def predictions(self, tableaux: Tableaux | None = None) -> list[dict[str, Any]]:
+    def predictions(
+        self, tableaux: Tableaux | PathLike | Sequence[str] | None = None
+    ) -> list[dict[str, Any]]:
         """Observed and predicted shares of every candidate, a row each, as pandas takes them.
 
         Parameters
         ----------
-        tableaux : Tableaux, optional
-            By default those that were learnt from.
+        tableaux : Tableaux, path, or sequence of str, optional
+            As `read_tableaux` takes them; by default those that were learnt from.
         """
-        chosen = self.tableaux if tableaux is None else tableaux
+        if tableaux is None:
+            chosen = self.tableaux
+        else:
+            chosen = tableaux if isinstance(tableaux, Tableaux) else read_tableaux(tableaux)
         probs = predict(aligned(self._grammar, chosen, self.directory), chosen)
         record = prediction_record(chosen, probs)
         return [

@@ -14,6 +14,7 @@ from monolingual.notebook.trees import ShownTree
 from monolingual.tsg.fragments import format_fragment
 from monolingual.tsg.learnt import read_grammar, read_record
 from monolingual.tsg.report import write_report
+from scfg_sampler.core.arguments import require_count
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
 from scfg_sampler.core.chains.inference_data import inference_data
@@ -96,7 +97,14 @@ class TsgRun:
             So many.
         label : str, optional
             Of their roots.
+
+        Raises
+        ------
+        ArgumentError
+            The number is less than 1.
         """
+        if number is not None:
+            require_count("number", number)
         found = [each for each in read_grammar(self.directory).fragments if label in (None, each[0].label)]
         ordered = sorted(found, key=lambda each: -each[1])[:number]
         return [ShownTree(format_fragment(tree), count) for tree, count in ordered]

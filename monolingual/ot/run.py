@@ -43,6 +43,7 @@ from scfg_sampler.core.chains.run_directory import (
     read_record,
     refuse_finished,
     refuse_occupied,
+    require_beyond_burn_in,
     require_each,
     require_numbers,
     stored_settings,
@@ -150,6 +151,7 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
     record = read_run(output)
     settings, run = record["settings"], record["run"]
     if iterations is not None:
+        require_beyond_burn_in(iterations, run.burn_in)
         run = run._replace(iterations=iterations)
         check_run_settings(run)
     if record["finished"]:

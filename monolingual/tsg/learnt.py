@@ -72,9 +72,10 @@ def read_record(directory: PathLike) -> dict[str, Any]:
     def restored(record: dict[str, Any]) -> dict[str, Any]:
         settings = record["settings"]
         place, version = Path(directory) / RECORD, record["versions"]["scfg-sampler"]
+        # First what other models do not have: what they have is not of another version.
+        require_each(int, *(record[name] for name in ("sweeps", "sentences", "nodes", "productions")))
         record["settings"] = stored_settings(TsgSettings, settings, place, version)
         record["run"] = stored_settings(RunSettings, record["run"], place, version)
-        require_each(int, *(record[name] for name in ("sweeps", "sentences", "nodes", "productions")))
         require_each(str, *record["corpus"].values())
         require_numbers(record["cpu_seconds"])
         # Directories of earlier versions do not say it.

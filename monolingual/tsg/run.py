@@ -65,6 +65,7 @@ from scfg_sampler.core.chains.run_directory import (
     origin,
     refuse_finished,
     refuse_occupied,
+    require_beyond_burn_in,
     write_json,
 )
 from scfg_sampler.core.executors import Executor
@@ -192,6 +193,8 @@ def _restored(directory: Path, iterations: int | None, threads: int | None) -> _
         raise InputError(
             directory, None, "holds a Double-DOP grammar, which has no sweeps to go on with", hint
         )
+    if iterations is not None:
+        require_beyond_burn_in(iterations, run.burn_in)
     iterations = run.iterations if iterations is None else iterations
     run = run._replace(iterations=iterations, threads=run.threads if threads is None else threads)
     check_run_settings(record["settings"], run)

@@ -35,6 +35,7 @@ __all__ = [
     "refuse_finished",
     "refuse_occupied",
     "require_at_least",
+    "require_beyond_burn_in",
     "require_burn_in",
     "require_each",
     "require_names",
@@ -303,6 +304,14 @@ def require_burn_in(burn_in: int, iterations: int) -> None:
     if not 0 <= burn_in < iterations:
         raise SettingsError(
             f"--burn-in is {burn_in}; it must be at least 0 and below --iterations ({iterations})"
+        )
+
+
+def require_beyond_burn_in(iterations: int, burn_in: int) -> None:
+    """Raise SettingsError unless a run that is resumed goes on beyond the burn-in it was started with."""
+    if iterations <= burn_in:
+        raise SettingsError(
+            f"--iterations is {iterations}; the run was started with a burn-in of {burn_in}: give more"
         )
 
 

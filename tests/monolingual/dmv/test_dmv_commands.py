@@ -34,6 +34,25 @@ def call(*arguments):
     return main(["dmv", *map(str, arguments)])
 
 
+def test_a_single_tag_is_learnt_without_a_warning(place):
+    (place / "one").write_text("NN\n")
+    with warnings.catch_warnings(action="error"):
+        for method in METHODS:
+            steps = "--iterations" if method == "gibbs" else "--rounds"
+            assert call("train", "one", "--method", method, steps, 5, "--output", "m.txt", "--quiet") == 0
+            assert "root NN 1\n" in (place / "m.txt").read_text()
+
+
+def test_empty_lines_stay_where_they_were(place, capsys):
+    assert call("train", "train.txt", "--output", "m.txt", "--rounds", 2, "--quiet") == 0
+    first, *others = ROWS.splitlines()
+    (place / "spaced.txt").write_text("\n".join(["", first, "", "", *others, "", ""]))
+    assert call("parse", "m.txt", "dev.txt", "--output", "close.txt") == 0
+    assert call("parse", "m.txt", "spaced.txt", "--output", "wide.txt") == 0
+    close, wide = ((place / name).read_text().splitlines() for name in ("close.txt", "wide.txt"))
+    assert wide == ["", close[0], "", "", *close[1:], ""]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_learns_parses_and_is_evaluated(method, place, capsys):
     options = ["--method", method, "--iterations" if method == "gibbs" else "--rounds", 5, "--quiet"]

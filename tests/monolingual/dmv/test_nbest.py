@@ -159,7 +159,7 @@ def test_training_begins_with_dirichlet_draws(files, capsys):
     ]
     assert main([*arguments, "--start", "dirichlet:0.2", "--restarts", "2", "--quiet"]) == 0
     assert main([*arguments, "--start", "dirichlet:x"]) == 2
-    assert "the concentration must be above 0" in capsys.readouterr().err
+    assert "the concentration must be above 0 and 1e+06 at most" in capsys.readouterr().err
 
 
 def test_small_concentrations_make_few_choices_likely(rng):

@@ -62,6 +62,8 @@ def test_tree_substitution_grammars_are_those_of_the_command(tmp_path):
         assert (tmp_path / "ours" / name).read_bytes() == (tmp_path / "theirs" / name).read_bytes()
     assert run.trees(1)[0].value == max(tree.value for tree in run.trees())
     assert {tree.brackets[1] for tree in run.trees(label="S")} == {"S"}
+    with pytest.raises(ArgumentError, match="number is -1; it is at least 1"):
+        run.trees(-1)
     (tmp_path / "text").write_text("the dog barks\n")
     out = tmp_path / "parsed"
     told = ("--method", "mpd", "--input", tmp_path / "text", "--output", out)
@@ -131,6 +133,8 @@ def test_rankings_are_those_of_the_commands(tmp_path):
     assert [row["predicted"] for row in run.predictions()] == [
         each["predicted"] for entry in predicted for each in entry["candidates"]
     ]
+    for same in (tableaux, TABLEAUX.splitlines(), tmp_path / "tableaux.tsv"):
+        assert run.predictions(same) == run.predictions()
     assert command("ot", "maxent", tmp_path / "tableaux.tsv", "--output", tmp_path / "maxent") == 0
     grammar = monolingual.learn_ot(tmp_path / "tableaux.tsv", tmp_path / "ours-maxent", "maxent")
     assert grammar.values == monolingual.open_ot(tmp_path / "maxent").values

@@ -298,6 +298,13 @@ def test_a_directory_with_a_run_is_not_overwritten(treebank_file, tmp_path, caps
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2, "--overwrite") == 0
     assert main(["tsg", "resume", str(tmp_path / "run")]) == 2
     assert main(["tsg", "resume", str(tmp_path)]) == 2
+    assert main(["tsg", "resume", str(tmp_path / "run"), "--iterations", "1"]) == 2
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    del record["nodes"], record["settings"]["moves"]
+    (tmp_path / "run" / "run.json").write_text(json.dumps({**record, "settings": {"approach": "sink"}}))
+    assert main(["tsg", "resume", str(tmp_path / "run"), "--iterations", "3"]) == 2
     errors = capsys.readouterr().err
     assert "has 2 sweeps already" in errors
+    assert "--iterations is 1; the run was started with a burn-in of 1: give more" in errors
+    assert "is damaged, or not that of 'tsg train'" in errors
     assert "is not a run directory" in errors
