@@ -145,6 +145,11 @@ def test_derivations_use_rules_of_the_last_state(run):
         run.derivation(4)
 
 
+def test_overwrite_is_true_or_false(corpus, tmp_path):
+    with pytest.raises(TypeError, match="overwrite is 'no'; give True or False"):
+        scfg_sampler.sample(corpus, tmp_path / "run", iterations=3, overwrite="no")
+
+
 def test_several_chains_and_other_models_can_be_asked_for(corpus, tmp_path):
     run = scfg_sampler.sample(corpus, tmp_path / "run", iterations=3, chains=2, model="dirichlet")
     assert run.record["chains"] == 2
