@@ -31,9 +31,11 @@ __all__ = ["MaximumLikelihood", "OrderingModel", "maximise", "winning_probs"]
 
 _SMALLEST = 1e-300
 _LEAST_GIVEN = 1e-6
-_CERTAIN = 40.0  # Deviations by which who is above is above, but for 1e-174.
-_SPREAD, _FROM_ZERO = 1000.0, 1e4  # Deviations that a grid covers finely, and beside which none is lost.
 """Below that, dividing by it would magnify the error of quadrature, 1e-12."""
+_CERTAIN = 40.0
+"""Deviations by which who is above is above, but for 1e-174."""
+_SPREAD, _FROM_ZERO = 1000.0, 1e4
+"""Deviations that a grid covers finely, and beside which none is lost."""
 
 
 class MaximumLikelihood(NamedTuple):
