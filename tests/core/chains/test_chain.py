@@ -36,6 +36,14 @@ COLUMNS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def terminal_heard():
+    """What closing a terminal does, though these tests may be started by nohup, which has it ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def loop(chain, act):
     """A caller's loop over a chain."""
     for sweep in chain:
