@@ -61,7 +61,7 @@ class TsgSettings(NamedTuple):
     discount : float
         d of Pitman and Yor, of every label; 0 is the Dirichlet process of the paper.
     moves : tuple of str
-        Some of `MOVES`, made in this order: single, block, type; the last not with a discount.
+        Some of `MOVES`, made in this order: single, block, type.
     type_every : int
         Sweeps from one round of type moves to the next.
     order : str
@@ -218,8 +218,6 @@ def check_settings(settings: TsgSettings) -> None:
     if unknown or not settings.moves:
         shown = ",".join(settings.moves)
         raise SettingsError(f"--moves is {shown!r}; give some of {', '.join(MOVES)}, joined by commas")
-    if "type" in settings.moves and len(settings.moves) == 1 and discount > 0.0:
-        raise SettingsError("--moves type does nothing with a --discount; add single")
     if settings.type_every < 1:
         raise SettingsError(f"--type-every is {settings.type_every}; it must be at least 1")
     require_number("shards", settings.shards)

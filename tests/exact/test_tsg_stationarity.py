@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
@@ -15,6 +16,8 @@ from scfg_sampler.core.chains.kernel import copy_state
 from scfg_sampler.core.fragments import cuts as fragment_cuts
 from scfg_sampler.core.fragments import sampler as fragment_sampler
 from scfg_sampler.core.fragments import tree as fragment_tree
+from scfg_sampler.core.fragments import type_numbers
+from tests.monolingual.tsg.seatings import seated_at, seating_of, seating_posterior_of
 from tests.monolingual.tsg.stationarity import sweep_departure
 from tests.monolingual.tsg.treebanks import TREEBANKS, chain_of, cuts_of, expand_of, posterior_of, start_at
 from tests.oracles.choices import GENERATOR, distribution
@@ -26,6 +29,21 @@ def departure(name: str, base: str, **settings) -> float:
     """The largest entry of |πT − π| for one sweep."""
     chain = chain_of(name, base=base, **settings)
     return sweep_departure(posterior_of(name, base), chain, start_at, cuts_of)
+
+
+def seated_departure(name: str, base: str, move: str) -> float:
+    """The largest entry of |πT − π| for one sweep with d = .5, cuts and seats being the state."""
+    chain = chain_of(name, base=base, order="top-down", moves=(move,), discount=0.5)
+    start_from = functools.partial(seated_at, name)
+    read = functools.partial(seating_of, name)
+    return sweep_departure(seating_posterior_of(name, base, 0.5), chain, start_from, read)
+
+
+def _seated_cases():
+    for name, base, move in itertools.product(TREEBANKS, BASES, ["single", "type", "block"]):
+        few_states = name == "one chain" or (name in ("recursive", "two short trees") and move != "block")
+        of_a_type = (name, base, move) == ("two chains alike", "pcfg", "type")
+        yield pytest.param(name, base, move, marks=[] if few_states or of_a_type else [pytest.mark.slow])
 
 
 def _cases():
@@ -48,6 +66,18 @@ def test_single_site_sweep_in_random_order_leaves_posterior_invariant(name, base
 @pytest.mark.parametrize(("name", "base"), list(_cases()))
 def test_type_moves_leave_posterior_invariant(name, base):
     assert departure(name, base, order="top-down", moves=("type",)) < 1e-12
+
+
+@pytest.mark.parametrize(("name", "base", "move"), list(_seated_cases()))
+def test_moves_under_a_discount_leave_the_posterior_of_cuts_and_seats_invariant(name, base, move):
+    """Wholes and upper parts sit in one restaurant, in "one chain" and "recursive" lower parts, too."""
+    assert seated_departure(name, base, move) < 1e-12
+
+
+@pytest.mark.slow
+def test_type_moves_that_forget_that_tables_meet_are_noticed(monkeypatch):
+    monkeypatch.setattr(type_numbers, "_let_tables_meet", lambda *given: None)
+    assert seated_departure("two chains alike", "pcfg", "type") > 1e-4
 
 
 @pytest.mark.parametrize(("name", "base"), list(_cases()))

@@ -28,11 +28,13 @@ from scfg_sampler.forest import typed, typed_moves
 from scfg_sampler.learner.chain import learner_kernel, rule_model
 from scfg_sampler.learner.forest_bank import forest_bank
 from scfg_sampler.learner.settings import LearnerSettings, check_settings
-from tests.learner.corpora import Chain, _codes, _sizes, corpus_of, partitions
+from tests.core.fragments.seatings import table_sizes
+from tests.learner.corpora import Chain, _codes, corpus_of
 from tests.oracles import rule_model as rule_oracle
 from tests.oracles import typed_rules
 from tests.oracles.choices import GENERATOR, transition_matrix
 from tests.oracles.phrase_forest import derivations, sentence
+from tests.oracles.seatings import log_named_seatings, partitions
 
 CORPORA = {
     "one pair": [sentence("a b", "A B", "0-0 1-1")],
@@ -151,7 +153,7 @@ def state_from(chain: Chain, key):
 
 
 def state_key(state):
-    return tuple(int(code) for code in state.trees), tuple(sorted(_sizes(state.restaurants)))
+    return tuple(int(code) for code in state.trees), tuple(sorted(table_sizes(state.restaurants)))
 
 
 def departure(chain: Chain, pairs, visit=None) -> float:
@@ -266,8 +268,7 @@ def test_the_log_joint_with_types_is_that_of_the_oracle(name):
     checked = 0
     for (codes, seating), expected in itertools.islice(log_weights(chain, CORPORA[name]).items(), 0, 60, 3):
         for _, sizes in seating:
-            expected -= math.lgamma(sum(sizes) + 1) - sum(math.lgamma(size + 1) for size in sizes)
-            expected += sum(math.lgamma(number + 1) for number in Counter(sizes).values())
+            expected -= log_named_seatings(sizes)
         found = chain.kernel.log_joint(state_from(chain, (codes, seating)))
         assert found == pytest.approx(expected, abs=1e-9)
         checked += 1

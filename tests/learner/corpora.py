@@ -13,15 +13,16 @@ import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.chains.kernel import Kernel
-from scfg_sampler.core.fragments import restaurant
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.corpus.span_labels import SpanLabels
 from scfg_sampler.forest.choice import chosen
 from scfg_sampler.learner.chain import LearnerState, learner_kernel
 from scfg_sampler.learner.forest_bank import ForestBank, forest_bank
 from scfg_sampler.learner.settings import LearnerSettings, attached, check_settings
+from tests.core.fragments.seatings import Seating, sit, table_sizes
 from tests.oracles import chosen_alignments, loose_derivations, phrase_forest, rule_model
 from tests.oracles.phrase_forest import Sentence
+from tests.oracles.seatings import log_named_seatings, partitions
 
 
 def corpus_of(pairs: list[Sentence]) -> ParallelCorpus:
@@ -161,20 +162,6 @@ def _once(pairs: list) -> list[Sentence]:
     return [pair if isinstance(pair, Sentence) else pair[0] for pair in pairs]
 
 
-Seating = tuple[tuple[int, tuple[int, ...]], ...]
-"""Fingerprint and table sizes, ascending, of every dish; sizes () where the seating is not tracked."""
-
-
-def partitions(number: int, largest: int | None = None) -> Iterator[tuple[int, ...]]:
-    """All multisets of positive integers with the given sum, ascending."""
-    if number == 0:
-        yield ()
-        return
-    for first in range(min(number, largest or number), 0, -1):
-        for rest in partitions(number - first, first):
-            yield (*rest, first)
-
-
 def spelled_dishes(chain: Chain, pairs: list[Sentence]) -> dict[int, tuple[str, str]]:
     """The rule that each fingerprint stands for.
 
@@ -186,7 +173,7 @@ def spelled_dishes(chain: Chain, pairs: list[Sentence]) -> dict[int, tuple[str, 
     for number, (codes, rules) in enumerate(all_derivations(chain, pairs)):
         for rule, count in rules.items():
             uses[rule].append((number, count))
-        for dish, sizes in _sizes(seated(chain, codes).restaurants):
+        for dish, sizes in table_sizes(seated(chain, codes).restaurants):
             customers[dish].append((number, sum(sizes)))
     alike: dict[tuple, list[tuple[str, str]]] = defaultdict(list)
     for rule, where in uses.items():
@@ -210,7 +197,7 @@ def log_weights(chain: Chain, pairs: list[Sentence]) -> dict[tuple, float]:
     model = rule_model.model_of(chain.settings, _once(pairs))
     spelled = spelled_dishes(chain, pairs)
     for trees in all_trees(chain, pairs):
-        customers = {dish: sum(sizes) for dish, sizes in _sizes(seated(chain, trees).restaurants)}
+        customers = {dish: sum(sizes) for dish, sizes in table_sizes(seated(chain, trees).restaurants)}
         tracked = model.exact and model.discount > 0.0
         choices = [list(partitions(number)) if tracked else [(number,)] for number in customers.values()]
         for combination in itertools.product(*choices):
@@ -219,10 +206,7 @@ def log_weights(chain: Chain, pairs: list[Sentence]) -> dict[tuple, float]:
             )
             if tracked:
                 # The joint is that of one seating of named customers; so many have these table sizes.
-                for sizes in combination:
-                    log_weight += math.lgamma(sum(sizes) + 1)
-                    log_weight -= sum(math.lgamma(size + 1) for size in sizes)
-                    log_weight -= sum(math.lgamma(m + 1) for m in Counter(sizes).values())
+                log_weight += sum(map(log_named_seatings, combination))
             if chain.settings.divide_by_trees:
                 log_weight -= log_same_rules(chain, pairs)[trees]
             found[trees, tuple(sorted(zip(customers, combination, strict=True)))] = log_weight
@@ -268,38 +252,10 @@ def state_from(chain: Chain, state: tuple[tuple[int, ...], Seating]) -> LearnerS
     """The learner's own form of a state."""
     trees, seating = state
     result = seated(chain, trees)
-    restaurants = result.restaurants
-    if restaurants.totals[restaurant.TRACKED] == 1:
-        restaurants.stratum_tables[:] = 0
-        restaurants.party[:] = -1
-        restaurants.totals[[restaurant.PARTIES, restaurant.FREE_PARTY]] = 0, -1
-        for fingerprint, sizes in seating:
-            slot = restaurant.find(restaurants, fingerprint)
-            restaurants.entries[slot, 1] = sum(sizes) + (len(sizes) << 32)
-            restaurants.stratum_tables[restaurants.stratum[slot]] += len(sizes) * restaurant.TABLE_UNIT
-            if 1 < len(sizes) < sum(sizes):
-                for size in sizes:
-                    restaurant._change_party(restaurants, slot, size, 1)
+    sit(result.restaurants, seating)
     return result
 
 
 def state_key(state: LearnerState) -> tuple[tuple[int, ...], Seating]:
     """A hashable form of a state."""
-    return tuple(int(code) for code in state.trees), tuple(sorted(_sizes(state.restaurants)))
-
-
-def _sizes(restaurants: restaurant.Restaurants) -> Iterator[tuple[int, tuple[int, ...]]]:
-    tracked = restaurants.totals[restaurant.TRACKED] == 1
-    for slot in np.flatnonzero(restaurants.entries[:, 1]):
-        fingerprint, packed = (int(x) for x in restaurants.entries[slot])
-        customers, tables = packed & (2**32 - 1), packed >> 32
-        row = int(restaurants.party[slot])
-        sizes: tuple[int, ...] = (customers,)
-        if tracked and row >= 0:
-            sizes = ()
-            while row >= 0:
-                size, number, row = (int(x) for x in restaurants.parties[row])
-                sizes += (size,) * number
-        elif tracked and tables == customers:
-            sizes = (1,) * customers
-        yield fingerprint, sizes
+    return tuple(int(code) for code in state.trees), tuple(sorted(table_sizes(state.restaurants)))

@@ -12,8 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from monolingual.tsg.trees import Tree
+from tests.oracles.seatings import log_named_seatings, partitions
 
-__all__ = ["bases", "cut_posterior", "derivations", "elementary_trees", "log_joint", "nodes_below_root"]
+__all__ = [
+    "bases",
+    "cut_posterior",
+    "derivations",
+    "elementary_trees",
+    "log_joint",
+    "nodes_below_root",
+    "seating_posterior",
+]
+
+Seating = frozenset[tuple[tuple, tuple[int, ...]]]
+"""Elementary trees, each with the sizes of its tables, ascending."""
 
 
 def nodes_below_root(tree: Tree) -> list[Tree]:
@@ -76,6 +88,16 @@ def _right_hand_side(node: Tree) -> tuple:
     return tuple(c if isinstance(c, str) else (c.label,) for c in node.children)
 
 
+def _base(fragment: tuple, prob: Callable[[str, tuple], float], stop: Mapping[str, float]) -> float:
+    """P₀ of an elementary tree."""
+    rhs = tuple(part if isinstance(part, str) else part[:1] for part in fragment[1:])
+    value = prob(fragment[0], rhs)
+    for part in fragment[1:]:
+        if not isinstance(part, str):
+            value *= stop[part[0]] if len(part) == 1 else (1.0 - stop[part[0]]) * _base(part, prob, stop)
+    return value
+
+
 def log_joint(
     elementary: Sequence[tuple],
     prob: Callable[[str, tuple], float],
@@ -84,20 +106,12 @@ def log_joint(
 ) -> float:
     """ln P of elementary trees drawn one after the other."""
 
-    def base(fragment: tuple) -> float:
-        rhs = tuple(part if isinstance(part, str) else part[:1] for part in fragment[1:])
-        value = prob(fragment[0], rhs)
-        for part in fragment[1:]:
-            if not isinstance(part, str):
-                value *= stop[part[0]] if len(part) == 1 else (1.0 - stop[part[0]]) * base(part)
-        return value
-
     seen: Counter[tuple] = Counter()
     roots: Counter[str] = Counter()
     total = 0.0
     for fragment in elementary:
         root = fragment[0]
-        mass = seen[fragment] + concentration[root] * base(fragment)
+        mass = seen[fragment] + concentration[root] * _base(fragment, prob, stop)
         total += math.log(mass / (roots[root] + concentration[root]))
         seen[fragment] += 1
         roots[root] += 1
@@ -118,6 +132,34 @@ def cut_posterior(
         )
         for cuts in derivations(trees)
     }
+    return _normalised(logs)
+
+
+def _normalised(logs: dict) -> dict:
     top = max(logs.values())
     total = sum(math.exp(value - top) for value in logs.values())
-    return {cuts: math.exp(value - top) / total for cuts, value in logs.items()}
+    return {state: math.exp(value - top) / total for state, value in logs.items()}
+
+
+def seating_posterior(
+    trees: Sequence[Tree], base: str, concentration: float, stop: Mapping[str, float], discount: float
+) -> dict[tuple[tuple[tuple[int, ...], ...], Seating], float]:
+    """The posterior probability of cut bits and seatings under Pitman–Yor processes (Teh 2006), d above 0.
+
+    A seating stands for all of named customers with its table sizes.
+    """
+    prob, d = bases(trees, base), discount
+    logs = {}
+    for cuts in derivations(trees):
+        heads = [e for tree, bits in zip(trees, cuts, strict=True) for e in elementary_trees(tree, bits)]
+        customers, roots = Counter(heads), Counter(head[0] for head in heads)
+        totals = sum(math.log(concentration + i) for n in roots.values() for i in range(n))
+        for combination in itertools.product(*(list(partitions(n)) for n in customers.values())):
+            value, tables = -totals, Counter()
+            for fragment, sizes in zip(customers, combination, strict=True):
+                value += len(sizes) * math.log(_base(fragment, prob, stop)) + log_named_seatings(sizes)
+                value += sum(math.log(i - d) for size in sizes for i in range(1, size))
+                tables[fragment[0]] += len(sizes)
+            value += sum(math.log(concentration + k * d) for n in tables.values() for k in range(n))
+            logs[cuts, frozenset(zip(customers, combination, strict=True))] = value
+    return _normalised(logs)

@@ -172,7 +172,7 @@ def _add_model(model: argparse._ArgumentGroup, settings: TsgSettings) -> None:
         metavar="D",
         type=float,
         default=settings.discount,
-        help="above 0: Pitman-Yor processes, for which there are no type moves",
+        help="above 0: Pitman-Yor processes",
     )
 
 
@@ -190,7 +190,7 @@ def _add_chain(chain: argparse._ArgumentGroup, settings: TsgSettings, run: RunSe
         "--moves",
         metavar="M,M",
         default=",".join(settings.moves),
-        help="single: one cut; type: all cuts of a type at once, without a --discount; block: a sentence",
+        help="single: one cut; type: all cuts of a type at once; block: a sentence",
     )
     chain.add_argument(
         "--type-every",
@@ -285,9 +285,6 @@ def run(options: argparse.Namespace) -> None:
         raise SettingsError("--states and --marginals are of chains; --method 2dop has none")
     if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
         console.warn("there is one shard, which is swept here; --shards P divides the treebank for others")
-    made = ",".join(move for move in settings.moves if move != "type")
-    if options.method == "gibbs" and 0.0 < settings.discount < 1.0 and "type" in settings.moves and made:
-        console.warn(f"with a --discount there are no type moves: the moves made are {made}")
     with (
         resumable("scfg-monolingual tsg resume", options.output),
         elsewhere(options) as executor,

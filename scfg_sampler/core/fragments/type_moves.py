@@ -2,26 +2,16 @@
 
 A site is a node of the tree that may be internal. Uncut, it stands inside a fragment w; cut, it divides w
 in an upper fragment u and a lower one l. Sites with the same type (w, u, l) are exchangeable: of n such
-sites, m cut ones have the same probability wherever they are, so that
+sites, m cut ones have the same probability wherever they are. How many are to be cut is drawn first
+(`core.fragments.type_numbers`), and which m of them is uniform (Liang, Jordan and Klein 2010; on forests,
+Peng and Gildea 2014). Single-site moves must pass through the improbable mixtures on the way from "all cut"
+to "none cut"; these jump.
 
-    P(m) ∝ C(n, m) · P(u l u l … m times, w n − m times | rest)
-
-and which m of them is uniform (Liang, Jordan and Klein 2010; on forests, Peng and Gildea 2014). Single-site
-moves must pass through the improbable mixtures on the way from "all cut" to "none cut"; these jump.
-
-All P(m) come from two running products: n pairs (u, l) seated in thought one after the other, and n times
-w. The weight of m is C(n, m) × the first m pairs × the first n − m wholes. Seats are drawn along the way
-where they are tracked, the current ones kept: a conditional (ensemble) Gibbs step, as in
-`core.fragments.sampler`.
-
-Which sites may move together must not depend on how they are cut. A *class* holds the sites whose edge and
-parent's edge make the same minimal fragments (with everything cut), which no move of cuts changes; of one
-sentence it takes one site, the next goes to a class of its own. Inside a class the sites of the same type
-move together: no two of them touch each other, so no move changes which these are.
-
-The fact a newcomer would get wrong: where w sits in the same restaurant as u or l and the discount is
-positive, the two products are not independent. Such types are left alone; single-site moves take care of
-them.
+The fact a newcomer would get wrong: which sites may move together must not depend on how they are cut. A
+*class* holds the sites whose edge and parent's edge make the same minimal fragments (with everything cut),
+which no move of cuts changes; of one sentence it takes one site, the next goes to a class of its own. Inside
+a class the sites of the same type move together: no two of them touch each other, so no move changes which
+these are.
 """
 
 from __future__ import annotations
@@ -31,38 +21,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core import draws, elementary
+from scfg_sampler.core import draws
 from scfg_sampler.core.arrays.hash_table import capacity_for, first_candidate, next_candidate, number_in, put
 from scfg_sampler.core.fragments.cuts import LOWER, UPPER, WHOLE
 from scfg_sampler.core.fragments.fingerprint import fingerprint
 from scfg_sampler.core.fragments.paths import compose_up, fragment_top
 from scfg_sampler.core.fragments.restaurant import (
-    TABLE_UNIT,
-    TRACKED,
     Restaurants,
-    dish_customers,
-    dish_mass,
-    dish_tables,
     find,
-    find_or_insert,
     is_nearly_full,
-    new_table_prob,
-    opening_mass,
-    seat_in,
-    table_growth,
-    unseat_from,
 )
 from scfg_sampler.core.fragments.rules import record
 from scfg_sampler.core.fragments.tree import (
-    BASE,
     BELOW,
     CUT,
     CUTS_CHANGED,
     DIVIDE_BY_TREES,
-    EVALUATIONS,
     FINGERPRINT,
     FREE,
-    LOG_BASE,
     LOG_PRIOR,
     NUM_TAILS,
     PARENT,
@@ -70,19 +46,22 @@ from scfg_sampler.core.fragments.tree import (
     RULE_WIDTH,
     SLOT,
     SPARE,
-    STRATUM,
     TAIL_START,
     decode,
     open_sentence,
+)
+from scfg_sampler.core.fragments.type_numbers import (
+    TypeScratch,
+    is_separable,
+    new_type_scratch,
+    resample_number,
 )
 from scfg_sampler.core.jit import borrowing, inlined
 
 __all__ = [
     "SiteTrees",
     "TypeClasses",
-    "TypeScratch",
     "TypeSites",
-    "new_type_scratch",
     "resample_all_classes",
     "resample_classes",
     "scan_sites",
@@ -123,49 +102,6 @@ class TypeClasses(NamedTuple):
     order: np.ndarray
     """int64 (S,): sorts the sites by key, those of the same key by sentence."""
     scratch: TypeScratch
-
-
-class TypeScratch(NamedTuple):
-    """What is known of the sites of one class."""
-
-    member: np.ndarray
-    """int64 (C,): which site."""
-    type_key: np.ndarray
-    """int64 (C,): of its type; 0 once it has been dealt with."""
-    heads: np.ndarray
-    """int64 (H,): numbers of the first site of each type, see `core.arrays.hash_table`."""
-    following: np.ndarray
-    """int64 (C,): next site of the same type, −1 for none."""
-    rules: np.ndarray
-    """int64 (C, 3, 3): whole, upper and lower fragment, as rows of a workspace's rules."""
-    probs: np.ndarray
-    """float64 (C, 3, 3)."""
-    opens: np.ndarray
-    """int64 (2, 2 C): whether each fragment of the two running products opens a table."""
-    logs: np.ndarray
-    """float64 (2, C + 1): the two running products."""
-    log_weights: np.ndarray
-    """float64 (C + 1,)."""
-
-
-def new_type_scratch(largest: int) -> TypeScratch:
-    """Scratch for classes of at most `largest` sites.
-
-    Parameters
-    ----------
-    largest : int
-    """
-    return TypeScratch(
-        member=np.zeros(largest, np.int64),
-        type_key=np.zeros(largest, np.int64),
-        heads=np.zeros(4 << (2 * largest).bit_length(), np.int64),
-        following=np.zeros(largest, np.int64),
-        rules=np.zeros((largest, SPARE, RULE_WIDTH), np.int64),
-        probs=np.zeros((largest, SPARE, PROB_WIDTH)),
-        opens=np.zeros((2, 2 * largest), np.int64),
-        logs=np.zeros((2, largest + 1)),
-        log_weights=np.zeros(largest + 1),
-    )
 
 
 def resample_all_classes(
@@ -354,7 +290,7 @@ def _resample_class(rng, restaurants, work, trees, classes, size):
             num_cut += np.int64(codes[trees.start[sites.sentence[site]] + sites.place[site]]) & 1
             num_sites += 1
             at = scratch.following[at]
-        if not _is_separable(restaurants, work):
+        if not is_separable(restaurants, work):
             continue
         left = resample_number(rng, restaurants, work, num_sites, num_cut, scratch)
         at = i
@@ -368,133 +304,3 @@ def _resample_class(rng, restaurants, work, trees, classes, size):
                 codes[place] ^= 1
                 work.counters[CUTS_CHANGED] += 1
             at = scratch.following[at]
-
-
-@borrowing
-def _is_separable(restaurants, work):
-    """Whether wholes and parts have no dish, and no table count that matters, in common."""
-    rules = work.rules
-    whole = rules[WHOLE, STRATUM]
-    for part in (UPPER, LOWER):
-        if rules[part, FINGERPRINT] == rules[WHOLE, FINGERPRINT]:
-            return False
-        if rules[part, STRATUM] == whole and restaurants.discount[whole] > 0.0:
-            return False
-    return True
-
-
-@borrowing
-def resample_number(rng, restaurants, work, num_sites, num_cut, scratch):
-    """Choose how many of the sites of the type in the spare rows are cut, and seat their fragments."""
-    rules = work.rules
-    for k in range(num_sites - num_cut - 1, -1, -1):
-        scratch.opens[0, k] = unseat_from(rng, restaurants, rules[WHOLE, SLOT], rules[WHOLE, STRATUM])
-    for k in range(num_cut - 1, -1, -1):
-        scratch.opens[1, 2 * k + 1] = unseat_from(rng, restaurants, rules[LOWER, SLOT], rules[LOWER, STRATUM])
-        scratch.opens[1, 2 * k] = unseat_from(rng, restaurants, rules[UPPER, SLOT], rules[UPPER, STRATUM])
-    _seat_in_thought(rng, restaurants, work, scratch, 0, num_sites, num_sites - num_cut)
-    _seat_in_thought(rng, restaurants, work, scratch, 1, num_sites, 2 * num_cut)
-    inverse_temperature = work.inverse_temperature[0]
-    for m in range(num_sites + 1):
-        log_weight = scratch.logs[0, num_sites - m] + scratch.logs[1, m]
-        log_weight -= _log_totals(restaurants, work, num_sites - m, m)
-        scratch.log_weights[m] = _log_ways(num_sites, m) + inverse_temperature * log_weight
-    chosen = draws.log_categorical(rng, scratch.log_weights, num_sites + 1)
-    for k in range(num_sites - chosen):
-        _seat(rng, restaurants, work, WHOLE, scratch.opens[0, k])
-    for k in range(chosen):
-        _seat(rng, restaurants, work, UPPER, scratch.opens[1, 2 * k])
-        _seat(rng, restaurants, work, LOWER, scratch.opens[1, 2 * k + 1])
-    return chosen
-
-
-@borrowing
-def _log_ways(num_sites, num_cut):
-    """ln of the number of choices of the cut sites."""
-    return (
-        elementary.log_gamma(num_sites + 1.0)
-        - elementary.log_gamma(num_cut + 1.0)
-        - elementary.log_gamma(num_sites - num_cut + 1.0)
-    )
-
-
-@borrowing
-def _seat(rng, restaurants, work, row, opens):
-    rules = work.rules
-    stratum = rules[row, STRATUM]
-    log_base = work.rule_probs[row, LOG_BASE]
-    slot = find_or_insert(restaurants, rules[row, FINGERPRINT], stratum, log_base)
-    seat_in(rng, restaurants, slot, stratum, opens == 1)
-
-
-@borrowing
-def _log_totals(restaurants, work, num_whole, num_pairs):
-    """ln of the product of all N + α that the predictive probabilities are divided by."""
-    strata = work.rules[WHOLE, STRATUM], work.rules[UPPER, STRATUM], work.rules[LOWER, STRATUM]
-    numbers = num_whole, num_pairs, num_pairs
-    total = 0.0
-    for i in range(3):
-        more = 0
-        first = True
-        for j in range(3):
-            if strata[j] == strata[i]:
-                first = first and j >= i
-                more += numbers[j]
-        if first:
-            mass = restaurants.stratum_customers[strata[i]] + restaurants.strength[strata[i]]
-            total += elementary.log_gamma(mass + more) - elementary.log_gamma(mass)
-    return total
-
-
-@borrowing
-def _seat_in_thought(rng, restaurants, work, scratch, which, rounds, known):
-    """Running product, without the totals, of `rounds` times the whole (which = 0) or both parts (1).
-
-    The first `known` of these fragments keep the seats they had.
-    """
-    row, num_rows = (WHOLE, 1) if which == 0 else (UPPER, 2)
-    rules, probs, pending = work.rules, work.rule_probs, restaurants.pending
-    opens, logs = scratch.opens[which], scratch.logs[which]
-    tracked = restaurants.totals[TRACKED] == 1
-    other = row + num_rows - 1
-    second = other if rules[other, FINGERPRINT] != rules[row, FINGERPRINT] else row
-    customers = dish_customers(restaurants, rules[row, SLOT])
-    second_customers = dish_customers(restaurants, rules[second, SLOT])
-    tables = dish_tables(restaurants, rules[row, SLOT], rules[row, STRATUM], customers)
-    second_tables = dish_tables(restaurants, rules[second, SLOT], rules[second, STRATUM], second_customers)
-    work.counters[EVALUATIONS] += rounds * num_rows
-    log_product = 0.0
-    logs[0] = 0.0
-    for step in range(rounds * num_rows):
-        at = row + step % num_rows
-        swap = at != row and second != row
-        here = second_customers if swap else customers
-        here_tables = second_tables if swap else tables
-        stratum, base = rules[at, STRATUM], probs[at, BASE]
-        log_product += probs[at, LOG_PRIOR]
-        if here == 0:
-            log_product += probs[at, LOG_BASE] + elementary.log(
-                opening_mass(restaurants, stratum, pending[stratum, 1])
-            )
-        else:
-            log_product += elementary.log(
-                dish_mass(restaurants, stratum, base, here, here_tables, pending[stratum, 1])
-            )
-        if not tracked:
-            growth = table_growth(restaurants, stratum, here)
-        else:
-            if step >= known:
-                prob = new_table_prob(restaurants, stratum, base, here, here_tables, pending[stratum, 1])
-                opens[step] = prob >= 1.0 or draws.bernoulli(rng, prob)
-            growth = opens[step] * TABLE_UNIT
-        pending[stratum, 1] += growth
-        if swap:
-            second_customers += 1
-            second_tables += growth
-        else:
-            customers += 1
-            tables += growth
-        if at == other:
-            logs[step // num_rows + 1] = log_product
-    for k in range(num_rows):
-        pending[rules[row + k, STRATUM], 1] = 0

@@ -55,6 +55,7 @@ TREEBANKS = {
     "one chain": ["(S (A (A (A a))))"],
     "two short trees": ["(S (A (A a)))", "(S (A a))"],
     "two trees alike": ["(S (A a) (B b))", "(S (A a) (B b))"],
+    "two chains alike": ["(S (A (A a)))", "(S (A (A a)))"],
     "two larger trees": ["(S (A (B b) (C c)))", "(S (A (B b) (C c)))"],
     "shared parts": ["(S (A (B b)) (B b))", "(S (A (B b)) (B c))"],
     "recursive": ["(S (A x (A x (A x))))", "(S (A x))"],
