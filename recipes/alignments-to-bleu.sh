@@ -113,7 +113,7 @@ done
 [ ${#baselines[@]} = 0 ] || estimate compare 6
 estimate system "2 + M"
 estimate report "4 + 2 * M"
-say "this takes about $(time_left)"
+say "$(this_takes)"
 
 # ------------------------------------------------------------------ the steps
 

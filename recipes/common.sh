@@ -309,6 +309,15 @@ time_left() { # the time the steps that are still planned will take, for people
         }'
 }
 
+this_takes() { # how long, before the first step
+    local left
+    left=$(time_left)
+    case $left in
+        "0 s") printf 'all has been done before; what is lost or has changed since is done again' ;;
+        *) printf 'this takes about %s' "$left" ;;
+    esac
+}
+
 # Plans all that a function takes, which calls steps in its order but does not take them here: `guesses` reads their
 # names, a line each, and writes NAME SECONDS. What the function itself does must not need what steps leave.
 plan_steps() { # FUNCTION

@@ -50,7 +50,7 @@ main() {
     megabytes=$(text "$source" "$target" | wc -c | awk '{ printf "%.3f", $1 / 1000000 }')
     plan compile 60
     plan_steps take_steps
-    say "this takes about $(time_left)"
+    say "$(this_takes)"
     take_steps
 
     picture figure5 0 "top-down=$(runs paper)" "rejection=$(runs rejection)"

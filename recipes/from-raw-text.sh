@@ -100,7 +100,7 @@ estimate report "4 + 2 * M"
 
 # ------------------------------------------------------------------ the steps
 
-say "$(count_lines "$SOURCE_FILE") lines; this takes about $(time_left)"
+say "$(count_lines "$SOURCE_FILE") lines; $(this_takes)"
 planned_step compile -- compile
 
 advise() { # where the options go that `prepare` names when it knows no rules for a language

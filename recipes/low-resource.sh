@@ -185,7 +185,7 @@ for grammar in "${grammars[@]}"; do
     done
 done
 
-say "$(count_lines "${train_files[1]}") pairs; this takes about $(time_left)"
+say "$(count_lines "${train_files[1]}") pairs; $(this_takes)"
 planned_step compile -- compile
 
 planned_step gather "${train_files[@]}" "${dev_files[@]}" ${test_files[@]+"${test_files[@]}"} \

@@ -399,7 +399,7 @@ M=$(text "$(find_text "train.$LANGUAGE")" "$(find_text "train.$FORM")" ${PHRASES
 SENTENCES=$(count_lines "$(find_text "dev.$LANGUAGE")")
 plan_compiling
 plan_steps take_steps
-say "this takes about $(time_left)"
+say "$(this_takes)"
 take_steps
 
 # ------------------------------------------------------------------ the table

@@ -146,7 +146,7 @@ M=$(text "$TRAIN_SOURCE" "$TRAIN_TARGET" | wc -c | awk '{ printf "%.3f", $1 / 10
 SENTENCES=$(count_lines "$DEV_SOURCE")
 plan_compiling
 plan_steps take_steps
-say "this takes about $(time_left)"
+say "$(this_takes)"
 take_steps
 
 # ------------------------------------------------------------------ what to type

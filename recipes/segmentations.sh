@@ -95,7 +95,7 @@ for ((seed = 1; seed <= SEEDS; seed++)); do
             "20 + 20 * M + 0.4 * sweeps * M + ${#grammars[@]} * (15 + 0.006 * sentences * (rounds + 5) * beam / 200 * (1 + 2 / threads))"
     done
 done
-say "${#segmentations[@]} segmentations, $(counted "$SEEDS" seed); this takes about $(time_left)"
+say "${#segmentations[@]} segmentations, $(counted "$SEEDS" seed); $(this_takes)"
 for ((seed = 1; seed <= SEEDS; seed++)); do
     for segmentation in "${segmentations[@]}"; do
         name=$(name_of "$segmentation").$seed

@@ -3,7 +3,7 @@
 # not run.
 
 # A step is done once. logs/NAME.done holds a checksum of its command and of everything it depends on, and when it was
-# done; it is written when the step has succeeded, and the step is left out as long as the checksum stays the same and
+# begun; it is written when the step has succeeded, and the step is left out as long as the checksum stays the same and
 # what it has made is there as it was left (see below). So a recipe that was stopped goes on where it was, one that
 # is started with other settings repeats what they change, and what was lost is made again, with all that depends on it.
 #

@@ -302,7 +302,7 @@ SENTENCES=$(count_lines "${sources[0]}")
 TRANSLATED=$(count_lines "$OUT/input.$SOURCE")
 plan_compiling
 plan_steps take_steps
-say "this takes about $(time_left)"
+say "$(this_takes)"
 take_steps
 
 # ------------------------------------------------------------------ the tables
