@@ -12,7 +12,8 @@ place yet.
   the first in the order of the constraints. If no set frees one, it places all that prefer winners.
 - Low-faithfulness demotion (`lfcd`) leaves out constraints more general than another one that can be placed,
   and places those that exclude some rival with the fewest helpers: constraints not placed yet that
-  prefer the same winner to the same rival, general versions that were left out not counted.
+  prefer the same winner to the same rival, but for more general versions of the constraint itself. Rivals
+  that lose under every ranking, and rankings that are given, make nothing active and count no helpers.
 
 The fact a newcomer would get wrong: which constraints are faithfulness constraints is not in the tableaux.
 """
@@ -93,6 +94,7 @@ def demote_by(
     constraints: int,
     faithful: Collection[int],
     specific: Collection[tuple[int, int]] = (),
+    given: Sequence[Pair] = (),
 ) -> Demotion:
     """The hierarchy of one of `METHODS`.
 
@@ -104,13 +106,15 @@ def demote_by(
     faithful : collection of int
     specific : collection of (int, int)
         Of `lfcd`: pairs (specific, general).
+    given : sequence of Pair
+        Rankings that hold whatever the data say, numbered after the pairs.
     """
     chooser: dict[str, Chooser | None] = {
         "rcd": None,
         "bcd": biased(frozenset(faithful)),
-        "lfcd": low_faithfulness(frozenset(faithful), frozenset(specific)),
+        "lfcd": low_faithfulness(frozenset(faithful), frozenset(specific), given),
     }
-    return demote(pairs, constraints, chooser[method])
+    return demote([*pairs, *given], constraints, chooser[method])
 
 
 def biased(faithful: frozenset[int]) -> Chooser:
@@ -132,25 +136,41 @@ def biased(faithful: frozenset[int]) -> Chooser:
     return choose
 
 
-def low_faithfulness(faithful: frozenset[int], specific: frozenset[tuple[int, int]]) -> Chooser:
+def low_faithfulness(
+    faithful: frozenset[int], specific: frozenset[tuple[int, int]], given: Sequence[Pair] = ()
+) -> Chooser:
     """What low-faithfulness constraint demotion places."""
 
     def choose(rankable: set[int], left: set[int], pairs: list[Pair]) -> set[int]:
         if marked := rankable - faithful:
             return marked
-        active = _active(rankable, pairs)
+        telling = _telling(pairs, given)
+        active = _active(rankable, telling)
         if not active:
             return rankable
         general = {b for a, b in specific if a in active and b in active and (b, a) not in specific}
         chosen = active - general
         helpers = {
-            constraint: min(len((winner & left) - general) for winner, _ in pairs if constraint in winner)
+            constraint: min(
+                len((winner & left) - {b for a, b in specific if a == constraint} - {constraint})
+                for winner, _ in telling
+                if constraint in winner
+            )
             for constraint in chosen
         }
         fewest = min(helpers.values())
         return {constraint for constraint in chosen if helpers[constraint] == fewest}
 
     return choose
+
+
+def _telling(pairs: list[Pair], given: Sequence[Pair]) -> list[Pair]:
+    """The pairs of the data whose rival wins under some ranking."""
+    found = [pair for pair in pairs if pair[1]]
+    for pair in given:  # Each stands once among the pairs, and may do so beside one of the data.
+        if pair in found:
+            found.remove(pair)
+    return found
 
 
 def _active(rankable: set[int], pairs: list[Pair]) -> set[int]:

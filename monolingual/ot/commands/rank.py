@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
     given = [(frozenset({high}), frozenset({low})) for high, low in above]
     faithful = _faithful(options, tableaux)
     specific = _specific(options, tableaux, faithful)
-    found = demote_by(options.method, data.pairs + given, len(names), faithful, specific)
+    found = demote_by(options.method, data.pairs, len(names), faithful, specific, given)
     strata = [[names[i] for i in stratum] for stratum in found.strata]
     record: dict[str, object] = {"strata": strata, "consistent": not found.unresolved}
     if above:

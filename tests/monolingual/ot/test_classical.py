@@ -145,6 +145,27 @@ def test_helpers_that_are_more_general_do_not_count():
     assert strata[:2] == ((2,), (0,))
 
 
+def test_general_versions_do_not_count_where_they_cannot_be_placed_yet():
+    """2 excludes a rival with its general versions 3 and 4, which prefer the winner to no other; 5 alone."""
+    pairs = pairs_of("234>0", "5>0", "0>34")
+    strata = demote_by("lfcd", pairs, 6, {2, 3, 4, 5}, {(2, 3), (2, 4)}).strata
+    assert strata == ((1,), (2, 5), (0,), (3, 4))
+
+
+def test_rivals_that_always_lose_make_nothing_active_and_nothing_autonomous():
+    """Of 2 and 3 only 2 excludes a rival that could win; 4 does with the help of 2, or one that could not."""
+    pairs = pairs_of("2>0", "3>", "24>0", "4>")
+    assert demote_by("lfcd", pairs, 5, {2, 3, 4}).strata == ((1,), (2,), (0,), (3, 4))
+
+
+def test_rankings_that_are_given_make_nothing_active():
+    """2 is above 3, but excludes no rival; the same ranking said by the data does."""
+    given = pairs_of("2>3")
+    assert demote_by("lfcd", pairs_of("4>0"), 5, {2, 3, 4}, (), given).strata == ((1,), (4,), (0,), (2,), (3,))
+    found = demote_by("lfcd", pairs_of("4>0", "2>3"), 5, {2, 3, 4}, (), given)
+    assert found.strata == ((1,), (2, 4), (0,), (3,))
+
+
 def test_specific_constraints_are_found_in_the_violations():
     violations = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [2, 2, 0, 0]])
     assert more_specific(violations) == {(0, 1), (2, 1)}
