@@ -21,7 +21,7 @@ import numpy as np
 
 from monolingual.ot.demotion import Pair
 from monolingual.ot.domination import dominated_sets, smallest_sets
-from monolingual.ot.orderings import bounded_candidates, conjuncts, derive_orderings
+from monolingual.ot.orderings import bounded_candidates, derive_orderings, telling_conjuncts
 from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs
 from monolingual.ot.settings import check_noise, check_truncate
 from monolingual.ot.tableaux import Tableaux, identical_candidates, overt_forms
@@ -29,6 +29,7 @@ from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["MaximumLikelihood", "OrderingModel", "maximise", "winning_probs"]
 
+_NEVER: Pair = (frozenset(), frozenset({0}))
 _SMALLEST = 1e-300
 _LEAST_GIVEN = 1e-6
 """Below that, dividing by it would magnify the error of quadrature, 1e-12."""
@@ -76,7 +77,11 @@ class OrderingModel:
         self, tableaux: Tableaux, candidates: Sequence[int] | None = None, given: Sequence[Pair] = ()
     ):
         self.candidates = range(len(tableaux.outputs)) if candidates is None else candidates
-        pairs = [[*(pair for _, pair in conjuncts(tableaux, c)), *given] for c in self.candidates]
+        impossible = set(bounded_candidates(tableaux))
+        pairs = [
+            [_NEVER] if c in impossible else [*telling_conjuncts(tableaux, c), *given]
+            for c in self.candidates
+        ]
         self._plan = make_plan(pairs, len(tableaux.constraints))
         share = np.ones(len(tableaux.outputs))
         for group in identical_candidates(tableaux):

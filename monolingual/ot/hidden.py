@@ -34,7 +34,7 @@ from monolingual.ot.collapsed import (
 from monolingual.ot.exact import OrderingModel
 from monolingual.ot.gibbs import OtInfo, OtState, covariance_factor, dispersed_means, make_posterior
 from monolingual.ot.moves import Posterior
-from monolingual.ot.orderings import bounded_candidates, conjuncts, derive_orderings, simplified
+from monolingual.ot.orderings import bounded_candidates, derive_orderings, telling_conjuncts
 from monolingual.ot.quadrature import Grid, Plan, make_grid, make_plan, ordering_prob, tabulate_row
 from monolingual.ot.settings import OtSettings
 from monolingual.ot.tableaux import Tableaux, identical_candidates, overt_forms, token_counts
@@ -113,7 +113,7 @@ def hidden_kernel(tableaux: Tableaux, counts: np.ndarray, settings: OtSettings) 
     parses = np.isin(np.arange(len(tableaux.outputs)), chosen).astype(np.int64)
     posterior = make_posterior(derive_orderings(tableaux, parses), settings)
     # Constraints of conjuncts that follow from others occur nowhere else, and no kernel tabulates them.
-    pairs = [simplified(pair for _, pair in conjuncts(tableaux, c)) for c in chosen]
+    pairs = [telling_conjuncts(tableaux, c) for c in chosen]
     plan = make_plan(pairs, len(tableaux.constraints))
     reach = 2.0 * settings.truncate  # Differences of means are below it.
     spread = np.full(len(tableaux.constraints), float(settings.noise))

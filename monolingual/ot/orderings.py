@@ -33,6 +33,7 @@ __all__ = [
     "pack_orderings",
     "problems",
     "simplified",
+    "telling_conjuncts",
 ]
 
 
@@ -91,6 +92,34 @@ def conjuncts(tableaux: Tableaux, winner: int) -> list[tuple[int, Pair]]:
             sides = (difference > 0, difference < 0)
             found.append((other, tuple(frozenset(np.flatnonzero(side).tolist()) for side in sides)))
     return found  # type: ignore[return-value]
+
+
+def telling_conjuncts(tableaux: Tableaux, winner: int) -> tuple[Pair, ...]:
+    """What `simplified` leaves of the conjuncts of a candidate, without making all of them.
+
+    Inputs with footings have thousands of candidates, which say few different things.
+    """
+    index = int(np.searchsorted(tableaux.start, winner, side="right")) - 1
+    candidates = tableaux.candidates(index)
+    difference = tableaux.violations[candidates.start : candidates.stop] - tableaux.violations[winner]
+    signs = np.unique(np.sign(difference).astype(np.int8), axis=0)
+    signs = signs[(signs < 0).any(axis=1)]
+    good, bad = signs > 0, signs < 0
+    pairs = []
+    for row in range(len(signs)):
+        # It follows from those with no other constraint for the winner, and each of its own against it.
+        stronger = ~(good & ~good[row]).any(axis=1) & ~(bad[row] & ~bad).any(axis=1)
+        if stronger.sum() == 1:
+            pairs.append((_members(good[row]), _members(bad[row])))
+    return tuple(sorted(pairs, key=_in_order))
+
+
+def _members(side: np.ndarray) -> frozenset[int]:
+    return frozenset(np.flatnonzero(side).tolist())
+
+
+def _in_order(pair: Pair) -> tuple[list[int], list[int]]:
+    return sorted(pair[0]), sorted(pair[1])
 
 
 def conjunct_texts(tableaux: Tableaux, winner: int) -> list[str]:
@@ -182,8 +211,7 @@ def derive_orderings(tableaux: Tableaux, counts: Sequence[int] | np.ndarray) -> 
     constraints = len(tableaux.constraints)
     found: dict[tuple[Pair, ...], list[int]] = {}
     for candidate in np.flatnonzero(np.asarray(counts)).tolist():
-        pairs = [pair for _, pair in conjuncts(tableaux, candidate)]
-        if is_consistent(pairs, constraints) and (kept := simplified(pairs)):
+        if (kept := telling_conjuncts(tableaux, candidate)) and is_consistent(kept, constraints):
             entry = found.setdefault(kept, [candidate, 0])
             entry[1] += int(counts[candidate])
     return pack_orderings(
@@ -233,7 +261,7 @@ def consistent_ranks(orderings: Orderings) -> np.ndarray:
 
 def simplified(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
     """The conjuncts that neither hold always nor follow from another one, in a fixed order."""
-    unique = sorted({pair for pair in pairs if pair[1]}, key=lambda pair: (sorted(pair[0]), sorted(pair[1])))
+    unique = sorted({pair for pair in pairs if pair[1]}, key=_in_order)
     return tuple(
         pair
         for pair in unique

@@ -25,7 +25,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from monolingual.ot.demotion import Pair, is_consistent
-from monolingual.ot.orderings import conjuncts
+from monolingual.ot.orderings import telling_conjuncts
 from monolingual.ot.tableaux import Tableaux, identical_candidates
 from scfg_sampler.errors import InputError
 
@@ -98,7 +98,7 @@ def factorial_typology(
     for index in range(len(tableaux.inputs)):
         options = []
         for candidate in tableaux.candidates(index):
-            pairs = frozenset(pair for _, pair in conjuncts(tableaux, candidate) if pair[1])
+            pairs = frozenset(telling_conjuncts(tableaux, candidate))
             if first.get(candidate, candidate) == candidate and is_consistent(list(pairs), size):
                 options.append((candidate, pairs))
         partial = [

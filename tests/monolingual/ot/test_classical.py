@@ -161,7 +161,8 @@ def test_rivals_that_always_lose_make_nothing_active_and_nothing_autonomous():
 def test_rankings_that_are_given_make_nothing_active():
     """2 is above 3, but excludes no rival; the same ranking said by the data does."""
     given = pairs_of("2>3")
-    assert demote_by("lfcd", pairs_of("4>0"), 5, {2, 3, 4}, (), given).strata == ((1,), (4,), (0,), (2,), (3,))
+    found = demote_by("lfcd", pairs_of("4>0"), 5, {2, 3, 4}, (), given)
+    assert found.strata == ((1,), (4,), (0,), (2,), (3,))
     found = demote_by("lfcd", pairs_of("4>0", "2>3"), 5, {2, 3, 4}, (), given)
     assert found.strata == ((1,), (2, 4), (0,), (3,))
 

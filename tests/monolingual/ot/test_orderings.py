@@ -19,6 +19,8 @@ from monolingual.ot.orderings import (
     idle_constraints,
     pack_orderings,
     problems,
+    simplified,
+    telling_conjuncts,
 )
 from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, orderings_of, tableaux, two_constraints
 
@@ -42,6 +44,16 @@ def test_conjuncts_that_follow_from_others_are_dropped():
     # max{C3, C5} > C4 follows from C3 > max{C2, C4}; max{C2, C3, C5} > C1 from C3 > C1.
     assert packed.pairs(0) == [(frozenset({0}), frozenset({1, 3})), (frozenset({2}), frozenset({1, 3}))]
     assert packed.pairs(1) == [(frozenset({1, 3}), frozenset({0})), (frozenset({2}), frozenset({0}))]
+
+
+def test_telling_conjuncts_are_what_simplifying_all_leaves(rng):
+    for size in (1, 3, 6):
+        marks = rng.integers(0, 3, (20, size))
+        rows = [(f"x{n % 2}", f"y{n}", 0, "".join(map(str, row))) for n, row in enumerate(marks)]
+        example = tableaux(" ".join(f"C{n}" for n in range(size)), *rows)
+        for winner in range(len(marks)):
+            pairs = [pair for _, pair in conjuncts(example, winner)]
+            assert telling_conjuncts(example, winner) == simplified(pairs)
 
 
 def test_equal_orderings_are_counted_together():
