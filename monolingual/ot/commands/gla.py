@@ -85,6 +85,8 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.tableaux import overt_forms, relative_frequencies
 
     tableaux, above = load_a_priori(options)
+    if options.distance is not None and not above:
+        raise SettingsError("--distance goes with --a-priori or --a-priori-table")
     is_harmonic = options.grammar == "hg"
     settings = GlaSettings(
         rule=options.rule,

@@ -59,7 +59,6 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--leave-out",
         choices=("token", "input"),
-        default="token",
         help="with --cross-validate: what is dealt into folds, single observations or whole inputs "
         "(default: token)",
     )
@@ -145,13 +144,15 @@ def _chosen_variance(
     """The variance of the priors, given or chosen, and what cross-validation found of each."""
     import numpy as np
 
-    from monolingual.ot.validation import VARIANCES, cross_validate
+    from monolingual.ot.validation import UNITS, VARIANCES, cross_validate
 
     if options.bias is not None and (options.prior_variance, options.cross_validate) != (None, None):
         raise SettingsError("--bias goes without --prior-variance and --cross-validate")
     if options.cross_validate is None:
         if options.variances:
             raise SettingsError("--variances goes with --cross-validate")
+        if options.leave_out is not None:
+            raise SettingsError("--leave-out goes with --cross-validate")
         return options.prior_variance, None
     require_seed(options.seed)
     if options.prior_variance is not None:
@@ -169,7 +170,7 @@ def _chosen_variance(
         tableaux,
         VARIANCES if variances is None else variances,
         folds=options.cross_validate,
-        by=options.leave_out,
+        by=options.leave_out or UNITS[0],
         non_negative=options.non_negative,
     )
     if len(found.variances) > 1 and found.best in (found.variances[0], found.variances[-1]):

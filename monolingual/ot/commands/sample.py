@@ -75,8 +75,8 @@ def _add_model(model: argparse._ArgumentGroup, settings: OtSettings) -> None:
         "--variance-shape",
         metavar="A",
         type=float,
-        default=settings.variance_shape,
-        help="of the inverse gamma prior of the variances",
+        help="with --learn-variances: of the inverse gamma prior of the variances "
+        f"(default: {settings.variance_shape:g})",
     )
 
 
@@ -124,14 +124,17 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.ot.orderings import problems
     from monolingual.ot.run import start_run
 
+    if options.variance_shape is not None and not options.learn_variances:
+        raise SettingsError("--variance-shape goes with --learn-variances")
     tableaux = load_tableaux(options)
+    shape = OtSettings().variance_shape if options.variance_shape is None else options.variance_shape
     collapsed = OtSettings().collapsed if options.collapsed is None else options.collapsed
     settings = OtSettings(
         truncate=options.truncate,
         noise=options.noise,
         priors=_priors(options.prior, tableaux),
         learn_variances=options.learn_variances,
-        variance_shape=options.variance_shape,
+        variance_shape=shape,
         shifts=0 if options.paper else options.shifts,
         collapsed=0 if options.paper else collapsed,
         pilot=options.pilot,

@@ -127,6 +127,7 @@ def test_priors_are_named_by_constraint(spanish, tmp_path, capsys):
         (["--shifts", "99999999999"], "--shifts is 99999999999; it must be from 0 to 1000000"),
         (["--collapsed", "-2"], "--collapsed is -2; it must be from 0 to 1000000, or -1"),
         (["--learn-variances", "--variance-shape", "inf"], "--variance-shape is inf; it must be above 1"),
+        (["--variance-shape", "5"], "--variance-shape goes with --learn-variances"),
         (["--pilot", "3"], "--pilot is 3; it must be 0 or at least 8"),
     ],
 )
@@ -317,6 +318,7 @@ def test_maxent_chooses_the_variance_by_cross_validation(tmp_path, capsys):
     ("options", "message"),
     [
         (["--variances", "1"], "--variances goes with --cross-validate"),
+        (["--leave-out", "token"], "--leave-out goes with --cross-validate"),
         (["--cross-validate", "2", "--variances", "1,x"], "are not numbers with commas between"),
         (["--cross-validate", "2", "--prior-variance", "1"], "not both"),
         (["--cross-validate", "2", "--seed", "-1"], "--seed is -1"),
@@ -328,6 +330,11 @@ def test_maxent_chooses_the_variance_by_cross_validation(tmp_path, capsys):
 def test_wrong_options_of_cross_validation_are_refused(spanish, capsys, options, message):
     assert ot("maxent", spanish, *options) == 2
     assert message in capsys.readouterr().err
+
+
+def test_distances_need_rankings_that_are_given(spanish, capsys):
+    assert ot("gla", spanish, "--distance", "5") == 2
+    assert "--distance goes with --a-priori or --a-priori-table" in capsys.readouterr().err
 
 
 def test_convert_goes_round(spanish, tmp_path, capsys):
