@@ -2,7 +2,8 @@
 
 Everything between them is comment. An OTGrammar has a decision strategy, ranking values, pairs of constraints
 whose ranking is fixed, and tableaux; a PairDistribution says how often each pair of input and output occurs.
-Praat writes ASCII where it can and UTF-16 elsewhere, or UTF-8; its binary files are refused.
+Praat writes ASCII where it can and UTF-16 elsewhere, or UTF-8; its binary files are refused. Older versions
+called short text files "ooTextFile short", and on old Macs lines end in a carriage return.
 
 The fact a newcomer would get wrong: fixed rankings bind Praat's learners, which never let the lower of two
 constraints reach the higher. Its evaluations add noise to all values alike and may rank the two either way.
@@ -57,6 +58,7 @@ STRATEGIES: dict[str, str] = {
 
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(!.*)|(<[^<>\s]*>)|(\S+)')
 _BINARY = "ooBinaryFile"
+_KINDS = "ooTextFile", "ooTextFile short"
 
 
 class PraatGrammar(NamedTuple):
@@ -115,7 +117,8 @@ def read_text(path: PathLike) -> Text:
         head.append(line)
         if line.strip():
             break
-    return Text(bool(head) and '"ooTextFile"' in head[-1], itertools.chain(head, lines))
+    is_praat = bool(head) and any(f'"{kind}"' in head[-1] for kind in _KINDS)
+    return Text(is_praat, itertools.chain(head, lines))
 
 
 def text_lines(path: PathLike) -> Iterator[str]:
@@ -173,7 +176,7 @@ class _Tokens:
     """The strings, numbers and flags of a text file of Praat, in order; all else is comment."""
 
     def __init__(self, path: PathLike, lines: Iterable[str]):
-        text = "\n".join(lines)
+        text = "\n".join(lines).replace("\r", "\n")
         self._path, self._line, self._last = path, 0, text.count("\n") + 1
         self._tokens: Iterator[tuple[int, str | float | _Flag]] = self._split(text)
 
@@ -258,7 +261,7 @@ def _as_number(word: str) -> float | None:
 def _tokens_of(path: PathLike, lines: Iterable[str], kind: str) -> tuple[_Tokens, str]:
     """The tokens behind the head of a text file, and the class of the object with its version."""
     tokens = _Tokens(path, lines)
-    if not tokens.next_is(lambda value: value == "ooTextFile"):
+    if not tokens.next_is(lambda value: value in _KINDS):
         raise InputError(path, 1, "is not a text file of Praat", 'It begins with File type = "ooTextFile"')
     tokens.string("ooTextFile")
     name = tokens.string("the class of the object")

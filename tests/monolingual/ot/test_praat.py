@@ -152,6 +152,23 @@ def test_praat_writes_other_encodings_too(encoding, tmp_path):
     assert next(text_lines(path)) == 'File type = "ooTextFile"'
 
 
+def test_older_praats_called_short_files_otherwise(tmp_path):
+    """Praat 6.3.07 reads such files, too."""
+    path = written(tmp_path, GRAMMAR.replace("ooTextFile", "ooTextFile short"))
+    assert read_grammar(path).ranking.tolist() == [2, 1, 0.5]
+    short = '"ooTextFile short"\n"PairDistribution"\n2\n"two"\n"x"\n30\n"two"\n"y"\n70\n'
+    pairs = written(tmp_path, short, "p")
+    assert read_tableaux(path, pairs).frequency.tolist() == [0, 0, 0, 0, 30, 70]
+
+
+def test_lines_of_old_macs_end_comments_and_are_counted(tmp_path):
+    path = written(tmp_path, GRAMMAR.replace("\n", "\r"))
+    assert read_grammar(path).ranking.tolist() == [2, 1, 0.5]
+    damaged = written(tmp_path, GRAMMAR.replace("   1 2\n", "   1 4\n").replace("\n", "\r"))
+    with pytest.raises(InputError, match=":12: a fixed ranking has the constraint 4"):
+        read_grammar(damaged)
+
+
 @pytest.mark.parametrize("rest", [b"\x0bOTGrammar 2", b"\x0bOTGrammar 2\x00\xff\xfe\n"])
 def test_binary_files_are_named(rest, tmp_path):
     (tmp_path / "g").write_bytes(b"ooBinaryFile" + rest)
