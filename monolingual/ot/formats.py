@@ -228,6 +228,7 @@ def write_tableaux(
     format: str = "tsv",
     ranking: Sequence[float] | None = None,
     strategy: str = "OptimalityTheory",
+    fixed: Sequence[tuple[int, int]] = (),
 ) -> None:
     """Write tableaux in one of `FORMATS`.
 
@@ -241,10 +242,12 @@ def write_tableaux(
         Ranking values of an OTGrammar, 100 by default.
     strategy : str
         Its decision strategy, as Praat calls it.
+    fixed : sequence of (int, int)
+        Its fixed rankings.
     """
     with atomic_output(path) as stream:
         if format == "praat":
-            stream.writelines(grammar_lines(tableaux, ranking, strategy))
+            stream.writelines(grammar_lines(tableaux, ranking, strategy, fixed))
         else:
             stream.writelines(_otsoft_lines(tableaux) if format == "otsoft" else _tsv_lines(tableaux))
 

@@ -29,6 +29,7 @@ from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
     "MODELS",
+    "PRAATS_NOISE",
     "TRANSFORMS",
     "Grammar",
     "aligned",
@@ -53,7 +54,7 @@ TRANSFORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 MODELS = ("stochastic-ot", "noisy-hg", "maxent", "exponential-maxent", *TRANSFORMS)
 
-_NOISE = 2.0
+PRAATS_NOISE = 2.0
 """The evaluation noise that Praat suggests."""
 
 
@@ -117,7 +118,7 @@ def praat_grammar(source: PraatGrammar, noise: float | None = None, path: PathLi
     """
     model = STRATEGIES[source.strategy]
     is_maxent = model.endswith("maxent")
-    spread = (0.0 if is_maxent else _NOISE) if noise is None else noise
+    spread = (0.0 if is_maxent else PRAATS_NOISE) if noise is None else noise
     if is_maxent and spread:
         raise SettingsError(
             f"--noise is {spread:g}, but {path} has the strategy {source.strategy}, which has chances of its "

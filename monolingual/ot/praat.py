@@ -349,7 +349,10 @@ def write_pairs(tableaux: Tableaux, path: PathLike) -> None:
 
 
 def grammar_lines(
-    tableaux: Tableaux, ranking: Sequence[float] | None, strategy: str = "OptimalityTheory"
+    tableaux: Tableaux,
+    ranking: Sequence[float] | None,
+    strategy: str = "OptimalityTheory",
+    fixed: Sequence[tuple[int, int]] = (),
 ) -> Iterator[str]:
     """The lines of an OTGrammar; ranking values of 100 if there are none."""
     values = [100.0] * len(tableaux.constraints) if ranking is None else ranking
@@ -357,7 +360,9 @@ def grammar_lines(
     yield f"decisionStrategy = <{strategy}>\nleak = 0\n{len(values)} constraints\n"
     for number, (name, value) in enumerate(zip(tableaux.constraints, values, strict=True), start=1):
         yield f"constraint [{number}]: {_quoted(name)} {shortest_number(value)} {shortest_number(value)} 1\n"
-    yield f"\n0 fixed rankings\n\n{len(tableaux.inputs)} tableaus\n"
+    yield f"\n{len(fixed)} fixed rankings\n"
+    yield from (f"   {higher + 1} {lower + 1}\n" for higher, lower in fixed)
+    yield f"\n{len(tableaux.inputs)} tableaus\n"
     for index, form in enumerate(tableaux.inputs):
         candidates = tableaux.candidates(index)
         yield f"input [{index + 1}]: {_quoted(form)} {len(candidates)}\n"

@@ -205,3 +205,36 @@ def test_strategy_goes_with_a_grammar_that_is_converted(tmp_path):
     source = read_grammar(out)
     assert source.strategy == "MaximumEntropy"
     assert_allclose(predict(praat_grammar(source), source.tableaux), [0.75, 0.25], atol=1e-6)
+
+
+def converted(capsys, *arguments):
+    assert main(["ot", "convert", *map(str, arguments), "--to", "praat"]) == 0
+    return capsys.readouterr().err
+
+
+def test_what_a_grammar_of_praat_holds_is_kept(tmp_path, capsys):
+    path, out = written(tmp_path, GRAMMAR.replace("OptimalityTheory", "LinearOT")), tmp_path / "out"
+    converted(capsys, path, "--output", out)
+    source = read_grammar(out)
+    assert source.ranking.tolist() == [2, 1, 0.5]
+    assert (source.strategy, source.fixed_rankings) == ("LinearOT", ((0, 1),))
+    table = written(tmp_path, "input\toutput\tfrequency\tC\tA\ni\tx\t0\t1\t0\ni\ty\t0\t0\t1\n", "t.tsv")
+    converted(capsys, table, "--values", path, "--output", out)
+    assert read_grammar(out).ranking.tolist() == [0.5, 2]
+
+
+def test_values_for_another_noise_than_praats_are_warned_of(tmp_path, capsys):
+    """With noise 2 Praat would have 55 % rather than 60 % of the first candidate."""
+    table = written(tmp_path, "input\toutput\tfrequency\tA\tB\ni\tx\t60\t1\t0\ni\ty\t40\t0\t1\n", "t.tsv")
+    run, out = tmp_path / "run", tmp_path / "g.OTGrammar"
+    for noise in ("1", "2"):
+        options = ["--noise", noise, "--truncate", "9", "--overwrite", "--quiet"]
+        assert main(["ot", "fit", str(table), "--output", str(run), *options]) == 0
+        capsys.readouterr()
+        said = converted(capsys, table, "--values", run, "--output", out)
+        assert ("evaluate it with 1, not with the 2 that Praat suggests" in said) == (noise == "1")
+        assert_allclose(predicted(capsys, out, "--noise", noise)[0], [0.6, 0.4], atol=1e-6)
+    summary = json.loads((run / "summary.json").read_text())
+    summary["deviation"]["A"] = 1.5
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert "their own, from 1.5 to 2" in converted(capsys, table, "--values", run, "--output", out)
