@@ -4,7 +4,7 @@
   then one candidate a line; between tabs, or between commas or semicolons with quotes where need be
   (maxent.ot, or what a spreadsheet or R writes);
 - OTSoft (and OT-Help): the names of the constraints from the fourth column of the first line, their
-  abbreviations below, then candidates with input, output, frequency and violations.
+  abbreviations below (or not), then candidates with input, output, frequency and violations.
 
 A blank cell is 0, and a blank input is that of the line above.
 
@@ -152,9 +152,13 @@ def _constraint_names(cells: list[str]) -> list[str]:
 
 def _parse_otsoft(path: PathLike, head: list[str], cells: Iterator[tuple[int, list[str]]]) -> Source:
     names = _constraint_names(head[3:])
-    line, below = next(cells, (None, ["?"]))
-    if any(cell.strip() for cell in below[:2]):
-        raise InputError(path, line, "no line of abbreviations below the names of the constraints")
+    line, below = next(cells, (0, ["?"]))
+    if _is_candidate(below):
+        cells, below = itertools.chain([(line, below)], cells), []
+    elif any(cell.strip() for cell in below[:2]):
+        found = "neither abbreviations below the names of the constraints nor a candidate"
+        hint = "Abbreviations begin in the fourth column; a candidate has input, output and whole numbers"
+        raise InputError(path, line or None, found, hint)
     padded = (
         (number, row + [""] * (3 + len(names) - len(row)))
         for number, row in cells
@@ -162,6 +166,12 @@ def _parse_otsoft(path: PathLike, head: list[str], cells: Iterator[tuple[int, li
     )
     abbreviations = tuple(cell.strip() for cell in below[3 : 3 + len(names)])
     return Source(build_tableaux(path, names, _rows(path, padded, len(names))), None, abbreviations)
+
+
+def _is_candidate(row: list[str]) -> bool:
+    """Whether a row has an input, an output and numbers: OTSoft can do without a line of abbreviations."""
+    has_names = len(row) > 2 and all(cell.strip() for cell in row[:2])
+    return has_names and all(cell.strip().isdecimal() or not cell.strip() for cell in row[3:])
 
 
 def _rows(

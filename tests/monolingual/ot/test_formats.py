@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from monolingual.ot.formats import read_tableaux, write_tableaux
+from monolingual.ot.formats import read_source, read_tableaux, write_tableaux
 from monolingual.ot.praat import read_grammar, write_pairs
 from monolingual.ot.tableaux import (
     Row,
@@ -94,6 +94,14 @@ def test_blank_cells_are_zero_and_blank_inputs_repeat(tmp_path):
     assert soft.frequency.tolist() == [3, 1, 0]
 
 
+def test_files_of_otsoft_may_lack_abbreviations(tmp_path):
+    """As OTSoft 2.7 has it; they are the names, then."""
+    head, _, *rest = OTSOFT.splitlines(keepends=True)
+    found = read_source(write(tmp_path, head + "".join(rest)))
+    same(found.tableaux, read_tableaux(write(tmp_path, OTSOFT)))
+    assert found.abbreviations == ()
+
+
 def test_windows_files_and_gzip_are_read(tmp_path):
     path = tmp_path / "t.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + TSV.replace("\n", "\r\n").encode()))
@@ -168,7 +176,8 @@ def test_grammar_keeps_ranking_values(tmp_path):
         (TSV.splitlines()[0] + "\n", "has no candidate"),
         ("input\toutput\tfrequency\nx\ty\t1\n", "has no constraint"),
         ("input\toutput\tfrequency\tA\n\tx\t1\t0\n", ":2: no input"),
-        ("\t\t\tMax\tDep\npat\tpa\t1\t0\t0\n", ":2: no line of abbreviations"),
+        ("\t\t\tMax\tDep\npat\tpa\t1\tM\tD\n", ":2: neither abbreviations below the names of the"),
+        ("\t\t\tMax\tDep\npat\t\t1\t0\t0\n", ":2: neither abbreviations below the names of the"),
         (GRAMMAR.replace('"pat" 1 0', '"pat" 1'), ':17: "pa" instead of a number of violations'),
         (GRAMMAR.replace("leak = 0", "leak"), "instead of"),
         (GRAMMAR[:-3], "the file ends where a number of violations should be"),
