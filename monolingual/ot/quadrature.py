@@ -42,6 +42,7 @@ __all__ = [
 _NODES = 8
 _REACH = 9.0  # Deviations beyond the outermost mean: the mass out there is below 1e-18.
 _MOST_PANELS = 2000
+_ZERO = 38.7  # Deviations beyond which φ, and Φ below the mean, are 0 as doubles, and Φ above it is 1.
 
 
 class Plan(NamedTuple):
@@ -191,6 +192,9 @@ def tabulate_row(grid, mean, deviation, density, below):
     scale = 1.0 / (deviation * math.sqrt(2.0 * math.pi))
     for q in range(len(grid.nodes)):
         z = (grid.nodes[q] - mean) / deviation
+        if abs(z) > _ZERO:
+            density[q], below[q] = 0.0, 1.0 if z > 0.0 else 0.0
+            continue
         density[q] = scale * math.exp(-0.5 * z * z)
         below[q] = 0.5 * math.erfc(-z * math.sqrt(0.5))
 
@@ -209,17 +213,22 @@ def ordering_prob(plan, grid, ordering, density, below, partial, product, integr
         integrand[:] = 0.0
         for term in range(plan.term_start[state], plan.term_start[state + 1]):
             highest = plan.term_constraint[term]
-            for q in range(size):
+            low, high = 0, size  # Of a wide grid, most is where this constraint never is.
+            while low < size and density[highest, low] == 0.0:
+                low += 1
+            while high > low and density[highest, high - 1] == 0.0:
+                high -= 1
+            for q in range(low, high):
                 product[q] = density[highest, q]
             for place in range(plan.factor_start[term], plan.factor_start[term + 1]):
                 k = plan.factors[place]
-                for q in range(size):
+                for q in range(low, high):
                     product[q] *= below[k, q]
             following = plan.term_next[term]
             if following >= 0:
-                for q in range(size):
+                for q in range(low, high):
                     product[q] *= partial[following, q]
-            for q in range(size):
+            for q in range(low, high):
                 integrand[q] += product[q]
         if state < end - 1:
             _accumulate(grid, integrand, partial[state - first])
@@ -236,6 +245,9 @@ def _accumulate(grid, integrand, integral):
     before = 0.0
     width = len(grid.weights)
     for panel in range(0, len(integrand), width):
+        if not integrand[panel : panel + width].any():
+            integral[panel : panel + width] = before
+            continue
         whole = 0.0
         for a in range(width):
             part = 0.0

@@ -11,6 +11,8 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from monolingual.ot.exact import OrderingModel, winning_probs
+from monolingual.ot.orderings import conjuncts
+from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs, tabulate_row
 from monolingual.ot.tableaux import Row, build_tableaux
 from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, tableaux, two_constraints
 from tests.statistics import FALSE_ALARM, chi_square_tail
@@ -32,6 +34,25 @@ def test_means_far_apart_have_the_probabilities_of_near_ones(far, from_zero):
     below = special.ndtr(0.5 / math.sqrt(2))
     near = winning_probs(example, mean - from_zero) if far == 0.0 else [0.0, below, 1.0 - below]
     assert_allclose(found, near, atol=1e-9)
+
+
+def test_what_is_left_out_of_wide_grids_is_nothing():
+    """φ and Φ are those of the C library to the last bit, and probabilities those of a narrow grid."""
+    deviation = np.array([1.0, 0.5])
+    wide = make_grid(-800.0, 800.0, np.ones(1))
+    density, below = (np.empty((2, len(wide.nodes))) for _ in range(2))
+    for row, (mean, spread) in enumerate([(0.3, deviation[0]), (-2.0, deviation[1])]):
+        tabulate_row(wide, mean, spread, density[row], below[row])
+        z = (wide.nodes - mean) / spread
+        scale = 1.0 / (spread * math.sqrt(2.0 * math.pi))
+        assert density[row].tolist() == [scale * math.exp(-0.5 * x * x) for x in z]
+        assert below[row].tolist() == [0.5 * math.erfc(-x * math.sqrt(0.5)) for x in z]
+    mean = np.array([0.4, 0.1, -0.2, 0.0])
+    example = tableaux("A B C D", ("x", "a", 1, "1001"), ("x", "b", 1, "0110"), ("x", "c", 1, "0201"))
+    plan = make_plan([[pair for _, pair in conjuncts(example, c)] for c in range(3)], 4)
+    found = [ordering_probs(plan, make_grid(-w, w, np.ones(4)), mean, np.ones(4), True) for w in (1.0, 700.0)]
+    assert_allclose(found[1][0], found[0][0], atol=1e-11)
+    assert_allclose(found[1][1], found[0][1], atol=1e-11)
 
 
 def winners(example, values):
