@@ -152,6 +152,12 @@ def test_general_versions_do_not_count_where_they_cannot_be_placed_yet():
     assert strata == ((1,), (2, 5), (0,), (3, 4))
 
 
+def test_general_versions_wait_for_specific_ones_however_autonomous():
+    """3, the general version of 2, excludes one rival alone."""
+    pairs = pairs_of("23>0", "3>1")
+    assert demote_by("lfcd", pairs, 4, {2, 3}, {(2, 3)}).strata == ((2,), (0,), (3,), (1,))
+
+
 def test_rivals_that_always_lose_make_nothing_active_and_nothing_autonomous():
     """Of 2 and 3 only 2 excludes a rival that could win; 4 does with the help of 2, or one that could not."""
     pairs = pairs_of("2>0", "3>", "24>0", "4>")

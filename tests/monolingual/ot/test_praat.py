@@ -233,6 +233,7 @@ def test_values_for_another_noise_than_praats_are_warned_of(tmp_path, capsys):
         capsys.readouterr()
         said = converted(capsys, table, "--values", run, "--output", out)
         assert ("evaluate it with 1, not with the 2 that Praat suggests" in said) == (noise == "1")
+        assert ("evaluate it" in said) == (noise == "1")
         assert_allclose(predicted(capsys, out, "--noise", noise)[0], [0.6, 0.4], atol=1e-6)
     summary = json.loads((run / "summary.json").read_text())
     summary["deviation"]["A"] = 1.5
