@@ -56,8 +56,9 @@ class Chart(NamedTuple):
     inside, outside : float64, shape (3, 2, n, n)
         By kind (ATTACH, OPEN, CLOSED), direction, first and last word. The head is the last word if the
         direction is left.
-    adjacent : float64, shape (2, n, n)
-        The share of ATTACH that is adjacent, by direction.
+    by_adjacency : float64, shape (2, 2, n, n)
+        The two parts of ATTACH, by adjacency (adjacent first), direction, first and last word. Each is kept,
+        since the difference of two nearly equal numbers has no digits left.
     """
 
     attach: np.ndarray
@@ -65,7 +66,7 @@ class Chart(NamedTuple):
     root: np.ndarray
     inside: np.ndarray
     outside: np.ndarray
-    adjacent: np.ndarray
+    by_adjacency: np.ndarray
 
 
 ATTACH, OPEN, CLOSED = 0, 1, 2
@@ -81,7 +82,7 @@ def new_chart(length: int) -> Chart:
         np.zeros(n),
         np.zeros((3, 2, n, n)),
         np.zeros((3, 2, n, n)),
-        np.zeros((2, n, n)),
+        np.zeros((2, 2, n, n)),
     )
 
 
@@ -177,15 +178,17 @@ def fill_inside(chart, n):
             for k in range(i + 1, j):
                 far += open_right[i, k] * closed_left[k + 1, j]
             near *= chart.attach[0, i, j]
-            attach_right[i, j] = near + far * chart.attach[1, i, j]
-            chart.adjacent[RIGHT, i, j] = near
+            far *= chart.attach[1, i, j]
+            attach_right[i, j] = near + far
+            chart.by_adjacency[0, RIGHT, i, j], chart.by_adjacency[1, RIGHT, i, j] = near, far
             near = closed_right[i, j - 1] * open_left[j, j]
             far = 0.0
             for k in range(i, j - 1):
                 far += closed_right[i, k] * open_left[k + 1, j]
             near *= chart.attach[0, j, i]
-            attach_left[i, j] = near + far * chart.attach[1, j, i]
-            chart.adjacent[LEFT, i, j] = near
+            far *= chart.attach[1, j, i]
+            attach_left[i, j] = near + far
+            chart.by_adjacency[0, LEFT, i, j], chart.by_adjacency[1, LEFT, i, j] = near, far
             total = 0.0
             for k in range(i + 1, j + 1):
                 total += attach_right[i, k] * closed_right[k, j]
@@ -207,7 +210,8 @@ def fill_inside(chart, n):
                 for i in range(j):
                     for kind in range(3):
                         chart.inside[kind, d, i, j] *= scale
-                    chart.adjacent[d, i, j] *= scale
+                    for v in range(2):
+                        chart.by_adjacency[v, d, i, j] *= scale
     total = 0.0
     for r in range(n):
         total += chart.root[r] * closed_left[0, r] * closed_right[r, n - 1]
@@ -284,8 +288,8 @@ def add_counts(chart, valences, corpus, s, begin, n, times, counts):
             for m in range(h + 1, n) if d == RIGHT else range(h):
                 i, j = min(h, m), max(h, m)
                 outside = chart.outside[ATTACH, d, i, j]
-                first = outside * chart.adjacent[d, i, j]
-                later = max(outside * (chart.inside[ATTACH, d, i, j] - chart.adjacent[d, i, j]), 0.0)
+                first = outside * chart.by_adjacency[0, d, i, j]
+                later = outside * chart.by_adjacency[1, d, i, j]
                 near += first
                 further += later
                 tag = corpus.words[begin + m]

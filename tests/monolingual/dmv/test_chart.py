@@ -41,6 +41,18 @@ def test_totals_and_expected_counts_equal_enumeration(case):
     assert_allclose(counts[:T].sum() + counts[9 * T :].sum(), len(tags), atol=1e-10)
 
 
+def test_counts_that_are_small_beside_others_have_all_their_digits(rng):
+    """Of further children, that is, which few trees have if going on is improbable."""
+    layout, tags = Layout(3, 2), [0, 1, 2, 0, 1]
+    weights = rng.gamma(0.5, size=num_parameters(layout)) ** 12 + 1e-30
+    counts, _ = expected_counts(layout, build_corpus(layout, [tags]), weights)
+    by_tree = tree_weights(layout, tags, weights)
+    rows = np.array([tree_counts(layout, tags, heads) for heads in projective_trees(len(tags))])
+    expected = by_tree @ rows / by_tree.sum()
+    assert expected[expected > 0.0].min() < 1e-20
+    assert_allclose(counts, expected, rtol=1e-10)
+
+
 @pytest.mark.parametrize("case", CASES, indirect=True)
 def test_viterbi_and_minimum_bayes_risk_equal_enumeration(case):
     layout, tags, weights, corpus = case
