@@ -101,7 +101,7 @@ def em_kernel(families: Families, expectations: Expectations, prior: np.ndarray)
 
     def step(rng: np.random.Generator | None, state: EstimatorState) -> tuple[EstimatorState, Progress]:
         counts, log_total = expectations(state.values)
-        mass = counts + prior - 1.0
+        mass = counts + (prior - 1.0)  # In this order: 1 + 1e-17 − 1 is 0.
         # A choice that the data never come to keeps its probabilities.
         is_used = repeat_per_choice(families, sum_per_family(families, mass)) > 0.0
         new = np.where(is_used, normalise(families, mass), state.values)

@@ -125,6 +125,13 @@ def test_em_and_map_rise(units, rng):
         assert_rises(kernel, kernel.init(None, start(units, rng)))
 
 
+def test_counts_far_below_1_decide_as_others_do():
+    families, counts = families_of_sizes([2, 2]), np.array([3e-18, 1e-18, 2.0, 6.0])
+    kernel = em_kernel(families, lambda weights: (counts, 0.0), np.ones(4))
+    state, _ = kernel.step(None, kernel.init(None, np.full(4, 0.5)))
+    assert_allclose(state.values, [0.75, 0.25, 0.25, 0.75], rtol=1e-14)
+
+
 def test_vb_dirichlet_rises(units, rng):
     kernel = vb_kernel(units.families, shared(units), np.full(int(units.families.start[-1]), 0.3))
     assert_rises(kernel, kernel.init(None, start(units, rng)))
