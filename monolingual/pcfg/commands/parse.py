@@ -48,6 +48,8 @@ def run(options: argparse.Namespace) -> None:
     """Parse, write, and score if there is gold."""
     import numpy as np
 
+    if options.brackets and not options.gold:
+        raise SettingsError("--bracket-labels chooses what is scored by --gold; give that")
     if options.nbest is not None or options.counts:
         _list_trees(options)
         return

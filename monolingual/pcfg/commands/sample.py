@@ -58,9 +58,8 @@ def add_parser(subparsers) -> None:
     chain.add_argument(
         "--proposal",
         choices=PROPOSALS,
-        default=settings.proposal,
         help="of renormalise: by way of the tight grammar with the same trees, by tilted draws alone, or by "
-        "algorithm 2 of Cohen and Johnson (2013)",
+        f"algorithm 2 of Cohen and Johnson (2013) (default: {settings.proposal})",
     )
     chain.add_argument("--reweight", action="store_true", help="let draws of sink answer for all approaches")
     scoring = parser.add_argument_group("scoring")
@@ -116,6 +115,8 @@ def execute(given: dict, *, resume: bool) -> None:
         refuse_occupied(options.output, options.overwrite, "pcfg resume")
     if options.gold and not options.sentences:
         raise SettingsError("--gold scores trees of --sentences; give them")
+    if not resume:
+        _tell_of_idle(options)
     names = ("grammar", "trees", "sentences", "gold")
     files = {name: getattr(options, name) for name in names if getattr(options, name)}
     if list(files.values()).count("-") > 1:
@@ -125,7 +126,7 @@ def execute(given: dict, *, resume: bool) -> None:
     data = read_data(options, model)
     fields = {name: getattr(options, name, 0) for name in SampleSettings._fields}
     # Runs of before there was a choice go on as they began.
-    fields["proposal"] = getattr(options, "proposal", "dirichlet")
+    fields["proposal"] = getattr(options, "proposal", "dirichlet") or PROPOSALS[0]
     fields["start"] = options.start or ("weights" if has_weights else "prior")
     settings = SampleSettings(**fields)  # type: ignore[arg-type]
     gold = read_brackets(options.gold, encoding=encoding_of(options)) if options.gold else None
@@ -147,6 +148,16 @@ def execute(given: dict, *, resume: bool) -> None:
     report(summary, options.output)
 
 
+def _tell_of_idle(options: argparse.Namespace) -> None:
+    """Warn of, or refuse, options that do nothing beside the others."""
+    from scfg_sampler.errors import SettingsError
+
+    if options.proposal is not None and options.approach != "renormalise":
+        console.warn(f"--proposal is for renormalise; with --approach {options.approach} it does nothing")
+    if options.brackets and not options.gold:
+        raise SettingsError("--bracket-labels chooses what is scored by --gold; give that")
+
+
 NOT_DECISIVE = frozenset(
     {"run", "output", "overwrite", "quiet"}
     | {"iterations", "chains", "block", "threads", "checkpoint_every", "check", "command", "model"}
@@ -164,8 +175,13 @@ def read_prior(text: str | None, grammar, pseudo_counts):
             raise SettingsError("--prior pseudo-counts: the grammar has none")
         return pseudo_counts
     default, by_name = 1.0, {}
-    for part in (text or "1").split(","):
-        name, _, number = part.rpartition("=")
+    parts = ("1" if text is None else text).split(",")
+    names = [part.rpartition("=")[0] for part in parts]
+    if again := [name for name in names if names.count(name) > 1]:
+        whose = f"for {again[0]}" if again[0] else "for all rules"
+        raise SettingsError(f"--prior {text}: two numbers {whose}; give one")
+    for name, part in zip(names, parts, strict=True):
+        number = part.rpartition("=")[2]
         try:
             value = real_number(number)
         except ValueError:

@@ -286,6 +286,11 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
             "--prior names T, which is not a nonterminal",
         ),
         ("sample ternary --sentences text --output r --prior pseudo-counts", "the grammar has none"),
+        ("sample ternary --sentences text --output r --prior=", "--prior : '' is no positive number"),
+        ("train ternary --sentences text --output r --prior 1,2", "--prior 1,2: two numbers for all rules"),
+        ("train ternary --sentences text --output r --prior S=1,2,S=1", "two numbers for S; give one"),
+        ("sample ternary --sentences text --output r --bracket-labels S", "what is scored by --gold; give that"),
+        ("parse ternary --sentences text --bracket-labels S", "what is scored by --gold; give that"),
         (
             "sample ternary --sentences text --output r --iterations 0",
             "--iterations is 0; it must be at least 1",
@@ -332,6 +337,15 @@ def test_mistakes_get_one_line(arguments, message, place, capsys):
     assert error.startswith("scfg-monolingual: ")
     assert message in error
     assert not (place / "r" / "summary.json").exists()
+
+
+@pytest.mark.parametrize(("approach", "idle"), [("sink", True), ("only-tight", True), ("renormalise", False)])
+def test_proposals_that_do_nothing_are_told(approach, idle, place, capsys):
+    chain = ("--sentences", "text", "--iterations", 4, "--output", "run", "--quiet")
+    assert pcfg("sample", "ternary", *chain, "--approach", approach, "--proposal", "tilted") == 0
+    assert (f"with --approach {approach} it does nothing" in capsys.readouterr().err) == idle
+    assert pcfg("sample", "ternary", *chain, "--approach", approach, "--overwrite") == 0
+    assert "it does nothing" not in capsys.readouterr().err
 
 
 def test_older_runs_are_not_overwritten(place, capsys):
