@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -23,9 +23,9 @@ def number_tags(tags: Sequence[str], sentences: Sequence[Sentence]) -> list[list
     return [[ids[tag] for tag in sentence.tags] for sentence in sentences if sentence.tags]
 
 
-def unknown_tags(model: DmvModel, sentences: Sequence[Sentence]) -> list[str]:
-    """The tags of sentences that a model does not know, sorted."""
-    return sorted({tag for sentence in sentences for tag in sentence.tags} - set(model.tags))
+def unknown_tags(known: Iterable[str], sentences: Iterable[Sentence]) -> list[str]:
+    """The tags of sentences that are not known, sorted."""
+    return sorted({tag for sentence in sentences for tag in sentence.tags} - set(known))
 
 
 def parse(model: DmvModel, sentences: Sequence[Sentence], decoder: str) -> list[list[int]]:

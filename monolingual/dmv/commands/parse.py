@@ -9,7 +9,7 @@ from scfg_sampler.core import console
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["add_parser", "run", "warn_of_unknown"]
+__all__ = ["add_parser", "run", "some_of", "warn_of_unknown"]
 
 _MOST_NAMED = 12
 """Tags that a warning names; treebanks with morphology in their tags have hundreds."""
@@ -122,8 +122,11 @@ def warn_of_unknown(model, sentences) -> None:
     """Warn if the model does not know all tags."""
     from monolingual.dmv.parsing import unknown_tags
 
-    unknown = unknown_tags(model, sentences)
-    if unknown:
-        more = f" and {len(unknown) - _MOST_NAMED} others" if len(unknown) > _MOST_NAMED + 1 else ""
-        shown = ", ".join(unknown[:_MOST_NAMED] if more else unknown)
-        console.warn(f"the model does not know the tags {shown}{more}; they are parsed as average ones")
+    if unknown := unknown_tags(model.tags, sentences):
+        console.warn(f"the model does not know the tags {some_of(unknown)}; they are parsed as average ones")
+
+
+def some_of(tags: list[str]) -> str:
+    """The first of some tags, and how many others there are."""
+    more = f" and {len(tags) - _MOST_NAMED} others" if len(tags) > _MOST_NAMED + 1 else ""
+    return ", ".join(tags[:_MOST_NAMED] if more else tags) + more

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from monolingual.dmv.commands import add_checkpoint_option, add_treebank_options, read
@@ -15,7 +16,7 @@ from scfg_sampler.core.wording import counted
 if TYPE_CHECKING:
     import numpy as np
 
-    from monolingual.dmv.treebank import StoredSentences
+    from monolingual.dmv.treebank import Sentence, StoredSentences
 
 __all__ = ["add_parser", "execute", "run"]
 
@@ -185,6 +186,7 @@ def execute(options: argparse.Namespace) -> None:
     layout = Layout(len(tags), options.valence)
     corpus = build_corpus(layout, number_tags(tags, sentences))
     unseen = read_short(options, options.heldout) if options.heldout else []
+    _warn_of_new(options, tags, unseen)
 
     def begin(rng: np.random.Generator) -> np.ndarray:
         probs = start(options, rng, tags, layout, corpus)
@@ -215,6 +217,16 @@ def execute(options: argparse.Namespace) -> None:
     )
     of_whom = "held out" if unseen else "log likelihood"
     console.say(f"objective {best.outcome.trace[-1]:.3f}, {of_whom} {best.score:.3f}")
+
+
+def _warn_of_new(options: argparse.Namespace, tags: list[str], unseen: Sequence[Sentence]) -> None:
+    """Warn if held-out sentences have tags of which nothing is learnt."""
+    from monolingual.dmv.commands.parse import some_of
+    from monolingual.dmv.parsing import unknown_tags
+
+    if new := unknown_tags(tags, unseen):
+        why = "of which nothing is learnt: they count as average ones in its likelihood"
+        console.warn(f"--heldout {options.heldout} has the tags {some_of(new)}, {why}")
 
 
 def read_short(options: argparse.Namespace, path: str) -> StoredSentences:

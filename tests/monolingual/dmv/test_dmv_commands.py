@@ -322,6 +322,15 @@ def test_unknown_tags_are_told(place, capsys):
     assert "X10, X11 and 3 others; they" in capsys.readouterr().err
 
 
+def test_tags_of_heldout_sentences_alone_are_told(place, capsys):
+    (place / "new.txt").write_text("DT XX VB\nNN YY\n")
+    options = ("--output", "m.txt", "--rounds", 2, "--quiet")
+    assert call("train", "train.txt", "--heldout", "new.txt", *options) == 0
+    assert "--heldout new.txt has the tags XX, YY, of which nothing is learnt" in capsys.readouterr().err
+    assert call("train", "train.txt", "--heldout", "dev.txt", *options) == 0
+    assert capsys.readouterr().err == ""
+
+
 COMMANDS = """
     import pathlib
     from monolingual.cli import main
