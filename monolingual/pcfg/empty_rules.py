@@ -16,11 +16,13 @@ S → S; they are summed exactly wherever sentences are parsed.
 from __future__ import annotations
 
 import itertools
+from decimal import localcontext
 
 import numpy as np
 
 from monolingual.pcfg.grammar import Grammar, Rule, build_grammar, heads, num_rules, rule_symbols
-from monolingual.pcfg.partition import build_system, newton_partition
+from monolingual.pcfg.graph import productive
+from monolingual.pcfg.tightness import analyse
 from scfg_sampler.errors import InputError
 
 __all__ = ["MOST_EMPTY", "empty_probs", "without_empty"]
@@ -28,11 +30,13 @@ __all__ = ["MOST_EMPTY", "empty_probs", "without_empty"]
 MOST_EMPTY = 16
 """Nonterminals of one right-hand side that may spell nothing."""
 
-_ALWAYS = 1e-12
+_NONE = "gives no sentence but the empty one"
 
 
-def empty_probs(grammar: Grammar, probs: np.ndarray) -> np.ndarray:
-    """The probability that each nonterminal spells nothing, float64 of shape (N,).
+def empty_probs(grammar: Grammar, probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities that each nonterminal spells nothing, and that it does not, float64 of shape (N,).
+
+    The second are 1 less the first, with digits of their own where those are nearly 1: see `critical`.
 
     Parameters
     ----------
@@ -40,22 +44,26 @@ def empty_probs(grammar: Grammar, probs: np.ndarray) -> np.ndarray:
         Right-hand sides may be empty.
     probs : float64, shape (R,)
     """
-    lhs = heads(grammar)
-    rules: list[Rule] = [("start", [(grammar.nonterminals[0] + " ", False)])]
-    weights = [1.0]
-    for rule in range(num_rules(grammar)):
-        right = rule_symbols(grammar, rule)
-        if all(symbol < 0 for symbol in right):  # With a terminal, something is spelled.
-            names = [(grammar.nonterminals[-1 - symbol] + " ", False) for symbol in right]
-            rules.append((grammar.nonterminals[lhs[rule]] + " ", names or [("nothing", True)]))
-            weights.append(float(probs[rule]))
-    nothing, place = build_grammar("start", rules)
-    placed = np.empty(len(weights))
-    placed[place] = weights
-    system = build_system(nothing, placed > 0.0)
-    values, _ = newton_partition(system, placed, np.zeros(len(system.start) - 1, dtype=np.bool_))
-    known = dict(zip(nothing.nonterminals, values.tolist(), strict=True))
-    return np.array([known.get(name + " ", 0.0) for name in grammar.nonterminals])
+    names = [f"{name} " for name in grammar.nonterminals]
+    words = [f"{word}  " for word in grammar.terminals]
+    rules: list[Rule] = []
+    for rule, parent in enumerate(heads(grammar)):
+        right = [(words[s] if s >= 0 else names[-1 - s], False) for s in rule_symbols(grammar, rule)]
+        rules.append((names[parent], right or [("nothing", True)]))
+    rules += [(word, [(word, False)]) for word in words]  # From these grows no finite tree.
+    nothing, place = build_grammar(names[0], rules)
+    placed = np.empty(len(rules))
+    placed[place] = [*probs.tolist(), *[1.0] * len(words)]
+    verdict = analyse(nothing, placed)
+    at = {name: number for number, name in enumerate(nothing.nonterminals)}
+    found = [at.get(name, -1) for name in names]
+    values = np.append(verdict.partition, 0.0)
+    if verdict.precise is None:
+        return values[found], 1.0 - values[found]
+    with localcontext() as context:
+        context.prec = verdict.precise.digits
+        others = np.array([*(float(1 - value) for value in verdict.precise.values), 1.0])
+    return values[found], others[found]
 
 
 def without_empty(path, grammar: Grammar, probs: np.ndarray) -> tuple[Grammar, np.ndarray, float]:
@@ -74,10 +82,7 @@ def without_empty(path, grammar: Grammar, probs: np.ndarray) -> tuple[Grammar, n
     InputError
         There is no other sentence than that without words, or a right-hand side is too long.
     """
-    empty = empty_probs(grammar, probs)
-    empty[empty > 1.0 - _ALWAYS] = 1.0
-    if empty[0] == 1.0:
-        raise InputError(path, None, "gives no sentence but the empty one")
+    empty, spelled = empty_probs(grammar, probs)
     lhs = heads(grammar)
     merged: dict[tuple[str, tuple], float] = {}
     for rule in range(num_rules(grammar)):
@@ -92,8 +97,7 @@ def without_empty(path, grammar: Grammar, probs: np.ndarray) -> tuple[Grammar, n
             gone = {at for at, is_gone in zip(optional, left_out, strict=True) if is_gone}
             weight = float(probs[rule])
             for at in optional:
-                spells_nothing = float(empty[-1 - right[at]])
-                weight *= spells_nothing if at in gone else 1.0 - spells_nothing
+                weight *= float((empty if at in gone else spelled)[-1 - right[at]])
             kept = tuple(
                 (grammar.terminals[symbol], True)
                 if symbol >= 0
@@ -103,8 +107,12 @@ def without_empty(path, grammar: Grammar, probs: np.ndarray) -> tuple[Grammar, n
             )
             if kept and weight > 0.0:
                 key = grammar.nonterminals[parent], kept
-                merged[key] = merged.get(key, 0.0) + weight / (1.0 - float(empty[parent]))
+                merged[key] = merged.get(key, 0.0) + weight / float(spelled[parent])
+    if not any(parent == grammar.nonterminals[0] for parent, _ in merged):
+        raise InputError(path, None, _NONE)
     smaller, place = build_grammar(grammar.nonterminals[0], list(merged))
     placed = np.empty(len(merged))
     placed[place] = list(merged.values())
+    if not productive(smaller, placed > 0.0)[0]:
+        raise InputError(path, None, _NONE)
     return smaller, placed, float(empty[0])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -63,10 +65,43 @@ def test_sentences_keep_their_probabilities(tmp_path):
 def test_recursion_has_the_closed_form(tmp_path):
     """G = .3 G² + .3 + .4 z for S → S S | ε | a: e = 1/3, P(a) = .4 / (1 − .6 e), P(a a) = .3 P(a)² / .8."""
     grammar, probs = read_empty("S -> S S [.3] | [.3] | 'a' [.4]", tmp_path)
-    assert_allclose(empty_probs(grammar, probs), [1 / 3], rtol=1e-10)
+    assert_allclose(np.ravel(empty_probs(grammar, probs)), [1 / 3, 2 / 3], rtol=1e-10)
     smaller, kept, nothing = without_empty("e", grammar, probs)
     found = probs_of(smaller, kept, [("a",), ("a", "a")]) * (1 - nothing)
     assert_allclose(found, [0.5, 0.3 * 0.25 / 0.8], rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("S -> A 'b' [1.0]\nA -> A A [.5] | [.5]", ["S -> 'b' [1.0]"]),
+        (
+            "S -> A B C 'b' [1.0]\nA -> A A [.5] | B [.5]\nB -> B B [.5] | C [.5]\nC -> C C [.5] | [.5]",
+            ["S -> 'b' [1.0]"],
+        ),
+    ],
+)
+def test_what_spells_nothing_at_criticality_goes_altogether(text, rules, tmp_path, capsys):
+    (tmp_path / "g").write_text(text + "\n")
+    assert main(["pcfg", "remove-empty", str(tmp_path / "g")]) == 0
+    assert capsys.readouterr().out.splitlines() == rules
+
+
+@pytest.mark.parametrize("text", ["S -> S S [.5] | [.5]", "S -> S S [.5000000001] | [.4999999999]"])
+def test_sentences_without_words_alone_are_refused_near_criticality(text, tmp_path):
+    grammar, probs = read_empty(text, tmp_path)
+    with pytest.raises(InputError, match="gives no sentence but the empty one"):
+        without_empty("e", grammar, probs)
+
+
+def test_weights_near_criticality_have_all_digits(tmp_path):
+    """S → S S | ε | a with ½, ½ − q, q: 1 − e = √(2 q), and half of it is left to S → S S and to S → a."""
+    for q in ("1e-7", "1e-12"):
+        grammar, probs = read_empty(f"S -> S S [.5] | [{Decimal('.5') - Decimal(q)}] | 'a' [{q}]", tmp_path)
+        _, kept, nothing = without_empty("e", grammar, probs)
+        spelled = math.sqrt(2.0 * float(q))
+        assert_allclose(kept, [spelled / 2.0, 1.0 - spelled, spelled / 2.0], rtol=1e-14)
+        assert_allclose(nothing, 1.0 - spelled, rtol=1e-15)
 
 
 def test_both_formats_may_have_empty_productions(tmp_path, capsys):
