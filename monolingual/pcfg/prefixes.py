@@ -11,7 +11,9 @@ corners are linear in P_i, (I − L) P_i = c_i, with the same L for every word, 
 
 For words anywhere in a sentence the grammar is intersected with the automaton that has seen them or not
 (Nederhof and Satta 2011): its states are how many of them have just been read, as in Knuth, Morris and
-Pratt's search, and the partition function of the intersection is the probability.
+Pratt's search, and the partition function of the intersection is the probability. Words lead from a state
+to one state: a symbol that can lead to a single one has the weight Z there, and is not solved for. At
+criticality Newton's method would find too little, and the less the more such symbols are below each other.
 
 The fact a newcomer would get wrong: a grammar that is not tight gives its finite trees Z(S) < 1 together.
 Here everything is divided by that: probabilities are those of sentences, given that they end.
@@ -19,6 +21,7 @@ Here everything is divided by that: probabilities are those of sentences, given 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -30,6 +33,7 @@ from monolingual.pcfg.chart import fill_inside, inside_probabilities, new_chart
 from monolingual.pcfg.chart_grammar import ChartGrammar, ChartWeights, num_symbols
 from monolingual.pcfg.grammar import Grammar, Rule, build_grammar
 from monolingual.pcfg.partition import build_system, newton_partition
+from monolingual.pcfg.tightness import analyse
 from scfg_sampler.core.jit import by_reference, kernel
 from scfg_sampler.errors import SettingsError
 
@@ -145,7 +149,15 @@ def infix_log_prob(
     if min(words) < 0:
         return -math.inf
     following = _automaton(list(words), len(grammar.terminals))
-    rules, values = _intersection(grammar, chart, weights, following)
+    if len(chart.binary_rule) * len(following) ** 3 > MOST_RULES:
+        raise SettingsError(
+            f"the grammar with {len(words)} words has more than {MOST_RULES} rules; look for fewer words"
+        )
+    finite = _finite_weights(grammar, chart, probs)
+    reached = _reached(chart, weights, following)
+    if reached[0, 0].sum() == 1:
+        return 0.0 if reached[0, 0, -1] else -math.inf
+    rules, values = _intersection(grammar, chart, weights, following, reached, finite)
     start = f"0 0 {len(words)}"
     if not any(parent == start for parent, _ in rules):
         return -math.inf
@@ -154,8 +166,7 @@ def infix_log_prob(
     placed[place] = values
     system = build_system(crossed, placed > 0.0)
     total, _ = newton_partition(system, placed, np.zeros(len(system.start) - 1, dtype=np.bool_))
-    finite = _finite_weights(grammar, chart, probs)[0]
-    return math.log(total[0] / finite) if total[0] > 0.0 else -math.inf
+    return math.log(total[0] / finite[0]) if total[0] > 0.0 else -math.inf
 
 
 def _inside_table(chart: ChartGrammar, weights: ChartWeights, words) -> tuple[np.ndarray, np.ndarray]:
@@ -191,40 +202,68 @@ def _automaton(words: list[int], num_words: int) -> np.ndarray:
     return following
 
 
+def _reached(chart: ChartGrammar, weights: ChartWeights, following: np.ndarray) -> np.ndarray:
+    """Whether the words of a symbol lead from a state to another: bool, shape (S, states, states)."""
+    states = len(following)
+    found = np.zeros((num_symbols(chart), states, states), dtype=np.bool_)
+    for word in range(len(chart.word_start) - 1):
+        for at in range(int(chart.word_start[word]), int(chart.word_start[word + 1])):
+            if weights.word[at] > 0.0:
+                found[chart.word_symbol[at], range(states), following[:, word]] = True
+    unary, binary = weights.unary > 0.0, weights.binary > 0.0
+    parents = np.repeat(np.arange(len(found)), np.diff(chart.unary_start))[unary]
+    pairs = chart.binary_pair[binary]
+    while True:
+        before = found.sum()
+        np.logical_or.at(found, parents, found[chart.unary_child[unary]])
+        both = found[chart.pair_left[pairs]] @ found[chart.pair_right[pairs]]
+        np.logical_or.at(found, chart.binary_parent[binary], both)
+        if found.sum() == before:
+            return found
+
+
 def _intersection(
-    grammar: Grammar, chart: ChartGrammar, weights: ChartWeights, following: np.ndarray
+    grammar: Grammar,
+    chart: ChartGrammar,
+    weights: ChartWeights,
+    following: np.ndarray,
+    reached: np.ndarray,
+    finite: np.ndarray,
 ) -> tuple[list[Rule], list[float]]:
-    """Rules whose nonterminals are a symbol with the states before and after it, and their weights."""
+    """Rules whose nonterminals are a symbol with the states before and after it, and their weights.
+
+    Those whose weight is known are no nonterminals: rules are multiplied by it.
+    """
     states = range(len(following))
-    if len(chart.binary_rule) * len(states) ** 3 > MOST_RULES:
-        raise SettingsError(
-            f"the grammar with {len(states) - 1} words has more than {MOST_RULES} rules; look for fewer words"
-        )
+    known = reached.sum(axis=2) == 1
     merged: dict[tuple, float] = {}
 
-    def add(parent: str, right: tuple, weight: float) -> None:
-        if weight > 0.0:
-            merged[parent, right] = merged.get((parent, right), 0.0) + weight
+    def add(parent: tuple[int, int, int], children: tuple[tuple[int, int, int], ...], weight: float) -> None:
+        q, symbol, _ = parent
+        if weight <= 0.0 or known[symbol, q] or not all(reached[b, p, r] for p, b, r in children):
+            return
+        right = []
+        for p, below, r in children:
+            if known[below, p]:
+                weight *= float(finite[below])
+            else:
+                right.append((f"{p} {below} {r}", False))
+        key = "{} {} {}".format(*parent), tuple(right) or (("a word", True),)
+        merged[key] = merged.get(key, 0.0) + weight
 
     for word in range(len(grammar.terminals)):
         for at in range(int(chart.word_start[word]), int(chart.word_start[word + 1])):
             for q in states:
-                parent = f"{q} {chart.word_symbol[at]} {following[q, word]}"
-                add(parent, ((grammar.terminals[word], True),), float(weights.word[at]))
+                add((q, int(chart.word_symbol[at]), int(following[q, word])), (), float(weights.word[at]))
     for symbol in range(num_symbols(chart)):
         for at in range(int(chart.unary_start[symbol]), int(chart.unary_start[symbol + 1])):
-            for q in states:
-                for r in states:
-                    child = f"{q} {chart.unary_child[at]} {r}"
-                    add(f"{q} {symbol} {r}", ((child, False),), float(weights.unary[at]))
-    for at in range(len(chart.binary_rule)):
-        pair = chart.binary_pair[at]
-        left, right = chart.pair_left[pair], chart.pair_right[pair]
-        for q in states:
-            for p in states:
-                for r in states:
-                    children = ((f"{q} {left} {p}", False), (f"{p} {right} {r}", False))
-                    add(f"{q} {chart.binary_parent[at]} {r}", children, float(weights.binary[at]))
+            for q, r in itertools.product(states, repeat=2):
+                add((q, symbol, r), ((q, int(chart.unary_child[at]), r),), float(weights.unary[at]))
+    for at, pair in enumerate(chart.binary_pair.tolist()):
+        left, right = int(chart.pair_left[pair]), int(chart.pair_right[pair])
+        for q, p, r in itertools.product(states, repeat=3):
+            children = ((q, left, p), (p, right, r))
+            add((q, int(chart.binary_parent[at]), r), children, float(weights.binary[at]))
     return list(merged), list(merged.values())
 
 
@@ -232,7 +271,7 @@ def _finite_weights(grammar: Grammar, chart: ChartGrammar, probs: np.ndarray) ->
     """Z of every symbol of the chart: the weight of its finite trees; float64 of shape (S,)."""
     size = len(grammar.nonterminals)
     finite = np.ones(num_symbols(chart))
-    finite[:size], _ = newton_partition(build_system(grammar, probs > 0.0), probs)
+    finite[:size] = analyse(grammar, probs).partition
     joined = np.flatnonzero(chart.binary_rule < 0)
     for at in joined[np.argsort(chart.binary_parent[joined])]:  # Longer beginnings have higher numbers.
         pair = chart.binary_pair[at]

@@ -289,7 +289,10 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
         ("sample ternary --sentences text --output r --prior=", "--prior : '' is no positive number"),
         ("train ternary --sentences text --output r --prior 1,2", "--prior 1,2: two numbers for all rules"),
         ("train ternary --sentences text --output r --prior S=1,2,S=1", "two numbers for S; give one"),
-        ("sample ternary --sentences text --output r --bracket-labels S", "what is scored by --gold; give that"),
+        (
+            "sample ternary --sentences text --output r --bracket-labels S",
+            "what is scored by --gold; give that",
+        ),
         ("parse ternary --sentences text --bracket-labels S", "what is scored by --gold; give that"),
         (
             "sample ternary --sentences text --output r --iterations 0",

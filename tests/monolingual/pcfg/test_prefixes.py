@@ -80,6 +80,14 @@ def test_what_never_ends_is_not_counted(tmp_path):
     assert_allclose(found, [1.0, 1.0, 1.0 - 0.4 / (2 / 3)], rtol=1e-10)
 
 
+def test_words_anywhere_are_given_that_sentences_end(tmp_path):
+    """Without b there are the trees of S → S S [.6] | a [.3]: z = .6 z² + .3."""
+    grammar, chart, weights, probs = model("S -> S S [.6] | 'a' [.3] | 'b' [.1]", tmp_path)
+    without = (1.0 - math.sqrt(1.0 - 4 * 0.6 * 0.3)) / (2 * 0.6)
+    found = infix_log_prob(grammar, chart, weights, probs, [grammar.terminals.index("b")])
+    assert_allclose(np.exp(found), 1.0 - without / (2 / 3), rtol=1e-12)
+
+
 def test_long_beginnings_do_not_underflow(tmp_path):
     grammar, chart, weights, probs = model("S -> 'a' S [.999] | 'b' S [.0005] | 'a' [.0005]", tmp_path)
     found = Prefixes(grammar, chart, weights, probs).log_probs([1] * 120)
@@ -98,6 +106,33 @@ def test_words_anywhere_have_the_probability_of_all_sentences_with_them(tmp_path
         found = infix_log_prob(grammar, chart, weights, probs, words)
         assert_allclose(np.exp(found), expected, rtol=1e-9, atol=1e-14)
     assert infix_log_prob(grammar, chart, weights, probs, [0, -1]) == -math.inf
+
+
+CRITICAL = """
+S -> A S [.5] | 'e' [.5]
+A -> A A [.5] | B [.5]
+B -> B B [.5] | C [.5]
+C -> C C [.5] | D [.5]
+D -> D D [.5] | 'a' [.5]
+"""
+
+
+@pytest.mark.parametrize(("words", "expected"), [("e", 1.0), ("a", 0.5), ("a e", 0.5), ("e a", 0.0)])
+def test_words_of_critical_symbols_have_their_probability(words, expected, tmp_path):
+    """Each sentence is e, or else some a and then e: every second one has an a."""
+    grammar, chart, weights, probs = model(CRITICAL, tmp_path)
+    numbers = [grammar.terminals.index(word) for word in words.split()]
+    assert_allclose(np.exp(infix_log_prob(grammar, chart, weights, probs, numbers)), expected, rtol=1e-14)
+
+
+def test_probabilities_near_criticality_are_divided_by_all_digits_of_the_partition(tmp_path):
+    """Z_B = q / p, and Z_A = ½ Z_A² + ½ Z_B: 1 − Z_A = √(1 − Z_B)."""
+    text = "A -> A A [.5] | B [.5]\nB -> B B [.5000000005] | 'a' [.4999999995]"
+    grammar, chart, weights, probs = model(text, tmp_path)
+    prefixes = Prefixes(grammar, chart, weights, probs)
+    lost = 1.0 - 0.4999999995 / 0.5000000005
+    assert_allclose(-np.expm1(prefixes.log_finite), math.sqrt(lost), rtol=1e-7)
+    assert_allclose(prefixes.log_sentence_prob([0]) + prefixes.log_finite, math.log(0.5 * 0.4999999995))
 
 
 def test_intersections_that_are_too_large_are_refused(tmp_path, monkeypatch):
