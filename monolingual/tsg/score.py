@@ -2,16 +2,18 @@
 
 Words whose tag is a deleted label are taken out of both trees, and constituents left without words with them;
 the brackets that count are the labels and spans of the constituents that are neither preterminals nor have
-a deleted label themselves. Labels lose what follows a `-` or `=` inside them, and ADVP and PRT are the same.
-A bracket of the test tree matches one of gold, each once, if label and span agree. Precision, recall and F1
-are over all sentences together; an exact match has no other brackets than gold.
+a deleted label themselves. Labels of brackets lose what follows a `-` or `=` inside them, tags do not; ADVP
+and PRT are the same. A bracket of the test tree matches one of gold, each once, if label and span agree.
+Precision, recall and F1 are over all sentences together; an exact match has no other brackets than gold.
 
 `collins` (COLLINS.prm) deletes TOP, -NONE- and the punctuation tags `,` `:` ` `` ` `''` `.`; `new` (new.prm)
-deletes S1, `?` and `!` as well.
+deletes S1, `?` and `!` as well. Its QUOTE_LABEL, by which EVALB puts words back where tags disagree on a
+quotation mark, is not followed: such a sentence is an error here.
 
 The fact a newcomer would get wrong: a sentence belongs to the short ones by its words with punctuation. And
 if gold and test tree disagree on which words are punctuation, EVALB calls that an error and leaves the
-sentence out; `mismatch="gold"` takes out the words that gold says instead.
+sentence out; `mismatch="gold"` takes out the words that gold says instead. A sentence of punctuation alone is
+skipped, and no exact match.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ class SentenceScore(NamedTuple):
         Words of gold, punctuation included, empty elements not.
     is_error : bool
         The trees are over different words; the rest is 0.
+    is_skipped : bool
+        No word of the test tree counts, as where all are punctuation; the rest is 0.
     matched, gold, test : int
         Brackets.
     crossing : int
@@ -51,6 +55,7 @@ class SentenceScore(NamedTuple):
 
     length: int
     is_error: bool
+    is_skipped: bool
     matched: int
     gold: int
     test: int
@@ -61,7 +66,7 @@ class SentenceScore(NamedTuple):
     @property
     def is_exact(self) -> bool:
         """Whether the brackets are those of gold."""
-        return not self.is_error and self.matched == self.gold == self.test
+        return not (self.is_error or self.is_skipped) and self.matched == self.gold == self.test
 
 
 class Totals(NamedTuple):
@@ -69,6 +74,7 @@ class Totals(NamedTuple):
 
     sentences: int
     errors: int
+    skipped: int
     precision: float
     recall: float
     f1: float
@@ -111,8 +117,8 @@ def score_sentence(
     gold_words = _tagged_words(gold)
     length = sum(tag != "-NONE-" for _, tag in gold_words)
     left, right = compared(gold, test, parameters=parameters, mismatch=mismatch)
-    if left.words != right.words:
-        return SentenceScore(length, True, 0, 0, 0, 0, 0, 0)
+    if not right.words or left.words != right.words:
+        return SentenceScore(length, bool(right.words), not right.words, 0, 0, 0, 0, 0, 0)
     matched = (left.brackets & right.brackets).total()
     crossing = sum(
         times
@@ -122,6 +128,7 @@ def score_sentence(
     tags = sum(a == b for a, b in zip(left.tags, right.tags, strict=True))
     return SentenceScore(
         length,
+        False,
         False,
         matched,
         left.brackets.total(),
@@ -153,7 +160,7 @@ def total(scores: Sequence[SentenceScore], cutoff: int | None = None) -> Totals:
         Only sentences of at most so many words.
     """
     chosen = [score for score in scores if cutoff is None or score.length <= cutoff]
-    valid = [score for score in chosen if not score.is_error]
+    valid = [score for score in chosen if not (score.is_error or score.is_skipped)]
     matched, gold, test, crossing, words, tags = (
         sum(getattr(score, name) for score in valid)
         for name in ("matched", "gold", "test", "crossing", "words", "tags")
@@ -162,7 +169,8 @@ def total(scores: Sequence[SentenceScore], cutoff: int | None = None) -> Totals:
     precision, recall = 100.0 * matched / max(1, test), 100.0 * matched / max(1, gold)
     return Totals(
         len(chosen),
-        len(chosen) - len(valid),
+        sum(score.is_error for score in chosen),
+        sum(score.is_skipped for score in chosen),
         precision,
         recall,
         2.0 * precision * recall / max(precision + recall, 1e-300),
@@ -180,6 +188,11 @@ def _category(label: str) -> str:
         if at > 0 and character in "-=" and not label.startswith("-"):
             label = label[:at]
             break
+    return _tag(label)
+
+
+def _tag(label: str) -> str:
+    """The label of a word, or one without function tags, as it is compared."""
     return _EQUAL.get(label, label)
 
 
@@ -191,7 +204,7 @@ def _tagged_words(tree: Tree) -> list[tuple[str, str]]:
         if isinstance(item, str):
             found.append((item, above))
         else:
-            pending.extend((child, _category(item.label)) for child in reversed(item.children))
+            pending.extend((child, _tag(item.label)) for child in reversed(item.children))
     return found
 
 
@@ -218,7 +231,7 @@ def _brackets(tree: Tree, kept: list[bool], deleted: frozenset[str]) -> Brackets
             for word in item.children:
                 if next(flags):
                     words.append(str(word))
-                    tags.append(_category(item.label))
+                    tags.append(_tag(item.label))
         else:
             stack.append((_category(item.label), len(words)))
             pending.append(None)

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
         score = score_sentence(gold, test, **how)
         if options.max_length is None or score.length <= options.max_length:
             scores.append(score)
-            if (options.categories or options.confusion) and not score.is_error:
+            if (options.categories or options.confusion) and not (score.is_error or score.is_skipped):
                 pairs.append(compared(gold, test, **how))
     if not scores:
         found = f"no sentence is as short as --max-length {options.max_length}"
@@ -74,6 +74,8 @@ def run(options: argparse.Namespace) -> None:
     errors = sum(score.is_error for score in scores)
     if errors:
         console.warn(f"sentences over other words than gold, which are left out: {errors}")
+    if skipped := sum(score.is_skipped for score in scores):
+        console.warn(f"sentences without a word that counts, which are left out: {skipped}")
     figures = total(scores)._asdict()
     short = total(scores, options.cutoff)._asdict()
     if options.json:
@@ -148,6 +150,7 @@ def _print_sentences(scores: list[SentenceScore]) -> None:
     print("sentence  length  matched  gold  test  crossing  words  tags")
     for number, score in enumerate(scores, start=1):
         shown = "  error: other words than gold" if score.is_error else ""
+        shown += "  skipped: no word counts" if score.is_skipped else ""
         print(
             f"{number:8d}{score.length:8d}{score.matched:9d}{score.gold:6d}{score.test:6d}"
             f"{score.crossing:10d}{score.words:7d}{score.tags:6d}{shown}"

@@ -123,6 +123,28 @@ def test_disagreement_on_punctuation_is_an_error_or_goes_by_gold():
     assert score_sentence(gold, tree_of("(S (A a) (B c) (. .))"), mismatch="gold").is_error
 
 
+def test_sentences_without_a_word_that_counts_are_skipped():
+    """As by EVALB, of whose figures they are not a part: neither right nor wrong."""
+    dots, word = tree_of("(TOP (S (. .)))"), tree_of("(TOP (NP (NN .)))")
+    skipped = score_sentence(dots, dots)
+    assert (skipped.is_skipped, skipped.is_error, skipped.is_exact, skipped.length) == (True, False, False, 1)
+    assert score_sentence(word, dots).is_skipped
+    assert score_sentence(dots, word).is_error
+    whole = score_sentence(tree_of(GOLD), tree_of(GOLD))
+    wrong = whole._replace(matched=3, crossing=1)
+    found = total([skipped, whole, wrong])
+    assert (found.sentences, found.skipped, found.errors) == (3, 1, 0)
+    assert (found.exact, found.no_crossing, found.crossing) == (50.0, 50.0, 0.5)
+
+
+def test_tags_are_compared_whole_and_labels_without_functions():
+    gold = tree_of("(S-X (NP-SBJ (NN-A a) (.-B .) (RP-C c)) (PRT (PRT d)))")
+    test = tree_of("(S (NP (NN a) (.-B .) (RP-C c)) (ADVP (ADVP d)))")
+    score = score_sentence(gold, test)
+    assert score.is_exact
+    assert (score.words, score.tags) == (4, 3)
+
+
 def test_new_parameters_delete_more():
     assert counts("(S1 (S (A a) (! !)))", "(S1 (S (A a) (! !)))") == (2, 2, 2, 0)
     assert counts("(S1 (S (A a) (! !)))", "(S1 (S (A a) (! !)))", parameters="new") == (1, 1, 1, 0)
@@ -163,6 +185,14 @@ def test_command_prints_json(files, capsys):
     assert (record["f1"], record["exact"], record["sentences"], record["errors"]) == (100.0, 100.0, 2, 1)
     assert len(record["detailed"]) == 2
     assert "sentences over other words than gold, which are left out: 1" in output.err
+
+
+def test_command_says_what_is_skipped(tmp_path, capsys):
+    (tmp_path / "g").write_text(f"{GOLD}\n(TOP (. .))\n")
+    assert main(["tsg", "score", str(tmp_path / "g"), str(tmp_path / "g"), "--detailed", "--categories"]) == 0
+    output = capsys.readouterr()
+    assert "sentences without a word that counts, which are left out: 1" in output.err
+    assert output.out.splitlines()[2].endswith("0  skipped: no word counts")
 
 
 def test_command_prints_a_table(files, capsys):
