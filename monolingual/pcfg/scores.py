@@ -27,6 +27,7 @@ from scfg_sampler.errors import SettingsError, TreeError
 
 __all__ = ["Brackets", "Score", "brackets_of", "read_brackets", "refuse_other_sentences", "score"]
 
+_TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)
 _SHIFT = 20
 _MOST_WORDS, _MOST_TREES = (1 << _SHIFT) - 1, 1 << 63 - 2 * _SHIFT  # A key has so many bits for each.
 
@@ -94,7 +95,7 @@ def read_brackets(path: PathLike, *, encoding: str = "utf-8") -> Brackets:
         if not line.strip():
             continue
         length, stack, label_next = 0, [], False
-        for token in re.findall(r"[()]|[^\s()]+", line):
+        for token in _TOKENS.findall(line):
             if token == "(":
                 stack.append(length)
                 label_next = True

@@ -27,7 +27,7 @@ from scfg_sampler.errors import InputError, TreeError
 
 __all__ = ["Sentences", "Spans", "format_tree", "read_sentences", "read_trees", "spans", "yields"]
 
-_TOKENS = re.compile(r"[()]|[^\s()]+")
+_TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
 
 
 class Sentences(NamedTuple):

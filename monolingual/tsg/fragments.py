@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _LARGEST_COUNT = 1e15  # Sums of such lose no single one.
-_TOKENS = re.compile(r"[()]|[^\s()]+")
+_TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)
 _NO_TREE = "the brackets are not those of an elementary tree"
 _NOT_ONE = "the brackets are not those of one elementary tree"
 

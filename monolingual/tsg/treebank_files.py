@@ -23,6 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from xml.parsers import expat
 
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import TreeError
@@ -32,7 +33,8 @@ __all__ = ["GraphNode", "SentenceGraph", "continuous", "gaps", "kind_of", "read_
 _TOPS = ("TOP", "ROOT", "VROOT")
 _BRACKETS = {"(": "-LRB-", ")": "-RRB-"}
 _WORD_OF_DISC = re.compile(r"([0-9]{1,9})(?:=(.+))?$", re.DOTALL)
-_TOKENS = re.compile(r"[()]|[^\s()]+")
+_TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
+_NUMBERED = re.compile(r"(?<=[^\s()] )[^\s()]+(?=[\s)])", re.ASCII)
 
 
 class GraphNode(NamedTuple):
@@ -71,7 +73,7 @@ def kind_of(first: str) -> str:
         return "export"
     if text.startswith(("<?xml", "<corpus", "<s ", "<subcorpus", "\ufeff<")):
         return "tiger"
-    leaves = re.findall(r"(?<=[^\s()] )[^\s()]+(?=[\s)])", text.split("\t")[0])
+    leaves = _NUMBERED.findall(text.split("\t")[0])
     numbered = [_WORD_OF_DISC.match(leaf) for leaf in leaves]
     if text.startswith("(") and leaves and all(numbered):
         has_words = all(match and match[2] is not None for match in numbered)
@@ -244,7 +246,7 @@ def _read_export(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[S
             if words:
                 yield _assembled(path, begin, forms, words, inner, "0")
         elif inside and text and not text.startswith("%%"):
-            columns = re.split(r"\s+", text.split("%%")[0].rstrip())
+            columns = split_words(text.split("%%")[0])
             at = 2 if has_lemma or _has_lemma(columns) else 1
             if len(columns) < at + 4:
                 hint = "Expected form, tag, morphology, edge label and parent; with a lemma after #FORMAT 4"
@@ -343,7 +345,7 @@ def _read_disc(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Sen
         if not line.strip():
             continue
         tree, tab, sentence = line.partition("\t")
-        given = sentence.split() if tab else None
+        given = split_words(sentence) if tab else None
         forms: dict[int, str] = {}
         root = _disc_tree(path, number, tree, forms, given)
         if root.words != tuple(range(len(root.words))):

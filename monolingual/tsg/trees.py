@@ -40,7 +40,7 @@ __all__ = [
 ROOT = "TOP"
 """The label of an outer bracket that has none."""
 
-_TOKENS = re.compile(r"[()]|[^\s()]+")
+_TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
 _COMMENT = re.compile(r"\s*(?:[%#]|\*x\*)")
 _DEEPEST = 1_000_000  # Open brackets: a packed file of a few kilobytes may hold millions, and nothing else.
 Folded = TypeVar("Folded")

@@ -85,6 +85,14 @@ def test_bad_trees_are_reported_with_their_line(text, message, ternary, tmp_path
         read_trees(tmp_path / "t", ternary)
 
 
+def test_no_break_spaces_are_parts_of_words(tmp_path):
+    grammar, _ = grammar_of("S -> 'a\u00a0b' S [.5] | '\u3000' [.5]", tmp_path)
+    (tmp_path / "t").write_text("(S a\u00a0b (S \u3000))\n")
+    trees = read_trees(tmp_path / "t", grammar)
+    assert format_tree(grammar, trees.rules) == "(S a\u00a0b (S \u3000))"
+    assert read_brackets(tmp_path / "t").lengths.tolist() == [2]
+
+
 def test_bad_sentences_are_reported_with_their_line(ternary, tmp_path):
     (tmp_path / "s").write_text("a a\n\na b\n", encoding="utf-8")
     with pytest.raises(InputError, match="s:3: 'b' is not a terminal"):

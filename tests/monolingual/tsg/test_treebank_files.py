@@ -70,6 +70,14 @@ def test_continuous_trees_are_read_as_they_are(tmp_path):
     assert trees_of(written(tmp_path, "(S (A 1) (B 0))\ta b\n")) == ["(S (B a) (A b))"]
 
 
+def test_no_break_spaces_are_parts_of_words(tmp_path):
+    spaced = "10\u00a0000"
+    export = CONTINUOUS.replace("Es\tes", f"{spaced}\tes")
+    assert trees_of(written(tmp_path, export)) == [f"(TOP (S (PPER {spaced}) (VVFIN geht)))"]
+    assert trees_of(written(tmp_path, f"(S (A 0={spaced}) (B 1=b))\n")) == [f"(S (A {spaced}) (B b))"]
+    assert trees_of(written(tmp_path, f"(S (A 0) (B 1))\t{spaced} b\n")) == [f"(S (A {spaced}) (B b))"]
+
+
 def test_discontinuous_trees_are_refused_with_the_constituent(tmp_path):
     found = r"t:2: the constituent S is discontinuous \(Darüber … werden\). .* 'tsg convert --raise'"
     with pytest.raises(TreeError, match=found):

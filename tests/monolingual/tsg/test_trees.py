@@ -105,6 +105,14 @@ def test_unreadable_trees_are_refused_with_their_line(tmp_path, text, line, comp
     assert complaint in str(error.value)
 
 
+def test_no_break_and_wide_spaces_are_parts_of_words(tmp_path):
+    text = "(S (N 10\u00a0000) (P \u3000) b\u2009c)"
+    (tree,) = (tree for tree, _ in read_trees(written(tmp_path, text + "\n")))
+    assert leaves(tree) == ["10\u00a0000", "\u3000", "b\u2009c"]
+    assert format_tree(tree) == text
+    assert leaves(parse_fragment(text)) == leaves(tree)
+
+
 def test_very_deep_trees_are_read_and_transformed(tmp_path):
     flat = Tree("S", tuple(Tree("A", (f"w{i}",)) for i in range(3000)))
     assert len(leaves(binarise(flat))) == 3000
