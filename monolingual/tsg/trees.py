@@ -2,7 +2,8 @@
 
 A file holds trees one after the other, `(S (NP (DT the) (NN dog)) (VP (VBZ barks)))`, over as many lines as
 they like. An outer bracket without a label is named `TOP`. Blank lines are skipped, and so are comments,
-lines outside of trees that begin with `%`, `#` or `*x*`.
+lines outside of trees that begin with `%`, `#` or `*x*`. Within a tree such a line is refused, unless it is a
+word alone: that may be one.
 
 Files of other formats (`treebank_files.py`) are recognised by their first line, and read if none of their
 trees is discontinuous.
@@ -80,7 +81,7 @@ def read_trees(path: PathLike, *, raising: bool = False) -> Iterator[SourceTree]
     ------
     TreeError
         Names the line of text outside of brackets, of brackets without children or without a label, of
-        brackets that are not balanced, and of a discontinuous tree.
+        brackets that are not balanced, of a comment within a tree, and of a discontinuous tree.
     """
     lines = enumerate(read_lines(path), start=1)
     before: list[tuple[int, str]] = []
@@ -143,7 +144,12 @@ def parse_trees(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[So
         if not stack and _COMMENT.match(line):
             comments += 1
             continue
-        for token in _TOKENS.findall(line):
+        tokens = _TOKENS.findall(line)
+        if stack and tokens[1:2] not in ([], ["("], [")"]) and _COMMENT.match(line):
+            found = f"{' '.join(tokens)[:40]!r} within a tree, where there are no comments"
+            hint = f"Move it out of the tree of line {stack[0][2]}; words go on the line before"
+            raise TreeError(path, number, found, hint)
+        for token in tokens:
             if token == "(":
                 if len(stack) == _DEEPEST:
                     hint = f"The tree begins on line {stack[0][2]}; is one not closed?"

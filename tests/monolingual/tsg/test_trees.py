@@ -105,6 +105,20 @@ def test_unreadable_trees_are_refused_with_their_line(tmp_path, text, line, comp
     assert complaint in str(error.value)
 
 
+@pytest.mark.parametrize("comment", ["# a remark", "  %% of Peter (b)", "*x* a header", "#remark 2) (A a)"])
+def test_comments_within_a_tree_are_refused(comment, tmp_path):
+    path = written(tmp_path, f"# one\n(S (A a)\n{comment}\n(B b))\n")
+    with pytest.raises(TreeError, match="within a tree, where there are no comments") as error:
+        list(read_trees(path))
+    assert error.value.line == 3
+    assert "tree of line 2" in str(error.value)
+
+
+def test_words_alone_on_their_lines_are_no_comments(tmp_path):
+    path = written(tmp_path, "(S\n  5\n  %\n  (A\n    #)\n  %/NN)\n")
+    assert [format_tree(tree) for tree, _ in read_trees(path)] == ["(S 5 % (A #) %/NN)"]
+
+
 def test_no_break_and_wide_spaces_are_parts_of_words(tmp_path):
     text = "(S (N 10\u00a0000) (P \u3000) b\u2009c)"
     (tree,) = (tree for tree, _ in read_trees(written(tmp_path, text + "\n")))
