@@ -2,7 +2,8 @@
 
 A tree is the sequence of the rules of its nodes in preorder (`tree_draws.Trees`), which is also its leftmost
 derivation. As text it is `(S (NP the dog) (VP barks))`, one tree a line; symbols are separated by spaces and
-brackets.
+brackets. A bracket within a symbol is written -LRB- or -RRB-, as in the Penn Treebank, and read back; a space
+within one cannot be written.
 
 The fact a newcomer would get wrong: a bracketed tree is read with the grammar. A token is a word where a rule
 has it as a terminal; nothing in the text tells words from nonterminals without children.
@@ -150,10 +151,10 @@ def format_tree(grammar: Grammar, rules) -> str:
             pieces.append(item)
             continue
         rule = int(next(following))
-        pieces.append(f" ({grammar.nonterminals[lhs[rule]]}")
+        pieces.append(f" ({_shown(grammar.nonterminals[lhs[rule]])}")
         pending.append(")")
         for symbol in reversed(rule_symbols(grammar, rule)):
-            pending.append(f" {grammar.terminals[symbol]}" if symbol >= 0 else symbol)
+            pending.append(f" {_shown(grammar.terminals[symbol])}" if symbol >= 0 else symbol)
     return "".join(pieces).lstrip()
 
 
@@ -170,18 +171,22 @@ def spans(grammar: Grammar, trees: Trees) -> Spans:
 
 
 def _rule_index(grammar: Grammar) -> dict[tuple, int]:
-    """Rules by the names of their symbols; terminals are in a tuple of their own."""
+    """Rules by the names of their symbols as trees have them; terminals are in a tuple of their own."""
     lhs = heads(grammar)
-    return {
-        (
-            grammar.nonterminals[lhs[rule]],
-            *(
-                (grammar.terminals[symbol],) if symbol >= 0 else grammar.nonterminals[-1 - symbol]
-                for symbol in rule_symbols(grammar, rule)
-            ),
-        ): rule
-        for rule in range(num_rules(grammar))
-    }
+    found: dict[tuple, int] = {}
+    for shown in (_shown, str):  # A terminal -LRB- is itself before it is a bracket.
+        for rule in range(num_rules(grammar)):
+            right = [
+                (shown(grammar.terminals[s]),) if s >= 0 else shown(grammar.nonterminals[-1 - s])
+                for s in rule_symbols(grammar, rule)
+            ]
+            found[shown(grammar.nonterminals[lhs[rule]]), *right] = rule
+    return found
+
+
+def _shown(name: str) -> str:
+    """A symbol as trees have it."""
+    return name.replace("(", "-LRB-").replace(")", "-RRB-")
 
 
 def _tree_rules(path: PathLike, number: int, tokens: list[str], grammar: Grammar, index: dict) -> list[int]:
@@ -211,8 +216,8 @@ def _tree_rules(path: PathLike, number: int, tokens: list[str], grammar: Grammar
         else:
             node = stack[-1][1]
             node.append((token,) if node else token)
-            if len(node) == 1 and len(stack) == 1 and token != grammar.nonterminals[0]:
-                found = f"the root is {token}, the start symbol {grammar.nonterminals[0]}"
+            if len(node) == 1 and len(stack) == 1 and token != _shown(grammar.nonterminals[0]):
+                found = f"the root is {token}, the start symbol {_shown(grammar.nonterminals[0])}"
                 raise TreeError(path, number, found, "Name the start symbol with a line %start")
     if stack:
         raise TreeError(

@@ -37,8 +37,10 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.pcfg.simulate import simulate
     from monolingual.pcfg.tightness import analyse
     from monolingual.pcfg.trees import format_tree, yields
+    from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import atomic_output
     from scfg_sampler.core.limits import require_seed
+    from scfg_sampler.errors import InputError
 
     require_seed(options.seed)
     weighted = read_grammar(options.grammar, encoding=options.encoding)
@@ -49,6 +51,10 @@ def run(options: argparse.Namespace) -> None:
         console.say(f"the grammar is not tight: trees are drawn from the {share:.6g} that are finite")
     rng = np.random.default_rng(options.seed)
     grammar, trees = simulate(rng, weighted.grammar, probs, options.samples, max_rules=options.max_rules)
+    for name in (*grammar.terminals, *grammar.nonterminals):
+        if len(split_words(name)) != 1:
+            found = f"trees with the symbol {name!r} could not be read again"
+            raise InputError(options.grammar, None, found, "Write it without spaces")
     words, start = yields(grammar, trees)
     with atomic_output(options.output) as stream:
         for at in range(options.samples):

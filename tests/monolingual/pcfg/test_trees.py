@@ -19,6 +19,7 @@ from monolingual.pcfg.dependency_grammar import (
     read_tagged,
 )
 from monolingual.pcfg.grammar import families, num_rules, rule_name
+from monolingual.pcfg.grammar_text import read_grammar
 from monolingual.pcfg.graph import is_linear, useful_rules
 from monolingual.pcfg.model import Data
 from monolingual.pcfg.scores import brackets_of, read_brackets, score
@@ -83,6 +84,21 @@ def test_bad_trees_are_reported_with_their_line(text, message, ternary, tmp_path
     (tmp_path / "t").write_text(text, encoding="utf-8")
     with pytest.raises(TreeError, match=message):
         read_trees(tmp_path / "t", ternary)
+
+
+def test_brackets_within_symbols_are_written_and_read_back(tmp_path):
+    (tmp_path / "g").write_text("0.5 S(1) --> ( NP(x) )\n0.5 S(1) --> :-)\n1 NP(x) --> -RRB-\n")
+    grammar = read_grammar(tmp_path / "g").grammar
+    for rules in ([0, 2], [1]):
+        text = format_tree(grammar, rules)
+        (tmp_path / "t").write_text(text + "\n")
+        assert read_trees(tmp_path / "t", grammar).rules.tolist() == rules
+    assert text == "(S-LRB-1-RRB- :--RRB-)"
+    (tmp_path / "g").write_text("0.5 S --> -RRB-\n0.5 S --> )\n")
+    (tmp_path / "t").write_text("(S -RRB-)\n")
+    both = read_grammar(tmp_path / "g").grammar
+    assert format_tree(both, read_trees(tmp_path / "t", both).rules) == "(S -RRB-)"
+    assert both.terminals[both.rhs[read_trees(tmp_path / "t", both).rules[0]]] == "-RRB-"
 
 
 def test_no_break_spaces_are_parts_of_words(tmp_path):
