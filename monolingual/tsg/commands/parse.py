@@ -171,8 +171,7 @@ def _sentences(options: argparse.Namespace) -> Iterator[tuple[list[str], list[st
     if options.format == "trees":
         for tree, _ in read_trees(options.input):
             cleaned = clean(tree)
-            if cleaned is not None:
-                yield leaves(cleaned), preterminals(cleaned)
+            yield ([], []) if cleaned is None else (leaves(cleaned), preterminals(cleaned))
         return
     for line in read_lines(options.input):
         yield [_ESCAPES.get(word, word) for word in split_words(line)], None

@@ -310,6 +310,17 @@ def test_words_are_parsed_and_empty_lines_stay(trained, capsys):
     assert "flat trees of 2 sentences without a derivation, or too long" in output.err
 
 
+def test_trees_without_words_give_empty_lines(trained, capsys):
+    place, run, _ = trained
+    (place / "some").write_text("(S (NN dog))\n(S (-NONE- *))\n(S (NN cat))\n")
+    shared = ["tsg", "parse", str(run), "--input", str(place / "some"), "--format", "trees", "--quiet"]
+    assert main(shared) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.count("dog") + 2 * line.count("cat") for line in lines] == [1, 0, 2]
+    assert main([*shared, "--method", "mpp", "--nbest", "1", "--samples", "5"]) == 0
+    assert [line[:1] for line in capsys.readouterr().out.splitlines()] == ["0", "", "2"]
+
+
 def test_baseline_average_and_nbest(trained, capsys):
     place, run, _ = trained
     (place / "text").write_text("the dog sleeps\n")
