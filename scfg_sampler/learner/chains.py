@@ -19,8 +19,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from scfg_sampler.core.chains.checkpoint import read_checkpoint_header
 from scfg_sampler.core.chains.owner import LOCK, owned
 from scfg_sampler.core.chains.run_directory import (
+    CHECKPOINT,
     RECORD,
     chain_directory,
     chains_begun,
@@ -36,7 +38,7 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.signals import terminable
 from scfg_sampler.corpus.parallel_text import CorpusFiles
-from scfg_sampler.errors import SettingsError
+from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 from scfg_sampler.learner.labels import refuse_with_labels
 from scfg_sampler.learner.pooled_marginals import pool_marginals
 from scfg_sampler.learner.run import (
@@ -50,7 +52,7 @@ from scfg_sampler.learner.settings import LearnerSettings, RunSettings, check_ru
 from scfg_sampler.rules.mixing import mix_tables
 from scfg_sampler.rules.table import read_rule_table, write_rule_table
 
-__all__ = ["chain_directories", "pool_results", "resume_chains", "start_chains"]
+__all__ = ["chain_directories", "pool_results", "resume_chains", "start_chains", "sweeps_done"]
 
 Advance = Callable[[int, str], Any]
 
@@ -63,6 +65,31 @@ def chain_directories(directory: PathLike) -> list[Path]:
     directory : path
     """
     return chains_begun(directory) or [Path(directory)]
+
+
+def sweeps_done(directory: PathLike, record: dict) -> list[int]:
+    """How many sweeps each chain that has begun has kept in its checkpoint: `resume` goes on from there.
+
+    A chain that is killed does not get to say in `run.json` how far it came. Where no checkpoint can be read,
+    this is what `run.json` says.
+
+    Parameters
+    ----------
+    directory : path
+    record : dict
+        What `run.json` of the run says.
+    """
+    if "chains" not in record:
+        return [_sweeps_kept(Path(directory), record)]
+    return [_sweeps_kept(chain, read_run(chain)) for chain in chains_begun(directory)]
+
+
+def _sweeps_kept(chain: Path, record: dict) -> int:
+    """`sweeps_done` of a single chain."""
+    if not record["finished"] and (chain / CHECKPOINT).exists():
+        with contextlib.suppress(InputError, CheckpointMismatch):
+            return int(read_checkpoint_header(chain / CHECKPOINT)["sweep"])
+    return record["sweeps"]
 
 
 def start_chains(

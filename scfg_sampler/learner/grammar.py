@@ -20,6 +20,7 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.learner.chains import sweeps_done
 from scfg_sampler.learner.labels import score_sampled
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import GrammarSettings
@@ -152,9 +153,12 @@ def _counts_of(directory: PathLike, record: dict, settings: GrammarSettings) -> 
     """The table of the counts of a run."""
     if not record["finished"]:
         hint = "Finish it with 'scfg-sampler resume'"
-        found = f"is not finished: {counted(record['run']['iterations'], 'sweep')} were asked for"
+        done = sweeps_done(directory, record)
+        told = f"{', '.join(map(str, done))} of {counted(record['run']['iterations'], 'sweep')}"
+        found = f"is not finished: {told}"
         if "chains" in record:
             found = f"stopped before all of its {record['chains']} chains were done"
+            found += f": those begun have {told}" if done else ""
         raise InputError(directory, None, found, hint)
     path = Path(directory) / "counts" / f"{settings.origin}.gz"
     if not path.exists():

@@ -18,7 +18,7 @@ from scfg_sampler.core.reports.records import duration, files, settings_table, s
 from scfg_sampler.core.reports.traces import NamedTrace, Traced
 from scfg_sampler.core.reports.traces import tell_traces as tell_curves
 from scfg_sampler.core.wording import counted
-from scfg_sampler.learner.chains import chain_directories
+from scfg_sampler.learner.chains import chain_directories, sweeps_done
 from scfg_sampler.learner.run import read_run
 
 __all__ = ["RunOnPage", "open_run", "tell_runs", "tell_traces"]
@@ -45,6 +45,8 @@ class RunOnPage(NamedTuple):
     chains: list[Path]
     traces: list[dict[str, np.ndarray]]
     """Of the chains that have one."""
+    sweeps: list[int]
+    """Done by each chain that has begun."""
 
 
 def open_run(directory: PathLike) -> RunOnPage:
@@ -57,7 +59,8 @@ def open_run(directory: PathLike) -> RunOnPage:
     """
     chains = chain_directories(directory)
     traces = [read_trace(chain / TRACE) for chain in chains if (chain / TRACE).exists()]
-    return RunOnPage(str(directory), Path(directory), read_run(directory), chains, traces)
+    record = read_run(directory)
+    return RunOnPage(str(directory), Path(directory), record, chains, traces, sweeps_done(directory, record))
 
 
 # ---- What was run ----------------------------------------------------------------------------------
@@ -71,11 +74,8 @@ def tell_runs(runs: Sequence[RunOnPage]) -> list[Markup]:
         (f"{corpus['sentences']:,}", "sentence pairs"),
         (f"{corpus['source_words']:,}", "source words"),
         (f"{corpus['target_words']:,}", "target words"),
-        (
-            f"{first['sweeps']:,}",
-            "sweeps" + (f" of {counted(len(runs[0].chains), 'chain')} each" if "chains" in first else ""),
-        ),
-        (duration(first["seconds"]), "sampling"),
+        (f"{max(runs[0].sweeps, default=0):,}", _whose_sweeps(runs[0])),
+        (duration(_seconds(runs[0])), "sampling"),
     ]
     return [
         tiles(sizes),
@@ -86,10 +86,28 @@ def tell_runs(runs: Sequence[RunOnPage]) -> list[Markup]:
     ]
 
 
+def _whose_sweeps(run: RunOnPage) -> str:
+    if "chains" not in run.record:
+        return "sweeps"
+    alike = len(set(run.sweeps)) <= 1
+    return f"sweeps of {counted(len(run.sweeps), 'chain')} {'each' if alike else 'at most'}"
+
+
+def _seconds(run: RunOnPage) -> float:
+    """What sampling took; a run that was killed did not get to say it, but for its traces."""
+    if run.record["finished"]:
+        return run.record["seconds"]
+    traced = (trace["seconds"] for trace in run.traces if len(trace.get("seconds", ())))
+    return max([run.record["seconds"], *(float(seconds[-1]) for seconds in traced)])
+
+
 def _unfinished(run: RunOnPage) -> Markup:
-    done, wanted = run.record["sweeps"], run.record["run"]["iterations"]
+    done, wanted = ", ".join(map(str, run.sweeps)) or "0", run.record["run"]["iterations"]
     hint = element("code", f"scfg-sampler resume {run.name}")
-    text = f"{run.name} is not finished: {done} of {counted(wanted, 'sweep')}. To go on: "
+    text = f"{run.name} is not finished: {done} of {counted(wanted, 'sweep')}"
+    if len(run.sweeps) < run.record.get("chains", 1):
+        text += f", {len(run.sweeps)} of {run.record['chains']} chains begun"
+    text += ". To go on: "
     return note(text, hint)
 
 

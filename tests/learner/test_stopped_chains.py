@@ -34,6 +34,12 @@ def wait_for(condition, seconds=120.0) -> None:
         time.sleep(0.01)
 
 
+def sweeps_of(directory) -> int:
+    """Those that the checkpoint keeps."""
+    with np.load(directory / "checkpoint.npz") as archive:
+        return json.loads(archive["header"].item())["sweep"]
+
+
 SLOWLY = """
 import math, sys, time
 from scfg_sampler.cli import main
@@ -86,7 +92,9 @@ def test_chains_killed_while_the_first_run_go_on_to_the_same_end(
     table = ["--output", str(tmp_path / "table.gz")]
     assert main(["grammar", str(directory), *table]) == 2
     said = capsys.readouterr().err
-    assert "stopped before all of its 4 chains were done. Finish it with 'scfg-sampler resume'" in said
+    done = ", ".join(str(sweeps_of(directory / f"chain-{k}")) for k in (1, 2))
+    told = f"stopped before all of its 4 chains were done: those begun have {done} of 12 sweeps"
+    assert f"{told}. Finish it with 'scfg-sampler resume'" in said
     assert said.count("\n") == 1
     assert main(["resume", str(directory), "--quiet", *more]) == 0
     assert record(directory)["chains"] == 4
@@ -114,8 +122,7 @@ def test_chains_that_are_told_to_stop_save_their_sweeps(corpus_options, tmp_path
     hint = f"to go on: scfg-sampler resume {directory}\n".encode()
     assert (child.returncode, said) == (expected[0], hint + b"scfg-sampler: " + expected[1] + b"\n")
     for trace in traces:
-        with np.load(trace.with_name("checkpoint.npz")) as archive:
-            assert json.loads(archive["header"].item())["sweep"] == trace.read_text().count("\n") - 1
+        assert sweeps_of(trace.parent) == trace.read_text().count("\n") - 1
     assert main(["resume", str(directory), "--quiet"]) == 0
     assert results(directory) == whole
 

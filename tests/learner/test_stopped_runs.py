@@ -8,6 +8,7 @@ import os
 import pytest
 
 from scfg_sampler.cli import main
+from scfg_sampler.core.chains import chain, driver
 from scfg_sampler.learner import run
 from tests.learner.test_commands import sample
 
@@ -87,3 +88,23 @@ def test_a_lost_checkpoint_is_named(corpus_options, tmp_path, capsys):
     assert main(["resume", str(tmp_path / "run"), "--iterations", "4"]) == 2
     said = capsys.readouterr().err
     assert "has no checkpoint.npz, though 2 sweeps were done. Restore the file, or begin again with" in said
+
+
+def test_no_grammar_of_a_run_that_was_killed_but_the_sweeps_its_checkpoint_keeps(
+    corpus_options, tmp_path, capsys, monkeypatch
+):
+    def killed(*arguments):
+        raise Killed
+
+    save = driver.save_checkpoint
+    with monkeypatch.context() as patch:
+        patch.setattr(chain, "save_checkpoint", lambda *arguments: (save(*arguments), killed()))
+        with pytest.raises(Killed):
+            sample(corpus_options, tmp_path / "run", *MORE)
+    assert record(tmp_path / "run")["sweeps"] < 2
+    table = ["--output", str(tmp_path / "table.gz")]
+    assert main(["grammar", str(tmp_path / "run"), *table]) == 2
+    said = capsys.readouterr().err
+    assert "run: is not finished: 2 of 12 sweeps. Finish it with 'scfg-sampler resume'" in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "table.gz").exists()

@@ -303,6 +303,55 @@ def test_run_that_has_only_begun_has_a_report_that_says_so(tmp_path):
     assert "no checkpoint yet" in made.said("pairs")
 
 
+def killed(run, sweeps=0):
+    """Make a run one that was killed after so many sweeps, by what its record says."""
+    record = json.loads((run / "run.json").read_text())
+    told = {**record, "finished": False, "sweeps": sweeps, "seconds": 0.0}
+    (run / "run.json").write_text(json.dumps(told))
+
+
+def test_run_that_was_killed_says_how_many_sweeps_its_checkpoint_keeps(tmp_path):
+    run, _ = made_run(tmp_path)
+    killed(run)
+    rows = [row.split("\t") for row in (run / "trace.tsv").read_text().splitlines()]
+    column = rows[0].index("seconds")
+    rows[-1][column] = "61.5"
+    (run / "trace.tsv").write_text("".join("\t".join(row) + "\n" for row in rows))
+    assert report(run, "--output", tmp_path / "r.html", "--pairs", "0") == 0
+    said = Made(tmp_path / "r.html").said("run")
+    assert "is not finished: 24 of 24 sweeps. To go on" in said
+    assert "24sweeps" in said
+    assert "61.5 s" in said
+    (run / "checkpoint.npz").write_bytes(b"nothing")
+    killed(run, 11)
+    assert report(run, "--output", tmp_path / "r.html", "--pairs", "0") == 0
+    assert "is not finished: 11 of 24 sweeps" in Made(tmp_path / "r.html").said("run")
+
+
+def test_chains_that_were_killed_say_how_many_sweeps_each_checkpoint_keeps(tmp_path):
+    run, _ = made_run(tmp_path, "--chains", "2")
+    assert "24sweeps of 2 chains each" in told_of(run, tmp_path)
+    killed(run)
+    killed(run / "chain-1")
+    killed(run / "chain-2", 9)
+    (run / "chain-2" / "checkpoint.npz").unlink()
+    said = told_of(run, tmp_path)
+    assert "is not finished: 24, 9 of 24 sweeps. To go on" in said
+    assert "24sweeps of 2 chains at most" in said
+    shutil.rmtree(run / "chain-2")
+    said = told_of(run, tmp_path)
+    assert "is not finished: 24 of 24 sweeps, 1 of 2 chains begun. To go on" in said
+    shutil.rmtree(run / "chain-1")
+    said = told_of(run, tmp_path)
+    assert "is not finished: 0 of 24 sweeps, 0 of 2 chains begun" in said
+
+
+def told_of(run, folder) -> str:
+    """What a page says of what was run."""
+    assert report(run, "--output", folder / "r.html", "--pairs", "0") == 0
+    return Made(folder / "r.html").said("run")
+
+
 def test_short_chains_are_said_to_be_too_short(tmp_path):
     run = tmp_path / "run"
     assert sample(write_corpus(tmp_path, some_pairs()), run, "--iterations", "4") == 0
