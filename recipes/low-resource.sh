@@ -202,7 +202,7 @@ name_prepared
 planned_step prepare gather --makes "${prepared[@]}" logs/prepare.log -- \
     sampler prepare --source "$RAW/train.$SOURCE" --target "$RAW/train.$TARGET" --languages "$SOURCE,$TARGET" \
     --dev-source "$RAW/dev.$SOURCE" --dev-target "${dev_references[@]}" \
-    --test-source "$RAW/test.$SOURCE" --test-target "${test_references[@]}" --output "$DATA" \
+    --test-source "$RAW/test.$SOURCE" --test-target "${test_references[@]}" --output "$DATA" --overwrite \
     --segment "$SEGMENT" --case "$CASE" --verbose \
     ${monolingual[@]+--monolingual "$RAW/monolingual.$TARGET"} ${PREPARING:+"${preparing[@]}"}
 sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2

@@ -218,6 +218,7 @@ def test_options_reach_their_commands(stand_in):
     noted = calls(stand_in)
     found = {line.split()[1]: line for line in noted}
     assert "--segment subwords:50 --case lower --verbose --joint --max-ratio 6" in found["prepare"]
+    assert f"--output {stand_in}/run/data --overwrite" in found["prepare"]
     assert "extract" not in found
     assert "--iterations 30 --burn-in 10 --seed 7 --base lexical" in found["sample"]
     assert "--order 5" in found["train-lm"]

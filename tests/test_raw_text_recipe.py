@@ -112,6 +112,7 @@ def test_options_reach_their_commands(stand_in):
     given = "--segment subwords:50 --case lower --seed 5 --verbose --dev 7 --test 8 --monolingual"
     assert f"{given} {stand_in}/b.en {stand_in}/c.en.gz --max-ratio 6 --joint" in found["prepare"]
     assert "--languages xx,en" in found["prepare"]
+    assert f"--output {stand_in}/run/data --overwrite" in found["prepare"]
     assert "sample" not in found
     assert f"--alignment {stand_in}/run/data/train.xx-en.gdfa" in found["extract"]
     assert "--order 4" in found["train-lm"]

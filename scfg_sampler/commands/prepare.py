@@ -35,6 +35,11 @@ def add_parser(subparsers) -> None:
     )
     _add_input(parser)
     parser.add_argument("--output", metavar="DIR", required=True, help="the data directory")
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace an older preparation there, and remove what align wrote beside another training text",
+    )
     _add_sets(parser)
     _add_segmentation(parser)
     _add_limits(parser)
@@ -126,14 +131,35 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Prepare, and say how many pairs were left out for which reason."""
-    from scfg_sampler.preparation.directory import SplitSettings, prepare
+    from scfg_sampler.preparation.directory import SplitSettings, prepare, refuse_occupied, refuse_own_files
 
     settings = _settings(options)
+    refuse_own_files(options.output, settings.languages, _files_read(options))
+    if not options.overwrite:
+        refuse_occupied(options.output, [f"train.{language}" for language in settings.languages])
     given, limits = _given_sets(options), _limits(options)
     pairs, origin = _input(options, settings.languages)
     splitting = SplitSettings(options.dev, options.test, options.seed)
-    report = prepare(pairs, options.output, settings, limits, splitting, given, origin)
+    report = prepare(
+        pairs, options.output, settings, limits, splitting, given, origin, overwrite=options.overwrite
+    )
     _say(report, options)
+
+
+def _files_read(options: argparse.Namespace) -> list[str]:
+    """All files that the options name."""
+    lists = (options.dev_target, options.test_target, options.monolingual)
+    single = (
+        options.source,
+        options.target,
+        options.tsv,
+        options.tmx,
+        options.dev_source,
+        options.test_source,
+    )
+    return [
+        path for path in (*single, *(path for paths in lists for path in paths or ())) if path is not None
+    ]
 
 
 def _settings(options: argparse.Namespace) -> SegmentationSettings:
@@ -241,6 +267,8 @@ def _say(report: Report, options: argparse.Namespace) -> None:
     for name, lines in report.sizes.items():
         if not name.startswith("raw/"):
             console.say(f"{lines:9,d}  {options.output}/{name}")
+    for name in report.removed:
+        console.warn(f"{options.output}/{name} is removed: it aligned text that was there before")
 
 
 def _shown(text: str) -> str:

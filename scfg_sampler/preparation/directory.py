@@ -1,9 +1,12 @@
 """From raw pairs to a data directory as the recipes take it.
 
-    train.xx  train.yy              segmented training text, line by line dev.xx  dev.yy  test.xx  test.yy
-    the same for the sets; with several references dev.yy.ref0, dev.yy.ref1, … raw/dev.xx  raw/test.yy …
-    the sets as they were, normalised only, to score translations of raw text with monolingual.yy
-    more text of the target language, if given preparation.json, models        see `preparation`
+    train.xx  train.yy         segmented training text, line by line
+    dev.xx  dev.yy  test.xx …  the same for the sets; with several references dev.yy.ref0, dev.yy.ref1, …
+    raw/dev.xx  raw/test.yy …  the sets as they were, normalised only, to score translations of raw text with
+    monolingual.yy             more text of the target language, if given
+    preparation.json, models   see `preparation`
+
+All of it is written beside what is there before anything is replaced.
 
 The fact a newcomer would get wrong: training pairs may be left out after segmentation too, because they have
 too many words; pairs of the sets never are, so that line k of a given test set stays line k.
@@ -11,14 +14,18 @@ too many words; pairs of the sets never are, so that line k of a given test set 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from scfg_sampler.core import console
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
+from scfg_sampler.core.leftovers import sync_directory, temporary_directory
 from scfg_sampler.corpus.parallel_text import require_equal_lines
+from scfg_sampler.corpus.symmetrise import METHODS
+from scfg_sampler.corpus.word_alignment import suffix
 from scfg_sampler.errors import InputError
 from scfg_sampler.preparation.cleaning import REASONS, Cleaned, Limits, clean, leave_out, same_sentence
 from scfg_sampler.preparation.learning import SegmentationSettings, learn_preparation
@@ -32,7 +39,15 @@ from scfg_sampler.preparation.preparation import (
 from scfg_sampler.preparation.readers import Pair
 from scfg_sampler.preparation.splitting import HeldOut, split
 
-__all__ = ["GivenSets", "Report", "SplitSettings", "prepare", "read_set"]
+__all__ = [
+    "GivenSets",
+    "Report",
+    "SplitSettings",
+    "prepare",
+    "read_set",
+    "refuse_occupied",
+    "refuse_own_files",
+]
 
 _SHARE, _MOST = 10, 500  # Of the sentences, at most so many, are a set whose size is not given.
 
@@ -60,12 +75,14 @@ class Report(NamedTuple):
     cleaned : what was left out
     sizes : name of a file → number of lines
     preparation : Preparation
+    removed : names of alignments that were there, of a training text that is another now
     """
 
     read: int
     cleaned: Cleaned
     sizes: dict[str, int]
     preparation: Preparation
+    removed: tuple[str, ...]
 
 
 def read_set(source: PathLike, references: Sequence[PathLike]) -> HeldOut:
@@ -89,6 +106,25 @@ def read_set(source: PathLike, references: Sequence[PathLike]) -> HeldOut:
     return HeldOut(sources, lists)
 
 
+def refuse_occupied(output: PathLike, names: Iterable[str]) -> None:
+    """Raise InputError if a directory has files of these names, or a preparation."""
+    taken = [name for name in (FILE, *names) if (Path(output) / name).exists()]
+    if taken:
+        found = "holds a preparation already" if taken[0] == FILE else f"holds {taken[0]} already"
+        raise InputError(output, None, found, "Name another directory, or give --overwrite")
+
+
+def refuse_own_files(output: PathLike, languages: Sequence[str], inputs: Iterable[PathLike]) -> None:
+    """Raise InputError if one of the files to be read has a name that `prepare` writes in the directory."""
+    one, folder = "|".join(map(re.escape, languages)), Path(output).resolve()
+    written = re.compile(rf"(raw/)?(train|dev|test|monolingual)\.({one})(\.ref\d+)?")
+    for path in inputs:
+        place = Path(path).resolve()
+        if place.is_relative_to(folder) and written.fullmatch(place.relative_to(folder).as_posix()):
+            hint = f"Name another directory than {output} for the prepared text"
+            raise InputError(path, None, "is to be read, and would be replaced", hint)
+
+
 def prepare(
     pairs: Iterable[Pair],
     output: PathLike,
@@ -97,6 +133,7 @@ def prepare(
     splitting: SplitSettings,
     given: GivenSets,
     origin: dict[str, Any],
+    overwrite: bool = False,
 ) -> Report:
     """Write a data directory; what came of it.
 
@@ -107,11 +144,12 @@ def prepare(
     settings, limits, splitting, given
         What is done.
     origin : what `preparation.json` is to say of where the text comes from
+    overwrite : whether what is there may be replaced; alignments of another training text go, too
 
     Raises
     ------
     InputError, SettingsError
-        The text or the settings cannot be used; then no file has been changed.
+        The text or the settings cannot be used, or the directory holds such files; none is changed then.
     """
     raw = list(pairs)
     cleaned = clean(raw, limits)
@@ -145,8 +183,10 @@ def prepare(
         pairs={"read": len(raw), "left_out": cleaned.counts},
         files=sizes,
     )
-    _write(Path(output), texts, preparation)
-    return Report(len(raw), cleaned, sizes, preparation)
+    if not overwrite:
+        refuse_occupied(output, texts)
+    removed = _write(Path(output), texts, preparation)
+    return Report(len(raw), cleaned, sizes, preparation, removed)
 
 
 def _left_out(counts: dict[str, int]) -> str:
@@ -229,16 +269,50 @@ def _monolingual(
             yield " ".join(side.segment_normal(text))
 
 
-def _write(output: Path, texts: dict[str, list[str]], preparation: Preparation) -> None:
-    """Write the texts, then the preparation; files that an older preparation left there go."""
-    for name in _older_files(output / FILE):
-        if name not in texts:
-            (output / name).unlink(missing_ok=True)
-    (output / FILE).unlink(missing_ok=True)
-    for name, lines in texts.items():
-        with atomic_output(output / name) as stream:
-            stream.writelines(line + "\n" for line in lines)
-    write_preparation(preparation, output)
+def _write(output: Path, texts: dict[str, list[str]], preparation: Preparation) -> tuple[str, ...]:
+    """Write texts and preparation; files of an older one go, and alignments, whose names come back."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        with temporary_directory(".prepare.", output) as folder:
+            new = folder / "new"
+            for name, lines in texts.items():
+                with atomic_output(new / name) as stream:
+                    stream.writelines(line + "\n" for line in lines)
+            write_preparation(preparation, new)
+            removed = _clear(output, texts)
+            made = sorted(path.relative_to(new).as_posix() for path in new.rglob("*") if path.is_file())
+            for name in [*(name for name in made if name != FILE), FILE]:
+                (output / name).parent.mkdir(exist_ok=True)
+                (new / name).replace(output / name)
+            sync_directory(output)
+    except OSError as error:
+        raise InputError(output, None, f"cannot be written ({error.strerror})") from None
+    except InputError as error:  # Names a file that nobody has heard of.
+        raise InputError(output, None, error.found, error.hint) from None
+    return removed
+
+
+def _clear(output: Path, texts: dict[str, list[str]]) -> tuple[str, ...]:
+    """Remove what an older preparation alone has, and alignments of other text, whose names come back."""
+    older = _older_files(output / FILE)
+    sides = [name for name in (older or texts) if name.startswith("train.")][:2]
+    removed = []
+    if any(_differs(output / name, texts.get(name)) for name in sides):
+        prefix = "-".join([sides[0], *(name.removeprefix("train.") for name in sides[1:])])
+        ends = ("fwd", "rev", *map(suffix, METHODS))
+        names = [f"{prefix}.{end}{packed}" for end in ends for packed in ("", ".gz")]
+        removed = [name for name in names if (output / name).exists()]
+    for name in (FILE, *removed, *(name for name in older if name not in texts)):
+        (output / name).unlink(missing_ok=True)
+    return tuple(removed)
+
+
+def _differs(path: Path, lines: Collection[str] | None) -> bool:
+    """Whether a file holds other lines than these, or is not there."""
+    try:
+        return list(read_lines(path)) != lines
+    except InputError:
+        return True
 
 
 def _older_files(path: Path) -> list[str]:

@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from scfg_sampler.cli import main
+from scfg_sampler.errors import InputError
+from scfg_sampler.preparation import directory
 
 pytest.importorskip("sacremoses")
 
@@ -137,10 +139,15 @@ def test_more_text_of_the_target_language_is_prepared(raw):
     assert found[0].endswith("sentence runs .")
 
 
-def test_files_of_an_older_preparation_go(raw):
+def contents(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_files_of_an_older_preparation_go(raw, capsys):
     prepare(raw, "--segment", "subwords:60", "--quiet")
-    write(raw / "data" / "train.de-en.gdfa", ["0-0"])
-    prepare(raw, "--dev", "0", "--test", "0", "--quiet")
+    for name in ("train.de-en.gdfa", "train.de-en.rev.gz", "train.de-en.mine"):
+        write(raw / "data" / name, ["0-0"])
+    prepare(raw, "--dev", "0", "--test", "0", "--quiet", "--overwrite")
     left = {path.name for path in (raw / "data").iterdir()}
     assert left == {
         "train.de",
@@ -149,9 +156,78 @@ def test_files_of_an_older_preparation_go(raw):
         "case.en.json",
         "preparation.json",
         "raw",
-        "train.de-en.gdfa",
+        "train.de-en.mine",
     }
     assert not list((raw / "data" / "raw").iterdir())
+    said = capsys.readouterr().err
+    for name in ("train.de-en.gdfa", "train.de-en.rev.gz"):
+        assert f"warning: {raw}/data/{name} is removed: it aligned text that was there before\n" in said
+    assert said.count("removed") == 2
+
+
+def test_alignments_of_the_same_training_text_stay(raw, capsys):
+    prepare(raw, "--quiet")
+    write(raw / "data" / "train.de-en.gdfa", ["0-0"])
+    before = contents(raw / "data")
+    assert prepare(raw, "--quiet", "--overwrite") == 0
+    assert contents(raw / "data") == before
+    assert "removed" not in capsys.readouterr().err
+
+
+def test_alignments_go_with_the_languages_of_an_older_preparation(raw):
+    prepare(raw, "--quiet", "--languages", "xx,yy", "--segment", "none")
+    write(raw / "data" / "train.xx-yy.gdfa", ["0-0"])
+    assert prepare(raw, "--quiet", "--overwrite") == 0
+    assert not list((raw / "data").glob("*xx*"))
+
+
+def test_an_older_preparation_is_not_replaced_unless_asked(raw, capsys):
+    prepare(raw, "--quiet")
+    before = contents(raw)
+    (raw / "raw.de").write_text("changed, and not even read\n")
+    before["raw.de"] = b"changed, and not even read\n"
+    assert prepare(raw) == 2
+    hint = "Name another directory, or give --overwrite"
+    assert capsys.readouterr().err == f"scfg-sampler: {raw}/data: holds a preparation already. {hint}\n"
+    assert contents(raw) == before
+
+
+@pytest.mark.parametrize("name", ["train.en", "test.de", "raw/dev.en"])
+def test_files_that_are_no_preparation_are_not_replaced_unless_asked(raw, capsys, name):
+    (raw / "data" / "raw").mkdir(parents=True)
+    write(raw / "data" / name, ["mine"])
+    before = contents(raw)
+    assert prepare(raw, "--quiet") == 2
+    assert f"{raw}/data: holds {name} already. Name another directory" in capsys.readouterr().err
+    assert contents(raw) == before
+    assert prepare(raw, "--quiet", "--overwrite") == 0
+    assert lines(raw / "data" / name) != ["mine"]
+
+
+@pytest.mark.parametrize("option", ["--source", "--dev-source", "--monolingual"])
+def test_text_that_is_read_is_never_replaced(raw, capsys, option):
+    (raw / "data" / "raw").mkdir(parents=True)
+    mine = write(raw / "data" / "raw" / "test.de", GERMAN)
+    more = ["--dev-target", str(write(raw / "given.en", ENGLISH))] if option == "--dev-source" else []
+    before = contents(raw)
+    assert prepare(raw, option, str(raw / "x" / ".." / mine), *more, "--overwrite") == 2
+    found = "test.de: is to be read, and would be replaced. Name another directory than"
+    assert found in capsys.readouterr().err
+    assert contents(raw) == before
+
+
+def test_nothing_is_lost_where_the_new_files_cannot_be_written(raw, capsys, monkeypatch):
+    prepare(raw, "--quiet")
+    before = contents(raw)
+
+    def full(preparation, directory):
+        raise InputError(directory / "preparation.json", None, "cannot be written (No space left on device)")
+
+    monkeypatch.setattr(directory, "write_preparation", full)
+    assert prepare(raw, "--dev", "0", "--quiet", "--overwrite") == 2
+    found = f"scfg-sampler: {raw}/data: cannot be written (No space left on device)\n"
+    assert capsys.readouterr().err == found
+    assert contents(raw) == before
 
 
 def test_tables_and_memories_are_read(raw, tmp_path):
