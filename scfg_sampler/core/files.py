@@ -31,6 +31,7 @@ __all__ = [
     "file_digest",
     "long_line",
     "naming",
+    "not_utf8",
     "open_bytes",
     "read_lines",
     "require_file",
@@ -60,13 +61,18 @@ def read_lines(path: PathLike) -> Iterator[str]:
                 text = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
                 yield text.decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
-            found = f"byte {error.object[error.start]:#04x} at column {error.start + 1} is not UTF-8"
-            raise InputError(path, line, found, "Convert the file to UTF-8") from None
+            raise InputError(path, line, *not_utf8(error)) from None
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             found = f"the gzip data is damaged or ends too early ({error})"
             raise InputError(path, line + 1, found, "Copy or download the file again") from None
         except SystemError as error:  # Of Python, for a signal amid a packed line: Ctrl-C, for one.
             raise error.__cause__ or error from None
+
+
+def not_utf8(error: UnicodeDecodeError) -> tuple[str, str]:
+    """What is wrong with a line that is not UTF-8, and what to do."""
+    found = f"byte {error.object[error.start]:#04x} at column {error.start + 1} is not UTF-8"
+    return found, "Convert the file to UTF-8"
 
 
 def long_line(path: PathLike, line: int) -> InputError:

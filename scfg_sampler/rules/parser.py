@@ -29,7 +29,12 @@ __all__ = [
     "NO_ROOM",
     "OK",
     "ParsedRules",
+    "decimal_digits",
+    "decimal_number",
+    "is_name",
     "label_pool",
+    "last_comma",
+    "link_of",
     "new_parsed_rules",
     "parse_block",
 ]
@@ -204,7 +209,7 @@ def _parse_line(block, at, end, out, reader, order, last_rule):
             if guess < 0:
                 return BAD_LINE
         elif field == 4:
-            i, j = _link(block, begin, at)
+            i, j = link_of(block, begin, at)
             if i < 0 or i >= num_source - source_begin or j >= num_target - target_begin:
                 return BAD_LINE
             if source[source_begin + i] >= 0 and target[target_begin + j] >= 0:
@@ -241,8 +246,8 @@ def _source_symbol(block, begin, end, bracketed, reader, out, order, labels):
     """A word's id, or −1−k for nonterminal k, whose number order[k] becomes; _WRONG if it cannot be."""
     if not bracketed:
         return np.int64(add(reader.source_words, block, begin, end))
-    comma = _comma(block, begin, end)
-    number = _digits(block, comma + 1, end - 1, 3)
+    comma = last_comma(block, begin, end)
+    number = decimal_digits(block, comma + 1, end - 1, 3)
     if comma == begin or number <= 0 or block[comma + 1] == _ZERO or _holds(order, 0, labels, number):
         return _WRONG
     label = _label(block, begin + 1, comma, reader)
@@ -258,8 +263,8 @@ def _target_symbol(block, begin, end, bracketed, reader, out, order, labels):
     """A word's id, or −1−k for the source side's nonterminal k; _WRONG for a number it does not have."""
     if not bracketed:
         return np.int64(add(reader.target_words, block, begin, end))
-    comma = _comma(block, begin, end)
-    number = _digits(block, comma + 1, end - 1, 3)
+    comma = last_comma(block, begin, end)
+    number = decimal_digits(block, comma + 1, end - 1, 3)
     if number <= 0 or block[comma + 1] == _ZERO:
         return _WRONG
     for k in range(labels):
@@ -271,7 +276,7 @@ def _target_symbol(block, begin, end, bracketed, reader, out, order, labels):
 
 
 @borrowing
-def _comma(block, begin, end):
+def last_comma(block, begin, end):
     """Where the last comma of `[X,n]` is, or `begin` if there is none."""
     at = end - 1
     while at > begin and block[at] != _COMMA:
@@ -310,12 +315,12 @@ def _set_feature(block, begin, end, reader, out, last_rule, guess):
         equals += 1
     if equals in (end, begin):
         return -1
-    value, is_number = _number(block, equals + 1, end)
+    value, is_number = decimal_number(block, equals + 1, end)
     if not is_number:
         return -1
     names = reader.names
     name = (
-        guess if _is_name(names, guess, block, begin, equals) else np.int64(add(names, block, begin, equals))
+        guess if is_name(names, guess, block, begin, equals) else np.int64(add(names, block, begin, equals))
     )
     if name < _COLUMNS:
         if not np.isnan(out.features[rule, name]):
@@ -332,7 +337,7 @@ def _set_feature(block, begin, end, reader, out, last_rule, guess):
 
 
 @borrowing
-def _is_name(names, name, block, begin, end):
+def is_name(names, name, block, begin, end):
     """Whether block[begin:end] is the name of this number, if there is one."""
     if name >= names.size[0] or names.start[name + 1] - names.start[name] != end - begin:
         return False
@@ -343,7 +348,7 @@ def _is_name(names, name, block, begin, end):
 
 
 @compiled
-def _digits(block, begin, end, most):
+def decimal_digits(block, begin, end, most):
     """The number spelled by decimal digits, or −1; at most `most` of them."""
     if begin == end or end - begin > most:
         return -1
@@ -356,11 +361,12 @@ def _digits(block, begin, end, most):
 
 
 @compiled
-def _link(block, begin, end):
+def link_of(block, begin, end):
+    """The two numbers of a link `i-j`; −1 if it is none."""
     minus = begin
     while minus < end and block[minus] != _MINUS:
         minus += 1
-    i, j = _digits(block, begin, minus, 9), _digits(block, min(minus + 1, end), end, 9)
+    i, j = decimal_digits(block, begin, minus, 9), decimal_digits(block, min(minus + 1, end), end, 9)
     return (-1, -1) if i < 0 or j < 0 else (i, j)
 
 
@@ -381,7 +387,7 @@ def _insert_link(alignment, begin, end, i, j):
 
 
 @compiled
-def _number(block, begin, end):
+def decimal_number(block, begin, end):
     """A finite decimal number and whether it is one. Exact where at most 18 digits and 10^±22 take part."""
     at = begin
     negative = at < end and block[at] == _MINUS
@@ -411,7 +417,7 @@ def _number(block, begin, end):
         if at < end and (block[at] == _MINUS or block[at] == _PLUS):
             sign = -1 if block[at] == _MINUS else 1
             at += 1
-        power = _digits(block, at, end, 4)
+        power = decimal_digits(block, at, end, 4)
         if power < 0:
             return 0.0, False
         exponent += sign * power

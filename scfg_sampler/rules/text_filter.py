@@ -3,8 +3,9 @@
 What a rule looks like and what it is worth are others' business: `rules.filters` and `rules.pruning`.
 
 A rule can match a sentence if its words occur there in their order, those between two nonterminals next to
-each other, with at least one word for every nonterminal. Only the source sides are looked at; lines are
-copied as they are. Memory holds the text, and of the table no more than what is kept.
+each other, with at least one word for every nonterminal. Only the source sides are matched; lines are
+copied as they are, if they are rules (`line_check`). Memory holds the text, and of the table no more than
+what is kept.
 
 A run of words is looked up in a sorted list of the text's suffixes; of a rule with several runs the rarest
 is, and each sentence it leads to is searched for the whole rule from left to right. The fact a newcomer would
@@ -21,7 +22,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -30,15 +31,16 @@ from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.arrays.ragged import lexicographic_order
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
-from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, next_token, pool_of
+from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, has_room, next_token, pool_of
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.streams import ordered
 from scfg_sampler.errors import RuleTableError, SettingsError
+from scfg_sampler.rules.line_check import explain, is_bar, is_rule, new_line_check, same_bytes, with_room_for
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
-from scfg_sampler.rules.text import escape, parse_rule
+from scfg_sampler.rules.text import escape
 
 __all__ = ["FilterReport", "TextIndex", "filter_table", "index_text"]
 
@@ -129,7 +131,9 @@ def filter_table(
     if max_targets is not None and max_targets < 1:
         raise SettingsError(f"--max-targets is {max_targets}, but must be at least 1")
     index = None if source is None else index_text(read_lines(source))
-    reader = _Reader(table, index, per_sentence is not None, where, advance)
+    # Of standard input nobody knows whose it is.
+    strict = file_format != "cdec" and (file_format is not None or str(table) != "-")
+    reader = _Reader(table, index, per_sentence is not None, strict, where, advance)
     lines: Iterator[tuple[bytes, np.ndarray]] = reader.lines()
     if max_targets is not None:
         lines = _best_targets(lines, max_targets, table)
@@ -187,12 +191,13 @@ class _Reader:
         path: PathLike,
         index: TextIndex | None,
         per_sentence: bool,
+        strict: bool,
         where: int | Executor,
         advance: Callable[..., object],
     ):
-        self.path, self.where, self.advance = path, where, advance
+        self.path, self.strict, self.where, self.advance = path, strict, where, advance
         text = index_text([]) if index is None else index
-        self.task = functools.partial(_match_block, text, index is None, per_sentence)
+        self.task = functools.partial(_match_block, text, index is None, per_sentence, strict)
         self.comment: str | None = None  # that the table begins with; known once a line has been read
         self.read = 0
 
@@ -212,21 +217,30 @@ class _Reader:
                 if before == 0 and raw.startswith(b"# "):
                     comment = raw[2 : raw.find(b"\n") % (len(raw) + 1)]
                     self.comment = comment.decode("utf-8", "replace").strip()
+                damaged = not _is_utf8(raw)
                 for part in parts:
                     self.read += part.read
                     self.advance(part.read)
                     for row, (begin, end) in enumerate(part.extents.tolist()):
+                        if damaged and not _is_utf8(raw[begin:end]):
+                            self._explain(raw, begin, before)
                         sentences = part.sentences[part.pair_start[row] : part.pair_start[row + 1]]
                         yield raw[begin:end] + b"\n", sentences
                     if part.status == _BAD:
                         self._explain(raw, part.at, before)
                 before += raw.count(b"\n")
 
-    def _explain(self, raw: bytes, at: int, before: int) -> None:
+    def _explain(self, raw: bytes, at: int, before: int) -> NoReturn:
         line = before + raw.count(b"\n", 0, at) + 1
-        text = raw[at : raw.find(b"\n", at) % (len(raw) + 1)].decode("utf-8", "replace")
-        parse_rule(text, self.path, line, labels=True)
-        raise RuleTableError(self.path, line, "cannot be read as a rule", "Compare it with the other lines")
+        explain(raw[at : raw.find(b"\n", at) % (len(raw) + 1)], self.path, line, self.strict)
+
+
+def _is_utf8(raw: bytes) -> bool:
+    try:
+        raw.isascii() or raw.decode("utf-8")
+        return True
+    except UnicodeDecodeError:
+        return False
 
 
 class _Part(NamedTuple):
@@ -240,14 +254,18 @@ class _Part(NamedTuple):
     sentences: np.ndarray
 
 
-def _match_block(index: TextIndex, everything: bool, per_sentence: bool, raw: bytes) -> list[_Part]:
+def _match_block(
+    index: TextIndex, everything: bool, per_sentence: bool, strict: bool, raw: bytes
+) -> list[_Part]:
     """The lines of a block that match, part by part; ends with a bad line."""
     block = np.frombuffer(raw, np.uint8)
     parts: list[_Part] = []
-    at = 0
+    at, check = 0, new_line_check(strict)
     while at < len(block) and not (parts and parts[-1].status == _BAD):
-        parts.append(_Part(*_match_lines(block, at, index, everything, per_sentence)))
+        parts.append(_Part(*_match_lines(block, at, index, everything, per_sentence, check)))
         at = parts[-1].at
+        if parts[-1].status == _NO_ROOM:
+            check = with_room_for(check, raw.find(b"\n", at) % (len(raw) + 1) - at)
     return parts
 
 
@@ -297,19 +315,19 @@ def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, 
             stream.write(f'<seg grammar="{name}" id="{sentence}"> {words} </seg>\n')
 
 
-_DONE, _BAD = 0, 1
-_RETURN, _HASH, _BAR, _OPEN, _CLOSE = 13, 35, 124, 91, 93
+_DONE, _BAD, _NO_ROOM = 0, 1, 2
+_RETURN, _HASH, _OPEN, _CLOSE = 13, 35, 91, 93
 _NONTERMINAL, _UNKNOWN = -1, -2
 _MOST_SYMBOLS = 1024
 
 
 @kernel
-def _match_lines(block, at, index, everything, per_sentence):
+def _match_lines(block, at, index, everything, per_sentence, check):
     """The lines from `at` on that match.
 
-    Stops at a bad line, or early when there are many pairs of lines and sentences. Returns the status, where
-    to go on, the number of rules read, begin and end of each line that matches, and as ragged rows the
-    sentences that it matches (without per_sentence: none).
+    Stops at a bad line, or early when there are many pairs of lines and sentences, or no room for names.
+    Returns the status, where to go on, the number of rules read, begin and end of each line that matches, and
+    as ragged rows the sentences that it matches (without per_sentence: none).
     """
     num_sentences = len(index.start) - 1
     extents = np.empty((1024, 2), np.int64)
@@ -331,14 +349,17 @@ def _match_lines(block, at, index, everything, per_sentence):
         if num_symbols <= 0:
             status = _BAD
             break
-        if not _same_bytes(block, begin, source_end, last_begin, last_end):
+        if not same_bytes(block, begin, source_end, last_begin, last_end):
             if everything:
                 num_matched = 1
             else:
                 num_matched = _match(symbols, num_symbols, index, per_sentence, matched, seen, num_read)
             last_begin, last_end = begin, source_end
         if num_matched > 0:
-            if _num_bars(block, source_end, stop) < 2:
+            if not has_room(check.names, stop - at):
+                status = _NO_ROOM
+                break
+            if not is_rule(block, at, stop, check, at):
                 status = _BAD
                 break
             extents, pair_start = grown(extents, num_kept + 1), grown(pair_start, num_kept + 2)
@@ -364,14 +385,14 @@ def _read_source(block, at, end, words, symbols):
     if stop - begin < 3 or block[begin] != _OPEN or block[stop - 1] != _CLOSE:
         return at, at, 0
     begin, stop = next_token(block, stop, end)
-    if not _is_bar(block, begin, stop):
+    if not is_bar(block, begin, stop):
         return at, at, 0
     first, number = stop, 0
     while True:
         begin, stop = next_token(block, stop, end)
         if begin == stop or number == _MOST_SYMBOLS:
             return at, at, 0
-        if _is_bar(block, begin, stop):
+        if is_bar(block, begin, stop):
             return first, begin, number
         if stop - begin > 2 and block[begin] == _OPEN and block[stop - 1] == _CLOSE:
             symbols[number] = _NONTERMINAL
@@ -379,30 +400,6 @@ def _read_source(block, at, end, words, symbols):
             word = find(words, block, begin, stop)
             symbols[number] = word if word >= 0 else _UNKNOWN
         number += 1
-
-
-@compiled
-def _is_bar(block, begin, end):
-    return end - begin == 3 and block[begin] == _BAR and block[begin + 1] == _BAR and block[begin + 2] == _BAR
-
-
-@compiled
-def _num_bars(block, begin, end):
-    number = 0
-    while begin < end:
-        first, begin = next_token(block, begin, end)
-        number += _is_bar(block, first, begin)
-    return number
-
-
-@compiled
-def _same_bytes(block, begin, end, other_begin, other_end):
-    if end - begin != other_end - other_begin:
-        return False
-    for k in range(end - begin):  # noqa: SIM110 (all() over a generator does not compile)
-        if block[begin + k] != block[other_begin + k]:
-            return False
-    return True
 
 
 @compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import tracemalloc
 
@@ -16,8 +17,9 @@ from scfg_sampler.errors import InputError, RuleTableError, SettingsError
 from scfg_sampler.rules import text_filter
 from scfg_sampler.rules.record import write_record
 from scfg_sampler.rules.table import read_rule_table, rule
-from scfg_sampler.rules.text import Rule, format_rule
+from scfg_sampler.rules.text import Rule, format_rule, parse_rule
 from scfg_sampler.rules.text_filter import filter_table
+from tests.rules.test_text import BAD_LINES
 
 WORDS = st.sampled_from(["a", "b", "c", "[", "|||", "a\u00a0b", "new"])
 SENTENCES = st.lists(st.lists(WORDS, max_size=9), max_size=6)
@@ -261,6 +263,103 @@ def test_lines_that_are_no_rules_are_named(tmp_path, line, message):
     with pytest.raises(RuleTableError, match=message):
         filter_table(tmp_path / "table", source=tmp_path / "text", output=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def filtered(folder, *lines, **options) -> list[str]:
+    """What a text of all the words of the lines leaves of a table."""
+    words = " ".join(dict.fromkeys(" ".join(lines).split())).replace("\udcff", "")
+    (folder / "text").write_text(words + "\n")
+    (folder / "table").write_bytes("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+    filter_table(folder / "table", source=folder / "text", output=folder / "out", **options)
+    return (folder / "out").read_text().splitlines()
+
+
+WITHOUT_LABELS = [case for case in BAD_LINES if case[0] and not case[0].startswith(("[S]", "[X] ||| [Y,1]"))]
+
+
+@pytest.mark.parametrize(("line", "message"), WITHOUT_LABELS)
+def test_lines_that_match_and_would_not_be_read_are_named(tmp_path, line, message):
+    good = "[X] ||| a ||| b ||| F=1"
+    with pytest.raises(RuleTableError, match=f"table:3: .*{message}"):
+        filtered(tmp_path, "# s", good, line)
+    assert not (tmp_path / "out").exists()
+
+
+@given(st.text("[]X,1ab |=-.0F", max_size=30))
+def test_matching_lines_are_kept_if_they_can_be_read(tmp_path_factory, tail):
+    folder = tmp_path_factory.mktemp("filter")
+    line = f"[X] ||| a [X,1] ||| {tail}"
+    (folder / "text").write_text("a a\n")
+    (folder / "table").write_text(f"[X] ||| a ||| b ||| F=1\n{line}\n")
+
+    def accepts(read) -> bool:
+        try:
+            read()
+        except RuleTableError:
+            return False
+        return True
+
+    options = {"source": folder / "text", "output": folder / "out"}
+    assert accepts(lambda: filter_table(folder / "table", **options)) == accepts(
+        lambda: parse_rule(line, labels=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "is_number"),
+    [("1" * 38, True), ("9" * 39, False), ("1e38", True), ("1e39", False), ("-.", False), ("-", False)],
+)
+def test_numbers_that_no_table_holds_are_refused(tmp_path, value, is_number):
+    line = f"[X] ||| a ||| b ||| F={value}"
+    if is_number:
+        assert filtered(tmp_path, line) == [line]
+        return
+    with pytest.raises(RuleTableError, match="is not a finite number"):
+        filtered(tmp_path, line)
+
+
+def test_labels_of_gaps_are_compared(tmp_path):
+    good = "[S] ||| a [NP,2] [VP,1] ||| [VP,1] [2] b ||| F=1 ||| 0-2"
+    assert filtered(tmp_path, good) == [good]
+    for wrong in ("[NP,1] [2] b", "[VPX,1] [2] b", "[VP,1] [VP,2] b", "[VP,1] [VP,1] b"):
+        with pytest.raises(RuleTableError, match="on the target side"):
+            filtered(tmp_path, f"[S] ||| a [NP,2] [VP,1] ||| {wrong} ||| F=1")
+
+
+def test_lines_that_match_and_are_not_utf_8_are_named(tmp_path):
+    with pytest.raises(RuleTableError, match="table:2: byte 0xff at column 15 is not UTF-8"):
+        filtered(tmp_path, "[X] ||| a ||| ö ||| F=1", "[X] ||| a ||| \udcff ||| F=1")
+    (tmp_path / "text").write_text("b\n")
+    report = filter_table(tmp_path / "table", source=tmp_path / "text", output=tmp_path / "out")
+    assert report.kept == 0  # The line is not copied, nor looked at.
+
+
+def test_thousands_of_names_are_checked(tmp_path):
+    """More than there is room for at first; of one that is given twice the line is named."""
+    lines = [f"[X] ||| a ||| b{k} ||| " + " ".join(f"F{k}.{n}=1" for n in range(900)) for k in range(9)]
+    assert filtered(tmp_path, *lines) == lines
+    with pytest.raises(RuleTableError, match=r"table:10: feature F3\.5 is given twice"):
+        filtered(tmp_path, *lines, lines[3] + " F3.5=2")
+
+
+def test_tables_for_cdec_may_have_features_without_names_and_glue_rules(tmp_path, capsys):
+    lines = [
+        "[S] ||| [S] [X] ||| [1] [2] ||| Glue=1",
+        "[X] ||| a ||| b ||| CountEF=1 0.5 -1 CountEF=1",
+    ]
+    assert filtered(tmp_path, *lines, file_format="cdec") == lines
+    for wrong in ("0.5 x", "CountEF=x", "CountEF="):
+        with pytest.raises(RuleTableError, match=r"table:3: feature .* is not a finite number"):
+            filtered(tmp_path, *lines, f"[X] ||| a ||| b ||| 0.5 {wrong}", file_format="cdec")
+
+
+def test_standard_input_may_be_either(tmp_path, monkeypatch):
+    lines = ["[X] ||| a ||| b ||| CountEF=1 0.5", "[X] ||| a ||| c ||| LogForward=1"]
+    (tmp_path / "text").write_text("a\n")
+    raw = io.BufferedReader(io.BytesIO("".join(f"{line}\n" for line in lines).encode()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw))
+    filter_table("-", source=tmp_path / "text", output=tmp_path / "out")
+    assert (tmp_path / "out").read_text().splitlines() == lines
 
 
 def test_only_sorted_tables_with_scores_have_best_targets(tmp_path):
