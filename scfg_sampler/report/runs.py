@@ -106,7 +106,7 @@ def _unfinished(run: RunOnPage) -> Markup:
     hint = element("code", f"scfg-sampler resume {run.name}")
     text = f"{run.name} is not finished: {done} of {counted(wanted, 'sweep')}"
     if len(run.sweeps) < run.record.get("chains", 1):
-        text += f", {len(run.sweeps)} of {run.record['chains']} chains begun"
+        text += f", {len(run.sweeps)} of {counted(run.record['chains'], 'chain')} begun"
     text += ". To go on: "
     return note(text, hint)
 
