@@ -1,14 +1,16 @@
 """Elementary trees spelled: from a chain's state to text and back.
 
 An elementary tree is written like a tree, a frontier nonterminal with nothing in its brackets:
-`(VP (VBZ gives) (NP ) (NP ))`. A grammar file has one a line, its count and a tab before it; counts need not
-be whole where they are means of several samples.
+`(VP (VBZ gives) (NP ) (NP ))`. A grammar file has one a line, its count and a tab before it, `17`, or, where
+there is a discount, `17/3`: its customers and their tables. Counts need not be whole where they are means of
+several samples.
 
 The fact a newcomer would get wrong: `(NP )` is a frontier nonterminal, `NP` without brackets a word.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +39,7 @@ __all__ = [
     "parse_fragment",
     "production_fragments",
     "read_fragments",
+    "seated_fragments",
     "spelled_fragment",
     "write_fragments",
 ]
@@ -62,10 +65,16 @@ class CountedFragment(NamedTuple):
 
 
 class StoredFragments(Sequence[CountedFragment]):
-    """Elementary trees and their counts in flat arrays; one is made whenever it is asked for."""
+    """Elementary trees and their counts in flat arrays; one is made whenever it is asked for.
+
+    Attributes
+    ----------
+    tables : array of float
+        At how many tables the customers of each sit; 0 where nothing says so.
+    """
 
     def __init__(self) -> None:
-        self.trees, self.counts = StoredTrees(), array("d")
+        self.trees, self.counts, self.tables = StoredTrees(), array("d"), array("d")
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -86,13 +95,20 @@ class StoredFragments(Sequence[CountedFragment]):
 
 
 def count_fragments(treebank: Treebank, restaurants: Restaurants, trees: np.ndarray) -> list[CountedFragment]:
-    """The elementary trees of all derivations with their counts, in order of first use.
+    """The elementary trees of all derivations with their counts: as `seated_fragments`, without tables."""
+    return seated_fragments(treebank, restaurants, trees)[0]
+
+
+def seated_fragments(
+    treebank: Treebank, restaurants: Restaurants, trees: np.ndarray
+) -> tuple[list[CountedFragment], list[int]]:
+    """The elementary trees of all derivations with their counts, in order of first use, and their tables.
 
     Parameters
     ----------
     treebank : Treebank
     restaurants : Restaurants
-        Seating these derivations.
+        Seating these derivations. Without a discount nobody counts tables: 0.
     trees : uint16 (N,)
         As in `TsgState`.
     """
@@ -100,7 +116,7 @@ def count_fragments(treebank: Treebank, restaurants: Restaurants, trees: np.ndar
     forest = new_tree_forest(treebank, np.zeros(len(treebank.productions.lhs)))
     work = new_tree_workspace(treebank)
     room = int(restaurants.totals[LIVE])
-    counts = np.zeros(room, np.int64)
+    counts = np.zeros((room, 2), np.int64)
     start = np.zeros(room + 1, np.int64)
     # Edge and cut bit of every node of a fragment, frontier nodes included, in preorder.
     codes = np.zeros((2 * int(treebank.node_start[-1]), 2), np.int64)
@@ -108,8 +124,8 @@ def count_fragments(treebank: Treebank, restaurants: Restaurants, trees: np.ndar
     found = []
     for k in range(size):
         edges, frontier = codes[start[k] : start[k + 1]].T.tolist()
-        found.append(CountedFragment(spelled_fragment(treebank, edges, frontier), int(counts[k])))
-    return found
+        found.append(CountedFragment(spelled_fragment(treebank, edges, frontier), int(counts[k, 0])))
+    return found, counts[:size, 1].tolist()
 
 
 def spelled_fragment(treebank: Treebank, productions: list[int], is_frontier: list[int]) -> Tree:
@@ -191,10 +207,22 @@ def parse_fragment(text: str) -> Tree:
     return stack[0][0]
 
 
-def write_fragments(path: PathLike, fragments: Iterable[CountedFragment]) -> None:
-    """Write a grammar file."""
+def write_fragments(
+    path: PathLike, fragments: Iterable[CountedFragment], tables: Iterable[int] = itertools.repeat(0)
+) -> None:
+    """Write a grammar file.
+
+    Parameters
+    ----------
+    path : path
+    fragments : iterable of CountedFragment
+    tables : iterable of int
+        Of the customers of each; 0: not written.
+    """
     with atomic_output(path) as stream:
-        stream.writelines(f"{count:.12g}\t{format_fragment(tree)}\n" for tree, count in fragments)
+        for (tree, count), number in zip(fragments, tables, strict=False):
+            seats = f"/{number}" if number else ""
+            stream.write(f"{count:.12g}{seats}\t{format_fragment(tree)}\n")
 
 
 def read_fragments(path: PathLike) -> StoredFragments:
@@ -206,14 +234,15 @@ def read_fragments(path: PathLike) -> StoredFragments:
         Names the line that has no count or no elementary tree.
     """
     found = StoredFragments()
-    for codes, count in _read_codes(path, found.trees.symbols):
+    for codes, count, tables in _read_codes(path, found.trees.symbols):
         found.trees.add_codes(codes)
         found.counts.append(count)
+        found.tables.append(tables)
     return found
 
 
 def mean_fragments(paths: Sequence[PathLike]) -> StoredFragments:
-    """The elementary trees of some grammar files, each with the mean of its counts, 0 where it is not.
+    """The elementary trees of some grammar files, each with its mean counts and tables, 0 where it is not.
 
     Raises
     ------
@@ -223,24 +252,29 @@ def mean_fragments(paths: Sequence[PathLike]) -> StoredFragments:
     found = StoredFragments()
     numbers: dict[bytes, int] = {}
     for path in paths:
-        for codes, count in _read_codes(path, found.trees.symbols):
+        for codes, count, tables in _read_codes(path, found.trees.symbols):
             number = numbers.setdefault(array("i", codes).tobytes(), len(numbers))
             if number == len(found):
                 found.trees.add_codes(codes)
                 found.counts.append(0.0)
+                found.tables.append(0.0)
             found.counts[number] += count / len(paths)
+            found.tables[number] += tables / len(paths)
     return found
 
 
-def _read_codes(path: PathLike, symbols: Vocabulary) -> Iterator[tuple[list[int], float]]:
-    """The elementary trees of a grammar file as `StoredTrees` has them, and their counts."""
+def _read_codes(path: PathLike, symbols: Vocabulary) -> Iterator[tuple[list[int], float, float]]:
+    """The elementary trees of a grammar file as `StoredTrees` has them, their counts and their tables."""
     for number, line in enumerate(read_lines(path), start=1):
-        count, _, text = line.partition("\t")
+        counts, _, text = line.partition("\t")
+        count, has_tables, tables = counts.partition("/")
         try:
-            value = real_number(count)
+            value, seats = real_number(count), real_number(tables) if has_tables else 0.0
             if not 0.0 < value <= _LARGEST_COUNT:
                 raise ValueError(f"the count is {count}")
-            yield _fragment_codes(text, symbols), value
+            if has_tables and not 0.0 < seats <= value:
+                raise ValueError(f"{count} customers sit at {tables} tables")
+            yield _fragment_codes(text, symbols), value, seats
         except ValueError as error:
             raise TreeError(path, number, f"not a count and an elementary tree ({error})") from None
 

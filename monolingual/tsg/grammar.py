@@ -123,12 +123,13 @@ def fragment_weights(
     concentration: dict[str, float],
     stop: dict[str, float],
 ) -> tuple[list[CountedFragment], list[float]]:
-    """All elementary trees to parse with and their probabilities given their roots, at discount 0.
+    """All elementary trees to parse with and their probabilities given their roots.
 
     Parameters
     ----------
     fragments, productions : sequence of CountedFragment
-        Elementary trees with their counts; the productions of the treebank with theirs.
+        Elementary trees with their counts, under a discount with `learnt.predictive_counts`; the productions
+        of the treebank with theirs.
     base : str
         `uniform` or `pcfg`.
     concentration, stop : dict from label to float

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from monolingual.tsg.fragments import CountedFragment, mean_fragments, read_fragments
+from monolingual.tsg.fragments import CountedFragment, StoredFragments, mean_fragments, read_fragments
 from monolingual.tsg.grammar import production_key
 from monolingual.tsg.preparation import Preparation
 from monolingual.tsg.settings import RunSettings, TsgSettings, states_kept
@@ -27,6 +27,7 @@ __all__ = [
     "PARAMETERS",
     "PCFG",
     "LearntGrammar",
+    "predictive_counts",
     "read_grammar",
     "read_record",
     "require_consistent",
@@ -51,13 +52,33 @@ class LearntGrammar(NamedTuple):
         How many trees of the treebank have it at the root.
     """
 
-    fragments: Sequence[CountedFragment]
+    fragments: StoredFragments
     productions: Sequence[CountedFragment]
     preparation: Preparation
     concentration: dict[str, float]
     stop: dict[str, float]
     settings: TsgSettings
     roots: dict[str, int]
+
+
+def predictive_counts(learnt: LearntGrammar) -> tuple[list[CountedFragment], dict[str, float]]:
+    """Counts and concentrations with which a Dirichlet process predicts what the Pitman–Yor process does.
+
+    With n customers at t tables, N and T of its root label, an elementary tree e comes next with probability
+    [n − d t + (α + d T) P₀(e)] / (N + α) (Teh 2006): so n − d t stands for n, and α + d T for α.
+
+    Parameters
+    ----------
+    learnt : LearntGrammar
+        Without tables, as earlier versions wrote it, n and α are as they are.
+    """
+    d, fragments = learnt.settings.discount, learnt.fragments
+    concentration = dict(learnt.concentration)
+    counted = []
+    for (tree, count), tables in zip(fragments, fragments.tables, strict=True):
+        counted.append(CountedFragment(tree, count - d * tables))
+        concentration[tree.label] += d * tables
+    return counted, concentration
 
 
 def read_record(directory: PathLike) -> dict[str, Any]:

@@ -33,9 +33,8 @@ from monolingual.tsg.corpus import (
 )
 from monolingual.tsg.derivations import SplitTree, split_trees
 from monolingual.tsg.fragments import (
-    CountedFragment,
-    count_fragments,
     production_fragments,
+    seated_fragments,
     write_fragments,
 )
 from monolingual.tsg.learnt import GRAMMAR, KNOWN, PARAMETERS, PCFG, read_record
@@ -312,10 +311,10 @@ class _Run:
         if left % thin == 0 and left < samples * thin:
             place = self.directory / "samples"
             place.mkdir(exist_ok=True)
-            write_fragments(place / f"sweep-{sweep.index + 1:07d}.tsg.gz", self._fragments(sweep.state))
+            self._write_fragments(place / f"sweep-{sweep.index + 1:07d}.tsg.gz", sweep.state)
 
-    def _fragments(self, state: TsgState) -> list[CountedFragment]:
-        return count_fragments(self.treebank, state.restaurants, state.trees)
+    def _write_fragments(self, path: Path, state: TsgState) -> None:
+        write_fragments(path, *seated_fragments(self.treebank, state.restaurants, state.trees))
 
     def _write_results(self, state: TsgState) -> None:
         labels = self.treebank.productions.labels
@@ -325,7 +324,7 @@ class _Run:
             with atomic_output(self.directory / _CHOSEN) as stream:
                 for tree in chosen_trees(self.corpus, self.treebank, state.trees, self.preparation):
                     stream.write(format_tree(tree) + "\n")
-        write_fragments(self.directory / GRAMMAR, self._fragments(state))
+        self._write_fragments(self.directory / GRAMMAR, state)
         if self.nodes is not None:
             write_json(self._marginals_record(self.nodes.counts), self.directory / "marginals.json")
 

@@ -18,7 +18,7 @@ from monolingual.tsg.forest import TreeForest, TsgModel
 from scfg_sampler.core import draws
 from scfg_sampler.core.fragments.fingerprint import fingerprint
 from scfg_sampler.core.fragments.rejection import StoredTree
-from scfg_sampler.core.fragments.restaurant import COUNT_MASK, Restaurants, find, is_nearly_full
+from scfg_sampler.core.fragments.restaurant import COUNT_BITS, COUNT_MASK, Restaurants, find, is_nearly_full
 from scfg_sampler.core.fragments.sampler import (
     TopDown,
     find_rules,
@@ -308,8 +308,8 @@ def list_fragments(forest, restaurants, work, node_start, trees, counts, start, 
 
     Parameters
     ----------
-    counts : int64 (F,)
-        Written: the customers of each.
+    counts : int64 (F, 2)
+        Written: the customers of each, and their tables.
     start : int64 (F + 1,)
         Written: where the codes of each begin.
     codes : int64 (M, 2)
@@ -331,7 +331,8 @@ def list_fragments(forest, restaurants, work, node_start, trees, counts, start, 
             if is_listed[slot]:
                 continue
             is_listed[slot] = True
-            counts[size] = restaurants.entries[slot, 1] & COUNT_MASK
+            counts[size, 0] = restaurants.entries[slot, 1] & COUNT_MASK
+            counts[size, 1] = restaurants.entries[slot, 1] >> COUNT_BITS
             pending[0] = head
             num_pending = 1
             while num_pending > 0:

@@ -285,13 +285,12 @@ def _resumed_pcfg(directory: Path) -> Any:
 def _parsed(directory: Path) -> Any:
     """The grammar of a run, as far as a parser needs it."""
     from monolingual.tsg.grammar import flatten, fragment_weights
-    from monolingual.tsg.learnt import read_grammar
+    from monolingual.tsg.learnt import predictive_counts, read_grammar
 
     learnt = read_grammar(directory)
     base = str(learnt.settings.base)
-    return flatten(
-        *fragment_weights(learnt.fragments, learnt.productions, base, learnt.concentration, learnt.stop)
-    )
+    fragments, concentration = predictive_counts(learnt)
+    return flatten(*fragment_weights(fragments, learnt.productions, base, concentration, learnt.stop))
 
 
 def _tune_round(path: Path) -> Any:

@@ -179,12 +179,13 @@ def _sentences(options: argparse.Namespace) -> Iterator[tuple[list[str], list[st
 
 def _parser(learnt: LearntGrammar, grammar: str, beam: float) -> Parser:
     from monolingual.tsg.grammar import flatten, fragment_weights
+    from monolingual.tsg.learnt import predictive_counts
     from monolingual.tsg.parser import Parser
 
-    fragments, concentration = learnt.fragments, learnt.concentration
+    fragments, concentration = predictive_counts(learnt)
     if grammar == "pcfg":
         # With every production as often as in the treebank, next to nothing is left to the base.
-        fragments, concentration = learnt.productions, dict.fromkeys(concentration, 1e-9)
+        fragments, concentration = [*learnt.productions], dict.fromkeys(concentration, 1e-9)
     trees, weights = fragment_weights(
         fragments, learnt.productions, learnt.settings.base, concentration, learnt.stop
     )

@@ -41,6 +41,7 @@ from scfg_sampler.core.fragments.parameters import require_parameters
 from scfg_sampler.core.jit import borrowing, by_reference, inlined, kernel, with_columns
 
 __all__ = [
+    "COUNT_BITS",
     "COUNT_MASK",
     "LIVE",
     "PARTIES",
@@ -73,8 +74,8 @@ __all__ = [
 
 TABLE_UNIT = 1 << 32
 _PER_TABLE = 1.0 / TABLE_UNIT
-_COUNT_BITS = 32
-COUNT_MASK = (1 << _COUNT_BITS) - 1
+COUNT_BITS = 32
+COUNT_MASK = (1 << COUNT_BITS) - 1
 _ESTIMATES = 1 << 12
 
 # Columns of `totals`.
@@ -228,7 +229,7 @@ def estimated_tables(restaurants, stratum, customers):
 def dish_tables(restaurants, slot, stratum, customers):
     """t_r in units of 2^-32, for a dish that has `customers` now; 0 for slot −1 without customers."""
     if restaurants.totals[TRACKED] == 1:
-        return (restaurants.entries[slot, 1] >> _COUNT_BITS) << _COUNT_BITS if slot >= 0 else 0
+        return (restaurants.entries[slot, 1] >> COUNT_BITS) << COUNT_BITS if slot >= 0 else 0
     return estimated_tables(restaurants, stratum, customers)
 
 
@@ -287,13 +288,13 @@ def seat_in(rng, restaurants, slot, stratum, opens_table):
         restaurants.stratum_tables[stratum] += table_growth(restaurants, stratum, customers)
         entries[slot, 1] += 1
         return
-    tables = entries[slot, 1] >> _COUNT_BITS
+    tables = entries[slot, 1] >> COUNT_BITS
     if opens_table:
         # As likely as (α + d T) P₀: `new_table_prob`.
         if tables != customers:
             _make_explicit(restaurants, slot, customers, tables)
             _change_party(restaurants, slot, 1, 1)
-        entries[slot, 1] += 1 + (1 << _COUNT_BITS)
+        entries[slot, 1] += 1 + (1 << COUNT_BITS)
         restaurants.stratum_tables[stratum] += TABLE_UNIT
     else:
         # A table with c customers is joined as likely as c − d.
@@ -323,7 +324,7 @@ def unseat_from(rng, restaurants, slot, stratum):
         restaurants.stratum_tables[stratum] -= table_growth(restaurants, stratum, customers - 1)
         entries[slot, 1] -= 1
         return False
-    tables = entries[slot, 1] >> _COUNT_BITS
+    tables = entries[slot, 1] >> COUNT_BITS
     alone = tables == customers
     # The customer that leaves is any of the n, so that its table is one with c of them as likely as c.
     if not alone and tables > 1:
@@ -334,7 +335,7 @@ def unseat_from(rng, restaurants, slot, stratum):
             _change_party(restaurants, slot, size - 1, 1)
     entries[slot, 1] -= 1
     if alone:
-        entries[slot, 1] -= 1 << _COUNT_BITS
+        entries[slot, 1] -= 1 << COUNT_BITS
         restaurants.stratum_tables[stratum] -= TABLE_UNIT
         tables -= 1
     if tables <= 1 or tables == customers - 1:

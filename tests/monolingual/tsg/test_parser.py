@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 import math
+import re
 from collections import Counter, defaultdict
 
 import pytest
@@ -12,10 +14,12 @@ import pytest
 from monolingual.cli import main
 from monolingual.tsg.fragments import CountedFragment, parse_fragment, read_fragments
 from monolingual.tsg.grammar import flatten, fragment_weights
-from monolingual.tsg.learnt import read_grammar
+from monolingual.tsg.learnt import predictive_counts, read_grammar
 from monolingual.tsg.parser import Derivation, Parser, _best_rules, _value
 from monolingual.tsg.statistics import histograms, most_frequent, rules_and_lexicon
 from monolingual.tsg.trees import Tree, format_tree, leaves
+from tests.monolingual.tsg.treebanks import tree_of
+from tests.oracles.elementary_trees import bases
 
 FRAGMENTS = {
     "(S (A ) (B ))": 4.0,
@@ -346,6 +350,41 @@ def test_what_is_parsed_with_is_the_mean_of_the_states_kept(trained):
         total.update(dict(read_fragments(path)))
     found = dict(read_grammar(run, None).fragments)
     assert found == pytest.approx({tree: count / 3 for tree, count in total.items()})
+
+
+def test_what_is_parsed_with_under_a_discount_is_what_the_process_predicts(tmp_path):
+    """[n − d t + (α + d T) P₀] / (N + α), from the lines of the file and a base written out by hand."""
+    texts = ["(S (A a) (B b))", "(S (A a) (B b))", "(S (A a) (B c))", "(S (A (A a) (B b)) (B c))"]
+    (tmp_path / "trees").write_text("".join(f"{text}\n" for text in texts))
+    options = ["--discount", "0.5", "--concentration", "2", "--stop", "0.3", "--iterations", "20", "--quiet"]
+    options += ["--unknown", "none", "--horizontal", "-1", "--output", str(tmp_path / "run")]
+    assert main(["tsg", "train", str(tmp_path / "trees"), *options]) == 0
+    seats = {}
+    for line in gzip.decompress((tmp_path / "run" / "grammar.tsg.gz").read_bytes()).decode().splitlines():
+        customers, tables, text = re.fullmatch(r"(\d+)/(\d+)\t(.*)", line).groups()
+        seats[parse_fragment(text)] = int(customers), int(tables)
+    assert any(1 <= t < n for n, t in seats.values())
+    learnt = read_grammar(tmp_path / "run")
+    fragments, concentration = predictive_counts(learnt)
+    found = fragment_weights(fragments, learnt.productions, "pcfg", concentration, learnt.stop)
+    prob = bases([tree_of(text) for text in texts], "pcfg")
+    for (tree, _), weight in zip(*found, strict=True):
+        alike = [seats[other] for other in seats if other.label == tree.label]
+        n, t = seats.get(tree, (0, 0))
+        customers, tables = (sum(column) for column in zip(*alike, strict=True))
+        mass = n - 0.5 * t + (2.0 + 0.5 * tables) * base_of(as_tuple(tree), prob)
+        assert weight == pytest.approx(mass / (customers + 2.0), rel=1e-12)
+
+
+def base_of(fragment, prob):
+    """P₀ of an elementary tree whose nonterminals stop with probability .3."""
+    parts = [part for part in fragment[1:] if not isinstance(part, str)]
+    value = prob(fragment[0], tuple(part if isinstance(part, str) else part[:1] for part in fragment[1:]))
+    return value * math.prod(0.3 if len(part) == 1 else 0.7 * base_of(part, prob) for part in parts)
+
+
+def as_tuple(part):
+    return part if isinstance(part, str) else (part.label, *map(as_tuple, part.children))
 
 
 def test_statistics_command(trained, capsys):

@@ -75,3 +75,10 @@ def test_the_mean_of_grammars_has_every_fragment_of_them(tmp_path):
         ("(S (A a))", 2.0),
     ]
     assert found[1:] == list(found)[1:]
+
+
+def test_the_mean_of_grammars_has_the_mean_of_their_tables(tmp_path):
+    (tmp_path / "first").write_text("4/3\t(S a)\n3/1\t(S (A ))\n")
+    (tmp_path / "second").write_text("5/2\t(S (A ))\n")
+    assert mean_fragments([tmp_path / "first", tmp_path / "second"]).tables.tolist() == [1.5, 1.5]
+    assert read_fragments(tmp_path / "first").tables.tolist() == [3.0, 1.0]

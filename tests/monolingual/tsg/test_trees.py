@@ -162,7 +162,20 @@ def test_a_file_without_trees_is_refused(tmp_path):
         gather(Sources(written(tmp_path, "\n% nothing\n")), Preparation())
 
 
-@pytest.mark.parametrize("line", ["3 (A a)", "0\t(A a)", "1\t(A a", "1\tA", "x\t(A a)", "1\t(A )"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "3 (A a)",
+        "0\t(A a)",
+        "1\t(A a",
+        "1\tA",
+        "x\t(A a)",
+        "1\t(A )",
+        "2/3\t(A a)",
+        "2/0\t(A a)",
+        "2/\t(A a)",
+    ],
+)
 def test_damaged_grammar_files_are_refused(tmp_path, line):
     path = tmp_path / "grammar"
     path.write_text(f"2.5\t(A a (B ))\n{line}\n")
