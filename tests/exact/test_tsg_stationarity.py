@@ -48,7 +48,7 @@ def _seated_cases():
 
 def _cases():
     for name, base in itertools.product(TREEBANKS, BASES):
-        many_states = name in ("shared parts", "two larger trees")
+        many_states = name in ("shared parts", "two chains alike", "two larger trees")
         yield pytest.param(name, base, marks=[pytest.mark.slow] if many_states else [])
 
 
