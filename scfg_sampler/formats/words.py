@@ -5,17 +5,19 @@ its input and in its language model as well, as no decoder unescapes what it rea
 get wrong: where they differ nothing fails. The word is unknown to the language model, or copied instead of
 translated.
 
+The `<` of `<s>`, `</s>` and `<UNK>` is written `&#60;` for all: KenLM, which all of them have, takes the last
+for `<unk>`, and the other two are glue rules' in Moses and Joshua.
+
 cdec
-    as the native format has it: `[`, `]`, `|`, white space, control characters, and the `<` of `<s>` and
-    `</s>`, as `&#N;`
+    as the native format has it: `[`, `]`, `|`, white space and control characters as `&#N;`, and the first
+    character of what it takes for a command: `<seg`, `</seg>`, `((('` and `{"rules":`
 Moses
-    `|`, which parts factors, the `[` of a word that ends with `]`, the `<` of `<s>` and `</s>`, and a byte
-    order mark that begins a word and might begin a table, as `&#N;`
+    `|`, which parts factors, the `[` of a word that ends with `]`, the `<` of its commands `<seg` and `<dlt`,
+    and a byte order mark that begins a word and might begin a table, as `&#N;`
     (text that went through Moses' own tokeniser is escaped already and must not be escaped again, which
     `escaped` says; escapes of that tokeniser, such as `&apos;`, are read in any case)
 Joshua
-    `[`, `]` and `|` as `-lsb-`, `-rsb-` and `-pipe-`, as it does with its input; the `<` of `<s>` and `</s>`,
-    which are its glue grammar's, as `&#N;`
+    `[`, `]` and `|` as `-lsb-`, `-rsb-` and `-pipe-`, as it does with its input, and the `<` of `<seg`
 Travatar
     nothing but what follows; its quotation marks need no escape within words
 
@@ -56,6 +58,7 @@ _MOSES = {
     "[": "&#91;",
     "]": "&#93;",
 }
+_OF_MODELS = r"\A<(?=/?s>\Z|UNK>\Z)"
 _LOOKS_ESCAPED = re.compile("|".join(_MOSES.values()))
 _guard, _unguard = guards()
 
@@ -70,14 +73,17 @@ _SPELLERS = {
     "cdec": Speller(escape, unescape),
     "moses": Speller(
         *escapes(
-            r"\||\A\ufeff|\A\[(?=[\s\S]*\]\Z)|\A<(?=/?s>\Z)",
+            rf"\||\A\ufeff|\A\[(?=[\s\S]*\]\Z)|{_OF_MODELS}|\A<(?=(?i:seg))|<(?=(?i:dlt))",
             understood={character: name for character, name in _MOSES.items() if name[1] != "#"},
         )
     ),
     "joshua": Speller(
-        *escapes(r"-(?=(?:lsb|rsb|pipe)[-\[\]|])|\A<(?=/?s>\Z)", {"[": "-lsb-", "]": "-rsb-", "|": "-pipe-"})
+        *escapes(
+            rf"-(?=(?:lsb|rsb|pipe)[-\[\]|])|{_OF_MODELS}|\A<(?=seg\Z)",
+            {"[": "-lsb-", "]": "-rsb-", "|": "-pipe-"},
+        )
     ),
-    "travatar": Speller(*escapes("")),
+    "travatar": Speller(*escapes(_OF_MODELS)),
 }
 
 

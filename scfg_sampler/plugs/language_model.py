@@ -1,10 +1,13 @@
 """A language model in ARPA format with its words spelled as a decoder's table has them.
 
-What is respelled is the 1-grams' words; the longer n-grams follow. Numbers are copied as they are.
+What is respelled is the 1-grams' words; the longer n-grams follow. Numbers are copied as they are. The fact a
+newcomer would get wrong: `<UNK>` is a word like any other where a model has `<unk>` besides, but KenLM takes
+either for `<unk>`, and the later one's probability for that of all unknown words.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -17,7 +20,7 @@ from scfg_sampler.errors import ArpaError, InputError
 
 __all__ = ["ModelCopy", "copy_model"]
 
-_RESERVED = ("<s>", "</s>", "<unk>", "<UNK>")  # What these stand for, no word of a text is.
+_RESERVED = ("<s>", "</s>", "<unk>")  # What these stand for, no word of a text is.
 _COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*[0-9]+\s*")
 _SECTION = re.compile(r"\\([0-9]+)-grams:\s*")
 
@@ -57,11 +60,20 @@ def _require_text(path: PathLike) -> None:
         raise InputError(path, None, "is a compiled language model", hint)
 
 
+def _reserved(path: PathLike) -> tuple[str, ...]:
+    """The 1-grams that are no words: `<UNK>` among them where there is no `<unk>`."""
+    for line in itertools.takewhile(lambda line: line.strip() != "\\2-grams:", read_lines(path)):
+        if "<unk>" in split_words(line)[1:2]:
+            return _RESERVED
+    return (*_RESERVED, "<UNK>")
+
+
 class _Copier:
     """One pass over a file; `order` and `respelled` are known at its end."""
 
     def __init__(self, path: PathLike, spell: Callable[[str], str]):
         self.path, self.spell = path, spell
+        self.reserved = _reserved(path)
         self.order = 0
         self.respelled: dict[str, str] = {}
 
@@ -92,7 +104,7 @@ class _Copier:
             found = f"{line[:40]!r} where a number, {counted(n, 'word')} and perhaps a number should be"
             raise ArpaError(self.path, number, found)
         words = fields[1 : n + 1]
-        if n == 1 and words[0] not in _RESERVED and (spelled := self.spell(words[0])) != words[0]:
+        if n == 1 and words[0] not in self.reserved and (spelled := self.spell(words[0])) != words[0]:
             self.respelled[words[0]] = spelled
         known = self.respelled
         return "\t".join([fields[0], " ".join(known.get(word, word) for word in words), *fields[n + 1 :]])

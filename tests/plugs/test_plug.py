@@ -271,6 +271,26 @@ def test_words_of_the_language_model_are_spelled_as_in_the_table(folder, decoder
     assert f"and {words} of the language models, are spelled otherwise" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("decoder", READERS)
+def test_a_word_that_kenlm_takes_for_unknown_ones_is_spelled_otherwise(folder, decoder):
+    """KenLM reads `<UNK>` as `<unk>` (lm/vocab.cc), and has the probability of the later of the two."""
+    word = "-1.4\t<UNK>\t-0.5\n"
+    for before, behind in (("", word), (word, "")):
+        text = ARPA.replace("ngram 1=7", "ngram 1=8").replace(
+            "-1.5\t<unk>\n", before + "-1.5\t<unk>\n" + behind
+        )
+        text = text.replace("ngram 2=2", "ngram 2=3").replace("the [b\n", "the [b\n-0.3\t<UNK> the\n")
+        (folder / "lm.arpa").write_text(text)
+        assert plug(folder, decoder, "--quiet") == 0
+        copied = (folder / decoder / "lm.arpa").read_text()
+        assert "-1.4\t&#60;UNK>\t-0.5\n" in copied
+        assert "-0.3\t&#60;UNK> the\n" in copied
+        assert "-1.5\t<unk>\n" in copied
+    (folder / "lm.arpa").write_text(ARPA.replace("<unk>", "<UNK>"))
+    assert plug(folder, decoder, "--quiet") == 0
+    assert "-1.5\t<UNK>\n" in (folder / decoder / "lm.arpa").read_text()
+
+
 def test_words_that_are_escaped_already_stay_so_for_moses(folder):
     """Of the language model as of the table."""
     assert plug(folder, "moses", "--escaped", "--quiet") == 0

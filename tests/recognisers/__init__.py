@@ -38,6 +38,15 @@ def require(condition: object, reason: str) -> None:
         raise Refused(reason)
 
 
+def require_words(symbols) -> None:
+    """Refuse words that KenLM, the language model of all four, takes for marks of its own.
+
+    `<UNK>` is `<unk>` to it, whose probability in the file is lost if both are there (lm/vocab.cc).
+    """
+    for symbol in symbols:
+        require(symbol not in (b"<s>", b"</s>", b"<UNK>"), f"{symbol!r} is KenLM's own")
+
+
 def lines_of(data: bytes) -> list[bytes]:
     """The lines of a file; each must end, for some readers drop what comes after the last line end."""
     if data and not data.endswith(NEWLINE):

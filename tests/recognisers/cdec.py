@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from tests.recognisers import Refused, Rule, each_line, require
+from tests.recognisers import Refused, Rule, each_line, require, require_words
 
 LABEL = rb"[^\t \n\r\[\],]+"
 REAL = re.compile(rb"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]*[0-9]+)?")
@@ -37,6 +37,7 @@ def read_line(line: bytes) -> Rule:
     require(2 <= len(fields) <= 4, "a source side, a target side, features, an alignment")
     source, labels = _source(fields[0])
     target = _target(fields[1], labels)
+    require_words(source + target)
     features = _features(fields[2] if len(fields) > 2 else [])
     links = tuple(_link(token, source, target) for token in (fields[3] if len(fields) > 3 else []))
     require(len(links) <= MOST_LINKS, "more links than the lexer has room for")
@@ -95,6 +96,8 @@ def _link(token: bytes, source: tuple, target: tuple) -> tuple[int, int]:
 def read_segment(line: bytes) -> tuple[dict[str, str], list[bytes]]:
     """The attributes of a `<seg …> … </seg>` line (none without it), and the words of its sentence."""
     attributes: dict[str, str] = {}
+    require(not line.startswith((b"<SEG", b"<Seg")), "segment tags must be lowercase")
+    require(not line.startswith(b'{"rules":'), "is taken for rules")
     if line.startswith(b"<seg"):
         head, _, rest = line.partition(b">")
         line, end, behind = rest.partition(b"</seg>")

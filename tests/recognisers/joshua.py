@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 
-from tests.recognisers import Refused, Rule, each_line, require
+from tests.recognisers import Refused, Rule, each_line, require, require_words
 
 SPACE = rb"[ \t\n\x0b\f\r]"
 BOUNDARIES = (b"<s>", b"</s>")
@@ -62,6 +62,7 @@ def read_line(line: bytes, owner: str) -> Rule:
     if fields[0] == b"[X]":
         forged = [symbol for symbol in (*source, *target) if symbol in BOUNDARIES]
         require(not forged, "the ends of a sentence are the glue grammar's")
+        require_words([*source, *target])
     features = _features(fields[3] if len(fields) > 3 else b"", f"tm_{owner}_")
     links = _links(fields[4], source, target) if len(fields) > 4 else ()
     return Rule(fields[0][1:-1], tuple(source), tuple(target), features, links)
@@ -107,12 +108,13 @@ def read_input(line: bytes) -> list[bytes]:
     require(b"\r" not in line, "a carriage return ends the line")
     line = re.sub(SPACE + rb"+", b" ", line)
     line = line.strip(bytes(range(33)))  # Java's trim.
-    require(not re.match(rb"<seg\s+id=", line), "is taken for a segment")
+    require(not re.match(rb"<seg(\s|\Z)", line), "is taken for a segment, if id= comes next")
     require(b" ||| " not in line, "what follows ||| is taken for a reference")
     words = []
     for word in line.split(b" ") if line else []:
         require(not re.search(rb"\S\[\S+\]", word), f"{word!r} is taken for a word with an annotation")
         require(word not in BOUNDARIES, f"{word!r} is an end of the sentence")
+        require_words([word])
         words.append(word.replace(b"[", b"-lsb-").replace(b"]", b"-rsb-").replace(b"|", b"-pipe-"))
     return words
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 
-from tests.recognisers import Refused, Rule, each_line, require, require_sorted
+from tests.recognisers import Refused, Rule, each_line, require, require_sorted, require_words
 
 DECIMAL = re.compile(rb"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 BOUNDARIES = (b"<s>", b"</s>")
@@ -54,6 +54,7 @@ def read_line(line: bytes, num_scores: int) -> Rule:
     if target_label == b"X":
         forged = [symbol for symbol in source + target if symbol in BOUNDARIES]
         require(not forged, "the ends of a sentence are the glue grammar's")
+        require_words(source + target)
     require(source_label == b"X", "the source side's label")
     return Rule(target_label, source, target, features, links)
 
@@ -103,12 +104,13 @@ def read_input(line: bytes) -> list[bytes]:
     """The words of a line of input."""
     line = line.strip(b" \t\n\r")
     require(not line.lower().startswith(b"<seg"), "is taken for a segment")
-    require(b"<dlt" not in line.lower() or b"/>" not in line, "holds a command")
+    require(b"<dlt" not in line.lower(), "holds a command, if /> comes later")
     words = re.findall(rb"[^ \t]+", line)
     for word in words:
         require(b"|" not in word, f"{word!r} has factors")
         require(not _bracketed(word), f"{word!r} is taken for a nonterminal")
         require(word not in BOUNDARIES, f"{word!r} is an end of the sentence")
+    require_words(words)
     return words
 
 

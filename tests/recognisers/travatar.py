@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from tests.recognisers import Refused, Rule, each_line, require
+from tests.recognisers import Refused, Rule, each_line, require, require_words
 
 SPACE = rb"[ \t\n\x0b\f\r]"
 FLOAT = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -38,6 +38,7 @@ def read_line(line: bytes) -> Rule:
     require(len(source_labels) == len(target_labels), "the sides do not have as many nonterminals")
     require(sorted(x for x in target if isinstance(x, int)) == sorted(numbers), "nonterminals differ")
     require(source and target, "an empty side")
+    require_words(source + target)
     require(label == target_label and source_labels == target_labels, "labels differ")
     features: dict[str, float] = {}
     for token in re.findall(rb"[^ \t\n\x0b\f\r]+", columns[2]):
@@ -89,7 +90,9 @@ def _links(text: bytes, source: tuple, target: tuple) -> tuple[tuple[int, int], 
 
 def read_input(line: bytes) -> list[bytes]:
     """The words of a line of input."""
-    return re.findall(rb"[^ \t\n\x0b\f\r]+", line)
+    words = re.findall(rb"[^ \t\n\x0b\f\r]+", line)
+    require_words(words)
+    return words
 
 
 __all__ = ["Refused", "read_glue", "read_input", "read_line", "read_table"]

@@ -12,6 +12,7 @@ from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rules.text import Rule, escape, format_rule, parse_rule, signature, unescape
 
 NASTY = ["|||", "[X,1]", "[X]", "[1]", "[", "]", "[X,1]]", "<s>", "</s>", "a|b", "|", "#", "# x", "=", "A=1"]
+NASTY += ["<UNK>", "<unk>", "<seg", "<Seg>", "</seg>", "a</seg>b", "<dlt", "a<DLT", "((('", '{"rules":']
 NASTY += ["a\u00a0b", "\u2028", "\u3000", "\ufeff", "\x1c", "\x85", "\x00", "\t", "\r", "\n", " ", ""]
 NASTY += ["&#91;", "&#38;#91;", "&#;", "&&#1;", "&#", "&#91", ";", "&amp;"]
 WORDS = st.one_of(
@@ -33,6 +34,28 @@ def test_escaped_words_are_one_word_to_any_reader(word):
     assert "|" not in text
     assert not re.search(r"[\[\]]", text)
     assert text not in ("<s>", "</s>")
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("<UNK>", "&#60;UNK>"),
+        ("<unk>", "<unk>"),
+        ("a<UNK>", "a<UNK>"),
+        ("<seg>", "&#60;seg>"),
+        ("<SEG", "&#60;SEG"),
+        ("<Segment", "&#60;Segment"),
+        ("a<seg>", "a<seg>"),
+        ("a</seg>b", "a&#60;/seg>b"),
+        ("((('a", "&#40;(('a"),
+        ("((a", "((a"),
+        ('{"rules":{', '&#123;"rules":{'),
+    ],
+)
+def test_what_cdec_takes_for_a_command_is_escaped(word, text):
+    """utils/stringlib.cc, decoder/lattice.cc; and `<UNK>`, which KenLM takes for `<unk>`."""
+    assert escape(word) == text
+    assert unescape(text) == word
 
 
 @given(WORDS, WORDS)
