@@ -79,8 +79,11 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _convert_table(options: argparse.Namespace) -> None:
+    import numpy as np
+
     from scfg_sampler.formats.conversion import Spelling, loss_message, read_table, write_table
     from scfg_sampler.formats.glue import start_symbol, write_glue
+    from scfg_sampler.formats.travatar import circular
     from scfg_sampler.formats.words import spelling_note
     from scfg_sampler.rules.labels import left_labels
 
@@ -94,6 +97,10 @@ def _convert_table(options: argparse.Namespace) -> None:
             console.warn(f"{options.glue}: the start symbol is called {start}, as the table has rules for S")
     with console.progress("writing rules", table.num_rules) as advance:
         lost = write_table(table, options.output, options.to, spelling, advance=advance)
+    if options.to == "travatar" and (number := int(np.count_nonzero(circular(table)))):
+        has = counted(number, "rule has", "rules have")
+        own = "one nonterminal of their own label, or of one made of it"
+        console.warn(f"{has} a source side of {own}: Travatar ends where it reads one")
     for reason, number in left_out.items():
         console.warn(f"left out: {loss_message(number, reason)}")
     for reason, number in lost.items():

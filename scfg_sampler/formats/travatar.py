@@ -37,7 +37,7 @@ from scfg_sampler.rules.order import text_order
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import Rule, as_labels, escape_label, parse_number, require
 
-__all__ = ["counterparts", "format_rule", "lines", "order", "parse_rule"]
+__all__ = ["circular", "counterparts", "format_rule", "lines", "order", "parse_rule"]
 
 _OURS = {
     "egfp": "LogForward",
@@ -67,6 +67,29 @@ def order(table: RuleTable) -> np.ndarray:
 def counterparts() -> dict[str, tuple[str, float]]:
     """What our features are called, and what multiple of ours they are."""
     return {ours: (theirs, 1.0) for ours, theirs in _THEIRS.items()}
+
+
+def circular(table: RuleTable) -> np.ndarray:
+    """Whether a rule makes a label of nothing but the same label, or of one made of it: bool (R,).
+
+    Travatar ends where it reads one; our decoder leaves them out.
+    """
+    first = np.append(table.source, 0)[table.source_start[:-1]]
+    found = (np.diff(table.source_start) == 1) & (first < 0)
+    if table.labels is None or not found.any():
+        return found
+    kinds = table.labels.kinds[table.labels.kind[found]]
+    made: dict[int, set[int]] = {}  # By the label of a gap, what is made of it alone, in one step or more.
+    for left, gap in np.unique(kinds[:, :2], axis=0).tolist():
+        made.setdefault(gap, set()).add(left)
+    changed = True
+    while changed:
+        before = sum(map(len, made.values()))
+        for labels in made.values():
+            labels.update(*(made.get(label, ()) for label in list(labels)))
+        changed = sum(map(len, made.values())) > before
+    found[found] = [gap in made.get(left, ()) for left, gap in kinds[:, :2].tolist()]
+    return found
 
 
 def format_rule(rule: Rule, linear: bool = False) -> str:

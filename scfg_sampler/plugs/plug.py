@@ -28,6 +28,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, require_file
 from scfg_sampler.core.weights import read_weights
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.formats import travatar
 from scfg_sampler.formats.conversion import Spelling, read_line, write_line, write_table
 from scfg_sampler.formats.glue import write_glue
 from scfg_sampler.formats.moses import SCORES
@@ -36,7 +37,7 @@ from scfg_sampler.plugs.configuration import PLUGS, Plug, Search, model_file
 from scfg_sampler.plugs.language_model import copy_model
 from scfg_sampler.plugs.weights import TheirWeights, own_features, their_weights, unknown_feature
 from scfg_sampler.rules.features import count_words
-from scfg_sampler.rules.table import RuleTable
+from scfg_sampler.rules.table import RuleTable, select_rows
 from scfg_sampler.rules.text import Rule, RuleProblem
 
 __all__ = ["PLUG", "Parts", "Report", "write_plug"]
@@ -128,6 +129,7 @@ def write_plug(
     if parts.table.labels is not None:
         hint = "Write table and glue rules with convert --glue"
         raise InputError(parts.table_path, None, "has nonterminals other than X", hint)
+    parts, left_out = _usable(parts, decoder)
     # As for our decoder, features that few rules have count 0 without a weight.
     weights = dict.fromkeys(parts.table.sparse_names, 0.0) | read_weights(parts.weights)
     _check_weights(parts, weights)
@@ -143,7 +145,7 @@ def write_plug(
         notes = []
         if plug.copies_any:
             notes.append(f"{plug.name} may copy any word, also one with rules, as translate --copy any does")
-        warnings = [f"{number} {reason}" for reason, number in lost.items()]
+        warnings = [*left_out, *(f"{number} {reason}" for reason, number in lost.items())]
         warnings += _warnings(parts, decoder, len(frozenset().union(*(lm.respelled for lm in models))))
         search = Search(pop_limit, max_span, tuple(lm.order for lm in models))
         for name, text in plug.files(theirs, search).items():
@@ -160,6 +162,15 @@ def write_plug(
         }
         _write(folder / PLUG, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     return Report(_command(plug, str(output)), theirs.constant, notes, warnings)
+
+
+def _usable(parts: Parts, decoder: str) -> tuple[Parts, list[str]]:
+    """The parts without rules at which the decoder would end, and what to say of them."""
+    if decoder != "travatar" or not (circular := travatar.circular(parts.table)).any():
+        return parts, []
+    number = counted(int(np.count_nonzero(circular)), "rule has", "rules have")
+    said = f"{number} a source side of one nonterminal; left out, as Travatar ends at them, and not used here"
+    return parts._replace(table=select_rows(parts.table, ~circular)), [said]
 
 
 # ---- Checks ---------------------------------------------------------------------------------------

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scfg_sampler.cli import main
 from scfg_sampler.commands.convert import add_parser
 from scfg_sampler.core.command_line import Parser
 from scfg_sampler.errors import InputError, RuleTableError
 from scfg_sampler.formats import FORMATS
 from scfg_sampler.formats.conversion import read_table, write_table
 from scfg_sampler.formats.glue import write_glue
+from scfg_sampler.formats.travatar import circular
 from scfg_sampler.plugs.plug import Parts, write_plug
 from scfg_sampler.rules.labels import joined_labels, kind_of, labels_of_kinds, left_labels
 from scfg_sampler.rules.table import read_rule_table, rule, select_rows, write_rule_table
@@ -193,6 +195,22 @@ def test_labels_of_either_side_are_read_and_those_of_both_left_out(folder):
     table, losses = read_table(folder / "t", "travatar")
     assert kind_of(table.labels, 0) == ("NP", "NN")
     assert losses == {"rules with different labels on both sides": 1}
+
+
+def test_rules_that_lead_back_to_their_label_are_told_for_travatar(folder, capsys):
+    """It ends where a label makes itself (rule-fsm.cc, «Unary cycles»), in one step or in more."""
+    sides = [("A", "A"), ("B", "C"), ("C", "D"), ("D", "B"), ("E", "D"), ("F", "E")]
+    entries = [Rule((-1,), (-1, "b"), {}, (), labels) for labels in sides]
+    entries += [Rule((-1, "a"), (-1, "b"), {}, (), ("A", "A")), Rule(("a",), ("b",), {}, (), ("A",))]
+    table = labelled_table(entries)
+    assert circular(table).tolist() == [True] * 4 + [False] * 4
+    plain = table_of([Rule((-1,), ("b", -1), {}), Rule((-1, "a"), (-1, "b"), {}), Rule(("a",), ("b",), {})])
+    assert circular(plain).tolist() == [True, False, False]
+    write_rule_table(table, folder / "c")
+    for decoder in ("travatar", "cdec"):
+        assert main(["convert", str(folder / "c"), "--to", decoder, "--output", str(folder / "o")]) == 0
+        said = "4 rules have a source side of one nonterminal of their own label, or of one made of it"
+        assert (said in capsys.readouterr().err) == (decoder == "travatar")
 
 
 def test_filtering_keeps_labels_and_ranks_by_left_hand_side(folder):

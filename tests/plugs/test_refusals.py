@@ -7,9 +7,11 @@ import json
 
 import pytest
 
+from scfg_sampler.formats.conversion import read_table
 from scfg_sampler.rules.table import write_rule_table
-from tests.plugs.directories import ARPA, FEATURES, SIGNATURE, WEIGHTS, complaint, plug, some_rules
-from tests.rules.test_table import table_of
+from scfg_sampler.rules.text import Rule
+from tests.plugs.directories import ARPA, FEATURES, SIGNATURE, TABLES, WEIGHTS, complaint, plug, some_rules
+from tests.rules.test_table import as_rules, table_of
 
 
 def test_every_feature_has_a_weight_and_every_weight_a_feature(folder, capsys):
@@ -86,3 +88,19 @@ def test_moses_is_told_of_probabilities_that_it_cannot_read(folder, rng, capsys)
     write_rule_table(table_of(entries, FEATURES, SIGNATURE), folder / "table.gz")
     assert plug(folder, "moses") == 0
     assert "probabilities below exp(-87), in so many rules: 3" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("decoder", "number"), [("cdec", 62), ("travatar", 60)])
+def test_rules_at_which_travatar_ends_are_left_out(folder, table, capsys, decoder, number):
+    """rule-fsm.cc: «Unary cycles are not allowed in CFG grammars»; other decoders leave them unused."""
+    features = dict.fromkeys(FEATURES, 0.0) | {"TargetWords": 1.0}
+    unary = [Rule((-1,), ("a", -1), features), Rule((-1,), (-1, "b"), features)]
+    others = [entry for entry in as_rules(table) if entry.source != (-1,)][:58]
+    others += [Rule((word,), ("a",), features) for word in ("one", "two")]
+    write_rule_table(table_of([*others, *unary], FEATURES, SIGNATURE), folder / "table.gz")
+    assert plug(folder, decoder) == 0
+    said = capsys.readouterr().err
+    assert ("2 rules have a source side of one nonterminal; left out" in said) == (decoder == "travatar")
+    back, _ = read_table(folder / decoder / TABLES[decoder])
+    assert back.num_rules == number
+    assert sum(entry.source == (-1,) for entry in as_rules(back)) == number - 60
