@@ -232,6 +232,24 @@ def test_texts_are_spelled_as_the_decoder_finds_them_in_its_table(tmp_path_facto
         assert found == list(written(tmp_path_factory, file_format, table).source)
 
 
+@pytest.mark.parametrize(
+    ("file_format", "word", "text"),
+    [
+        ("moses", "a<DLT", "a&#60;DLT"),
+        ("moses", "<Seg>", "&#60;Seg>"),
+        ("moses", "</seg>", "</seg>"),
+        ("joshua", "<seg", "&#60;seg"),
+        ("joshua", "<UNK>", "&#60;UNK>"),
+        ("travatar", "</s>", "&#60;/s>"),
+        ("travatar", "<seg>", "<seg>"),
+    ],
+)
+def test_commands_and_marks_are_spelled_otherwise(tmp_path, file_format, word, text):
+    (tmp_path / "text").write_text(f"{word}\n")
+    convert_text(tmp_path / "text", tmp_path / "spelled", file_format)
+    assert (tmp_path / "spelled").read_text() == f"{text}\n"
+
+
 @pytest.mark.parametrize("word", ['"', "\\", '\\"', '"a"', 'a"b', "|||", "@", "x0:X", "=", "|COL|"])
 def test_travatar_finds_the_words_of_text_in_quotes(tmp_path_factory, word):
     found = written(tmp_path_factory, "travatar", table_of([Rule((word, -1), (-1, word), {})]))
