@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from monolingual.tsg.corpus import gather
-from monolingual.tsg.fragments import count_fragments, production_fragments
+from monolingual.tsg.fragments import production_fragments, seated_fragments
 from monolingual.tsg.grammar import flatten, fragment_weights
 from monolingual.tsg.parser import Parser
 from monolingual.tsg.preparation import Preparation
@@ -81,7 +81,7 @@ def measure_parsing(
     args: argparse.Namespace,
 ) -> None:
     """Print the sentences parsed per second."""
-    found = count_fragments(treebank, state.restaurants, state.trees)
+    found, _ = seated_fragments(treebank, state.restaurants, state.trees)
     labels = treebank.productions.labels
     concentration = dict(zip(labels, state.restaurants.strength.tolist(), strict=True))
     stop = dict(zip(labels, (1.0 - state.expand).tolist(), strict=True))

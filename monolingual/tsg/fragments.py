@@ -32,7 +32,6 @@ from scfg_sampler.errors import TreeError
 __all__ = [
     "CountedFragment",
     "StoredFragments",
-    "count_fragments",
     "format_fragment",
     "format_production",
     "mean_fragments",
@@ -92,11 +91,6 @@ class StoredFragments(Sequence[CountedFragment]):
 
     def __iter__(self) -> Iterator[CountedFragment]:
         return map(CountedFragment, self.trees, self.counts)
-
-
-def count_fragments(treebank: Treebank, restaurants: Restaurants, trees: np.ndarray) -> list[CountedFragment]:
-    """The elementary trees of all derivations with their counts: as `seated_fragments`, without tables."""
-    return seated_fragments(treebank, restaurants, trees)[0]
 
 
 def seated_fragments(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from monolingual.tsg.fragments import count_fragments, format_fragment, parse_fragment
+from monolingual.tsg.fragments import format_fragment, parse_fragment, seated_fragments
 from monolingual.tsg.sampler import tsg_kernel
 from monolingual.tsg.settings import TsgSettings
 from monolingual.tsg.treebank import build_treebank
@@ -66,7 +66,7 @@ def finds_the_grammar(seed, **settings):
     state = kernel.init(rng, None)
     for _ in range(100):
         state, _ = kernel.step(rng, state)
-    found = count_fragments(treebank, state.restaurants, state.trees)
+    found, _ = seated_fragments(treebank, state.restaurants, state.trees)
     found.sort(key=lambda fragment: -fragment.count)
     return {format_fragment(tree) for tree, _ in found[:10]} == WANTED
 
@@ -85,6 +85,6 @@ def test_too_few_sweeps_at_a_high_temperature_are_noticed():
     state = kernel.init(rng, None)
     for _ in range(20):
         state, _ = kernel.step(rng, state)
-    found = count_fragments(treebank, state.restaurants, state.trees)
+    found, _ = seated_fragments(treebank, state.restaurants, state.trees)
     found.sort(key=lambda fragment: -fragment.count)
     assert {format_fragment(tree) for tree, _ in found[:10]} != WANTED

@@ -52,7 +52,7 @@ from scfg_sampler.core.fragments.tree import (
 )
 from scfg_sampler.core.fragments.type_numbers import (
     TypeScratch,
-    is_separable,
+    can_be_weighed,
     new_type_scratch,
     resample_number,
 )
@@ -290,7 +290,7 @@ def _resample_class(rng, restaurants, work, trees, classes, size):
             num_cut += np.int64(codes[trees.start[sites.sentence[site]] + sites.place[site]]) & 1
             num_sites += 1
             at = scratch.following[at]
-        if not is_separable(restaurants, work):
+        if not can_be_weighed(restaurants, work):
             continue
         left = resample_number(rng, restaurants, work, num_sites, num_cut, scratch)
         at = i

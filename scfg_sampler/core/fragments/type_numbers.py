@@ -54,7 +54,7 @@ from scfg_sampler.core.fragments.tree import (
 )
 from scfg_sampler.core.jit import borrowing
 
-__all__ = ["TypeScratch", "is_separable", "new_type_scratch", "resample_number"]
+__all__ = ["TypeScratch", "can_be_weighed", "new_type_scratch", "resample_number"]
 
 
 class TypeScratch(NamedTuple):
@@ -104,7 +104,7 @@ def new_type_scratch(largest: int) -> TypeScratch:
 
 
 @borrowing
-def is_separable(restaurants, work):
+def can_be_weighed(restaurants, work):
     """Whether wholes and parts have no dish, and no estimated number of tables, in common."""
     rules = work.rules
     whole = rules[WHOLE, STRATUM]

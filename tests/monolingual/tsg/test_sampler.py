@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from monolingual.cli import main
-from monolingual.tsg.fragments import count_fragments, format_fragment, read_fragments
+from monolingual.tsg.fragments import format_fragment, read_fragments, seated_fragments
 from monolingual.tsg.hyperparameters import draw_tables, log_seats
 from monolingual.tsg.marginals import NodeCounts
 from scfg_sampler.core.chains.chain import Sweep
@@ -103,7 +103,7 @@ def test_elementary_trees_are_those_of_the_derivations(rng):
         state = chain.kernel.init(rng, None)
         for _ in range(10):
             state, _ = chain.kernel.step(rng, state)
-            found = count_fragments(chain.treebank, state.restaurants, state.trees)
+            found, _ = seated_fragments(chain.treebank, state.restaurants, state.trees)
             trees = [tree_of(text) for text in TREEBANKS[name]]
             expected = Counter(
                 e
