@@ -21,7 +21,8 @@ from monolingual.tsg.learnt import LearntGrammar, read_grammar, read_record
 from monolingual.tsg.run import read_derivations
 from monolingual.tsg.statistics import Shape, most_frequent, shape_of
 from scfg_sampler.core.chains.chain import read_trace
-from scfg_sampler.core.chains.run_directory import TRACE
+from scfg_sampler.core.chains.checkpoint import sweeps_kept
+from scfg_sampler.core.chains.run_directory import CHECKPOINT, TRACE
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.pages.elements import Content, Markup, element, table
@@ -125,8 +126,9 @@ def _tell_runs(runs: Sequence[_Opened]) -> list[Markup]:
         (f"{record['sentences']:,}", "sentences"),
         (f"{record['nodes']:,}", "constituents"),
         (f"{record['productions']:,}", "productions of the treebank"),
-        (f"{record['sweeps']:,}", "sweeps"),
-        (duration(record["seconds"]), "sampling"),
+        (f"{_sweeps(runs[0]):,}", "sweeps"),
+        # A run that was stopped did not get to say how long it took.
+        *([(duration(record["seconds"]), "sampling")] if record["finished"] else []),
     ]
     unfinished = [run for run in runs if not run.record["finished"]]
     return [
@@ -135,6 +137,12 @@ def _tell_runs(runs: Sequence[_Opened]) -> list[Markup]:
         settings_table({run.name: _flat(run.record) for run in runs}),
         *[_files(run, len(runs) > 1) for run in runs],
     ]
+
+
+def _sweeps(run: _Opened) -> int:
+    """How many sweeps have been made; of a run that was stopped, those of its checkpoint."""
+    sweeps = int(run.record["sweeps"])
+    return sweeps if run.record["finished"] else sweeps_kept(run.directory / CHECKPOINT, sweeps)
 
 
 def _resume(name: str) -> Markup:

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from scfg_sampler.core.chains.checkpoint import read_checkpoint_header
+from scfg_sampler.core.chains.checkpoint import sweeps_kept
 from scfg_sampler.core.chains.owner import LOCK, owned
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
@@ -38,7 +38,7 @@ from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.signals import terminable
 from scfg_sampler.corpus.parallel_text import CorpusFiles
-from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
+from scfg_sampler.errors import SettingsError
 from scfg_sampler.learner.labels import refuse_with_labels
 from scfg_sampler.learner.pooled_marginals import pool_marginals
 from scfg_sampler.learner.run import (
@@ -86,10 +86,7 @@ def sweeps_done(directory: PathLike, record: dict) -> list[int]:
 
 def _sweeps_kept(chain: Path, record: dict) -> int:
     """`sweeps_done` of a single chain."""
-    if not record["finished"] and (chain / CHECKPOINT).exists():
-        with contextlib.suppress(InputError, CheckpointMismatch):
-            return int(read_checkpoint_header(chain / CHECKPOINT)["sweep"])
-    return record["sweeps"]
+    return record["sweeps"] if record["finished"] else sweeps_kept(chain / CHECKPOINT, record["sweeps"])
 
 
 def start_chains(

@@ -14,6 +14,7 @@ States are NamedTuples whose fields are annotated as arrays, numbers, strings, N
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import typing
@@ -36,6 +37,7 @@ __all__ = [
     "load_checkpoint",
     "read_checkpoint_header",
     "save_checkpoint",
+    "sweeps_kept",
 ]
 
 FORMAT = 3
@@ -190,6 +192,23 @@ def read_checkpoint_header(path: PathLike) -> Mapping[str, Any]:
         As `load_checkpoint`.
     """
     return _read(path)[1]
+
+
+def sweeps_kept(path: PathLike, otherwise: int) -> int:
+    """How many sweeps a checkpoint has, from which `resume` goes on.
+
+    A chain that is stopped or killed does not get to say in its record how far it came.
+
+    Parameters
+    ----------
+    path : path
+    otherwise : int
+        What comes back if there is no checkpoint, or none that can be read.
+    """
+    if Path(path).exists():
+        with contextlib.suppress(InputError, CheckpointMismatch):
+            return int(read_checkpoint_header(path)["sweep"])
+    return otherwise
 
 
 def _read(path: PathLike) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -16,7 +16,7 @@ from monolingual.cli import main
 from monolingual.tsg.run import read_derivations
 from monolingual.tsg.trees import Tree
 from scfg_sampler.core.chains.chain import read_trace
-from tests.monolingual.report.made import SCRIPT, call, made_page
+from tests.monolingual.report.made import SCRIPT, call, made_page, made_tsg
 from tests.report.test_report import SVG, XHTML, Made
 
 
@@ -157,6 +157,17 @@ def test_cuts_are_those_of_the_marginals(folder):
     assert sum(int(row[2]) for row in rows) == len(cuts)
     assert int(rows[0][2]) == sum(cut < 0.1 for cut in cuts)
     assert int(rows[-1][2]) == sum(cut >= 0.9 for cut in cuts)
+
+
+def test_a_run_that_was_stopped_has_the_sweeps_of_its_checkpoint_and_no_time(tmp_path):
+    """As it is left: the record is that of the beginning."""
+    run = made_tsg(tmp_path, iterations=40)
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"sweeps": 0, "seconds": 0.0, "finished": False}))
+    assert call("tsg", "report", run, "--output", tmp_path / "page.html") == 0
+    said = Made(tmp_path / "page.html").said("run")
+    assert "the treebank40sweeps" in said
+    assert "sampling" not in said
 
 
 def test_labels_have_their_parameters(folder):
