@@ -2,14 +2,11 @@
 
 What a rule looks like and what it is worth are others' business: `rules.filters` and `rules.pruning`.
 
-A rule can match a sentence if its words occur there in their order, those between two nonterminals next to
-each other, with at least one word for every nonterminal. Only the source sides are matched; lines are
-copied as they are, if they are rules (`line_check`). Memory holds the text, and of the table no more than
-what is kept.
+Only the source sides are matched (`text_index`); lines are copied as they are, if they are rules
+(`line_check`). Memory holds the text, and of the table no more than what is kept.
 
-A run of words is looked up in a sorted list of the text's suffixes; of a rule with several runs the rarest
-is, and each sentence it leads to is searched for the whole rule from left to right. The fact a newcomer would
-get wrong: always taking the leftmost place for a run is enough, since it leaves the most room for the rest.
+The fact a newcomer would get wrong: a line that does not match is not looked at further than its source side,
+so what is wrong behind it stays unseen.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import functools
 import itertools
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -29,9 +26,8 @@ import numpy as np
 from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.arrays.growth import grown
 from scfg_sampler.core.arrays.hash_table import find
-from scfg_sampler.core.arrays.ragged import lexicographic_order
-from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
-from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, has_room, next_token, pool_of
+from scfg_sampler.core.arrays.vocabulary import split_words
+from scfg_sampler.core.arrays.word_pool import end_of_line, has_room, next_token
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.jit import compiled, kernel
@@ -41,33 +37,16 @@ from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.rules.line_check import explain, is_bar, is_rule, new_line_check, same_bytes, with_room_for
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
 from scfg_sampler.rules.text import escape
+from scfg_sampler.rules.text_index import NONTERMINAL, UNKNOWN, TextIndex, index_text, match
 
-__all__ = ["FilterReport", "TextIndex", "filter_table", "index_text"]
+__all__ = ["FilterReport", "filter_table"]
 
 _AHEAD = 16  # Blocks on their way to others, and back.
-_LONGEST = 8  # Words of a suffix that are sorted; longer runs are verified in the text.
 _SCORES = [  # What ranks targets, and its sign: ours, and cdec's negated logarithm of the same.
     (re.compile(rb"(?:^| )LogForward=(\S+)"), 1.0),
     (re.compile(rb"(?:^| )EgivenFCoherent=(\S+)"), -1.0),
 ]
 _BEGINNING = re.compile(rb".*?[ \t]\|\|\|[ \t].*?[ \t]\|\|\|")  # Left-hand side and source side.
-
-
-class TextIndex(NamedTuple):
-    """A text and its suffixes in order.
-
-    words : WordPool, the text's words as a rule table spells them
-    start : int64, shape (S + 1,), offsets of the sentences
-    text : int32, word ids
-    suffixes : int32, positions in `text` in the order of the words that follow up to the sentence's end
-    sentence : int32, the sentence of each position
-    """
-
-    words: WordPool
-    start: np.ndarray
-    text: np.ndarray
-    suffixes: np.ndarray
-    sentence: np.ndarray
 
 
 class FilterReport(NamedTuple):
@@ -165,22 +144,6 @@ def filter_table(
     for place in recorded:
         write_record(place, signature, "cdec")
     return FilterReport(reader.read, kept, num_sentences)
-
-
-def index_text(lines: Iterable[str]) -> TextIndex:
-    """The index of a text, given as strings with one sentence each."""
-    vocabulary = Vocabulary()
-    sentences = [vocabulary.add_all(split_words(line)) for line in lines]
-    start = np.zeros(len(sentences) + 1, np.int64)
-    np.cumsum([len(sentence) for sentence in sentences], out=start[1:])
-    text = np.array(list(itertools.chain.from_iterable(sentences)), np.int32)
-    sentence = np.repeat(np.arange(len(sentences), dtype=np.int32), np.diff(start))
-    ends = start[1:][sentence] if len(text) else np.zeros(0, np.int64)
-    lengths = np.minimum(_LONGEST, ends - np.arange(len(text)))
-    row_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    rows = text[np.repeat(np.arange(len(text)) - row_start[:-1], lengths) + np.arange(row_start[-1])]
-    words = pool_of(escape(word).encode("utf-8", "surrogatepass") for word in vocabulary)
-    return TextIndex(words, start, text, lexicographic_order(row_start, rows).astype(np.int32), sentence)
 
 
 class _Reader:
@@ -317,7 +280,6 @@ def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, 
 
 _DONE, _BAD, _NO_ROOM = 0, 1, 2
 _RETURN, _HASH, _OPEN, _CLOSE = 13, 35, 91, 93
-_NONTERMINAL, _UNKNOWN = -1, -2
 _MOST_SYMBOLS = 1024
 
 
@@ -353,7 +315,7 @@ def _match_lines(block, at, index, everything, per_sentence, check):
             if everything:
                 num_matched = 1
             else:
-                num_matched = _match(symbols, num_symbols, index, per_sentence, matched, seen, num_read)
+                num_matched = match(symbols, num_symbols, index, per_sentence, matched, seen, num_read)
             last_begin, last_end = begin, source_end
         if num_matched > 0:
             if not has_room(check.names, stop - at):
@@ -379,7 +341,7 @@ def _match_lines(block, at, index, everything, per_sentence, check):
 def _read_source(block, at, end, words, symbols):
     """Begin and end of the source side, and its number of symbols, which are put into `symbols`.
 
-    Symbols are word ids, _NONTERMINAL or _UNKNOWN. The number is 0 if the line is no rule.
+    Symbols are word ids, NONTERMINAL or UNKNOWN. The number is 0 if the line is no rule.
     """
     begin, stop = next_token(block, at, end)
     if stop - begin < 3 or block[begin] != _OPEN or block[stop - 1] != _CLOSE:
@@ -395,101 +357,8 @@ def _read_source(block, at, end, words, symbols):
         if is_bar(block, begin, stop):
             return first, begin, number
         if stop - begin > 2 and block[begin] == _OPEN and block[stop - 1] == _CLOSE:
-            symbols[number] = _NONTERMINAL
+            symbols[number] = NONTERMINAL
         else:
             word = find(words, block, begin, stop)
-            symbols[number] = word if word >= 0 else _UNKNOWN
+            symbols[number] = word if word >= 0 else UNKNOWN
         number += 1
-
-
-@compiled
-def _match(symbols, num_symbols, index, every, matched, seen, stamp):
-    """How many sentences match (with `every`; else 1 if any does); they are put into `matched`."""
-    rarest_low, rarest_high = 0, -1
-    k = 0
-    while k < num_symbols:
-        if symbols[k] == _UNKNOWN:
-            return 0
-        if symbols[k] == _NONTERMINAL:
-            k += 1
-            continue
-        end = k
-        while end < num_symbols and symbols[end] >= 0:
-            end += 1
-        length = min(end - k, _LONGEST)
-        low = _bound(symbols, k, length, index, False)
-        high = _bound(symbols, k, length, index, True)
-        if low == high:
-            return 0
-        if rarest_high < 0 or high - low < rarest_high - rarest_low:
-            rarest_low, rarest_high = low, high
-        k = end
-    number = 0
-    if rarest_high < 0:  # Nonterminals only.
-        for sentence in range(len(index.start) - 1):
-            if index.start[sentence + 1] - index.start[sentence] >= num_symbols:
-                matched[number] = sentence
-                number += 1
-                if not every:
-                    break
-        return number
-    for k in range(rarest_low, rarest_high):
-        sentence = index.sentence[index.suffixes[k]]
-        if seen[sentence] != stamp:
-            seen[sentence] = stamp
-            begin, end = index.start[sentence], index.start[sentence + 1]
-            if _matches_sentence(symbols, num_symbols, index.text, begin, end):
-                matched[number] = sentence
-                number += 1
-                if not every:
-                    break
-    return number
-
-
-@compiled
-def _bound(symbols, begin, length, index, above):
-    """The first of the suffixes that is not below those beginning with the run, or the first above them."""
-    low, high = 0, len(index.suffixes)
-    while low < high:
-        middle = (low + high) // 2
-        at = index.suffixes[middle]
-        end = index.start[index.sentence[at] + 1]
-        order = 0  # of the suffix to the run
-        for k in range(length):
-            if at + k == end:
-                order = -1
-                break
-            if index.text[at + k] != symbols[begin + k]:
-                order = -1 if index.text[at + k] < symbols[begin + k] else 1
-                break
-        if order < 0 or (above and order == 0):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@compiled
-def _matches_sentence(symbols, num_symbols, text, at, end):
-    """Whether the source side can match somewhere in text[at:end]."""
-    k = 0
-    while k < num_symbols:
-        if symbols[k] == _NONTERMINAL:
-            at += 1
-            k += 1
-            continue
-        length = 1
-        while k + length < num_symbols and symbols[k + length] >= 0:
-            length += 1
-        while at + length <= end:
-            same = 0
-            while same < length and text[at + same] == symbols[k + same]:
-                same += 1
-            if same == length:
-                break
-            at += 1
-        if at + length > end:
-            return False
-        at += length
-        k += length
-    return at <= end
