@@ -19,7 +19,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.arrays.word_pool import end_of_line, has_room, next_token
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
-from scfg_sampler.core.jit import compiled, kernel
+from scfg_sampler.core.jit import borrowing, kernel
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.streams import ordered
 from scfg_sampler.errors import RuleTableError, SettingsError
@@ -113,7 +113,7 @@ def filter_table(
     # Of standard input nobody knows whose it is.
     strict = file_format != "cdec" and (file_format is not None or str(table) != "-")
     reader = _Reader(table, index, per_sentence is not None, strict, where, advance)
-    lines: Iterator[tuple[bytes, np.ndarray]] = reader.lines()
+    lines = reader.lines(one_by_one=per_sentence is not None or max_targets is not None)
     if max_targets is not None:
         lines = _best_targets(lines, max_targets, table)
     first = list(itertools.islice(lines, 1))  # Now the table's comment line has been read, too.
@@ -131,19 +131,27 @@ def filter_table(
         stream = None if output is None else stack.enter_context(atomic_output(output, binary=True))
         if stream is not None and with_comment:
             stream.write(f"# {signature}\n".encode())
-        for line, sentences in itertools.chain(first, lines):
+        for text, number, sentences in itertools.chain(first, lines):
             if stream is not None:
-                stream.write(line)
+                stream.write(text)
             if per_sentence is not None:
                 for sentence in sentences.tolist():
                     rows[sentence].append(kept)
-                shared.append(line)
-            kept += 1
+                shared.append(text)
+            kept += number
         if per_sentence is not None:
             _write_per_sentence(shared, rows, Path(per_sentence), source)
     for place in recorded:
         write_record(place, signature, "cdec")
     return FilterReport(reader.read, kept, num_sentences)
+
+
+class _Lines(NamedTuple):
+    """Lines that match, with their line ends; how many; and the sentences they match, if those are wanted."""
+
+    text: bytes
+    number: int
+    sentences: np.ndarray
 
 
 class _Reader:
@@ -164,8 +172,8 @@ class _Reader:
         self.comment: str | None = None  # that the table begins with; known once a line has been read
         self.read = 0
 
-    def lines(self) -> Iterator[tuple[bytes, np.ndarray]]:
-        """Each line that matches, with its line end, and the sentences it matches (if they are wanted)."""
+    def lines(self, one_by_one: bool) -> Iterator[_Lines]:
+        """The lines that match, each by itself, or together with others."""
         before = 0
         waiting: collections.deque[bytes] = collections.deque()
 
@@ -180,30 +188,14 @@ class _Reader:
                 if before == 0 and raw.startswith(b"# "):
                     comment = raw[2 : raw.find(b"\n") % (len(raw) + 1)]
                     self.comment = comment.decode("utf-8", "replace").strip()
-                damaged = not _is_utf8(raw)
                 for part in parts:
                     self.read += part.read
                     self.advance(part.read)
-                    for row, (begin, end) in enumerate(part.extents.tolist()):
-                        if damaged and not _is_utf8(raw[begin:end]):
-                            self._explain(raw, begin, before)
-                        sentences = part.sentences[part.pair_start[row] : part.pair_start[row + 1]]
-                        yield raw[begin:end] + b"\n", sentences
+                    yield from _each_line(raw, part) if one_by_one else _joined_lines(raw, part)
+                    before += part.num_lines
                     if part.status == _BAD:
-                        self._explain(raw, part.at, before)
-                before += raw.count(b"\n")
-
-    def _explain(self, raw: bytes, at: int, before: int) -> NoReturn:
-        line = before + raw.count(b"\n", 0, at) + 1
-        explain(raw[at : raw.find(b"\n", at) % (len(raw) + 1)], self.path, line, self.strict)
-
-
-def _is_utf8(raw: bytes) -> bool:
-    try:
-        raw.isascii() or raw.decode("utf-8")
-        return True
-    except UnicodeDecodeError:
-        return False
+                        bad = raw[part.at : raw.find(b"\n", part.at) % (len(raw) + 1)]
+                        explain(bad, self.path, before + 1, self.strict)
 
 
 class _Part(NamedTuple):
@@ -211,10 +203,23 @@ class _Part(NamedTuple):
 
     status: int
     at: int
+    num_lines: int
     read: int
     extents: np.ndarray
     pair_start: np.ndarray
     sentences: np.ndarray
+
+
+def _each_line(raw: bytes, part: _Part) -> Iterator[_Lines]:
+    for row, (begin, end) in enumerate(part.extents.tolist()):
+        sentences = part.sentences[part.pair_start[row] : part.pair_start[row + 1]]
+        yield _Lines(raw[begin:end] + b"\n", 1, sentences)
+
+
+def _joined_lines(raw: bytes, part: _Part) -> Iterator[_Lines]:
+    if len(part.extents):
+        text = _join(np.frombuffer(raw, np.uint8), part.extents)
+        yield _Lines(text.tobytes(), len(part.extents), part.sentences)
 
 
 def _match_block(
@@ -240,19 +245,17 @@ def _signature(comment: str | None, table: PathLike, source: PathLike | None, ma
     return (before or "filtered") + " ".join(more.split())
 
 
-def _best_targets(
-    lines: Iterator[tuple[bytes, np.ndarray]], most: int, path: PathLike
-) -> Iterator[tuple[bytes, np.ndarray]]:
+def _best_targets(lines: Iterator[_Lines], most: int, path: PathLike) -> Iterator[_Lines]:
     """The lines with the highest scores of each left-hand side and source side, in their order."""
     before = b""
-    for key, group in itertools.groupby(lines, key=lambda line: _BEGINNING.match(line[0])[0]):  # type: ignore[index]
+    for key, group in itertools.groupby(lines, key=lambda line: _BEGINNING.match(line.text)[0]):  # type: ignore[index]
         if key < before:
             side = key.split(b" ||| ")[-1][:-4].decode("utf-8", "replace")
             found = f"source side {side!r} comes after a larger one"
             raise RuleTableError(path, None, found, "Sort the table with LC_ALL=C sort first")
         before = key
         rules = list(group)
-        ranked = sorted(range(len(rules)), key=lambda row: -_score(rules[row][0], path))
+        ranked = sorted(range(len(rules)), key=lambda row: -_score(rules[row].text, path))
         yield from (rules[row] for row in sorted(ranked[:most]))
 
 
@@ -279,7 +282,7 @@ def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, 
 
 
 _DONE, _BAD, _NO_ROOM = 0, 1, 2
-_RETURN, _HASH, _OPEN, _CLOSE = 13, 35, 91, 93
+_NEWLINE, _RETURN, _HASH, _OPEN, _CLOSE = 10, 13, 35, 91, 93
 _MOST_SYMBOLS = 1024
 
 
@@ -288,8 +291,8 @@ def _match_lines(block, at, index, everything, per_sentence, check):
     """The lines from `at` on that match.
 
     Stops at a bad line, or early when there are many pairs of lines and sentences, or no room for names.
-    Returns the status, where to go on, the number of rules read, begin and end of each line that matches, and
-    as ragged rows the sentences that it matches (without per_sentence: none).
+    Returns the status, where to go on, the number of lines before that, that of rules, begin and end of each
+    line that matches, and as ragged rows the sentences that it matches (without per_sentence: none).
     """
     num_sentences = len(index.start) - 1
     extents = np.empty((1024, 2), np.int64)
@@ -298,7 +301,7 @@ def _match_lines(block, at, index, everything, per_sentence, check):
     matched = np.empty(num_sentences, np.int32)
     seen = np.full(num_sentences, -1, np.int64)
     symbols = np.empty(_MOST_SYMBOLS, np.int32)
-    num_read, num_kept, num_pairs, num_matched = 0, 0, 0, 0
+    num_lines, num_read, num_kept, num_pairs, num_matched = 0, 0, 0, 0, 0
     last_begin, last_end = 0, -1
     status = _DONE
     while at < len(block) and num_pairs + num_sentences <= len(sentences):
@@ -306,6 +309,7 @@ def _match_lines(block, at, index, everything, per_sentence, check):
         stop = end - 1 if end > at and block[end - 1] == _RETURN else end
         if block[at] == _HASH or next_token(block, at, stop)[0] == stop:
             at = end + 1
+            num_lines += 1
             continue
         begin, source_end, num_symbols = _read_source(block, at, stop, index.words, symbols)
         if num_symbols <= 0:
@@ -333,11 +337,27 @@ def _match_lines(block, at, index, everything, per_sentence, check):
             num_kept += 1
             pair_start[num_kept] = num_pairs
         num_read += 1
+        num_lines += 1
         at = end + 1
-    return status, at, num_read, extents[:num_kept], pair_start[: num_kept + 1], sentences[:num_pairs]
+    rows = extents[:num_kept], pair_start[: num_kept + 1], sentences[:num_pairs]
+    return status, at, num_lines, num_read, *rows
 
 
-@compiled
+@kernel
+def _join(block, extents):
+    """The lines with these extents, a line feed behind each: uint8."""
+    text = np.empty(np.sum(extents[:, 1] - extents[:, 0]) + len(extents), np.uint8)
+    at = 0
+    for row in range(len(extents)):
+        for k in range(extents[row, 0], extents[row, 1]):
+            text[at] = block[k]
+            at += 1
+        text[at] = _NEWLINE
+        at += 1
+    return text
+
+
+@borrowing
 def _read_source(block, at, end, words, symbols):
     """Begin and end of the source side, and its number of symbols, which are put into `symbols`.
 

@@ -19,7 +19,7 @@ import numpy as np
 from scfg_sampler.core.arrays.ragged import lexicographic_order
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.arrays.word_pool import WordPool, pool_of
-from scfg_sampler.core.jit import compiled
+from scfg_sampler.core.jit import borrowing
 from scfg_sampler.rules.text import escape
 
 __all__ = ["NONTERMINAL", "UNKNOWN", "TextIndex", "index_text", "match"]
@@ -63,7 +63,7 @@ def index_text(lines: Iterable[str]) -> TextIndex:
     return TextIndex(words, start, text, lexicographic_order(row_start, rows).astype(np.int32), sentence)
 
 
-@compiled
+@borrowing
 def match(symbols, num_symbols, index, every, matched, seen, stamp):
     """How many sentences match (with `every`; else 1 if any does); they are put into `matched`."""
     rarest_low, rarest_high = 0, -1
@@ -107,7 +107,7 @@ def match(symbols, num_symbols, index, every, matched, seen, stamp):
     return number
 
 
-@compiled
+@borrowing
 def _bound(symbols, begin, length, index, above):
     """The first of the suffixes that is not below those beginning with the run, or the first above them."""
     low, high = 0, len(index.suffixes)
@@ -130,7 +130,7 @@ def _bound(symbols, begin, length, index, above):
     return low
 
 
-@compiled
+@borrowing
 def _matches_sentence(symbols, num_symbols, text, at, end):
     """Whether the source side can match somewhere in text[at:end]."""
     k = 0

@@ -8,7 +8,7 @@ import math
 import tracemalloc
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scfg_sampler.cli import main
@@ -309,13 +309,37 @@ def test_matching_lines_are_kept_if_they_can_be_read(tmp_path_factory, tail):
     ("value", "is_number"),
     [("1" * 38, True), ("9" * 39, False), ("1e38", True), ("1e39", False), ("-.", False), ("-", False)],
 )
-def test_numbers_that_no_table_holds_are_refused(tmp_path, value, is_number):
-    line = f"[X] ||| a ||| b ||| F={value}"
+@pytest.mark.parametrize("before", [[], ["[X] ||| a ||| b ||| E=1 F=1"]])  # Names that are known by then.
+def test_numbers_that_no_table_holds_are_refused(tmp_path, before, value, is_number):
+    lines = [*before, f"[X] ||| a ||| b ||| E=1 F={value}"]
     if is_number:
-        assert filtered(tmp_path, line) == [line]
+        assert filtered(tmp_path, *lines) == lines
         return
     with pytest.raises(RuleTableError, match="is not a finite number"):
-        filtered(tmp_path, line)
+        filtered(tmp_path, *lines)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["F", "G", "FG", "=", "1", "-2", ".5", "1e9", " ", "\t", "é", "|||"]), max_size=9
+    )
+)
+@example(["F=1", " ", "G=2"])
+@example(["F=1", " ", "F=2"])
+@example(["F=1", " ", "G="])
+@example(["G=1", " ", "F=2", " ", "G=2"])
+@example(["F=1", "x"])
+@example(["F=1", "\t", "G=.5", " ", "FG=1", " ", "H=1"])
+def test_features_in_the_order_of_other_lines_are_checked_as_any_others(tmp_path_factory, tail):
+    folder = tmp_path_factory.mktemp("filter")
+    first, line = "[X] ||| a ||| b ||| F=1 G=-2.5 FG=3", "[X] ||| a ||| b ||| " + "".join(tail)
+    try:
+        parse_rule(line, labels=True)
+    except RuleTableError:
+        with pytest.raises(RuleTableError, match="table:2: "):
+            filtered(folder, first, line)
+    else:
+        assert filtered(folder, first, line) == [first, line]
 
 
 def test_labels_of_gaps_are_compared(tmp_path):
@@ -332,6 +356,12 @@ def test_lines_that_match_and_are_not_utf_8_are_named(tmp_path):
     (tmp_path / "text").write_text("b\n")
     report = filter_table(tmp_path / "table", source=tmp_path / "text", output=tmp_path / "out")
     assert report.kept == 0  # The line is not copied, nor looked at.
+    good = "[X] ||| a ||| b ||| F=1"
+    for wrong in ("[X] ||| a ||| b \udcff ||| F=1", f"{good} \udcff=2", f"{good} G=1\udcff"):
+        with pytest.raises(RuleTableError, match=r"table:2: byte 0xff .* is not UTF-8"):
+            filtered(tmp_path, good, wrong)
+    with pytest.raises(RuleTableError, match=r"table:1: byte 0xff .* is not UTF-8"):
+        filtered(tmp_path, "[S] ||| [S] a ||| [1] \udcff", file_format="cdec")
 
 
 def test_thousands_of_names_are_checked(tmp_path):
