@@ -85,16 +85,18 @@ def _convert_table(options: argparse.Namespace) -> None:
     from scfg_sampler.formats.glue import start_symbol, write_glue
     from scfg_sampler.formats.travatar import circular
     from scfg_sampler.formats.words import spelling_note
-    from scfg_sampler.rules.labels import left_labels
+    from scfg_sampler.rules.labels import gap_labels, left_labels
 
     spelling = Spelling(options.escaped, options.dense)
     with console.progress("reading lines", None) as advance:
         table, left_out = read_table(options.table, options.origin, spelling, advance=advance)
     labels = left_labels(table.labels)
     if options.glue:
-        write_glue(options.glue, options.to, labels)
-        if (start := start_symbol(options.to, labels)) != start_symbol(options.to):
-            console.warn(f"{options.glue}: the start symbol is called {start}, as the table has rules for S")
+        own = start_symbol(options.to)
+        start = start_symbol(options.to, (*labels, *gap_labels(table.labels)))
+        write_glue(options.glue, options.to, labels, start)
+        if start != own:
+            console.warn(f"{options.glue}: the start symbol is called {start}, as {own} is a label of the table")
     with console.progress("writing rules", table.num_rules) as advance:
         lost = write_table(table, options.output, options.to, spelling, advance=advance)
     if options.to == "travatar" and (number := int(np.count_nonzero(circular(table)))):

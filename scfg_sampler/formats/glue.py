@@ -69,29 +69,35 @@ def is_glue(source: Sequence[str | int], target: Sequence[str | int], labels: Se
 
 
 def start_symbol(file_format: str, labels: Sequence[str] = ("X",)) -> str:
-    """What the start symbol is called in a decoder's glue rules: none of the labels of the table."""
+    """What the start symbol is called in a decoder's glue rules: none of the labels of the table.
+
+    labels : of left-hand sides and of gaps
+    """
     name = "GOAL" if file_format == "joshua" else "S"
     while name in labels:
         name += "'"
     return name
 
 
-def write_glue(path: PathLike, file_format: str, labels: Sequence[str] = ("X",)) -> None:
+def write_glue(
+    path: PathLike, file_format: str, labels: Sequence[str] = ("X",), start: str | None = None
+) -> None:
     """Write the glue rules of a decoder that wants them in a file, for every label.
 
-    labels : of the table
+    labels : of the left-hand sides of the table
+    start : the start symbol, if not `start_symbol` of these
 
     Raises
     ------
     SettingsError
         The decoder brings its own.
     """
-    own = tuple(labels) == ("X",)
+    start = start or start_symbol(file_format, labels)
+    own = tuple(labels) == ("X",) and start == "S"
     if file_format not in _TEMPLATES or (file_format == "cdec" and own):
         wanting = ", ".join(name for name in _TEMPLATES if name != "cdec")
         raise SettingsError(f"--glue is for {wanting}; cdec and our decoder bring their own glue rules")
     first, going_on, last = _TEMPLATES[file_format]
-    start = start_symbol(file_format, labels)
     with atomic_output(path) as stream:
         stream.write(first.format(S=start))
         stream.writelines(

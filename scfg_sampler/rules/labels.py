@@ -24,6 +24,7 @@ __all__ = [
     "Kind",
     "Labels",
     "gap_counts",
+    "gap_labels",
     "gap_symbols",
     "gap_texts",
     "joined_labels",
@@ -70,6 +71,14 @@ def left_labels(labels: Labels | None) -> tuple[str, ...]:
         return ("X",)
     used = np.unique(labels.lhs)
     return ("X", *(labels.names[label] for label in used.tolist() if label))
+
+
+def gap_labels(labels: Labels | None) -> tuple[str, ...]:
+    """The labels that gaps of rules have; X alone where there are no others."""
+    if labels is None:
+        return ("X",)
+    gaps = labels.kinds[np.unique(labels.kind), 1:]
+    return tuple(labels.names[label] for label in np.unique(gaps[gaps >= 0]).tolist())
 
 
 def take_labels(labels: Labels | None, rows: np.ndarray) -> Labels | None:

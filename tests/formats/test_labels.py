@@ -169,6 +169,21 @@ def test_glue_rules_are_for_every_label_and_are_told_from_others(folder, file_fo
     assert sum(losses.values()) == both.count("\n") - 3
 
 
+@pytest.mark.parametrize("decoder", ["cdec", "moses", "joshua", "travatar"])
+def test_a_label_that_only_gaps_have_is_not_glued_to(folder, decoder, capsys):
+    """No rule makes it, so nothing but a copied word fills such a gap; what is glued must not."""
+    own = "GOAL" if decoder == "joshua" else "S"
+    features = {"LogForward": -1.0}
+    entries = [Rule(("a", -1), ("b", -1), features, (), ("X", own)), Rule(("c",), ("d",), features)]
+    write_rule_table(labelled_table(entries), folder / "gaps")
+    arguments = ["--output", str(folder / "out"), "--glue", str(folder / "glue")]
+    assert main(["convert", str(folder / "gaps"), "--to", decoder, *arguments]) == 0
+    said = f"the start symbol is called {own}', as {own} is a label of the table"
+    assert said in capsys.readouterr().err
+    glue = READERS[decoder].read_table if decoder == "cdec" else READERS[decoder].read_glue
+    assert {found.label for found in glue((folder / "glue").read_bytes())} == {f"{own}'".encode()}
+
+
 def test_cdec_gets_glue_rules_where_it_has_none(folder):
     write_glue(folder / "glue", "cdec", ("X", "NP"))
     assert (folder / "glue").read_text().splitlines() == [
