@@ -96,7 +96,7 @@ def _convert_table(options: argparse.Namespace) -> None:
         start = start_symbol(options.to, (*labels, *gap_labels(table.labels)))
         write_glue(options.glue, options.to, labels, start)
         if start != own:
-            console.warn(f"{options.glue}: the start symbol is called {start}, as {own} is a label of the table")
+            console.warn(f"{options.glue}: the start symbol is called {start}, as {own} is one of the labels")
     with console.progress("writing rules", table.num_rules) as advance:
         lost = write_table(table, options.output, options.to, spelling, advance=advance)
     if options.to == "travatar" and (number := int(np.count_nonzero(circular(table)))):

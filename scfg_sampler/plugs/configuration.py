@@ -5,6 +5,9 @@ meaning of their own in each decoder: the targets tried for a source side (20 in
 a span keeps (200 in Moses, 100 in Travatar), their distance from the best (a factor of 100,000 in Moses). The
 rules that may apply to a span, 5,000 in Moses, are so many that all do: 0 is not none there, for it then
 leaves out most of them.
+
+Where a table has labels other than X, there are glue rules for each, and the labels of copied words beside
+(`labels`): a third grammar, which to Travatar comes first, as it fills gaps in the order of its files.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from scfg_sampler.plugs.labels import COPIES, LabelNames
 from scfg_sampler.plugs.weights import TheirWeights, model_feature
 
 __all__ = ["PLUGS", "Plug", "Search", "model_file"]
@@ -32,11 +36,13 @@ class Search(NamedTuple):
     pop_limit : derivations that a span may try
     max_span : source words that a rule may cover, gaps included
     orders : length of the longest n-grams of each language model
+    labels : those that the decoder has to know of, if others than X
     """
 
     pop_limit: int
     max_span: int
     orders: tuple[int, ...]
+    labels: LabelNames | None = None
 
 
 class Plug(NamedTuple):
@@ -47,6 +53,7 @@ class Plug(NamedTuple):
     command : to be typed in the directory, text to translation
     files : names of files to their text, given weights and search
     copies_any : whether any word may be copied, also one that rules have as their source side
+    copies_any_of_labels : the same where there are labels other than X
     """
 
     name: str
@@ -56,6 +63,7 @@ class Plug(NamedTuple):
     command: str
     files: Callable[[TheirWeights, Search], dict[str, str]]
     copies_any: bool
+    copies_any_of_labels: bool
 
 
 def _lines(weights: TheirWeights, form: str) -> str:
@@ -83,11 +91,20 @@ def _cdec(weights: TheirWeights, search: Search) -> dict[str, str]:
     models = _models(
         search, "feature_function=KLanguageModel -n {name} {path}", "feature_function=KLanguageModel {path}"
     )
+    labels = ""
+    if names := search.labels:
+        labels = f"""\
+grammar={COPIES}
+scfg_extra_glue_grammar=glue-rules
+scfg_no_hiero_glue_grammar=true
+scfg_default_nt={names.copied}
+goal={names.start}
+"""
     return {
         "cdec.ini": f"""\
 formalism=scfg
 grammar=grammar.gz
-weights=weights
+{labels}weights=weights
 add_pass_through_rules=true
 scfg_max_span_limit={search.max_span}
 intersection_strategy=cube_pruning
@@ -98,6 +115,7 @@ cubepruning_pop_limit={search.pop_limit}
 
 
 def _moses(weights: TheirWeights, search: Search) -> dict[str, str]:
+    labels = f"[unknown-lhs]\n{COPIES}\n\n" if search.labels else ""
     return {
         "moses.ini": f"""\
 [input-factors]
@@ -110,7 +128,7 @@ def _moses(weights: TheirWeights, search: Search) -> dict[str, str]:
 [non-terminals]
 X
 
-[search-algorithm]
+{labels}[search-algorithm]
 3
 
 [inputtype]
@@ -148,12 +166,14 @@ output-factor=0 tuneable=true
 def _joshua(weights: TheirWeights, search: Search) -> dict[str, str]:
     model = "feature-function = StateMinimizingLanguageModel -lm_type kenlm"
     model += " -lm_order {order} -lm_file {path} -oov_feature"
+    names = search.labels
+    copies = f"tm = thrax -owner copy -maxspan 1 -path {COPIES}\n" if names else ""
     return {
         "joshua.config": f"""\
 tm = thrax -owner pt -maxspan {search.max_span} -path grammar.gz
 tm = thrax -owner glue -maxspan -1 -path glue-grammar
-default-non-terminal = X
-goal-symbol = GOAL
+{copies}default-non-terminal = {names.copied if names else "X"}
+goal-symbol = {names.start if names else "GOAL"}
 mark-oovs = false
 pop-limit = {search.pop_limit}
 num-translation-options = 0
@@ -168,10 +188,14 @@ output-format = %s
 def _travatar(weights: TheirWeights, search: Search) -> dict[str, str]:
     # Without names, all models would be one feature.
     models = _models(search, "{path}|lm_feat=lm{number},lm_unk_feat=lm{number}unk", "{path}")
+    copies, labels, limit = "", "", ""
+    if names := search.labels:
+        copies, limit = f"{COPIES}\n", "1\n"
+        labels = f"[root_symbol]\n{names.start}\n\n[unk_symbol]\n{names.copied}\n\n"
     return {
         "travatar.ini": f"""\
 [tm_file]
-rules.gz
+{copies}rules.gz
 glue-rules
 
 [lm_file]
@@ -191,8 +215,8 @@ cp
 [chart_limit]
 0
 
-[hiero_span_limit]
-{search.max_span}
+{labels}[hiero_span_limit]
+{limit}{search.max_span}
 1000
 
 [weight_vals]
@@ -201,8 +225,10 @@ cp
 
 
 PLUGS = {
-    "cdec": Plug("cdec", "grammar.gz", None, "weights", "cdec -c cdec.ini", _cdec, True),
-    "moses": Plug("Moses", "rule-table.gz", "glue-grammar", "moses.ini", "moses -f moses.ini", _moses, False),
+    "cdec": Plug("cdec", "grammar.gz", None, "weights", "cdec -c cdec.ini", _cdec, True, True),
+    "moses": Plug(
+        "Moses", "rule-table.gz", "glue-grammar", "moses.ini", "moses -f moses.ini", _moses, False, False
+    ),
     "joshua": Plug(
         "Joshua",
         "grammar.gz",
@@ -210,6 +236,7 @@ PLUGS = {
         "joshua.config",
         "$JOSHUA/bin/joshua-decoder -m 4g -c joshua.config",
         _joshua,
+        True,
         True,
     ),
     "travatar": Plug(
@@ -220,6 +247,7 @@ PLUGS = {
         "travatar -config_file travatar.ini",
         _travatar,
         False,
+        True,
     ),
 }
 """By the names of `--to`."""

@@ -34,6 +34,14 @@ from scfg_sampler.formats.glue import write_glue
 from scfg_sampler.formats.moses import SCORES
 from scfg_sampler.formats.words import respelled, speller
 from scfg_sampler.plugs.configuration import PLUGS, Plug, Search, model_file
+from scfg_sampler.plugs.labels import (
+    COPIES,
+    LabelNames,
+    names_of_labels,
+    relabelling_warning,
+    taken_label,
+    write_copies,
+)
 from scfg_sampler.plugs.language_model import copy_model
 from scfg_sampler.plugs.weights import TheirWeights, own_features, their_weights, unknown_feature
 from scfg_sampler.rules.features import count_words
@@ -126,9 +134,10 @@ def write_plug(
         require_file(path)
     if not parts.table.num_rules:
         raise InputError(parts.table_path, None, "has no rules", "Is it the table that was meant?")
-    if parts.table.labels is not None:
-        hint = "Write table and glue rules with convert --glue"
-        raise InputError(parts.table_path, None, "has nonterminals other than X", hint)
+    names = names_of_labels(parts.table, decoder)
+    if names and (taken := taken_label(names, decoder)):
+        found = f"has a label {taken}, which {plug.name} has for itself"
+        raise InputError(parts.table_path, None, found, "Call it otherwise in the table")
     parts, left_out = _usable(parts, decoder)
     # As for our decoder, features that few rules have count 0 without a weight.
     weights = dict.fromkeys(parts.table.sparse_names, 0.0) | read_weights(parts.weights)
@@ -140,14 +149,13 @@ def write_plug(
         spell = speller(decoder, parts.escaped).write
         models = [copy_model(path, folder / model_file(k), spell) for k, path in enumerate(parts.lms)]
         lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)
-        if plug.glue:
-            write_glue(folder / plug.glue, decoder)
+        _write_glue(folder, decoder, names)
         notes = []
-        if plug.copies_any:
+        if _copies_any(parts, decoder):
             notes.append(f"{plug.name} may copy any word, also one with rules, as translate --copy any does")
         warnings = [*left_out, *(f"{number} {reason}" for reason, number in lost.items())]
         warnings += _warnings(parts, decoder, len(frozenset().union(*(lm.respelled for lm in models))))
-        search = Search(pop_limit, max_span, tuple(lm.order for lm in models))
+        search = Search(pop_limit, max_span, tuple(lm.order for lm in models), names)
         for name, text in plug.files(theirs, search).items():
             _write(folder / name, text)
         _write(folder / README, _readme(parts, decoder, theirs, max_span, notes + warnings))
@@ -166,11 +174,29 @@ def write_plug(
 
 def _usable(parts: Parts, decoder: str) -> tuple[Parts, list[str]]:
     """The parts without rules at which the decoder would end, and what to say of them."""
-    if decoder != "travatar" or not (circular := travatar.circular(parts.table)).any():
+    labelled = parts.table.labels is not None
+    if not (labelled or decoder == "travatar") or not (circular := travatar.circular(parts.table)).any():
         return parts, []
     number = counted(int(np.count_nonzero(circular)), "rule has", "rules have")
-    said = f"{number} a source side of one nonterminal; left out, as Travatar ends at them, and not used here"
+    of = "one nonterminal" + (" of their own label, or of one made of it" if labelled else "")
+    why = "Travatar ends at them, and not used here" if decoder == "travatar" else "not used here"
+    said = f"{number} a source side of {of}; left out, as {why}"
     return parts._replace(table=select_rows(parts.table, ~circular)), [said]
+
+
+def _write_glue(folder: Path, decoder: str, names: LabelNames | None) -> None:
+    """Write the glue rules that a decoder does not bring, and what makes labels of copied words."""
+    if names:
+        write_glue(folder / (PLUGS[decoder].glue or "glue-rules"), decoder, names.left, names.start)
+        write_copies(folder / COPIES, decoder, names)
+    elif glue := PLUGS[decoder].glue:
+        write_glue(folder / glue, decoder)
+
+
+def _copies_any(parts: Parts, decoder: str) -> bool:
+    """Whether the decoder may copy words that rules have as their source side."""
+    plug = PLUGS[decoder]
+    return plug.copies_any if parts.table.labels is None else plug.copies_any_of_labels
 
 
 # ---- Checks ---------------------------------------------------------------------------------------
@@ -190,6 +216,11 @@ def _check_weights(parts: Parts, weights: Mapping[str, float]) -> None:
         hint = "Add it to the weights, as 0 to ignore the feature"
         raise InputError(parts.weights, None, f"no weight for {_listed(missing)}", hint)
     known = {*features, *map(unknown_feature, range(num_models))}
+    if parts.table.labels is not None and "LabelMismatch" in weights:
+        hint = "Tune again without --soft-labels"
+        raise InputError(
+            parts.weights, None, "are for labels that need not match, as they must elsewhere", hint
+        )
     unknown = [name for name, value in weights.items() if value and name not in known]
     models = [name for name in unknown if re.fullmatch(r"LanguageModel_[0-9]+(_OOV)?", name)]
     if models:
@@ -258,7 +289,7 @@ def _warnings(parts: Parts, decoder: str, of_model: int) -> list[str]:
     of_model : how many words of the language models are spelled otherwise
     """
     table = parts.table
-    warnings = []
+    warnings = list(relabelling_warning(table, decoder))
     source, target = respelled(table, decoder, parts.escaped)
     if source or target or of_model:
         example = next(iter((source | target).items()), None)
@@ -284,7 +315,7 @@ def _command(plug: Plug, directory: str) -> str:
 
 def _readme(parts: Parts, decoder: str, theirs: TheirWeights, max_span: int, notes: list[str]) -> str:
     plug = PLUGS[decoder]
-    copy = " --copy any" if plug.copies_any else ""
+    copy = " --copy any" if _copies_any(parts, decoder) else ""
     escaped = " --escaped" if parts.escaped else ""
     constant = f" and {theirs.constant:+.6f} for each sentence" if theirs.constant else ""
     models = " ".join(f"--lm {model_file(model)}" for model in range(len(parts.lms)))

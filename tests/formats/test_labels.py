@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from scfg_sampler.cli import main
 from scfg_sampler.commands.convert import add_parser
 from scfg_sampler.core.command_line import Parser
-from scfg_sampler.errors import InputError, RuleTableError
+from scfg_sampler.errors import RuleTableError
 from scfg_sampler.formats import FORMATS
 from scfg_sampler.formats.conversion import read_table, write_table
 from scfg_sampler.formats.glue import write_glue
 from scfg_sampler.formats.travatar import circular
-from scfg_sampler.plugs.plug import Parts, write_plug
 from scfg_sampler.rules.labels import joined_labels, kind_of, labels_of_kinds, left_labels
 from scfg_sampler.rules.table import read_rule_table, rule, select_rows, write_rule_table
 from scfg_sampler.rules.text import Rule, format_rule, parse_rule
@@ -178,7 +177,7 @@ def test_a_label_that_only_gaps_have_is_not_glued_to(folder, decoder, capsys):
     write_rule_table(labelled_table(entries), folder / "gaps")
     arguments = ["--output", str(folder / "out"), "--glue", str(folder / "glue")]
     assert main(["convert", str(folder / "gaps"), "--to", decoder, *arguments]) == 0
-    said = f"the start symbol is called {own}', as {own} is a label of the table"
+    said = f"the start symbol is called {own}', as {own} is one of the labels"
     assert said in capsys.readouterr().err
     glue = READERS[decoder].read_table if decoder == "cdec" else READERS[decoder].read_glue
     assert {found.label for found in glue((folder / "glue").read_bytes())} == {f"{own}'".encode()}
@@ -250,14 +249,8 @@ def test_rows_that_are_selected_and_joined_keep_their_labels():
     assert joined_labels([(None, np.array([2]))]) is None
 
 
-def test_what_has_no_labels_yet_refuses_them(folder, capsys):
-    table = labelled_table([Rule(("a",), ("b",), {}, (), ("N",))])
-    write_rule_table(table, folder / "n")
-    (folder / "w").write_text("{}")
-    with pytest.raises(
-        InputError, match=r"n: has nonterminals other than X\. Write table and glue rules with"
-    ):
-        write_plug(Parts(table, folder / "n", (folder / "w",), folder / "w"), "cdec", folder / "plug")
+def test_glue_rules_of_a_label_are_written_along_with_the_table(folder, capsys):
+    write_rule_table(labelled_table([Rule(("a",), ("b",), {}, (), ("N",))]), folder / "n")
     parser = Parser(prog="scfg-sampler")
     add_parser(parser.add_subparsers())
     arguments = [

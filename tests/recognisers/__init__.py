@@ -23,6 +23,7 @@ class Rule(NamedTuple):
 
     features : named values; those without a name are called "0", "1", …
     links : pairs of positions, counted as the format counts them
+    gaps : the labels of nonterminals by number, from 1
     """
 
     label: bytes
@@ -30,6 +31,7 @@ class Rule(NamedTuple):
     target: tuple[bytes | int, ...]
     features: dict[str, float]
     links: tuple[tuple[int, int], ...]
+    gaps: tuple[bytes, ...] = ()
 
 
 def require(condition: object, reason: str) -> None:

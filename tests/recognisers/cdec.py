@@ -41,7 +41,7 @@ def read_line(line: bytes) -> Rule:
     features = _features(fields[2] if len(fields) > 2 else [])
     links = tuple(_link(token, source, target) for token in (fields[3] if len(fields) > 3 else []))
     require(len(links) <= MOST_LINKS, "more links than the lexer has room for")
-    return Rule(lhs[1], source, target, features, links)
+    return Rule(lhs[1], source, target, features, links, tuple(labels))
 
 
 def _source(tokens: list[bytes]) -> tuple[tuple[bytes | int, ...], list[bytes]]:

@@ -41,23 +41,25 @@ def read_line(line: bytes, owner: str) -> Rule:
         fields.pop()
     require(3 <= len(fields) <= 5, "label, source, target, features, alignment")
     require(_is_nonterminal(fields[0]) and b"," not in fields[0], "the left-hand side is no nonterminal")
-    source = []
-    arity = 0
+    source: list[bytes | int] = []
+    gaps: list[bytes] = []
     for token in re.split(SPACE + rb"+", fields[1]):
         require(token, "an empty word")
         if _is_nonterminal(token):
-            arity += 1
-            require(re.fullmatch(rb"\[[^\[\],]+,%d\]" % arity, token), "nonterminals are numbered in order")
-        source.append(-arity if _is_nonterminal(token) else _word(token))
+            gaps.append(token[1:].partition(b",")[0])
+            number = rb"\[[^\[\],]+,%d\]" % len(gaps)
+            require(re.fullmatch(number, token), "nonterminals are numbered in order")
+        source.append(-len(gaps) if _is_nonterminal(token) else _word(token))
+    arity = len(gaps)
     target: list[bytes | int] = []
     for token in re.split(SPACE + rb"+", fields[2]):
         require(token, "an empty word")
         if not _is_nonterminal(token):
             target.append(_word(token))
             continue
-        number = re.fullmatch(rb"\[[^\[\],]+,([0-9]+)\]", token)
-        require(number, "a target nonterminal without a number")
-        target.append(-int(number[1]))  # type: ignore[index]
+        numbered = re.fullmatch(rb"\[[^\[\],]+,([0-9]+)\]", token)
+        require(numbered, "a target nonterminal without a number")
+        target.append(-int(numbered[1]))  # type: ignore[index]
     require(sorted(x for x in target if isinstance(x, int)) == list(range(-arity, 0)), "nonterminals differ")
     if fields[0] == b"[X]":
         forged = [symbol for symbol in (*source, *target) if symbol in BOUNDARIES]
@@ -65,7 +67,7 @@ def read_line(line: bytes, owner: str) -> Rule:
         require_words([*source, *target])
     features = _features(fields[3] if len(fields) > 3 else b"", f"tm_{owner}_")
     links = _links(fields[4], source, target) if len(fields) > 4 else ()
-    return Rule(fields[0][1:-1], tuple(source), tuple(target), features, links)
+    return Rule(fields[0][1:-1], tuple(source), tuple(target), features, links, tuple(gaps))
 
 
 def _is_nonterminal(token: bytes) -> bool:

@@ -50,13 +50,16 @@ def read_line(line: bytes, num_scores: int) -> Rule:
         features[name.decode()] = float(value)
     properties = fields[6] if len(fields) > 6 else b""
     require(properties == b"", "a property is {{Key value}}, and an empty field has not even a space")
+    labels = target
     source, target, links = _paired(source, target, re.findall(rb"[^ \t]+", fields[3]))
+    by_number = {-x: label[0] for x, label in zip(target, labels, strict=True) if isinstance(x, int)}
+    gaps = tuple(by_number[number] for number in sorted(by_number))
     if target_label == b"X":
         forged = [symbol for symbol in source + target if symbol in BOUNDARIES]
         require(not forged, "the ends of a sentence are the glue grammar's")
         require_words(source + target)
     require(source_label == b"X", "the source side's label")
-    return Rule(target_label, source, target, features, links)
+    return Rule(target_label, source, target, features, links, gaps)
 
 
 def _side(text: bytes, direction: int) -> tuple[list, bytes]:

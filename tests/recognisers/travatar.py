@@ -50,7 +50,8 @@ def read_line(line: bytes) -> Rule:
         counts = columns[3].split()
         require(len(counts) == 3 and all(map(FLOAT.fullmatch, counts)), "three counts")
     links = _links(columns[4], source, target) if len(columns) > 4 else ()
-    return Rule(label, source, target, features, links)
+    gaps = tuple(source_labels[number] for number in sorted(source_labels))
+    return Rule(label, source, target, features, links, gaps)
 
 
 def _side(text: bytes) -> tuple[tuple[bytes | int, ...], dict[int, bytes], bytes]:
