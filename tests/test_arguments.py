@@ -1,11 +1,17 @@
 """Arguments of the functions for notebooks that cannot be: a TypeError or ValueError that names them."""
 
 import math
+import os
+import re
 
+import numpy as np
 import pytest
 
+import decoder
+import monolingual
 import scfg_sampler
-from scfg_sampler.errors import SettingsError
+from decoder.lm.model import load_lm as load_compiled
+from scfg_sampler.errors import InputError, SettingsError
 
 PAIRS = [("a b", "c d", "0-0 1-1"), ("a", "c", "0-0")]
 
@@ -37,7 +43,13 @@ def test_pairs_that_are_not_three_strings_are_refused(pairs, kind, complaint):
         ({"strength": math.inf}, ValueError, "^strength is inf; "),
         ({"max_length": 0}, ValueError, "^max_length is 0; "),
         ({"chains": 0}, ValueError, "^chains is 0; "),
-        ({"iterations": "ten"}, TypeError, "iterations is a str; give a whole number"),
+        ({"iterations": "ten"}, TypeError, "iterations is 'ten'; give a whole number"),
+        ({"iterations": True}, TypeError, "iterations is True; give a whole number"),
+        ({"burn_in": 1.5}, TypeError, "burn_in is 1.5; give a whole number"),
+        ({"threads": "2"}, TypeError, "threads is '2'; give a whole number"),
+        ({"strength": None}, TypeError, "strength is None; give a number"),
+        ({"model": 3}, TypeError, "model is a int; give a string"),
+        ({"marginals": "no"}, TypeError, "marginals is 'no'; give True or False"),
         ({"iteratoins": 10}, ValueError, "there is no setting 'iteratoins'"),
         ({"corpus": PAIRS}, TypeError, "corpus is a list; give a Corpus"),
     ],
@@ -78,3 +90,110 @@ def test_a_string_is_no_list_of_words():
 
     with pytest.raises(TypeError, match="words is a string; give a list of words"):
         decoder().translate("u v")
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    """What is written down of a run is Python's, or it could not be."""
+    numbers = {"iterations": np.int64(3), "burn_in": np.int32(1), "seed": np.uint8(4), "threads": np.int64(1)}
+    given = {**numbers, "discount": np.float32(0.5), "max_length": np.int64(9), "chains": np.int64(1)}
+    run = scfg_sampler.sample(scfg_sampler.make_corpus(PAIRS), tmp_path / "run", **given)
+    assert run.record["sweeps"] == 3
+    assert len(run.grammar(max_targets=np.int64(1))) >= 1
+
+
+@pytest.fixture(scope="module")
+def parts():
+    corpus = scfg_sampler.make_corpus(PAIRS)
+    rules = scfg_sampler.extract_rules(corpus)
+    lm = decoder.train_lm(["c d", "c"], order=2)
+    return {"corpus": corpus, "rules": rules, "lm": lm, "system": decoder.make_system(rules, lm)}
+
+
+DECODER = [
+    (lambda p: p["rules"].best("3"), "number is '3'; give a whole number"),
+    (lambda p: p["rules"].filter([None]), "line 1 of text is None; give strings"),
+    (lambda p: p["rules"].prune(how=3), "how is a int; give a string such as 'count:2'"),
+    (lambda p: p["system"].translate(None), "lines is a NoneType; give a list of lines"),
+    (lambda p: p["system"].translate(["a"], threads=1.5), "threads is 1.5; give a whole number"),
+    (lambda p: p["system"].prepare(None), "line is a NoneType; give a string"),
+    (lambda p: p["system"].n_best("a", True), "k is True; give a whole number"),
+    (lambda p: decoder.make_system(p["rules"], None), "lm is a NoneType; give a language model"),
+    (lambda p: decoder.make_system(p["rules"], p["lm"], beam="9"), "beam is '9'; give a whole number"),
+    (lambda p: decoder.make_system(p["rules"], p["lm"], [("Glue", 1)]), "weights is a list; give a mapping"),
+    (lambda p: decoder.train_lm(None), "a text is None; give a path, or a list of lines"),
+    (lambda p: decoder.train_lm(["a", 3]), "line 2 of a text is 3; give strings"),
+    (lambda p: decoder.train_lm(["a"], order=2.5), "order is 2.5; give a whole number"),
+    (lambda p: decoder.train_lm(["a"], prune=1), "prune is a int; give a list of whole numbers"),
+    (lambda p: decoder.train_lm(["a"], interpolate_unigrams="no"), "interpolate_unigrams is 'no'; give True"),
+    (lambda p: decoder.evaluate(["a", None], ["a", "b"]), "line 2 of a text is None; give strings"),
+    (lambda p: decoder.evaluate(["a"], None), "references is a NoneType; give a path"),
+    (
+        lambda p: decoder.tune(p["rules"], p["lm"], ["a"], ["c"], rounds="2"),
+        "rounds is '2'; give a whole number",
+    ),
+    (
+        lambda p: decoder.tune(p["rules"], p["lm"], ["a"], ["c"], interpolation="1"),
+        "interpolation is '1'; give a",
+    ),
+    (lambda p: scfg_sampler.make_corpus(None), "pairs is a NoneType; give a list of"),
+    (lambda p: scfg_sampler.open_run(3), "directory is a int; give a path"),
+    (
+        lambda p: scfg_sampler.extract_rules(scfg_sampler.make_corpus(PAIRS), max_symbols="5"),
+        "max_symbols is '5'",
+    ),
+    (lambda p: monolingual.read_pcfg([None]), "line 1 of a text is None; give strings"),
+    (lambda p: monolingual.train_dmv(b"DT NN"), "a text is b'DT NN'; give a path, or a list of lines"),
+    (lambda p: monolingual.train_dmv(["DT NN"], rounds=False), "rounds is False; give a number"),
+]
+
+
+@pytest.mark.parametrize(("call", "complaint"), DECODER, ids=[complaint[:28] for _, complaint in DECODER])
+def test_arguments_of_another_type_are_named(parts, call, complaint):
+    with pytest.raises(TypeError, match=f"^{re.escape(complaint)}"):
+        call(parts)
+
+
+def test_settings_that_are_none_are_named(parts):
+    with pytest.raises(ValueError, match="there is no setting 'copy'; there are beam, max_span"):
+        decoder.make_system(parts["rules"], parts["lm"], copy="any")
+    with pytest.raises(ValueError, match="there is no setting 'round'; there are "):
+        decoder.tune(parts["rules"], parts["lm"], ["a"], ["c"], round=1)
+    with pytest.raises(ValueError, match="number is -1; it is at least 0"):
+        parts["rules"].best(-1)
+
+
+def test_nothing_to_compare_with_is_said():
+    with pytest.raises(InputError, match="references: has no lines"):
+        decoder.evaluate(["a"], [])
+    with pytest.raises(InputError, match="against: has 2 lines, but there are 1 translations"):
+        decoder.evaluate(["a"], ["a"], against=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "read", [scfg_sampler.read_rules, load_compiled, decoder.load_lm, monolingual.load_dmv]
+)
+def test_a_number_is_no_path_and_closes_no_open_file(tmp_path, read):
+    """To `open`, 1 is the standard output, which is closed along with what it gave."""
+    (tmp_path / "file").write_text("mine")
+    with open(tmp_path / "file") as stream:
+        with pytest.raises(TypeError, match="path"):
+            read(stream.fileno())
+        assert os.fstat(stream.fileno()).st_size == 4
+        assert stream.read() == "mine"
+
+
+def test_no_line_end_makes_another_sentence():
+    """Lines as a file gives them end with it; within one, it would count as two."""
+    grammar = monolingual.read_pcfg(["S -> S S [0.6]\n", "S -> 'a' [0.4]\n"])
+    assert len(grammar.parse(["a a\n", "a\n"])) == 2
+    with pytest.raises(InputError, match=r"a text:2: is more than one line\. Give a list of lines"):
+        grammar.parse(["a", "a\na"])
+
+
+def test_runs_are_compared_with_runs(tmp_path):
+    trees = ["(S (NP (D the) (N dog)) (VP (V barks)))"]
+    options = {"iterations": 3, "unknown": "none", "binarise": "none"}
+    run = monolingual.train_tsg(trees, tmp_path / "run", **options)
+    for call in (run.diagnosis, run.to_arviz, lambda other: run.report(tmp_path / "page", other)):
+        with pytest.raises(TypeError, match="another run is a str; give a TsgRun, as open_tsg returns it"):
+            call("run.2")

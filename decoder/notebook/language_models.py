@@ -15,6 +15,7 @@ from decoder.lm.model import LmVocabulary, TextScores, score_text
 from decoder.lm.model import load_lm as load_compiled
 from decoder.lm.table import LanguageModel, build_lm
 from decoder.notebook.texts import Text, lines_of
+from scfg_sampler.core.arguments import require_path, require_switch, require_type, require_whole
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
 
@@ -100,8 +101,14 @@ def train_lm(
     >>> bool(likely > unlikely)
     True
     """
+    require_type("prune", prune, (tuple, list), "a list of whole numbers")
+    thresholds = [require_whole("a threshold of prune", each) for each in prune]
+    order, interpolate = (
+        require_whole("order", order),
+        require_switch("interpolate_unigrams", interpolate_unigrams),
+    )
     encoded = encode_text(lines_of(text), text if isinstance(text, str | os.PathLike) else None)
-    model, _ = estimate_lm(encoded, order, prune=prune, interpolate_unigrams=interpolate_unigrams)
+    model, _ = estimate_lm(encoded, order, prune=thresholds, interpolate_unigrams=interpolate)
     if output is not None:
         write_arpa(model, output)
         return load_lm(output)  # As the file has it.
@@ -122,4 +129,5 @@ def load_lm(path: PathLike) -> NgramModel:
     ...     decoder.load_lm(folder + "/en.arpa")
     Language model of order 2, 6 words
     """
+    require_path("path", path)
     return NgramModel(*load_compiled(path), path)

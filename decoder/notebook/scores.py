@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from decoder.notebook.texts import Text, lines_of, sets_of
 from decoder.scoring.evaluate import Comparison, compare
 from decoder.scoring.evaluate import evaluate as scored
+from scfg_sampler.core.wording import counted
+from scfg_sampler.errors import InputError
 
 __all__ = ["Scores", "evaluate"]
 
@@ -80,8 +82,16 @@ def evaluate(
     """
     found = lines_of(translations)
     texts: list[list[str | None]] = [list(lines_of(each)) for each in sets_of(references)]
+    if not all(texts):
+        raise InputError("references", None, "has no lines", "Give a line for each translation")
     texts[1:] = [[line if line and line.strip() else None for line in text] for text in texts[1:]]
     details = scored(found, texts, tokenize=tokenize)
-    comparison = {} if against is None else compare(found, lines_of(against), texts, tokenize=tokenize)
+    comparison = {}
+    if against is not None:
+        others = lines_of(against)
+        if len(others) != len(found):
+            said = f"has {counted(len(others), 'line')}, but there are {len(found)} translations"
+            raise InputError("against", None, said, "Give a line for each")
+        comparison = compare(found, others, texts, tokenize=tokenize)
     bleu, chrf, ter = (float(details[name]["score"]) for name in ("bleu", "chrf", "ter"))
     return Scores(bleu, chrf, ter, details, comparison)

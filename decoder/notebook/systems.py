@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -18,6 +18,7 @@ from decoder.system.system import System, load_system
 from decoder.translation.decoder import Decoder, feature_names
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import initial_weights, write_weights
+from scfg_sampler.core.arguments import require_type, settings_of
 from scfg_sampler.core.files import PathLike
 
 __all__ = ["LmLike", "SearchOptions", "bundle", "make_decoder", "make_system", "models_of"]
@@ -38,6 +39,7 @@ class SearchOptions(TypedDict, total=False):
 
 def models_of(lm: LmLike) -> list[NgramModel]:
     """The language models as objects."""
+    require_type("lm", lm, (NgramModel, str, os.PathLike, Iterable), "a language model, or a path")
     several = [lm] if isinstance(lm, NgramModel | str | os.PathLike) else list(lm)
     return [each if isinstance(each, NgramModel) else load_lm(each) for each in several]
 
@@ -49,7 +51,7 @@ def make_decoder(
     **search: Unpack[SearchOptions],
 ) -> Decoder:
     """The decoder of these parts; without weights, one with those that tuning begins with."""
-    settings = SearchDefaults(**search)
+    settings = settings_of(SearchDefaults, search)
     models = models_of(lm)
     grammar = build_grammar([GrammarSource(table_of(rules), "", settings.max_span)])
     vocabularies = tuple(model.vocabulary for model in models)
@@ -140,6 +142,6 @@ def bundle(
             paths.append(Path(folder) / f"lm-{number}")
             write_lm_file(model.lm, model.vocabulary.words, paths[-1])
         write_weights(weights_of(weights), Path(folder) / "weights.json")
-        settings = SearchDefaults(**search)
+        settings = settings_of(SearchDefaults, search)
         write_system(table_of(rules), paths, Path(folder) / "weights.json", preparation, output, settings)
     return load_system(output)

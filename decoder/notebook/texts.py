@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from decoder.translation.weights import read_weights
+from scfg_sampler.core.arguments import require_lines, require_type
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.formats.conversion import read_table
 from scfg_sampler.rules.table import RuleTable
@@ -35,7 +36,7 @@ def lines_of(text: Text) -> list[str]:
     >>> lines_of(["a b", "c"])
     ['a b', 'c']
     """
-    return list(read_lines(text) if isinstance(text, str | os.PathLike) else text)
+    return list(read_lines(text)) if isinstance(text, str | os.PathLike) else require_lines("a text", text)
 
 
 def sets_of(texts: Text | Sequence[Text]) -> list[Text]:
@@ -48,6 +49,7 @@ def sets_of(texts: Text | Sequence[Text]) -> list[Text]:
     """
     if isinstance(texts, str | os.PathLike):
         return [texts]
+    require_type("references", texts, Iterable, "a path, or a list of lines, or several")
     given: list[Any] = list(texts)
     return [given] if all(isinstance(each, str) for each in given) else given
 
@@ -66,4 +68,7 @@ def table_of(rules: RulesLike) -> RuleTable:
 
 def weights_of(weights: Mapping[str, float] | PathLike) -> dict[str, float]:
     """Weights by feature."""
-    return read_weights(weights) if isinstance(weights, str | os.PathLike) else dict(weights)
+    if isinstance(weights, str | os.PathLike):
+        return read_weights(weights)
+    require_type("weights", weights, Mapping, "a mapping from features to numbers, or a path")
+    return dict(weights)

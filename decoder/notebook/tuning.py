@@ -14,6 +14,7 @@ from decoder.translation.weights import write_weights
 from decoder.tuning.settings import SEARCH, TuneSettings
 from decoder.tuning.tune import Round, best_round
 from decoder.tuning.tune import tune as tuned
+from scfg_sampler.core.arguments import require_whole, settings_of
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
@@ -120,6 +121,7 @@ def tune(
     >>> sorted(decoder.tune(rules, lm, ["un chat"], ["a cat"], rounds=1).weights)[:3]
     ['Abstract', 'Glue', 'LanguageModel']
     """
+    threads = require_whole("threads", threads)
     sources = [split_words(line) for line in lines_of(source)]
     texts = [lines_of(each) for each in sets_of(references)]
     for number, text in enumerate(texts):
@@ -132,7 +134,7 @@ def tune(
         [split_words(line) for number, line in enumerate(row) if not number or line.strip()]
         for row in zip(*texts, strict=True)
     ]
-    chosen = TuneSettings(**settings)
+    chosen = settings_of(TuneSettings, settings)
     decoder = make_decoder(rules, lm, initial, **SEARCH._asdict())
     with progress("tuning", (chosen.rounds + 1) * len(sources)) as advance:
         rounds = list(tuned(decoder, sources, rows, chosen, where=threads, advance=lambda: advance(1, "")))

@@ -29,7 +29,7 @@ from decoder.translation.decoder import Decoder, in_order
 from decoder.translation.derivations import derivation_record
 from decoder.translation.results import SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
-from scfg_sampler.core.arguments import require_count, require_type
+from scfg_sampler.core.arguments import require_count, require_type, require_whole
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
@@ -107,7 +107,8 @@ class System:
         """The same, each as soon as it is found."""
         if isinstance(lines, str):
             raise TypeError("lines is a string; give a list of lines, or the string to translate_line")
-        return in_order(self.translate_line, lines, threads)
+        require_type("lines", lines, Iterable, "a list of lines")
+        return in_order(self.translate_line, lines, require_whole("threads", threads))
 
     def translate_line(self, line: str) -> SystemTranslation:
         """The translation of one line; of one without words "" ."""
@@ -165,6 +166,7 @@ class System:
 
     def prepare(self, line: str) -> Prepared:
         """A line as the grammar takes it."""
+        require_type("line", line, str, "a string")
         if self.preparation is not None:
             return self.preparation.source.prepare(line)
         places = [match.span() for match in re.finditer("[^ \t]+", line.removesuffix("\r"))]

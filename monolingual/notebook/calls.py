@@ -17,8 +17,9 @@ import numpy as np
 
 from monolingual.cli import build_parser
 from scfg_sampler.core import console, parsers
-from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_switch
+from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_lines, require_switch
 from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.errors import InputError
 
 __all__ = ["call", "lines_file", "options_of"]
 
@@ -105,6 +106,8 @@ def _as_options(action: argparse.Action, value: Any) -> list[str]:
         value = require_switch(action.dest, value)
     if isinstance(value, np.ndarray):
         value = value.tolist()
+    if isinstance(value, bool) and not is_switch:
+        raise TypeError(f"{action.dest} is {value}; give a number, a text or a path")
     if value is None or value is False:
         switched_off = [each for each in action.option_strings if each.startswith("--no-")]
         return switched_off if value is False else []
@@ -141,7 +144,11 @@ def lines_file(text: PathLike | Sequence[str], place: Path) -> PathLike:
     """
     if isinstance(text, (str, os.PathLike)):
         return text
+    lines = [line.removesuffix("\n") for line in require_lines("a text", text)]
+    for number, line in enumerate(lines, start=1):
+        if "\n" in line:
+            raise InputError("a text", number, "is more than one line", "Give a list of lines, one each")
     place.parent.mkdir(parents=True, exist_ok=True)
     with atomic_output(place) as stream:
-        stream.writelines(f"{line}\n" for line in text)
+        stream.writelines(f"{line}\n" for line in lines)
     return place

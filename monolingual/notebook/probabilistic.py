@@ -17,7 +17,7 @@ from monolingual.pcfg.grammar import WeightedGrammar
 from monolingual.pcfg.grammar_text import format_rules, probabilities, read_grammar
 from monolingual.pcfg.report import write_report
 from scfg_sampler.core.archives import read_arrays
-from scfg_sampler.core.arguments import require_switch
+from scfg_sampler.core.arguments import require_count, require_switch
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.chains.run_directory import refuse_occupied
@@ -181,6 +181,8 @@ class PcfgRun:
 
     def trees(self, number: int | None = None) -> list[ShownTree]:
         """The trees drawn most, with their shares of the draws of their sentences; none for runs of trees."""
+        if number is not None:
+            require_count("number", number)
         shares = self.summary.get("tree_frequencies", {})
         ordered = sorted(shares, key=lambda tree: -shares[tree])[:number]
         return [ShownTree(tree, shares[tree]) for tree in ordered]

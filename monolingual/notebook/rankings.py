@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from monolingual.ot.report import ReportInputs, write_report
 from monolingual.ot.run import read_draws, read_run
 from monolingual.ot.summaries import outranking
 from monolingual.ot.tableaux import Tableaux
-from scfg_sampler.core.arguments import ArgumentError, of_arguments
+from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_type
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.pages.elements import table
@@ -137,6 +138,7 @@ class OtGrammar:
         if self.model != "stochastic-ot":
             found = f"has the model {self.model}, which ranks nothing"
             raise InputError(self.directory, None, found, "Look at its values")
+        require_type("min_probability", min_probability, numbers.Real, "a number")
         above = self._outranking()
         with of_arguments():
             edges = cover_edges(above, min_probability)
@@ -148,6 +150,8 @@ class OtGrammar:
 
     def report(self, output: PathLike, *beside: OtGrammar) -> None:
         """Write the page of `scfg-monolingual ot report`, with the predictions of others beside."""
+        for each in beside:
+            require_type("another grammar", each, OtGrammar, "an OtGrammar, as open_ot returns it")
         write_report(ReportInputs(self.directory, [each.directory for each in beside]), output)
 
     def _repr_html_(self) -> str:

@@ -14,7 +14,7 @@ from monolingual.notebook.trees import ShownTree
 from monolingual.tsg.fragments import format_fragment
 from monolingual.tsg.learnt import read_grammar, read_record
 from monolingual.tsg.report import write_report
-from scfg_sampler.core.arguments import require_count
+from scfg_sampler.core.arguments import require_count, require_type
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
 from scfg_sampler.core.chains.inference_data import inference_data
@@ -131,6 +131,7 @@ class TsgRun:
 
     def diagnosis(self, *others: TsgRun) -> dict[str, Diagnosis]:
         """Split R̂ and effective sample size of what was traced, of this and other chains after burn-in."""
+        _require_runs(others)
         runs = (self, *others)
         burn_in = max(run.record["run"].burn_in for run in runs)
         return diagnose_traces([run.trace for run in runs], burn_in=burn_in)
@@ -143,6 +144,7 @@ class TsgRun:
         ScfgError
             arviz-base is not installed.
         """
+        _require_runs(others)
         runs = (self, *others)
         burn_in = max(run.record["run"].burn_in for run in runs)
         traces = [run.trace for run in runs]
@@ -155,10 +157,16 @@ class TsgRun:
 
     def report(self, output: PathLike, *others: TsgRun) -> None:
         """Write the page of `scfg-monolingual tsg report` about this run, and others as further chains."""
+        _require_runs(others)
         write_report([self.directory, *(run.directory for run in others)], output)
 
     def __repr__(self) -> str:
         return f"TsgRun of {counted(self.record['sweeps'], 'sweep')} in {self.directory}"
+
+
+def _require_runs(others: tuple[TsgRun, ...]) -> None:
+    for other in others:
+        require_type("another run", other, TsgRun, "a TsgRun, as open_tsg returns it")
 
 
 _QUANTITIES = ("log_joint", "fragments", "types", "strength", "stop")

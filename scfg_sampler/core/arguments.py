@@ -9,12 +9,26 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["ArgumentError", "of_arguments", "require_count", "require_switch", "require_type"]
+__all__ = [
+    "ArgumentError",
+    "of_arguments",
+    "require_count",
+    "require_lines",
+    "require_path",
+    "require_switch",
+    "require_type",
+    "require_whole",
+    "settings_of",
+]
+
+T = TypeVar("T")
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 
@@ -53,7 +67,7 @@ def require_count(name: str, value: object) -> None:
     Traceback (most recent call last):
     scfg_sampler.core.arguments.ArgumentError: k is 0; it is at least 1
     """
-    if not isinstance(value, numbers.Integral):
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} is {value!r}; give a whole number, at least 1")
     if value < 1:
         raise ArgumentError(f"{name} is {value}; it is at least 1")
@@ -70,3 +84,78 @@ def require_switch(name: str, value: object) -> bool:
     if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
         raise TypeError(f"{name} is {value!r}; give True or False")
     return bool(value)
+
+
+def require_whole(name: str, value: object) -> int:
+    """A value as an int; raise a TypeError if it is no whole number of Python or numpy, or True or False.
+
+    >>> require_whole("threads", True)
+    Traceback (most recent call last):
+    TypeError: threads is True; give a whole number
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} is {_shown(value)}; give a whole number")
+    return int(value)
+
+
+def require_path(name: str, value: object) -> None:
+    """Raise a TypeError if a value is no path: a number above all, which `open` takes for an open file."""
+    require_type(name, value, (str, os.PathLike), "a path: a str or a Path")
+
+
+def require_lines(name: str, lines: Iterable[str]) -> list[str]:
+    """The lines of a text that is given as such; raise a TypeError if they are not strings.
+
+    >>> require_lines("text", ["a b", None])
+    Traceback (most recent call last):
+    TypeError: line 2 of text is None; give strings
+    """
+    if isinstance(lines, (bytes, Mapping)) or not isinstance(lines, Iterable):
+        raise TypeError(f"{name} is {_shown(lines)}; give a path, or a list of lines")
+    found = list(lines)
+    for number, line in enumerate(found, start=1):
+        if not isinstance(line, str):
+            raise TypeError(f"line {number} of {name} is {_shown(line)}; give strings")
+    return found
+
+
+def settings_of(kind: type[T], given: Mapping[str, Any]) -> T:
+    """A NamedTuple of settings made of those that are given, numbers of numpy as Python's.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such setting.
+    TypeError
+        A number, a string or a switch is of another type.
+    """
+    hints = get_type_hints(kind)
+    found = {}
+    for name, value in given.items():
+        if name not in hints:
+            raise ArgumentError(f"there is no setting {name!r}; there are {', '.join(sorted(hints))}")
+        found[name] = _of_type(name, value, hints[name])
+    return kind(**found)
+
+
+def _of_type(name: str, value: Any, wanted: Any) -> Any:
+    choices = [each for each in get_args(wanted) if each is not type(None)]
+    if len(choices) == 1 and type(None) in get_args(wanted):
+        return None if value is None else _of_type(name, value, choices[0])
+    if wanted is bool:
+        return require_switch(name, value)
+    if wanted is int:
+        return require_whole(name, value)
+    if wanted is str:
+        require_type(name, value, str, "a string")
+    if wanted is float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise TypeError(f"{name} is {_shown(value)}; give a number")
+        return value if isinstance(value, int | float) else float(value)
+    return value
+
+
+def _shown(value: object) -> str:
+    """A value in a message: itself if it is short, else its type."""
+    text = repr(value)
+    return text if len(text) < 30 and "\n" not in text else f"a {type(value).__name__}"

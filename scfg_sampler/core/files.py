@@ -134,6 +134,7 @@ def atomic_path(path: PathLike, *, durable: bool = True) -> Iterator[Path]:
     InputError
         The file cannot be written: also for an OSError in the block that names no other file.
     """
+    _require_path(path)
     if _is_device(path):
         with naming(path, path):
             yield Path(path)
@@ -195,6 +196,12 @@ def file_digest(path: PathLike) -> str:
     return digest.hexdigest()
 
 
+def _require_path(path: object) -> None:
+    """Raise a TypeError for a number, which `open` would take for an open file, and close, and for others."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"{path!r} is no path; give a str or a Path")
+
+
 def _is_device(path: PathLike) -> bool:
     """Whether there is something of that name that is neither a file nor a directory."""
     try:
@@ -205,6 +212,7 @@ def _is_device(path: PathLike) -> bool:
 
 
 def _open_file(path: PathLike) -> io.FileIO:
+    _require_path(path)
     try:
         return open(path, "rb", buffering=0)
     except IsADirectoryError:

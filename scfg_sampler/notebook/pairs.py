@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arguments import require_type
+from scfg_sampler.core.arguments import require_path, require_type
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus import parallel_text as corpus
@@ -66,6 +66,12 @@ def read_corpus(
     ...     read_corpus(*paths)
     Corpus of 1 sentence pair, 3 source and 2 target words
     """
+    for name, path in (("source", source), ("target", target), ("alignment", alignment)):
+        require_path(name, path)
+    for path in more_alignments:
+        require_path("a further alignment", path)
+    if labels is not None:
+        require_path("labels", labels)
     resolved = [Path(path).resolve() for path in (source, target, alignment, *more_alignments)]
     of_spans = None if labels is None else Path(labels).resolve()
     files = CorpusFiles(resolved[0], resolved[1], tuple(resolved[2:]), of_spans)
@@ -85,6 +91,7 @@ def make_corpus(pairs: Iterable[tuple[str, str, str]]) -> Corpus:
     >>> make_corpus([("ne dort pas", "not sleep", "0-0 1-1 2-0")])
     Corpus of 1 sentence pair, 3 source and 2 target words
     """
+    require_type("pairs", pairs, Iterable, "a list of (source, target, alignment)")
     lines: list[list[str]] = [[], [], []]
     for number, pair in enumerate(pairs, start=1):
         require_type(f"pair {number}", pair, (tuple, list), "three strings: source, target, alignment")

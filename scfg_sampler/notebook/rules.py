@@ -14,7 +14,15 @@ import numpy as np
 
 from scfg_sampler.baseline.extraction import extract
 from scfg_sampler.baseline.settings import HieroSettings
-from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_type
+from scfg_sampler.core.arguments import (
+    ArgumentError,
+    of_arguments,
+    require_lines,
+    require_path,
+    require_type,
+    require_whole,
+    settings_of,
+)
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.wording import counted
@@ -25,7 +33,7 @@ from scfg_sampler.learner.drawing import readable
 from scfg_sampler.learner.grammar import pruned_table
 from scfg_sampler.notebook.pairs import Corpus
 from scfg_sampler.notebook.settings import BaselineSettings
-from scfg_sampler.notebook.shown import SHOWN, check_names, html_table
+from scfg_sampler.notebook.shown import SHOWN, html_table
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import estimate
 from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, select_rows, write_rule_table
@@ -90,9 +98,13 @@ class Rules(Sequence[Rule]):
 
     def best(self, number: int = SHOWN, by: str = "LogCount") -> Rules:
         """So many rules with the highest values of a feature, the highest first."""
+        require_type("by", by, str, "the name of a feature")
         if by not in self.table.feature_names:
             names = ", ".join(self.table.feature_names)
             raise ArgumentError(f"by is {by!r}, but the rules have the features {names}")
+        number = require_whole("number", number)
+        if number < 0:
+            raise ArgumentError(f"number is {number}; it is at least 0")
         values = self.table.features[:, self.table.feature_names.index(by)]
         return Rules(select_rows(self.table, np.argsort(-values, kind="stable")[:number]))
 
@@ -107,8 +119,9 @@ class Rules(Sequence[Rule]):
             if isinstance(text, str | os.PathLike):
                 source = Path(text)
             else:
+                lines = require_lines("text", text)
                 with atomic_output(source) as stream:
-                    stream.writelines(f"{line}\n" for line in text)
+                    stream.writelines(f"{line}\n" for line in lines)
             filter_table(table, source=source, output=kept)
             # Files round features, so the rows are this table's own.
             found = {(each.source, each.target) for each in Rules(read_rule_table(kept))}
@@ -129,6 +142,8 @@ class Rules(Sequence[Rule]):
         ArgumentError
             One of them is none of these.
         """
+        if how is not None:
+            require_type("how", how, str, "a string such as 'count:2'")
         with of_arguments():
             return Rules(pruned_table(self.table, prune=how, keep=None if keep is None else str(keep)))
 
@@ -204,6 +219,9 @@ def read_rules(path: PathLike, file_format: str | None = None, spelling: Spellin
     ...     read_rules(Path(folder, "table"))
     1 rule with LogForward
     """
+    require_path("path", path)
+    if file_format is not None:
+        require_type("file_format", file_format, str, "the name of a format")
     table, left_out = read_table(path, file_format, spelling)
     for reason, number in left_out.items():
         warnings.warn(f"{path}: left out {loss_message(number, reason)}", stacklevel=2)
@@ -227,8 +245,7 @@ def extract_rules(corpus: Corpus, **settings: Unpack[BaselineSettings]) -> Rules
     """
     require_type("corpus", corpus, Corpus, "a Corpus, as read_corpus and make_corpus return it")
     with of_arguments():
-        check_names(settings, HieroSettings._fields)
-        chosen = HieroSettings(**settings)
+        chosen = settings_of(HieroSettings, settings)
         chosen.check()
     arrays = corpus.arrays
     vocabularies = arrays.source_vocabulary, arrays.target_vocabulary

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import operator
 import os
 import shutil
 import tempfile
@@ -14,7 +15,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from scfg_sampler.core.arguments import of_arguments, require_switch, require_type
+from scfg_sampler.core.arguments import (
+    of_arguments,
+    require_path,
+    require_switch,
+    require_type,
+    require_whole,
+    settings_of,
+)
 from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.console import progress
@@ -64,6 +72,7 @@ class Run:
     """
 
     def __init__(self, directory: PathLike):
+        require_path("directory", directory)
         self.directory = Path(directory)
         self.record: dict = read_run(directory)
 
@@ -90,7 +99,7 @@ class Run:
         ChainTooShort
             Too few sweeps are left to judge.
         """
-        return diagnose_runs([self.directory], burn_in)
+        return diagnose_runs([self.directory], None if burn_in is None else require_whole("burn_in", burn_in))
 
     def to_arviz(self) -> Any:
         """The traces as ArviZ takes them: a DataTree with the groups `posterior` and `sample_stats`.
@@ -122,6 +131,7 @@ class Run:
 
     def derivation(self, number: int) -> Tree | None:
         """The derivation of a sentence pair in the last state of the first chain; None if it was skipped."""
+        number = operator.index(number)
         for line, text in enumerate(read_lines(self._chain / "derivations.jsonl.gz")):
             if line == number:
                 found = json.loads(text)["derivation"]
@@ -136,7 +146,7 @@ class Run:
         InputError
             The run has not counted phrases: sample with `marginals=True`.
         """
-        last = self._last
+        number, last = operator.index(number), self._last
         if not 0 <= number < last.bank.num_sentences:
             raise IndexError(f"the run has sentence pairs 0 to {last.bank.num_sentences - 1}")
         if number in last.bank.skipped:
@@ -157,9 +167,9 @@ class Run:
         """
         if output is not None:
             with of_arguments():
-                check_names(options, GrammarSettings._fields)
-                self._require_plain_rules(options.get("origin", GrammarSettings().origin))
-                write_grammar(self.directory, output, GrammarSettings(**options))
+                settings = settings_of(GrammarSettings, options)
+                self._require_plain_rules(settings.origin)
+                write_grammar(self.directory, output, settings)
             return Rules(read_rule_table(output))
         with tempfile.TemporaryDirectory() as folder:
             return self.grammar(Path(folder) / "grammar", **options)
@@ -255,7 +265,9 @@ def sample(
     """
     require_type("corpus", corpus, Corpus, "a Corpus, as read_corpus and make_corpus return it")
     for name, value in (("iterations", iterations), ("seed", seed), ("chains", chains)):
-        require_type(name, value, (int, np.integer), "a whole number")
+        require_whole(name, value)
+    if burn_in is not None:
+        require_whole("burn_in", burn_in)
     require_type("directory", directory, (str, os.PathLike), "a path")
     require_switch("overwrite", overwrite)
     with of_arguments(), _removed_if_refused(Path(directory)):
@@ -286,20 +298,24 @@ def _sample(
 ) -> Run:
     """`sample`, of arguments of the right types."""
     check_names(settings, (*LearnerSettings._fields, *RunSettings._fields))
-    given: dict[str, Any] = {**settings}
-    given.setdefault("strength", default_strength(given.get("model", LearnerSettings().model)))
-    given.setdefault("shards", default_shards(given.get("threads", RunSettings().threads), chains))
-    learner = LearnerSettings(**{k: v for k, v in given.items() if k in LearnerSettings._fields})
-    if burn_in is None:
-        burn_in = default_burn_in(iterations, learner.anneal_sweeps)
-    kept = {k: v for k, v in given.items() if k in RunSettings._fields}
-    named = {"iterations": iterations, "burn_in": burn_in, "seed": seed, "chains": chains}
-    run = RunSettings(**{**named, **kept})
+    of_learner, of_run = (
+        {name: value for name, value in settings.items() if name in kind._fields}
+        for kind in (LearnerSettings, RunSettings)
+    )
+    named = {"iterations": iterations, "seed": seed, "chains": chains}
+    learner, run = settings_of(LearnerSettings, of_learner), settings_of(RunSettings, {**named, **of_run})
+    if "strength" not in settings:
+        learner = learner._replace(strength=default_strength(learner.model))
+    if "shards" not in settings:
+        learner = learner._replace(shards=default_shards(run.threads, run.chains))
+    if "burn_in" not in of_run:
+        default = default_burn_in(run.iterations, learner.anneal_sweeps)
+        run = run._replace(burn_in=default if burn_in is None else int(burn_in))
     files = corpus.files
     if files is None:
         source, target, alignment = corpus.write(Path(directory) / "corpus")
         files = CorpusFiles(source, target, (alignment,))
-    with progress("sampling", iterations * chains) as advance:
+    with progress("sampling", run.iterations * run.chains) as advance:
         start_chains(files, directory, learner, run, overwrite=overwrite, advance=advance)
     return Run(directory)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -107,6 +108,8 @@ class StoredArrays:
 
 def has_magic(path: PathLike, magic: bytes) -> bool:
     """Whether a file begins with this line; False if it cannot be read."""
+    if not isinstance(path, str | os.PathLike):  # A number is an open file to `open`.
+        return False
     try:
         with open(path, "rb") as stream:
             return stream.read(len(magic)) == magic
