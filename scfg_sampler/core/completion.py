@@ -90,6 +90,9 @@ def _bash(program: str, levels: list[_Level], *, zsh: bool) -> str:
         f"{name}() {{",
         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}",
         "    local command='' longer known='' has_commands='' k",
+        # To bash, the = of --to=cdec is a word of its own.
+        "    if [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi",
+        "    if [[ $word == = ]]; then word=''; fi",
         "    for ((k = 1; k < COMP_CWORD; k++)); do",
         '        longer="${command:+$command }${COMP_WORDS[k]}"',
         '        case "$longer" in',

@@ -54,6 +54,9 @@ def by_bash(text: str, *words: str, cwd=None) -> list[str]:
         (["group", "train", "--d"], []),
         (["sample", "--mode", "fil"], ["file.gz"]),
         (["sample", "--mode", "tw"], ["two words"]),
+        (["sample", "--model", "="], ["first", "second"]),
+        (["sample", "--model", "=", "s"], ["second"]),
+        (["sample", "--mode", "=", "fil"], ["file.gz"]),
         (["sample", "group", "--mo"], ["--model", "--mode"]),
     ],
 )
