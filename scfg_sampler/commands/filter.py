@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
             advance=advance,
         )
     places = [place for place in (options.output, options.per_sentence) if place is not None]
-    if options.source != "-":
+    if options.source not in (None, "-"):
         words = {word for line in read_lines(options.source) for word in line.split()}
         if 2 * report.kept < len(words):
             found = (

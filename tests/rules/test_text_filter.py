@@ -454,6 +454,14 @@ def test_a_bad_line_is_named_by_its_number_when_others_read_it(tmp_path, monkeyp
     assert not (tmp_path / "out").exists()
 
 
+def test_targets_can_be_limited_without_a_text(tmp_path, capsys):
+    table = tmp_path / "table"
+    table.write_text("".join(line + "\n" for line, _ in lines_of([("a",), ("a",), ("b",)])))
+    assert main(["filter", str(table), "--max-targets", "1", "--output", str(tmp_path / "out")]) == 0
+    assert (tmp_path / "out").read_text().count("|||") == 2 * 3
+    assert "2 of 3 rules written" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("words", "is_warned"), [(2, False), (4, False), (5, True)])
 def test_a_text_that_does_not_fit_the_table_is_told_of(tmp_path, capsys, words, is_warned):
     """Two rules match: fewer than half of the different words of a text smell of the wrong language."""
