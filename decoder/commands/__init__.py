@@ -262,12 +262,13 @@ def table_to_bundle(path: str) -> RuleTable | str:
 def table_format(option: GrammarOption) -> str:
     """The format of the table of an option, as it says or as the first rule looks."""
     from decoder.grammar.file import is_grammar_file
+    from scfg_sampler.core.files import is_stream
     from scfg_sampler.errors import RuleTableError
     from scfg_sampler.formats.conversion import detect_format
 
     if option.file_format is not None:
         return option.file_format
-    if option.path == "-" or is_grammar_file(option.path):
+    if is_stream(option.path) or is_grammar_file(option.path):
         return "native"
     try:
         return detect_format(option.path, "native")

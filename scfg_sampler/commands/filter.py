@@ -39,7 +39,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the filtered tables, and say how many rules were kept."""
-    from scfg_sampler.core.files import read_lines
+    from scfg_sampler.core.files import is_stream, read_lines
     from scfg_sampler.rules.text_filter import filter_table
 
     file_format = _known_format(options.table)
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
             advance=advance,
         )
     places = [place for place in (options.output, options.per_sentence) if place is not None]
-    if options.source not in (None, "-"):
+    if options.source is not None and not is_stream(options.source):
         words = {word for line in read_lines(options.source) for word in line.split()}
         if 2 * report.kept < len(words):
             found = (
@@ -68,10 +68,11 @@ def run(options: argparse.Namespace) -> None:
 
 def _known_format(table: str) -> str | None:
     """native or cdec, or None if features do not tell; an InputError for Moses', Joshua's or Travatar's."""
+    from scfg_sampler.core.files import is_stream
     from scfg_sampler.errors import InputError, RuleTableError
     from scfg_sampler.formats.conversion import detect_format
 
-    if table == "-":
+    if is_stream(table):
         return None
     try:
         file_format = detect_format(table, "either")

@@ -29,6 +29,8 @@ __all__ = [
     "atomic_output",
     "atomic_path",
     "file_digest",
+    "is_device",
+    "is_stream",
     "long_line",
     "naming",
     "not_utf8",
@@ -82,8 +84,12 @@ def long_line(path: PathLike, line: int) -> InputError:
 
 
 def require_file(path: PathLike) -> None:
-    """Raise an InputError if the path cannot be opened for reading, before any work is done."""
-    if str(path) != "-":
+    """Raise an InputError if the path cannot be opened for reading, before any work is done.
+
+    A pipe is not opened: who writes into it would be told that nobody reads it, and not be there any more
+    when somebody does.
+    """
+    if not is_stream(path):
         with _open_file(path):
             pass
 
@@ -135,7 +141,7 @@ def atomic_path(path: PathLike, *, durable: bool = True) -> Iterator[Path]:
         The file cannot be written: also for an OSError in the block that names no other file.
     """
     _require_path(path)
-    if _is_device(path):
+    if is_device(path):
         with naming(path, path):
             yield Path(path)
         return
@@ -188,7 +194,16 @@ def naming(path: PathLike, written: PathLike | None = None) -> Iterator[None]:
 
 
 def file_digest(path: PathLike) -> str:
-    """SHA-256 of a file's uncompressed text, so that a corpus and its gzipped copy agree."""
+    """SHA-256 of a file's uncompressed text, so that a corpus and its gzipped copy agree.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or only once.
+    """
+    if is_stream(path):
+        found = f"is {'standard input' if str(path) == '-' else 'a pipe'}, but has to be read more than once"
+        raise InputError(path, None, found, "Write it to a file first")
     digest = hashlib.sha256()
     with open_bytes(path) as stream:
         while block := stream.read(1 << 20):
@@ -202,13 +217,24 @@ def _require_path(path: object) -> None:
         raise TypeError(f"{path!r} is no path; give a str or a Path")
 
 
-def _is_device(path: PathLike) -> bool:
+def is_device(path: PathLike) -> bool:
     """Whether there is something of that name that is neither a file nor a directory."""
+    mode = _mode(path)
+    return mode != 0 and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def is_stream(path: PathLike) -> bool:
+    """Whether a path can be read only once: standard input, or a pipe, as <(command) is to a shell."""
+    mode = _mode(path)
+    return str(path) == "-" or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _mode(path: PathLike) -> int:
+    """What is of that name, as `stat` puts it; 0 if there is nothing."""
     try:
-        mode = os.stat(path).st_mode
+        return os.stat(path).st_mode
     except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+        return 0
 
 
 def _open_file(path: PathLike) -> io.FileIO:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.files import PathLike, is_stream, read_lines
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.formats import FORMATS, bracketed, moses, travatar
@@ -76,7 +76,7 @@ def read_table(
 
     Parameters
     ----------
-    path : "-" is standard input, which must then be given a format
+    path : "-" is standard input, which must then be given a format, as must a pipe
     file_format : one of FORMATS, or None to look at the first rule
     spelling : Spelling
     advance : callable
@@ -187,8 +187,9 @@ def detect_format(path: PathLike, own_features: str = "cdec") -> str:
     own_features : what is said of a table in cdec's form if all its features have names and none of them
         is cdec's or ours: cdec or native, which differ in names and units alone, or anything else
     """
-    if str(path) == "-":
-        raise SettingsError("the format of standard input cannot be looked up; give --from")
+    if is_stream(path):
+        name = "standard input" if str(path) == "-" else f"a pipe, {path},"
+        raise SettingsError(f"the format of {name} cannot be looked up; give --from")
     moses_rules = False
     for line, text in enumerate(read_lines(path), start=1):
         if text.startswith("#") or not text.strip(" \t\r"):

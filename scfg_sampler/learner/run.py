@@ -323,9 +323,9 @@ class _Chain:
         self.directory, self.paths, self.settings, self.run = directory, files.by_name(), settings, run
         self._stream, self._executor = stream, executor
         check_settings(settings)
+        self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         self.bank = bank_of(files, settings)
         self.corpus: ParallelCorpus = self.bank.corpus
-        self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         if len(self.bank.skipped) == self.bank.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)

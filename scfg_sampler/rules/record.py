@@ -12,7 +12,7 @@ import json
 import re
 from pathlib import Path
 
-from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.files import PathLike, atomic_output, is_device
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import InputError
 
@@ -31,7 +31,7 @@ def read_signature(table: PathLike) -> str:
     InputError
         The file is not JSON.
     """
-    if str(table) == "-":
+    if _has_no_place(table):
         return ""
     path = _record(table)
     by_sentence = _BY_SENTENCE.fullmatch(Path(table).name)
@@ -43,7 +43,7 @@ def read_signature(table: PathLike) -> str:
 def require_record_place(table: PathLike) -> None:
     """Raise an InputError if a file that is no record of a table stands where that of a table is to go."""
     path = _record(table)
-    if str(table) == "-" or not path.exists():
+    if _has_no_place(table) or not path.exists():
         return
     if _signature_of(_read(path)) is None:
         hint = "What the table is made with is to go there: move the file, or give the table another name"
@@ -51,12 +51,17 @@ def require_record_place(table: PathLike) -> None:
 
 
 def write_record(table: PathLike, signature: str, file_format: str) -> None:
-    """Write what a table was made with beside it; a table on standard output has no record."""
-    if str(table) == "-":
+    """Write what a table was made with beside it, if it is a file."""
+    if _has_no_place(table):
         return
     with atomic_output(_record(table)) as stream:
         json.dump({"signature": signature, "format": file_format}, stream, indent=1, ensure_ascii=False)
         stream.write("\n")
+
+
+def _has_no_place(table: PathLike) -> bool:
+    """Whether there is nothing beside the table: it is no file."""
+    return str(table) == "-" or is_device(table)
 
 
 def _record(table: PathLike) -> Path:

@@ -29,7 +29,7 @@ from scfg_sampler.core.arrays.sparse import Rows, no_rows, take
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.arrays.word_pool import WordPool, new_word_pool, with_room
 from scfg_sampler.core.elementary import exp_each
-from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output, is_stream, read_lines
 from scfg_sampler.errors import RuleTableError
 from scfg_sampler.rules import parser as rule_parser
 from scfg_sampler.rules.columns import Columns, SparseFeatures, in_columns
@@ -357,7 +357,7 @@ def _raise_bad_line(raw: bytes, path: PathLike, line: int, labels: bool) -> None
 
 def _raise_not_utf8(path: PathLike) -> None:
     """Read the file again as text, which names the line and the byte."""
-    if str(path) == "-":
+    if is_stream(path):
         raise RuleTableError(path, None, "the table is not UTF-8", "Convert it to UTF-8")
     for _ in read_lines(path):
         pass

@@ -29,7 +29,7 @@ from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.arrays.word_pool import end_of_line, has_room, next_token
 from scfg_sampler.core.executors import Executor
-from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output, is_stream, read_lines
 from scfg_sampler.core.jit import borrowing, kernel
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.streams import ordered
@@ -111,7 +111,7 @@ def filter_table(
         raise SettingsError(f"--max-targets is {max_targets}, but must be at least 1")
     index = None if source is None else index_text(read_lines(source))
     # Of standard input nobody knows whose it is.
-    strict = file_format != "cdec" and (file_format is not None or str(table) != "-")
+    strict = file_format != "cdec" and (file_format is not None or not is_stream(table))
     reader = _Reader(table, index, per_sentence is not None, strict, where, advance)
     lines = reader.lines(one_by_one=per_sentence is not None or max_targets is not None)
     if max_targets is not None:

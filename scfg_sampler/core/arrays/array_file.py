@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.files import PathLike, atomic_output, is_stream
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError
 
@@ -107,8 +107,9 @@ class StoredArrays:
 
 
 def has_magic(path: PathLike, magic: bytes) -> bool:
-    """Whether a file begins with this line; False if it cannot be read."""
-    if not isinstance(path, str | os.PathLike):  # A number is an open file to `open`.
+    """Whether a file begins with this line; False if it cannot be read, or only once."""
+    # A number is an open file to `open`.
+    if not isinstance(path, str | os.PathLike) or is_stream(path):
         return False
     try:
         with open(path, "rb") as stream:
