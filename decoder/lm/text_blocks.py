@@ -16,7 +16,7 @@ from decoder.lm.table import LanguageModel
 from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.arrays.word_pool import WordPool, end_of_line, pool_of
-from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.files import PathLike, not_utf8
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
 from scfg_sampler.errors import InputError
 
@@ -53,9 +53,9 @@ def _require_utf8(raw: bytes, path: PathLike, lines: int) -> None:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = lines + raw.count(b"\n", 0, error.start) + 1
-        column = error.start - raw.rfind(b"\n", 0, error.start)
-        found = f"byte {raw[error.start]:#04x} at column {column} is not UTF-8"
-        raise InputError(path, line, found, "Convert the file to UTF-8") from None
+        begin = raw.rfind(b"\n", 0, error.start) + 1
+        error.object, error.start = raw[begin:], error.start - begin
+        raise InputError(path, line, *not_utf8(error)) from None
 
 
 @kernel

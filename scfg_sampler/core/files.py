@@ -42,6 +42,8 @@ __all__ = [
 PathLike = str | os.PathLike[str]
 
 
+_PACKED = {b"\xfd7zXZ\0": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"PK\3\4": "zip"}
+"""What files of other programs than gzip begin with; none of it is text."""
 LONGEST_LINE = 1 << 28  # Bytes: a packed file of a few hundred kilobytes may hold gigabytes without a line.
 
 
@@ -73,6 +75,11 @@ def read_lines(path: PathLike) -> Iterator[str]:
 
 def not_utf8(error: UnicodeDecodeError) -> tuple[str, str]:
     """What is wrong with a line that is not UTF-8, and what to do."""
+    for beginning, program in _PACKED.items():
+        if error.object.startswith(beginning):
+            return f"looks like a file of {program}, and not like text", "Unpack it first; gzip alone is read"
+    if error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "is UTF-16, not UTF-8", "Convert the file, as 'iconv -f UTF-16 -t UTF-8' does"
     found = f"byte {error.object[error.start]:#04x} at column {error.start + 1} is not UTF-8"
     return found, "Convert the file to UTF-8"
 

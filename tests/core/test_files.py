@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import stat
 import threading
@@ -75,6 +77,29 @@ def test_wrong_encoding_names_line_and_column(tmp_path, compress):
     path.write_bytes(compress(b"gut\nna\xefv\n"))
     with pytest.raises(InputError, match=r"latin:2: byte 0xef at column 3 is not UTF-8\. Convert the file"):
         list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("packed", "message"),
+    [
+        (lzma.compress, r":1: looks like a file of xz, and not like text\. Unpack it first; gzip alone is"),
+        (bz2.compress, r":1: looks like a file of bzip2, and"),
+        (lambda text: bytes.fromhex("28b52ffd2006310000") + text, r":1: looks like a file of zstd, and"),
+        (lambda text: b"PK\3\4\24\0\0\0\0\0\xff" + text, r":1: looks like a file of zip, and"),
+        (
+            lambda text: text.decode().encode("utf-16"),
+            r":1: is UTF-16, not UTF-8\. Convert the file, as 'iconv",
+        ),
+        (lambda text: b"\xfe\xff" + text.decode().encode("utf-16-be"), r":1: is UTF-16, not UTF-8"),
+    ],
+)
+def test_files_of_other_programs_are_recognised(tmp_path, packed, message):
+    (tmp_path / "file").write_bytes(packed(b"a b\nb a\n"))
+    with pytest.raises(InputError, match=f"file{message}"):
+        list(read_lines(tmp_path / "file"))
+    (tmp_path / "text").write_bytes(b"a BZh\xff\n")
+    with pytest.raises(InputError, match="text:1: byte 0xff at column 6 is not"):
+        list(read_lines(tmp_path / "text"))
 
 
 def test_truncated_gzip_names_the_line(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import math
 
 import pytest
@@ -55,6 +56,9 @@ def test_what_is_not_utf8_is_named_by_line_and_column(model, folder, monkeypatch
         monkeypatch.setattr(text_blocks, "_BLOCK", size)
         with pytest.raises(InputError, match="bad:3: byte 0xff at column 4 is not UTF-8"):
             list(score_file(*model, folder / "bad"))
+    (folder / "packed").write_bytes(lzma.compress(b"a b\n"))
+    with pytest.raises(InputError, match="packed:1: looks like a file of xz"):
+        list(score_file(*model, folder / "packed"))
 
 
 def test_sums_do_not_depend_on_how_numbers_come(monkeypatch):
