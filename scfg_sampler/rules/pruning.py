@@ -95,6 +95,7 @@ def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCoun
         number = real_number(text) if text else math.nan
     except ValueError:
         number = math.nan
+    if text and not math.isfinite(number):  # NaN stands for what is not given.
         name = ""
     if name in ("redundancy", "entropy") and not number < 0.0:
         log_forward = np.asarray(log_forward, np.float64)

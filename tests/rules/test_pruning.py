@@ -213,9 +213,11 @@ def test_every_source_word_keeps_its_best_rule_before_longer_rules():
     assert np.flatnonzero(keep_best(rules, -rules.count, "2")).tolist() == [1, 4]  # By worth, not by count.
 
 
-@pytest.mark.parametrize(
-    "text", ["entropies", "entropy:-1", "count", "count:x", "significance:0", "redundancy:-1"]
-)
+_WRONG_PRUNINGS = ["entropies", "entropy:-1", "count", "count:x", "significance:0", "redundancy:-1"]
+_WRONG_PRUNINGS += ["redundancy:nan", "entropy:nan", "significance:nan", "entropy:inf", "count:1e999"]
+
+
+@pytest.mark.parametrize("text", _WRONG_PRUNINGS)
 def test_unknown_pruning_is_named(text):
     rules = rule_counts([(((1,), (1,), ()), 1.0)])
     with pytest.raises(SettingsError, match=f"--prune is {text}"):
