@@ -64,7 +64,8 @@ class InputError(ScfgError):
         self.line = line
         self.found = found
         self.hint = hint
-        place = "" if self.path is None else f"{self.path}: " if line is None else f"{self.path}:{line}: "
+        name = self.path or "''"  # Or the message would begin with a colon.
+        place = "" if self.path is None else f"{name}: " if line is None else f"{name}:{line}: "
         super().__init__(f"{place}{found}{'. ' + hint if hint else ''}")
 
     def __reduce__(self):

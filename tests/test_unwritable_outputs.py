@@ -69,6 +69,31 @@ def test_place_below_a_file_is_one_line(here, capsys, main, options, place):
     assert (here / "file").read_text() == "kept\n"
 
 
+@pytest.mark.parametrize(
+    ("main", "options"),
+    [*TO_FILES.values(), *TO_DIRECTORIES.values()],
+    ids=[*TO_FILES, *TO_DIRECTORIES],
+)
+def test_an_empty_place_is_refused_before_any_work(here, capsys, main, options):
+    """As of a variable that is not set; it is not the directory where one is, with all that lies there."""
+    there = sorted(here.iterdir())
+    with pytest.raises(SystemExit, match="2"):
+        main([*options.split(), ""])
+    assert "--output: is empty, and names no place; is a variable not set?" in capsys.readouterr().err
+    assert sorted(here.iterdir()) == there
+
+
+def test_an_empty_directory_for_the_tables_of_sentences_is_refused(here, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        scfg_sampler.cli.main(["filter", "table", "--source", "train.f", "--per-sentence", ""])
+    assert "--per-sentence: is empty" in capsys.readouterr().err
+
+
+def test_an_empty_name_of_a_file_can_be_seen(here, capsys):
+    assert scfg_sampler.cli.main(["prune", "", "--keep", "1", "--output", "out", "--quiet"]) == 2
+    assert capsys.readouterr().err.startswith("scfg-sampler: '': cannot be read")
+
+
 @pytest.mark.parametrize(("main", "options"), TO_DIRECTORIES.values(), ids=TO_DIRECTORIES)
 def test_file_instead_of_a_run_directory_is_one_line(here, capsys, main, options):
     refused(main, options, "file", capsys)

@@ -35,6 +35,10 @@ _SHORT = {
 """Options that every command with them takes by a letter, too."""
 
 
+_PLACES = ("output", "per_sentence")
+"""Options that name what is written: an empty name would be the directory where one is."""
+
+
 def _real(text: str) -> float:
     """A number that is one: no option means anything by `nan`."""
     value = real_number(text)
@@ -75,6 +79,8 @@ class Parser(argparse.ArgumentParser):
                     action.short = short  # type: ignore[attr-defined]
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        if not arg_string and action.dest in _PLACES:
+            raise argparse.ArgumentError(action, "is empty, and names no place; is a variable not set?")
         # Beyond 64 bits there is no number of anything; seeds alone may be of any size.
         value = super()._get_value(action, arg_string)
         if isinstance(value, int) and abs(value) >= 2**63 and action.dest != "seed":
