@@ -157,7 +157,9 @@ def _flat(record: dict[str, Any]) -> dict[str, str]:
         if record["settings"]._asdict()[name] is None:
             found[name] = "learnt"
     found |= {f"version of {name}": version for name, version in record["versions"].items()}
-    return found | {"processor-seconds": f"{record['cpu_seconds']:,.1f}"}
+    if record["finished"]:
+        found["processor-seconds"] = f"{record['cpu_seconds']:,.1f}"
+    return found
 
 
 def _files(run: _Opened, several: bool) -> Markup:

@@ -117,8 +117,9 @@ def _flat(record: dict[str, Any]) -> dict[str, str]:
     if "chains" in record:
         found["chains"] = str(record["chains"])
     found |= {f"version of {name}": version for name, version in record["versions"].items()}
-    found["processor-seconds"] = f"{record['cpu_seconds']:,.1f}"
-    found["peak-memory"] = f"{record['peak_memory_mb']:,.0f} MB"
+    if record["finished"]:  # Else the record says what they were when the run began.
+        found["processor-seconds"] = f"{record['cpu_seconds']:,.1f}"
+        found["peak-memory"] = f"{record['peak_memory_mb']:,.0f} MB"
     return found
 
 

@@ -322,6 +322,8 @@ def test_run_that_was_killed_says_how_many_sweeps_its_checkpoint_keeps(tmp_path)
     assert "is not finished: 24 of 24 sweeps. To go on" in said
     assert "24sweeps" in said
     assert "61.5 s" in said
+    assert "processor-seconds" not in said
+    assert "peak-memory" not in said
     (run / "checkpoint.npz").write_bytes(b"nothing")
     killed(run, 11)
     assert report(run, "--output", tmp_path / "r.html", "--pairs", "0") == 0

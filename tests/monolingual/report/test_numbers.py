@@ -16,7 +16,7 @@ from monolingual.cli import main
 from monolingual.tsg.run import read_derivations
 from monolingual.tsg.trees import Tree
 from scfg_sampler.core.chains.chain import read_trace
-from tests.monolingual.report.made import SCRIPT, call, made_page, made_tsg
+from tests.monolingual.report.made import SCRIPT, call, made_page, made_pcfg, made_tsg
 from tests.report.test_report import SVG, XHTML, Made
 
 
@@ -168,6 +168,16 @@ def test_a_run_that_was_stopped_has_the_sweeps_of_its_checkpoint_and_no_time(tmp
     said = Made(tmp_path / "page.html").said("run")
     assert "the treebank40sweeps" in said
     assert "sampling" not in said
+    assert "processor-seconds" not in said
+
+
+def test_a_pcfg_run_tells_how_long_it_took_only_if_it_was_not_stopped(tmp_path):
+    run = made_pcfg(tmp_path)
+    for is_finished in (True, False):
+        record = json.loads((run / "run.json").read_text())
+        (run / "run.json").write_text(json.dumps(record | {"seconds": 61.5, "finished": is_finished}))
+        assert call("pcfg", "report", run, "--output", tmp_path / "page.html") == 0
+        assert ("61.5 ssampling" in Made(tmp_path / "page.html").said("run")) == is_finished
 
 
 def test_labels_have_their_parameters(folder):
