@@ -35,9 +35,11 @@ def run(options: argparse.Namespace) -> None:
     picture_ending(options.output)
     labels: dict[str, list[str]] = {}
     for text in options.labels:
-        label, separator, runs = text.partition("=")
-        if not separator or not runs:
+        label, _, runs = text.partition("=")
+        if not label or "" in runs.split(","):
             raise SettingsError(f"{text} is not LABEL=RUN[,RUN…]")
+        if label in labels:
+            raise SettingsError(f"the label {label} is given twice; put its runs into one, as in a=run1,run2")
         labels[label] = runs.split(",")
     curves = read_curves(labels, first=options.first)
     draw_curves(curves, options.output, title=options.title)

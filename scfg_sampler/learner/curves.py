@@ -51,8 +51,10 @@ def read_curves(labels: Mapping[str, Sequence[PathLike]], *, first: int = 0) -> 
     InputError
         A run has no trace.
     SettingsError
-        No sweeps are left.
+        No sweeps are left, or `first` is negative.
     """
+    if first < 0:
+        raise SettingsError(f"--first is {first}; it must be at least 0")
     curves = {}
     for label, directories in labels.items():
         runs = [chain for directory in directories for chain in chain_directories(directory)]

@@ -41,8 +41,13 @@ def test_numbers_are_mean_and_range_over_the_runs(runs, tmp_path, capsys, ending
 
 
 def test_bad_labels_are_named(runs, tmp_path, capsys):
-    assert main(["curves", "nothing", "--output", str(tmp_path / "x.png")]) == 2
-    assert "nothing is not LABEL=RUN" in capsys.readouterr().err
+    for wrong in ("nothing", "a=", f"={runs[0]}", f"a={runs[0]},,{runs[1]}", f"a={runs[0]},"):
+        assert main(["curves", wrong, "--output", str(tmp_path / "x.png")]) == 2
+        assert f"{wrong} is not LABEL=RUN" in capsys.readouterr().err
+    assert main(["curves", f"a={runs[0]}", f"a={runs[1]}", "--output", str(tmp_path / "x.png")]) == 2
+    assert "the label a is given twice" in capsys.readouterr().err
+    assert main(["curves", f"a={runs[0]}", "--first", "-3", "--output", str(tmp_path / "x.png")]) == 2
+    assert "--first is -3; it must be at least 0" in capsys.readouterr().err
     assert main(["curves", f"a={runs[0]}", "--first", "9", "--output", str(tmp_path / "x.png")]) == 2
     assert "the shortest run of a has 8 sweeps" in capsys.readouterr().err
 
