@@ -7,6 +7,8 @@ import json
 import math
 import textwrap
 
+from scfg_sampler.core import console
+
 __all__ = ["add_parser", "run"]
 
 
@@ -30,9 +32,11 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the diagnosis of every scalar."""
     from scfg_sampler.core.chains.diagnostics import verdict
-    from scfg_sampler.learner.diagnosis import diagnose_runs
+    from scfg_sampler.learner.diagnosis import diagnose_runs, incomparable
 
     found = diagnose_runs(options.runs, options.burn_in)
+    for reason in incomparable(options.runs):
+        console.warn(reason)
     if options.json:
         plain = {
             name: {key: _finite(value) for key, value in diagnosis._asdict().items()}

@@ -15,8 +15,23 @@ from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.learner.chains import chain_directories
 from scfg_sampler.learner.run import read_run
+from scfg_sampler.learner.settings import LearnerSettings
 
-__all__ = ["SCALARS", "diagnose_runs", "read_traces"]
+__all__ = ["SCALARS", "diagnose_runs", "incomparable", "read_traces"]
+
+_HOW_TO_SAMPLE = (
+    "anneal_end",
+    "anneal_start",
+    "anneal_sweeps",
+    "operator",
+    "order",
+    "schedule",
+    "shards",
+    "sweeps_per_level",
+    "type_moves",
+    "types_start",
+)
+"""Settings that change the way to the posterior, not the posterior."""
 
 SCALARS = (
     "log_joint",
@@ -36,6 +51,43 @@ SCALARS = (
 def read_traces(runs: Sequence[PathLike]) -> list[dict[str, np.ndarray]]:
     """The traces of all chains of some runs."""
     return [read_trace(chain / "trace.tsv") for run in runs for chain in chain_directories(run)]
+
+
+def incomparable(runs: Sequence[PathLike]) -> list[str]:
+    """Why chains of these runs say nothing together, a sentence for each reason; none if they do.
+
+    R̂ is of chains with one posterior, drawn independently: of one corpus and one model, with other seeds.
+    """
+    chains = [chain for run in runs for chain in chain_directories(run)]
+    records = [read_run(chain) for chain in chains]
+    models = [_model(record) for record in records]
+    reasons = []
+    for chain, model in zip(chains[1:], models[1:], strict=True):
+        names = [name for name in models[0] if model.get(name) != models[0][name]]
+        if names:
+            told = ", ".join(name.replace("_", "-") for name in names)
+            reasons.append(
+                f"{chains[0]} and {chain} differ in {told}: R-hat compares chains of one model and text"
+            )
+    seen: list[tuple] = []
+    for chain, record in zip(chains, records, strict=True):
+        drawn = record["settings"], record["corpus"]["sha256"], record["run"]["seed"], record.get("stream", 0)
+        if drawn in seen:
+            twin = chains[seen.index(drawn)]
+            reasons.append(
+                f"{twin} and {chain} are one chain twice, of one seed: that they agree says nothing"
+            )
+        seen.append(drawn)
+    return reasons
+
+
+def _model(record: dict) -> dict[str, object]:
+    """What makes the posterior of a run, by name."""
+    settings = {**LearnerSettings._field_defaults, **record["settings"]}
+    # Where a number is learnt, the setting is where it begins.
+    left_out = {*_HOW_TO_SAMPLE, *settings["learned"]}
+    model = {name: None if name in left_out else value for name, value in settings.items()}
+    return model | {"learned": list(settings["learned"]), "text": record["corpus"]["sha256"]}
 
 
 def diagnose_runs(runs: Sequence[PathLike], burn_in: int | None = None) -> dict[str, Diagnosis]:

@@ -1,0 +1,63 @@
+"""What R-hat cannot compare is told of."""
+
+from __future__ import annotations
+
+import pytest
+
+from scfg_sampler.cli import main
+from scfg_sampler.learner.diagnosis import incomparable
+from tests.learner.test_chain import some_pairs
+from tests.learner.test_commands import sample, write_corpus
+
+RUNS = {
+    "one": (),
+    "other": ("--seed", "2"),
+    "again": (),
+    "longer": ("--iterations", "30", "--seed", "3"),
+    "operator": ("--operator", "rejection", "--seed", "4"),
+    "discount": ("--discount", "0.3", "--seed", "5"),
+    "learned": ("--learn-hyperparameters", "--seed", "6"),
+    "from-elsewhere": ("--learn-hyperparameters", "--seed", "7"),
+    "two": ("--chains", "2"),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("diagnosis")
+    options = write_corpus(directory, some_pairs())
+    for name, more in RUNS.items():
+        assert sample(options, str(directory / name), "--iterations", "20", *more) == 0
+    (directory / "less").mkdir()
+    options = write_corpus(directory / "less", some_pairs()[:20])
+    assert sample(options, str(directory / "text"), "--iterations", "20", "--seed", "8") == 0
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("runs", "reasons"),
+    [
+        (["one"], []),
+        (["one", "other", "longer", "operator"], []),
+        (["learned", "from-elsewhere"], []),
+        (["two"], []),
+        (["one", "other", "discount"], ["one and {}/discount differ in discount: R-hat compares"]),
+        (["one", "learned"], ["differ in discount, strength, mean-length, learned: R-hat"]),
+        (["one", "text"], ["one and {}/text differ in text: R-hat compares chains of one model and text"]),
+        (
+            ["other", "one", "again"],
+            ["one and {}/again are one chain twice, of one seed: that they agree says"],
+        ),
+        (["one", "one"], ["one and {}/one are one chain twice"]),
+        (["one", "two"], ["one and {}/two/chain-1 are one chain twice"]),
+    ],
+)
+def test_chains_that_say_nothing_together_are_told_of(folder, capsys, runs, reasons):
+    found = incomparable([folder / name for name in runs])
+    assert len(found) == len(reasons)
+    for each, reason in zip(found, reasons, strict=True):
+        assert reason.format(folder) in each
+    assert main(["diagnose", *(str(folder / name) for name in runs), "--burn-in", "5", "--quiet"]) == 0
+    said = capsys.readouterr()
+    assert said.err == "".join(f"warning: {each}\n" for each in found)
+    assert said.out.startswith("scalar")
