@@ -11,11 +11,14 @@ task were to blame. On machines that come and go it is not, so that the limit is
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import logging
 import os
 import platform
 from collections.abc import Callable, Iterator
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,8 @@ __all__ = ["DaskExecutor", "dask_executor", "dask_setup"]
 _ALLOWED_FAILURES = 1000
 _SECONDS_TO_CONNECT = 30
 _MB = 1e6
+_ROOT = Path(__file__).resolve().parents[2]
+_PACKAGES = ("scfg_sampler", "decoder", "monolingual")
 
 _SETTINGS = {
     # It looks a hundred times a second at what a worker does, for a dashboard that is not there.
@@ -155,11 +160,8 @@ class DaskExecutor:
         if not self._client.nthreads():
             say("waiting for a worker")
             self._client.wait_for_workers(1)
-        here = _versions()
         for address, there in self._client.run(_versions).items():
-            differing = [f"{k} {there.get(k)} there, {here[k]} here" for k in here if there.get(k) != here[k]]
-            if differing:
-                raise ClusterError(f"the worker at {address} has other versions: {'; '.join(differing)}")
+            _require_same(_versions(), there, address)
 
     @property
     def at_a_time(self) -> int:
@@ -177,7 +179,8 @@ class DaskExecutor:
         """The task, done by some worker; again by another if that is lost."""
         self.moved += _size(arguments)
         with self.reached():
-            return _DaskResult(self, self._client.submit(function, *arguments, pure=False))
+            task = self._client.submit(_done_by_the_same, _versions(), function, *arguments, pure=False)
+            return _DaskResult(self, task)
 
     def status(self) -> str:
         """How many workers there are, and what has gone to and fro."""
@@ -221,6 +224,30 @@ def _size(value: Any) -> int:
 
 def _versions() -> dict[str, str]:
     """What has to be the same everywhere for results to be."""
+    return {"scfg-sampler": __version__, **_installed()}
+
+
+@functools.cache
+def _installed() -> dict[str, str]:
+    """Versions of Python and of libraries, and a digest of the sources, which change while versions stay."""
     versions = {name: metadata.version(name) for name in ("numpy", "numba", "dask")}
+    digest = hashlib.sha256()
+    for path in sorted(path for package in _PACKAGES for path in (_ROOT / package).rglob("*.py")):
+        text = path.read_bytes()
+        digest.update(f"{path.relative_to(_ROOT).as_posix()} {len(text)}\n".encode() + text)
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"scfg-sampler": __version__, "Python": python, **versions}
+    return {"sources": digest.hexdigest()[:12], "Python": python, **versions}
+
+
+def _require_same(here: dict[str, str], there: dict[str, str], address: str) -> None:
+    others = [name for name in here if there.get(name) != here[name]]
+    if others:
+        differing = [f"{name} {there.get(name)} there, {here[name]} here" for name in others]
+        hint = "Install the same everywhere"
+        raise ClusterError(f"the worker at {address} has other versions: {'; '.join(differing)}. {hint}")
+
+
+def _done_by_the_same(here: dict[str, str], function: Callable, *arguments: Any) -> Any:
+    """What a task comes to, on a worker that may have joined after others had been looked at."""
+    _require_same(here, _versions(), platform.node())
+    return function(*arguments)

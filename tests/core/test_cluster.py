@@ -148,6 +148,18 @@ def test_workers_of_other_versions_are_refused(workers, monkeypatch):
         workers.prepare()
 
 
+def test_workers_of_other_sources_are_refused_also_when_they_join_later(workers, monkeypatch):
+    installed = cluster._installed()
+    said = r"the worker at .* has other versions: sources \w{12} there, abc here"
+    monkeypatch.setattr(cluster, "_installed", lambda: {**installed, "sources": "abc"})
+    with pytest.raises(ClusterError, match=said):
+        workers.prepare()
+    with pytest.raises(ClusterError, match=said):
+        workers.submit(len, [1]).result()
+    monkeypatch.undo()
+    assert workers.submit(len, [1]).result() == 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
