@@ -131,9 +131,16 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Prepare, and say how many pairs were left out for which reason."""
-    from scfg_sampler.preparation.directory import SplitSettings, prepare, refuse_occupied, refuse_own_files
+    from scfg_sampler.preparation.directory import (
+        SplitSettings,
+        prepare,
+        refuse_file,
+        refuse_occupied,
+        refuse_own_files,
+    )
 
     settings = _settings(options)
+    refuse_file(options.output)
     refuse_own_files(options.output, settings.languages, _files_read(options))
     if not options.overwrite:
         refuse_occupied(options.output, [f"train.{language}" for language in settings.languages])

@@ -45,6 +45,7 @@ __all__ = [
     "SplitSettings",
     "prepare",
     "read_set",
+    "refuse_file",
     "refuse_occupied",
     "refuse_own_files",
 ]
@@ -112,6 +113,12 @@ def refuse_occupied(output: PathLike, names: Iterable[str]) -> None:
     if taken:
         found = "holds a preparation already" if taken[0] == FILE else f"holds {taken[0]} already"
         raise InputError(output, None, found, "Name another directory, or give --overwrite")
+
+
+def refuse_file(output: PathLike) -> None:
+    """Raise InputError if something else than a directory is where one is to be made."""
+    if Path(output).exists() and not Path(output).is_dir():
+        raise InputError(output, None, "is a file, where a directory is to be made", "Name another one")
 
 
 def refuse_own_files(output: PathLike, languages: Sequence[str], inputs: Iterable[PathLike]) -> None:

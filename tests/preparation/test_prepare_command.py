@@ -181,6 +181,16 @@ def test_alignments_go_with_the_languages_of_an_older_preparation(raw):
     assert not list((raw / "data").glob("*xx*"))
 
 
+def test_a_file_in_the_place_of_the_directory_is_told_of_before_anything_is_read(raw, capsys):
+    (raw / "data").write_text("kept")
+    (raw / "raw.de").unlink()
+    for more in ([], ["--overwrite"]):
+        assert prepare(raw, *more) == 2
+        said = f"{raw}/data: is a file, where a directory is to be made. Name another one"
+        assert capsys.readouterr().err == f"scfg-sampler: {said}\n"
+    assert (raw / "data").read_text() == "kept"
+
+
 def test_an_older_preparation_is_not_replaced_unless_asked(raw, capsys):
     prepare(raw, "--quiet")
     before = contents(raw)
