@@ -52,8 +52,7 @@ QUICK = ("one rule under two labels", "one rule of two gaps")
 def _cases():
     for pairs in CORPORA:
         for model in MODELS:
-            is_quick = pairs in QUICK or (pairs, model) == ("two trees", "d = 0")
-            yield pytest.param(pairs, model, marks=[] if is_quick else [pytest.mark.slow])
+            yield pytest.param(pairs, model, marks=[] if pairs in QUICK else [pytest.mark.slow])
 
 
 @pytest.mark.parametrize(("pairs", "model"), list(_cases()))

@@ -108,7 +108,11 @@ def gibbs_transitions(model, data, approach, proposal="dirichlet"):
 
 ONE, TREES, TWO = data_of(3), data_of(tree_counts=(1, 2, 6), num_trees=2), data_of(4, 3)
 # Two sentences and the loop of the only-tight approach have too many paths.
-CASES = [*itertools.product(APPROACHES, (ONE, TREES)), ("renormalise", TWO), ("sink", TWO)]
+CASES = [
+    *itertools.product(APPROACHES, (ONE, TREES)),
+    ("sink", TWO),
+    pytest.param("renormalise", TWO, marks=pytest.mark.slow),
+]
 
 
 @pytest.mark.parametrize(("approach", "data"), CASES)
