@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import glob
 import importlib
 import importlib.util
@@ -40,8 +41,13 @@ BUSY = ("ot", "tsg", "pcfg", "tune", "report", "prepare")
 """Commands most of whose examples take seconds."""
 
 
+@functools.cache
+def whole_parser(program: str) -> argparse.ArgumentParser:
+    return importlib.import_module(f"{PROGRAMS[program]}.cli").build_parser()
+
+
 def parser_of(program: str, command: str) -> argparse.ArgumentParser:
-    parser: Any = importlib.import_module(f"{PROGRAMS[program]}.cli").build_parser()
+    parser: Any = whole_parser(program)
     for word in command.split():
         parser = parser._subparsers._group_actions[0].choices[word]
     return parser
