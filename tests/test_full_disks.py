@@ -25,7 +25,7 @@ def test_commands_that_print_to_a_full_device_say_so_in_one_line(tmp_path, root)
     assert full(tmp_path, root, "stdout")["printers"] >= 30
 
 
-@pytest.mark.parametrize("name", ["tune", "extract", "compile-lm"])
+@pytest.mark.parametrize("name", [pytest.param("tune", marks=pytest.mark.slow), "extract", "compile-lm"])
 def test_commands_with_little_room_lose_nothing(tmp_path, root, name):
     assert full(tmp_path, root, name, "3")["refused"] >= 1
 

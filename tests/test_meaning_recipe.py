@@ -228,6 +228,7 @@ def test_the_lists_of_both_typed_grammars_are_joined_alike_for_learning_and_for_
     ]
 
 
+@pytest.mark.slow
 def test_eflomal_draws_as_often_as_asked(stand_in):
     assert recipe(stand_in, "--folds", "2", "--draws", "1").returncode == 0
     assert [line.split()[-1] for line in calls(stand_in) if " align " in line] == [
@@ -261,6 +262,7 @@ def test_without_rankers_the_best_is_taken(stand_in):
     assert not any(line.startswith(("decoder train-ranker", "decoder rank")) for line in calls(stand_in))
 
 
+@pytest.mark.slow
 def test_phrases_are_behind_the_questions_as_often_as_asked(stand_in):
     assert recipe(stand_in, "--copies", "3", "--folds", "0").returncode == 0
     assert (stand_in / "run/learnt.en").read_text() == "what is it\nb\nc\nc\nc\n"

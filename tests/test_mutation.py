@@ -154,6 +154,7 @@ def test_faults_are_found_or_survive_or_hang_and_the_tree_stays(project):
     assert not list(project.rglob("*.pyc"))
 
 
+@pytest.mark.slow
 def test_command_says_what_survives_and_tests_that_fail_without_a_fault(project, monkeypatch, capsys):
     monkeypatch.setattr(mutation, "ROOT", project)
     monkeypatch.setattr(mutation, "LISTS", project / "tests" / "faults")

@@ -79,7 +79,9 @@ def nested(number):
 RETURNING: dict[str, Callable] = {"rows": rows, "pair": pair, "nested": nested}
 
 
-@pytest.mark.parametrize("name", RETURNING)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "nested" else [pytest.mark.slow]) for name in RETURNING]
+)
 def test_signals_are_raised_where_a_compiled_function_was_called(root, name):
     command = [sys.executable, "-c", INTERRUPTED.format(name=name)]
     child = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120)

@@ -77,7 +77,7 @@ OURS = ("LogForward", "LogBackward", "LexForward", "LexBackward")
 
 
 @pytest.mark.parametrize("file_format", READERS)
-@pytest.mark.parametrize("name", ["hiero", "sampled"])
+@pytest.mark.parametrize("name", [pytest.param("hiero", marks=pytest.mark.slow), "sampled"])
 def test_decoders_read_the_rules_of_the_bundled_corpus(folder, file_format, name):
     table = read_rule_table(folder / name)
     assert table.num_rules > 1000

@@ -438,7 +438,7 @@ def test_diagnose_prints_rhat_of_several_runs(corpus_options, tmp_path, capsys):
 
 
 def test_marginals_agree_with_the_enumerated_posterior(tmp_path):
-    # 40,000 sweeps; batch means give the Monte-Carlo error. Fixed seed.
+    # 20,000 sweeps; batch means give the Monte-Carlo error. Fixed seed.
     pairs = [oracle.sentence("a b c", "A B C", "0-0 1-1 2-2"), oracle.sentence("a b", "A B", "0-0 1-1")]
     options = write_corpus(tmp_path, pairs)
     settings = {"discount": 0.5, "strength": 5.0, "tables": "exact", "max_cut_span": 0}
@@ -459,7 +459,7 @@ def test_marginals_agree_with_the_enumerated_posterior(tmp_path):
     runs = []
     for seed in range(10):
         run = tmp_path / f"run{seed}"
-        more = ["--iterations", "4000", "--burn-in", "100", "--seed", str(seed), "--marginals"]
+        more = ["--iterations", "2000", "--burn-in", "100", "--seed", str(seed), "--marginals"]
         more += ["--tables", "exact", "--max-cut-span", "0", "--checkpoint-every", "0"]
         assert sample(options, run, *more) == 0
         runs.append(json.loads((run / "marginals.json").read_text()))

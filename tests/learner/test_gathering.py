@@ -199,6 +199,7 @@ def test_files_of_a_run_are_the_same_whatever_the_memory(tmp_path, monkeypatch, 
     assert texts[0] == texts[1]
 
 
+@pytest.mark.slow
 def test_a_run_killed_between_its_runs_on_disk_ends_as_undisturbed_ones(tmp_path, monkeypatch, narrow_memory):
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)

@@ -43,6 +43,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_a_long_pair_takes_little_memory(root, tmp_path):
     """85 MB were measured."""
     assert room(root, tmp_path) < 100

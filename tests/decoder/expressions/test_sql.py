@@ -1,7 +1,7 @@
 """SQL queries as expressions."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoder.expressions.forms import from_linear, parse, to_linear, write
@@ -224,6 +224,7 @@ def queries(draw, below):
     return Expression(draw(st.sampled_from(["select", "select_distinct"])), tuple(parts))
 
 
+@settings(max_examples=40)
 @given(queries(st.recursive(LEAVES, scalars, max_leaves=6)))
 def test_what_is_written_reads_back_as_the_same_tree(tree):
     text = write(tree, "sql")

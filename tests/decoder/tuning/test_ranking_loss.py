@@ -55,7 +55,10 @@ def test_the_minimum_is_that_of_another_minimiser(number, size, l2):
     np.testing.assert_allclose(found, other.x, atol=1e-5)
 
 
-@pytest.mark.parametrize(("number", "size", "l2"), [(400, 3, 0.3), (150, 12, 1.0), (30, 20, 5.0)])
+@pytest.mark.parametrize(
+    ("number", "size", "l2"),
+    [(400, 3, 0.3), pytest.param(150, 12, 1.0, marks=pytest.mark.slow), (30, 20, 5.0)],
+)
 def test_groups_are_lists_whose_first_is_the_right_one(number, size, l2):
     rows = pairs(number, size) * 3
     ends = np.unique(np.concatenate([[0, number], np.random.default_rng(3).integers(0, number, number // 4)]))

@@ -389,6 +389,7 @@ def test_unparsable_sentences_and_useless_rules_are_left_out_with_a_warning(plac
     assert summary(place / "run")["sentences"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not jit.ENABLED, reason="compilation is off")
 def test_second_run_of_a_command_compiles_nothing(place, root):
     for arguments in (
