@@ -18,6 +18,7 @@ from decoder.notebook.texts import Text, lines_of
 from scfg_sampler.core.arguments import require_path, require_switch, require_type, require_whole
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
+from scfg_sampler.errors import InputError
 
 __all__ = ["NgramModel", "load_lm", "train_lm"]
 
@@ -53,9 +54,11 @@ class NgramModel:
         return self._scores(text).log_probs
 
     def perplexity(self, text: Text) -> float:
-        """Of all lines, unknown words and the ends of lines included."""
+        """Of all lines, unknown words and the ends of lines included; an InputError if there are none."""
         found = self._scores(text)
-        return math.exp(-float(found.log_probs.sum()) / max(1, found.num_tokens))
+        if not found.num_tokens:
+            raise InputError("text", None, "has no lines, and so no perplexity", "Give at least one")
+        return math.exp(-float(found.log_probs.sum()) / found.num_tokens)
 
     def __contains__(self, word: str) -> bool:
         return word in self.vocabulary

@@ -76,6 +76,8 @@ def test_language_models_are_those_of_the_command(files, tmp_path):
     for other in (in_memory, read):
         assert np.array_equal(other.log_probs(text), lm.log_probs(text))
     assert lm.perplexity(text) == pytest.approx(np.exp(-lm.log_probs(text).sum() / 8), rel=1e-12)
+    with pytest.raises(InputError, match="text: has no lines, and so no perplexity"):
+        lm.perplexity([])
 
 
 def test_tuning_is_that_of_the_command(rules, files, tmp_path):
