@@ -54,7 +54,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     text.add_argument("--source", metavar="F", help="source sentences, one a line")
     text.add_argument("--target", metavar="E", help="their translations, line by line")
     text.add_argument("--tsv", metavar="FILE", help="both in one file, in columns between tabs")
-    text.add_argument("--columns", metavar="I,J", default="1,2", help="source and target column, from 1")
+    text.add_argument("--columns", metavar="I,J", help="source and target column, from 1 (default: 1,2)")
     text.add_argument("--tmx", metavar="FILE", help="both in a translation memory; needs --languages")
     text.add_argument(
         "--languages", metavar="XX,YY", help="source and target language; by default the files' suffixes"
@@ -97,7 +97,7 @@ def _add_segmentation(parser: argparse.ArgumentParser) -> None:
     )
     ways.add_argument("--joint", action="store_true", help="one set of subwords for both languages")
     ways.add_argument(
-        "--subword-model", choices=("unigram", "bpe"), default="unigram", help="of sentencepiece"
+        "--subword-model", choices=("unigram", "bpe"), help="of sentencepiece (default: unigram)"
     )
     ways.add_argument(
         "--rules",
@@ -173,11 +173,14 @@ def _settings(options: argparse.Namespace) -> SegmentationSettings:
     from scfg_sampler.preparation.learning import SegmentationSettings, parse_segmentation
 
     rules = dict(_rule(text) for text in options.rules)
+    segment = parse_segmentation(options.segment)
+    if options.subword_model is not None and all(side.kind == "none" for side in segment):
+        raise SettingsError("--subword-model is for --segment subwords:N, or words")
     return SegmentationSettings(
         _languages(options),
-        parse_segmentation(options.segment),
+        segment,
         options.joint,
-        options.subword_model,
+        options.subword_model or "unigram",
         options.case,
         rules,
     )
@@ -232,11 +235,13 @@ def _input(options: argparse.Namespace, languages: tuple[str, str]) -> tuple[Ite
     ways = [both > 0, options.tsv is not None, options.tmx is not None]
     if sum(ways) != 1 or both == 1:
         raise SettingsError("give --source and --target, or --tsv, or --tmx")
+    if options.columns is not None and not ways[1]:
+        raise SettingsError("--columns is for --tsv")
     if ways[0]:
         pairs: Iterable[Pair] = read_pairs(options.source, options.target)
         return pairs, {"source": str(options.source), "target": str(options.target)}
     if ways[1]:
-        columns = check_columns(options.columns)
+        columns = check_columns(options.columns or "1,2")
         return read_tsv(options.tsv, columns), {"source": str(options.tsv), "columns": list(columns)}
     return read_tmx(options.tmx, languages), {"source": str(options.tmx)}
 

@@ -266,6 +266,8 @@ def test_tables_and_memories_are_read(raw, tmp_path):
         (["--languages", "xx,en"], "sacremoses has no rules for the language 'xx'"),
         (["--rules", "xx"], "--rules is 'xx'"),
         (["--tsv", "x"], "give --source and --target, or --tsv, or --tmx"),
+        (["--columns", "2,1"], "--columns is for --tsv"),
+        (["--segment", "none", "--subword-model", "bpe"], "--subword-model is for --segment subwords:N"),
         (["--dev", "-1"], "--dev is -1"),
         (["--dev", "40", "--test", "40"], "--dev 40 and --test 40 are too many"),
         (["--test-source", "x"], "--test-source and --test-target are given together"),
