@@ -61,7 +61,6 @@ class _Parsed(NamedTuple):
 
 def run(options: argparse.Namespace) -> None:
     """Parse the input and print the results in order."""
-    import sys
     import time
 
     from decoder.commands._progress import Done, progress_of, say_done
@@ -81,8 +80,6 @@ def run(options: argparse.Namespace) -> None:
     unknown: list[str] = []
     with contextlib.ExitStack() as stack:
         began = time.perf_counter()
-        if options.output == "-" and hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         out = stack.enter_context(atomic_output(options.output))
         advance = stack.enter_context(progress_of(options.input, options.output, "parsing"))
         task = functools.partial(_parse, parser, options)

@@ -32,7 +32,6 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw the derivations that are asked for."""
-    import sys
 
     from decoder.translation.derivations import check_record, draw_text
     from decoder.translation.drawing import draw_svg
@@ -43,8 +42,6 @@ def run(options: argparse.Namespace) -> None:
     if options.svg is not None and options.sentence is None:
         raise SettingsError("--svg draws one derivation; say which with --sentence, counted from 0")
 
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     lines = 0
     found = False
     for lines, line in enumerate(read_lines(options.derivations), start=1):

@@ -112,7 +112,6 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Translate the input and print the results in order."""
-    import sys
     import time
 
     from decoder.commands._forced import summary
@@ -132,8 +131,6 @@ def run(options: argparse.Namespace) -> None:
         executor = stack.enter_context(elsewhere(options))
         results = stack.enter_context(ordered(task, executor or threads))
         began = time.perf_counter()
-        if options.output == "-" and hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         out = stack.enter_context(atomic_output(options.output))
         trees = stack.enter_context(atomic_output(options.derivations)) if options.derivations else None
         graphs = stack.enter_context(_hypergraphs(options.hypergraph))

@@ -31,7 +31,6 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Segment, or undo it."""
-    import sys
 
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import atomic_output, read_lines, require_file
@@ -42,8 +41,6 @@ def run(options: argparse.Namespace) -> None:
     side = preparation.target if options.undo else preparation.source
     if options.language is not None:
         side = preparation.of(options.language)
-    if options.output == "-" and hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     with atomic_output(options.output) as out:
         for line in read_lines(options.input):
             out.write(

@@ -85,6 +85,7 @@ def run_parser(
 def run(program: str, command: Callable[[Sequence[str] | None], int | None], arguments=None) -> int:
     """The exit status of a command: 0 done, 2 the user can mend it, 128 + its number on a signal.
 
+    What it writes to standard output is UTF-8.
     Catches `ScfgError`, and OSError (a full disk, a directory that cannot be made), and prints one line.
     Anything else is a bug and keeps its traceback, which Python turns into status 1.
     """
@@ -93,6 +94,9 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     for name in ("COLUMNS", "LINES"):
         if screen_size(name) is None:
             os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
+    if hasattr(sys.stdout, "reconfigure"):
+        # As files are, whatever the locale; what names of files hold besides stays as it is.
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     try:
         with terminable(), _telling_that_it_works():
             return _flushed(command, arguments)

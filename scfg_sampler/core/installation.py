@@ -6,6 +6,7 @@ needs makes a problem: the packages, and a place where compiled code can be kept
 
 from __future__ import annotations
 
+import locale
 import os
 import platform
 import shutil
@@ -120,6 +121,7 @@ def _room() -> Finding:
 
 
 def _encoding() -> Finding:
-    encoding = (sys.stdout.encoding or "none").lower().replace("_", "-")
-    advice = "" if encoding == "utf-8" else "Set PYTHONUTF8=1, or a locale with UTF-8, to see all text"
-    return Finding("encoding of the output", encoding, advice)
+    """What the terminal shows, as far as the locale says; standard output is UTF-8 whatever it is."""
+    encoding = "utf-8" if sys.flags.utf8_mode else locale.getencoding().lower().replace("_", "-")
+    advice = "" if encoding == "utf-8" else "Set a locale with UTF-8, which commands write, to see all text"
+    return Finding("encoding of the terminal", encoding, advice)

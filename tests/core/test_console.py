@@ -86,6 +86,18 @@ def test_standard_output_that_is_full_is_one_line(lines):
         assert (child.returncode, child.stderr) == (2, message)
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_standard_output_is_utf_8_whatever_the_locale_says(root, encoding):
+    script = (
+        "import os, sys; from scfg_sampler.core.console import run; "
+        "sys.exit(run('prog', lambda arguments: print('\u00fc \u4e2d', os.fsdecode(b'\\xff')), []))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONIOENCODING": encoding}
+    child = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True)
+    assert (child.returncode, child.stderr) == (0, b"")
+    assert child.stdout == "\u00fc \u4e2d".encode() + b" \xff\n"
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("option", ["--help", "--version"])

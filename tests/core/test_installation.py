@@ -93,6 +93,17 @@ def test_place_of_compiled_code_is_told_and_judged(monkeypatch, tmp_path):
         cache_directory.cache_clear()
 
 
+@pytest.mark.parametrize(("name", "is_fine"), [("UTF-8", True), ("ISO-8859-1", False)])
+def test_encoding_of_the_terminal_is_that_of_the_locale(monkeypatch, name, is_fine):
+    monkeypatch.setattr(installation.sys, "flags", type("Flags", (), {"utf8_mode": 0}))
+    monkeypatch.setattr(installation.locale, "getencoding", lambda: name)
+    found = by_name()["encoding of the terminal"]
+    assert found.found == name.lower()
+    assert ("locale with UTF-8" not in found.advice) == is_fine
+    monkeypatch.setattr(installation.sys, "flags", type("Flags", (), {"utf8_mode": 1}))
+    assert by_name()["encoding of the terminal"].found == "utf-8"
+
+
 def test_old_python_and_little_room_are_told(monkeypatch):
     monkeypatch.setattr(installation.sys, "version_info", (3, 10, 2))
     assert by_name()["Python"].is_wrong
