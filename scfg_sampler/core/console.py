@@ -94,6 +94,7 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     for name in ("COLUMNS", "LINES"):
         if screen_size(name) is None:
             os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
+    _replace_closed_streams()
     if hasattr(sys.stdout, "reconfigure"):
         # As files are, whatever the locale; what names of files hold besides stays as it is.
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
@@ -114,6 +115,20 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     except OSError as error:
         print(f"{program}: {_described(error)}", file=sys.stderr)
         return 2
+
+
+def _replace_closed_streams() -> None:
+    """Put something where the caller has closed a standard stream (`>&-`), which to Python is None.
+
+    Whoever reads or writes then is told that this cannot be done, while messages go nowhere: `print` has
+    those for a stream that is None on standard output. It also keeps the numbers 0 to 2 from other files.
+    """
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY))
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", errors="backslashreplace")
 
 
 def _stopped(message: str, status: int, *, is_process: bool) -> int:

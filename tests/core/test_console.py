@@ -86,6 +86,33 @@ def test_standard_output_that_is_full_is_one_line(lines):
         assert (child.returncode, child.stderr) == (2, message)
 
 
+@pytest.mark.parametrize(
+    ("closed", "arguments", "status", "output", "message"),
+    [
+        ("2>&-", "links -", 0, "0-0\n", ""),
+        (">&-", "links out", 0, "", "1 line symmetrised by union\n"),
+        (">&-", "links -", 2, "", "or a temporary file, cannot be written (Bad file descriptor)\n"),
+        ("<&-", "- -", 2, "", "-: cannot be read (Bad file descriptor). Check the disk\n"),
+        ("<&- >&- 2>&-", "links out", 0, "", ""),
+        ("<&- >&- 2>&-", "nowhere out", 2, "", ""),
+    ],
+)
+def test_streams_that_are_closed_are_neither_mixed_up_nor_missed(
+    root, tmp_path, closed, arguments, status, output, message
+):
+    (tmp_path / "links").write_text("0-0\n")
+    reverse, written = arguments.split()
+    options = f"--forward links --reverse {reverse} --method union --output {written}"
+    command = ["bash", "-c", f"exec {sys.executable} -m scfg_sampler symmetrise {options} {closed}"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    child = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    said = child.stderr.replace("at work for 0:00:01\n", "")
+    assert (child.returncode, child.stdout, said[-len(message) :]) == (status, output, message)
+    assert said.count("\n") == message.count("\n")
+    if written == "out" and status == 0:
+        assert (tmp_path / "out").read_text() == "0-0\n"
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_standard_output_is_utf_8_whatever_the_locale_says(root, encoding):
     script = (
