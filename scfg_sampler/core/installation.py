@@ -100,7 +100,10 @@ def _compiled() -> Iterator[Finding]:
     size = sum(path.stat().st_size for path in kernels)
     found = f"{place}, {counted(len(kernels), 'kernel')}, {size / 1e6:.0f} MB"
     advice = ""
-    if Path(tempfile.gettempdir()) in (place, place.parent) and not os.environ.get("SCFG_SAMPLER_CACHE"):
+    asked = os.environ.get("SCFG_SAMPLER_CACHE")
+    if asked and Path(asked) != place:
+        advice = f"SCFG_SAMPLER_CACHE is {asked}, which cannot be written; name another place, or unset it"
+    elif Path(tempfile.gettempdir()) in (place, place.parent) and not asked:
         advice = "The usual place cannot be written; name one that lasts in SCFG_SAMPLER_CACHE"
     elif not kernels:
         advice = "Nothing is compiled yet: the first use of each command takes longer, once"

@@ -93,6 +93,22 @@ def test_place_of_compiled_code_is_told_and_judged(monkeypatch, tmp_path):
         cache_directory.cache_clear()
 
 
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") == "1", reason="compiles")
+def test_place_that_was_asked_for_and_is_not_taken_is_told(monkeypatch, tmp_path):
+    from scfg_sampler.core.jit import cache_directory
+
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SCFG_SAMPLER_CACHE", str(tmp_path / "file"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    cache_directory.cache_clear()
+    try:
+        found = by_name()["compiled code"]
+        assert found.found.startswith(f"{tmp_path / 'x' / 'scfg-sampler'}, ")
+        assert found.advice.startswith(f"SCFG_SAMPLER_CACHE is {tmp_path / 'file'}, which cannot be written")
+    finally:
+        cache_directory.cache_clear()
+
+
 @pytest.mark.parametrize(("name", "is_fine"), [("UTF-8", True), ("ISO-8859-1", False)])
 def test_encoding_of_the_terminal_is_that_of_the_locale(monkeypatch, name, is_fine):
     monkeypatch.setattr(installation.sys, "flags", type("Flags", (), {"utf8_mode": 0}))
