@@ -283,7 +283,7 @@ UNFINISHED, FINISHED = (f'{{\n "seconds": 3,\n "finished": {value}\n}}\n' for va
     [
         ((), UNFINISHED, ["resume"]),
         ((), FINISHED, []),
-        ((), None, ["sample"]),
+        pytest.param((), None, ["sample"], marks=pytest.mark.slow),
         (("--iterations", "90"), UNFINISHED, ["sample"]),
         pytest.param(("--iterations", "90"), FINISHED, ["sample"], marks=pytest.mark.slow),
         (("--overwrite",), UNFINISHED, ["sample"]),

@@ -181,6 +181,7 @@ def test_explanation_of_a_fault_that_is_found_is_refused(project, monkeypatch, c
     assert "has a reason to survive, but was found" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_found_a_fault_comes_first_the_next_time(project):
     """The first test passes with the fault, and notes that it was run."""
     noted = project.parent / "noted"
