@@ -32,7 +32,6 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Draw the derivations that are asked for."""
-
     from decoder.translation.derivations import check_record, draw_text
     from decoder.translation.drawing import draw_svg
     from scfg_sampler.core.files import atomic_output, read_lines

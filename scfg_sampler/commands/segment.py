@@ -31,7 +31,6 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Segment, or undo it."""
-
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import atomic_output, read_lines, require_file
     from scfg_sampler.preparation.preparation import load_preparation
