@@ -151,3 +151,18 @@ def workers():
 def scheduler(workers) -> list[str]:
     """The options of a command that has its work done by these."""
     return ["--scheduler", workers._client.scheduler.address]
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """A function that gives the directory of a group of examples, made when it is first asked for."""
+    from tests.example_files import make_files
+
+    folders: dict[str, Path] = {}
+
+    def directory(group: str) -> Path:
+        if group not in folders:
+            folders[group] = make_files(group, tmp_path_factory.mktemp("examples") / group)
+        return folders[group]
+
+    return directory

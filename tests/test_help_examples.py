@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from scfg_sampler.core import console
-from tests.example_files import MAKERS, make_files
+from tests.example_files import MAKERS
 from tests.test_docs import COMMANDS, PROGRAMS
 
 NOT_OURS = {"(cd for-moses && moses -f moses.ini) < test.de > test.out": "needs Moses"}
@@ -68,19 +68,6 @@ def group_of(program: str, command: str) -> str:
     if program == "scfg-monolingual":
         return command.split()[0]
     return "expressions" if command in EXPRESSIONS else "translation"
-
-
-@pytest.fixture(scope="session")
-def made(tmp_path_factory):
-    """The directory of a group, made when it is first asked for."""
-    folders: dict[str, Path] = {}
-
-    def directory(group: str) -> Path:
-        if group not in folders:
-            folders[group] = make_files(group, tmp_path_factory.mktemp("examples") / group)
-        return folders[group]
-
-    return directory
 
 
 def taken(line: str) -> tuple[str, list[str], str | None, str | None]:

@@ -135,6 +135,8 @@ def test_what_will_be_read_again_is_refused_before_anything_is_done(here, pipe, 
         assert scfg_sampler.cli.main(["sample", *options, "--output", "run", "--quiet"]) == 2
         assert "is a pipe, but has to be read more than once" in capsys.readouterr().err
         assert not (here / "run").exists()
+        with open(given[name]) as unread:
+            assert unread.read() == CORPUS[name]
     (here / "grammar").write_text("S -> S S | 'a'\n")
     options = "--approach sink --prior 1 --iterations 8 --quiet --output run --sentences"
     assert monolingual.cli.main(["pcfg", "sample", "grammar", *options.split(), pipe("a a\n")]) == 2

@@ -7,12 +7,10 @@ and so it is what is assumed.
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
 
-from scfg_sampler.core.files import PathLike, open_bytes, read_lines
+from scfg_sampler.core.files import DAMAGED, PathLike, damaged, open_bytes, read_lines
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["check_encoding", "read_encoded_lines"]
@@ -51,6 +49,5 @@ def read_encoded_lines(path: PathLike, encoding: str = "utf-8") -> Iterator[str]
         except UnicodeError:
             hint = "Give another --encoding"
             raise InputError(path, line + 1, f"is not {encoding}, here or soon after", hint) from None
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            found = f"the gzip data is damaged or ends too early ({error})"
-            raise InputError(path, line + 1, found, "Copy or download the file again") from None
+        except DAMAGED as error:
+            raise damaged(path, line + 1, error) from None

@@ -25,9 +25,11 @@ from scfg_sampler.core.leftovers import hold, sync_directory, sync_file
 from scfg_sampler.errors import InputError
 
 __all__ = [
+    "DAMAGED",
     "LONGEST_LINE",
     "atomic_output",
     "atomic_path",
+    "damaged",
     "file_digest",
     "is_device",
     "is_stream",
@@ -36,6 +38,7 @@ __all__ = [
     "not_utf8",
     "open_bytes",
     "read_lines",
+    "refuse_stream",
     "require_file",
 ]
 
@@ -44,6 +47,8 @@ PathLike = str | os.PathLike[str]
 
 _PACKED = {b"\xfd7zXZ\0": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd", b"PK\3\4": "zip"}
 """What files of other programs than gzip begin with; none of it is text."""
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+"""What reading raises of a packed file that cannot be unpacked."""
 LONGEST_LINE = 1 << 28  # Bytes: a packed file of a few hundred kilobytes may hold gigabytes without a line.
 
 
@@ -66,9 +71,8 @@ def read_lines(path: PathLike) -> Iterator[str]:
                 yield text.decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
             raise InputError(path, line, *not_utf8(error)) from None
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            found = f"the gzip data is damaged or ends too early ({error})"
-            raise InputError(path, line + 1, found, "Copy or download the file again") from None
+        except DAMAGED as error:
+            raise damaged(path, line + 1, error) from None
         except SystemError as error:  # Of Python, for a signal amid a packed line: Ctrl-C, for one.
             raise error.__cause__ or error from None
 
@@ -82,6 +86,12 @@ def not_utf8(error: UnicodeDecodeError) -> tuple[str, str]:
         return "is UTF-16, not UTF-8", "Convert the file, as 'iconv -f UTF-16 -t UTF-8' does"
     found = f"byte {error.object[error.start]:#04x} at column {error.start + 1} is not UTF-8"
     return found, "Convert the file to UTF-8"
+
+
+def damaged(path: PathLike, line: int | None, error: Exception) -> InputError:
+    """What is wrong with a packed file that cannot be unpacked from a line on."""
+    found = f"the gzip data is damaged or ends too early ({error})"
+    return InputError(path, line, found, "Copy or download the file again")
 
 
 def long_line(path: PathLike, line: int) -> InputError:
@@ -206,16 +216,24 @@ def file_digest(path: PathLike) -> str:
     Raises
     ------
     InputError
-        The file cannot be read, or only once.
+        The file cannot be read, or only once, or is a truncated or damaged gzip file.
     """
+    refuse_stream(path)
+    digest = hashlib.sha256()
+    with open_bytes(path) as stream:
+        try:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+        except DAMAGED as error:
+            raise damaged(path, None, error) from None
+    return digest.hexdigest()
+
+
+def refuse_stream(path: PathLike) -> None:
+    """Raise an InputError for what can be read only once."""
     if is_stream(path):
         found = f"is {'standard input' if str(path) == '-' else 'a pipe'}, but has to be read more than once"
         raise InputError(path, None, found, "Write it to a file first")
-    digest = hashlib.sha256()
-    with open_bytes(path) as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _require_path(path: object) -> None:

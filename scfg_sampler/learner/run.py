@@ -47,7 +47,7 @@ from scfg_sampler.core.chains.run_directory import (
     wrong_setting,
 )
 from scfg_sampler.core.executors import Executor, InProcess, threads
-from scfg_sampler.core.files import PathLike, file_digest
+from scfg_sampler.core.files import PathLike, file_digest, refuse_stream
 from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus
@@ -323,9 +323,11 @@ class _Chain:
         self.directory, self.paths, self.settings, self.run = directory, files.by_name(), settings, run
         self._stream, self._executor = stream, executor
         check_settings(settings)
-        self.digests = {name: file_digest(path) for name, path in self.paths.items()}
+        for path in self.paths.values():
+            refuse_stream(path)
         self.bank = bank_of(files, settings)
         self.corpus: ParallelCorpus = self.bank.corpus
+        self.digests = {name: file_digest(path) for name, path in self.paths.items()}
         if len(self.bank.skipped) == self.bank.num_sentences:
             hint = "No sentence has both links and at most --max-length words; are these the right files?"
             raise InputError(files.source, None, "nothing is left to learn from", hint)

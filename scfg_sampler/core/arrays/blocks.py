@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import gzip
-import zlib
 from collections.abc import Iterator
 
-from scfg_sampler.core.files import LONGEST_LINE, PathLike, long_line, open_bytes
-from scfg_sampler.errors import InputError
+from scfg_sampler.core.files import DAMAGED, LONGEST_LINE, PathLike, damaged, long_line, open_bytes
 
 __all__ = ["read_blocks"]
 
@@ -36,8 +33,7 @@ def read_blocks(path: PathLike, size: int = 1 << 20) -> Iterator[bytes]:
                 yield rest + block[:cut]
                 lines += rest.count(b"\n") + block.count(b"\n", 0, cut)
                 rest = block[cut:]
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            found = f"the gzip data is damaged or ends too early ({error})"
-            raise InputError(path, lines + 1, found, "Copy or download the file again") from None
+        except DAMAGED as error:
+            raise damaged(path, lines + 1, error) from None
     if rest:
         yield rest
