@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -191,33 +192,38 @@ def write(path, text, binary=False):
         stream.write(text)
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def short_of_disk():
-    """Files may not grow beyond 1,000 bytes, as if the disk were full."""
+    """Files may not grow beyond 1,000 bytes, as if the disk were full.
+
+    No fixture, which would last until the test has been reported: pytest's own output may be a file.
+    """
     resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_full_disk_names_the_file_and_keeps_the_old_one(tmp_path, short_of_disk):
+def test_full_disk_names_the_file_and_keeps_the_old_one(tmp_path):
     write(tmp_path / "file", "old\n")
-    with pytest.raises(InputError, match=r"file: cannot be written \(File too large\)"):
+    with pytest.raises(InputError, match=r"file: cannot be written \(File too large\)"), short_of_disk():
         write(tmp_path / "file", "new\n" * 10_000)
     assert os.listdir(tmp_path) == ["file"]
     assert (tmp_path / "file").read_text() == "old\n"
 
 
-def test_full_disk_names_the_trace(tmp_path, rng, short_of_disk):
+def test_full_disk_names_the_trace(tmp_path, rng):
     trace = TraceWriter(tmp_path / "trace.tsv", [("log_joint", lambda sweep: sweep.info.log_joint)])
-    with pytest.raises(InputError, match=r"trace.tsv: cannot be written \(File too large\)"):
+    with pytest.raises(InputError, match=r"trace.tsv: cannot be written \(File too large\)"), short_of_disk():
         list(run_chain(TOY, toy_state(), rng, sweeps=1000, sinks=[trace]))
     assert len(read_trace(tmp_path / "trace.tsv")["sweep"]) > 30
 
 
-def test_full_disk_names_the_place_of_temporary_files(tmp_path, short_of_disk):
-    with Scratch(directory=str(tmp_path)) as scratch:
+def test_full_disk_names_the_place_of_temporary_files(tmp_path):
+    with Scratch(directory=str(tmp_path)) as scratch, short_of_disk():
         table = scratch.table(np.int64)
         with pytest.raises(InputError, match=rf"{tmp_path}/scfg-work-\w+: cannot be written \("):
             table.append(np.arange(1000))
