@@ -24,7 +24,15 @@ from scfg_sampler.rules.labels import gap_labels, left_labels
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import escape_label
 
-__all__ = ["COPIES", "LabelNames", "names_of_labels", "relabelling_warning", "taken_label", "write_copies"]
+__all__ = [
+    "COPIES",
+    "LabelNames",
+    "least_pop_limit",
+    "names_of_labels",
+    "relabelling_warning",
+    "taken_label",
+    "write_copies",
+]
 
 COPIES = "copy-rules"
 """The file with the rules that make other labels of a copied word."""
@@ -71,6 +79,14 @@ def write_copies(path: Path, decoder: str, names: LabelNames) -> None:
         stream.writelines(
             _COPY_RULES[decoder].format(L=escape_label(L), C=names.copied) for L in names.filled
         )
+
+
+def least_pop_limit(names: LabelNames | None, decoder: str) -> int:
+    """The derivations of a span that a decoder must try to have a copied word under each of its labels.
+
+    In Moses they are as many as its labels; elsewhere it is one, of which rules make the labels.
+    """
+    return len(names.filled) if names and decoder == "moses" else 1
 
 
 def taken_label(names: LabelNames, decoder: str) -> str | None:

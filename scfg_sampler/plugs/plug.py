@@ -37,6 +37,7 @@ from scfg_sampler.plugs.configuration import PLUGS, Plug, Search, model_file
 from scfg_sampler.plugs.labels import (
     COPIES,
     LabelNames,
+    least_pop_limit,
     names_of_labels,
     relabelling_warning,
     taken_label,
@@ -153,9 +154,14 @@ def write_plug(
         notes = []
         if _copies_any(parts, decoder):
             notes.append(f"{plug.name} may copy any word, also one with rules, as translate --copy any does")
+        if (least := least_pop_limit(names, decoder)) > pop_limit:
+            notes.append(
+                f"{plug.name} may try {least} derivations of a span, not {pop_limit}, as copied words have "
+                "so many labels"
+            )
         warnings = [*left_out, *(f"{number} {reason}" for reason, number in lost.items())]
         warnings += _warnings(parts, decoder, len(frozenset().union(*(lm.respelled for lm in models))))
-        search = Search(pop_limit, max_span, tuple(lm.order for lm in models), names)
+        search = Search(max(pop_limit, least), max_span, tuple(lm.order for lm in models), names)
         for name, text in plug.files(theirs, search).items():
             _write(folder / name, text)
         _write(folder / README, _readme(parts, decoder, theirs, max_span, notes + warnings))

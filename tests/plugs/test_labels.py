@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,23 @@ def test_rules_that_moses_does_not_use_are_told(tmp_path, name, capsys):
     assert plug(tmp_path, name) == 0
     said = "1 rule has a source side of one nonterminal and makes another label of it here, but not in Moses"
     assert (said in capsys.readouterr().err) == (name == "moses")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("limit", [2, 3, 4])
+def test_a_copied_word_has_all_labels_in_moses_whatever_the_limit(tmp_path, name, limit, capsys):
+    """ChartCell.cpp: a span has so many hypotheses as the limit says, of all labels together."""
+    save(tmp_path, table_with(Rule(("a", -1, -2), (-2, -1), {}, (), ("NP", "N", "NP"))))
+    assert plug(tmp_path, name, f"--pop-limit={limit}") == 0
+    copied = [line.split()[0] for line in (tmp_path / name / "copy-rules").read_text().splitlines()]
+    assert len(copied) == 3
+    raised = name == "moses" and limit == 2
+    said = "Moses may try 3 derivations of a span, not 2, as copied words have so many labels"
+    notes = [line for line in capsys.readouterr().err.splitlines() if "derivations of a span" in line]
+    assert notes == [said] * raised
+    assert (said in (tmp_path / name / "README").read_text()) == raised
+    text = "".join(path.read_text() for path in (tmp_path / name).glob("*.[ic]*[ing]"))
+    assert re.findall(r"pop[-_]limit(?:\]\n| = |=)([0-9]+)", text) == ["3" if raised else str(limit)]
 
 
 def test_a_label_that_cdec_has_for_itself_is_refused(tmp_path, capsys):
