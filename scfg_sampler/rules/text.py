@@ -2,7 +2,7 @@
 
 A line is ``[X] ||| source ||| target ||| Name=value … ||| i-j …``; the alignment may be missing. Source
 nonterminals are written `[X,1]`, `[X,2]`, … in source order, and the target names them by these numbers.
-Where labels are kept, they may be others than X, with commas written `&#44;`.
+Where labels are kept, they may be others than X, with commas written `&#44;` and equals signs `&#61;`.
 
 Some words would be taken for a part of the format, or torn apart by programs that split at any white space.
 In them the offending character c is written `&#N;`, N its code point: every `[`, `]`, `|`, white space and
@@ -83,10 +83,12 @@ def escape(word: str) -> str:
 def escape_label(label: str) -> str:
     """The label of a nonterminal as it is written; `unescape` reads it.
 
-    >>> escape_label("NP"), escape_label(","), escape_label("-[")
-    ('NP', '&#44;', '-&#91;')
+    In cdec, features go on in the next line, up to an equals sign before the first blank.
+
+    >>> escape_label("NP"), escape_label(","), escape_label("-["), escape_label("NP=2")
+    ('NP', '&#44;', '-&#91;', 'NP&#61;2')
     """
-    return escape(label).replace(",", "&#44;")
+    return escape(label).replace(",", "&#44;").replace("=", "&#61;")
 
 
 def unescape(text: str) -> str:

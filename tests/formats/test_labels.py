@@ -146,6 +146,15 @@ def test_decoders_read_labelled_rules(folder, file_format, entry):
     assert [x for x in found.target if isinstance(x, int)] == [x for x in entry.target if isinstance(x, int)]
 
 
+@pytest.mark.parametrize("file_format", READERS)
+def test_no_label_is_read_as_a_feature_of_the_rule_before(folder, file_format):
+    """cdec's features go on in the next line, up to an equals sign before the first blank."""
+    entries = [Rule((word,), ("b",), {}, (), ("NP=2",)) for word in "ac"]
+    write_table(labelled_table(entries), folder / "two", file_format)
+    found = READERS[file_format].read_table((folder / "two").read_bytes())
+    assert [each.label for each in found] == [b"NP&#61;2"] * 2
+
+
 @pytest.mark.parametrize(
     ("file_format", "start"), [("moses", b"S'"), ("joshua", b"GOAL"), ("travatar", b"S'")]
 )

@@ -20,7 +20,7 @@ from tests.rules.test_table import as_rules
 
 WEIGHTS = {"LogForward": 0.7, "LogBackward": 0.3, "LexForward": 0.2, "LexBackward": -0.1, "LogCount": 0.4}
 WEIGHTS |= {"TargetWords": -0.31, "Abstract": 0.17, "LanguageModel": 0.0, "Glue": -0.6, "PassThrough": -1.9}
-LABELS = ("X", "S", "NP", "GOAL", "COPIED", ",")
+LABELS = ("X", "S", "NP", "GOAL", "COPIED", "=,")
 SOURCE, TARGET = ("a", "b", "c"), ("t", "u", "v", "w")
 SENTENCES = ("a", "z", "a b", "b z", "z c a", "c a b z")
 

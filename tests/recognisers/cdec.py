@@ -9,6 +9,7 @@ no fault, but make the rule a refinement of the one above it, which no table of 
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from tests.recognisers import Refused, Rule, each_line, require, require_words
@@ -20,6 +21,11 @@ MOST_SYMBOLS, MOST_FEATURES, MOST_LINKS = 200, 10_000, 2_000
 
 def read_table(data: bytes) -> list[Rule]:
     """The rules of a grammar file."""
+    lines = data.split(b"\n")
+    for line, following in itertools.pairwise(lines):
+        # A feature's name is all but blanks, `;` and `=`, line ends included, and the longest match is taken.
+        torn = re.match(rb"[^ \t=;]*=", following) and line.count(b"|||") < 4
+        require(not torn, "the features go on in the next line, as it has = before its first blank")
     return each_line(data, read_line)
 
 

@@ -101,6 +101,14 @@ def test_a_rule_is_spelled_as_documented():
     )
 
 
+def test_a_label_is_spelled_as_documented():
+    """Commas end it, and at an equals sign cdec takes it for a feature of the rule before."""
+    rule = Rule(("a", -1), (-1,), {"F": 0.5}, (), ("NP=2", "=,["))
+    line = "[NP&#61;2] ||| a [&#61;&#44;&#91;,1] ||| [&#61;&#44;&#91;,1] ||| F=0.5"
+    assert format_rule(rule) == line
+    assert parse_rule(line, labels=True) == rule
+
+
 def test_nonterminals_are_renumbered_in_source_order():
     rule = parse_rule("[X] ||| [X,2] a [X,7] ||| [7] A [2] ||| ")
     assert rule == Rule((-1, "a", -2), (-2, "A", -1), {})
