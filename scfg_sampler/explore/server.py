@@ -157,7 +157,7 @@ def build_app(sources: Sources, port: int) -> Callable:
     """
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
-    from starlette.requests import Request
+    from starlette.requests import ClientDisconnect, Request
     from starlette.responses import Response
     from starlette.routing import Route
 
@@ -180,7 +180,7 @@ def build_app(sources: Sources, port: int) -> Callable:
         name, kind = _FILES[path]
         return lambda request: Response((_PAGE / name).read_bytes(), media_type=kind)
 
-    desk = _Desk(Response, HTTPException)
+    desk = _Desk(Response, HTTPException, ClientDisconnect)
     routes = [Route(path, file(path)) for path in _FILES]
     routes += [Route("/explore.css", style), Route("/about", about)]
     routes += [Route(path, desk.at(answer), methods=["POST"]) for path, answer in answers(sources).items()]
@@ -196,8 +196,8 @@ def _json(response: Any, content: Mapping[str, Any], status: int = 200, headers:
 class _Desk:
     """Takes questions, and has them answered by a few threads."""
 
-    def __init__(self, response: Any, refusal: Any):
-        self._response, self._refusal = response, refusal
+    def __init__(self, response: Any, refusal: Any, gone: type[Exception]):
+        self._response, self._refusal, self._gone = response, refusal, gone
         self._pool = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="answers")
         self._taken = 0
 
@@ -237,6 +237,9 @@ class _Desk:
                         raise too_large
         except TimeoutError:
             raise self._refusal(408, "the question did not arrive in time") from None
+        except self._gone:
+            # Nobody hears this; who serves the page need not hear of a tab that was closed either.
+            raise self._refusal(400, "the question did not arrive whole") from None
         return bytes(body)
 
     def _answered(self, answer: Answer, body: bytes) -> Any:

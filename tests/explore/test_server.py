@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import logging
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -95,6 +97,20 @@ def test_browser_that_says_the_page_is_of_another_site_is_believed(port):
 def test_question_that_does_not_say_it_is_json_is_refused(port, kind):
     status, _, body = send(port, "/translate", b'{"text": "a"}', {"Content-Type": kind})
     assert (status, json.loads(body)) == (415, {"error": "questions are of content type application/json"})
+
+
+def test_tab_that_is_closed_in_a_question_leaves_no_traceback(port, monkeypatch):
+    told: list[str] = []
+    monkeypatch.setattr(
+        logging.getLogger("uvicorn.error"), "handle", lambda each: told.append(each.getMessage())
+    )
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        head = f"POST /translate HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+        client.sendall(f'{head}Content-Length: 100\r\n\r\n{{"text'.encode())
+    deadline = time.monotonic() + 0.5
+    while not told and time.monotonic() < deadline:
+        assert asked(port, "/translate", {"text": "a"})[0] == 200
+    assert told == []
 
 
 def test_question_that_is_too_large_is_refused(port):
