@@ -100,7 +100,8 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     try:
         with terminable(), _telling_that_it_works():
-            return _flushed(command, arguments)
+            status = _flushed(command, arguments)
+        return _left(status, is_process=arguments is None) if _is_resting else status
     except ScfgError as error:
         print(f"{program}: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -132,12 +133,17 @@ def _replace_closed_streams() -> None:
 
 
 def _stopped(message: str, status: int, *, is_process: bool) -> int:
-    """The status of a command that a signal has stopped, once that is said.
-
-    Ends the process, if the command is all it does, where there are other threads: Python would wait for
-    those of a pool, daemons too, and a long sentence takes minutes.
-    """
+    """The status of a command that a signal has stopped, once that is said."""
     print(message, file=sys.stderr, flush=True)
+    return _left(status, is_process=is_process)
+
+
+def _left(status: int, *, is_process: bool) -> int:
+    """The status of a command that leaves what other threads of it are at.
+
+    Ends the process, if the command is all it does, where there are any: Python would wait for those of a
+    pool, daemons too, and a long sentence takes minutes.
+    """
     if is_process and threading.active_count() > 1:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
@@ -200,7 +206,7 @@ def say(message: str) -> None:
 
 
 def rest() -> None:
-    """Say no more that the program is at work: from now on it works when others ask."""
+    """Say no more that the program is at work, and wait for no answer when it ends: it works for others."""
     global _is_resting
     _is_resting = True
 

@@ -108,7 +108,7 @@ def test_rates_leave_out_what_compiling_took(capsys, monkeypatch):
 def said_by(work, capsys, monkeypatch):
     """What a command that does so says, if it has to say something every twentieth of a second."""
     monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", 0.05)
-    assert console.run("prog", lambda arguments: work()) == 0
+    assert console.run("prog", lambda arguments: work(), []) == 0
     time.sleep(0.1)  # Nothing after the end.
     return capsys.readouterr().err
 
@@ -413,6 +413,27 @@ def command(arguments):
 
 sys.exit(run("prog", command))
 """
+
+
+RESTING = """
+import sys, threading, time
+from concurrent.futures import ThreadPoolExecutor
+from scfg_sampler.core import console
+
+def command(arguments):
+    ThreadPoolExecutor(1).submit(time.sleep, 600)
+    console.rest()
+    print("left", end="")
+
+sys.exit(console.run("prog", command))
+"""
+
+
+def test_a_command_that_answers_others_ends_without_their_answers(root):
+    done = subprocess.run(
+        [sys.executable, "-c", RESTING], cwd=root, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "left", "")
 
 
 @pytest.mark.parametrize(
