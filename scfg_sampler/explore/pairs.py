@@ -50,6 +50,7 @@ class _Pair(NamedTuple):
 
 def _pair(sources: Sources, question: Question) -> _Pair:
     run = sources.run(question)
+    question.require_apart("number", ("source", "target", "alignment"))
     if "number" in question:
         if run is None:
             raise QuestionError(

@@ -42,6 +42,12 @@ class Question:
             if name not in known:
                 raise QuestionError(f"there is no field {name!r}; there are {', '.join(known)}")
 
+    def require_apart(self, name: str, others: Sequence[str]) -> None:
+        """Raise a QuestionError if a field is given together with one that means nothing beside it."""
+        for other in others:
+            if name in self.fields and other in self.fields:
+                raise QuestionError(f"{other} has no meaning beside {name}; leave out one of them")
+
     def text(self, name: str, default: str | None = None, most: int | None = MOST_WORDS) -> str:
         """A line of text of at most so many words; without a default it must be there."""
         value = self.fields.get(name, default)

@@ -14,6 +14,7 @@ from decoder.translation.results import SearchResult, Translation
 from scfg_sampler.core.wording import counted
 from scfg_sampler.explore.questions import MOST_WORDS, Question, QuestionError
 from scfg_sampler.explore.sources import Sources
+from scfg_sampler.preparation.preparation import Prepared
 
 __all__ = ["translate"]
 
@@ -28,21 +29,23 @@ def translate(sources: Sources, question: Question) -> dict[str, Any]:
     explored = sources.system(question)
     system = explored.with_weights(question.numbers("weights"))
     if "texts" in question:
+        question.require_apart("texts", ("text", "nbest", "details"))
         lines = question.texts("texts")
         if len(lines) > _MOST_TEXTS:
             raise QuestionError(f"texts has {counted(len(lines), 'line')}; at most {_MOST_TEXTS} are taken")
-        found = [system.translate_line(line) for line in lines]
+        # All are looked at before any is translated.
+        ready = [_prepared(system, line, f"line {k} of texts") for k, line in enumerate(lines, 1)]
+        found = [system.translate_prepared(*each) for each in zip(lines, ready, strict=True)]
         return {"translations": [each.text for each in found], "scores": [each.score for each in found]}
     line = question.text("text")
     wanted = question.integer("nbest", 0, _MOST_TRANSLATIONS, 0)
-    prepared = system.prepare(line)
+    has_details = question.flag("details")
+    prepared = _prepared(system, line, "text")
     names = system.decoder.feature_names
     if not prepared.words:
         empty: dict[str, Any] = {"source": [], "translation": "", "score": 0.0}
-        return empty | {"features": dict.fromkeys(names, 0.0), "phrases": [], "nbest": []}
-    if len(prepared.words) > MOST_WORDS:
-        number = len(prepared.words)
-        raise QuestionError(f"text has {number} words or pieces of words; at most {MOST_WORDS} are taken")
+        empty |= {"features": dict.fromkeys(names, 0.0), "phrases": [], "nbest": []}
+        return empty | ({"derivation": None, "picture": None, "spans": []} if has_details else {})
     result = system.search(prepared)
     best = system.decoder.best(result)
     finished = system.finish(line, prepared, result, best)
@@ -63,9 +66,17 @@ def translate(sources: Sources, question: Question) -> dict[str, Any]:
             }
             for each in listed
         ]
-    if question.flag("details"):
+    if has_details:
         answer |= _details(system, result, best)
     return answer
+
+
+def _prepared(system: System, line: str, name: str) -> Prepared:
+    """A line as it is translated, if it is not too long."""
+    prepared = system.prepare(line)
+    if (number := len(prepared.words)) > MOST_WORDS:
+        raise QuestionError(f"{name} has {number} words or pieces of words; at most {MOST_WORDS} are taken")
+    return prepared
 
 
 def _details(system: System, result: SearchResult, best: Translation) -> dict[str, Any]:

@@ -210,6 +210,9 @@ def test_spans_say_what_was_tried(ask):
 
 def test_nothing_has_no_translation(ask):
     assert ask("/translate", text=" ")["translation"] == ""
+    empty, other = (ask("/translate", text=text, details=True, nbest=1) for text in ("", "a"))
+    assert set(empty) == set(other)
+    assert (empty["derivation"], empty["picture"], empty["spans"]) == (None, None, [])
 
 
 @pytest.mark.parametrize(
@@ -222,6 +225,7 @@ def test_nothing_has_no_translation(ask):
         ("/pair", MONOTONE | {"alignment": "0-3"}, "link 0-3 points past the end of a 3-word target"),
         ("/pair", MONOTONE | {"alignment": "0:0"}, "'0:0' is not a link"),
         ("/pair", {"source": "a " * 101, "target": "b"}, "source has 101 words; at most 100"),
+        ("/pair", {"number": 0} | MONOTONE, "source has no meaning beside number; leave out one of them"),
         ("/pair", {"number": 0, "sweeps": 1}, "there is no field 'sweeps'"),
         ("/pair", {"number": 0, "run": 1}, "run is 1; it must be from 0 to 0"),
         ("/forest", {"number": 0, "phrase": 10**6}, "phrase is 1000000; it must be from 0"),
@@ -237,6 +241,11 @@ def test_nothing_has_no_translation(ask):
         ("/translate", {"text": "a", "weights": {"No": 1}}, "there is no feature 'No'; there are LogForward"),
         ("/translate", {"text": "a " * 101}, "text has 101 words"),
         ("/translate", {"texts": ["a"] * 201}, "texts has 201 lines; at most 200"),
+        ("/translate", {"texts": ["a", "a " * 101]}, "line 2 of texts has 101 words or pieces of words"),
+        ("/translate", {"texts": ["a"], "text": "b"}, "text has no meaning beside texts"),
+        ("/translate", {"texts": ["a"], "nbest": 2}, "nbest has no meaning beside texts"),
+        ("/translate", {"texts": ["a"], "details": True}, "details has no meaning beside texts"),
+        ("/translate", {"text": "", "details": 1}, "details is neither true nor false"),
         ("/translate", {"text": "a", "nbest": 101}, "nbest is 101"),
         ("/translate", {"text": "a", "system": 2}, "system is 2; it must be from 0 to 1"),
     ],
