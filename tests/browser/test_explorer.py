@@ -169,6 +169,18 @@ def test_pair_of_sixty_words_fits_the_screen(view, viewport):
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
 
 
+def test_long_words_and_long_numbers_fit_a_phone(view):
+    page = view("pairs", viewport=PHONE)
+    page.wait_for_selector("#pair:not([hidden])")
+    paste(page, "x" * 90 + " b", "y" * 90 + " B", "0-0 1-1")
+    page.wait_for_selector("#phrase >> text=" + "y" * 90)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    words, links = " ".join("abcdefghij" * 10), " ".join(f"{k}-{k}" for k in range(100))
+    paste(page, words, words, links)  # With 10^56 trees.
+    page.wait_for_selector("#phrase >> text=level 199")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
 def test_words_from_right_to_left_keep_their_direction(view):
     page = view("pairs")
     page.wait_for_selector("#pair:not([hidden])")
@@ -213,6 +225,63 @@ def test_translations_of_two_systems_stand_beside_each_other(view):
     assert page.locator("#systems > section:first-child tbody tr").count() > 1
     boxes = [page.locator(f"#systems > section:nth-child({k})").bounding_box() for k in (1, 2)]
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]
+
+
+def test_text_without_words_has_no_score(view):
+    page = view("translation")
+    for text in ("a", "  "):
+        page.fill("#text", text)
+        page.press("#text", "Enter")
+        page.wait_for_selector("#systems >> text=" + ("score" if text == "a" else "The text has no words."))
+    assert "score" not in page.inner_text("#systems")
+    assert "best" not in page.inner_text("#systems")
+
+
+def test_translation_of_another_text_goes_with_a_question_that_is_refused(view):
+    page = view("translation")
+    page.fill("#text", "a b")
+    page.press("#text", "Enter")
+    page.wait_for_selector("#systems .answer")
+    page.fill("#text", "a " * 101)
+    page.press("#text", "Enter")
+    page.wait_for_selector("#status >> text=text has 101 words")
+    wait_until(page, "!document.querySelector('#systems .answer, #systems table')")
+    page.fill("#text", "b")
+    page.press("#text", "Enter")
+    page.wait_for_selector("#systems .answer")
+    assert page.inner_text("#status") == ""
+
+
+def test_what_was_found_goes_with_a_search_that_is_refused(view):
+    page = view("grammar")
+    page.wait_for_selector("#rules details")
+    page.fill("#rules-shape", "x")
+    page.press("#rules-shape", "Enter")
+    page.wait_for_selector("#status >> text='x' is no shape")
+    wait_until(page, "!document.querySelector('#rules').hasChildNodes()")
+    assert page.inner_text("#rules-found") == ""
+    page.click("nav a[href='#pairs']")
+    page.fill("#pair-words", NASTY["f0"])
+    page.press("#pair-words", "Enter")
+    page.wait_for_selector("#found-pairs li")
+    page.fill("#pair-words", "a " * 101)
+    page.press("#pair-words", "Enter")
+    page.wait_for_selector("#status >> text=words has 101 words")
+    wait_until(page, "!document.querySelector('#found-pairs').hasChildNodes()")
+
+
+def test_several_lines_that_are_pasted_are_told_of(view, port):  # noqa: F811
+    page = view("translation")
+    origin = f"http://127.0.0.1:{port}"
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=origin)
+    page.wait_for_selector("#systems > section")
+    for text, said in (("a b\n", ""), ("a\r\n\nb\n", "2 lines were pasted, and are one line here")):
+        page.evaluate("text => navigator.clipboard.writeText(text)", text)
+        page.fill("#text", "")
+        page.focus("#text")
+        page.keyboard.press("Control+v")
+        assert page.inner_text("#status").startswith(said)
+        assert bool(page.inner_text("#status")) == bool(said)
 
 
 def test_moved_weight_changes_what_comes_out(view):

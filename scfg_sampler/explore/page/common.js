@@ -71,6 +71,9 @@ export function short(value) {
   return (Math.abs(value) >= 1000 ? value.toFixed(0) : value.toPrecision(4)).replace("-", "−");
 }
 
+/** "1 pair", "2 pairs". */
+export const counted = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
+
 let waiting = 0;
 
 /** The answer to a question; what is wrong is an Error with one line. */
@@ -113,6 +116,20 @@ export async function attempt(action) {
   } catch (error) {
     tell(error.message);
   }
+}
+
+/** As `attempt`, but where that fails, what is shown answers something else: `clear` takes it away. */
+export function attemptOr(clear) {
+  const newest = latest();
+  return (action) => attempt(async () => {
+    const isLast = newest();
+    try {
+      await action();
+    } catch (error) {
+      if (isLast()) clear();
+      throw error;
+    }
+  });
 }
 
 /** Only the last of several calls goes on: what is drawn is what was asked last. */

@@ -1,6 +1,6 @@
 // The views, and which of them is shown.
 
-import { attempt, find, make } from "./common.js";
+import { attempt, find, make, tell } from "./common.js";
 import { startPairs } from "./pairs.js";
 import { startRules } from "./rules.js";
 import { startTranslations } from "./translations.js";
@@ -17,6 +17,7 @@ attempt(async () => {
   startRules(about, pairs);
   startTranslations(about);
   addEventListener("hashchange", () => show(about));
+  addEventListener("paste", tellOfLines);
   show(about);
 });
 
@@ -25,6 +26,14 @@ function example(about) {
     ? ["translate", { text: "…", nbest: 5 }]
     : ["steps", { number: 0, sweeps: 3, seed: 1 }];
   return `curl -H 'Content-Type: application/json' ${location.origin}/${asked[0]} -d '${JSON.stringify(asked[1])}'`;
+}
+
+/** A field takes one line: of more that are pasted, the browser makes one. */
+function tellOfLines(event) {
+  const lines = (event.clipboardData?.getData("text") ?? "").split(/[\r\n]+/).filter((line) => line.trim());
+  if (lines.length > 1 && event.target.matches("input")) {
+    tell(`${lines.length} lines were pasted, and are one line here: a field takes one sentence`);
+  }
 }
 
 function go(view) {

@@ -1,23 +1,24 @@
 // Sentence pairs: the grid, phrases and their edges, derivations, the sampler step by step.
 
-import { ask, attempt, find, latest, make, picture, share, sides, words } from "./common.js";
+import { ask, attempt, attemptOr, counted, find, latest, make, picture, share, sides, words } from "./common.js";
 import { Grid, holds } from "./grid.js";
 
 const state = { about: null, pair: null, question: null, phrase: null, derivation: null, steps: null };
 const grid = new Grid(find("grid"), chooseCell);
 const newPair = latest();
 const newPhrase = latest();
+const attemptList = attemptOr(() => find("found-pairs").replaceChildren());
 
 /** Prepare the view; what shows pair `number` of run `run`, for other views. */
 export function startPairs(about, open) {
   state.about = about;
-  about.runs.forEach((run, at) => find("pair-run").append(make("option", { value: at }, `${run.name}, ${run.pairs} pairs`)));
+  about.runs.forEach((run, at) => find("pair-run").append(make("option", { value: at }, `${run.name}, ${counted(run.pairs, "pair")}`)));
   find("pair-run").parentElement.hidden = about.runs.length < 2;
   if (!about.runs.length) {
     find("choose-pair").hidden = true;
     find("paste").open = true;
   }
-  on("choose-pair", "submit", () => listPairs(0));
+  on("choose-pair", "submit", () => listPairs(0), attemptList);
   on("pair-number", "change", () => showNumber(Number(find("pair-number").value)));
   on("pair-run", "change", () => showNumber(0));
   on("previous-pair", "click", () => showNumber(Number(find("pair-number").value) - 1));
@@ -41,10 +42,10 @@ export function startPairs(about, open) {
   });
 }
 
-function on(name, kind, action) {
+function on(name, kind, action, attempting = attempt) {
   find(name).addEventListener(kind, (event) => {
     if (kind === "submit") event.preventDefault();
-    attempt(action);
+    attempting(action);
   });
 }
 
@@ -60,7 +61,7 @@ async function listPairs(from) {
   const more = answer.pairs.length < answer.found && last
     ? make("button", { type: "button", onclick: () => attempt(() => listPairs(last.number + 1)) }, "More")
     : null;
-  find("found-pairs").replaceChildren(make("p", { role: "status" }, `${answer.found} pairs`), make("ul", { class: "list" }, items), more ?? "");
+  find("found-pairs").replaceChildren(make("p", { role: "status" }, counted(answer.found, "pair")), make("ul", { class: "list" }, items), more ?? "");
 }
 
 async function showNumber(number) {

@@ -1,9 +1,10 @@
 // The grammar: rules by words and shape, and where they come from.
 
-import { ask, attempt, find, latest, make, short, sides, table, words } from "./common.js";
+import { ask, attempt, attemptOr, counted, find, latest, make, short, sides, table, words } from "./common.js";
 
 const state = { about: null, openPair: null, shown: 0, started: false };
 const newSearch = latest();
+const attemptSearch = attemptOr(clear);
 
 export function startRules(about, openPair) {
   Object.assign(state, { about, openPair });
@@ -12,12 +13,12 @@ export function startRules(about, openPair) {
   find("rules-of").parentElement.hidden = about.tables.length < 2;
   find("find-rules").addEventListener("submit", (event) => {
     event.preventDefault();
-    attempt(() => search(0));
+    attemptSearch(() => search(0));
   });
-  find("rules-of").addEventListener("change", () => attempt(begin));
+  find("rules-of").addEventListener("change", () => attemptSearch(begin));
   find("more-rules").addEventListener("click", () => attempt(() => search(state.shown)));
   document.addEventListener("shown", (event) => {
-    if (event.detail === "grammar" && !state.started) attempt(begin);
+    if (event.detail === "grammar" && !state.started) attemptSearch(begin);
   });
 }
 
@@ -30,6 +31,11 @@ async function begin() {
   find("shapes").replaceChildren(...shapes.map((each) => make("option", { value: each.shape }, `${each.rules} rules`)));
 }
 
+function clear() {
+  for (const name of ["rules", "rules-found"]) find(name).replaceChildren();
+  find("more-rules").hidden = true;
+}
+
 async function search(from) {
   const isLast = newSearch();
   const question = { of: of(), source: find("rules-source").value, target: find("rules-target").value, shape: find("rules-shape").value, from };
@@ -38,7 +44,7 @@ async function search(from) {
   if (from === 0) find("rules").replaceChildren();
   find("rules").append(...answer.rules.map((rule) => entry(rule, question.of)));
   state.shown = from + answer.rules.length;
-  find("rules-found").textContent = `${answer.found.toLocaleString("en")} of ${answer.of.toLocaleString("en")} rules, those used most first`;
+  find("rules-found").textContent = `${answer.found.toLocaleString("en")} of ${counted(answer.of, "rule")}, those used most first`;
   find("more-rules").hidden = state.shown >= answer.found;
 }
 

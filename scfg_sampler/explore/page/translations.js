@@ -1,6 +1,6 @@
 // Translations by one system or two, beside each other; weights that can be moved.
 
-import { ask, attempt, find, latest, make, picture, share, short, sides, signed, table, words } from "./common.js";
+import { ask, attemptOr, counted, find, latest, make, picture, share, short, sides, signed, table, words } from "./common.js";
 
 const panels = [];
 
@@ -14,8 +14,10 @@ export function startTranslations(about) {
   });
 }
 
+const attemptAll = attemptOr(() => panels.forEach((panel) => panel.clear()));
+
 function translateAll() {
-  attempt(async () => {
+  attemptAll(async () => {
     await Promise.all(panels.map((panel) => panel.translate()));
     panels.forEach((panel) => panel.show());
   });
@@ -23,7 +25,7 @@ function translateAll() {
 
 class Panel {
   constructor(system, at) {
-    Object.assign(this, { system, at, answer: null, own: null, weights: {}, newest: latest(), timer: 0 });
+    Object.assign(this, { system, at, answer: null, own: null, isAsked: false, weights: {}, newest: latest(), timer: 0 });
     const takes = `${system.languages ? `${system.languages.join(" → ")}, ` : ""}takes ${system.takes}`;
     this.output = make("div", { "aria-live": "polite" });
     this.details = make("div");
@@ -78,7 +80,7 @@ class Panel {
   }
 
   again() {
-    if (this.answer) attempt(async () => {
+    if (this.isAsked) attemptAll(async () => {
       if (await this.translate()) panels.forEach((panel) => panel.show());
     });
   }
@@ -86,6 +88,7 @@ class Panel {
   /** Ask for the text as it is now; whether nothing else has been asked since. */
   async translate() {
     const isLast = this.newest();
+    this.isAsked = true;
     const text = find("text").value;
     const question = { system: this.at, text, nbest: Number(find("nbest").value) || 1, details: true };
     const answer = await ask("/translate", { ...question, weights: this.weights });
@@ -99,8 +102,19 @@ class Panel {
     return true;
   }
 
+  clear() {
+    this.answer = null;
+    this.output.replaceChildren();
+    this.details.replaceChildren();
+  }
+
   show() {
     if (!this.answer) return;
+    if (!this.answer.source.length) {
+      this.output.replaceChildren(make("p", { class: "soft" }, "The text has no words."));
+      this.details.replaceChildren();
+      return;
+    }
     const others = panels.filter((panel) => panel !== this && panel.answer);
     const beside = others.length ? others[0].answer.translation : this.own.answer.translation;
     const moved = Object.keys(this.weights).length > 0;
@@ -151,7 +165,7 @@ class Panel {
     const show = () => {
       const span = spans[Number(chosen.value)];
       rules.replaceChildren(
-        make("p", { class: "soft" }, `${span.matching} rules match, ${span.kept} were kept by the search.`),
+        make("p", { class: "soft" }, `${counted(span.matching, "rule")} ${span.matching === 1 ? "matches" : "match"}, ${span.kept} kept by the search.`),
         table(["rule", "probability", "score"], span.rules.map((each) => [sides(each.shown), share(each.posterior), signed(each.score)])));
     };
     chosen.addEventListener("change", show);
