@@ -40,12 +40,14 @@ monolingual.tsg.packed: words
 monolingual.tsg.run: trees
 monolingual.tsg.settings: sweeps, --burn-in after
 scfg_sampler.commands.filter: different words
+scfg_sampler.commands.forest: edges, which take about
 scfg_sampler.core.arrays.vocabulary: words)
 scfg_sampler.core.forests.semiring: edges
 scfg_sampler.corpus.sanity: pairs
 scfg_sampler.explore.pairs: words; at most
 scfg_sampler.explore.questions: words; at most
 scfg_sampler.explore.translation: words or pieces of words
+scfg_sampler.forest.explicit: words, more than
 scfg_sampler.formats.moses: pairs a nonterminal twice
 scfg_sampler.formats.words: target words are spelled
 scfg_sampler.learner.forest_bank: words

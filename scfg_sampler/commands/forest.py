@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from scfg_sampler.commands import add_corpus, corpus_files
 from scfg_sampler.core import console
 from scfg_sampler.core.files import atomic_output
-from scfg_sampler.learner.settings import CHOICES
+from scfg_sampler.core.wording import counted
+from scfg_sampler.learner.settings import CHOICES, LONGEST_SENTENCE, LearnerSettings
 
 if TYPE_CHECKING:
     from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from scfg_sampler.learner.pair_posteriors import LastState
 
 __all__ = ["add_parser", "run"]
+
+_MANY_EDGES = 1_000_000
+"""Of forests with more, those who wait are told."""
+_BYTES_OF_AN_EDGE = 650
 
 
 def add_parser(subparsers) -> None:
@@ -36,6 +41,13 @@ def add_parser(subparsers) -> None:
         choices=CHOICES,
         default=CHOICES[0],
         help="of several alignments one forest, as sample has it, or one for each (none)",
+    )
+    parser.add_argument(
+        "--max-length",
+        metavar="N",
+        type=int,
+        default=LearnerSettings().max_length,
+        help="no forests of pairs with more words on a side: they grow with the third power of the length",
     )
     parser.add_argument("--sentence", metavar="K", type=int, help="only this one, counted from 0")
     parser.add_argument(
@@ -66,14 +78,17 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.forest.choice import chosen
     from scfg_sampler.forest.explicit import ForestBuilder, forest_json
 
+    if not 1 <= options.max_length <= LONGEST_SENTENCE:
+        legal = f"from 1 to {LONGEST_SENTENCE}"
+        raise SettingsError(f"--max-length is {options.max_length}; it must be {legal}")
     files = corpus_files(options)
     corpus = read_corpus(files.source, files.target, *files.alignments)
     choice = chosen(options.choose, len(files.alignments))
-    builder = ForestBuilder(corpus, choice)
+    builder = ForestBuilder(corpus, choice, options.max_length)
     last = None
     if options.shades is not None:
         last = _last_state(files, options)
-        builder = ForestBuilder(corpus := last.bank.corpus, last.bank.choice)
+        builder = ForestBuilder(corpus := last.bank.corpus, last.bank.choice, options.max_length)
     sentences = range(builder.num_sentences)
     if options.sentence is not None:
         if options.sentence not in sentences:
@@ -90,8 +105,26 @@ def run(options: argparse.Namespace) -> None:
         console.progress("forests", len(sentences)) as advance,
     ):
         for sentence in sentences:
-            stream.write(forest_json(sentence, builder.build(sentence)) + "\n")
+            _tell_if_large(builder, sentence)
+            reason = builder.skipped(sentence) or "no links"
+            stream.write(forest_json(sentence, builder.build(sentence), reason) + "\n")
             advance(1, "")
+    if too_long := sum(builder.skipped(sentence) is not None for sentence in sentences):
+        has = "has" if too_long == 1 else "have"
+        most = f"more than {counted(options.max_length, 'word')} on a side"
+        console.warn(
+            f"{counted(too_long, 'pair')} {has} {most}, and no forest here; raise --max-length for it"
+        )
+
+
+def _tell_if_large(builder: ForestBuilder, sentence: int) -> None:
+    """Say of a forest that takes long, and much memory, how large it is before it is made."""
+    edges = builder.count_edges(sentence) or 0
+    if edges > _MANY_EDGES:
+        room = f"{edges * _BYTES_OF_AN_EDGE / 1e9:,.1f} GB"
+        console.warn(
+            f"the forest of sentence {sentence} has {edges:,} edges, which take about {room} of memory"
+        )
 
 
 def _last_state(files: CorpusFiles, options: argparse.Namespace) -> LastState:
@@ -125,6 +158,11 @@ def _draw(
     if len(sentences) != 1:
         raise SettingsError("--format svg draws one forest; say which with --sentence, counted from 0")
     sentence = sentences[0]
+    if reason := builder.skipped(sentence):
+        raise InputError(
+            None, None, f"sentence {sentence} has {reason}", "Raise --max-length, or choose another"
+        )
+    _tell_if_large(builder, sentence)
     forest = builder.build(sentence)
     if forest is None:
         raise InputError(None, None, f"sentence {sentence} has no links, and so no forest", "Choose another")

@@ -79,17 +79,19 @@ class ForestBuilder:
     corpus : ParallelCorpus
     choice : Choice, optional
         Of the alignments that the corpus has every pair under; by default each is a sentence of its own.
+    max_length : int, optional
+        Most words of a side; longer pairs have no forest. By default all have theirs.
 
     Attributes
     ----------
     num_sentences : int
     """
 
-    def __init__(self, corpus: ParallelCorpus, choice: Choice | None = None):
-        longest = (
-            int(np.diff(corpus.source_start).max(initial=0)),
-            int(np.diff(corpus.target_start).max(initial=0)),
-        )
+    def __init__(self, corpus: ParallelCorpus, choice: Choice | None = None, max_length: int | None = None):
+        lengths = np.diff(corpus.source_start), np.diff(corpus.target_start)
+        self._longer, self._max_length = np.maximum(*lengths), max_length
+        fits = self._longer <= (np.inf if max_length is None else max_length)
+        longest = int(lengths[0].max(initial=0, where=fits)), int(lengths[1].max(initial=0, where=fits))
         self._corpus = corpus
         self._arrays = plain_corpus_arrays(corpus)
         self._forest: Any = new_sentence_forest(longest[0], longest[1], 0)
@@ -104,8 +106,31 @@ class ForestBuilder:
             self._forest = new_choice_forest(longest, sizes, 0, choice, self.num_sentences)
             self._work = new_choice_workspace(longest, sizes, choice)
 
+    def skipped(self, sentence: int) -> str | None:
+        """Why a sentence has no forest, as `sample` says it; None if it has one, or has no links."""
+        words = int(self._longer[sentence])
+        if self._max_length is None or words <= self._max_length:
+            return None
+        return f"{words} words, more than {self._max_length}"
+
+    def count_edges(self, sentence: int) -> int | None:
+        """How many edges the forest of a sentence has, before any is spelled out; None if it takes that.
+
+        They grow with the third power of its length, what counts them with its square. Of several alignments
+        it is not known.
+        """
+        if isinstance(self._forest, ChoiceForest):
+            return None
+        if not _open(self._forest, self._work, self._arrays, sentence):
+            return 0
+        size = int(self._forest.shape[SIZE])
+        square = self._forest.is_phrase[: (size + 1) ** 2].reshape(size + 1, size + 1)
+        is_phrase = np.triu(square, 1).astype(np.float32)
+        splits = is_phrase @ is_phrase
+        return int(np.maximum(splits, 1)[is_phrase > 0].sum(dtype=np.int64))
+
     def build(self, sentence: int) -> PhraseForest | None:
-        """The forest of a sentence; None if it has no links.
+        """The forest of a sentence; None if it has no links, or more than `max_length` words.
 
         Parameters
         ----------
@@ -222,7 +247,7 @@ def forest_edges(forest: PhraseForest) -> Iterator[tuple[int, list[int], str]]:
         yield head, tails[tail_start[edge] : tail_start[edge + 1]], rule
 
 
-def forest_json(sentence: int, forest: PhraseForest | None) -> str:
+def forest_json(sentence: int, forest: PhraseForest | None, reason: str = "no links") -> str:
     """One line of JSON for a sentence's forest, or for a skipped sentence.
 
     Parameters
@@ -230,9 +255,11 @@ def forest_json(sentence: int, forest: PhraseForest | None) -> str:
     sentence : int
         From 0.
     forest : PhraseForest or None
+    reason : str
+        Why there is none.
     """
     if forest is None:
-        skipped = {"sentence": sentence, "skipped": "no links", "trees": "0", "nodes": [], "edges": []}
+        skipped = {"sentence": sentence, "skipped": reason, "trees": "0", "nodes": [], "edges": []}
         return json.dumps(skipped)
     nodes = [
         {"source": span[:2], "target": span[2:], "level": level, "trees": str(trees)}

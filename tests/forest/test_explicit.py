@@ -81,6 +81,29 @@ def test_forests_of_random_alignments(rng):
         assert_is_definition_1(pair, builder.build(sentence))
 
 
+def test_edges_are_counted_before_they_are_made(rng):
+    pairs = [permutation(tuple(range(9))), *(random_sentence(rng) for _ in range(60))]
+    builder = ForestBuilder(corpus_of([*pairs, Sentence(("f",), ("e",), frozenset())]))
+    for sentence in range(len(pairs)):
+        assert builder.count_edges(sentence) == len(builder.build(sentence).rules)
+    assert builder.count_edges(0) == 9 + sum(9 - size + 1 for size in range(2, 10) for _ in range(size - 1))
+    assert builder.count_edges(len(pairs)) == 0
+
+
+def test_longer_pairs_have_no_forest_and_leave_the_others_theirs():
+    pairs = [
+        permutation((0, 1)),
+        Sentence(("f",) * 2, ("e",) * 4, frozenset({(0, 0)})),
+        permutation((1, 0, 2)),
+    ]
+    everything, short = ForestBuilder(corpus_of(pairs)), ForestBuilder(corpus_of(pairs), max_length=3)
+    assert [short.skipped(k) for k in range(3)] == [None, "4 words, more than 3", None]
+    assert short.build(1) is None
+    assert everything.build(1) is not None
+    for k in (0, 2):
+        assert forest_json(k, short.build(k)) == forest_json(k, everything.build(k))
+
+
 def test_nodes_without_edges_are_those_of_the_forests(rng):
     corpus = corpus_of([random_sentence(rng) for _ in range(60)])
     builder, walk = ForestBuilder(corpus), forest_bank(corpus, 100).walk
