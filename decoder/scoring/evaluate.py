@@ -248,6 +248,9 @@ def _metrics(names: Sequence[str], tokenize: str) -> dict[str, Any]:
     unknown = [name for name in names if name not in ALL_METRICS]
     if unknown:
         raise SettingsError(f"--metrics: '{unknown[0]}' is none of {', '.join(ALL_METRICS)}")
+    if tokenize != "none" and "bleu" not in names:
+        told = f"--tokenize {tokenize} is for BLEU, which is not among --metrics {' '.join(names)}"
+        raise SettingsError(f"{told}; leave it out, or add bleu")
     makers: dict[str, Any] = {
         "bleu": lambda: BLEU(tokenize=tokenize, force=True),
         "chrf": CHRF,

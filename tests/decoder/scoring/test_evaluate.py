@@ -47,6 +47,16 @@ def test_tokenizer_can_be_chosen_and_is_in_the_signature():
     assert "tok:13a" in found["bleu"]["signature"]
 
 
+@pytest.mark.parametrize("metrics", [["exact"], ["ter", "chrf"]])
+def test_tokenizer_without_a_metric_that_takes_it_is_refused(metrics):
+    told = f"--tokenize 13a is for BLEU, which is not among --metrics {' '.join(metrics)}; leave it out"
+    with pytest.raises(SettingsError, match=re.escape(told)):
+        evaluate(HYPOTHESES, [REFERENCES], tokenize="13a", metrics=metrics)
+    assert list(evaluate(HYPOTHESES, [REFERENCES], metrics=metrics)) == metrics
+    both = evaluate(HYPOTHESES, [REFERENCES], tokenize="13a", metrics=[*metrics, "bleu"])
+    assert "tok:13a" in both["bleu"]["signature"]
+
+
 def test_empty_lines_of_later_references_are_no_references(tmp_path):
     for name, lines in {"0": ["", "a b"], "1": ["", "a c"], "2": ["a", ""]}.items():
         (tmp_path / name).write_text("".join(line + "\n" for line in lines))
