@@ -19,6 +19,7 @@ from scfg_sampler.core.reports.traces import NamedTrace, Traced
 from scfg_sampler.core.reports.traces import tell_traces as tell_curves
 from scfg_sampler.core.wording import counted
 from scfg_sampler.learner.chains import chain_directories, sweeps_done
+from scfg_sampler.learner.diagnosis import incomparable
 from scfg_sampler.learner.run import read_run
 
 __all__ = ["RunOnPage", "open_run", "tell_runs", "tell_traces"]
@@ -147,10 +148,12 @@ def _skipped(run: RunOnPage, several: bool) -> Markup:
 
 
 def tell_traces(runs: Sequence[RunOnPage]) -> list[Markup]:
-    """Curves of all chains, and whether they agree."""
+    """Curves of all chains, and whether they agree; before these, why some say nothing together."""
     named = [NamedTrace(_label(runs, run, k), trace) for run in runs for k, trace in enumerate(run.traces, 1)]
     burn_in = max(run.record["run"]["burn_in"] for run in runs)
-    return tell_curves(named, Traced(_CURVES, {"tables": "tables"}), burn_in)
+    traced = [chain for run in runs for chain in run.chains if (chain / TRACE).exists()]
+    remarks = [note(f"{reason}.") for reason in incomparable(traced)]
+    return remarks + tell_curves(named, Traced(_CURVES, {"tables": "tables"}), burn_in)
 
 
 def _label(runs: Sequence[RunOnPage], run: RunOnPage, chain: int) -> str:

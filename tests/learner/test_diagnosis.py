@@ -1,6 +1,8 @@
-"""What R-hat cannot compare is told of."""
+"""What R-hat cannot compare is told of, in the terminal and on pages."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 
@@ -52,7 +54,7 @@ def folder(tmp_path_factory):
         (["one", "two"], ["one and {}/two/chain-1 are one chain twice"]),
     ],
 )
-def test_chains_that_say_nothing_together_are_told_of(folder, capsys, runs, reasons):
+def test_chains_that_say_nothing_together_are_told_of(folder, capsys, tmp_path, runs, reasons):
     found = incomparable([folder / name for name in runs])
     assert len(found) == len(reasons)
     for each, reason in zip(found, reasons, strict=True):
@@ -61,3 +63,11 @@ def test_chains_that_say_nothing_together_are_told_of(folder, capsys, runs, reas
     said = capsys.readouterr()
     assert said.err == "".join(f"warning: {each}\n" for each in found)
     assert said.out.startswith("scalar")
+    if len(set(runs)) == len(runs):  # A page of one run twice is refused.
+        page = tmp_path / "page.html"
+        assert main(["report", *(str(folder / name) for name in runs), "--output", str(page), "--quiet"]) == 0
+        section = re.search('<section id="traces".*?</section>', page.read_text(), re.DOTALL)[0]
+        notes = re.findall('<p class="note">(.*?)</p>', section)
+        assert [each for each in notes if "R-hat compares" in each or "twice" in each] == [
+            f"{each}." for each in found
+        ]
