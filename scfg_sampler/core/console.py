@@ -24,12 +24,12 @@ __all__ = [
     "is_watched",
     "leave_out_of_rates",
     "memory_size",
+    "positive_number",
     "progress",
     "rest",
     "run",
     "run_parser",
     "say",
-    "screen_size",
     "set_quiet",
     "warn",
 ]
@@ -52,8 +52,8 @@ _is_resting = False
 _is_command_known = False
 
 
-def screen_size(name: str) -> int | None:
-    """The size that the environment gives as COLUMNS or LINES; None where that is no positive number."""
+def positive_number(name: str) -> int | None:
+    """What the environment gives as COLUMNS, for example; None where that is no positive number."""
     text = os.environ.get(name, "")
     return int(text) or None if text.isascii() and text.isdecimal() else None
 
@@ -91,9 +91,10 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     """
     global _silent_until
     _silent_until = time.monotonic() + SECONDS_OF_SILENCE
-    for name in ("COLUMNS", "LINES"):
-        if screen_size(name) is None:
-            os.environ.pop(name, None)  # Whoever asks the terminal instead, as rich does, need not check it.
+    # Whoever asks the terminal instead, as rich does, or has threads of its own, as numba, need not check it.
+    for name in ("COLUMNS", "LINES", "NUMBA_NUM_THREADS"):
+        if positive_number(name) is None:
+            os.environ.pop(name, None)
     _replace_closed_streams()
     if hasattr(sys.stdout, "reconfigure"):
         # As files are, whatever the locale; what names of files hold besides stays as it is.

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scfg_sampler.core.console import screen_size
+from scfg_sampler.core.console import positive_number
 from scfg_sampler.core.numerals import real_number, whole_number
 
 __all__ = ["Parser", "add_commands", "parser_of_command"]
@@ -98,7 +98,7 @@ class Parser(argparse.ArgumentParser):
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str):
-        super().__init__(prog, max_help_position=30, width=min(100, screen_size("COLUMNS") or 100))
+        super().__init__(prog, max_help_position=30, width=min(100, positive_number("COLUMNS") or 100))
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""

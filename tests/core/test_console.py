@@ -271,6 +271,26 @@ def test_help_shows_defaults_and_keeps_examples(capsys):
     assert "example:\n  prog --beam 3\n  prog\n" in text
 
 
+IMPORTING = """
+import sys
+from scfg_sampler.core import console
+
+def command(arguments):
+    import scfg_sampler.core.jit
+    print("done", end="")
+
+sys.exit(console.run("prog", command))
+"""
+
+
+@pytest.mark.parametrize("threads", ["0", "-3", "x"])
+def test_number_of_threads_of_numba_may_be_nonsense(root, threads):
+    command = [sys.executable, "-c", IMPORTING]
+    environment = os.environ | {"NUMBA_NUM_THREADS": threads}
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done", "")
+
+
 @pytest.mark.parametrize("columns", ["", "abc", "0", "-5", "²", "1", " 80", "99999999999999999999"])
 def test_width_of_the_screen_may_be_nonsense(capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
