@@ -86,8 +86,8 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
     """The exit status of a command: 0 done, 2 the user can mend it, 128 + its number on a signal.
 
     What it writes to standard output is UTF-8.
-    Catches `ScfgError`, and OSError (a full disk, a directory that cannot be made), and prints one line.
-    Anything else is a bug and keeps its traceback, which Python turns into status 1.
+    Catches `ScfgError`, MemoryError, and OSError (a full disk, a directory that cannot be made), and prints
+    one line. Anything else is a bug and keeps its traceback, which Python turns into status 1.
     """
     global _silent_until
     _silent_until = time.monotonic() + SECONDS_OF_SILENCE
@@ -116,6 +116,11 @@ def run(program: str, command: Callable[[Sequence[str] | None], int | None], arg
         return 0
     except OSError as error:
         print(f"{program}: {_described(error)}", file=sys.stderr)
+        return 2
+    except MemoryError as error:
+        reason = f" ({' '.join(str(error).split())})" if str(error) else ""
+        advice = "Give it less at once (shorter lines, fewer threads, a smaller --memory), or more memory"
+        print(f"{program}: there is not enough memory{reason}. {advice}", file=sys.stderr)
         return 2
 
 

@@ -31,6 +31,9 @@ def raising(error):
     return command
 
 
+LESS_AT_ONCE = "Give it less at once (shorter lines, fewer threads, a smaller --memory), or more memory"
+
+
 @pytest.mark.parametrize(
     ("command", "status", "message"),
     [
@@ -42,6 +45,12 @@ def raising(error):
         (raising(PermissionError(13, "Denied", "x/y")), 2, "prog: x/y: cannot be used (Denied)\n"),
         (raising(OSError("7 requested and 3 written")), 2, "prog: 7 requested and 3 written\n"),
         (raising(KeyboardInterrupt()), 130, "prog: interrupted\n"),
+        (raising(MemoryError()), 2, f"prog: there is not enough memory. {LESS_AT_ONCE}\n"),
+        (
+            raising(MemoryError("for\n 9 GB")),
+            2,
+            f"prog: there is not enough memory (for 9 GB). {LESS_AT_ONCE}\n",
+        ),
     ],
 )
 def test_status_and_message_of_a_command(capsys, command, status, message):
