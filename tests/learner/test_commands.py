@@ -254,6 +254,11 @@ def test_settings_out_of_range_exit_with_2(corpus_options, tmp_path, capsys, opt
     assert (message or "") in capsys.readouterr().err
 
 
+def test_sweeps_that_are_annealed_are_burn_in(corpus_options, tmp_path):
+    assert sample(corpus_options, tmp_path / "run", "--anneal", "3:1:5", "--iterations", "9") == 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["run"]["burn_in"] == 5
+
+
 def test_given_hyperparameters_are_not_learned(corpus_options, tmp_path):
     more = ["--iterations", "6", "--base", "lexical", "--learn-hyperparameters", "--strength", "7"]
     assert sample(corpus_options, tmp_path / "run", *more) == 0
