@@ -44,7 +44,7 @@ def translate(sources: Sources, question: Question) -> dict[str, Any]:
     names = system.decoder.feature_names
     if not prepared.words:
         empty: dict[str, Any] = {"source": [], "translation": "", "score": 0.0}
-        empty |= {"features": dict.fromkeys(names, 0.0), "phrases": [], "nbest": []}
+        empty |= {"features": dict.fromkeys(names, 0.0), "phrases": []} | ({"nbest": []} if wanted else {})
         return empty | ({"derivation": None, "picture": None, "spans": []} if has_details else {})
     result = system.search(prepared)
     best = system.decoder.best(result)
