@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -98,7 +99,8 @@ def test_longer_chains_are_cut(rng):
 
 
 def test_scalar_that_never_changes_has_no_diagnosis():
-    found = diagnose([np.full(20, 0.5)] * 2)
+    with warnings.catch_warnings(action="error"):
+        found = diagnose([np.full(20, 0.5)] * 2)
     assert math.isnan(found.rhat)
     assert math.isnan(found.ess)
     assert (found.mean, found.deviation) == (0.5, 0.0)
