@@ -53,6 +53,13 @@ def test_rules_have_their_relative_frequencies(place):
     assert induced("--format", "johnson") == rules
 
 
+def test_rules_seen_twice_count_twice(place):
+    (place / "t.mrg").write_text(TREES + "(TOP (S (NP (N dogs)) (VP (V bark))))\n")
+    rules = induced()
+    assert rules["VP -> V"] == pytest.approx(2 / 3)
+    assert rules["N -> 'dogs'"] == 0.5
+
+
 def test_tags_may_be_the_words(place):
     assert set(induced("--tags-only")) == {
         "TOP -> S",
