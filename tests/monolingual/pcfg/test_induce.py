@@ -141,6 +141,8 @@ def test_check_lists_the_worst_unless_all_are_asked_for(place, capsys):
     full = capsys.readouterr().out.splitlines()
     at = next(at for at, line in enumerate(short) if line.startswith("nonterminal"))
     assert [line.split()[0] for line in short[at + 1 : at + 3]] == ["Y", "S"]
+    radii = [float(line.split()[3]) for line in short[at + 3 : at + 11]]
+    assert radii == sorted(radii, reverse=True)
     assert short[-1] == "… of 14 nonterminals in 14 components, 2 of them not tight; --all lists them"
     assert len(short) == at + 12
     assert len(full) == at + 15
