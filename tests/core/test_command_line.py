@@ -289,3 +289,12 @@ def test_letters_are_taken_as_the_options_are(tmp_path):
     given = ["-g", "g.gz", "-l", "lm", "-s", "dev.s", "--references", "dev.t", "-o", "w.json", "-q", "-j4"]
     options = parser.parse_args(given)
     assert (options.source, options.output, options.quiet, options.threads) == ("dev.s", "w.json", True, 4)
+
+
+def test_defaults_are_shown_as_people_write_them():
+    parser = CommandParser(prog="prog")
+    parser.add_argument("--strength", type=float, default=5.0, help="of the prior")
+    parser.add_argument("--shares", type=float, nargs=2, default=[0.5, 1e-6], help="of both")
+    shown = parser.format_help()
+    assert "(default: 5)" in shown
+    assert "(default: 0.5 1e-06)" in shown
