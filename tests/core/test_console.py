@@ -302,7 +302,6 @@ def test_number_of_threads_of_numba_may_be_nonsense(root, threads):
 
 @pytest.mark.parametrize("columns", ["", "abc", "0", "-5", "²", "1", " 80", "99999999999999999999"])
 def test_width_of_the_screen_may_be_nonsense(capsys, monkeypatch, columns):
-    monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
 
     def build_parser():
@@ -315,9 +314,12 @@ def test_width_of_the_screen_may_be_nonsense(capsys, monkeypatch, columns):
         with console.progress("counting", 2) as advance:
             advance(2, "nearly")
 
-    assert console.run_parser("prog", build_parser, []) == 0
-    with pytest.raises(SystemExit) as end:
-        console.run_parser("prog", build_parser, ["--help"])
+    # Set back before the test ends: pytest -v writes its line while the test's own settings still hold.
+    with monkeypatch.context() as patch:
+        patch.setenv("COLUMNS", columns)
+        assert console.run_parser("prog", build_parser, []) == 0
+        with pytest.raises(SystemExit) as end:
+            console.run_parser("prog", build_parser, ["--help"])
     assert end.value.code == 0
     assert "size" in capsys.readouterr().out
 
