@@ -63,8 +63,12 @@ def test_contents_have_the_four_sections_and_every_page_once():
     assert list(contents()) == ["Learn", "Do", "Look up", "Know"]
     listed = [page for pages in contents().values() for page in pages]
     docs = ROOT / "docs"
+    for text in [(docs / page).with_suffix(".md").read_text(encoding="utf-8") for page in listed]:
+        # Those of a page's own contents, below it on the site.
+        for block in re.findall(r"^```\{toctree\}\n:hidden:\n\n((?:.+\n)*)```", text, re.MULTILINE):
+            listed += block.split()
     there = {str(path.relative_to(docs).with_suffix("")) for path in docs.rglob("*.md")} - {"index"}
-    assert sorted(listed) == sorted(there), "give every page of docs one place in docs/index.md"
+    assert sorted(listed) == sorted(there), "give every page a place in docs/index.md or below one that has"
 
 
 def test_version_of_the_citation_is_that_of_the_package():
@@ -81,7 +85,7 @@ def tables_without_stamp(text: str) -> list[str]:
 def test_tables_of_figures_say_of_which_commit_they_are():
     compared = {"bundled-corpus.md", "features.md"}
     pages = [path for path in (ROOT / "docs").rglob("*.md") if path.name not in compared]
-    texts = {path.name: path.read_text(encoding="utf-8") for path in pages}
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in pages}
     without = {name: heads for name, text in texts.items() if (heads := tables_without_stamp(text))}
     assert without == {}, "write 'Figures of COMMIT, DAY.' below, the commit of main whose code made them"
     commits = {match["commit"] for text in texts.values() for match in OF_COMMIT.finditer(text)}
