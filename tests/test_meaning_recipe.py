@@ -352,7 +352,8 @@ def test_what_is_done_is_not_done_again(stand_in):
 
 def tables(*arguments):
     command = [sys.executable, str(RECIPES / "tables.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    environment = {**os.environ, "PYTHONPATH": str(RECIPES.parent)}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 def signs(ours: str, theirs: str) -> float:
