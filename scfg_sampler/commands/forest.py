@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _tell_if_large(builder: ForestBuilder, sentence: int) -> None:
     """Say of a forest that takes long, and much memory, how large it is before it is made."""
-    edges = builder.count_edges(sentence) or 0
+    edges = builder.count_edges(sentence)
     if edges > _MANY_EDGES:
         room = f"{edges * _BYTES_OF_AN_EDGE / 1e9:,.1f} GB"
         console.warn(

@@ -25,9 +25,15 @@ from scfg_sampler.core.fragments.tree import (
     open_sentence,
     set_tails,
 )
-from scfg_sampler.core.jit import kernel
+from scfg_sampler.core.jit import by_reference, kernel
 from scfg_sampler.corpus.parallel_text import ParallelCorpus
 from scfg_sampler.forest.choice import (
+    DEGREE,
+    EDGE_START,
+    FIRST_TAIL,
+    HOW_MANY,
+    NUM_NODES,
+    ROOT,
     Choice,
     ChoiceSizes,
     measure_choices,
@@ -113,16 +119,16 @@ class ForestBuilder:
             return None
         return f"{words} words, more than {self._max_length}"
 
-    def count_edges(self, sentence: int) -> int | None:
-        """How many edges the forest of a sentence has, before any is spelled out; None if it takes that.
+    def count_edges(self, sentence: int) -> int:
+        """How many edges the forest of a sentence has, before any is spelled out.
 
-        They grow with the third power of its length, what counts them with its square. Of several alignments
-        it is not known.
+        They grow with the third power of its length, what counts them with its square. Where an alignment is
+        chosen they are listed as numbers, which takes a hundredth of the time that spelling them out does.
         """
-        if isinstance(self._forest, ChoiceForest):
-            return None
         if not _open(self._forest, self._work, self._arrays, sentence):
             return 0
+        if isinstance(self._forest, ChoiceForest):
+            return int(_count_chosen(self._forest, self._work))
         size = int(self._forest.shape[SIZE])
         square = self._forest.is_phrase[: (size + 1) ** 2].reshape(size + 1, size + 1)
         is_phrase = np.triu(square, 1).astype(np.float32)
@@ -279,6 +285,28 @@ def forest_json(sentence: int, forest: PhraseForest | None, reason: str = "no li
 @kernel
 def _open(forest, work, corpus, sentence):
     return open_sentence(forest, work, corpus, sentence)
+
+
+@kernel
+def _count_chosen(forest, work):
+    """The edges of the nodes that the root can have below it, of the sentence that is open."""
+    forest, work = by_reference(forest), by_reference(work)
+    num_nodes = forest.shape[NUM_NODES]
+    is_below = np.zeros(num_nodes, np.uint8)
+    is_below[ROOT] = 1
+    number = 0
+    for at in range(num_nodes - 1, -1, -1):  # Heads before their tails.
+        node = forest.ordered[at]
+        if is_below[node] == 0:
+            continue
+        start = forest.listed[node, EDGE_START]
+        number += forest.listed[node, DEGREE]
+        for place in range(start, start + forest.listed[node, DEGREE]):
+            edge = forest.edge_at[place]
+            first = forest.edges[edge, FIRST_TAIL]
+            for tail in range(first, first + forest.edges[edge, HOW_MANY]):
+                is_below[work.tails[tail]] = 1
+    return number
 
 
 @kernel

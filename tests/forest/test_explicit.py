@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core.forests.hypergraph import validate
+from scfg_sampler.forest.choice import Choice
 from scfg_sampler.forest.explicit import ForestBuilder, PhraseForest, forest_json, phrase_nodes
 from scfg_sampler.learner.forest_bank import forest_bank
 from tests.learner.corpora import corpus_of
@@ -88,6 +89,19 @@ def test_edges_are_counted_before_they_are_made(rng):
         assert builder.count_edges(sentence) == len(builder.build(sentence).rules)
     assert builder.count_edges(0) == 9 + sum(9 - size + 1 for size in range(2, 10) for _ in range(size - 1))
     assert builder.count_edges(len(pairs)) == 0
+
+
+@pytest.mark.parametrize("merged", [True, False], ids=["phrase", "sentence"])
+def test_edges_are_counted_before_they_are_made_where_an_alignment_is_chosen(rng, merged):
+    pairs = [random_sentence(rng) for _ in range(100)]
+    others = [
+        pair._replace(links=frozenset(link for link in pair.links if rng.random() < 0.7)) for pair in pairs
+    ]
+    builder = ForestBuilder(corpus_of([*pairs, *others]), Choice(2, merged))
+    found = [builder.build(sentence) for sentence in range(len(pairs))]
+    numbers = [0 if forest is None else len(forest.rules) for forest in found]
+    assert [builder.count_edges(sentence) for sentence in range(len(pairs))] == numbers
+    assert max(numbers) > 5
 
 
 def test_longer_pairs_have_no_forest_and_leave_the_others_theirs():

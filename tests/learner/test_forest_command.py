@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from scfg_sampler.cli import main
 
 
@@ -30,3 +32,18 @@ def test_forest_tells_of_what_is_too_long_before_it_is_made(corpus_options, tmp_
     for how in (drawn, drawn[:2]):
         assert main(["forest", *corpus_options, *how, "--output", str(tmp_path / "out")]) == 0
         assert f"the forest of sentence {skipped[0]} has {number} edges" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("choose", ["phrase", "sentence"])
+def test_forest_tells_of_what_is_large_where_an_alignment_is_chosen(
+    corpus_options, tmp_path, capsys, monkeypatch, choose
+):
+    alignment = corpus_options[corpus_options.index("--alignment") + 1]
+    both = [*corpus_options, alignment, "--choose", choose, "--sentence", "0", "--quiet"]
+    assert main(["forest", *both]) == 0
+    out, err = capsys.readouterr()
+    assert "edges, which take" not in err
+    number = len(json.loads(out)["edges"])
+    monkeypatch.setattr("scfg_sampler.commands.forest._MANY_EDGES", number - 1)
+    assert main(["forest", *both, "--output", str(tmp_path / "out")]) == 0
+    assert f"the forest of sentence 0 has {number} edges, which take about" in capsys.readouterr().err
