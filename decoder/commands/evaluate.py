@@ -73,12 +73,19 @@ def _add_bootstrap(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also where 95 %% of the scores of bootstrap samples lie; of a single hypothesis",
     )
-    parser.add_argument("--samples", type=int, default=1000, help="samples of the bootstrap")
+    parser.add_argument(
+        "--samples",
+        metavar="N",
+        type=int,
+        default=1000,
+        help="samples of the bootstrap, for --against and --intervals; no effect without either",
+    )
     parser.add_argument(
         "--seed",
+        metavar="N",
         type=int,
         default=12345,
-        help="of the bootstrap; the default is sacrebleu's, for equal p values",
+        help="of the bootstrap, for --against and --intervals; by default sacrebleu's, for equal p values",
     )
 
 

@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -234,6 +235,23 @@ def test_exact_match_is_the_share_of_lines_that_are_a_reference(tmp_path, capsys
     said = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"exact +25\.00  nrefs:1\|version:\S+", said[0])
     assert re.match(r" +-25\.00  against 50\.00, p = 0\.\d+ \(paired bootstrap", said[1])
+
+
+def test_help_says_of_what_samples_and_seeds_are(tmp_path, capsys):
+    """Without a bootstrap they change nothing, and nothing is said of them."""
+    given = [str(tmp_path / "h"), "--references", str(tmp_path / "r")]
+    for path, lines in ((given[0], HYPOTHESES), (given[2], REFERENCES)):
+        Path(path).write_text("".join(f"{line}\n" for line in lines))
+    printed = []
+    for more in ([], ["--samples", "7", "--seed", "3"]):
+        assert main(["evaluate", "--hypothesis", *given, *more]) == 0
+        printed.append(capsys.readouterr())
+    assert printed[0] == printed[1]
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for begin in ("--samples N samples", "--seed N"):
+        assert f"{begin} of the bootstrap, for --against and --intervals" in text
 
 
 def test_intervals_end_where_scores_do(tmp_path, capsys):
