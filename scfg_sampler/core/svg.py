@@ -27,6 +27,7 @@ __all__ = [
     "circled",
     "document",
     "safe",
+    "shortened",
     "span_diagram",
     "text",
     "text_width",
@@ -140,18 +141,8 @@ def _draw_box(box: Box, size: _Size, folded: bool) -> Iterable[str]:
         f'height="{size.height}" rx="4" fill="{box.fill}"{_opacity(box.shade)}/>'
     )
     for row, (kind, words) in enumerate(box.lines, start=1):
-        yield text(x + width / 2, y + row * LINE, kind, _shortened(words, width) if folded else words)
+        yield text(x + width / 2, y + row * LINE, kind, shortened(words, width) if folded else words)
     yield "</g>"
-
-
-def _shortened(words: str, width: float) -> str:
-    """As much of a text as fits, with … behind it if that is not all."""
-    if text_width(words) <= width:
-        return words
-    end = 0
-    while text_width(words[: end + 1] + "…") <= width:
-        end += 1
-    return words[:end] + "…"
 
 
 def _draw_joints(boxes: Sequence[Box], joints: Sequence[Joint], size: _Size) -> Iterable[str]:
@@ -209,6 +200,22 @@ def _is_outside_xml(character: str) -> bool:
 def text_width(words: str) -> float:
     """About how many pixels a text takes."""
     return sum(_WIDE if unicodedata.east_asian_width(c) in "WF" else _NARROW for c in words)
+
+
+def shortened(words: str, width: float) -> str:
+    """As much of a text as fits, with … behind it if that is not all.
+
+    >>> shortened("abcdefgh", 50.0), shortened("abc", 50.0)
+    ('abcd…', 'abc')
+    """
+    if text_width(words) <= width:
+        return words
+    end = 0
+    while text_width(words[: end + 1] + "…") <= width:
+        end += 1
+    while end > 0 and unicodedata.category(words[end]).startswith("M"):  # Accents stay with their letter.
+        end -= 1
+    return words[:end] + "…"
 
 
 def circled(number: int) -> str:

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scfg_sampler.core.pages.elements import Markup, element
-from scfg_sampler.core.svg import text_width
+from scfg_sampler.core.svg import shortened, text_width
 from scfg_sampler.learner.pair_posteriors import Place
 
 __all__ = ["draw_grid"]
 
 _CELL = 22
 _PADDING = 6
+_WIDEST = 190.0
+"""Of a word, some two dozen letters: of longer ones the grid would be as wide."""
 
 
 def draw_grid(
@@ -36,18 +38,16 @@ def draw_grid(
         Phrases.
     """
     # Letters of the pictures' style are smaller than those that `text_width` measures.
-    left = 0.95 * max(map(text_width, target), default=0.0) + 2 * _PADDING
-    top = 0.95 * max(map(text_width, source), default=0.0) + 2 * _PADDING
+    left = 0.95 * min(_WIDEST, max(map(text_width, target), default=0.0)) + 2 * _PADDING
+    top = 0.95 * min(_WIDEST, max(map(text_width, source), default=0.0)) + 2 * _PADDING
     linked = set(links)
     out: list[Markup] = []
     for i, word in enumerate(source):
-        x, y = left + (i + 0.5) * _CELL + 4.5, top - _PADDING
-        out.append(
-            element("text", word, x=f"{x:.1f}", y=f"{y:.1f}", transform=f"rotate(-90 {x:.1f} {y:.1f})")
-        )
+        x, y = f"{left + (i + 0.5) * _CELL + 4.5:.1f}", f"{top - _PADDING:.1f}"
+        out.append(_label(word, x=x, y=y, transform=f"rotate(-90 {x} {y})"))
     for j, word in enumerate(target):
-        y = top + (j + 0.5) * _CELL + 4.5
-        out.append(element("text", word, x=f"{left - _PADDING:.1f}", y=f"{y:.1f}", text_anchor="end"))
+        y = f"{top + (j + 0.5) * _CELL + 4.5:.1f}"
+        out.append(_label(word, x=f"{left - _PADDING:.1f}", y=y, text_anchor="end"))
     for j, word in enumerate(target):
         for i in range(len(source)):
             kind = "cell linked" if (i, j) in linked else "cell"
@@ -88,6 +88,12 @@ def draw_grid(
         role="img",
         aria_label=f"alignment: {' '.join(source)} – {' '.join(target)}",
     )
+
+
+def _label(word: str, **place: str) -> Markup:
+    """A word beside the squares; of a long one the beginning, and all of it where it is pointed at."""
+    shown = shortened(word, _WIDEST)
+    return element("text", shown, None if shown == word else element("title", word), **place)
 
 
 def _is_inside(place: Place, other: Place) -> bool:

@@ -174,6 +174,7 @@ def test_long_words_and_long_numbers_fit_a_phone(view):
     page.wait_for_selector("#pair:not([hidden])")
     paste(page, "x" * 90 + " b", "y" * 90 + " B", "0-0 1-1")
     page.wait_for_selector("#phrase >> text=" + "y" * 90)
+    assert page.locator("#grid svg").bounding_box()["width"] < PHONE["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     words, links = " ".join("abcdefghij" * 10), " ".join(f"{k}-{k}" for k in range(100))
     paste(page, words, words, links)  # With 10^56 trees.
