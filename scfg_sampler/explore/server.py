@@ -48,7 +48,8 @@ _FILES = {
     "/translations.js": ("translations.js", "text/javascript; charset=utf-8"),
     "/common.js": ("common.js", "text/javascript; charset=utf-8"),
 }
-_AT_A_TIME, _WAITING = 2, 16
+_AT_A_TIME, _MOST = 2, 18
+"""Questions of a kind that are answered side by side; questions of all kinds that are answered or wait."""
 _SECONDS = 10.0
 """How long a question may take to arrive."""
 _GRACE = 2
@@ -194,26 +195,29 @@ def _json(response: Any, content: Mapping[str, Any], status: int = 200, headers:
 
 
 class _Desk:
-    """Takes questions, and has them answered by a few threads."""
+    """Takes questions, and has those of each kind answered by a few threads of its own.
+
+    What one kind waits for, a program to be compiled or the rules of a run to be counted, holds up no other.
+    """
 
     def __init__(self, response: Any, refusal: Any, gone: type[Exception]):
         self._response, self._refusal, self._gone = response, refusal, gone
-        self._pool = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="answers")
         self._taken = 0
 
     def at(self, answer: Answer) -> Callable[[Any], Awaitable[Any]]:
         """What a route does with a request for such an answer."""
+        pool = ThreadPoolExecutor(_AT_A_TIME, thread_name_prefix="answers")
 
         async def respond(request: Any) -> Any:
             body = await self._body(request)
-            if self._taken >= _AT_A_TIME + _WAITING:
+            if self._taken >= _MOST:
                 raise self._refusal(
                     503, "there are too many questions at a time; ask again", {"retry-after": "1"}
                 )
             self._taken += 1
             try:
                 work = partial(self._answered, answer, body)
-                return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+                return await asyncio.get_running_loop().run_in_executor(pool, work)
             finally:
                 self._taken -= 1
 

@@ -169,6 +169,44 @@ def test_more_questions_than_can_wait_are_sent_away(port, sources, monkeypatch):
     assert asked(port, "/translate", {"text": "a"})[0] == 200
 
 
+def test_questions_of_one_kind_that_wait_hold_up_no_other_kind(port, sources, monkeypatch):
+    """As when its program is compiled, which takes half a minute."""
+    go_on = threading.Event()
+    monkeypatch.setattr(type(sources.systems[0]), "with_weights", lambda self, weights: go_on.wait(60))
+    ask = [threading.Thread(target=asked, args=(port, "/translate", {"text": "a"})) for _ in range(6)]
+    for thread in ask:
+        thread.start()
+    found = []
+    other = threading.Thread(target=lambda: found.append(asked(port, "/grammar", {})[0]))
+    other.start()
+    other.join(20)
+    found_meanwhile = list(found)
+    go_on.set()
+    for thread in [*ask, other]:
+        thread.join(30)
+    assert found_meanwhile == [200]
+
+
+def test_two_of_a_kind_are_answered_at_a_time(port, sources, monkeypatch):
+    at_work, go_on = [], threading.Event()
+
+    def wait(self, weights):
+        at_work.append(1)
+        go_on.wait(30)
+        return self.system
+
+    monkeypatch.setattr(type(sources.systems[0]), "with_weights", wait)
+    ask = [threading.Thread(target=asked, args=(port, "/translate", {"text": "a"})) for _ in range(5)]
+    for thread in ask:
+        thread.start()
+    time.sleep(0.5)
+    assert len(at_work) == 2
+    go_on.set()
+    for thread in ask:
+        thread.join(30)
+    assert len(at_work) == 5
+
+
 def test_about_says_what_there_is(port):
     found = json.loads(send(port, "/about")[2])
     assert [run["pairs"] for run in found["runs"]] == [len(nasty_pairs())]
