@@ -114,6 +114,27 @@ def test_a_library_does_not_say_that_it_compiles(root, tmp_path):
     assert into_pipe(COMPILING.format(begin=""), root, tmp_path / "b") == ""
 
 
+def test_whether_a_kernel_is_being_compiled_is_known(root, tmp_path):
+    statement = f"""
+        import os
+        os.environ["SCFG_SAMPLER_CACHE"] = {str(tmp_path)!r}
+        import numba.extending
+        from scfg_sampler.core.jit import is_compiling, kernel
+        known = [is_compiling()]
+        def same(x): pass
+        @numba.extending.overload(same)
+        def same_of(x):
+            known.append(is_compiling())
+            return lambda x: x
+        @kernel
+        def successor(x):
+            return same(x) + 1
+        successor(1)
+        result = [known[0], set(known[1:]) == {{True}}, is_compiling()]
+    """
+    assert outcome(statement, root) == [False, True, False]
+
+
 def test_time_spent_compiling_is_left_out_of_rates(root, tmp_path):
     statement = f"""
         import os

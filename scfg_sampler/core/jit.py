@@ -86,6 +86,7 @@ __all__ = [
     "compiled",
     "counting",
     "inlined",
+    "is_compiling",
     "kernel",
     "prefetch",
     "reordering",
@@ -167,6 +168,11 @@ class _ContentCache(CodeCache):
         began = _compiling.pop() if _compiling else time.monotonic()
         if not _compiling:  # What a kernel calls is compiled within its time.
             leave_out_of_rates(time.monotonic() - began)
+
+
+def is_compiling() -> bool:
+    """Whether a kernel is being compiled, in any thread; whoever needs another that is not, waits for it."""
+    return bool(_compiling)
 
 
 def compiled(function: Callable) -> Any:
@@ -385,11 +391,7 @@ def _by_reference(typing_context, value):
     return _Reference(value)(value), generate
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
-by_reference: Any = _by_reference if ENABLED else _itself
+by_reference: Any = _by_reference if ENABLED else lambda value: value
 """`by_reference(value)` is the NamedTuple itself to whoever reads its fields, but a single pointer to pass.
 
 A NamedTuple of arrays is handed over word by word, nearly a hundred of them, and every use of an array

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from scfg_sampler import __version__
+from scfg_sampler.core.jit import is_compiling
 from scfg_sampler.core.pages.style import STYLE
 from scfg_sampler.core.svg import PICTURE_STYLE
 from scfg_sampler.errors import ScfgError, SettingsError
@@ -171,7 +172,7 @@ def build_app(sources: Sources, port: int) -> Callable:
         return _json(Response, {"error": f"a fault of explore: {type(error).__name__}"}, 500)
 
     def about(request: Request) -> Response:
-        return _json(Response, described(sources, __version__))
+        return _json(Response, described(sources, __version__) | {"compiling": is_compiling()})
 
     def style(request: Request) -> Response:
         sheet = STYLE + (_PAGE / "explore.css").read_text(encoding="utf-8")

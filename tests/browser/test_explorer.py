@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -140,6 +141,25 @@ def test_steps_are_walked_through(view):
     assert page.is_disabled("#step-on")
     page.click("#step-back")
     assert page.inner_text("#step-number").startswith(f"{total - 1} of {total}")
+
+
+def test_what_waits_is_told_of_and_holds_up_nothing_else(view, monkeypatch):
+    go_on = threading.Event()
+    monkeypatch.setattr("scfg_sampler.explore.server.is_compiling", lambda: True)
+    monkeypatch.setattr(
+        "scfg_sampler.explore.pairs.visit", lambda rng, pair, most: (go_on.wait(60), (pair, []))[1]
+    )
+    page = view("pairs")
+    show_pair(page, 3)
+    page.click("#record button")
+    page.wait_for_selector("#status >> text=working on the steps … what does this is being compiled")
+    show_pair(page, 2)
+    assert "working on the steps" in page.inner_text("#status")
+    paste(page, "a", "A", "7-7")
+    page.wait_for_selector("#status >> text=link 7-7 points past the end")
+    go_on.set()
+    show_pair(page, 1)
+    wait_until(page, "document.querySelector('#status').textContent === ''")
 
 
 def test_invalid_alignment_is_told_and_the_page_goes_on(view):

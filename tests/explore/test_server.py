@@ -212,6 +212,7 @@ def test_about_says_what_there_is(port):
     assert [run["pairs"] for run in found["runs"]] == [len(nasty_pairs())]
     assert [len(system["weights"]) for system in found["systems"]] == [11, 11]
     assert len(found["tables"]) == 3
+    assert found["compiling"] is False
 
 
 @pytest.mark.parametrize(

@@ -74,14 +74,27 @@ export function short(value) {
 /** "1 pair", "2 pairs". */
 export const counted = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
 
-let waiting = 0;
+const WORK = {
+  "/pair": "the pair", "/forest": "the phrase", "/steps": "the steps", "/pairs": "the list of pairs",
+  "/grammar": "the rules", "/shapes": "the shapes", "/rule": "the sentences of the rule", "/translate": "the translation",
+};
+const COMPILING = "what does this is being compiled for this machine: once after an installation or an update, for a minute or so. " +
+  "What has been answered before, is answered meanwhile";
+let said = "";
+const waiting = new Set();
 
 /** The answer to a question; what is wrong is an Error with one line. */
 export async function ask(path, question) {
-  const status = find("status");
-  waiting += 1;
-  const slow = setTimeout(() => tell("working …", true), 400);
-  const slower = setTimeout(() => tell("working … the first time, programs are compiled, for up to a minute", true), 5000);
+  const own = { text: "" };
+  waiting.add(own);
+  const say = (text) => {
+    own.text = text;
+    refresh();
+  };
+  const slow = setTimeout(() => say(`working on ${WORK[path]} …`), 400);
+  const slower = setInterval(async () => {
+    if (await isCompiling()) say(`working on ${WORK[path]} … ${COMPILING}`);
+  }, 2500);
   try {
     const response = await fetch(path, {
       method: "POST",
@@ -95,17 +108,32 @@ export async function ask(path, question) {
     throw error instanceof TypeError ? new Error("the program that serves this page has stopped") : error;
   } finally {
     clearTimeout(slow);
-    clearTimeout(slower);
-    waiting -= 1;
-    if (waiting === 0 && status.classList.contains("busy")) tell("");
+    clearInterval(slower);
+    waiting.delete(own);
+    refresh();
+  }
+}
+
+async function isCompiling() {
+  try {
+    return (await (await fetch("/about")).json()).compiling;
+  } catch {
+    return false;  // The question itself is told that nobody answers.
   }
 }
 
 /** Say something above the page; nothing takes it away. */
-export function tell(text, busy = false) {
+export function tell(text) {
+  said = text;
+  refresh();
+}
+
+/** What is to be said, or else which question has been waiting longest, and why. */
+function refresh() {
   const status = find("status");
-  status.textContent = text;
-  status.classList.toggle("busy", busy);
+  const text = said || ([...waiting].find((each) => each.text)?.text ?? "");
+  if (status.textContent !== text) status.textContent = text;
+  status.classList.toggle("busy", !said);
 }
 
 /** Run something that asks; what is wrong is told. */

@@ -7,6 +7,7 @@ const state = { about: null, pair: null, question: null, phrase: null, derivatio
 const grid = new Grid(find("grid"), chooseCell);
 const newPair = latest();
 const newPhrase = latest();
+const newRecord = latest();
 const attemptList = attemptOr(() => find("found-pairs").replaceChildren());
 
 /** Prepare the view; what shows pair `number` of run `run`, for other views. */
@@ -240,9 +241,9 @@ function branch(node) {
 
 async function record() {
   const wanted = { ...state.question, sweeps: Number(find("sweeps").value), seed: Number(find("seed").value) };
-  const asked = state.pair;
+  const [asked, isLast] = [state.pair, newRecord()];
   const answer = await ask("/steps", wanted);
-  if (asked !== state.pair) return;
+  if (asked !== state.pair || !isLast()) return;
   state.steps = answer;
   find("steps").hidden = false;
   find("step").max = Math.max(0, answer.choices.length - 1);
