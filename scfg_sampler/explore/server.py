@@ -42,6 +42,7 @@ ADDRESS = "127.0.0.1"
 _PAGE = Path(__file__).parent / "page"
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
+    "/address.js": ("address.js", "text/javascript; charset=utf-8"),
     "/explore.js": ("explore.js", "text/javascript; charset=utf-8"),
     "/grid.js": ("grid.js", "text/javascript; charset=utf-8"),
     "/pairs.js": ("pairs.js", "text/javascript; charset=utf-8"),

@@ -23,11 +23,14 @@ from tests.report.made import nasty_pairs
 FOREIGN = "are not answered"
 
 
-def test_page_and_what_belongs_to_it_are_served(port):
+def test_page_and_what_belongs_to_it_are_served(port, root):
     for path, kind in {
         "/": "text/html",
         "/explore.css": "text/css",
-        **{f"/{name}.js": "text/javascript" for name in ("explore", "grid", "pairs", "rules", "common")},
+        **{
+            f"/{name}.js": "text/javascript"
+            for name in ("explore", "address", "grid", "pairs", "rules", "translations", "common")
+        },
     }.items():
         status, headers, body = send(port, path)
         assert status == 200

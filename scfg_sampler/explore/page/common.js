@@ -136,13 +136,15 @@ function refresh() {
   status.classList.toggle("busy", !said);
 }
 
-/** Run something that asks; what is wrong is told. */
+/** Run something that asks; what is wrong is told. Whether nothing was. */
 export async function attempt(action) {
   try {
     tell("");
     await action();
+    return true;
   } catch (error) {
     tell(error.message);
+    return false;
   }
 }
 

@@ -1,11 +1,12 @@
 // The views, and which of them is shown.
 
-import { attempt, find, make, tell } from "./common.js";
+import { enter, isSame, passedOver, read, replace, VIEWS } from "./address.js";
+import { attempt, find, latest, make, tell } from "./common.js";
 import { startPairs } from "./pairs.js";
 import { startRules } from "./rules.js";
 import { startTranslations } from "./translations.js";
 
-const VIEWS = ["pairs", "grammar", "translation", "programs"];
+const newShown = latest();
 
 attempt(async () => {
   const about = await (await fetch("/about")).json();
@@ -13,12 +14,15 @@ attempt(async () => {
   find("names").textContent = names.join(" and ");
   document.title = `Explore ${names.join(" and ")}`;
   find("curl").textContent = example(about);
-  const pairs = startPairs(about, () => go("pairs"));
-  startRules(about, pairs);
-  startTranslations(about);
-  addEventListener("hashchange", () => show(about));
+  const { open, ...pairs } = startPairs(about, () => {
+    uncover("pairs", about);
+    find("pairs").scrollIntoView();
+  });
+  const programs = { shown: () => ({}), restore: async () => true };
+  const views = { pairs, grammar: startRules(about, open), translation: startTranslations(about), programs };
+  addEventListener("hashchange", () => show(views, about));
   addEventListener("paste", tellOfLines);
-  show(about);
+  show(views, about);
 });
 
 function example(about) {
@@ -36,15 +40,24 @@ function tellOfLines(event) {
   }
 }
 
-function go(view) {
-  if (location.hash === `#${view}`) find(view).scrollIntoView();
-  else location.hash = view;
+/** Show what the address says: a view, by default the first there is something in, as it was left unless more is said. */
+async function show(views, about) {
+  const isLast = newShown();
+  const { view, fields, wrong } = read();
+  const chosen = view || (about.runs.length ? "pairs" : "translation");
+  const { shown, restore } = views[chosen];
+  uncover(chosen, about);
+  const isThere = shown() !== null && (!fields.size || isSame(chosen, Object.fromEntries(fields), shown()));
+  if (isThere) tell("");
+  else if (!(await restore(fields, wrong))) return;
+  if (!isLast()) return;
+  replace(chosen, shown());
+  if (wrong.length) tell(passedOver(wrong));
 }
 
-/** Show the view that the address names; by default the first there is something in. */
-function show(about) {
-  const named = location.hash.slice(1);
-  const chosen = VIEWS.includes(named) ? named : about.runs.length ? "pairs" : "translation";
+/** Show a view, whatever is in it. */
+function uncover(chosen, about) {
+  enter(chosen);
   for (const view of VIEWS) {
     find(view).hidden = view !== chosen;
     const link = document.querySelector(`nav a[href="#${view}"]`);
@@ -56,5 +69,4 @@ function show(about) {
     find("systems").before(make("p", { class: "note", id: "no-system" }, text));
     find("translate").hidden = true;
   }
-  document.dispatchEvent(new CustomEvent("shown", { detail: chosen }));
 }

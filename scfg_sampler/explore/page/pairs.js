@@ -1,16 +1,17 @@
 // Sentence pairs: the grid, phrases and their edges, derivations, the sampler step by step.
 
+import { keep, whole } from "./address.js";
 import { ask, attempt, attemptOr, counted, find, latest, make, picture, share, sides, words } from "./common.js";
 import { Grid, holds } from "./grid.js";
 
-const state = { about: null, pair: null, question: null, phrase: null, derivation: null, steps: null };
+const state = { about: null, pair: null, question: null, listed: "", phrase: null, derivation: null, steps: null };
 const grid = new Grid(find("grid"), chooseCell);
 const newPair = latest();
 const newPhrase = latest();
 const newRecord = latest();
-const attemptList = attemptOr(() => find("found-pairs").replaceChildren());
+const attemptList = attemptOr(clearList);
 
-/** Prepare the view; what shows pair `number` of run `run`, for other views. */
+/** Prepare the view: what it shows, how to show that again, and how other views open a pair of a run, at a place. */
 export function startPairs(about, open) {
   state.about = about;
   about.runs.forEach((run, at) => find("pair-run").append(make("option", { value: at }, `${run.name}, ${counted(run.pairs, "pair")}`)));
@@ -21,7 +22,10 @@ export function startPairs(about, open) {
   }
   on("choose-pair", "submit", () => listPairs(0), attemptList);
   on("pair-number", "change", () => showNumber(Number(find("pair-number").value)));
-  on("pair-run", "change", () => showNumber(0));
+  on("pair-run", "change", () => {
+    clearList();
+    return showNumber(0);
+  });
   on("previous-pair", "click", () => showNumber(Number(find("pair-number").value) - 1));
   on("next-pair", "click", () => showNumber(Number(find("pair-number").value) + 1));
   on("random-pair", "click", () => showNumber(Math.floor(Math.random() * run().pairs)));
@@ -32,32 +36,75 @@ export function startPairs(about, open) {
   on("step-on", "click", () => moveTo(at() + 1));
   on("step-change", "click", () => moveTo(nextAfter((choice) => choice.derivation !== null)));
   on("step-sweep", "click", () => moveTo(nextSweep()));
-  document.addEventListener("shown", (event) => {
-    if (event.detail === "pairs" && state.pair === null && about.runs.length) attempt(() => showNumber(0));
+  return {
+    shown,
+    restore,
+    open: (number, place, of) => act(async () => {
+      if (find("pair-run").value !== String(of)) clearList();
+      find("pair-run").value = of;
+      open();
+      await showNumber(number);
+      if (place) await choosePhrase(phraseAt(place));
+    }),
+  };
+}
+
+/** What the address says of this view. */
+function shown() {
+  if (state.question === null) return null;
+  const { run: of, number, source, target, alignment } = state.question;
+  return { run: state.about.runs.length > 1 ? of : undefined, number, source, target, alignment, words: state.listed };
+}
+
+function restore(fields, wrong) {
+  return attempt(async () => {
+    const { runs } = state.about;
+    if (!runs.length && ["run", "number", "words"].some((name) => fields.has(name))) wrong.push("there is no run");
+    if (runs.length) find("pair-run").value = whole(fields, "run", [0, runs.length - 1], 0, wrong);
+    const own = ["source", "target", "alignment"].filter((name) => fields.has(name));
+    if (own.length) {
+      find("paste").open = true;
+      for (const name of ["source", "target", "alignment"]) find(`pair-${name}`).value = fields.get(name) ?? "";
+      await showPasted();
+      if (fields.has("number")) wrong.push(`number has no meaning beside ${own[0]}`);
+    } else if (runs.length) {
+      await showNumber(whole(fields, "number", [0, run().pairs - 1], 0, wrong));
+    }
+    clearList();
+    if (fields.size) find("pair-words").value = fields.get("words") ?? "";
+    if (runs.length && fields.get("words")) await listPairs(0);
   });
-  return (number, place, of) => attempt(async () => {
-    find("pair-run").value = of;
-    open();
-    await showNumber(number);
-    if (place) await choosePhrase(phraseAt(place));
+}
+
+/** Run what may show another pair, and keep it in the address. */
+function act(action, attempting = attempt) {
+  return attempting(async () => {
+    await action();
+    keep("pairs", shown());
   });
 }
 
 function on(name, kind, action, attempting = attempt) {
   find(name).addEventListener(kind, (event) => {
     if (kind === "submit") event.preventDefault();
-    attempting(action);
+    act(action, attempting);
   });
 }
 
 const run = () => state.about.runs[Number(find("pair-run").value || 0)];
 
+function clearList() {
+  state.listed = "";
+  find("found-pairs").replaceChildren();
+}
+
 async function listPairs(from) {
   const wanted = { run: Number(find("pair-run").value || 0), words: find("pair-words").value, from };
   const answer = await ask("/pairs", wanted);
   const items = answer.pairs.map((pair) =>
-    make("li", {}, make("button", { type: "button", class: "plain", onclick: () => attempt(() => showNumber(pair.number)) }, `pair ${pair.number}`),
+    make("li", {}, make("button", { type: "button", class: "plain", onclick: () => act(() => showNumber(pair.number)) }, `pair ${pair.number}`),
       " ", words(pair.source), " – ", words(pair.target)));
+  state.listed = wanted.words;
   const last = answer.pairs.at(-1);
   const more = answer.pairs.length < answer.found && last
     ? make("button", { type: "button", onclick: () => attempt(() => listPairs(last.number + 1)) }, "More")
@@ -115,7 +162,7 @@ function stepsNote(pair) {
 // ---- Phrases -------------------------------------------------------------------------------------
 
 function chooseCell(i, j) {
-  attempt(async () => {
+  act(async () => {
     if (document.querySelector("input[name=clicking]:checked").value === "link") await toggle(i, j);
     else await choosePhrase(nextPhrase(i, j));
   });

@@ -1,8 +1,10 @@
 // The grammar: rules by words and shape, and where they come from.
 
+import { keep, whole } from "./address.js";
 import { ask, attempt, attemptOr, counted, find, latest, make, short, sides, table, words } from "./common.js";
 
-const state = { about: null, openPair: null, shown: 0, started: false };
+const FIELDS = ["source", "target", "shape"];
+const state = { about: null, openPair: null, shown: 0, asked: null, shapesOf: null };
 const newSearch = latest();
 const attemptSearch = attemptOr(clear);
 
@@ -13,25 +15,34 @@ export function startRules(about, openPair) {
   find("rules-of").parentElement.hidden = about.tables.length < 2;
   find("find-rules").addEventListener("submit", (event) => {
     event.preventDefault();
-    attemptSearch(() => search(0));
+    attemptSearch(begin);
   });
   find("rules-of").addEventListener("change", () => attemptSearch(begin));
   find("more-rules").addEventListener("click", () => attempt(() => search(state.shown)));
-  document.addEventListener("shown", (event) => {
-    if (event.detail === "grammar" && !state.started) attemptSearch(begin);
-  });
+  return { shown: () => state.asked, restore };
+}
+
+function restore(fields, wrong) {
+  find("rules-of").value = whole(fields, "of", [0, state.about.tables.length - 1], 0, wrong);
+  for (const name of fields.size ? FIELDS : []) find(`rules-${name}`).value = fields.get(name) ?? "";
+  return attemptSearch(begin);
 }
 
 const of = () => Number(find("rules-of").value || 0);
 
+/** Search for what the form says; then what shapes there are to choose from. */
 async function begin() {
-  state.started = true;
+  const table_ = of();
   await search(0);
-  const { shapes } = await ask("/shapes", { of: of() });
+  keep("grammar", state.asked);
+  if (state.shapesOf === table_) return;
+  const { shapes } = await ask("/shapes", { of: table_ });
+  state.shapesOf = table_;
   find("shapes").replaceChildren(...shapes.map((each) => make("option", { value: each.shape }, `${each.rules} rules`)));
 }
 
 function clear() {
+  state.asked = null;
   for (const name of ["rules", "rules-found"]) find(name).replaceChildren();
   find("more-rules").hidden = true;
 }
@@ -41,6 +52,8 @@ async function search(from) {
   const question = { of: of(), source: find("rules-source").value, target: find("rules-target").value, shape: find("rules-shape").value, from };
   const answer = await ask("/grammar", question);
   if (!isLast()) return;
+  const { of: searched, source, target, shape } = question;
+  state.asked = { of: state.about.tables.length > 1 ? searched : undefined, source, target, shape };
   if (from === 0) find("rules").replaceChildren();
   find("rules").append(...answer.rules.map((rule) => entry(rule, question.of)));
   state.shown = from + answer.rules.length;

@@ -1,8 +1,10 @@
 // Translations by one system or two, beside each other; weights that can be moved.
 
+import { keep, whole } from "./address.js";
 import { ask, attemptOr, counted, find, latest, make, picture, share, short, sides, signed, table, words } from "./common.js";
 
 const panels = [];
+let asked = null;
 
 export function startTranslations(about) {
   find("systems").classList.add("columns");
@@ -12,15 +14,34 @@ export function startTranslations(about) {
     event.preventDefault();
     translateAll();
   });
+  return { shown: () => asked, restore };
 }
 
-const attemptAll = attemptOr(() => panels.forEach((panel) => panel.clear()));
+const attemptAll = attemptOr(() => {
+  asked = null;
+  panels.forEach((panel) => panel.clear());
+});
 
 function translateAll() {
-  attemptAll(async () => {
-    await Promise.all(panels.map((panel) => panel.translate()));
+  const own = { text: find("text").value, nbest: listed() };
+  return attemptAll(async () => {
+    const isLast = await Promise.all(panels.map((panel) => panel.translate()));
     panels.forEach((panel) => panel.show());
+    if (!isLast.every(Boolean)) return;
+    asked = own;
+    keep("translation", asked);
   });
+}
+
+const listed = () => Number(find("nbest").value) || 1;
+
+async function restore(fields, wrong) {
+  find("nbest").value = whole(fields, "nbest", [1, 100], listed(), wrong);
+  if (!fields.has("text")) return true;
+  find("text").value = fields.get("text");
+  if (panels.length) return translateAll();
+  wrong.push("there is no system");
+  return true;
 }
 
 class Panel {
@@ -90,7 +111,7 @@ class Panel {
     const isLast = this.newest();
     this.isAsked = true;
     const text = find("text").value;
-    const question = { system: this.at, text, nbest: Number(find("nbest").value) || 1, details: true };
+    const question = { system: this.at, text, nbest: listed(), details: true };
     const answer = await ask("/translate", { ...question, weights: this.weights });
     if (!isLast()) return false;
     if (!Object.keys(this.weights).length) this.own = { text, answer };
