@@ -202,6 +202,21 @@ def test_long_words_and_long_numbers_fit_a_phone(view):
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+@pytest.mark.parametrize("viewport", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_letters_of_wide_pictures_can_be_read(view, viewport):
+    page = view("pairs", viewport=viewport)
+    page.wait_for_selector("#pair:not([hidden])")
+    words = " ".join(f"word{k}" for k in range(30))
+    paste(page, words, words, " ".join(f"{k}-{29 - k}" for k in range(0, 30, 10)))
+    page.wait_for_selector("#phrase >> text=word0 ")
+    page.click("#phrase summary >> text=As a picture")
+    scale = page.eval_on_selector(
+        "#phrase svg", "e => e.getBoundingClientRect().width / e.getAttribute('width')"
+    )
+    assert scale * 14 >= 9
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+
 def test_words_from_right_to_left_keep_their_direction(view):
     page = view("pairs")
     page.wait_for_selector("#pair:not([hidden])")

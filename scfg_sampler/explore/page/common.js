@@ -33,8 +33,9 @@ export function sides(shown) {
 }
 
 const LEAST_WIDTH = 480;
+const LEAST_SCALE = 0.65;  // Letters of 14 pixels are 9 then.
 
-/** A picture of the server's, as an element: as wide as there is room, and no narrower than can be read. */
+/** A picture of the server's, as an element: as wide as there is room, and no narrower than can be read; then it scrolls. */
 export function picture(text, label) {
   const found = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const element = document.importNode(found, true);
@@ -42,7 +43,8 @@ export function picture(text, label) {
   element.setAttribute("aria-label", label);
   element.style.maxWidth = "100%";
   element.style.height = "auto";
-  element.style.minWidth = `${Math.min(parseFloat(element.getAttribute("width")), LEAST_WIDTH)}px`;
+  const width = parseFloat(element.getAttribute("width"));
+  element.style.minWidth = `${Math.max(Math.min(width, LEAST_WIDTH), LEAST_SCALE * width)}px`;
   return element;
 }
 
