@@ -217,6 +217,19 @@ def test_letters_of_wide_pictures_can_be_read(view, viewport):
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
 
 
+@pytest.mark.parametrize("viewport", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_long_rules_leave_room_for_the_phrases_beside_them(view, viewport):
+    page = view("pairs", viewport=viewport)
+    page.wait_for_selector("#pair:not([hidden])")
+    words = [f"word{k}" for k in range(30)]
+    paste(page, " ".join(words), " ".join(words), " ".join(f"{k}-{29 - k}" for k in range(0, 30, 10)))
+    page.wait_for_selector("#phrase >> text=word0 ")
+    cells = "cells => cells.map(cell => cell.getBoundingClientRect().width)"
+    for width in page.eval_on_selector_all("#phrase .options td", cells):
+        assert width > 100
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+
 def test_words_from_right_to_left_keep_their_direction(view):
     page = view("pairs")
     page.wait_for_selector("#pair:not([hidden])")
