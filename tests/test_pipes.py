@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ import monolingual.cli
 import scfg_sampler.cli
 from scfg_sampler.core.arrays.array_file import has_magic
 from scfg_sampler.core.files import file_digest, is_device, is_stream, require_file
+from scfg_sampler.corpus.word_alignment import AlignmentReport
 from scfg_sampler.errors import InputError
 from scfg_sampler.formats import FORMATS
 
@@ -141,3 +144,56 @@ def test_what_will_be_read_again_is_refused_before_anything_is_done(here, pipe, 
     options = "--approach sink --prior 1 --iterations 8 --quiet --output run --sentences"
     assert monolingual.cli.main(["pcfg", "sample", "grammar", *options.split(), pipe("a a\n")]) == 2
     assert "is a pipe, but has to be read more than once" in capsys.readouterr().err
+
+
+def test_texts_are_aligned_out_of_pipes(here, pipe, monkeypatch):
+    seen = {}
+
+    def align(*texts, **options):
+        seen.update({Path(text): Path(text).read_text() for text in texts[:2]})
+        return AlignmentReport(2, 4, 0)
+
+    monkeypatch.setattr("scfg_sampler.corpus.word_alignment.align_texts", align)
+    texts = [pipe(CORPUS[name]) for name in ("source", "target")]
+    given = ["--source", texts[0], "--target", texts[1], "--output", "al", "--quiet"]
+    assert scfg_sampler.cli.main(["align", *given]) == 0
+    assert list(seen.values()) == [CORPUS["source"], CORPUS["target"]]
+
+
+def test_a_table_for_each_sentence_of_a_text_in_a_pipe(here, pipe):
+    command = ["filter", "table", "--quiet", "--per-sentence", "tables", "--source"]
+    assert scfg_sampler.cli.main([*command, "source"]) == 0
+    expected = {path.name: path.read_bytes() for path in (here / "tables").iterdir()}
+    shutil.rmtree(here / "tables")
+    assert scfg_sampler.cli.main([*command, pipe(CORPUS["source"])]) == 0
+    found = {path.name: path.read_bytes() for path in (here / "tables").iterdir()}
+    assert found.pop("grammar.json") != expected.pop("grammar.json")  # It names the text.
+    assert found == expected
+    assert "> a b </seg>" in found["input.sgm"].decode()
+
+
+def test_a_language_model_to_plug_in_is_read_more_than_once(here, pipe, capsys):
+    model = pipe(ARPA)
+    arguments = ["plug", "table", "--to", "cdec", "--lm", model, "--weights", "w.json", "--output", "plugged"]
+    assert scfg_sampler.cli.main([*arguments, "--quiet"]) == 2
+    assert "is a pipe, but has to be read more than once" in capsys.readouterr().err
+    with open(model) as unread:
+        assert unread.read() == ARPA
+    assert not (here / "plugged").exists()
+
+
+@pytest.mark.parametrize(
+    ("program", "text"),
+    [
+        ("cdec", "Glue 2\n"),
+        ("joshua", "lm_0 2\n"),
+        ("moses", "[weight]\nLM0= 2\n"),
+        ("travatar", "[weight_vals]\nw=2\n"),
+    ],
+)
+def test_weights_of_other_decoders_are_read_out_of_pipes(here, pipe, program, text):
+    (here / "theirs").write_text(text)
+    for origin, output in (("theirs", "expected"), (pipe(text), "found")):
+        arguments = ["import-weights", origin, "--from", program, "--output", output, "--quiet"]
+        assert decoder.cli.main(arguments) == 0
+    assert (here / "found").read_text() == (here / "expected").read_text()

@@ -138,14 +138,13 @@ def _joshua(path: PathLike) -> Imported:
     weights = dict.fromkeys(_ALWAYS, 0.0)
     warnings: list[str] = []
     word = glue = 0.0
+    texts = list(read_lines(path))
     lines = (
         (line, text)
-        for line, text in enumerate(read_lines(path), start=1)
+        for line, text in enumerate(texts, start=1)
         if "=" not in text and not text.lstrip().startswith("#")
     )
-    models = sum(
-        bool(re.match(r"\s*feature[-_]function\s*=\s*\S*LanguageModel\b", text)) for text in read_lines(path)
-    )
+    models = sum(bool(re.match(r"\s*feature[-_]function\s*=\s*\S*LanguageModel\b", text)) for text in texts)
     for line, name, values in _pairs(path, lines):
         value = _one(path, line, name, values)
         dense = re.fullmatch(r"tm_(\S+)_([0-9]{1,9})", name)

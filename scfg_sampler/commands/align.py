@@ -47,12 +47,13 @@ def run(options: argparse.Namespace) -> None:
     """Align, and say where the links are."""
     import itertools
 
-    from scfg_sampler.core.files import read_lines
+    from scfg_sampler.core.files import is_stream, read_lines
     from scfg_sampler.corpus.sanity import warn_of_untokenised_text
     from scfg_sampler.corpus.word_alignment import align_texts, suffix
 
     for path in (options.source, options.target):
-        warn_of_untokenised_text(itertools.islice(read_lines(path), 2000), path)
+        if not is_stream(path):
+            warn_of_untokenised_text(itertools.islice(read_lines(path), 2000), path)
     with console.progress("aligning", None):
         report = align_texts(
             options.source, options.target, options.output, method=options.symmetrise, parts=options.parts

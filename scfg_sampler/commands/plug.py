@@ -68,10 +68,12 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the directory, and print the command to type."""
-    from scfg_sampler.core.files import require_file
+    from scfg_sampler.core.files import refuse_stream, require_file
     from scfg_sampler.formats.conversion import Spelling, loss_message, read_table
     from scfg_sampler.plugs.plug import Parts, write_plug
 
+    for path in options.lm:
+        refuse_stream(path)
     for path in (*options.lm, options.weights):
         require_file(path)
     with console.progress("reading lines", None) as advance:

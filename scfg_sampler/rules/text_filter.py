@@ -17,9 +17,9 @@ import functools
 import itertools
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -109,7 +109,10 @@ def filter_table(
         raise SettingsError("--source is missing: give the text to filter for, or only --max-targets")
     if max_targets is not None and max_targets < 1:
         raise SettingsError(f"--max-targets is {max_targets}, but must be at least 1")
-    index = None if source is None else index_text(read_lines(source))
+    sides = [] if source is None else read_lines(source)
+    if per_sentence is not None:
+        sides = list(sides)  # They are wanted twice, and a pipe has them once.
+    index = None if source is None else index_text(sides)
     # Of standard input nobody knows whose it is.
     strict = file_format != "cdec" and (file_format is not None or not is_stream(table))
     reader = _Reader(table, index, per_sentence is not None, strict, where, advance)
@@ -140,7 +143,7 @@ def filter_table(
                 shared.append(text)
             kept += number
         if per_sentence is not None:
-            _write_per_sentence(shared, rows, Path(per_sentence), source)
+            _write_per_sentence(shared, rows, Path(per_sentence), sides)
     for place in recorded:
         write_record(place, signature, "cdec")
     return FilterReport(reader.read, kept, num_sentences)
@@ -269,13 +272,13 @@ def _score(line: bytes, path: PathLike) -> float:
     raise RuleTableError(path, None, found, "--max-targets ranks by P(target | source)")
 
 
-def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, source: Any) -> None:
+def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, text: Iterable[str]) -> None:
     """Write the tables of all sentences, given as the rows of `lines`, and the text that names them."""
     for sentence, own in enumerate(rows):
         with atomic_output(directory / f"grammar.{sentence}.gz", binary=True, durable=False) as stream:
             stream.writelines(lines[row] for row in own)
     with atomic_output(directory / "input.sgm") as stream:
-        for sentence, line in enumerate(read_lines(source)):
+        for sentence, line in enumerate(text):
             words = " ".join(map(escape, split_words(line)))
             name = directory / f"grammar.{sentence}.gz"
             stream.write(f'<seg grammar="{name}" id="{sentence}"> {words} </seg>\n')
