@@ -69,8 +69,12 @@ def run(options: argparse.Namespace) -> None:
             if (options.categories or options.confusion) and not (score.is_error or score.is_skipped):
                 pairs.append(compared(gold, test, **how))
     if not scores:
+        if options.max_length is None:
+            raise InputError(
+                options.gold, None, "holds no tree", "Write one bracketed tree for each sentence"
+            )
         found = f"no sentence is as short as --max-length {options.max_length}"
-        raise InputError(options.gold, None, found)
+        raise InputError(options.gold, None, found, "Raise it, or leave it out")
     errors = sum(score.is_error for score in scores)
     if errors:
         console.warn(f"sentences over other words than gold, which are left out: {errors}")

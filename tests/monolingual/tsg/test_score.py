@@ -208,4 +208,11 @@ def test_files_of_different_lengths_are_refused(files, tmp_path, capsys):
     assert main(["tsg", "score", files[0], str(short)]) == 2
     assert "ends after 1 tree" in capsys.readouterr().err
     assert main(["tsg", "score", *files, "--max-length", "1"]) == 2
-    assert "--max-length 1" in capsys.readouterr().err
+    assert "--max-length 1. Raise it" in capsys.readouterr().err
+
+
+def test_files_without_trees_are_refused_as_such(tmp_path, capsys):
+    (tmp_path / "empty").write_text("\n")
+    assert main(["tsg", "score", str(tmp_path / "empty"), str(tmp_path / "empty")]) == 2
+    told = "empty: holds no tree. Write one bracketed tree for each sentence\n"
+    assert capsys.readouterr().err.endswith(told)
