@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 import shutil
 import sys
 import textwrap
@@ -137,6 +138,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines: list[str] = []
+        text = re.sub(r" \\\n +", " ", text)  # Commands are broken anew, where the screen wants it.
         for is_code, group in itertools.groupby(text.splitlines(), key=lambda line: line[:1] in (" ", "")):
             if is_code:
                 for line in group:

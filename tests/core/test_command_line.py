@@ -111,6 +111,7 @@ def test_help_fits_the_screen(name, command, columns, capsys, monkeypatch):
         assert len(line) <= int(columns) or is_one_piece, line
         assert "(default: [])" not in line
         assert "(default: )" not in line
+        assert "%%" not in line
 
 
 def test_defaults_are_written_as_people_do(capsys):
@@ -144,6 +145,16 @@ def test_descriptions_are_filled_and_examples_kept(capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert "A sentence that is broken somewhere, and goes on for much" in shown
     assert "example:\n  prog 'a  b'\n\nThe end.\n" in shown
+
+
+def test_broken_commands_are_broken_anew(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    parser = CommandParser(
+        prog="prog", epilog="example:\n  prog --first a --second b \\\n    --third c < d\n  prog"
+    )
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--help"])
+    assert "  prog --first a --second b --third c < d\n  prog\n" in capsys.readouterr().out
 
 
 @given(st.lists(st.sampled_from(["prog", "--option", "'a b  c'", '"x y"', "long" * 9, "|", "<"]), min_size=1))

@@ -32,7 +32,7 @@ def add_parser(subparsers) -> None:
         help="the grammar of a treebank",
         description="Read off the rules of a treebank, with their relative frequencies as probabilities: the "
         "maximum-likelihood PCFG, which is always tight. Labels that NLTK's format cannot hold, such as '', "
-        "are written as %%27%%27. Trees are cleaned as 'tsg train' does, and their "
+        "are written as %27%27. Trees are cleaned as 'tsg train' does, and their "
         "labels may name siblings and ancestors.",
         epilog="examples:\n  scfg-monolingual pcfg induce train.mrg --output grammar.txt\n"
         "  scfg-monolingual pcfg induce train.mrg --tags-only --binarise head \\\n"
