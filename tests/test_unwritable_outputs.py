@@ -113,3 +113,45 @@ def test_full_device_is_one_line_and_stays(here, capsys, main, options):
 def test_full_device_instead_of_a_run_directory_is_one_line(here, capsys, main, options):
     (here / "full").symlink_to("/dev/full")
     refused(main, options, "full", capsys)
+
+
+@pytest.mark.parametrize(
+    ("program", "command", "kept", "reader"),
+    [
+        (scfg_sampler.cli.main, "extract --source f --target e --alignment a --output f", "f", "--source"),
+        (
+            scfg_sampler.cli.main,
+            "extract --source f --target e --alignment a b --output ./b",
+            "b",
+            "--alignment",
+        ),
+        (scfg_sampler.cli.main, "symmetrise --forward a --reverse b --output a", "a", "--forward"),
+        (decoder.cli.main, "train-lm e --output e", "e", "TEXT"),
+        (decoder.cli.main, "tune --grammar g --lm l --source f --references e --output g", "g", "--grammar"),
+        (
+            decoder.cli.main,
+            "translate --grammar g --lm l --weights w --input f --output link",
+            "f",
+            "--input",
+        ),
+        (monolingual.cli.main, "pcfg induce t --output t", "t", "TREES"),
+    ],
+)
+def test_what_is_read_is_not_written_over(program, command, kept, reader, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for name in "feabglwt":
+        (tmp_path / name).write_text("as it was\n")
+    (tmp_path / "link").symlink_to("f")
+    with pytest.raises(SystemExit, match="2"):
+        program(command.split())
+    assert f", which {reader} reads, and would be lost; name another file. Try" in capsys.readouterr().err
+    assert (tmp_path / kept).read_text() == "as it was\n"
+
+
+def test_a_table_may_take_the_place_of_what_it_is_made_of(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rule = "[X] ||| a ||| b ||| LogForward=-1 LogCount=0 ||| 0-0\n"
+    (tmp_path / "table").write_text(rule)
+    (tmp_path / "text").write_text("a\n")
+    assert scfg_sampler.cli.main(["filter", "table", "--source", "text", "--output", "table"]) == 0
+    assert (tmp_path / "table").read_text().endswith(rule)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,6 +38,9 @@ _SHORT = {
 
 _PLACES = ("output", "per_sentence")
 """Options that name what is written: an empty name would be the directory where one is."""
+
+_NOT_LOST = ("output", "title", "table", "initial", "init")
+"""What may be the file that is written: no file, or one that is replaced by what becomes of it."""
 
 
 def _real(text: str) -> float:
@@ -77,6 +81,19 @@ class Parser(argparse.ArgumentParser):
                 if short is not None:
                     self._option_string_actions[short] = action
                     action.short = short  # type: ignore[attr-defined]
+
+    def lost_input(self, options: argparse.Namespace) -> str:
+        """What reads the file that `--output` would replace, as its help calls it; empty if nothing does."""
+        output = getattr(options, "output", None)
+        if not isinstance(output, str) or not os.path.isfile(output):
+            return ""
+        for action in self._actions:
+            value = None if action.dest in _NOT_LOST else getattr(options, action.dest, None)
+            for each in value if isinstance(value, list) else [value]:
+                path = getattr(each, "path", each)
+                if isinstance(path, str) and os.path.realpath(path) == os.path.realpath(output):
+                    return (action.option_strings or [str(action.metavar)])[0]
+        return ""
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         if not arg_string and action.dest in _PLACES:
