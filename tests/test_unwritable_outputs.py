@@ -155,3 +155,25 @@ def test_a_table_may_take_the_place_of_what_it_is_made_of(tmp_path, monkeypatch)
     (tmp_path / "text").write_text("a\n")
     assert scfg_sampler.cli.main(["filter", "table", "--source", "text", "--output", "table"]) == 0
     assert (tmp_path / "table").read_text().endswith(rule)
+
+
+@pytest.mark.parametrize("name", TO_DIRECTORIES)
+def test_several_files_do_not_go_to_standard_output(here, name, capsys):
+    main, line = TO_DIRECTORIES[name]
+    with pytest.raises(SystemExit, match="2"):
+        main([*line.split(), "-"])
+    told = (
+        "argument --output: - is standard output, but several files are written; name a place for them. Try"
+    )
+    assert told in capsys.readouterr().err
+    assert not (here / "-").exists()
+
+
+@pytest.mark.parametrize("name", TO_DIRECTORIES)
+def test_a_file_where_a_directory_is_to_be_made_is_named(here, name, capsys):
+    main, line = TO_DIRECTORIES[name]
+    (here / "taken").write_text("")
+    assert main([*line.split(), "taken"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "taken: is a file, where a directory is to be made. Name another one\n"
+    )

@@ -207,6 +207,9 @@ def naming(path: PathLike, written: PathLike | None = None) -> Iterator[None]:
     except OSError as error:
         if written is not None and error.filename not in (None, str(written)):
             raise
+        if isinstance(error, FileExistsError) and str(error.filename) == str(path):
+            hint = "Name another one"
+            raise InputError(path, None, "is a file, where a directory is to be made", hint) from None
         raise InputError(path, None, f"cannot be written ({error.strerror or error})") from None
 
 

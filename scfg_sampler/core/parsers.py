@@ -39,6 +39,8 @@ _SHORT = {
 _PLACES = ("output", "per_sentence")
 """Options that name what is written: an empty name would be the directory where one is."""
 
+_SEVERAL_FILES = ("DIR", "PARSER", "PREFIX", "RUN", "SYSTEM")
+"""What the help calls a directory that is written, or how the names of several files begin."""
 _NOT_LOST = ("output", "title", "table", "initial", "init")
 """What may be the file that is written: no file, or one that is replaced by what becomes of it."""
 
@@ -98,6 +100,9 @@ class Parser(argparse.ArgumentParser):
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         if not arg_string and action.dest in _PLACES:
             raise argparse.ArgumentError(action, "is empty, and names no place; is a variable not set?")
+        if arg_string == "-" and action.dest in _PLACES and action.metavar in _SEVERAL_FILES:
+            found = "- is standard output, but several files are written; name a place for them"
+            raise argparse.ArgumentError(action, found)
         # Beyond 64 bits there is no number of anything; seeds alone may be of any size.
         value = super()._get_value(action, arg_string)
         if isinstance(value, int) and abs(value) >= 2**63 and action.dest != "seed":

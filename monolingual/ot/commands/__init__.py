@@ -212,6 +212,7 @@ def save_grammar(
     from monolingual.ot.formats import write_tableaux
     from monolingual.ot.grammar import predict, prediction_record, summary_grammar
     from scfg_sampler.core.chains.run_directory import write_json
+    from scfg_sampler.core.files import naming
 
     record = prediction_record(tableaux, predict(grammar, tableaux))
     if output is not None:
@@ -220,7 +221,8 @@ def save_grammar(
             raise InputError(
                 output, None, "holds a grammar already", "Name another directory, or give --overwrite"
             )
-        directory.mkdir(parents=True, exist_ok=True)
+        with naming(output):
+            directory.mkdir(parents=True, exist_ok=True)
         write_tableaux(tableaux, directory / "tableaux.tsv")
         fit = {"log_likelihood": record["log_likelihood"], "correlation": record["correlation"]}
         write_json(record, directory / "predictions.json")
