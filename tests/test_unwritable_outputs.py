@@ -154,6 +154,9 @@ def test_a_table_may_take_the_place_of_what_it_is_made_of(tmp_path, monkeypatch)
     (tmp_path / "table").write_text(rule)
     (tmp_path / "text").write_text("a\n")
     assert scfg_sampler.cli.main(["filter", "table", "--source", "text", "--output", "table"]) == 0
+    # A word that is not a name of a file, however a file is called.
+    (tmp_path / "moses").write_text("")
+    assert scfg_sampler.cli.main(["convert", "table", "--to", "moses", "--output", "moses"]) == 0
     assert (tmp_path / "table").read_text().endswith(rule)
 
 

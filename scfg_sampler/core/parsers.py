@@ -90,7 +90,8 @@ class Parser(argparse.ArgumentParser):
         if not isinstance(output, str) or not os.path.isfile(output):
             return ""
         for action in self._actions:
-            value = None if action.dest in _NOT_LOST else getattr(options, action.dest, None)
+            is_input = action.dest not in _NOT_LOST and not action.choices
+            value = getattr(options, action.dest, None) if is_input else None
             for each in value if isinstance(value, list) else [value]:
                 path = getattr(each, "path", each)
                 if isinstance(path, str) and os.path.realpath(path) == os.path.realpath(output):
