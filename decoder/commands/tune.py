@@ -153,6 +153,7 @@ def run(options: argparse.Namespace) -> None:
 
     check_settings(_settings(options))
     search_settings(options)
+    _require_place(options.output)
     lines = list(read_lines(options.source))
     if not lines:
         raise InputError(options.source, None, "has no lines", "Tuning needs a development set")
@@ -195,6 +196,17 @@ def run(options: argparse.Namespace) -> None:
     best = best_round(rounds)
     write_weights(dict(zip(names, best.weights.tolist(), strict=True)), options.output)
     say(f"{options.output}: the weights of round {best.number}, {metric} {best.score:.2f} (tokenize none)")
+
+
+def _require_place(output: str) -> None:
+    """Refuse standard output, and pipes."""
+    from scfg_sampler.core.files import is_stream
+    from scfg_sampler.errors import SettingsError
+
+    if is_stream(output):
+        raise SettingsError(
+            f"--output is {output}, but rounds are kept beside the weights; name a file for them"
+        )
 
 
 def _decoder(options: argparse.Namespace) -> Decoder:

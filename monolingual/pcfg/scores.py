@@ -143,10 +143,11 @@ def refuse_other_sentences(lengths: np.ndarray, gold: Brackets) -> None:
     if not np.array_equal(lengths, gold.lengths):
         where = np.flatnonzero(lengths[: len(gold.lengths)] != gold.lengths[: len(lengths)])
         raise SettingsError(
-            f"--gold has trees of {counted(len(gold.lengths), 'sentence')} for {len(lengths)}"
+            f"--gold has {counted(len(gold.lengths), 'tree')} for {counted(len(lengths), 'sentence')}; "
+            "give one tree for each, in the same order"
             if len(lengths) != len(gold.lengths)
             else f"tree {where[0] + 1} of --gold has {counted(gold.lengths[where[0]], 'word')}, "
-            f"the sentence {lengths[where[0]]}"
+            f"the sentence {lengths[where[0]]}; give the trees of the same sentences, in the same order"
         )
 
 

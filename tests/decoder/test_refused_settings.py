@@ -32,3 +32,13 @@ def test_development_sets_without_words_are_refused_before_models_are_read(tmp_p
         assert main([*command, "--references", *references]) == 2
         wrong = ", ".join(references) if source == words else source
         assert f"{wrong}: has no words. Tuning needs sentences and" in capsys.readouterr().err
+
+
+def test_rounds_are_not_kept_beside_standard_output(tmp_path, monkeypatch, capsys):
+    """A name of `-.state` would be no help to anyone."""
+    monkeypatch.chdir(tmp_path)
+    command = ["tune", "--grammar", "g", "--lm", "l", "--source", "s", "--references", "r", "--output", "-"]
+    assert main(command) == 2
+    told = "scfg-decoder: --output is -, but rounds are kept beside the weights; name a file for them\n"
+    assert capsys.readouterr().err == told
+    assert not any(tmp_path.iterdir())

@@ -233,10 +233,13 @@ def read_short(options: argparse.Namespace, path: str) -> StoredSentences:
     """The sentences of a treebank that have words, but not more than --max-length."""
     from scfg_sampler.errors import InputError
 
-    sentences = read(options, path).where(lambda s: 0 < len(s.tags) <= options.max_length)
-    if not sentences:
-        raise InputError(path, None, "holds no sentence that is short enough", "Raise --max-length")
-    return sentences
+    sentences = read(options, path)
+    short = sentences.where(lambda s: 0 < len(s.tags) <= options.max_length)
+    if not short:
+        if any(sentence.tags for sentence in sentences):
+            raise InputError(path, None, "holds no sentence that is short enough", "Raise --max-length")
+        raise InputError(path, None, "holds no word", "Give sentences in columns, or in CoNLL-U")
+    return short
 
 
 def check(options: argparse.Namespace) -> list[float]:

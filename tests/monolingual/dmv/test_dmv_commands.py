@@ -294,6 +294,8 @@ def test_covariances_are_printed_and_drawn(place, capsys):
             ["train", "train.txt", "--output", "m", "--anneal", "1:200"],
             "--rounds more than those it falls in",
         ),
+        (["train", "tags.txt", "--output", "m", "--max-length", "1"], "Raise --max-length"),
+        (["train", "nothing.txt", "--output", "m"], "nothing.txt: holds no word. Give sentences"),
         (["parse", "train.txt", "dev.txt"], "is no parameter of a dependency model"),
         (["evaluate", "train.txt", "dev.txt"], "has 12 sentences, dev.txt has 4"),
         (["evaluate", "other.txt", "dev.txt"], "sentence 4 has 2 words with heads"),
@@ -304,6 +306,7 @@ def test_covariances_are_printed_and_drawn(place, capsys):
 def test_wrong_calls_are_refused_in_one_line(arguments, complaint, place, capsys):
     (place / "other.txt").write_text(ROWS.replace("UH\t0\tyes", "UH UH\t0 1\tyes yes"))
     (place / "tags.txt").write_text("DT NN VB\nNN VB\n")
+    (place / "nothing.txt").write_text("# a comment\n\n")
     assert call(*arguments) == 2
     error = capsys.readouterr().err
     assert complaint in error

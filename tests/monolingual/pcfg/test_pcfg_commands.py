@@ -313,7 +313,7 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
         ("sample ternary --sentences text --output r --threads 0", "--threads is 0"),
         ("sample - --sentences - --output r", "only one file can be standard input"),
         ("sample ternary --trees gold --gold gold --output r", "--gold scores trees of --sentences"),
-        ("sample ternary --sentences one --gold gold --output r", "--gold has trees of 2 sentences for 1"),
+        ("sample ternary --sentences one --gold gold --output r", "--gold has 2 trees for 1 sentence"),
         (
             "sample ternary --sentences text --output r --sampler collapsed --approach renormalise",
             "--sampler collapsed works for --approach sink, not renormalise",

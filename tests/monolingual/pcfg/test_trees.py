@@ -125,7 +125,7 @@ def test_f1_is_that_of_a_hand_count(ternary, tmp_path):
     precision, recall, f1 = score(brackets_of(ternary, packed(RIGHT, FLAT)), gold)
     assert_allclose([precision, recall, f1], [1.0, 3 / 4, 6 / 7])
     assert score(brackets_of(ternary, packed(RIGHT, FLAT), "T.*"), gold).f1 == 0.0
-    with pytest.raises(SettingsError, match="--gold has trees of 2 sentences for 1"):
+    with pytest.raises(SettingsError, match="--gold has 2 trees for 1 sentence; give one tree for each"):
         score(brackets_of(ternary, packed(FLAT)), gold)
     with pytest.raises(SettingsError, match="tree 2 of --gold has 3 words, the sentence 1"):
         score(brackets_of(ternary, packed(FLAT, (2,))), gold)
