@@ -157,6 +157,19 @@ def test_what_an_address_has_no_meaning_for_is_passed_over(view, fragment, said)
 
 
 @pytest.mark.parametrize(
+    "fragment", ["pairs?number=01", "grammar?source=a&x=1", "translation?nbest=3&text=a%20b"]
+)
+def test_back_leads_away_from_an_address_that_was_written_otherwise(view, fragment):  # noqa: F811
+    page = view("programs")
+    page.wait_for_selector("#programs:not([hidden])")
+    page.evaluate("fragment => { location.hash = fragment; }", fragment)
+    page.wait_for_function("given => location.hash !== given", arg=f"#{fragment}")
+    page.go_back()
+    wait_for_hash(page, "#programs")
+    assert page.is_visible("#programs")
+
+
+@pytest.mark.parametrize(
     ("fragment", "said"),
     [
         ("pairs?source=a&target=b&alignment=7-7", "link 7-7 points past the end"),

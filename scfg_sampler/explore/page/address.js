@@ -53,7 +53,11 @@ export function enter(view) {
 /** Whether two views say the same; null says nothing. */
 export const isSame = (view, fields, others) => others !== null && written(view, fields) === written(view, others);
 
-/** Have the address hold what a view shows; the button Back leads to what was shown before, if that was said. */
+/**
+ * Have the address hold what a view shows; the button Back leads to what was shown before, if that was said.
+ *
+ * Not while an address is followed: it is replaced then, or Back would lead to it again and again.
+ */
 export function keep(view, fields) {
   if (view !== current || fields === null || written(view, fields) === location.hash) return;
   if ([`#${view}`, ""].includes(location.hash)) replace(view, fields);

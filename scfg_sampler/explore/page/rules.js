@@ -25,16 +25,24 @@ export function startRules(about, openPair) {
 function restore(fields, wrong) {
   find("rules-of").value = whole(fields, "of", [0, state.about.tables.length - 1], 0, wrong);
   for (const name of fields.size ? FIELDS : []) find(`rules-${name}`).value = fields.get(name) ?? "";
-  return attemptSearch(begin);
+  return attemptSearch(async () => {
+    await search(0);
+    await listShapes();
+  });
 }
 
 const of = () => Number(find("rules-of").value || 0);
 
-/** Search for what the form says; then what shapes there are to choose from. */
+/** Search for what the form says, and keep that in the address. */
 async function begin() {
-  const table_ = of();
   await search(0);
   keep("grammar", state.asked);
+  await listShapes();
+}
+
+/** What shapes there are to choose from. */
+async function listShapes() {
+  const table_ = of();
   if (state.shapesOf === table_) return;
   const { shapes } = await ask("/shapes", { of: table_ });
   state.shapesOf = table_;

@@ -12,7 +12,7 @@ export function startTranslations(about) {
   find("systems").append(...panels.map((panel) => panel.element));
   find("translate").addEventListener("submit", (event) => {
     event.preventDefault();
-    translateAll();
+    translateAll(() => keep("translation", asked));
   });
   return { shown: () => asked, restore };
 }
@@ -22,14 +22,14 @@ const attemptAll = attemptOr(() => {
   panels.forEach((panel) => panel.clear());
 });
 
-function translateAll() {
+function translateAll(then) {
   const own = { text: find("text").value, nbest: listed() };
   return attemptAll(async () => {
     const isLast = await Promise.all(panels.map((panel) => panel.translate()));
     panels.forEach((panel) => panel.show());
     if (!isLast.every(Boolean)) return;
     asked = own;
-    keep("translation", asked);
+    then?.();
   });
 }
 
