@@ -230,6 +230,20 @@ def test_long_rules_leave_room_for_the_phrases_beside_them(view, viewport):
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
 
 
+@pytest.mark.parametrize("viewport", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_short_rules_stand_in_one_line(view, viewport):
+    page = view("pairs", viewport=viewport)
+    page.wait_for_selector("#pair:not([hidden])")
+    words = " ".join(f"parallelogram{k}" for k in range(8))
+    paste(page, words, words, " ".join(f"{k}-{k}" for k in range(8)))
+    page.wait_for_selector("#phrase >> text=parallelogram7")
+    heights = page.eval_on_selector_all(
+        "#phrase .options .rule", "rules => rules.map(rule => rule.offsetHeight)"
+    )
+    assert heights
+    assert max(heights) < 30
+
+
 def test_words_from_right_to_left_keep_their_direction(view):
     page = view("pairs")
     page.wait_for_selector("#pair:not([hidden])")
