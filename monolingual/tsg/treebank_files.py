@@ -253,6 +253,9 @@ def _read_export(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[S
                 raise TreeError(path, number, counted(len(columns), "column"), hint)
             entry = _Entry(number, _shown(columns[at]), columns[at + 2], columns[at + 3])
             if re.fullmatch(r"#[0-9]{3}", columns[0]):
+                if columns[0][1:] in inner:
+                    found = f"the constituent {columns[0][1:]} stands twice"
+                    raise TreeError(path, number, found, "Give each one a number of its own")
                 inner[columns[0][1:]] = entry
             else:
                 forms.append(_shown(columns[0]))
@@ -273,6 +276,7 @@ class _TigerState:
         self.terminals: list[tuple[int, str, str, str]] = []  # line, id, word, tag
         self.inner: dict[str, tuple[int, str]] = {}
         self.parent: dict[str, tuple[str, str]] = {}
+        self.ids: set[str] = set()
         self.open = ""
         self.done: list[tuple[_TigerState, int]] = []
 
@@ -289,7 +293,13 @@ def _read_tiger(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Se
             state.begin, state.inside = line, True
         elif name == "graph":
             state.root = given.get("root")
-        elif name == "t" and state.inside:
+        if name in ("t", "nt") and state.inside:
+            if given["id"] in state.ids:
+                raise TreeError(
+                    path, line, f"the id {given['id']} stands twice", "Give each one an id of its own"
+                )
+            state.ids.add(given["id"])
+        if name == "t" and state.inside:
             state.terminals.append((line, given["id"], _shown(given["word"]), _shown(given["pos"])))
             state.open = given["id"]
         elif name == "nt" and state.inside:

@@ -170,6 +170,18 @@ def test_formats_are_told_by_the_first_line(first, kind):
             r"is above itself",
         ),
         ("#BOS 1\na\tT\t--\t--\t0\n#500\tS\t--\t--\t0\n#EOS 1\n", r":3: the constituent 500 has no children"),
+        (
+            "#BOS 1\na\tT\t--\t--\t500\n#500\tS\t--\t--\t0\n#500\tN\t--\t--\t0\n#EOS 1\n",
+            r":4: the constituent 500 stands twice\. Give each one a number of its own",
+        ),
+        (
+            "<corpus><s>\n<t id='1' word='a' pos='T'/>\n<t id='1' word='b' pos='T'/></s></corpus>",
+            r":3: the id 1 stands twice\. Give each one an id of its own",
+        ),
+        (
+            "<corpus><s>\n<t id='1' word='a' pos='T'/>\n<nt id='2' cat='S'/>\n<nt id='2' cat='N'/></s>",
+            r":4: the id 2 stands twice",
+        ),
         ("<corpus><s><t id='1'/></s></corpus>", r"an element without 'word'"),
         ("<corpus>\n<s>\n</corpus>", r":3: is no XML"),
         ("(S (A 0=a) (B 2=b))", r":1: the words have the numbers \[0, 2\]"),
