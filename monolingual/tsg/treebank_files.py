@@ -268,53 +268,36 @@ def _read_export(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[S
 
 
 class _TigerState:
-    """What has been read of the sentence that is open."""
+    """What has been read of a sentence that begins on a line."""
 
-    def __init__(self) -> None:
-        self.begin, self.inside = 0, False
-        self.root: str | None = None
+    def __init__(self, begin: int) -> None:
+        self.begin = begin
         self.terminals: list[tuple[int, str, str, str]] = []  # line, id, word, tag
         self.inner: dict[str, tuple[int, str]] = {}
         self.parent: dict[str, tuple[str, str]] = {}
         self.ids: set[str] = set()
         self.open = ""
-        self.done: list[tuple[_TigerState, int]] = []
 
 
 def _read_tiger(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[SentenceGraph]:
     parser = expat.ParserCreate("utf-8")  # Whatever the file says it was.
     finished: list[SentenceGraph] = []
-    state = _TigerState()
+    state: _TigerState | None = None  # Of the sentence that is open.
 
     def start(name: str, given: dict[str, str]) -> None:
+        nonlocal state
         line = parser.CurrentLineNumber
         if name == "s":
-            state.__init__()  # type: ignore[misc]
-            state.begin, state.inside = line, True
-        elif name == "graph":
-            state.root = given.get("root")
-        if name in ("t", "nt") and state.inside:
-            if given["id"] in state.ids:
-                raise TreeError(
-                    path, line, f"the id {given['id']} stands twice", "Give each one an id of its own"
-                )
-            state.ids.add(given["id"])
-        if name == "t" and state.inside:
-            state.terminals.append((line, given["id"], _shown(given["word"]), _shown(given["pos"])))
-            state.open = given["id"]
-        elif name == "nt" and state.inside:
-            state.inner[given["id"]] = (line, _shown(given["cat"]))
-            state.open = given["id"]
-        elif name == "edge" and state.inside:
-            if given["idref"] in state.parent:
-                raise TreeError(path, line, f"{given['idref']} has two parents", "Make it a tree")
-            state.parent[given["idref"]] = (state.open, given.get("label", ""))
+            state = _TigerState(line)
+        elif state is not None:
+            _take_element(path, line, state, name, given)
 
     def end(name: str) -> None:
-        if name == "s" and state.inside:
-            state.inside = False
+        nonlocal state
+        if name == "s" and state is not None:
             if state.terminals:
                 finished.append(_tiger_sentence(path, state))
+            state = None
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
@@ -331,6 +314,25 @@ def _read_tiger(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Se
         found = f"an element without {error}"
         raise TreeError(path, parser.CurrentLineNumber, found, hint) from None
     yield from finished
+
+
+def _take_element(path: PathLike, line: int, state: _TigerState, name: str, given: dict[str, str]) -> None:
+    """Add to a sentence the word, constituent or edge that an element of it says."""
+    if name == "edge":
+        if given["idref"] in state.parent:
+            raise TreeError(path, line, f"{given['idref']} has two parents", "Make it a tree")
+        state.parent[given["idref"]] = (state.open, given.get("label", ""))
+    elif name in ("t", "nt"):
+        if given["id"] in state.ids:
+            raise TreeError(
+                path, line, f"the id {given['id']} stands twice", "Give each one an id of its own"
+            )
+        state.ids.add(given["id"])
+        state.open = given["id"]
+        if name == "t":
+            state.terminals.append((line, state.open, _shown(given["word"]), _shown(given["pos"])))
+        else:
+            state.inner[state.open] = (line, _shown(given["cat"]))
 
 
 def _tiger_sentence(path: PathLike, state: _TigerState) -> SentenceGraph:
