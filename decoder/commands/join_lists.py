@@ -88,7 +88,7 @@ def _named_paths(texts: list[str]) -> tuple[list[str], list[str]]:
         if not equals or not name or "|||" in name or name.split() != [name]:
             raise SettingsError(f"'{text}' is not NAME=LIST, such as Hiero=hiero.list")
         if name in names:
-            raise SettingsError(f"two lists are called {name}")
+            raise SettingsError(f"two lists are called {name}; give each a name of its own")
         names.append(name)
         paths.append(path)
     return names, paths

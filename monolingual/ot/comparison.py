@@ -199,7 +199,7 @@ def posterior_probs(run: PathLike, tableaux: Tableaux) -> np.ndarray:
         for s in chosen
     ]
     if not rows:
-        raise InputError(run, None, "has no draw")
+        raise InputError(run, None, "has no draw", "Go on with it by 'ot resume'")
     return np.array([winning_probs(tableaux, row.value, row.deviation) for row in rows])
 
 

@@ -151,7 +151,10 @@ def winning_probs(
         grid = make_grid(float(np.min(mean)), float(np.max(mean)), spread)
         total = float(ordering_probs(make_plan([given], len(mean)), grid, mean, spread, False)[0][0])
         if total < _LEAST_GIVEN:
-            raise SettingsError(f"the rankings that are to hold have the probability {total:.3g}")
+            raise SettingsError(
+                f"the rankings that are to hold have the probability {total:.3g} under these values; "
+                "leave out some, or give values that agree with them"
+            )
         probs /= total
     return np.minimum(probs, 1.0)
 
@@ -196,7 +199,12 @@ def maximise(
         tableaux, np.isin(np.arange(len(tableaux.outputs)), observed).astype(np.int64)
     )
     if len(orderings.count) == 0:
-        raise InputError(None, None, "the data say nothing about any constraint")
+        raise InputError(
+            None,
+            None,
+            "the data say nothing about any constraint",
+            "Every observed winner is alone, tied with all others or impossible",
+        )
     forms, which = np.unique(form_of[observed], return_inverse=True)  # The form of each, from 0.
     model, weight = OrderingModel(tableaux, observed), heard.frequency[forms]
     occurring, size = np.unique(orderings.active), len(tableaux.constraints)

@@ -129,7 +129,9 @@ def _numbered(path: PathLike, rows) -> Iterator[tuple[int, list[str]]]:
             if any(cell.strip() for cell in row):
                 yield rows.line_num, [" ".join(cell.split("\n")) for cell in row]
     except csv.Error as error:
-        raise InputError(path, rows.line_num, f"is no row of quoted columns ({error})") from None
+        raise InputError(
+            path, rows.line_num, f"is no row of quoted columns ({error})", "Mend the quotes"
+        ) from None
 
 
 def _parse_tsv(path: PathLike, head: list[str], cells: Iterable[tuple[int, list[str]]]) -> Tableaux:
@@ -192,7 +194,7 @@ def _rows(
             )
         form = row[0].strip() or form
         if not form:
-            raise InputError(path, number, "no input, here or in a line above")
+            raise InputError(path, number, "no input, here or in a line above", "Name it in the first column")
         if not row[1].strip():
             raise InputError(path, number, "no output", "Every candidate has a name")
         if extra := [cell for cell in row[3 + constraints :] if cell.strip()]:

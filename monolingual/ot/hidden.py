@@ -163,7 +163,12 @@ def _heard_forms(tableaux: Tableaux, counts: np.ndarray) -> tuple[list[int], For
             start.append(len(chosen))
             kept.append(int(counts[form]))
     if not kept:
-        raise InputError(None, None, "no ranking gives any of the overt forms that were heard")
+        raise InputError(
+            None,
+            None,
+            "no ranking gives any of the overt forms that were heard",
+            "Mend the violations, or add parses",
+        )
     return chosen, Forms(np.array(kept, dtype=np.int64), np.array(start, dtype=np.int64), share[chosen])
 
 

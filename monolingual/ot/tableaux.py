@@ -116,14 +116,14 @@ def build_tableaux(path: PathLike, constraints: Sequence[str], rows: Iterable[Ro
     names = tuple(constraints)
     for column, name in enumerate(names):
         if not name.strip():
-            raise InputError(path, 1, f"constraint {column + 1} has no name")
+            raise InputError(path, 1, f"constraint {column + 1} has no name", "Give it one")
         if name in names[:column]:
             raise InputError(path, 1, f"two constraints are named {name!r}", "Give them different names")
     found = _listed(rows)
     if not found.inputs:
         raise InputError(path, None, "has no candidate", "Give at least one input with its candidates")
     if not names:
-        raise InputError(path, 1, "has no constraint")
+        raise InputError(path, 1, "has no constraint", "Name at least one, and count its violations")
     violations = found.violations.reshape(len(found.line), len(names))
     first, candidate = _distinct(found)
     _refuse_two_kinds(path, found, violations, first[candidate])
@@ -191,7 +191,7 @@ def _refuse_two_kinds(path: PathLike, found: _Listed, violations: np.ndarray, fi
         raise InputError(path, line, text, "Rename one of them, or mend the violations")
     overt, other = (found.forms[found.form[at]] for at in (first[row], row))
     text = f"{output!r} of input {form!r} has the overt form {overt!r} in line {before}, and {other!r} here"
-    raise InputError(path, line, text)
+    raise InputError(path, line, text, "Spell it alike, or rename one of the two outputs")
 
 
 def overt_forms(tableaux: Tableaux) -> tuple[Tableaux, np.ndarray]:

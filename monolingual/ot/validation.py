@@ -120,7 +120,9 @@ def deal(rng: np.random.Generator, tableaux: Tableaux, folds: int, by: str = "to
     """
     frequency = tableaux.frequency
     if np.any(frequency != np.round(frequency)):
-        raise InputError(None, None, "frequencies are not counts, so there are no tokens to leave out")
+        raise InputError(
+            None, None, "frequencies are not counts, so there are no tokens to leave out", "Give counts"
+        )
     if by == "token" and frequency.sum() > _MOST_TOKENS:
         raise InputError(None, None, f"{frequency.sum():.0f} tokens are too many to deal", "Leave out inputs")
     owner = tableaux.input_of()

@@ -33,6 +33,7 @@ __all__ = ["GraphNode", "SentenceGraph", "continuous", "gaps", "kind_of", "read_
 _TOPS = ("TOP", "ROOT", "VROOT")
 _BRACKETS = {"(": "-LRB-", ")": "-RRB-"}
 _WORD_OF_DISC = re.compile(r"([0-9]{1,9})(?:=(.+))?$", re.DOTALL)
+_NUMBERING = "Number the words 0, 1, 2, …, each once"
 _TOKENS = re.compile(r"[()]|[^\s()]+", re.ASCII)  # A no-break space is a part of a word.
 _NUMBERED = re.compile(r"(?<=[^\s()] )[^\s()]+(?=[\s)])", re.ASCII)
 
@@ -361,8 +362,7 @@ def _read_disc(path: PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Sen
         forms: dict[int, str] = {}
         root = _disc_tree(path, number, tree, forms, given)
         if root.words != tuple(range(len(root.words))):
-            hint = "Number the words 0, 1, 2, …, each once"
-            raise TreeError(path, number, f"the words have the numbers {list(root.words)[:20]}", hint)
+            raise TreeError(path, number, f"the words have the numbers {list(root.words)[:20]}", _NUMBERING)
         yield SentenceGraph(tuple(_shown(forms[word]) for word in root.words), root, number)
 
 
@@ -395,8 +395,11 @@ def _disc_tree(
             if found is None or not stack or stack[-1][1]:
                 raise TreeError(path, number, f"{token!r} is no number=word", "Write (S (A 0=a) (B 1=b))")
             position = int(found[1])
-            if position in forms or (given is not None and position >= len(given)):
-                raise TreeError(path, number, f"the number {position} of a word stands twice or has no word")
+            if position in forms:
+                raise TreeError(path, number, f"the number {position} of a word stands twice", _NUMBERING)
+            if given is not None and position >= len(given):
+                lacking = f"the number {position} has no word among the {len(given)} behind the tab"
+                raise TreeError(path, number, lacking, _NUMBERING)
             forms[position] = given[position] if given is not None else found[2] or ""
             stack[-1][1].append(GraphNode("", "", (), (position,)))
     raise TreeError(path, number, "brackets are not closed", "One tree a line")

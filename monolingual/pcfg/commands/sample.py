@@ -236,7 +236,9 @@ def read_data(options: argparse.Namespace, model):
             words = np.concatenate([words[:0], *(words[start[i] : start[i + 1]] for i in keep)])
             start = np.concatenate([[0], np.cumsum(np.diff(start)[keep])]).astype(np.int64)
             if not len(keep):
-                raise InputError(options.sentences, None, "has no sentence that the grammar derives", "")
+                raise InputError(
+                    options.sentences, None, "has no sentence that the grammar derives", "Add rules"
+                )
     return Data(words, start, counts.astype(np.int64), num_trees)
 
 

@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 
+_NO_ROW = "Leave out the line, or sample again"
 _PAUSE = 60.0
 """Seconds between checkpoints that are written by the clock."""
 
@@ -288,13 +289,14 @@ def read_trace(path: PathLike) -> dict[str, np.ndarray]:
     for line, row in enumerate(rows):
         cells = row.split("\t")
         if len(cells) != len(names):
-            raise InputError(path, line + 2, f"{counted(len(cells), 'column')} instead of {len(names)}")
+            found = f"{counted(len(cells), 'column')} instead of {len(names)}"
+            raise InputError(path, line + 2, found, _NO_ROW)
         for column, cell in enumerate(cells):
             try:
                 table[line, column] = real_number(cell)
             except ValueError:
                 found = f"{cell!r} in column {names[column]} is not a number"
-                raise InputError(path, line + 2, found) from None
+                raise InputError(path, line + 2, found, _NO_ROW) from None
     return {name: table[:, column].copy() for column, name in enumerate(names)}
 
 
@@ -304,7 +306,7 @@ def _kept_rows(path: PathLike, header: str, first: int) -> Iterable[str]:
     if found != header:
         raise CheckpointMismatch(
             f"{path} has the columns {', '.join(found.split(chr(9)))}; this chain writes "
-            f"{', '.join(header.split(chr(9)))}"
+            f"{', '.join(header.split(chr(9)))}. Move it away, or go on with the version that wrote it"
         )
     numbered = [(row.partition("\t")[0], row) for row in rows]
     return [row for index, row in numbered if index.isdecimal() and int(index) < first]

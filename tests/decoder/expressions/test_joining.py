@@ -95,7 +95,7 @@ def test_lists_of_other_sentences_are_refused_or_doubted(files, capsys):
         (("@/ours",), "is not NAME=LIST"),
         (("=@/ours",), "is not NAME=LIST"),
         (("A B=@/ours",), "is not NAME=LIST"),
-        (("A=@/ours", "A=@/theirs"), "two lists are called A"),
+        (("A=@/ours", "A=@/theirs"), "two lists are called A; give each a name of its own"),
         (("A=@/none",), "none"),
         (("A=@/wrong",), "wrong:1: not a line of a list"),
     ],

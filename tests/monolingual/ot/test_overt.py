@@ -68,7 +68,10 @@ def test_overt_forms_are_read_written_and_summed(tmp_path):
     [
         ("x\ta\t\t1\t0\n", r":2: no overt form"),
         ("x\ta\to\t1\n", r":2: 3 columns instead of 4"),
-        ("x\ta\to\t1\t0\nx\ta\tp\t1\t0\n", r":3: 'a' of input 'x' has the overt form 'o' in line 2, and 'p'"),
+        (
+            "x\ta\to\t1\t0\nx\ta\tp\t1\t0\n",
+            r":3: 'a' of input 'x' has the overt form 'o' in line 2, and 'p' here. Spell it alike",
+        ),
     ],
 )
 def test_damaged_overt_forms_are_refused(tmp_path, rows, message):

@@ -185,7 +185,11 @@ def test_formats_are_told_by_the_first_line(first, kind):
         ("<corpus><s><t id='1'/></s></corpus>", r"an element without 'word'"),
         ("<corpus>\n<s>\n</corpus>", r":3: is no XML"),
         ("(S (A 0=a) (B 2=b))", r":1: the words have the numbers \[0, 2\]"),
-        ("(S (A 0=a) (B 0=b))", r":1: the number 0 of a word stands twice"),
+        ("(S (A 0=a) (B 0=b))", r":1: the number 0 of a word stands twice\. Number the words 0, 1"),
+        (
+            "(S (A 0) (B 2))\ta b",
+            r":1: the number 2 has no word among the 2 behind the tab\. Number the words",
+        ),
         ("(S (A 0=a)", r":1: brackets are not closed"),
         ("(S (A 0=a))\n(S (A 0000000001234=a))\n", r":2: '0000000001234=a' is no number=word"),
         ("(S (A 0=a) (B ))", r":1: "),
