@@ -372,7 +372,8 @@ def _disc_tree(
     """The root of a tree in brackets; fills in the words."""
     stack: list[tuple[str, list[GraphNode]]] = []
     label_next = False
-    for token in _TOKENS.findall(text):
+    tokens = iter(_TOKENS.findall(text))
+    for token in tokens:
         if token == "(":
             stack.append(("", []))
             label_next = True
@@ -388,6 +389,8 @@ def _disc_tree(
             is_tag = len(children) == 1 and children[0].label == ""
             node = children[0]._replace(label=label) if is_tag else _node(label, "", children)
             if not stack:
+                if behind := next(tokens, ""):
+                    raise TreeError(path, number, f"{behind!r} stands behind the tree", "One tree a line")
                 return node
             stack[-1][1].append(node)
         else:

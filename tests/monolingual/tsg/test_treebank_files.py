@@ -191,6 +191,7 @@ def test_formats_are_told_by_the_first_line(first, kind):
             r":1: the number 2 has no word among the 2 behind the tab\. Number the words",
         ),
         ("(S (A 0=a)", r":1: brackets are not closed"),
+        ("(S (A 0=a))\n(S (A 0=a)) (S (A 0=b))\n", r":2: '\(' stands behind the tree\. One tree a line"),
         ("(S (A 0=a))\n(S (A 0000000001234=a))\n", r":2: '0000000001234=a' is no number=word"),
         ("(S (A 0=a) (B ))", r":1: "),
     ],
