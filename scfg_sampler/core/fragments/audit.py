@@ -120,12 +120,7 @@ def _compare_parameters(given: Restaurants, recount: Restaurants) -> None:
 def _compare_dishes(given: Restaurants, recount: Restaurants) -> np.ndarray:
     """The slots of the dishes that have customers, in the order of their fingerprints."""
     slots, counted = _live_slots(given), _live_slots(recount)
-    same = len(slots) == len(counted)
-    for column in (0, 1):
-        seen = given.entries[slots, column] & (COUNT_MASK if column else -1)
-        same = same and np.array_equal(
-            seen, recount.entries[counted, column] & (COUNT_MASK if column else -1)
-        )
+    same = np.array_equal(_customers(given, slots), _customers(recount, counted))
     _require(same, "entries", "the dishes or their customers are others")
     _require(_count_lost(given) == 0, "entries", "fingerprints stand where no search finds them")
     _require_equal("totals, LIVE", given.totals[LIVE], len(slots))
