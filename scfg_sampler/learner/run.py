@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import operator
 import resource
 import sys
@@ -353,6 +354,7 @@ class _Chain:
             problem=self._problem,
         )
         self._record: dict = {}
+        self._recorded = -math.inf
         self._cpu = time.process_time()
 
     def _checked_settings(self) -> dict:
@@ -458,7 +460,7 @@ class _Chain:
 
     def _write_record(self, sweeps: int, *, finished: bool, seldom: bool = False) -> dict:
         now = time.perf_counter()
-        if seldom and now - getattr(self, "_recorded", 0.0) < 10.0:
+        if seldom and now - self._recorded < 10.0:
             return self._record
         self._recorded = now
         self._record = self.record(sweeps, finished=finished)
