@@ -388,12 +388,16 @@ def _insert_link(alignment, begin, end, i, j):
 
 @compiled
 def decimal_number(block, begin, end):
-    """A finite decimal number and whether it is one. Exact where at most 18 digits and 10^±22 take part."""
+    """A finite decimal number and whether it is one.
+
+    The float64 nearest to it where at most 15 digits and 10^±22 take part. With more digits it is rounded
+    twice, and may be a neighbour of that; digits behind the 18th count as zeros.
+    """
     at = begin
     negative = at < end and block[at] == _MINUS
     if at < end and (block[at] == _MINUS or block[at] == _PLUS):
         at += 1
-    mantissa, exponent, digits, dropped = np.int64(0), 0, 0, 0
+    mantissa, exponent, digits = np.int64(0), 0, 0
     seen_dot = False
     while at < end and (block[at] == _DOT or _ZERO <= block[at] <= _NINE):
         if block[at] == _DOT:
@@ -405,7 +409,6 @@ def decimal_number(block, begin, end):
                 mantissa = 10 * mantissa + np.int64(block[at]) - _ZERO
                 exponent -= seen_dot
             else:
-                dropped += 1
                 exponent += not seen_dot
             digits += 1
         at += 1

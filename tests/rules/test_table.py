@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.errors import InputError, RuleTableError
 from scfg_sampler.rules.order import text_order
+from scfg_sampler.rules.parser import decimal_number
 from scfg_sampler.rules.table import (
     RuleTable,
     read_rule_table,
@@ -127,6 +128,16 @@ def test_numbers_are_read_as_python_reads_them(tmp_path_factory, value):
     texts = [f"{value}", f"{value:e}", f"+{abs(value)}", f"{value}000", f"{abs(value)}E-2", ".5", "7."]
     path.write_text("".join(f"[X] ||| a ||| b ||| F={text}\n" for text in texts))
     assert read_rule_table(path).features[:, 0].tolist() == [np.float32(float(text)) for text in texts]
+
+
+def test_numbers_of_fifteen_digits_are_the_nearest_and_longer_ones_beside_them(rng):
+    for number in range(200):
+        digits = "".join(map(str, rng.integers(0, 10, size=15 + 3 * (number % 2))))
+        place = rng.integers(0, len(digits) + 1)
+        text = f"{digits[:place]}.{digits[place:]}"
+        value, is_number = decimal_number(np.frombuffer(text.encode(), np.uint8), 0, len(text))
+        assert is_number
+        assert abs(value - float(text)) <= (np.spacing(float(text)) if len(digits) > 15 else 0.0), text
 
 
 @pytest.mark.parametrize(("line", "message"), [case for case in BAD_LINES if case[0]])
