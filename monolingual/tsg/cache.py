@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from monolingual.tsg.forest import TreeForest
-from monolingual.tsg.treebank import Treebank
 from scfg_sampler.core.arrays.hash_table import first_slot, key_slot
 from scfg_sampler.core.fragments.fingerprint import fingerprint
 from scfg_sampler.core.fragments.tree import (
@@ -55,12 +54,11 @@ class FragmentTrie(NamedTuple):
     """int64 (1,): states."""
 
 
-def new_trie(treebank: Treebank, largest: np.ndarray) -> FragmentTrie:
+def new_trie(largest: np.ndarray) -> FragmentTrie:
     """An empty trie with room for all derivations of a treebank twice over.
 
     Parameters
     ----------
-    treebank : Treebank
     largest : int64 (S,)
         Nodes of the largest tree of each sentence.
     """

@@ -158,7 +158,7 @@ class Parser:
         if root is None:
             return Parse([(plain(self.flat_tree(words, tags)), -math.inf)], True, 1.0)
         if method == "mpd":
-            best = self._derivation(words, self._backpointers(chart, leaves, root, len(words)))
+            best = self._derivation(words, self._backpointers(chart, root, len(words)))
             return Parse([(plain(best.tree), best.log_prob)], False, 1.0)
         derivations, acceptance = self._sample(rng, words, chart, leaves, samples)
         drawn = _with_trees(derivations, plain)
@@ -206,7 +206,7 @@ class Parser:
         weight, root = max(weighed, default=(0.0, 0))
         return root if weight > 0.0 else None
 
-    def _backpointers(self, chart: Chart, leaves: list, root: int, n: int) -> list[tuple]:
+    def _backpointers(self, chart: Chart, root: int, n: int) -> list[tuple]:
         """(symbol, rule, begin, split, end) of every node of the best derivation, in preorder."""
         nodes, pending = [], [(root, 0, n)]
         while pending:

@@ -57,7 +57,7 @@ class _BlockMemory:
     """What block moves need; the scratch grows as sentences need it."""
 
     def __init__(self, treebank: Treebank, forest: TreeForest):
-        self.trie: FragmentTrie = new_trie(treebank, forest.largest)
+        self.trie: FragmentTrie = new_trie(forest.largest)
         self.scratch: BlockScratch = new_block_scratch(treebank)
 
 

@@ -366,10 +366,10 @@ def start(options: argparse.Namespace, rng, tags, layout, corpus):
         found = f"--start {options.init} has valence {model.layout.child_valences}"
         raise SettingsError(f"{found}; give --valence {model.layout.child_valences}")
     wide = weights_for(model, tags)
-    return normalise(initial.parameter_families(layout), chosen_tags(wide, tags, layout))
+    return normalise(initial.parameter_families(layout), chosen_tags(wide, tags))
 
 
-def chosen_tags(model, tags, layout):
+def chosen_tags(model, tags):
     """The parameters of a model for some of its tags, in their order."""
     import numpy as np
 

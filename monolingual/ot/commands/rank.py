@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(record, indent=1, ensure_ascii=False))
     else:
-        _show(record, options)
+        _show(record)
 
 
 def _data(tableaux: Tableaux, all_observed: bool) -> _Data:
@@ -176,7 +176,7 @@ def _unresolved(
     return [said[number] for number in found.unresolved]
 
 
-def _show(record: dict, options: argparse.Namespace) -> None:
+def _show(record: dict) -> None:
     """Print what was found as text."""
     for number, stratum in enumerate(record["strata"], start=1):
         print(f"stratum {number}: {', '.join(stratum)}")
