@@ -25,7 +25,6 @@ from scfg_sampler.rules.table import RuleTable
 __all__ = [
     "Histogram",
     "Shape",
-    "best_of_each",
     "forward_probabilities",
     "histograms",
     "shape_rows",
@@ -207,8 +206,3 @@ def _spell(code: int) -> str:
         parts.append("w" if code % 16 == 1 else circled(code % 16 - 1))
         code //= 16
     return " ".join(parts)
-
-
-def best_of_each(found: Sequence[Shape], number: int) -> np.ndarray:
-    """The rows of the most frequent rules of each shape; int64."""
-    return np.concatenate([np.zeros(0, np.int64), *(shape.rows[:number] for shape in found)])

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from scfg_sampler.report.shapes import best_of_each, forward_probabilities, histograms, shapes
+from scfg_sampler.report.shapes import forward_probabilities, histograms, shapes
 from scfg_sampler.rules.table import RuleTable, read_rule_table, rule
 
 RULES = """\
@@ -119,7 +119,6 @@ def test_shapes_are_the_rules_with_their_words_taken_out(table):
     assert [rule(table, row).target for row in words.rows.tolist()] == [("B",), ("A",), ("A",)]
     assert words.uses == pytest.approx(4 + np.exp(0.8), rel=1e-6)
     assert len(shapes(table, 2)) == 2
-    assert best_of_each([words], 2).tolist() == words.rows[:2].tolist()
 
 
 def test_rules_of_more_gaps_than_shapes_have_room_for_are_in_none(tmp_path):

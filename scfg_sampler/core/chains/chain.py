@@ -32,7 +32,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
-from scfg_sampler.core.chains.kernel import Kernel, copy_state
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.console import say
 from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.core.numerals import real_number
@@ -43,7 +43,6 @@ from scfg_sampler.errors import CheckpointMismatch, InputError
 __all__ = [
     "Checkpointer",
     "LogJointMismatch",
-    "SampleCollector",
     "Sweep",
     "TraceWriter",
     "read_trace",
@@ -240,35 +239,6 @@ class Checkpointer:
         self._unsaved = None
         ended = time.monotonic()
         self._due = ended + max(_PAUSE, 20.0 * (ended - began))
-
-
-class SampleCollector:
-    """A sink that keeps samples of the chain.
-
-    Parameters
-    ----------
-    keep : callable
-        From the index of a sweep to whether its state is kept.
-    extract : callable
-        From a `Sweep` to what is kept of it, which must not share arrays with the state. By default a copy
-        of the whole state.
-
-    Attributes
-    ----------
-    samples : list of (index, sample)
-    """
-
-    def __init__(
-        self,
-        keep: Callable[[int], bool] = lambda index: True,
-        extract: Callable[[Sweep], Any] = lambda sweep: copy_state(sweep.state),
-    ):
-        self._keep, self._extract = keep, extract
-        self.samples: list[tuple[int, Any]] = []
-
-    def __call__(self, sweep: Sweep) -> None:
-        if self._keep(sweep.index):
-            self.samples.append((sweep.index, self._extract(sweep)))
 
 
 def read_trace(path: PathLike) -> dict[str, np.ndarray]:
