@@ -25,7 +25,7 @@ from monolingual.dmv.parsing import number_tags, parse
 from monolingual.dmv.settings import Settings
 from monolingual.dmv.tag_families import expert_covariances, family_experts
 from monolingual.dmv.treebank import Sentence, read_treebank
-from monolingual.priors.logistic_normal import identity_covariances
+from monolingual.priors.covariances import identity_covariances
 
 
 def main() -> None:

@@ -21,9 +21,9 @@ from decoder.expressions.decoder import ExpressionDecoder
 from decoder.expressions.forms import FORMS, from_linear, write
 from decoder.expressions.questions import cut_words, question_words
 from decoder.expressions.ranker import Candidate, Ranker, candidate_scores
-from decoder.translation.decoder import in_order
 from decoder.translation.results import Translation
 from scfg_sampler.core.arguments import require_count, require_type
+from scfg_sampler.core.streams import in_order
 from scfg_sampler.core.wording import counted
 
 __all__ = ["LONGEST", "Parse", "Parser", "Reading"]

@@ -25,12 +25,13 @@ from decoder.system.models import read_models
 from decoder.system.phrases import phrases_of
 from decoder.system.ranking import read_ranking, require_sound
 from decoder.system.shown import TranslationTree
-from decoder.translation.decoder import Decoder, in_order
+from decoder.translation.decoder import Decoder
 from decoder.translation.derivations import derivation_record
 from decoder.translation.results import SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
 from scfg_sampler.core.arguments import require_count, require_type, require_whole
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.streams import in_order
 from scfg_sampler.core.wording import counted
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
 from scfg_sampler.preparation.preparation import Preparation, Prepared, load_preparation

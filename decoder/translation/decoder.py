@@ -46,10 +46,9 @@ from scfg_sampler.core.arrays.sparse import Rows, row_sums
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.forests.derivations import edge_posteriors
 from scfg_sampler.core.forests.semiring import Expectation, inside
-from scfg_sampler.core.streams import in_order
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["Decoder", "feature_names", "in_order"]
+__all__ = ["Decoder", "feature_names"]
 
 # How a search is guided, by scores and processor seconds on development sets.
 _NARROWER, _MARGIN, _REST = 16, 14.0, 0.5

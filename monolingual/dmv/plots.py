@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from monolingual.dmv.layout import ADJACENCIES, DIRECTIONS, Layout, parameter_families
-from monolingual.priors.logistic_normal import covariances
+from monolingual.priors.covariances import covariances
 from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.files import PathLike, atomic_path
 from scfg_sampler.errors import InputError, SettingsError

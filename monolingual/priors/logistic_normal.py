@@ -31,9 +31,7 @@ import numpy as np
 from monolingual.priors.covariances import (
     Copies,
     copies_of,
-    covariances,
     diagonals,
-    identity_covariances,
     inverses,
     log_determinants,
     maximise,
@@ -52,8 +50,6 @@ __all__ = [
     "LogisticNormalState",
     "copy_bound",
     "copy_gradients",
-    "covariances",
-    "identity_covariances",
     "logistic_normal_kernel",
     "point_estimate",
 ]

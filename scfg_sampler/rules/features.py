@@ -27,12 +27,11 @@ import numpy as np
 from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.elementary import log_each
-from scfg_sampler.rules.columns import FEATURE_NAMES
 from scfg_sampler.rules.counts import RuleCounts
 from scfg_sampler.rules.lexical import LexicalTables, lexical_weights
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["DENOMINATOR_BONUS", "FEATURE_NAMES", "count_words", "phrase_probabilities", "score_rules"]
+__all__ = ["DENOMINATOR_BONUS", "count_words", "phrase_probabilities", "score_rules"]
 
 DENOMINATOR_BONUS = 0.5
 

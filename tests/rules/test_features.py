@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import given
 from numpy.testing import assert_allclose
 
+from scfg_sampler.rules.columns import FEATURE_NAMES
 from scfg_sampler.rules.counts import select_rules
-from scfg_sampler.rules.features import FEATURE_NAMES, count_words, phrase_probabilities, score_rules
+from scfg_sampler.rules.features import count_words, phrase_probabilities, score_rules
 from scfg_sampler.rules.lexical import estimate, lexical_weights
 from scfg_sampler.rules.store import merge_rules
 from scfg_sampler.rules.table import read_rule_table, write_rule_table

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from decoder.lm.model import LmVocabulary, build_lm
-from decoder.translation.decoder import Decoder, in_order
+from decoder.translation.decoder import Decoder
 from decoder.translation.nbest import nbest_lines
 from decoder.translation.weights import initial_weights
+from scfg_sampler.core.streams import in_order
 from scfg_sampler.errors import InputError, SettingsError
 from tests.decoder import small_grammars as small
 from tests.decoder.lm.test_model import random_model

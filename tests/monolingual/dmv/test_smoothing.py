@@ -19,7 +19,7 @@ from monolingual.dmv.smoothing import (
     smoothed_expectations,
     smoothed_units,
 )
-from monolingual.priors.logistic_normal import identity_covariances
+from monolingual.priors.covariances import identity_covariances
 from monolingual.priors.multinomials import normalise, sum_per_family
 from monolingual.priors.sentence_units import choices_of_copies
 from scfg_sampler.errors import SettingsError

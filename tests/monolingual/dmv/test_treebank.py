@@ -22,7 +22,7 @@ from monolingual.dmv.tag_families import (
 )
 from monolingual.dmv.tag_sets import PENN, UNIVERSAL
 from monolingual.dmv.treebank import Sentence, read_treebank, write_treebank
-from monolingual.priors.logistic_normal import covariances
+from monolingual.priors.covariances import covariances
 from monolingual.priors.multinomials import normalise, sum_per_family
 from scfg_sampler.errors import InputError, SettingsError, TreeError
 

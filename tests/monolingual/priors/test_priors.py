@@ -15,13 +15,12 @@ from monolingual.dmv.layout import Layout, build_corpus, num_parameters, paramet
 from monolingual.pcfg.grammar import build_grammar
 from monolingual.pcfg.model import Data, build_model
 from monolingual.pcfg.training import pcfg_expectations
+from monolingual.priors.covariances import covariances, identity_covariances
 from monolingual.priors.dirichlet import best_concentrations, dirichlet_em_kernel
 from monolingual.priors.estimators import em_kernel, vb_kernel
 from monolingual.priors.logistic_normal import (
     copy_bound,
     copy_gradients,
-    covariances,
-    identity_covariances,
     logistic_normal_kernel,
     point_estimate,
 )

@@ -9,11 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from monolingual.priors.covariances import diagonals, inverses, square_starts
+from monolingual.priors.covariances import (
+    covariances,
+    diagonals,
+    identity_covariances,
+    inverses,
+    square_starts,
+)
 from monolingual.priors.e_step import Prior
 from monolingual.priors.logistic_normal import (
-    covariances,
-    identity_covariances,
     logistic_normal_kernel,
     point_estimate,
 )
