@@ -60,9 +60,13 @@ def read_rounds(path: PathLike) -> dict[str, np.ndarray]:
     values = np.empty((len(rows) - 1, len(rows[0])))
     for line, row in enumerate(rows[1:], 2):
         try:
-            values[line - 2] = [real_number(cell) for cell in row]
+            numbers = [real_number(cell) for cell in row]
         except ValueError:
-            raise InputError(path, line, "is not as many numbers as there are columns", hint) from None
+            numbers = []
+        # One number would become those of all columns.
+        if len(numbers) != len(rows[0]) or not np.isfinite(numbers).all():
+            raise InputError(path, line, "is not as many finite numbers as there are columns", hint)
+        values[line - 2] = numbers
     return dict(zip(rows[0], values.T, strict=True))
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scfg_sampler.report.translations import distance, name_and_path
+from scfg_sampler.errors import InputError
+from scfg_sampler.report.translations import distance, name_and_path, read_rounds
 
 texts = st.lists(st.sampled_from("abc"), max_size=6)
 
@@ -28,3 +30,10 @@ def test_files_are_called_by_their_names():
     assert name_and_path("a=b=c") == ("a", "b=c")
     assert name_and_path("dir=x/out.txt") == ("dir", "x/out.txt")
     assert name_and_path("runs/a=b/out.test.txt") == ("out", "runs/a=b/out.test.txt")
+
+
+@pytest.mark.parametrize("row", ["2", "2\t11", "2\t11\t1\t0", "nan\t11\t1", "2\tinf\t1", "2\t11\t"])
+def test_rounds_have_a_finite_number_in_each_column(tmp_path, row):
+    (tmp_path / "r").write_text(f"round\tscore\tlength\n1\t10.5\t0.9\n{row}\n")
+    with pytest.raises(InputError, match=r"r:3: is not as many finite numbers as there are columns"):
+        read_rounds(tmp_path / "r")
