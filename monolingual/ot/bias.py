@@ -59,9 +59,11 @@ def read_bias(path: PathLike, constraints: Sequence[str]) -> tuple[np.ndarray, n
             mean, deviation = (real_number(cell) for cell in cells[1:])
         except ValueError:
             raise InputError(path, number, f"{line.strip()!r} has no two numbers", _HINT) from None
-        if not (math.isfinite(mean) and 0.0 < deviation < math.inf):
+        if not math.isfinite(mean):
+            raise InputError(path, number, f"the mean of {name!r} is {mean:g}", "It must be finite")
+        if not 0.0 < deviation < math.inf:
             raise InputError(
-                path, number, f"the deviation of {name!r} is {deviation:g}", "It must be above 0"
+                path, number, f"the deviation of {name!r} is {deviation:g}", "It must be above 0 and finite"
             )
         found[name] = (mean, deviation)
     if missing := [name for name in constraints if name not in found]:

@@ -85,6 +85,8 @@ def test_biases_are_the_priors_of_logistic_regression(tmp_path):
         ("C\t0\t1\n", r":1: 'C' is no constraint"),
         ("A\tx\t1\n", r":1: .* has no two numbers"),
         ("A\t0\t0\n", r":1: the deviation of 'A' is 0"),
+        ("A\t0\tinf\n", r":1: the deviation of 'A' is inf\. It must be above 0 and finite"),
+        ("A\t-inf\t1\n", r":1: the mean of 'A' is -inf\. It must be finite"),
     ],
 )
 def test_damaged_biases_are_refused(tmp_path, text, message):
