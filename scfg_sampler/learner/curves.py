@@ -15,7 +15,7 @@ import numpy as np
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.files import PathLike, atomic_output, atomic_path
 from scfg_sampler.core.wording import counted
-from scfg_sampler.errors import SettingsError
+from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.learner.chains import chain_directories
 
 __all__ = ["Curve", "draw_curves", "picture_ending", "read_curves", "write_curves"]
@@ -49,7 +49,7 @@ def read_curves(labels: Mapping[str, Sequence[PathLike]], *, first: int = 0) -> 
     Raises
     ------
     InputError
-        A run has no trace.
+        A run has no trace, or that of another program.
     SettingsError
         No sweeps are left, or `first` is negative.
     """
@@ -58,7 +58,7 @@ def read_curves(labels: Mapping[str, Sequence[PathLike]], *, first: int = 0) -> 
     curves = {}
     for label, directories in labels.items():
         runs = [chain for directory in directories for chain in chain_directories(directory)]
-        traces = [read_trace(run / "trace.tsv") for run in runs]
+        traces = [_trace(run / "trace.tsv") for run in runs]
         length = min(len(trace["sweep"]) for trace in traces)
         if length <= first:
             raise SettingsError(
@@ -76,6 +76,17 @@ def read_curves(labels: Mapping[str, Sequence[PathLike]], *, first: int = 0) -> 
             len(runs),
         )
     return curves
+
+
+def _trace(path: Path) -> dict[str, np.ndarray]:
+    """The columns of a trace that has those that are drawn."""
+    trace, hint = read_trace(path), "Name runs of 'scfg-sampler sample'"
+    for name in ("log_joint", "cpu_seconds"):
+        if name not in trace:
+            raise InputError(path, 1, f"has no column {name!r}", hint)
+    if not np.isfinite(trace["sweep"]).all():
+        raise InputError(path, None, "has a sweep that is no number", hint)
+    return trace
 
 
 def picture_ending(path: PathLike) -> str:

@@ -52,6 +52,20 @@ def test_bad_labels_are_named(runs, tmp_path, capsys):
     assert "the shortest run of a has 8 sweeps" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sweep\tlog_joint\n0\t-1\n", "trace.tsv:1: has no column 'cpu_seconds'. Name runs of"),
+        ("sweep\tcpu_seconds\n0\t1\n", "trace.tsv:1: has no column 'log_joint'. Name runs of"),
+        ("sweep\tlog_joint\tcpu_seconds\nnan\t-1\t1\n", "trace.tsv: has a sweep that is no number"),
+    ],
+)
+def test_traces_of_other_programs_are_refused_whatever_labels(tmp_path, capsys, text, message):
+    (tmp_path / "trace.tsv").write_text(text)
+    assert main(["curves", f"a={tmp_path}", "--output", str(tmp_path / "x.png")]) == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["-", "picture", "picture.bmp"])
 def test_names_of_pictures_without_a_format_are_refused(tmp_path, capsys, name):
     assert main(["curves", f"a={tmp_path}", "--output", str(tmp_path / name)]) == 2
