@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.files import PathLike
-from scfg_sampler.core.reports.document import Section, note, read_json, require_runs, write_document
+from scfg_sampler.core.reports.document import Section, note, require_runs, write_document
 from scfg_sampler.errors import CheckpointMismatch, InputError
 from scfg_sampler.learner.pair_posteriors import LastState, read_last_state
 from scfg_sampler.report.grammar import (
@@ -36,6 +36,7 @@ from scfg_sampler.report.translations import (
     Outputs,
     read_outputs,
     read_rounds,
+    read_scores,
     tell_changes,
     tell_scores,
     tell_tuning,
@@ -136,7 +137,7 @@ def _sections(
     inputs: ReportInputs, runs: Sequence[RunOnPage], outputs: Outputs | None, read: _Reading
 ) -> Iterator[Section]:
     """The sections as they are made."""
-    scores = {name: read_json(path) for name, path in inputs.scores.items()}
+    scores = {name: read_scores(path) for name, path in inputs.scores.items()}
     tunings = {name: read_rounds(path) for name, path in inputs.tunings.items()}
     yield Section("What was run", "run", tell_runs(runs))
     yield Section("Traces", "traces", tell_traces(runs))

@@ -24,6 +24,7 @@ from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.pages.charts import Axes, Curve, legend, line_chart
 from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
+from scfg_sampler.core.reports.document import read_json
 from scfg_sampler.core.svg import circled
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
@@ -33,6 +34,7 @@ __all__ = [
     "distance",
     "read_outputs",
     "read_rounds",
+    "read_scores",
     "tell_changes",
     "tell_scores",
     "tell_tuning",
@@ -108,6 +110,22 @@ def _signed(value: float) -> str:
 
 
 # ---- Scores ----------------------------------------------------------------------------------------
+
+
+def read_scores(path: PathLike) -> dict[str, Any]:
+    """What `scfg-decoder evaluate --json` wrote.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    found = read_json(path)
+    try:
+        tell_scores({"": found})
+    except WRONG_RECORD:
+        raise InputError(path, None, "holds no scores", "Name what 'evaluate --json' wrote") from None
+    return found
 
 
 def tell_scores(scores: Mapping[str, Mapping[str, Any]]) -> list[Markup]:
@@ -208,7 +226,7 @@ def _records(path: PathLike) -> dict[int, Any]:
         try:
             record = parse_json(text)
             for node in record["nodes"]:
-                node["span"][1], node["source"], node["target"], list(map(int, node["children"]))
+                node["span"][1], [*node["source"]], [*node["target"]], list(map(int, node["children"]))
             records[int(record["sentence"])] = record
         except WRONG_RECORD:
             hint = "Derivations are what translate --derivations writes"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scfg_sampler.errors import InputError
-from scfg_sampler.report.translations import distance, name_and_path, read_rounds
+from scfg_sampler.report.translations import distance, name_and_path, read_outputs, read_rounds, read_scores
 
 texts = st.lists(st.sampled_from("abc"), max_size=6)
 
@@ -37,3 +37,27 @@ def test_rounds_have_a_finite_number_in_each_column(tmp_path, row):
     (tmp_path / "r").write_text(f"round\tscore\tlength\n1\t10.5\t0.9\n{row}\n")
     with pytest.raises(InputError, match=r"r:3: is not as many finite numbers as there are columns"):
         read_rounds(tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"score": 1}]',
+        '{"bleu": {"score": "high"}}',
+        '{"bleu": {"score": 1, "confidence_mean": 2}}',
+        '{"bleu": {"score": 1, "difference": 2, "against": 1}}',
+        '{"bleu": {"score": 1, "deviation": "wide"}}',
+    ],
+)
+def test_scores_of_something_else_are_refused(tmp_path, text):
+    (tmp_path / "s").write_text(text)
+    with pytest.raises(InputError, match=r"s: holds no scores\. Name what 'evaluate --json' wrote"):
+        read_scores(tmp_path / "s")
+
+
+def test_derivations_whose_sides_are_no_lists_are_refused(tmp_path):
+    (tmp_path / "t").write_text("a\n")
+    node = '{"span": [0, 1], "source": 5, "target": ["a"], "children": []}'
+    (tmp_path / "d").write_text(f'{{"sentence": 0, "nodes": [{node}]}}\n')
+    with pytest.raises(InputError, match="d:1: not a derivation"):
+        read_outputs(tmp_path / "t", [tmp_path / "t"], {"a": tmp_path / "t"}, {"a": tmp_path / "d"})
