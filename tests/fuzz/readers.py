@@ -254,6 +254,13 @@ def _filtered(path: Path) -> Any:
     return filter_table(path, source=path.parent / "text", per_sentence=path.parent / "each", max_targets=1)
 
 
+def _rounds(path: Path) -> Any:
+    """A table of rounds, and what a report says of it."""
+    from scfg_sampler.report.translations import read_rounds, tell_tuning
+
+    return tell_tuning({"a": read_rounds(path)})
+
+
 def _record(path: Path) -> Any:
     from scfg_sampler.rules.record import read_signature, require_record_place
 
@@ -352,6 +359,13 @@ _READ = {
     "labels-classes": (_labels("classes"), b"A B\nC D A\n"),
     "labels-trees": (_labels("trees"), b"(S (A a) (B b))\n(TOP (S (A a) (NP (B b) (C c))))\n"),
     "filter": (_filtered, _RULES),
+    "rounds": (_rounds, b"round\tscore\tlength\tnew\tGlue\n1\t20.5\t0.9\t80\t-0.1\n2\t21\t1\t9\t1e-3\n"),
+    "scores": (
+        _named("scfg_sampler.report.translations", "read_scores"),
+        b'{"bleu": {"name": "BLEU", "score": 20.1, "signature": "nrefs:1", "confidence_mean": 20.2,'
+        b' "confidence_var": 1.5, "difference": -0.5, "against": 19.6, "p_value": 0.04},'
+        b' "chrf": {"score": 40, "deviation": 0.5, "scores": [39, 41]}}',
+    ),
     "ot-a-priori": (
         _named(f"{_OT_ROOM}.a_priori", "read_a_priori", ("Max", "*Coda"), ("M", "C")),
         b"\tMax\t*Coda\nMax\t\t1\n*Coda\t\t\n",
