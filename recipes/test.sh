@@ -20,7 +20,12 @@ cd "$ROOT"
 case $* in
     "" | --slow)
         say "the exact tier: kernels as plain Python"
-        NUMBA_DISABLE_JIT=1 run tests/exact "$@"
+        NUMBA_DISABLE_JIT=1 run tests/exact
+        if [ -n "$*" ]; then
+            say "its slow tests, with compiled kernels where they can follow these"
+            NUMBA_DISABLE_JIT=1 run tests/exact -m slow --exact plain "$@"
+            run tests/exact --exact compiled "$@"
+        fi
         say "all other tests"
         run --without-exact "$@"
         ;;

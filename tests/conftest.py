@@ -2,9 +2,9 @@
 
 `pytest` alone runs everything but the tests marked `slow`; `pytest --slow` runs those as well, and
 `pytest --slow-part K/N` one Nth of them and nothing else; `--slow-seconds S` begins none of them after S
-seconds. Tests under `tests/exact` need kernels as plain
-Python and are run in a child process by `test_exact_tier.py`, unless `--without-exact` says that they have a
-run of their own.
+seconds. Tests under `tests/exact` are run with kernels as plain
+Python in a child process by `test_exact_tier.py`, unless `--without-exact` says that they have a
+run of their own; `--exact compiled` runs those that can follow compiled kernels, and nothing else.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+from scfg_sampler.core import jit
+from tests.oracles import followed
 from tests.recipe_calls import write_stand_in
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,6 +47,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="begin no test marked slow after S seconds",
     )
     parser.addoption("--without-exact", action="store_true", help="leave tests/exact to a run of its own")
+    parser.addoption(
+        "--exact",
+        choices=("compiled", "plain"),
+        help="only those of tests/exact that can follow compiled kernels, with these; or only the others",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,8 +61,23 @@ def pytest_configure(config: pytest.Config) -> None:
         # Hashes wrap around on purpose; numpy's scalars warn about it, compiled integers do not.
         config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning")
 
+    if config.getoption("--exact") == "compiled":
+        if not jit.ENABLED:
+            raise pytest.UsageError("--exact compiled: kernels are plain Python, by NUMBA_DISABLE_JIT=1")
+        followed.replace_draws()
+
+
+def _follows_compiled(item: pytest.Item) -> bool:
+    """Whether a test can follow compiled kernels: in these, nothing can be replaced."""
+    return item.nodeid.startswith("tests/exact/") and "monkeypatch" not in getattr(item, "fixturenames", ())
+
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if kind := config.getoption("--exact"):
+        exact = [item for item in items if item.nodeid.startswith("tests/exact/")]
+        chosen = [item for item in exact if _follows_compiled(item) == (kind == "compiled")]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
     if config.getoption("--slow-part"):
         chosen = slow_part(
             [item.nodeid for item in items if "slow" in item.keywords], config.getoption("--slow-part")

@@ -1,6 +1,8 @@
-"""The exact tier: every test here follows all random choices of plain Python kernels.
+"""The exact tier: every test here follows all random choices of kernels.
 
-Run it by itself with `NUMBA_DISABLE_JIT=1 pytest tests/exact`.
+Run it by itself with `NUMBA_DISABLE_JIT=1 pytest tests/exact`, kernels as plain Python. Tests that replace
+nothing in kernels can follow compiled ones, too, `pytest tests/exact --exact compiled`: a path then takes a
+tenth of the time.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ import pytest
 
 from scfg_sampler.core import jit
 from scfg_sampler.core.fragments import restaurant
+from tests.oracles import followed
 
 
 @pytest.fixture(scope="session", autouse=True)
-def plain_python() -> None:
-    if jit.ENABLED:
+def kernels_that_can_be_followed() -> None:
+    if jit.ENABLED and not followed.are_replaced():
         pytest.skip("needs NUMBA_DISABLE_JIT=1; test_exact_tier.py runs these in a child process")
 
 

@@ -7,7 +7,8 @@ first, until every path has been walked. The probability of a path is the produc
 
 Two things to know. The step is run from its beginning for every path, so it must build its own state and
 must not depend on earlier runs. And compiled kernels do not see the replacement: kernels have to be plain
-Python (`NUMBA_DISABLE_JIT=1`, the tests under `tests/exact`).
+Python (`NUMBA_DISABLE_JIT=1`, the tests under `tests/exact`), or compiled after `followed.replace_draws`, by
+which they follow a script of another form, many times as fast (`pytest tests/exact --exact compiled`).
 
 For example, with
 
@@ -27,6 +28,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scfg_sampler.core import draws, jit
+from tests.oracles import followed
 
 __all__ = ["GENERATOR", "distribution", "outcomes", "transition_matrix"]
 
@@ -42,7 +44,7 @@ class _NoGenerator:
         raise AssertionError(f"a step drew from its generator (.{name}) instead of through core.draws")
 
 
-GENERATOR: Any = _NoGenerator()
+GENERATOR: Any = followed.new_script() if jit.ENABLED else _NoGenerator()
 """What to pass as `rng` to a step that is enumerated: it proves that every choice goes through `draws`."""
 
 
@@ -61,10 +63,11 @@ def outcomes(step: Callable[[], Any], *, max_paths: int = 1_000_000) -> Iterator
     AssertionError
         The step is not repeatable, draws behind the back of `draws`, or asks for an impossible choice.
     RuntimeError
-        There are more than `max_paths` paths, or kernels are compiled.
+        There are more than `max_paths` paths, or kernels are compiled that follow no script.
     """
     if jit.ENABLED:
-        raise RuntimeError("compiled kernels do not see the enumerator: set NUMBA_DISABLE_JIT=1")
+        yield from _compiled_outcomes(step, max_paths)
+        return
     script = _Script()
     for _ in range(max_paths):
         script.rewind()
@@ -72,6 +75,23 @@ def outcomes(step: Callable[[], Any], *, max_paths: int = 1_000_000) -> Iterator
             result = step()
         yield script.prob(), result
         if not script.advance():
+            return
+    raise RuntimeError(f"the step has more than {max_paths} paths")
+
+
+def _compiled_outcomes(step: Callable[[], Any], max_paths: int) -> Iterator[tuple[float, Any]]:
+    if not followed.are_replaced():
+        raise RuntimeError("compiled kernels do not follow: NUMBA_DISABLE_JIT=1, or pytest --exact compiled")
+    script: followed.Script = GENERATOR
+    script.counters[:] = 0
+    for _ in range(max_paths):
+        script.counters[1:] = 0
+        result = step()
+        known, made, problem = script.counters.tolist()
+        assert problem == 0, followed.PROBLEMS[problem]
+        assert known == made, "the step is not repeatable: a choice has vanished"
+        yield float(np.prod(script.probs[np.arange(made), script.taken[:made]])), result
+        if not followed.advance(script):
             return
     raise RuntimeError(f"the step has more than {max_paths} paths")
 
