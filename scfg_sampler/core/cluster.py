@@ -10,12 +10,15 @@ task were to blame. On machines that come and go it is not, so that the limit is
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import hashlib
 import logging
 import os
 import platform
+import re
+import time
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -26,6 +29,7 @@ import numpy as np
 from scfg_sampler import __version__
 from scfg_sampler.core.console import say
 from scfg_sampler.core.executors import Executor, Result
+from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ClusterError, SettingsError
@@ -34,6 +38,7 @@ __all__ = ["DaskExecutor", "dask_executor", "dask_setup"]
 
 _ALLOWED_FAILURES = 1000
 _SECONDS_TO_CONNECT = 30
+_SECONDS_TO_WRITE = 1
 _MB = 1e6
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("scfg_sampler", "decoder", "monolingual")
@@ -115,15 +120,78 @@ def dask_setup(worker: Any) -> None:
 def _connected(distributed: Any, scheduler: str) -> Any:
     """A client of a scheduler that somebody else has started."""
     try:
-        if os.path.exists(scheduler):
-            return distributed.Client(scheduler_file=scheduler, timeout=_SECONDS_TO_CONNECT)
-        return distributed.Client(scheduler, timeout=_SECONDS_TO_CONNECT)
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        address = _address(scheduler)
+        _require_scheduler(distributed, address)
+        return distributed.Client(address, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, ValueError, TypeError) as error:
         hint = (
             "it must be tcp://HOST:PORT, or the file that 'dask scheduler --scheduler-file FILE' has written"
         )
         reason = str(error).split("\n")[0] or "nobody answers"
         raise SettingsError(f"--scheduler {scheduler} cannot be reached ({reason}); {hint}") from None
+
+
+def _address(scheduler: str) -> str:
+    """The address that is given, or written in the file that is.
+
+    A scheduler that has just been started has not written its file yet, which is waited for as an answer is.
+    """
+    if re.search(r"://|:\d+$", scheduler):
+        return scheduler
+    if not scheduler.strip():
+        raise ValueError("it is empty")
+    path = Path(scheduler)
+    if not path.exists() and path.parent.is_dir():
+        say(f"waiting for {scheduler}")
+        _wait(_SECONDS_TO_CONNECT, path.exists)
+    if not path.exists():
+        raise ValueError("there is no such file")
+    _wait(_SECONDS_TO_WRITE, lambda: bool(_written(path)))  # It may be there in part.
+    address = _written(path)
+    if not address:
+        raise ValueError("that file names no address")
+    return address
+
+
+def _wait(seconds: float, happened: Callable[[], bool]) -> None:
+    """Return when it has happened, or after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not happened() and time.monotonic() < deadline:
+        time.sleep(0.1)
+
+
+def _written(path: Path) -> str:
+    """The address in a scheduler's file; empty where it is something else."""
+    try:
+        found = parse_json(path.read_bytes())
+    except ValueError:
+        return ""
+    address = found.get("address") if isinstance(found, dict) else None
+    return address if isinstance(address, str) else ""
+
+
+def _require_scheduler(distributed: Any, address: str) -> None:
+    """Raise unless a scheduler answers there: others, as web pages, may never say a word."""
+
+    async def ask() -> Any:
+        options = distributed.security.Security().get_connection_args("client")
+        line = await distributed.comm.connect(address, timeout=_SECONDS_TO_CONNECT, **options)
+        try:
+            await line.write({"op": "identity", "reply": True})
+            answer = await line.read()
+        finally:
+            line.abort()
+        return answer.get("type") if isinstance(answer, dict) else None
+
+    async def ask_in_time() -> Any:
+        return await asyncio.wait_for(ask(), _SECONDS_TO_CONNECT + _SECONDS_TO_WRITE)
+
+    try:
+        kind = asyncio.run(ask_in_time())
+    except TimeoutError:
+        raise ValueError("what listens there is no scheduler of Dask") from None
+    if kind != "Scheduler":
+        raise ValueError(f"what listens there is a {str(kind).lower()} of Dask and not its scheduler")
 
 
 class DaskExecutor:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -34,6 +36,8 @@ from tests.monolingual.tsg.test_shards import treebank_of
 
 pytest.importorskip("dask", reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
+
+import distributed
 
 from scfg_sampler.core import cluster
 
@@ -165,12 +169,54 @@ def test_workers_of_other_sources_are_refused_also_when_they_join_later(workers,
     [
         (["--workers", "0"], "--workers is 0; it must be from 1 to 65536"),
         (["--workers", "2", "--scheduler", "tcp://h:1"], "leave one of them out"),
-        (["--scheduler", "nowhere"], "--scheduler nowhere cannot be reached"),
+        (["--scheduler", "nowhere"], r"--scheduler nowhere cannot be reached \(there is no such file"),
+        (["--scheduler", ""], "it is empty"),
+        (["--scheduler", "/no/such/place/s.json"], "there is no such file"),
+        (["--scheduler", "tcp://h:port"], "cannot be reached"),
     ],
 )
-def test_clusters_that_cannot_be_are_one_line(options, message):
+def test_clusters_that_cannot_be_are_one_line(monkeypatch, options, message):
+    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.1)
     with pytest.raises(SettingsError, match=message), elsewhere(parsed(options)):
         pass
+
+
+@pytest.mark.parametrize("text", [b'{"id": 1}', b"[1]", b'{"address": 5}', b"", b"no JSON", b"\x9f\x8b\x00"])
+def test_files_of_no_scheduler_are_one_line(tmp_path, text):
+    (tmp_path / "s.json").write_bytes(text)
+    with pytest.raises(SettingsError) as raised, elsewhere(parsed(["--scheduler", f"{tmp_path}/s.json"])):
+        pass
+    assert "s.json cannot be reached (that file names no address); it must be tcp://" in str(raised.value)
+
+
+def test_the_file_of_a_scheduler_that_has_just_been_started_is_waited_for(workers, tmp_path, capsys):
+    """As in a job that starts one in the background: first nothing is there, then half of the file."""
+    path, text = tmp_path / "s.json", json.dumps({"address": workers._client.scheduler.address})
+    pieces = iter([text[:9], text])
+
+    def write() -> None:
+        for piece in pieces:
+            time.sleep(0.3)
+            path.write_text(piece)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with elsewhere(parsed(["--scheduler", str(path)])) as executor:
+        assert executor.submit(len, [1]).result() == 1
+    writer.join()
+    assert capsys.readouterr().err == f"waiting for {path}\n"
+
+
+def test_what_listens_but_is_no_scheduler_is_one_line(workers, monkeypatch):
+    """A web page, which Dask would wait for without end; and a worker, whose address looks the same."""
+    monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        there = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(SettingsError, match=r"what listens there is no scheduler of Dask\); it must be"):
+            cluster._connected(distributed, there)
+    address = next(iter(workers._client.nthreads()))
+    with pytest.raises(SettingsError, match=r"a worker of Dask and not its scheduler\); it must be"):
+        cluster._connected(distributed, address)
 
 
 def test_without_dask_one_line_names_the_extra(monkeypatch):
