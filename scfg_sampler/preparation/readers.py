@@ -24,6 +24,7 @@ from scfg_sampler.preparation.apart import place_apart
 __all__ = ["Pair", "check_columns", "read_pairs", "read_tmx", "read_tsv"]
 
 _EXPORT = "Export the memory again, or copy the file again"
+_AS_UTF8 = "Save it as UTF-8, or UTF-16"
 _NESTED_CODES = ("bpt", "ept", "it", "ph", "ut")  # What they hold is formatting, not text.
 
 
@@ -109,17 +110,20 @@ def read_tmx(path: PathLike, languages: tuple[str, str]) -> Iterator[Pair]:
                 sides = _variants(element, languages, seen)
                 found = [n + (side is not None) for n, side in zip(found, sides, strict=True)]
                 yield Pair(sides[0] or "", sides[1] or "", units)
-                if parents:
-                    parents[-1].clear()  # What has been read is not needed again.
+                # What has been read is not needed again; units within a unit have it around them still.
+                within = any(_name(parent) == "tu" for parent in parents)
+                (parents[-1] if parents and not within else element).clear()
         except ElementTree.ParseError as error:
             raise InputError(path, error.position[0], f"not well-formed XML ({error})", _EXPORT) from None
         except (EOFError, zlib.error, gzip.BadGzipFile, ValueError, LookupError) as error:
-            raise InputError(path, None, f"cannot be read as XML ({error})", _EXPORT) from None
+            hint = _AS_UTF8 if "multi-byte" in str(error) else _EXPORT
+            raise InputError(path, None, f"cannot be read as XML ({error})", hint) from None
     if not units:
         raise InputError(path, None, "has no translation units", "Expected a TMX file with <tu> elements")
     for language, number in zip(languages, found, strict=True):
         if not number:
-            hint = f"It has {', '.join(sorted(seen))}; name two of them with --languages"
+            there = [*sorted(filter(None, seen)), *([f"{seen['']} without xml:lang"] if "" in seen else [])]
+            hint = f"It has {', '.join(there) or 'no <tuv>'}; name two of them with --languages"
             raise InputError(path, None, f"has no unit in the language {language!r}", hint)
 
 
@@ -148,12 +152,19 @@ def _is_variant(language: str, wanted: str) -> bool:
 
 
 def _text(element: ElementTree.Element) -> str:
-    """The text of a segment without the codes in it."""
-    parts = [element.text or ""]
-    for child in element:
-        if _name(child) not in _NESTED_CODES:
-            parts.append(_text(child))
-        parts.append(child.tail or "")
+    """The text of a segment without the codes in it, which may lie within each other without end."""
+    parts: list[str] = []
+    waiting: list[ElementTree.Element | str] = [element]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str):
+            parts.append(each)
+            continue
+        parts.append(each.text or "")
+        for child in reversed(each):
+            waiting.append(child.tail or "")
+            if _name(child) not in _NESTED_CODES:
+                waiting.append(child)
     return "".join(parts)
 
 

@@ -173,6 +173,44 @@ def test_broken_memories_are_refused(tmp_path, content, complaint):
     assert "\n" not in str(caught.value)
 
 
+def memory(*units: str) -> str:
+    return f"<tmx><body>{''.join(units)}</body></tmx>"
+
+
+def variant(text: str, language: str = "") -> str:
+    return f"<tuv{language and f' xml:lang={chr(34)}{language}{chr(34)}'}><seg>{text}</seg></tuv>"
+
+
+def test_units_within_a_unit_leave_it_what_it_has(tmp_path):
+    """TMX has no such units; of those that are there all the same nothing is lost."""
+    inner = f"<tu>{variant('in', 'en')}{variant('dans', 'fr')}</tu>"
+    unit = f"<tu>{variant('out', 'en')}{inner}{variant('dehors', 'fr')}</tu>"
+    path = write(tmp_path / "a.tmx", memory(unit))
+    assert [pair[:2] for pair in read_tmx(path, ("en", "fr"))] == [("in", "dans"), ("out", "dehors")]
+
+
+def test_codes_may_lie_within_codes_without_end(tmp_path):
+    deep = "<hi>a" * 20000 + "<ph>x</ph>" + "b</hi>" * 20000
+    path = write(tmp_path / "a.tmx", memory(f"<tu>{variant(deep, 'en')}{variant('y', 'fr')}</tu>"))
+    assert next(read_tmx(path, ("en", "fr"))).source == "a" * 20000 + "b" * 20000
+
+
+def test_variants_without_a_language_are_counted_where_one_is_missed(tmp_path):
+    path = write(tmp_path / "a.tmx", memory(f"<tu>{variant('x', 'en')}{variant('y')}</tu>"))
+    with pytest.raises(InputError, match=r"no unit in the language 'fr'. It has en, 1 without xml:lang"):
+        list(read_tmx(path, ("en", "fr")))
+    path = write(tmp_path / "b.tmx", memory("<tu></tu>"))
+    with pytest.raises(InputError, match=r"no unit in the language 'en'. It has no <tuv>; name"):
+        list(read_tmx(path, ("en", "fr")))
+
+
+def test_encodings_that_the_parser_lacks_are_to_be_saved_as_another(tmp_path):
+    text = '<?xml version="1.0" encoding="Shift_JIS"?>' + memory(variant("日本", "ja"))
+    path = write(tmp_path / "a.tmx", text.encode("shift_jis"))
+    with pytest.raises(InputError, match=r"cannot be read as XML \(multi-byte .*\). Save it as UTF-8"):
+        list(read_tmx(path, ("en", "ja")))
+
+
 def test_a_language_that_no_unit_has_is_refused_with_those_there_are(tmp_path):
     path = write(tmp_path / "a.tmx", TMX)
     with pytest.raises(InputError, match=r"no unit in the language 'es'. It has EN-us, de, en, fr, fr-CA"):
