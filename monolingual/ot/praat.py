@@ -58,6 +58,7 @@ STRATEGIES: dict[str, str] = {
 
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(!.*)|(<[^<>\s]*>)|(\S+)')
 _BINARY = "ooBinaryFile"
+_COLLECTION = "Collection"  # Several objects that were selected and saved together.
 _KINDS = "ooTextFile", "ooTextFile short"
 
 
@@ -137,7 +138,7 @@ def text_lines(path: PathLike) -> Iterator[str]:
         if begin.startswith(_BINARY.encode()):
             first = _BINARY
         elif text is not None:
-            yield from (line.removesuffix("\r") for line in text.split("\n"))
+            yield from _split(text.split("\n"))
             return
         else:
             raise
@@ -146,7 +147,16 @@ def text_lines(path: PathLike) -> Iterator[str]:
     if first.startswith(_BINARY):
         hint = "In Praat choose 'Save as text file…', and give that"
         raise InputError(path, None, "is a binary file of Praat", hint)
-    yield from (line.removesuffix("\r") for line in itertools.chain([first], lines))
+    if "\0" in first:
+        hint = "Convert the file, as 'iconv -f UTF-16LE -t UTF-8' does"
+        raise InputError(path, 1, "has bytes of 0, as UTF-16 without its mark has them", hint)
+    yield from _split(itertools.chain([first], lines))
+
+
+def _split(lines: Iterable[str]) -> Iterator[str]:
+    """The lines within lines: on old Macs, and in spreadsheets there, they end in a carriage return."""
+    for line in lines:
+        yield from line.removesuffix("\r").split("\r")
 
 
 def _beginning(path: PathLike) -> tuple[bytes, str | None]:
@@ -176,7 +186,7 @@ class _Tokens:
     """The strings, numbers and flags of a text file of Praat, in order; all else is comment."""
 
     def __init__(self, path: PathLike, lines: Iterable[str]):
-        text = "\n".join(lines).replace("\r", "\n")
+        text = "\n".join(lines)
         self._path, self._line, self._last = path, 0, text.count("\n") + 1
         self._tokens: Iterator[tuple[int, str | float | _Flag]] = self._split(text)
 
@@ -239,6 +249,12 @@ class _Tokens:
             raise InputError(self._path, line, f"has the decision strategy {value.name!r}", hint)
         return value.name
 
+    def require_end(self, announced: str) -> None:
+        """Raise if another string follows what has been announced."""
+        if self.next_is(lambda value: isinstance(value, str)):
+            hint = "Mend that number, or leave out the rest"
+            raise InputError(self._path, self.line, f"announces {announced}, and here is another one", hint)
+
     @property
     def line(self) -> int:
         return self._line + 1
@@ -258,22 +274,55 @@ def _as_number(word: str) -> float | None:
         return None
 
 
-def _tokens_of(path: PathLike, lines: Iterable[str], kind: str) -> tuple[_Tokens, str]:
+def _tokens_of(path: PathLike, lines: Iterable[str], *kinds: str) -> tuple[_Tokens, str]:
     """The tokens behind the head of a text file, and the class of the object with its version."""
     tokens = _Tokens(path, lines)
     if not tokens.next_is(lambda value: value in _KINDS):
         raise InputError(path, 1, "is not a text file of Praat", 'It begins with File type = "ooTextFile"')
     tokens.string("ooTextFile")
     name = tokens.string("the class of the object")
-    if next(iter(name.split()), "") != kind:
+    if _kind(name) not in kinds:
         hint = "Name the OTGrammar first and the PairDistribution with --pair-distribution"
-        raise InputError(path, tokens.line, f"is a {name}, not a file of class {kind}", hint)
+        raise InputError(path, tokens.line, f"is a {name}, not a file of class {kinds[0]}", hint)
     return tokens, name
 
 
+def _kind(name: str) -> str:
+    """The class of an object without its version."""
+    return next(iter(name.split()), "")
+
+
 def parse_grammar(path: PathLike, lines: Iterable[str]) -> PraatGrammar:
-    """The grammar in the lines of an OTGrammar; `path` is for messages."""
-    tokens, name = _tokens_of(path, lines, "OTGrammar")
+    """The grammar in the lines of an OTGrammar, or of a Collection with one; `path` is for messages."""
+    tokens, name = _tokens_of(path, lines, "OTGrammar", _COLLECTION)
+    if _kind(name) == _COLLECTION:
+        return _parse_collection(tokens, path)
+    grammar = _parse_object(tokens, path, name)
+    tokens.require_end(counted(len(grammar.tableaux.inputs), "tableau"))
+    return grammar
+
+
+def _parse_collection(tokens: _Tokens, path: PathLike) -> PraatGrammar:
+    """The grammar in a Collection, with the frequencies of a PairDistribution if there is one beside it."""
+    grammar, pairs = None, None
+    for _ in range(tokens.count("a number of objects")):
+        name = tokens.string("the class of an object")
+        tokens.string("the name of an object")
+        if _kind(name) == "OTGrammar" and grammar is None:
+            grammar = _parse_object(tokens, path, name)
+        elif _kind(name) == "PairDistribution" and pairs is None:
+            pairs = _parse_pairs(tokens)
+        else:
+            hint = "In Praat select one OTGrammar, and one PairDistribution or none, and save these"
+            raise InputError(path, tokens.line, f"the Collection holds the object {name!r}", hint)
+    if grammar is None:
+        hint = "In Praat select it along with the PairDistribution"
+        raise InputError(path, None, "is a Collection without an OTGrammar", hint)
+    return grammar if pairs is None else grammar._replace(tableaux=_weighted(grammar.tableaux, pairs, path))
+
+
+def _parse_object(tokens: _Tokens, path: PathLike, name: str) -> PraatGrammar:
+    """The grammar in the tokens behind its class, which has a version."""
     word = next(iter(name.split()[1:]), "0")
     if word not in ("0", "1", "2"):
         raise InputError(path, tokens.line, f"has version {word} of OTGrammar", "Versions up to 2 are known")
@@ -314,18 +363,40 @@ def _rows(tokens: _Tokens, constraints: int) -> Iterator[Row]:
             yield Row(line, form, output, 0.0, marks)
 
 
+class _Pair(NamedTuple):
+    """An input and an output, how often they occur together, and the line that says so."""
+
+    names: tuple[str, str]
+    weight: float
+    line: int
+
+
+def _parse_pairs(tokens: _Tokens) -> list[_Pair]:
+    """The pairs of a PairDistribution."""
+    pairs = []
+    for _ in range(tokens.count("a number of pairs")):
+        names = tokens.string("an input"), tokens.string("an output")
+        line = tokens.line
+        pairs.append(_Pair(names, tokens.number("a weight"), line))
+    return pairs
+
+
 def with_pairs(tableaux: Tableaux, path: PathLike) -> Tableaux:
     """The tableaux with the frequencies of a PairDistribution."""
     tokens, _ = _tokens_of(path, text_lines(path), "PairDistribution")
+    pairs = _parse_pairs(tokens)
+    tokens.require_end(counted(len(pairs), "pair"))
+    return _weighted(tableaux, pairs, path)
+
+
+def _weighted(tableaux: Tableaux, pairs: Iterable[_Pair], path: PathLike) -> Tableaux:
+    """The tableaux with the frequencies of pairs, which `path` has."""
     place = {
         (tableaux.inputs[index], output): candidate
         for candidate, (index, output) in enumerate(zip(tableaux.input_of(), tableaux.outputs, strict=True))
     }
     frequency = np.zeros(len(tableaux.outputs))
-    for _ in range(tokens.count("a number of pairs")):
-        pair = tokens.string("an input"), tokens.string("an output")
-        line = tokens.line
-        weight = tokens.number("a weight")
+    for pair, weight, line in pairs:
         if pair not in place:
             found = f"the pair {pair[0]!r}, {pair[1]!r} is no candidate of the grammar"
             raise InputError(path, line, found, "Inputs and outputs must be spelled alike in both files")

@@ -247,3 +247,22 @@ def test_shares_and_ties():
     assert identical_candidates(unseen) == [(0, 1)]
     assert identical_candidates(SPANISH) == []
     assert np.all(SPANISH.input_of() == [0, 0, 1, 1, 2, 2])
+
+
+def test_lines_of_spreadsheets_on_old_macs_end_in_carriage_returns(tmp_path):
+    """What Excel there calls text with tabs."""
+    text = "\t\t\tMax\tDep\n\t\t\tMax\tDep\nbat\tbat\t8\t\t1\n\tba\t2\t1\n"
+    found = []
+    for name, end in (("unix", "\n"), ("mac", "\r")):
+        (tmp_path / name).write_bytes(text.replace("\n", end).encode())
+        found.append(read_tableaux(tmp_path / name))
+    assert found[1].inputs == found[0].inputs == ("bat",)
+    assert found[1].frequency.tolist() == found[0].frequency.tolist() == [8, 2]
+
+
+def test_utf16_without_its_mark_is_named(tmp_path):
+    (tmp_path / "a").write_bytes("\t\t\tMax\nbat\tbat\t8\t1\n".encode("utf-16-le"))
+    with pytest.raises(
+        InputError, match=r"a:1: has bytes of 0, as UTF-16 without its mark has them. Convert"
+    ):
+        read_tableaux(tmp_path / "a")

@@ -163,6 +163,73 @@ def test_older_praats_called_short_files_otherwise(tmp_path):
     assert read_tableaux(path, pairs).frequency.tolist() == [0, 0, 0, 0, 30, 70]
 
 
+PAIRS = """pairs: size = 2
+pairs [1]:
+    string1 = "in"
+    string2 = "a"
+    weight = 7
+pairs [2]:
+    string1 = "two"
+    string2 = "y"
+    weight = 2.5
+"""
+
+
+def collection(*objects: tuple[str, str]) -> str:
+    """Objects that were selected together, as Praat saves them."""
+    text = f'File type = "ooTextFile"\nObject class = "Collection"\n\nsize = {len(objects)}\nitem []:\n'
+    for number, (name, body) in enumerate(objects, start=1):
+        text += f'    item [{number}]:\n        class = "{name}"\n        name = "mine"\n{body}'
+    return text
+
+
+BODY = GRAMMAR.split("\n\n", 1)[1]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_collection_holds_a_grammar_and_its_frequencies(tmp_path, capsys, order):
+    together = written(tmp_path, collection(*[("OTGrammar 2", BODY), ("PairDistribution", PAIRS)][::order]))
+    apart = written(tmp_path, GRAMMAR, "apart.OTGrammar")
+    head = 'File type = "ooTextFile"\nObject class = "PairDistribution"\n\n'
+    pairs = written(tmp_path, head + PAIRS, "p.PairDistribution")
+    assert list(read_tableaux(together).frequency) == [7, 0, 0, 0, 0, 2.5]
+    said = []
+    for options in ([str(together)], [str(apart), "--pair-distribution", str(pairs)]):
+        for command in ("predict", "orderings", "rank", "maxent"):
+            assert main(["ot", command, *options, "--json"]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+
+
+def test_a_collection_may_hold_a_grammar_alone(tmp_path):
+    path = written(tmp_path, collection(("OTGrammar 2", BODY)))
+    assert np.array_equal(read_grammar(path).ranking, [2, 1, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (collection(("Sound 2", "xmin = 0\n")), r":8: the Collection holds the object 'Sound 2'. In Praat"),
+        (
+            collection(("OTGrammar 2", BODY), ("OTGrammar 2", BODY)),
+            "the Collection holds the object 'OTGrammar",
+        ),
+        (collection(("PairDistribution", PAIRS)), "is a Collection without an OTGrammar"),
+        (GRAMMAR.replace("2 tableaus", "1 tableaus"), r":20: announces 1 tableau, and here is another one"),
+    ],
+)
+def test_objects_that_are_too_many_or_missing_are_refused(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_grammar(written(tmp_path, text))
+
+
+def test_pairs_beyond_those_announced_are_refused(tmp_path):
+    head = 'File type = "ooTextFile"\nObject class = "PairDistribution"\n\n'
+    pairs = written(tmp_path, head + PAIRS.replace("= 2\n", "= 1\n", 1), "p.PairDistribution")
+    with pytest.raises(InputError, match="announces 1 pair, and here is another one"):
+        read_grammar(written(tmp_path, GRAMMAR), pairs)
+
+
 def test_lines_of_old_macs_end_comments_and_are_counted(tmp_path):
     path = written(tmp_path, GRAMMAR.replace("\n", "\r"))
     assert read_grammar(path).ranking.tolist() == [2, 1, 0.5]
