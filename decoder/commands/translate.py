@@ -18,7 +18,7 @@ from decoder.commands import (
     search_settings,
 )
 from decoder.translation.settings import SEARCHES, SearchDefaults
-from scfg_sampler.core.elsewhere import elsewhere
+from scfg_sampler.core.elsewhere import check_elsewhere, elsewhere
 from scfg_sampler.core.wording import counted
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.streams import ordered
 
     _check(options)
+    check_elsewhere(options)
     require_file(options.input)
     system = _system(options)
     threads = default_threads() if options.threads is None else options.threads

@@ -24,7 +24,7 @@ from decoder.tuning.settings import (
     interpolation_of,
     resolved,
 )
-from scfg_sampler.core.elsewhere import elsewhere
+from scfg_sampler.core.elsewhere import check_elsewhere, elsewhere
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,6 +153,7 @@ def run(options: argparse.Namespace) -> None:
 
     check_settings(_settings(options))
     search_settings(options)
+    check_elsewhere(options)
     _require_place(options.output)
     lines = list(read_lines(options.source))
     if not lines:

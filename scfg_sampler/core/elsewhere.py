@@ -6,12 +6,13 @@ import argparse
 import contextlib
 from typing import TYPE_CHECKING
 
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
     from scfg_sampler.core.executors import Executor
 
-__all__ = ["add_elsewhere", "elsewhere"]
+__all__ = ["add_elsewhere", "check_elsewhere", "elsewhere"]
 
 
 def add_elsewhere(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
@@ -26,6 +27,19 @@ def add_elsewhere(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> N
     )
 
 
+def check_elsewhere(options: argparse.Namespace) -> None:
+    """Raise a SettingsError if the options of `add_elsewhere` cannot be; before anything large is read.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+    """
+    if options.workers is not None and options.scheduler is not None:
+        raise SettingsError("--workers and --scheduler name two places to do the work; leave one of them out")
+    if options.workers is not None:
+        require_number("workers", options.workers)
+
+
 def elsewhere(options: argparse.Namespace) -> contextlib.AbstractContextManager[Executor | None]:
     """The executor that the options of `add_elsewhere` ask for; None where they ask for none.
 
@@ -36,12 +50,11 @@ def elsewhere(options: argparse.Namespace) -> contextlib.AbstractContextManager[
     Raises
     ------
     SettingsError
-        Both are given, Dask is not installed, or there is no such scheduler.
+        As `check_elsewhere`; or Dask is not installed, or there is no such scheduler.
     """
     if options.workers is None and options.scheduler is None:
         return contextlib.nullcontext()
-    if options.workers is not None and options.scheduler is not None:
-        raise SettingsError("--workers and --scheduler name two places to do the work; leave one of them out")
+    check_elsewhere(options)
     from scfg_sampler.core.cluster import dask_executor
 
     return dask_executor(options.workers, options.scheduler)

@@ -270,6 +270,8 @@ def _weighted(text: str) -> tuple[str, float]:
 
 
 def _require_counts(table: RuleTable, path: PathLike) -> None:
+    if not table.num_rules:
+        raise InputError(path, None, "has no rules", "Is it the table that was meant?")
     if "LogCount" not in table.feature_names:
         raise InputError(
             path, None, "has no feature LogCount", "Give a table that 'extract' or 'grammar' wrote"

@@ -16,6 +16,7 @@ import time
 import numpy as np
 import pytest
 
+from decoder.cli import main as decoder
 from monolingual.tsg.sampler import tsg_kernel
 from monolingual.tsg.settings import TsgSettings
 from scfg_sampler.cli import main
@@ -179,6 +180,18 @@ def test_clusters_that_cannot_be_are_one_line(monkeypatch, options, message):
     monkeypatch.setattr(cluster, "_SECONDS_TO_CONNECT", 0.1)
     with pytest.raises(SettingsError, match=message), elsewhere(parsed(options)):
         pass
+
+
+@pytest.mark.parametrize("command", ["translate", "tune"])
+def test_workers_that_cannot_be_are_refused_before_anything_is_read(command, tmp_path, capsys):
+    (tmp_path / "text").write_text("u\n")
+    text, missing = f"{tmp_path}/text", f"{tmp_path}/missing"
+    files = ["--input", text, "--weights", missing]
+    if command == "tune":
+        files = ["--source", text, "--references", text, "--output", missing]
+    where = ["--grammar", missing, "--lm", missing, "--workers", "0"]
+    assert decoder([command, *files, *where]) == 2
+    assert "--workers is 0; it must be from 1 to 65536" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", [b'{"id": 1}', b"[1]", b'{"address": 5}', b"", b"no JSON", b"\x9f\x8b\x00"])

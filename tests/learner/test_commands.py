@@ -377,6 +377,9 @@ def test_prune_takes_any_table_with_counts(corpus_options, tmp_path, capsys):
     small.write_text("[X] ||| a ||| b ||| LogForward=0\n")
     assert main(["prune", str(small), "--output", str(hiero), "--prune", "count:2"]) == 2
     assert "has no feature LogCount" in capsys.readouterr().err
+    small.write_text("")
+    assert main(["prune", str(small), "--output", str(hiero), "--prune", "count:2"]) == 2
+    assert "small.gz: has no rules. Is it the table" in capsys.readouterr().err
 
 
 def test_picture_of_a_forest_is_shaded_by_what_the_run_counted(corpus_options, tmp_path, capsys):
