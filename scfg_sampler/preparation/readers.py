@@ -25,6 +25,7 @@ __all__ = ["Pair", "check_columns", "read_pairs", "read_tmx", "read_tsv"]
 
 _EXPORT = "Export the memory again, or copy the file again"
 _AS_UTF8 = "Save it as UTF-8, or UTF-16"
+_QUOTED = re.compile('"((?:[^"]|"")*)"')
 _NESTED_CODES = ("bpt", "ept", "it", "ph", "ut")  # What they hold is formatting, not text.
 
 
@@ -60,6 +61,9 @@ def read_pairs(source: PathLike, target: PathLike) -> list[Pair]:
 def read_tsv(path: PathLike, columns: tuple[int, int]) -> Iterator[Pair]:
     """The pairs in two columns, counted from 1, of a file whose columns stand between tabs.
 
+    A column that is quoted as spreadsheets do it, with `""` for each quotation mark in it, is taken out of
+    its quotes. One without such pairs stays as it is: nothing tells whether its quotes are of the text.
+
     Raises
     ------
     InputError
@@ -76,7 +80,14 @@ def read_tsv(path: PathLike, columns: tuple[int, int]) -> Iterator[Pair]:
             raise InputError(
                 path, line, f"{found}, but --columns names column {needed}", "Columns stand between tabs"
             )
-        yield Pair(fields[columns[0] - 1], fields[columns[1] - 1], line)
+        source, target = (_unquoted(fields[column - 1]) for column in columns)
+        yield Pair(source, target, line)
+
+
+def _unquoted(field: str) -> str:
+    """A column without the quotes of a spreadsheet, which doubles those of the text."""
+    match = _QUOTED.fullmatch(field.strip())
+    return match[1].replace('""', '"') if match and '""' in match[1] else field
 
 
 def read_tmx(path: PathLike, languages: tuple[str, str]) -> Iterator[Pair]:

@@ -106,6 +106,24 @@ def test_columns_are_counted_from_one(tmp_path):
     assert list(read_tsv(path, (3, 2))) == [Pair("fr", "en", 1), Pair("", "", 2), Pair("", "b", 3)]
 
 
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ('"He said ""no"" twice."', 'He said "no" twice.'),
+        ('"""No!"""', '"No!"'),
+        ('"No!"', '"No!"'),  # May be what the text says.
+        ('"No" and "yes"', '"No" and "yes"'),
+        ('an ""odd"" one', 'an ""odd"" one'),
+        ('"', '"'),
+        ('""', '""'),
+    ],
+)
+def test_columns_that_spreadsheets_have_quoted_are_as_they_were_before(tmp_path, field, text):
+    path = write(tmp_path / "a.tsv", f"{field}\tx\r\ny\t{field}\r\n")
+    (one, _, _), (_, other, _) = read_tsv(path, (1, 2))
+    assert [one, other.rstrip("\r")] == [text, text]
+
+
 def test_a_missing_column_is_named_with_its_line(tmp_path):
     path = write(tmp_path / "a.tsv", "a\tb\tc\na\tb\nc\n")
     with pytest.raises(InputError, match=r"a\.tsv:2: has 2 columns, but --columns names column 3"):
