@@ -20,6 +20,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -187,7 +188,9 @@ def _require_scheduler(distributed: Any, address: str) -> None:
         return await asyncio.wait_for(ask(), _SECONDS_TO_CONNECT + _SECONDS_TO_WRITE)
 
     try:
-        kind = asyncio.run(ask_in_time())
+        # In a thread of its own, as notebooks have a loop in theirs.
+        with ThreadPoolExecutor(1) as thread:
+            kind = thread.submit(asyncio.run, ask_in_time()).result()
     except TimeoutError:
         raise ValueError("what listens there is no scheduler of Dask") from None
     if kind != "Scheduler":

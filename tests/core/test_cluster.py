@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import builtins
 import json
 import os
@@ -218,6 +219,16 @@ def test_the_file_of_a_scheduler_that_has_just_been_started_is_waited_for(worker
         assert executor.submit(len, [1]).result() == 1
     writer.join()
     assert capsys.readouterr().err == f"waiting for {path}\n"
+
+
+def test_schedulers_are_found_where_a_loop_runs_already(workers):
+    async def notebook():
+        return cluster._connected(distributed, address)
+
+    address = workers._client.scheduler.address
+    client = asyncio.run(notebook())
+    assert client.scheduler.address == address
+    client.close()
 
 
 def test_what_listens_but_is_no_scheduler_is_one_line(workers, monkeypatch):
