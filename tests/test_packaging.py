@@ -30,6 +30,18 @@ def test_the_wheel_leaves_no_file_of_its_packages_out():
     assert not [pattern for pattern in patterns if Path("py.typed").match(pattern.strip("/"))]
 
 
+def test_what_is_tracked_is_text_pictures_or_the_bundled_corpus():
+    if not (ROOT / ".git").exists():
+        pytest.skip("no clone")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True)
+    tracked = [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    assert len(tracked) > 500
+    for path in tracked:
+        assert path.stat().st_size < 250_000, f"{path} is too large to be written by hand"
+        of_bytes = path.suffix in (".gz", ".png") or "regressions" in path.parts
+        assert of_bytes or b"\0" not in path.read_bytes(), f"{path} is no text"
+
+
 def test_a_wheel_holds_the_marks_of_all_packages(tmp_path):
     hatchling = pytest.importorskip(
         "hatchling.build", reason="hatchling is not installed; .ci/run builds a wheel"
