@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from decoder.translation.settings import SEARCHES, SearchDefaults, check_search_settings
 from scfg_sampler.core.elsewhere import add_elsewhere
 from scfg_sampler.core.wording import counted
-from scfg_sampler.formats import FORMATS
+from scfg_sampler.formats import DECODERS, FORMATS
 
 if TYPE_CHECKING:
     from decoder.grammar.trie import Grammar
@@ -89,7 +89,7 @@ def add_search_options(
     )
     parser.add_argument(
         "--input-words",
-        choices=("plain", "cdec", "moses", "joshua"),
+        choices=("plain", *DECODERS),
         help="how the input spells brackets, bars and the like: as they are, or escaped for a decoder "
         "(default: as the tables, if all are of one other decoder)",
     )
@@ -277,9 +277,9 @@ def table_format(option: GrammarOption) -> str:
 
 
 def _spelling(options: list[GrammarOption]) -> str:
-    """How the input is spelled: as the tables, if all are of one other decoder that escapes words."""
+    """How the input is spelled: as the tables, if all are of one other decoder."""
     formats = {table_format(option) for option in options}
-    return formats.pop() if formats in ({"cdec"}, {"moses"}, {"joshua"}) else "plain"
+    return formats.pop() if len(formats) == 1 and formats <= set(DECODERS) else "plain"
 
 
 def _grammar_option(text: str) -> GrammarOption:

@@ -223,7 +223,7 @@ def _is_moses(text: str) -> bool:
 def unescaped(word: str, file_format: str) -> str:
     """A word of a text that is escaped for a decoder, spelled as `read_table` spells it.
 
-    file_format : cdec, moses or joshua
+    file_format : one of DECODERS
 
     >>> unescaped("-lsb-x", "joshua"), unescaped("&#91;x", "moses"), unescaped("&#91;x", "joshua")
     ('[x', '[x', '[x')

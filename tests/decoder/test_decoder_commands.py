@@ -90,28 +90,29 @@ def test_escaped_words_are_read_as_tables_are(tmp_path, capsys):
         assert (tmp_path / "out").read_text() == (expected or "-lsb- [\n")
 
 
-def test_models_of_escaped_text_know_the_words_of_tables_that_were_read(tmp_path):
-    lines = [
-        "\\data\\",
-        "ngram 1=4",
-        "",
-        "\\1-grams:",
-        "-1\t<unk>",
-        "-99\t<s>",
-        "-0.5\t</s>",
-        "-0.25\t&apos;",
-    ]
-    (tmp_path / "lm.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
-    (tmp_path / "table").write_text("u [X] ||| &apos; [X] ||| 1 1 1 1 ||| ||| 1 1 1 ||| |||\n")
+@pytest.mark.parametrize(
+    ("rule", "file_format", "spelled", "word"),
+    [
+        ("u [X] ||| &apos; [X] ||| 1 1 1 1 ||| ||| 1 1 1 ||| |||", "moses", "&apos;", "'"),
+        ('"u" @ X ||| "&#60;UNK>" @ X ||| p=1 egfp=0', "travatar", "&#60;UNK>", "<UNK>"),
+    ],
+)
+def test_models_of_escaped_text_know_the_words_of_tables_that_were_read(
+    tmp_path, rule, file_format, spelled, word
+):
+    lines = ["\\data\\", "ngram 1=4", "", "\\1-grams:", "-1\t<unk>", "-99\t<s>", "-0.5\t</s>"]
+    (tmp_path / "lm.arpa").write_text("\n".join([*lines, f"-0.25\t{spelled}", "", "\\end\\", ""]))
+    (tmp_path / "table").write_text(f"{rule}\n")
     names = ["LogForward", "LogBackward", "LexForward", "LexBackward", "LogCount", "TargetWords", "Abstract"]
     weights = dict.fromkeys([*names, "Glue", "PassThrough"], 0.0) | {"LanguageModel": 1.0}
     (tmp_path / "w.json").write_text(json.dumps(weights))
-    (tmp_path / "in").write_text("u &apos;\n")
-    arguments = ["--grammar", f"{tmp_path}/table,format=moses", "--lm", f"{tmp_path}/lm.arpa", "--quiet"]
+    (tmp_path / "in").write_text(f"u {spelled}\n")
+    table = f"{tmp_path}/table,format={file_format}"
+    arguments = ["--grammar", table, "--lm", f"{tmp_path}/lm.arpa", "--quiet"]
     arguments += ["--weights", f"{tmp_path}/w.json", "--input", f"{tmp_path}/in", "--nbest", "1"]
     assert main(["translate", *arguments, "--output", f"{tmp_path}/out"]) == 0
     number, text, _, score = (tmp_path / "out").read_text().split(" ||| ")
-    assert (number, text) == ("0", "' '")
+    assert (number, text) == ("0", f"{word} {word}")
     assert float(score) == pytest.approx(-(0.25 + 0.25 + 0.5) * np.log(10), abs=1e-5)
 
 
