@@ -64,6 +64,7 @@ DENSE = (
 others follow in the table's order."""
 
 _LN10 = math.log(10.0)
+_NONTERMINAL = re.compile(r"\[[^\s\[\],]+(,[0-9]+)?\]")
 _NO_NUMBER = re.compile(r"\[(?![0-9]+\])[^\s\[\],]+\]")
 
 
@@ -121,6 +122,19 @@ _NOT_LINEAR = ("LogCount",)
 _COUNTED = ("TargetWords", "Abstract", "target_word_count", "abstract")  # Known from the rule itself.
 
 
+def _numbered(tokens: list[str]) -> list[str]:
+    """The symbols of a source side of cdec's, whose nonterminals may lack the numbers they have in order.
+
+    >>> _numbered(["[Z]", "a", "[Y]", "[X,3]"])
+    ['[Z,1]', 'a', '[Y,2]', '[X,3]']
+    """
+    number, symbols = 0, []
+    for token in tokens:
+        number += bool(_NONTERMINAL.fullmatch(token))
+        symbols.append(f"{token[:-1]},{number}]" if _NO_NUMBER.fullmatch(token) else token)
+    return symbols
+
+
 def parser(file_format: str, dense: bool) -> Callable[[str], Rule | str]:
     """A function from a line to its rule, or to the reason why it is left out; raises RuleProblem.
 
@@ -139,6 +153,8 @@ def parser(file_format: str, dense: bool) -> Callable[[str], Rule | str]:
         left = parse_left(fields[0])
         if any(map(_NO_NUMBER.fullmatch, fields[1])) and left in GLUED:
             return GLUE_RULES  # cdec's `[S] ||| [S] [X] ||| [1] [2]`.
+        if file_format == "cdec":
+            fields[1] = _numbered(fields[1])
         source, order, gaps = parse_source(fields[1], spelled, keeps_labels=True)
         target = parse_target(fields[2], order, spelled)
         labels = as_labels(left, gaps)

@@ -249,9 +249,11 @@ def _features(fields: list[list[str]]) -> dict[str, float]:
         require(0.0 <= prob < 3.4e38, f"score {token!r} is not a probability", _HINT)
         features[SCORES[k] if k < len(SCORES) else f"Score_{k}"] = log(prob)
     if len(fields) > 4 and fields[4]:
-        count = parse_number(fields[4][-1]) if len(fields[4]) == 3 else -1.0
-        require(count >= 0.0, f"{' '.join(fields[4])!r} are not three counts", _HINT)
-        features["LogCount"] = log(count)
+        counts = [parse_number(text) for text in fields[4]]
+        are_counts = len(counts) in (2, 3) and min(counts) >= 0.0
+        require(are_counts, f"{' '.join(fields[4])!r} are not two or three counts", _HINT)
+        if len(counts) == 3:  # Older tables have those of the sides alone.
+            features["LogCount"] = log(counts[2])
     sparse = fields[5] if len(fields) > 5 else []
     require(len(sparse) % 2 == 0, "the sparse features are not pairs of name and value", _HINT)
     for name, text in zip(sparse[::2], sparse[1::2], strict=True):
