@@ -17,7 +17,8 @@ Moses
     (text that went through Moses' own tokeniser is escaped already and must not be escaped again, which
     `escaped` says; escapes of that tokeniser, such as `&apos;`, are read in any case)
 Joshua
-    `[`, `]` and `|` as `-lsb-`, `-rsb-` and `-pipe-`, as it does with its input, and the `<` of `<seg`
+    `[`, `]` and `|` as `-lsb-`, `-rsb-` and `-pipe-`, as it does with its input, and as `&#N;` the `<` of
+    `<seg` and characters beyond U+FFFF, which Java hands to KenLM as no UTF-8, so that it knows no such word
 Travatar
     nothing but what follows; its quotation marks need no escape within words
 
@@ -79,7 +80,7 @@ _SPELLERS = {
     ),
     "joshua": Speller(
         *escapes(
-            rf"-(?=(?:lsb|rsb|pipe)[-\[\]|])|{_OF_MODELS}|\A<(?=seg\Z)",
+            rf"-(?=(?:lsb|rsb|pipe)[-\[\]|])|{_OF_MODELS}|\A<(?=seg\Z)|[\U00010000-\U0010ffff]",
             {"[": "-lsb-", "]": "-rsb-", "|": "-pipe-"},
         )
     ),
@@ -129,6 +130,9 @@ def convert_text(
 ) -> None:
     """Write a text with its words spelled for a decoder, or back.
 
+    cdec leaves out lines without characters, and the translations that follow stand at other lines than their
+    sentences: for it, a line without words is a blank.
+
     Parameters
     ----------
     path, output : paths
@@ -139,6 +143,7 @@ def convert_text(
         As `speller` has it.
     """
     read, write = speller(origin, escaped).read, speller(to, escaped).write
+    no_words = " " if to == "cdec" else ""
     with atomic_output(output) as stream:
         for line in read_lines(path):
-            stream.write(" ".join(write(read(word)) for word in split_words(line)) + "\n")
+            stream.write((" ".join(write(read(word)) for word in split_words(line)) or no_words) + "\n")

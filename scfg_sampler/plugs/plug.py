@@ -151,14 +151,8 @@ def write_plug(
         models = [copy_model(path, folder / model_file(k), spell) for k, path in enumerate(parts.lms)]
         lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)
         _write_glue(folder, decoder, names)
-        notes = []
-        if _copies_any(parts, decoder):
-            notes.append(f"{plug.name} may copy any word, also one with rules, as translate --copy any does")
-        if (least := least_pop_limit(names, decoder)) > pop_limit:
-            notes.append(
-                f"{plug.name} may try {least} derivations of a span, not {pop_limit}, as copied words have "
-                "so many labels"
-            )
+        least = least_pop_limit(names, decoder)
+        notes = _notes(parts, decoder, pop_limit, least)
         warnings = [*left_out, *(f"{number} {reason}" for reason, number in lost.items())]
         warnings += _warnings(parts, decoder, len(frozenset().union(*(lm.respelled for lm in models))))
         search = Search(max(pop_limit, least), max_span, tuple(lm.order for lm in models), names)
@@ -289,6 +283,21 @@ def _listed(names: list[str]) -> str:
 # ---- What is said ---------------------------------------------------------------------------------
 
 
+def _notes(parts: Parts, decoder: str, pop_limit: int, least: int) -> list[str]:
+    """What differs from our decoder; `least` derivations of a span are tried, whatever `pop_limit` is."""
+    name, notes = PLUGS[decoder].name, []
+    if decoder == "cdec":
+        notes.append("cdec leaves out empty lines of its input; convert --to cdec --text makes them blank")
+    if _copies_any(parts, decoder):
+        notes.append(f"{name} may copy any word, also one with rules, as translate --copy any does")
+    if least > pop_limit:
+        notes.append(
+            f"{name} may try {least} derivations of a span, not {pop_limit}, as copied words have "
+            "so many labels"
+        )
+    return notes
+
+
 def _warnings(parts: Parts, decoder: str, of_model: int) -> list[str]:
     """What has to be done besides, or is not exact.
 
@@ -344,7 +353,7 @@ Scores are those of the command below{constant}, as far as both searches are wid
 
     scfg-decoder import-weights {plug.weights} --from {decoder} --output weights.json
     scfg-decoder translate --grammar {plug.table},format={decoder} {models} --weights weights.json \\
-        --max-targets 0 --max-span {max_span}{copy} < INPUT > OUTPUT
+        --max-targets 0 --max-span {max_span}{copy} < SPELLED > OUTPUT
 
 {said}"""
 

@@ -199,6 +199,7 @@ def takes(file_format: str, word: str) -> bool:
 @example("[a]")
 @example("[")
 @example("\u3000")
+@example("\U00020000")
 def test_words_that_a_decoder_takes_are_left_as_they_are(tmp_path_factory, file_format, word):
     """So that they are the same in the table, in input and in the language model.
 
@@ -222,7 +223,7 @@ def test_texts_are_spelled_as_the_decoder_finds_them_in_its_table(tmp_path_facto
     convert_text(folder / "text", folder / "spelled", file_format)
     convert_text(folder / "spelled", folder / "back", "native", file_format)
     line, empty, end = (folder / "spelled").read_bytes().split(b"\n")
-    assert not empty
+    assert not READERS[file_format].read_input(empty)
     assert not end
     assert (folder / "back").read_bytes() == (folder / "text").read_bytes()
     found = READERS[file_format].read_input(line)
@@ -230,6 +231,14 @@ def test_texts_are_spelled_as_the_decoder_finds_them_in_its_table(tmp_path_facto
     if words:
         table = table_of([Rule(tuple(words), tuple(words), {})])
         assert found == list(written(tmp_path_factory, file_format, table).source)
+
+
+def test_cdec_leaves_out_no_line_of_a_text(tmp_path):
+    (tmp_path / "text").write_text("a\n\nb\n \n")
+    convert_text(tmp_path / "text", tmp_path / "spelled", "cdec")
+    convert_text(tmp_path / "spelled", tmp_path / "back", "native", "cdec")
+    assert cdec.read_text((tmp_path / "spelled").read_bytes()) == [[b"a"], [], [b"b"], []]
+    assert (tmp_path / "back").read_text() == "a\n\nb\n\n"
 
 
 @pytest.mark.parametrize(
@@ -240,6 +249,8 @@ def test_texts_are_spelled_as_the_decoder_finds_them_in_its_table(tmp_path_facto
         ("moses", "</seg>", "</seg>"),
         ("joshua", "<seg", "&#60;seg"),
         ("joshua", "<UNK>", "&#60;UNK>"),
+        ("joshua", "a\U00010000", "a&#65536;"),
+        ("joshua", "\uffff", "\uffff"),
         ("travatar", "</s>", "&#60;/s>"),
         ("travatar", "<seg>", "<seg>"),
     ],
@@ -329,6 +340,7 @@ FAULTS = {
             ("[X] |||  ||| b ||| F=1", "an empty word"),
             ("[X] ||| <s> ||| b ||| F=1", "the glue grammar's"),
             ("[X] ||| a ||| </s> ||| F=1", "the glue grammar's"),
+            ("[X] ||| a ||| \U0001d54f ||| F=1", "is asked for other bytes"),
             ("[X] ||| a ||| b ||| F=one", "no number"),
             ("[X] ||| a ||| b ||| F", "no number"),
             ("[X] ||| a ||| b ||| =1", "without a name"),
@@ -394,6 +406,7 @@ def test_faults_are_refused(file_format, line, reason):
         (moses, "a <DLT", "holds a command"),
         (moses, "a <UNK>", "is KenLM's own"),
         (joshua, "a <UNK>", "is KenLM's own"),
+        (joshua, "a \U0001f600", "is asked for other bytes"),
         (travatar, "a </s>", "is KenLM's own"),
         (joshua, "a[b] c", "with an annotation"),
         (joshua, "a ||| b", "taken for a reference"),

@@ -10,11 +10,13 @@ import gzip
 import json
 import math
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from decoder.cli import main as decode
 from decoder.translation.imported_weights import import_weights
 from scfg_sampler.cli import main
 from scfg_sampler.formats.conversion import read_table
@@ -254,6 +256,7 @@ def test_command_is_printed_and_kept(folder, decoder, capsys):
     assert readme.startswith(f"For {NAMES[decoder]}, written by scfg-sampler ")
     assert f"--grammar {TABLES[decoder]},format={decoder} " in readme
     assert (" --copy any " in readme) == (decoder in ("cdec", "joshua"))
+    assert ("\n- cdec leaves out empty lines of its input; convert" in readme) == (decoder == "cdec")
 
 
 @pytest.mark.parametrize("decoder", READERS)
@@ -309,6 +312,33 @@ def test_an_older_directory_is_replaced_and_nothing_else(folder, capsys):
     assert plug(folder, "moses") == 2
     assert "moses: exists and is no directory of plug. Name another" in capsys.readouterr().err
     assert [path.name for path in (folder / "moses").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("decoder", READERS)
+def test_commands_of_the_readme_translate_as_from_our_own_files(folder, decoder, monkeypatch):
+    """Also words that look like escapes, and lines without words."""
+    assert plug(folder, decoder, "--quiet") == 0
+    text, out, spelled = (
+        "&#91; das &apos; \U0001f600\n\n&#38; <s> -lsb-\n",
+        folder / "out",
+        folder / "spelled",
+    )
+    (folder / "in").write_text(text)
+    monkeypatch.chdir(folder / decoder)
+    commands = Path("README").read_text().replace("\\\n", " ").replace("INPUT", f"{folder / 'in'}")
+    commands = commands.replace("SPELLED", str(spelled)).replace("OUTPUT", str(out))
+    for form, run in ((r"scfg-sampler (convert --to .*)", main), (r"scfg-decoder (import.*)", decode)):
+        assert run([*shlex.split(re.search(form, commands)[1]), "--quiet"]) == 0
+    arguments = shlex.split(re.search("scfg-decoder (translate.*)", commands)[1])
+    files = {"<": "--input", ">": "--output"}
+    arguments = [files.get(argument, argument) for argument in arguments]
+    assert decode([*arguments, "--quiet", "--threads=1"]) == 0
+    found = out.read_text()
+    ours = ["--grammar=../table.gz", "--lm=../lm.arpa", "--weights=../w.json", "--max-targets=0"]
+    ours += ["--copy=any"] * ("any" in arguments)
+    ours += [f"--input={folder / 'in'}", f"--output={out}", "--quiet", "--threads=1"]
+    assert decode(["translate", *ours]) == 0
+    assert found == out.read_text()
 
 
 # ---- Several language models -----------------------------------------------------------------------

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 
-from tests.recognisers import Refused, Rule, each_line, require, require_words
+from tests.recognisers import Refused, Rule, each_line, lines_of, require, require_words
 
 LABEL = rb"[^\t \n\r\[\],]+"
 REAL = re.compile(rb"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]*[0-9]+)?")
@@ -128,4 +128,9 @@ def read_input(line: bytes) -> list[bytes]:
     return read_segment(line)[1]
 
 
-__all__ = ["Refused", "read_input", "read_line", "read_segment", "read_table"]
+def read_text(data: bytes) -> list[list[bytes]]:
+    """The words of all sentences of a text; `decoder/cdec.cc` leaves out lines without characters."""
+    return [read_input(line) for line in lines_of(data) if line]
+
+
+__all__ = ["Refused", "read_input", "read_line", "read_segment", "read_table", "read_text"]

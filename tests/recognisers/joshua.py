@@ -7,7 +7,8 @@ bar with one white space on either side, `util/FormatUtils.java` what a nontermi
 are taken as they are, unless their name begins with `tm_OWNER_`. `decoder/ff/tm/Rule.java` reads links
 into bytes. Tables need not be sorted. In input, `decoder/segment_file/Sentence.java` takes ` ||| ` for the
 beginning of a reference, and `Token.java` what stands in brackets behind a word for its annotation; only then
-are brackets and bars replaced. White space is Java's `\\s`, six characters of ASCII.
+are brackets and bars replaced. White space is Java's `\\s`, six characters of ASCII. `jni/kenlm_wrap.cc` asks
+KenLM for what `GetStringUTFChars` gives, where a character beyond U+FFFF is two of three bytes.
 """
 
 from __future__ import annotations
@@ -64,10 +65,18 @@ def read_line(line: bytes, owner: str) -> Rule:
     if fields[0] == b"[X]":
         forged = [symbol for symbol in (*source, *target) if symbol in BOUNDARIES]
         require(not forged, "the ends of a sentence are the glue grammar's")
-        require_words([*source, *target])
+        _require_words([*source, *target])
     features = _features(fields[3] if len(fields) > 3 else b"", f"tm_{owner}_")
     links = _links(fields[4], source, target) if len(fields) > 4 else ()
     return Rule(fields[0][1:-1], tuple(source), tuple(target), features, links, tuple(gaps))
+
+
+def _require_words(symbols: list) -> None:
+    """Refuse words that KenLM takes for marks, or is not asked for as they stand in its file."""
+    require_words(symbols)
+    for symbol in symbols:
+        known = isinstance(symbol, int) or not re.search(rb"[\xf0-\xf7]", symbol)
+        require(known, f"KenLM is asked for other bytes than {symbol!r}")
 
 
 def _is_nonterminal(token: bytes) -> bool:
@@ -116,7 +125,7 @@ def read_input(line: bytes) -> list[bytes]:
     for word in line.split(b" ") if line else []:
         require(not re.search(rb"\S\[\S+\]", word), f"{word!r} is taken for a word with an annotation")
         require(word not in BOUNDARIES, f"{word!r} is an end of the sentence")
-        require_words([word])
+        _require_words([word])
         words.append(word.replace(b"[", b"-lsb-").replace(b"]", b"-rsb-").replace(b"|", b"-pipe-"))
     return words
 
