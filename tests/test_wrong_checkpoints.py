@@ -178,15 +178,27 @@ def test_sweeps_that_are_no_number_are_one_line(place, monkeypatch, capsys, name
         assert re.fullmatch(r".*run\.json: is damaged, or not that of .*\n", capsys.readouterr().err)
 
 
-def test_a_burn_in_that_is_no_number_is_told_by_commands_that_only_read(place, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("group", "change", "message"),
+    [
+        ("run", {"burn_in": "2"}, ": burn_in is '2'"),
+        ("settings", {"learned": None}, ", or not that of"),
+        ("settings", {"learned": "strength"}, ", or not that of"),
+        ("settings", {"learned": [["strength"]]}, ", or not that of"),
+    ],
+)
+def test_settings_that_cannot_be_are_told_by_commands_that_only_read(
+    place, monkeypatch, capsys, group, change, message
+):
     package, options, *_ = RUNS["sample"]
     stopped(monkeypatch, main_of(package), options)
     record = json.loads((place / "run" / "run.json").read_text())
-    record["run"]["burn_in"] = "2"
+    record[group] |= change
     (place / "run" / "run.json").write_text(json.dumps(record))
-    capsys.readouterr()
-    assert main_of(package)(["diagnose", "run"]) == 2
-    assert "run.json: is damaged: burn_in is '2'" in capsys.readouterr().err
+    for command in (["diagnose", "run"], ["report", "run", "--output", "page.html"]):
+        capsys.readouterr()
+        assert main_of(package)(command) == 2
+        assert f"run.json: is damaged{message}" in capsys.readouterr().err
 
 
 def test_a_run_of_before_there_was_a_setting_is_still_one(place, monkeypatch, capsys):

@@ -290,7 +290,9 @@ def read_run(directory: PathLike) -> dict:
     """
 
     def restored(record: dict) -> dict:
-        record["settings"].keys()
+        learned = record["settings"].get("learned", [])
+        require_each(list, learned)
+        require_each(str, *learned)
         files, digests, run = record["corpus"]["files"], record["corpus"]["sha256"], record["run"]
         CorpusFiles.from_names(files)
         for name in ("iterations", "burn_in"):
