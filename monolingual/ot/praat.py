@@ -130,7 +130,7 @@ def text_lines(path: PathLike) -> Iterator[str]:
     InputError
         As `read_lines`; or it is one of Praat's binary files.
     """
-    lines = read_lines(path)
+    lines = read_lines(path, returns=True)
     try:
         first = next(lines, None)
     except InputError:

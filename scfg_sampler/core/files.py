@@ -1,8 +1,9 @@
 """Reading and writing text so that errors name the line and nothing is ever half written.
 
 Lines end with a line feed and nothing else: U+2028 or a carriage return inside a line is text. A byte order
-mark at the beginning, which some editors write, is dropped. Gzip is
-recognised by content on reading and by the suffix `.gz` on writing. "-" is standard input or output.
+mark at the beginning, which some editors write, is dropped. A file with carriage returns and without a line
+feed is refused: its lines end as on old Macs. Gzip is recognised by content on reading and by the suffix
+`.gz` on writing. "-" is standard input or output.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ __all__ = [
     "LONGEST_LINE",
     "atomic_output",
     "atomic_path",
+    "check_beginning",
     "damaged",
     "file_digest",
     "is_device",
@@ -52,14 +54,21 @@ DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 LONGEST_LINE = 1 << 28  # Bytes: a packed file of a few hundred kilobytes may hold gigabytes without a line.
 
 
-def read_lines(path: PathLike) -> Iterator[str]:
+def read_lines(path: PathLike, *, returns: bool = False) -> Iterator[str]:
     """The lines of a text file, without their line ends.
+
+    Parameters
+    ----------
+    path : path
+    returns : bool
+        Whether the caller parts lines at carriage returns, so that they may end in these alone.
 
     Raises
     ------
     InputError
-        The file is missing, is a directory, is a truncated or damaged gzip file, is not UTF-8, or has a line
-        beyond all sense, as a file that unpacks to gigabytes of nothing has; the last three name the line.
+        The file is missing, is a directory, is a truncated or damaged gzip file, is not UTF-8, has no line
+        feeds but carriage returns, or has a line beyond all sense, as a file that unpacks to gigabytes of
+        nothing has; the last four name the line.
     """
     line = 0
     with open_bytes(path) as stream:
@@ -68,6 +77,8 @@ def read_lines(path: PathLike) -> Iterator[str]:
                 if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
                     raise long_line(path, line)
                 text = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
+                if line == 1:
+                    check_beginning(path, text, returns=returns)
                 yield text.decode("utf-8").removesuffix("\n")
         except UnicodeDecodeError as error:
             raise InputError(path, line, *not_utf8(error)) from None
@@ -75,6 +86,26 @@ def read_lines(path: PathLike) -> Iterator[str]:
             raise damaged(path, line + 1, error) from None
         except SystemError as error:  # Of Python, for a signal amid a packed line: Ctrl-C, for one.
             raise error.__cause__ or error from None
+
+
+def check_beginning(path: PathLike, begin: bytes, *, returns: bool = False) -> None:
+    """Raise an InputError for text that is UTF-16 without its mark, or whose lines end in carriage returns.
+
+    Parameters
+    ----------
+    path : path
+    begin : bytes
+        Whole lines, or all there is.
+    returns : bool
+        Whether lines may end in carriage returns alone.
+    """
+    for name, zeros in (("BE", begin[0:4:2]), ("LE", begin[1:4:2])):
+        if zeros == b"\0\0" and begin[:2] != b"\0\0":
+            hint = f"Convert the file, as 'iconv -f UTF-16{name} -t UTF-8' does"
+            raise InputError(path, 1, "has bytes of 0, as UTF-16 without its mark has them", hint)
+    if not returns and b"\r" in begin[:-1] and b"\n" not in begin:
+        found = "lines end in a carriage return alone, as on old Macs"
+        raise InputError(path, 1, found, "Convert the file, as tr '\\r' '\\n' does")
 
 
 def not_utf8(error: UnicodeDecodeError) -> tuple[str, str]:

@@ -103,6 +103,38 @@ def test_files_of_other_programs_are_recognised(tmp_path, packed, message):
         list(read_lines(tmp_path / "text"))
 
 
+READERS = [lambda path: list(read_lines(path)), lambda path: list(read_blocks(path))]
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("text", ["a b\rc\r", "a b\rc", "\ufeffa\rb\r", "a\r\rb"])
+def test_lines_that_end_in_carriage_returns_alone_are_not_one_line(tmp_path, read, compress, text):
+    (tmp_path / "mac").write_bytes(compress(text.encode()))
+    with pytest.raises(
+        InputError, match=r"mac:1: lines end in a carriage return alone, as on old Macs\. Conv"
+    ):
+        read(tmp_path / "mac")
+
+
+@pytest.mark.parametrize("text", ["a\r", "a\rb\n", "a\r\nb\r", "a\nb\rc", "\r\n"])
+def test_carriage_returns_beside_line_feeds_are_text(tmp_path, text):
+    (tmp_path / "text").write_bytes(text.encode())
+    assert list(read_lines(tmp_path / "text")) == text.removesuffix("\n").split("\n")
+    assert b"".join(read_blocks(tmp_path / "text", 1)) == text.encode()
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize("order", ["BE", "LE"])
+def test_utf16_without_its_mark_is_recognised(tmp_path, read, order):
+    (tmp_path / "file").write_bytes("a b\nb a\n".encode(f"utf-16-{order}"))
+    with pytest.raises(InputError, match=rf"file:1: has bytes of 0, as UTF-16 .*'iconv -f UTF-16{order} -t"):
+        read(tmp_path / "file")
+    for text in (b"ab\0c\0d\n", b"\0\0\0\0\n", b"\0a\n"):  # Words with such characters are words.
+        (tmp_path / "file").write_bytes(text)
+        assert read(tmp_path / "file")
+
+
 def test_truncated_gzip_names_the_line(tmp_path):
     path = tmp_path / "short.gz"
     data = gzip.compress(os.urandom(3000).hex().encode() + b"\nlast\n")

@@ -5,7 +5,15 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator
 
-from scfg_sampler.core.files import DAMAGED, LONGEST_LINE, PathLike, damaged, long_line, open_bytes
+from scfg_sampler.core.files import (
+    DAMAGED,
+    LONGEST_LINE,
+    PathLike,
+    check_beginning,
+    damaged,
+    long_line,
+    open_bytes,
+)
 
 __all__ = ["read_blocks"]
 
@@ -16,8 +24,8 @@ def read_blocks(path: PathLike, size: int = 1 << 20) -> Iterator[bytes]:
     Raises
     ------
     InputError
-        The file is missing, is a directory, is a truncated or damaged gzip file, or has a line beyond all
-        sense (the line is named).
+        The file is missing, is a directory, is a truncated or damaged gzip file, is UTF-16 without its mark,
+        has no line feeds but carriage returns, or has a line beyond all sense (the line is named).
     """
     lines = 0
     with open_bytes(path) as stream:
@@ -30,10 +38,14 @@ def read_blocks(path: PathLike, size: int = 1 << 20) -> Iterator[bytes]:
                     if len(rest) > LONGEST_LINE:
                         raise long_line(path, lines + 1)
                     continue
+                if lines == 0:
+                    check_beginning(path, rest + block[:cut])
                 yield rest + block[:cut]
                 lines += rest.count(b"\n") + block.count(b"\n", 0, cut)
                 rest = block[cut:]
         except DAMAGED as error:
             raise damaged(path, lines + 1, error) from None
     if rest:
+        if lines == 0:
+            check_beginning(path, rest)
         yield rest
