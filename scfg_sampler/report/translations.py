@@ -55,7 +55,7 @@ def read_rounds(path: PathLike) -> dict[str, np.ndarray]:
     InputError
         It is not one; names the line.
     """
-    rows = [line.split("\t") for line in read_lines(path)]
+    rows = [line.split("\t") for line in _lines(path)]
     hint = "Name the .rounds.tsv that 'scfg-decoder tune' wrote"
     if not rows or rows[0][:2] != ["round", "score"]:
         raise InputError(path, 1, "no columns 'round' and 'score' in the first place", hint)
@@ -199,7 +199,7 @@ def read_outputs(
     InputError
         They differ in their number of lines, or a derivation is none.
     """
-    texts = {"source": list(read_lines(source))}
+    texts = {"source": _lines(source)}
     number = len(texts["source"])
     columns = [_as_long(path, number, source) for path in references]
     found = {name: _as_long(path, number, source) for name, path in systems.items()}
@@ -212,8 +212,13 @@ def read_outputs(
     return Outputs(texts["source"], rows, found, trees)
 
 
+def _lines(path: PathLike) -> list[str]:
+    """The lines of a file, without the carriage returns of Windows."""
+    return [line.removesuffix("\r") for line in read_lines(path)]
+
+
 def _as_long(path: PathLike, number: int, source: PathLike) -> list[str]:
-    lines = list(read_lines(path))
+    lines = _lines(path)
     if len(lines) != number:
         found = f"has {counted(len(lines), 'line')}, but {source} has {number}"
         raise InputError(path, None, found, "Line k of each file belongs together; are they of one split?")

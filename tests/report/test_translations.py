@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
+import gzip
+import io
 
 import pytest
 from hypothesis import given
@@ -61,3 +64,49 @@ def test_derivations_whose_sides_are_no_lists_are_refused(tmp_path):
     (tmp_path / "d").write_text(f'{{"sentence": 0, "nodes": [{node}]}}\n')
     with pytest.raises(InputError, match="d:1: not a derivation"):
         read_outputs(tmp_path / "t", [tmp_path / "t"], {"a": tmp_path / "t"}, {"a": tmp_path / "d"})
+
+
+SCORES = '{"bleu": {"name": "BLEU", "score": 20.5, "signature": "s"}}\n'
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda text: text,
+        lambda text: codecs.BOM_UTF8 + text,
+        lambda text: text.replace(b"\n", b"\r\n"),
+        gzip.compress,
+    ],
+    ids=["plain", "mark", "Windows", "packed"],
+)
+def test_files_are_the_same_in_all_forms(tmp_path, form):
+    (tmp_path / "s").write_bytes(form(SCORES.encode()))
+    assert read_scores(tmp_path / "s")["bleu"]["score"] == 20.5
+    (tmp_path / "r").write_bytes(form(b"round\tscore\tGlue\n1\t10.5\t0.25\n"))
+    assert {name: column.tolist() for name, column in read_rounds(tmp_path / "r").items()} == {
+        "round": [1.0],
+        "score": [10.5],
+        "Glue": [0.25],
+    }
+    (tmp_path / "t").write_bytes(form(b"a b\n\nc\n"))
+    texts = read_outputs(tmp_path / "t", [tmp_path / "t"], {"x": tmp_path / "t"}, {})
+    lines = ["a b", "", "c"]
+    assert (texts.source, texts.references, texts.systems) == (
+        lines,
+        [[line] for line in lines],
+        {"x": lines},
+    )
+
+
+def test_scores_that_are_no_utf8_say_what_they_are(tmp_path):
+    """As PowerShell 5 writes what is redirected into a file."""
+    (tmp_path / "s").write_bytes(SCORES.encode("utf-16"))
+    with pytest.raises(InputError, match=r"s:1: is UTF-16, not UTF-8\. Convert"):
+        read_scores(tmp_path / "s")
+    with pytest.raises(InputError, match=r"is a directory\. Name a file"):
+        read_scores(tmp_path)
+
+
+def test_scores_are_read_from_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(SCORES.encode()))))
+    assert read_scores("-")["bleu"]["score"] == 20.5

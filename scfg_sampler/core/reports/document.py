@@ -6,11 +6,10 @@ The fact a newcomer would get wrong: a page has no date, so that the same inputs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from scfg_sampler import __version__
-from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.pages.elements import Markup, element, page
 from scfg_sampler.core.pages.style import STYLE
@@ -71,11 +70,9 @@ def read_json(path: PathLike, hint: str = "Name what 'evaluate --json' wrote") -
     Raises
     ------
     InputError
-        It cannot be read, or is not JSON.
+        As `read_lines`, or it is not JSON.
     """
     try:
-        return parse_json(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(path, None, f"cannot be read ({error.strerror})", "Check the name") from None
+        return parse_json("\n".join(read_lines(path)))
     except ValueError:
         raise InputError(path, None, "is not JSON", hint) from None
