@@ -34,7 +34,7 @@ import numpy as np
 from scfg_sampler.core.chains.checkpoint import Checkpoint, save_checkpoint
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.console import say
-from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output, naming, open_bytes, read_lines
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.signals import ENDING, Terminated, leave_closed_terminal, raise_terminated
 from scfg_sampler.core.wording import counted
@@ -284,14 +284,12 @@ def _kept_rows(path: PathLike, header: str, first: int) -> Iterable[str]:
 
 def _complete_lines(path: PathLike) -> list[str]:
     """The lines of a file of which a crash, or a writer at work, may have left a last one unfinished."""
-    lines = list(read_lines(path))
-    with open(path, "rb") as stream:
-        stream.seek(0, os.SEEK_END)
-        if stream.tell() > 0:
-            stream.seek(-1, os.SEEK_END)
-            if stream.read(1) != b"\n":
-                del lines[-1:]  # There may be none, if the bytes are those of a packed file.
-    return lines
+    lines = [line.removesuffix("\r") for line in read_lines(path)]
+    last = b""
+    with open_bytes(path) as stream:  # It may be packed: its last byte says nothing then.
+        while block := stream.read(1 << 16):
+            last = block[-1:]
+    return lines if last == b"\n" else lines[:-1]
 
 
 def _cell(value: float) -> str:

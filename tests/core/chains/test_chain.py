@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gzip
 import os
 import pty
 import signal
@@ -139,6 +140,17 @@ def test_resumed_trace_equals_one_written_through(tmp_path):
 def test_unfinished_row_of_a_trace_is_not_read(tmp_path):
     path = tmp_path / "trace.tsv"
     path.write_text("sweep\tlog_joint\n0\t-123.5\n1\t-12")
+    assert read_trace(path)["log_joint"].tolist() == [-123.5]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_trace_of_windows_or_packed_is_the_same(tmp_path, compress, end):
+    lines = ["sweep\tlog_joint", "0\t-123.5", "1\t-12"]
+    path = tmp_path / "trace.tsv"
+    path.write_bytes(compress("".join(line + end for line in lines).encode()))
+    assert read_trace(path)["log_joint"].tolist() == [-123.5, -12]
+    path.write_bytes(compress(end.join(lines).encode()))
     assert read_trace(path)["log_joint"].tolist() == [-123.5]
 
 
