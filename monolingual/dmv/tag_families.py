@@ -42,7 +42,7 @@ def read_families(path: PathLike) -> dict[str, str]:
     Raises
     ------
     InputError
-        Names the line that does not have two fields, or a tag that is there twice.
+        Names the line that does not have two fields, or a tag that is there twice; or there is no tag.
     """
     found: dict[str, str] = {}
     for number, line in enumerate(read_lines(path), start=1):
@@ -54,6 +54,8 @@ def read_families(path: PathLike) -> dict[str, str]:
         if fields[0] in found:
             raise InputError(path, number, f"the tag {fields[0]} is there twice", "Keep one of them")
         found[fields[0]] = sys.intern(fields[1])
+    if not found:
+        raise InputError(path, None, "names no tag", "Write a tag and its family on each line")
     return found
 
 

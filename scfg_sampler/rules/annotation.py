@@ -42,11 +42,13 @@ def annotate_table(
     Raises
     ------
     InputError
-        A table cannot be read, has other labels than X, or the other table lacks a feature.
+        A table cannot be read, has other labels than X, the first has no rules, or the other lacks a feature.
     SettingsError
         The table has a feature of that name already, or the prefix would make none that can be written.
     """
     tables = [read_rule_table(each) for each in (path, other)]
+    if not tables[0].num_rules:
+        raise InputError(path, None, "has no rules", "Is it the table that was meant?")
     lacking = [name for name in features if name not in tables[1].feature_names]
     if lacking:
         raise InputError(other, None, f"has no feature {lacking[0]}", "Name others with --features")

@@ -101,6 +101,15 @@ def test_features_that_are_there_already_are_refused(files, capsys):
     assert "with it OtherLogForward would be there twice, so choose another" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["", "# made by hand\n", TABLE.replace("\n", "\r")])
+def test_a_table_without_rules_is_not_written_as_one(files, text, capsys):
+    (files / "table").write_bytes(text.encode())
+    annotate(files, status=2)
+    said = capsys.readouterr().err
+    assert "has no rules. Is it the table that was meant?" in said or "as on old Macs" in said
+    assert not (files / "out").exists()
+
+
 def test_labels_are_refused(files, capsys):
     (files / "other").write_text("# made by hand\n[NP] ||| a ||| b ||| LogForward=-1 ||| 0-0\n")
     annotate(files, status=2)

@@ -333,7 +333,7 @@ def test_there_are_twelve_families_for_both_tag_sets(tmp_path):
     assert shipped_families(["NN", "VBD"]) is PENN
     assert shipped_families(["NOUN", "VERB"]) is UNIVERSAL
     assert read_families(written(tmp_path, "# x\nA one\nB one\n", "f")) == {"A": "one", "B": "one"}
-    for text, found in (("A\n", "1 field"), ("A x\nA y\n", "twice")):
+    for text, found in (("A\n", "1 field"), ("A x\nA y\n", "twice"), ("# x\n", "no tag")):
         with pytest.raises(InputError, match=found):
             read_families(written(tmp_path, text, "f"))
 
