@@ -241,7 +241,7 @@ def _input(options: argparse.Namespace, languages: tuple[str, str]) -> tuple[Ite
         pairs: Iterable[Pair] = read_pairs(options.source, options.target)
         return pairs, {"source": str(options.source), "target": str(options.target)}
     if ways[1]:
-        columns = check_columns(options.columns or "1,2")
+        columns = check_columns("1,2" if options.columns is None else options.columns)
         return read_tsv(options.tsv, columns), {"source": str(options.tsv), "columns": list(columns)}
     return read_tmx(options.tmx, languages), {"source": str(options.tmx)}
 

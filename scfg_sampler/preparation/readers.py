@@ -192,7 +192,7 @@ def check_columns(text: str) -> tuple[int, int]:
     SettingsError
         They are not two different whole numbers from 1.
     """
-    match = re.fullmatch(r"(\d{1,6}),(\d{1,6})", text)
+    match = re.fullmatch(r"([0-9]{1,6}),([0-9]{1,6})", text)
     numbers = tuple(map(int, match.groups())) if match else (0, 0)
     if min(numbers) < 1 or numbers[0] == numbers[1]:
         raise SettingsError(f"--columns is {text!r}, but must be two column numbers, such as 1,2")

@@ -285,6 +285,23 @@ def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(raw, cap
     assert not (raw / "data").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "complaint"),
+    [
+        ("das Haus\tthe house\n", ["--columns", ""], "--columns is '', but must be two column numbers"),
+        ("das Haus\tthe house\rHaus\thouse\r", [], "pairs.tsv:1: lines end in a carriage return alone"),
+    ],
+)
+def test_tables_are_not_read_otherwise_than_they_are(tmp_path, capsys, text, options, complaint):
+    (tmp_path / "pairs.tsv").write_bytes(text.encode())
+    table = ["--tsv", str(tmp_path / "pairs.tsv"), *options, "--languages", "de,en", "--segment", "none"]
+    assert main(["prepare", *table, "--dev", "0", "--test", "0", "--output", str(tmp_path / "data")]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "data").exists()
+
+
 def test_languages_are_the_suffixes_unless_they_say_nothing(tmp_path, capsys):
     for name in ("a.txt", "b.txt"):
         write(tmp_path / name, ["x"])

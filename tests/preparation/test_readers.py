@@ -130,7 +130,9 @@ def test_a_missing_column_is_named_with_its_line(tmp_path):
         list(read_tsv(path, (1, 3)))
 
 
-@pytest.mark.parametrize("text", ["", "1", "0,1", "1,1", "1,2,3", "a,b", "1;2", "-1,2"])
+@pytest.mark.parametrize(
+    "text", ["", "1", "0,1", "1,1", "1,2,3", "a,b", "1;2", "-1,2", "\N{ARABIC-INDIC DIGIT ONE},2"]
+)
 def test_columns_are_two_numbers(text):
     with pytest.raises(SettingsError, match="--columns is"):
         check_columns(text)
