@@ -21,8 +21,8 @@ from scfg_sampler.errors import ArpaError, InputError
 __all__ = ["ModelCopy", "copy_model"]
 
 _RESERVED = ("<s>", "</s>", "<unk>")  # What these stand for, no word of a text is.
-_COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*[0-9]+\s*")
-_SECTION = re.compile(r"\\([0-9]+)-grams:\s*")
+_COUNT = re.compile(r"\s*ngram\s+([0-9]+)\s*=\s*([0-9]+)\s*")
+_SECTION = re.compile(r"\\([0-9]+)-grams:")
 
 
 class ModelCopy(NamedTuple):
@@ -82,16 +82,18 @@ class _Copier:
         begun = ended = False
         n = 0
         for number, line in enumerate(read_lines(self.path), start=1):
-            if begun and not ended and n and line.strip() and not line.startswith("\\"):
-                yield self._entry(line, n, number)
+            if begun and not ended and n and line.strip() and not line.lstrip().startswith("\\"):
+                yield self._entry(line.removesuffix("\r"), n, number)
                 continue
             begun = begun or line.strip() == "\\data\\"
             ended = ended or line.strip() == "\\end\\"
             if begun and (count := _COUNT.fullmatch(line)):
                 self.order = max(self.order, int(count[1]))
-            if section := _SECTION.fullmatch(line):
+                yield f"ngram {int(count[1])}={int(count[2])}"  # KenLM takes no other blanks.
+                continue
+            if section := _SECTION.fullmatch(line.strip()):
                 n = int(section[1])
-            yield line
+            yield line.strip()
         if not ended or not self.order:
             found = "has no \\data\\" if not begun else "ends without \\end\\"
             raise ArpaError(self.path, None, found, "A language model is an ARPA file, plain or gzipped")

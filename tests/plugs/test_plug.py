@@ -274,6 +274,22 @@ def test_words_of_the_language_model_are_spelled_as_in_the_table(folder, decoder
     assert f"and {words} of the language models, are spelled otherwise" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [("\n", "\r\n"), ("\n", " \n"), ("\nngram ", "\nngram\t"), ("\n\\", "\n \\"), ("=", " = ")],
+    ids=["Windows", "blanks", "tab", "before", "equals"],
+)
+def test_blanks_that_kenlm_does_not_take_are_not_copied(folder, before, behind):
+    """It compares `\\data\\`, `ngram N=` and the like with whole lines (lm/read_arpa.cc)."""
+    text = ARPA.replace("[b", "b").replace("&apos;", "c")  # Words that are not spelled otherwise.
+    (folder / "lm.arpa").write_bytes(text.replace(before, behind).encode())
+    assert plug(folder, "cdec", "--quiet") == 0
+    copied = (folder / "cdec" / "lm.arpa").read_bytes().decode()
+    assert [line.rstrip(" ") for line in copied.split("\n")] == text.split("\n")
+    headers = [line for line in copied.split("\n") if not re.match("-[0-9]", line)]
+    assert headers == [line.strip() for line in headers]
+
+
 @pytest.mark.parametrize("decoder", READERS)
 def test_a_word_that_kenlm_takes_for_unknown_ones_is_spelled_otherwise(folder, decoder):
     """KenLM reads `<UNK>` as `<unk>` (lm/vocab.cc), and has the probability of the later of the two."""
