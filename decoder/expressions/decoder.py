@@ -129,8 +129,8 @@ class ExpressionDecoder(Decoder):
         odds = log_odds(self._lexicon, result.source, self._model.symbols)
         value = np.append(np.where(self._symbol >= 0, odds[self._symbol], 0.0), 0.0)
         template = graph.template
-        # Words beyond the vocabulary are no symbols.
-        each = np.where(template >= 0, value[np.minimum(template, len(value) - 1)], 0.0)
+        # Words beyond the vocabulary are no symbols; gaps are below 0, and without rules there are no words.
+        each = np.where(template >= 0, value[np.clip(template, 0, len(value) - 1)], 0.0)
         return _sums(each, graph.template_start)
 
     def k_best(self, result: SearchResult, k: int, *, unique: bool = True) -> KBestList:

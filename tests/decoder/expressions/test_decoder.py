@@ -148,6 +148,14 @@ def test_no_words_where_there_is_no_expression(files):
     assert ours.translate([]).words == []
 
 
+def test_a_table_without_rules_has_no_expression_for_any_sentence(files, capsys):
+    (files / "grammar.gz").write_text("")
+    (files / "text").write_text("rivers in texas\n\n")
+    given = ["--weights", f"{files}/w.json", "--input", f"{files}/text", "--quiet"]
+    assert main(["translate", *command(files, *given)]) == 0
+    assert capsys.readouterr().out == "\n\n"
+
+
 def test_lexicon_decides_between_expressions(files):
     for bonus, expected in ((0.0, "answer@1 state@1 all@0"), (3.0, "answer@1 river@1 all@0")):
         lexicon = SymbolLexicon({}, {"river@1": {"": bonus}})
