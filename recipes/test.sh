@@ -3,7 +3,7 @@
 #
 #   recipes/test.sh            the exact tier, then all others but the slow one: half an hour on one core, of which the
 #                              first run takes some minutes to compile
-#   recipes/test.sh --slow     statistical suites and full recipes too, several hours: before a release
+#   recipes/test.sh --slow     statistical suites and full recipes too, two to three hours: before a release
 #   recipes/test.sh ARGUMENTS  anything else goes to pytest, e.g. tests/decoder -k kbest
 set -euo pipefail
 # shellcheck source=recipes/common.sh
