@@ -36,6 +36,7 @@ from scfg_sampler.core.chains.run_directory import (
     RECORD,
     TRACE,
     clear,
+    has_checkpoint,
     origin,
     read_record,
     refuse_finished,
@@ -50,7 +51,6 @@ from scfg_sampler.core.chains.run_directory import (
 from scfg_sampler.core.executors import Executor, InProcess, threads
 from scfg_sampler.core.files import PathLike, file_digest, refuse_stream
 from scfg_sampler.core.leftovers import temporary_directory
-from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles, ParallelCorpus
 from scfg_sampler.corpus.sanity import warn_of_odd_pairs
 from scfg_sampler.errors import InputError
@@ -216,13 +216,7 @@ def _resume(
 ) -> dict:
     """`resume_run` of a directory that this process owns."""
     require_same_files(directory, record["corpus"]["files"], record["corpus"]["sha256"])
-    if not (directory / CHECKPOINT).exists():
-        if record["sweeps"] > 0:
-            found = (
-                f"has no {CHECKPOINT}, though {counted(record['sweeps'], 'sweep was', 'sweeps were')} done"
-            )
-            hint = "Restore the file, or begin again with 'scfg-sampler sample --overwrite'"
-            raise InputError(directory, None, found, hint)
+    if not has_checkpoint(directory, record):
         return chain.begin(check, advance)
     place = restore(chain.plan)
     if record["finished"] or place.sweep > chain.run.iterations:

@@ -17,8 +17,10 @@ from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
+    RECORD,
     TRACE,
     chain_directory,
+    has_checkpoint,
     require_same_files,
 )
 from scfg_sampler.core.files import PathLike, read_lines
@@ -54,6 +56,9 @@ def verify_run(directory: PathLike) -> list[str]:
         found = []
         for number in range(1, record["chains"] + 1):
             chain = chain_directory(place, number)
+            if not record["finished"] and not any((chain / name).exists() for name in (RECORD, CHECKPOINT)):
+                found.append(_not_begun(chain))
+                continue
             found += _verify_chain(chain, chain_directory(again, number))
         if record["finished"]:
             pool_results(place, record["chains"], again)
@@ -64,6 +69,8 @@ def verify_run(directory: PathLike) -> list[str]:
 
 def _verify_chain(place: Path, again: Path) -> list[str]:
     """The same of a single chain; `again` is where its results are made."""
+    if not has_checkpoint(place, read_run(place)):
+        return [_not_begun(place)]
     record, log_joint = restored_results(place, again)
     sweeps = record["sweeps"]
     found = [f"{place / CHECKPOINT}: sweep {sweeps}, its derivations recounted"]
@@ -83,6 +90,11 @@ def _verify_chain(place: Path, again: Path) -> list[str]:
     if record["finished"]:
         found += _compared(place, again, _files(again), record)
     return found
+
+
+def _not_begun(place: Path) -> str:
+    """What is said of a chain that was stopped before its first checkpoint."""
+    return f"{place}: no sweep was done yet; 'scfg-sampler resume' begins it"
 
 
 def _files(directory: Path) -> list[Path]:

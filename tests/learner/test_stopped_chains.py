@@ -89,6 +89,11 @@ def test_chains_killed_while_the_first_run_go_on_to_the_same_end(
     assert not (directory / "chain-3").exists()
     assert record(directory)["chains"] == 4
     assert record(directory)["threads"] == 2
+    assert main(["verify", str(directory)]) == 0
+    verified = capsys.readouterr().err
+    for k in (1, 2):
+        assert f"chain-{k}/checkpoint.npz: sweep {sweeps_of(directory / f'chain-{k}')}" in verified
+    assert f"{directory}/chain-3: no sweep was done yet" in verified
     table = ["--output", str(tmp_path / "table.gz")]
     assert main(["grammar", str(directory), *table]) == 2
     said = capsys.readouterr().err

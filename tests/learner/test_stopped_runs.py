@@ -50,7 +50,7 @@ def test_a_run_is_not_made_shorter(corpus_options, tmp_path, capsys, monkeypatch
     assert "has 6 sweeps already" in capsys.readouterr().err
 
 
-def test_a_run_killed_at_its_first_checkpoint_begins(corpus_options, tmp_path, monkeypatch):
+def test_a_run_killed_at_its_first_checkpoint_begins(corpus_options, tmp_path, monkeypatch, capsys):
     """The record is there, the checkpoint is not."""
     assert sample(corpus_options, tmp_path / "whole", *MORE) == 0
     replace, calls = os.replace, []
@@ -67,6 +67,8 @@ def test_a_run_killed_at_its_first_checkpoint_begins(corpus_options, tmp_path, m
             sample(corpus_options, tmp_path / "run", *MORE)
     assert record(tmp_path / "run")["sweeps"] == 0
     assert not (tmp_path / "run" / "checkpoint.npz").exists()
+    assert main(["verify", str(tmp_path / "run")]) == 0
+    assert "run: no sweep was done yet; 'scfg-sampler resume' begins it" in capsys.readouterr().err
     assert main(["resume", str(tmp_path / "run"), "--quiet"]) == 0
     assert results(tmp_path / "run") == results(tmp_path / "whole")
 
@@ -85,9 +87,10 @@ def test_a_run_that_has_not_begun_refuses_another_corpus(corpus_options, tmp_pat
 def test_a_lost_checkpoint_is_named(corpus_options, tmp_path, capsys):
     assert sample(corpus_options, tmp_path / "run", "--iterations", "2") == 0
     (tmp_path / "run" / "checkpoint.npz").unlink()
-    assert main(["resume", str(tmp_path / "run"), "--iterations", "4"]) == 2
-    said = capsys.readouterr().err
-    assert "has no checkpoint.npz, though 2 sweeps were done. Restore the file, or begin again with" in said
+    for command in (["resume", "--iterations", "4"], ["verify"]):
+        assert main([*command, str(tmp_path / "run")]) == 2
+        said = capsys.readouterr().err
+        assert "has no checkpoint.npz, though 2 sweeps were done. Restore the file, or begin again" in said
 
 
 def test_no_grammar_of_a_run_that_was_killed_but_the_sweeps_its_checkpoint_keeps(

@@ -17,7 +17,16 @@ import numpy as np
 
 from scfg_sampler.core import draws, jit
 
-__all__ = ["LONGEST", "PROBLEMS", "WIDEST", "Script", "new_script", "replace_draws"]
+__all__ = [
+    "LONGEST",
+    "PROBLEMS",
+    "WIDEST",
+    "Script",
+    "advance",
+    "are_replaced",
+    "new_script",
+    "replace_draws",
+]
 
 LONGEST, WIDEST = 256, 64
 """How many choices a path may have, and one of them outcomes."""

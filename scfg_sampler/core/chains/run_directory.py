@@ -30,6 +30,7 @@ __all__ = [
     "chain_directory",
     "chains_begun",
     "clear",
+    "has_checkpoint",
     "origin",
     "read_record",
     "refuse_finished",
@@ -60,6 +61,29 @@ def chains_begun(directory: PathLike, name: str = RECORD) -> list[Path]:
     """The directories of the chains of a run that have a file of that name, in their order."""
     inside = sorted(Path(directory).glob(f"chain-*/{name}"), key=lambda path: (len(str(path)), path))
     return [path.parent for path in inside]
+
+
+def has_checkpoint(directory: PathLike, record: Mapping[str, Any]) -> bool:
+    """Whether a chain has begun: one that was stopped before its first checkpoint has not.
+
+    Parameters
+    ----------
+    directory : path
+    record : mapping
+        What `run.json` of the chain says.
+
+    Raises
+    ------
+    InputError
+        The checkpoint is gone.
+    """
+    if (Path(directory) / CHECKPOINT).exists():
+        return True
+    if record["sweeps"] > 0:
+        found = f"has no {CHECKPOINT}, though {counted(record['sweeps'], 'sweep was', 'sweeps were')} done"
+        hint = "Restore the file, or begin again with 'scfg-sampler sample --overwrite'"
+        raise InputError(directory, None, found, hint)
+    return False
 
 
 def clear(directory: PathLike, *patterns: str) -> None:

@@ -6,6 +6,7 @@ import { Grid, holds } from "./grid.js";
 
 const state = { about: null, pair: null, question: null, listed: "", phrase: null, derivation: null, steps: null };
 const grid = new Grid(find("grid"), chooseCell);
+const newList = latest();
 const newPair = latest();
 const newPhrase = latest();
 const newRecord = latest();
@@ -20,7 +21,7 @@ export function startPairs(about, open) {
     find("choose-pair").hidden = true;
     find("paste").open = true;
   }
-  on("choose-pair", "submit", () => listPairs(0), attemptList);
+  on("choose-pair", "submit", () => listPairs(find("pair-words").value), attemptList);
   on("pair-number", "change", () => showNumber(Number(find("pair-number").value)));
   on("pair-run", "change", () => {
     clearList();
@@ -61,6 +62,9 @@ function restore(fields, wrong) {
     const { runs } = state.about;
     if (!runs.length && ["run", "number", "words"].some((name) => fields.has(name))) wrong.push("there is no run");
     if (runs.length) find("pair-run").value = whole(fields, "run", [0, runs.length - 1], 0, wrong);
+    clearList();
+    if (fields.size) find("pair-words").value = fields.get("words") ?? "";
+    const isLast = newList();
     const own = ["source", "target", "alignment"].filter((name) => fields.has(name));
     if (own.length) {
       find("paste").open = true;
@@ -70,9 +74,8 @@ function restore(fields, wrong) {
     } else if (runs.length) {
       await showNumber(whole(fields, "number", [0, run().pairs - 1], 0, wrong));
     }
-    clearList();
-    if (fields.size) find("pair-words").value = fields.get("words") ?? "";
-    if (runs.length && fields.get("words")) await listPairs(0);
+    // Whoever has looked for something else meanwhile keeps what was found.
+    if (runs.length && fields.get("words") && isLast()) await listPairs(fields.get("words"));
   });
 }
 
@@ -94,20 +97,23 @@ function on(name, kind, action, attempting = attempt) {
 const run = () => state.about.runs[Number(find("pair-run").value || 0)];
 
 function clearList() {
+  newList();
   state.listed = "";
   find("found-pairs").replaceChildren();
 }
 
-async function listPairs(from) {
-  const wanted = { run: Number(find("pair-run").value || 0), words: find("pair-words").value, from };
-  const answer = await ask("/pairs", wanted);
+/** List the pairs with some words, of the run that is chosen or the one that the list was begun with. */
+async function listPairs(wanted, from = 0, of = Number(find("pair-run").value || 0)) {
+  const isLast = newList();
+  const answer = await ask("/pairs", { run: of, words: wanted, from });
+  if (!isLast()) return;
   const items = answer.pairs.map((pair) =>
     make("li", {}, make("button", { type: "button", class: "plain", onclick: () => act(() => showNumber(pair.number)) }, `pair ${pair.number}`),
       " ", words(pair.source), " – ", words(pair.target)));
-  state.listed = wanted.words;
+  state.listed = wanted;
   const last = answer.pairs.at(-1);
   const more = answer.pairs.length < answer.found && last
-    ? make("button", { type: "button", onclick: () => attempt(() => listPairs(last.number + 1)) }, "More")
+    ? make("button", { type: "button", onclick: () => attempt(() => listPairs(wanted, last.number + 1, of)) }, "More")
     : null;
   find("found-pairs").replaceChildren(make("p", { role: "status" }, counted(answer.found, "pair")), make("ul", { class: "list" }, items), more ?? "");
 }

@@ -4,7 +4,7 @@ import { keep, whole } from "./address.js";
 import { ask, attempt, attemptOr, counted, find, latest, make, short, sides, table, words } from "./common.js";
 
 const FIELDS = ["source", "target", "shape"];
-const state = { about: null, openPair: null, shown: 0, asked: null, shapesOf: null };
+const state = { about: null, openPair: null, question: null, shown: 0, asked: null, shapesOf: null };
 const newSearch = latest();
 const attemptSearch = attemptOr(clear);
 
@@ -18,7 +18,7 @@ export function startRules(about, openPair) {
     attemptSearch(begin);
   });
   find("rules-of").addEventListener("change", () => attemptSearch(begin));
-  find("more-rules").addEventListener("click", () => attempt(() => search(state.shown)));
+  find("more-rules").addEventListener("click", () => attempt(() => search(state.question, state.shown)));
   return { shown: () => state.asked, restore };
 }
 
@@ -26,7 +26,7 @@ function restore(fields, wrong) {
   find("rules-of").value = whole(fields, "of", [0, state.about.tables.length - 1], 0, wrong);
   for (const name of fields.size ? FIELDS : []) find(`rules-${name}`).value = fields.get(name) ?? "";
   return attemptSearch(async () => {
-    await search(0);
+    await search(formed());
     await listShapes();
   });
 }
@@ -35,7 +35,7 @@ const of = () => Number(find("rules-of").value || 0);
 
 /** Search for what the form says, and keep that in the address. */
 async function begin() {
-  await search(0);
+  await search(formed());
   keep("grammar", state.asked);
   await listShapes();
 }
@@ -55,12 +55,16 @@ function clear() {
   find("more-rules").hidden = true;
 }
 
-async function search(from) {
+/** The question that the form holds. */
+const formed = () => ({ of: of(), ...Object.fromEntries(FIELDS.map((name) => [name, find(`rules-${name}`).value])) });
+
+/** Search for what a question says; more rules are those of the question that the others answered. */
+async function search(question, from = 0) {
   const isLast = newSearch();
-  const question = { of: of(), source: find("rules-source").value, target: find("rules-target").value, shape: find("rules-shape").value, from };
-  const answer = await ask("/grammar", question);
+  const answer = await ask("/grammar", { ...question, from });
   if (!isLast()) return;
   const { of: searched, source, target, shape } = question;
+  state.question = question;
   state.asked = { of: state.about.tables.length > 1 ? searched : undefined, source, target, shape };
   if (from === 0) find("rules").replaceChildren();
   find("rules").append(...answer.rules.map((rule) => entry(rule, question.of)));
