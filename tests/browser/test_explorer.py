@@ -178,7 +178,7 @@ def test_invalid_alignment_is_told_and_the_page_goes_on(view):
     page.wait_for_selector("#status >> text='0/0' is not a link")
     paste(page, "a b", "A B", "0-0 1-1")
     page.wait_for_selector("#phrase >> text=a b – A B")
-    assert page.inner_text("#status") == ""
+    wait_until(page, "document.querySelector('#status').textContent === ''")
 
 
 @pytest.mark.parametrize("viewport", [PHONE, SCREEN], ids=["phone", "screen"])
@@ -319,7 +319,7 @@ def test_translation_of_another_text_goes_with_a_question_that_is_refused(view):
     page.fill("#text", "b")
     page.press("#text", "Enter")
     page.wait_for_selector("#systems .answer")
-    assert page.inner_text("#status") == ""
+    wait_until(page, "document.querySelector('#status').textContent === ''")
 
 
 def test_what_was_found_goes_with_a_search_that_is_refused(view):

@@ -153,7 +153,7 @@ def test_what_an_address_has_no_meaning_for_is_passed_over(view, fragment, said)
     assert hash_of(page) == "#pairs?number=0"
     assert page.locator("img").count() == 0
     show_pair(page, 1)
-    assert page.inner_text("#status") == ""
+    wait_until(page, "document.querySelector('#status').textContent === ''")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_what_an_address_asks_may_be_refused(view, fragment, said):  # noqa: F81
     assert page.locator("img").count() == 0
     page.click("nav a[href='#programs']")
     page.wait_for_selector("#programs:not([hidden])")
-    assert page.inner_text("#status") == ""
+    wait_until(page, "document.querySelector('#status').textContent === ''")
 
 
 def test_texts_of_an_address_are_texts(view):  # noqa: F811
