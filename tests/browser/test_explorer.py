@@ -64,13 +64,6 @@ def wait_until(page: Any, true: str | Callable[[], bool], argument: Any = None) 
         page.wait_for_timeout(50)
 
 
-def hold_first(page: Any, path: str) -> list[Any]:
-    """Holds the next question to a path, which is in the list then; `continue_` lets it go on."""
-    held: list[Any] = []
-    page.route(path, lambda route: route.continue_() if held else held.append(route))
-    return held
-
-
 def paste(page: Any, source: str, target: str, alignment: str) -> None:
     # The page itself opens it where there is no run, at any moment.
     page.evaluate("document.querySelector('#paste').open = true")
@@ -305,104 +298,6 @@ def test_text_without_words_has_no_score(view):
         page.wait_for_selector("#systems >> text=" + ("score" if text == "a" else "The text has no words."))
     assert "score" not in page.inner_text("#systems")
     assert "best" not in page.inner_text("#systems")
-
-
-def test_translation_of_another_text_goes_with_a_question_that_is_refused(view):
-    page = view("translation")
-    page.fill("#text", "a b")
-    page.press("#text", "Enter")
-    page.wait_for_selector("#systems .answer")
-    page.fill("#text", "a " * 101)
-    page.press("#text", "Enter")
-    page.wait_for_selector("#status >> text=text has 101 words")
-    wait_until(page, "!document.querySelector('#systems .answer, #systems table')")
-    page.fill("#text", "b")
-    page.press("#text", "Enter")
-    page.wait_for_selector("#systems .answer")
-    wait_until(page, "document.querySelector('#status').textContent === ''")
-
-
-def test_what_was_found_goes_with_a_search_that_is_refused(view):
-    page = view("grammar")
-    page.wait_for_selector("#rules details")
-    page.fill("#rules-shape", "x")
-    page.press("#rules-shape", "Enter")
-    page.wait_for_selector("#status >> text='x' is no shape")
-    wait_until(page, "!document.querySelector('#rules').hasChildNodes()")
-    assert page.inner_text("#rules-found") == ""
-    page.click("nav a[href='#pairs']")
-    page.fill("#pair-words", NASTY["f0"])
-    page.press("#pair-words", "Enter")
-    page.wait_for_selector("#found-pairs li")
-    page.fill("#pair-words", "a " * 101)
-    page.press("#pair-words", "Enter")
-    page.wait_for_selector("#status >> text=words has 101 words")
-    wait_until(page, "!document.querySelector('#found-pairs').hasChildNodes()")
-
-
-def test_what_is_found_while_a_view_is_prepared_stays(view):
-    page = view("grammar")
-    page.wait_for_selector("#rules details")
-    held = hold_first(page, "**/pair")
-    page.click("nav a[href='#pairs']")
-    page.fill("#pair-words", NASTY["f0"])
-    page.press("#pair-words", "Enter")
-    page.wait_for_selector("#found-pairs li")
-    found = page.inner_text("#found-pairs")
-    assert held
-    held[0].continue_()
-    page.wait_for_selector("#phrase > p")
-    wait_until(page, "location.hash.includes('words=')")
-    assert page.inner_text("#found-pairs") == found
-
-
-def test_list_that_was_asked_for_before_does_not_take_the_place_of_a_newer_one(view):
-    page = view("pairs")
-    show_pair(page, 1)
-    held = hold_first(page, "**/pairs")
-    page.fill("#pair-words", NASTY["f1"])
-    page.press("#pair-words", "Enter")
-    wait_until(page, lambda: bool(held))
-    page.fill("#pair-words", NASTY["f0"])
-    page.press("#pair-words", "Enter")
-    page.wait_for_selector("#found-pairs li")
-    found = page.inner_text("#found-pairs")
-    with page.expect_response("**/pairs"):
-        held[0].continue_()
-    page.wait_for_timeout(200)
-    assert page.inner_text("#found-pairs") == found
-
-
-def test_more_is_more_of_what_was_looked_for(view):
-    page = view("grammar")
-    asked: list[dict[str, Any]] = []
-
-    def few(route: Any) -> None:
-        """Answer with two entries, whatever there are."""
-        asked.append(route.request.post_data_json)
-        answer = route.fetch().json()
-        kind = "rules" if "rules" in answer else "pairs"
-        route.fulfill(json={**answer, kind: answer[kind][:2]})
-
-    for path, field, more, entries in (
-        ("grammar", "#rules-source", "#more-rules", "#rules details"),
-        ("pairs", "#pair-words", "#found-pairs > button", "#found-pairs li"),
-    ):
-        page.click(f"nav a[href='#{path}']")
-        page.wait_for_selector("#rules details" if path == "grammar" else "#phrase > p")
-        page.route(f"**/{path}", few)
-        asked.clear()
-        page.fill(field, NASTY["f2"])
-        page.press(field, "Enter")
-        wait_until(page, f"document.querySelectorAll('{entries}').length === 2")
-        page.fill(field, "something else")
-        with page.expect_response(f"**/{path}"):
-            page.click(more)
-        wait_until(page, lambda: len(asked) == 2)
-        first, second = ({key: value for key, value in each.items() if key != "from"} for each in asked)
-        assert first == second
-        assert NASTY["f2"] in first.values()
-        assert asked[1]["from"] > asked[0]["from"]
 
 
 def test_several_lines_that_are_pasted_are_told_of(view, port):  # noqa: F811
