@@ -112,3 +112,57 @@ def test_more_is_more_of_what_was_looked_for(view):  # noqa: F811
         assert first == second
         assert NASTY["f2"] in first.values()
         assert asked[1]["from"] > asked[0]["from"]
+
+
+def test_moved_weight_is_of_the_text_that_was_translated(view):  # noqa: F811
+    page = view("translation")
+    page.fill("#text", "a b")
+    page.press("#text", "Enter")
+    page.wait_for_selector("#systems .answer")
+    page.fill("#text", "c")
+    page.click("#systems > section:first-child .moving summary")
+    weight = "#systems > section:first-child input[aria-label='weight of PassThrough']"
+    with page.expect_request("**/translate") as asked:
+        page.fill(weight, "7")
+    assert asked.value.post_data_json["text"] == "a b"
+    wait_until(page, "/weights of the system/i.test(document.querySelector('#systems').innerText)")
+    assert page.evaluate("location.hash").startswith("#translation?text=a+b&")
+
+
+def test_weight_that_is_refused_and_put_right_brings_all_translations_back(view):  # noqa: F811
+    page = view("translation")
+    page.fill("#text", "a b")
+    page.press("#text", "Enter")
+    page.wait_for_selector("#systems .answer")
+    page.click("#systems > section:first-child .moving summary")
+    weight = "#systems > section:first-child input[aria-label='weight of PassThrough']"
+    page.fill(weight, "1e10")
+    page.wait_for_selector("#status >> text=is no number from")
+    wait_until(page, "!document.querySelector('#systems .answer')")
+    page.fill(weight, "7")
+    wait_until(page, "document.querySelectorAll('#systems .answer').length === 2")
+
+
+def test_moved_weight_while_another_system_still_translates_shows_one_text(view):  # noqa: F811
+    page = view("translation")
+    page.fill("#text", "a b")
+    page.press("#text", "Enter")
+    page.wait_for_selector("#systems .answer")
+    before = page.inner_text("#systems > section:last-child .answer")
+    held: list[Any] = []
+    page.route(
+        "**/translate",
+        lambda route: route.continue_() if route.request.post_data_json["system"] else held.append(route),
+    )
+    page.fill("#text", "a b a b")
+    page.press("#text", "Enter")
+    wait_until(page, lambda: bool(held))
+    page.click("#systems > section:last-child .moving summary")
+    with page.expect_response("**/translate"):
+        page.fill("#systems > section:last-child input[aria-label='weight of PassThrough']", "7")
+    page.wait_for_timeout(200)
+    assert page.inner_text("#systems > section:last-child .answer") == before
+    for route in held:
+        route.continue_()
+    wait_until(page, "document.querySelectorAll('#systems .answer')[1].innerText.split(' ').length === 4")
+    assert len(page.inner_text("#systems > section:first-child .answer").split()) == 4

@@ -4,7 +4,8 @@ import { keep, whole } from "./address.js";
 import { ask, attemptOr, counted, find, latest, make, picture, share, short, sides, signed, table, words } from "./common.js";
 
 const panels = [];
-let asked = null;
+let wanted = null;  // What was asked last,
+let asked = null;  // and what is shown: never two texts beside each other, nor one that only stands in the field.
 
 export function startTranslations(about) {
   find("systems").classList.add("columns");
@@ -12,7 +13,7 @@ export function startTranslations(about) {
   find("systems").append(...panels.map((panel) => panel.element));
   find("translate").addEventListener("submit", (event) => {
     event.preventDefault();
-    translateAll(() => keep("translation", asked));
+    translateAll().then(keepShown);
   });
   return { shown: () => asked, restore };
 }
@@ -22,15 +23,22 @@ const attemptAll = attemptOr(() => {
   panels.forEach((panel) => panel.clear());
 });
 
-function translateAll(then) {
-  const own = { text: find("text").value, nbest: listed() };
-  return attemptAll(async () => {
-    const isLast = await Promise.all(panels.map((panel) => panel.translate()));
-    panels.forEach((panel) => panel.show());
-    if (!isLast.every(Boolean)) return;
-    asked = own;
-    then?.();
-  });
+function translateAll() {
+  wanted = { text: find("text").value, nbest: listed() };
+  return attemptAll(() => showThose(panels));
+}
+
+/** Have some systems translate what was asked last, and show all, once they have. */
+async function showThose(some) {
+  const own = wanted;
+  await Promise.all(some.map((panel) => panel.translate(own)));
+  if (panels.some((panel) => panel.answered !== wanted)) return;
+  asked = wanted;
+  panels.forEach((panel) => panel.show());
+}
+
+function keepShown() {
+  keep("translation", asked);
 }
 
 const listed = () => Number(find("nbest").value) || 1;
@@ -46,7 +54,7 @@ async function restore(fields, wrong) {
 
 class Panel {
   constructor(system, at) {
-    Object.assign(this, { system, at, answer: null, own: null, isAsked: false, weights: {}, newest: latest(), timer: 0 });
+    Object.assign(this, { system, at, answer: null, answered: null, own: null, weights: {}, newest: latest(), timer: 0 });
     const takes = `${system.languages ? `${system.languages.join(" → ")}, ` : ""}takes ${system.takes}`;
     this.output = make("div", { "aria-live": "polite" });
     this.details = make("div");
@@ -101,30 +109,27 @@ class Panel {
   }
 
   again() {
-    if (this.isAsked) attemptAll(async () => {
-      if (await this.translate()) panels.forEach((panel) => panel.show());
-    });
+    if (!wanted) return;
+    const some = panels.filter((panel) => panel === this || panel.answered !== wanted);
+    attemptAll(() => showThose(some)).then(keepShown);
   }
 
-  /** Ask for the text as it is now; whether nothing else has been asked since. */
-  async translate() {
+  /** Ask for what is wanted, with the weights as they are now; the answer counts unless something else has been asked since. */
+  async translate(question) {
     const isLast = this.newest();
-    this.isAsked = true;
-    const text = find("text").value;
-    const question = { system: this.at, text, nbest: listed(), details: true };
-    const answer = await ask("/translate", { ...question, weights: this.weights });
-    if (!isLast()) return false;
+    const { text, nbest } = question;
+    const answer = await ask("/translate", { system: this.at, text, nbest, details: true, weights: this.weights });
+    if (!isLast()) return;
     if (!Object.keys(this.weights).length) this.own = { text, answer };
     else if (this.own === null || this.own.text !== text) {
       this.own = { text, answer: await ask("/translate", { system: this.at, text }) };
     }
-    if (!isLast()) return false;
-    this.answer = answer;
-    return true;
+    if (!isLast()) return;
+    Object.assign(this, { answer, answered: question });
   }
 
   clear() {
-    this.answer = null;
+    Object.assign(this, { answer: null, answered: null });
     this.output.replaceChildren();
     this.details.replaceChildren();
   }
