@@ -199,7 +199,7 @@ def compare_tunings(
 
         ours = np.arange(len(statistics)) < len(hypotheses)
         actual = scores(statistics.sum(axis=1))
-        difference = actual[ours].mean() - actual[~ours].mean()
+        difference = float(actual[ours].mean() - actual[~ours].mean())
         if abs(difference) < 1e-9:  # Rounded means of equal scores; no sample may be compared with that.
             difference = 0.0
         rng = np.random.default_rng(seed)
@@ -208,8 +208,8 @@ def compare_tunings(
             times = np.bincount(rng.integers(statistics.shape[1], size=statistics.shape[1]))
             drawn = scores(times @ statistics[:, : len(times)])
             means = [rng.choice(part, len(part)).mean() for part in (drawn[ours], drawn[~ours])]
-            extreme += abs(means[0] - means[1] - difference) >= abs(difference)
-        found[name] = Comparison(float(difference), float((1 + extreme) / (samples + 1)))
+            extreme += bool(abs(means[0] - means[1] - difference) >= abs(difference))
+        found[name] = Comparison(difference, float((1 + extreme) / (samples + 1)))
     return found
 
 
