@@ -134,7 +134,8 @@ def _find_program(name: str) -> str:
     program = shutil.which(name) or shutil.which(name, path=beside)
     if program is None:
         raise SettingsError(
-            "align needs the word aligner eflomal, which is not installed: pip install 'scfg-sampler[align]'"
+            "align needs the word aligner eflomal, which is not installed: pip install 'scfg-sampler[align]' "
+            "(which takes a C compiler and headers of Python: gcc and python3-dev on Debian and Ubuntu)"
         )
     return program
 
