@@ -119,7 +119,8 @@ def test_whether_a_kernel_is_being_compiled_is_known(root, tmp_path):
         import os
         os.environ["SCFG_SAMPLER_CACHE"] = {str(tmp_path)!r}
         import numba.extending
-        from scfg_sampler.core.jit import is_compiling, kernel
+        from scfg_sampler.core.compiling import is_compiling
+        from scfg_sampler.core.jit import kernel
         known = [is_compiling()]
         def same(x): pass
         @numba.extending.overload(same)
@@ -135,6 +136,29 @@ def test_whether_a_kernel_is_being_compiled_is_known(root, tmp_path):
     assert outcome(statement, root) == [False, True, False]
 
 
+def test_what_cannot_be_compiled_is_over(root, tmp_path):
+    statement = f"""
+        import contextlib, os
+        os.environ["SCFG_SAMPLER_CACHE"] = {str(tmp_path)!r}
+        from numba.core.errors import TypingError
+        from scfg_sampler.core.compiling import is_compiling
+        from scfg_sampler.core.jit import kernel
+        @kernel
+        def successor(x):
+            return x + 1
+        @kernel
+        def outer(x):
+            return successor(x)
+        result = []
+        for called in (successor, outer):
+            with contextlib.suppress(TypingError):
+                called("a")
+                result.append("compiled")
+            result.append(is_compiling())
+    """
+    assert outcome(statement, root) == [False, False]
+
+
 def test_time_spent_compiling_is_left_out_of_rates(root, tmp_path):
     statement = f"""
         import os
@@ -142,9 +166,9 @@ def test_time_spent_compiling_is_left_out_of_rates(root, tmp_path):
         from scfg_sampler.core import console
         from scfg_sampler.core.jit import kernel
         spent = []
-        import scfg_sampler.core.jit as jit
+        from scfg_sampler.core import compiling
         count = console.leave_out_of_rates
-        jit.leave_out_of_rates = lambda seconds: (spent.append(seconds), count(seconds))
+        compiling.leave_out_of_rates = lambda seconds: (spent.append(seconds), count(seconds))
         @kernel
         def inner(x):
             return x + 1

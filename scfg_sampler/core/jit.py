@@ -31,7 +31,6 @@ import os
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,7 @@ from numba.extending import (
     register_model,
 )
 
-from scfg_sampler.core.console import leave_out_of_rates
-from scfg_sampler.core.startup import tell_of_compiling
+from scfg_sampler.core.compiling import begin_compiling, end_compiling
 
 try:
     from scfg_sampler.core.loading import CodeCache, CodeCacheImplementation
@@ -86,7 +84,6 @@ __all__ = [
     "compiled",
     "counting",
     "inlined",
-    "is_compiling",
     "kernel",
     "prefetch",
     "reordering",
@@ -96,9 +93,6 @@ __all__ = [
 ]
 
 ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-
-_compiling: list[float] = []
-"""When the kernels began that are being compiled, the innermost last; numba's lock keeps threads apart."""
 
 _FLAGS: Any = {"nogil": True, "error_model": "numpy"}
 _BORROWING: Any = {**_FLAGS, "_nrt": False, "no_cfunc_wrapper": True}
@@ -158,21 +152,13 @@ class _ContentCache(CodeCache):
         """The machine code for a signature, or None, and then it will be compiled."""
         found = super().load_overload(sig, target_context)
         if found is None:
-            tell_of_compiling()
-            _compiling.append(time.monotonic())
+            begin_compiling()
         return found
 
     def save_overload(self, sig, data):
         """Keep the machine code that was compiled, and tell progress what time that took."""
         super().save_overload(sig, data)
-        began = _compiling.pop() if _compiling else time.monotonic()
-        if not _compiling:  # What a kernel calls is compiled within its time.
-            leave_out_of_rates(time.monotonic() - began)
-
-
-def is_compiling() -> bool:
-    """Whether a kernel is being compiled, in any thread; whoever needs another that is not, waits for it."""
-    return bool(_compiling)
+        end_compiling()
 
 
 def compiled(function: Callable) -> Any:

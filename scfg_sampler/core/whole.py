@@ -33,6 +33,7 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.core.registry import CPUDispatcher, cpu_target
 
 from scfg_sampler.core import front_end, indexing, llvm_text
+from scfg_sampler.core.compiling import ended_at_last
 
 __all__ = ["KernelDispatcher", "PartDispatcher", "missing_names"]
 
@@ -208,7 +209,7 @@ class KernelDispatcher(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """The entry point for a signature, from the cache if it is there."""
-        with global_compiler_lock, _below_a_kernel():
+        with global_compiler_lock, _below_a_kernel(), ended_at_last():
             return super().compile(sig)
 
 

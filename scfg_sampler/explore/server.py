@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from scfg_sampler import __version__
-from scfg_sampler.core.jit import is_compiling
+from scfg_sampler.core.compiling import is_compiling
 from scfg_sampler.core.pages.style import STYLE
 from scfg_sampler.core.svg import PICTURE_STYLE
 from scfg_sampler.errors import ScfgError, SettingsError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scfg_sampler.preparation.case import _ABBREVIATION, _STOP, CaseModel, begins_small, learn_case, lowered
+from scfg_sampler.preparation.case import _ABBREVIATION, _STOP, CaseModel, begins_small, learn_case
 
 TEXT = [
     "The dog sees Anna. He barks at the House of Commons.",
@@ -98,7 +98,8 @@ def test_no_change_of_case_moves_anything(text):
     model = CaseModel(True, {"a": "A"}, frozenset())
     for changed in (model.true(text), model.lower(text), model.with_capitals(text), model.recalled(text)):
         assert len(changed) == len(text)
-        assert lowered(changed) == lowered(text)
+        # Some letters share a capital, µ and μ, ı and i, and some a small letter, å and the sign of Ångström.
+        assert changed.upper().casefold() == text.upper().casefold()
 
 
 def test_a_long_run_is_looked_through_once():
