@@ -69,7 +69,7 @@ def symmetrise_files(forward: PathLike, reverse: PathLike, method: str) -> Itera
     Raises
     ------
     InputError, AlignmentError
-        A file cannot be read, a link is malformed, or one file has more lines than the other.
+        A file cannot be read, a link is malformed, one file is longer than the other, or none has lines.
     """
     first, second = read_lines(forward), read_lines(reverse)
     line = 0
@@ -77,6 +77,8 @@ def symmetrise_files(forward: PathLike, reverse: PathLike, method: str) -> Itera
         line += 1
         one, other = next(first, None), next(second, None)
         if one is None and other is None:
+            if line == 1:
+                raise InputError(forward, None, "has no lines", "Did the aligner end with an error?")
             return
         if one is None or other is None:
             short, long = (forward, reverse) if one is None else (reverse, forward)

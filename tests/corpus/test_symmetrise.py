@@ -85,6 +85,16 @@ def test_the_command_writes_one_line_per_sentence(tmp_path, capsys):
     assert capsys.readouterr().out == "0-0 1-1\n\n0-1\n"
 
 
+def test_the_command_takes_no_empty_directions_for_an_alignment(tmp_path, capsys):
+    empty = tmp_path / "a"
+    empty.write_text("")
+    written = tmp_path / "out"
+    paths = ["--forward", str(empty), "--reverse", str(empty), "--output", str(written)]
+    assert main(["symmetrise", *paths]) == 2
+    assert capsys.readouterr().err.endswith("a: has no lines. Did the aligner end with an error?\n")
+    assert not written.exists()
+
+
 def test_the_command_offers_every_method(capsys):
     with pytest.raises(SystemExit):
         main(["symmetrise", "--help"])
