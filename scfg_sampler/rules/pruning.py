@@ -22,11 +22,14 @@ significance
 Denominators stay those of the whole table: pruning changes which rules there are, not what is known of them.
 
 The fact a newcomer would get wrong: expected counts are fractions. Significance rounds them up, and so counts
-what was seen at all as seen once.
+what was seen at all as seen once. And a count that comes from a table is not what it was when it went there:
+the logarithm has seven digits, of which 3 comes back as 2.999999. So counts are compared as closely as they
+are known, and not more.
 """
 
 from __future__ import annotations
 
+import fractions
 import math
 from typing import NamedTuple
 
@@ -42,7 +45,7 @@ from scfg_sampler.core.arrays.hash_table import (
     put,
 )
 from scfg_sampler.core.arrays.ragged import group_rows
-from scfg_sampler.core.elementary import log, log_gamma, log_value
+from scfg_sampler.core.elementary import log, log_each, log_gamma, log_value
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
@@ -51,6 +54,7 @@ from scfg_sampler.rules.counts import RuleCounts
 __all__ = ["Pruned", "best_compositions", "keep_best", "log_tails", "prune_rules"]
 
 _OF_USES = "uses:"  # Before a share that is one of uses.
+_PRECISION = 2e-6  # Relative, of a count up to e whose logarithm has seven digits.
 
 DEFAULT_REDUNDANCY = 1.0
 DEFAULT_LOSS = 1.0
@@ -106,7 +110,7 @@ def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCoun
         loss = rules.count * (log_forward - np.maximum(composed, LOG_PROB_WITHOUT))
         return Pruned(loss >= (DEFAULT_LOSS if math.isnan(number) else number), loss)
     if name == "count" and number >= 0.0:
-        return Pruned(rules.count >= number, rules.count)
+        return Pruned(rules.count >= number - _uncertainty(rules.count), rules.count)
     if name == "significance" and not (number <= 0.0 or number > 1.0):
         tails, total = log_tails(rules, everything)
         # By default a tail just below 1/N.
@@ -141,8 +145,8 @@ def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
     of_uses, size = text.startswith(_OF_USES), text.removeprefix(_OF_USES)
     try:
         is_share = size.endswith("%")
-        number = real_number(size[:-1]) / 100.0 if is_share else whole_number(size)
-        if not number > 0 or (is_share and number > 1.0) or (of_uses and not is_share):
+        number = real_number(size[:-1]) if is_share else whole_number(size)
+        if not number > 0 or (is_share and number > 100.0) or (of_uses and not is_share):
             raise ValueError
     except ValueError:
         raise SettingsError(
@@ -155,10 +159,11 @@ def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
     order = np.concatenate([order[is_first], order[~is_first]])
     if of_uses:
         uses = np.cumsum(np.concatenate([[0.0], rules.count[order]]))
-        number = np.searchsorted(uses, number * uses[-1])
+        number = int(np.searchsorted(uses, number * uses[-1] / 100.0 * (1.0 - _PRECISION)))
     elif is_share:
-        number *= len(worth)
-    kept[order[: math.ceil(number)]] = True
+        # In fractions of whole numbers: 7 % of 100 rules are 7, and 0.07 times 100 is more.
+        number = math.ceil(fractions.Fraction(repr(number)) * len(worth) / 100)
+    kept[order[:number]] = True
     return kept
 
 
@@ -171,6 +176,17 @@ def _best_of_words(rules: RuleCounts, order: np.ndarray) -> np.ndarray:
     found = np.zeros(len(order), bool)
     found[places[first[words >= 0]]] = True
     return found
+
+
+def _uncertainty(count: np.ndarray) -> np.ndarray:
+    """How far counts may be from what they were, as their logarithms are known to seven digits; (R,)."""
+    return _PRECISION * count * np.maximum(1.0, np.abs(log_each(np.maximum(count, 1e-300))))
+
+
+def _rounded_up(count: np.ndarray) -> np.ndarray:
+    """Counts as whole numbers; what is one as closely as it is known stays what it is."""
+    nearest = np.rint(count)
+    return np.where(np.abs(count - nearest) <= _uncertainty(count), nearest, np.ceil(count))
 
 
 # --- significance --------------------------------------------------------------------------------------
@@ -194,10 +210,10 @@ def log_tails(rules: RuleCounts, everything: RuleCounts) -> tuple[np.ndarray, fl
             values.append(getattr(table, name))
         start = np.concatenate([starts[0], starts[1][1:] + starts[0][-1]])
         group, _ = group_rows(start, np.concatenate(values))
-        margin = np.bincount(group[: everything.num_rules], np.ceil(everything.count))
+        margin = np.bincount(group[: everything.num_rules], _rounded_up(everything.count))
         sides.append(margin[group[everything.num_rules :]])
-    total = np.ceil(everything.count).sum()
-    return _log_tails(np.ceil(rules.count), sides[0], sides[1], total), total
+    total = _rounded_up(everything.count).sum()
+    return _log_tails(_rounded_up(rules.count), sides[0], sides[1], total), total
 
 
 @kernel

@@ -172,6 +172,46 @@ def test_counts_and_shares():
     assert np.flatnonzero(keep_best(rules, rules.count, "2")).tolist() == [8, 9]
 
 
+def from_a_table(counts: np.ndarray) -> np.ndarray:
+    """What counts are when they have gone to a rule table and come back."""
+    logs = np.array([float(f"{value:.7g}") for value in np.log(counts).astype(np.float32)], np.float32)
+    return np.exp(logs.astype(np.float64))
+
+
+def test_counts_are_what_they_were_before_they_went_to_a_table():
+    """Of the counts to 2,000 about half come back a little smaller, half a little larger."""
+    exact = rule_counts([(((k,), (k,), ()), float(k)) for k in range(1, 2001)])
+    read = exact._replace(count=from_a_table(exact.count))
+    assert (read.count < exact.count).any()
+    assert (read.count > exact.count).any()
+    for least in (2, 3, 7, 100, 1234):
+        kept = prune_rules(read, np.zeros(2000), read, f"count:{least}").kept
+        assert np.flatnonzero(kept).tolist() == list(range(least - 1, 2000))
+    assert not prune_rules(read, np.zeros(2000), read, "count:1999.9").kept[:1999].any()
+    tails, uses = log_tails(read, read)
+    assert uses == 2000 * 2001 / 2
+    assert_array_equal(tails, log_tails(exact, exact)[0])
+
+
+def test_half_a_count_is_half_a_count():
+    rules = rule_counts([(((k,), (k,), ()), count) for k, count in enumerate([0.45, 0.5, 0.55])])
+    rules = rules._replace(count=from_a_table(rules.count))
+    assert prune_rules(rules, np.zeros(3), rules, "count:0.5").kept.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("share", [7, 14, 28, 55, 56, 57])
+def test_a_share_of_a_hundred_rules_is_so_many(share):
+    rules = rule_counts([(((k, k), (k,), ()), 1.0) for k in range(100)])
+    assert keep_best(rules, rules.count, f"{share}%").sum() == share
+    assert keep_best(rules, rules.count, f"uses:{share}%").sum() == share
+
+
+def test_share_of_uses_is_of_the_counts_before_they_went_to_a_table():
+    rules = rule_counts([(((0, 0), (0,), ()), 3.0), (((1, 1), (1,), ()), 1.0)])
+    rules = rules._replace(count=from_a_table(rules.count))
+    assert keep_best(rules, rules.count, "uses:75%").tolist() == [True, False]
+
+
 @pytest.mark.parametrize(
     ("share", "number"),
     [("0.1", 1), ("18", 1), ("18.5", 2), ("50", 4), ("98", 9), ("99", 10), ("100", 10)],
