@@ -5,9 +5,10 @@ Given the derivations of all other pairs, those of a few are resampled again and
     z_s ~ P(z_s | z_{−s}, corpus)   for each pair s of the few in turn,
 
 and each node of a derivation is counted: the share of these sweeps in which a rule begins at it, and in
-which it is the same rule. The fact a newcomer would get wrong: this is what the *rest of the corpus as the
-chain left it* says of a pair. `marginals.json` averages over the states of the others too, and takes a chain
-that counts them.
+which it is the same rule. All levels are sampled, at temperature 1, whatever level and temperature the run
+has come to. The fact a newcomer would get wrong: this is what the *rest of the corpus as the chain left it*
+says of a pair. `marginals.json` averages over the states of the others too, and takes a chain that counts
+them.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def pair_posteriors(
     """
     if sweeps < 1:
         raise SettingsError(f"--states is {sweeps}; it must be at least 1")
-    settings = last.settings._replace(shards=1, learned=())
+    settings = last.settings._replace(shards=1, learned=(), schedule="full", anneal_end=1.0, anneal_sweeps=0)
     step = pair_kernel(last.bank, settings, sentences).step
     found: dict[int, dict[Place, Counter[str]]] = {sentence: {} for sentence in sentences}
     state = last.learner

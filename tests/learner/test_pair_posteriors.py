@@ -134,3 +134,17 @@ def test_node_shares_are_the_marginals_of_the_run(tmp_path):
     assert between > 0
     unasked = last._replace(node_counts=last.node_counts[:0])
     assert node_shares(unasked, 0, ForestBuilder(last.bank.corpus).build(0)) is None
+
+
+@pytest.mark.parametrize(
+    "way", [{"schedule": "stratified"}, {"anneal_start": 0.01, "anneal_end": 0.01, "anneal_sweeps": 1}]
+)
+def test_how_the_run_came_there_is_no_matter(way):
+    """After few stratified sweeps the upper nodes of a pair are not sampled yet, and cold chains stay."""
+    found = []
+    for settings in ({}, way):
+        chain = chain_on(PAIRS, model="dirichlet", strength=0.5, max_cut_span=0, **settings)
+        last = last_state(chain, next(codes for codes, _ in all_derivations(chain, PAIRS)))
+        found.append(pair_posteriors(np.random.default_rng(4), last, [0], 50)[0])
+    assert found[0] == found[1]
+    assert len(found[0].rules) > 4
