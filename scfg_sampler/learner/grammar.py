@@ -24,7 +24,7 @@ from scfg_sampler.learner.chains import sweeps_done
 from scfg_sampler.learner.labels import score_sampled
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import GrammarSettings
-from scfg_sampler.learner.signature import signature_fields
+from scfg_sampler.learner.signature import grammar_fields
 from scfg_sampler.rules.counts import RuleCounts, select_rules
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.filters import best_targets, hiero_rules, narrow_rules
@@ -196,7 +196,7 @@ def _filtered(rules: RuleCounts, settings: GrammarSettings) -> np.ndarray:
 def _fields(record: dict, settings: GrammarSettings) -> list[tuple[str, object]]:
     """What makes the table, as names and values of its signature."""
     name = settings.rule_filter + (str(settings.max_scope) if settings.rule_filter == "scope" else "")
-    fields = [*signature_fields(record), ("burn_in", record["run"]["burn_in"]), ("from", settings.origin)]
+    fields = grammar_fields(record, settings.origin)
     fields += [("add", text) for text in settings.more]
     fields.append(("filter", name))
     for option in ("max_targets", "prune", "keep"):

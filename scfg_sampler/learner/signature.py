@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scfg_sampler.corpus.parallel_text import CorpusFiles
-from scfg_sampler.learner.settings import LearnerSettings
+from scfg_sampler.learner.settings import LearnerSettings, RunSettings
 
-__all__ = ["signature_fields"]
+__all__ = ["grammar_fields", "signature_fields"]
 
 
 def signature_fields(record: dict) -> list[tuple[str, object]]:
@@ -43,7 +43,7 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
         fields.append(("divide_by_trees", "yes"))
     if settings["type_moves"]:
         fields.append(("type_moves", settings["type_moves"]))
-    if settings["anneal_sweeps"]:
+    if settings["anneal_sweeps"] or settings["anneal_end"] != 1.0:
         anneal = f"{settings['anneal_start']:g}:{settings['anneal_end']:g}:{settings['anneal_sweeps']}"
         fields.append(("anneal", anneal))
     if settings["shards"] > 1:
@@ -56,3 +56,36 @@ def signature_fields(record: dict) -> list[tuple[str, object]]:
     if settings.get("choose", "none") != "none":
         fields.append(("choose", settings["choose"]))
     return [*fields, ("sweeps", record["sweeps"]), ("seed", run["seed"])]
+
+
+def grammar_fields(record: dict, origin: str) -> list[tuple[str, object]]:
+    """What reproduces the counts that a grammar is made of: `signature_fields`, and what those leave to
+    `run.json`, beside which they lie.
+
+    Parameters
+    ----------
+    record : dict
+        As `read_run` returns it.
+    origin : str
+        Which counts: one of `settings.ORIGINS`.
+    """
+    settings = {**LearnerSettings._field_defaults, **record["settings"]}
+    run = {**RunSettings._field_defaults, **record["run"]}
+    fields = signature_fields(record)
+    if settings["model"] == "dirichlet":
+        names = ["source_vocabulary", "target_vocabulary", "tables"]
+        fields += [(name, settings[name]) for name in names if _is_given(settings, name)]
+    if _is_given(settings, "max_length"):
+        fields.append(("max_length", settings["max_length"]))
+    if record.get("chains", 1) > 1:
+        fields.append(("chains", record["chains"]))
+    fields += [("burn_in", run["burn_in"]), ("from", origin)]
+    if origin == "average":
+        names = ["average_every", "average_until"]
+        fields += [(name, run[name]) for name in names if run[name] != RunSettings._field_defaults[name]]
+    return fields
+
+
+def _is_given(settings: dict, name: str) -> bool:
+    """Whether a setting is another than the default."""
+    return settings[name] != LearnerSettings._field_defaults[name]

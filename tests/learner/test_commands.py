@@ -181,6 +181,22 @@ def test_grammar_has_the_documented_features(corpus_options, tmp_path):
         assert (posterior < 0.0).all()
 
 
+@pytest.mark.parametrize(
+    ("more", "origin", "told"),
+    [
+        (["--max-length", "4"], "last", "|max_length:4|"),
+        (["--average-every", "2", "--average-until", "4"], "average", "|average_every:2|average_until:4|"),
+        (["--model", "dirichlet", "--source-vocabulary", "999"], "last", "|source_vocabulary:999|"),
+        (["--model", "dirichlet", "--tables", "exact"], "last", "|tables:exact|"),
+    ],
+)
+def test_signature_names_what_makes_other_counts(corpus_options, tmp_path, more, origin, told):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "4", *more) == 0
+    table = tmp_path / "table.gz"
+    assert main(["grammar", str(tmp_path / "run"), "--from", origin, "-o", str(table), "--quiet"]) == 0
+    assert told in read_rule_table(table).signature
+
+
 def test_filters_and_max_targets_only_drop_rules(corpus_options, tmp_path):
     run = tmp_path / "run"
     assert sample(corpus_options, run, "--iterations", "6") == 0
@@ -285,6 +301,7 @@ def test_chains_are_runs_of_their_own_and_pooled(corpus_options, tmp_path, capsy
     assert main(["diagnose", str(run), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["log_joint"]["chains"] == 3
     assert main(["grammar", str(run), "--output", str(tmp_path / "table.gz"), "--quiet"]) == 0
+    assert "|seed:1|chains:3|burn_in:4|" in read_rule_table(tmp_path / "table.gz").signature
     assert main(["resume", str(run), "--quiet"]) == 2
     assert "has 20 sweeps already" in capsys.readouterr().err
     assert main(["resume", str(run), "--iterations", "24", "--quiet"]) == 0
