@@ -367,6 +367,6 @@ def temperature(settings: LearnerSettings, sweep: int) -> float:
     sweep : int
     """
     if settings.anneal_sweeps == 0:
-        return 1.0
+        return settings.anneal_end
     done = min(1.0, sweep / settings.anneal_sweeps)
     return settings.anneal_start + (settings.anneal_end - settings.anneal_start) * done

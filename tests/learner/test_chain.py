@@ -136,6 +136,11 @@ def test_temperature_falls_to_its_end():
     assert [info.temperature for info in infos] == [3.0, 2.5, 2.0, 1.5, 1.0]
 
 
+def test_a_fall_over_no_sweeps_has_come_to_its_end():
+    _, (_, infos) = chain_of(2, anneal_start=3.0, anneal_end=0.5, anneal_sweeps=0)
+    assert [info.temperature for info in infos] == [0.5, 0.5]
+
+
 def test_cold_chains_are_more_probable():
     chains = [chain_of(30, anneal_start=t, anneal_end=t, anneal_sweeps=1)[1][1] for t in (0.3, 1.0, 3.0)]
     means = [np.mean([info.log_joint for info in infos[10:]]) for infos in chains]
