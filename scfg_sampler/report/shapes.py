@@ -19,6 +19,7 @@ import numpy as np
 from scfg_sampler.core.arrays.ragged import group_rows
 from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import SettingsError
+from scfg_sampler.rules.counts import uncertainty
 from scfg_sampler.rules.filters import num_nonterminals, source_scope
 from scfg_sampler.rules.table import RuleTable
 
@@ -74,9 +75,10 @@ def histograms(table: RuleTable, shares: np.ndarray) -> list[Histogram]:
     up_to = (*map(str, range(1, _LONGEST + 1)), f"{_LONGEST + 1}–")
     words = ("0", *up_to)
     order = np.where(nonterminals < 2, nonterminals, 2 + _reorders(table))
-    counts = np.searchsorted(_COUNTS, table.count, side="right") - 1
+    # What was used ten times comes out of a table as 9.999999 times.
+    counts = np.searchsorted(_COUNTS, table.count + uncertainty(table.count), side="right") - 1
     between = [f"{low:g} – {high:g}" for low, high in itertools.pairwise(_COUNTS)]
-    tenths = np.minimum((shares * 10).astype(np.int64), 9)
+    tenths = np.minimum((shares * 10 + 1e-4).astype(np.int64), 9)
     kinds = [
         ("symbols on the source side", up_to, np.minimum(lengths, _LONGEST + 1) - 1),
         ("source words", words, np.minimum(lengths - nonterminals, _LONGEST + 1)),

@@ -14,8 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arrays.ragged import take_rows
+from scfg_sampler.core.elementary import log_each
 
-__all__ = ["RuleCounts", "empty_rule_counts", "select_rules"]
+__all__ = ["PRECISION", "RuleCounts", "empty_rule_counts", "select_rules", "uncertainty"]
+
+PRECISION = 2e-6
+"""Relative, of a count up to e that comes from a table, where its logarithm has seven digits."""
 
 
 class RuleCounts(NamedTuple):
@@ -57,3 +61,12 @@ def select_rules(counts: RuleCounts, rows: np.ndarray) -> RuleCounts:
     return RuleCounts(
         source_start, source, target_start, target, alignment_start, alignment, counts.count[rows]
     )
+
+
+def uncertainty(count: np.ndarray) -> np.ndarray:
+    """How far counts may be from what they were before they went to a table; float64 (R,).
+
+    >>> float(uncertainty(np.array([2.9999990]))[0]) > 3 - 2.9999990
+    True
+    """
+    return PRECISION * count * np.maximum(1.0, np.abs(log_each(np.maximum(count, 1e-300))))

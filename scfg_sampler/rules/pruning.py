@@ -45,16 +45,15 @@ from scfg_sampler.core.arrays.hash_table import (
     put,
 )
 from scfg_sampler.core.arrays.ragged import group_rows
-from scfg_sampler.core.elementary import log, log_each, log_gamma, log_value
+from scfg_sampler.core.elementary import log, log_gamma, log_value
 from scfg_sampler.core.jit import borrowing, by_reference, compiled, kernel
 from scfg_sampler.core.numerals import real_number, whole_number
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.rules.counts import RuleCounts
+from scfg_sampler.rules.counts import PRECISION, RuleCounts, uncertainty
 
 __all__ = ["Pruned", "best_compositions", "keep_best", "log_tails", "prune_rules"]
 
 _OF_USES = "uses:"  # Before a share that is one of uses.
-_PRECISION = 2e-6  # Relative, of a count up to e whose logarithm has seven digits.
 
 DEFAULT_REDUNDANCY = 1.0
 DEFAULT_LOSS = 1.0
@@ -110,7 +109,7 @@ def prune_rules(rules: RuleCounts, log_forward: np.ndarray, everything: RuleCoun
         loss = rules.count * (log_forward - np.maximum(composed, LOG_PROB_WITHOUT))
         return Pruned(loss >= (DEFAULT_LOSS if math.isnan(number) else number), loss)
     if name == "count" and number >= 0.0:
-        return Pruned(rules.count >= number - _uncertainty(rules.count), rules.count)
+        return Pruned(rules.count >= number - uncertainty(rules.count), rules.count)
     if name == "significance" and not (number <= 0.0 or number > 1.0):
         tails, total = log_tails(rules, everything)
         # By default a tail just below 1/N.
@@ -159,7 +158,7 @@ def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
     order = np.concatenate([order[is_first], order[~is_first]])
     if of_uses:
         uses = np.cumsum(np.concatenate([[0.0], rules.count[order]]))
-        number = int(np.searchsorted(uses, number * uses[-1] / 100.0 * (1.0 - _PRECISION)))
+        number = int(np.searchsorted(uses, number * uses[-1] / 100.0 * (1.0 - PRECISION)))
     elif is_share:
         # In fractions of whole numbers: 7 % of 100 rules are 7, and 0.07 times 100 is more.
         number = math.ceil(fractions.Fraction(repr(number)) * len(worth) / 100)
@@ -178,15 +177,10 @@ def _best_of_words(rules: RuleCounts, order: np.ndarray) -> np.ndarray:
     return found
 
 
-def _uncertainty(count: np.ndarray) -> np.ndarray:
-    """How far counts may be from what they were, as their logarithms are known to seven digits; (R,)."""
-    return _PRECISION * count * np.maximum(1.0, np.abs(log_each(np.maximum(count, 1e-300))))
-
-
 def _rounded_up(count: np.ndarray) -> np.ndarray:
     """Counts as whole numbers; what is one as closely as it is known stays what it is."""
     nearest = np.rint(count)
-    return np.where(np.abs(count - nearest) <= _uncertainty(count), nearest, np.ceil(count))
+    return np.where(np.abs(count - nearest) <= uncertainty(count), nearest, np.ceil(count))
 
 
 # --- significance --------------------------------------------------------------------------------------

@@ -98,6 +98,19 @@ def test_counts_and_probabilities_fall_into_their_bins(table):
     }
 
 
+def test_rules_used_ten_times_are_not_among_those_used_less(tmp_path):
+    """ln 10 has seven digits in a table, and comes back as that of 9.999999."""
+    path = tmp_path / "rules"
+    uses = [(1, 1), (2, 5), (3, 10), (4, 100), (5, 1000), (6, 3), (6, 7)]
+    path.write_text(
+        "".join(f"[X] ||| s{k} ||| t{n} ||| LogCount={np.log(np.float32(n)):.7g}\n" for k, n in uses)
+    )
+    found = counted(read_rule_table(path))
+    rules = {label: number for label, (number, _) in found["count"].items()}
+    assert rules == {"1 – 2": 1, "2 – 5": 1, "5 – 10": 2, "10 – 100": 1, "100 – 1000": 1, "1000 –": 1}
+    assert {"0.3 – 0.4", "0.7 – 0.8"} <= set(found["P(target | source)"])
+
+
 def test_probabilities_of_a_source_side_sum_to_one(table):
     shares = forward_probabilities(table)
     np.testing.assert_allclose(shares[:2], [0.25, 0.75], rtol=1e-6)
