@@ -267,7 +267,9 @@ def _reopened(
 ) -> _Chain:
     """The chain that `run.json` tells of."""
     files = CorpusFiles.from_names(record["corpus"]["files"])
-    return _Chain(directory, files, settings, run, record.get("stream", 0), executor)
+    chain = _Chain(directory, files, settings, run, record.get("stream", 0), executor)
+    chain.goes_on_from(record["cpu_seconds"], record["peak_memory_mb"])
+    return chain
 
 
 def read_run(directory: PathLike) -> dict:
@@ -351,7 +353,11 @@ class _Chain:
         )
         self._record: dict = {}
         self._recorded = -math.inf
-        self._cpu = time.process_time()
+        self._cpu, self._spent = time.process_time(), (0.0, 0.0)
+
+    def goes_on_from(self, cpu_seconds: float, peak_memory: float) -> None:
+        """Add what processes before this one have taken, in seconds and MB."""
+        self._spent = cpu_seconds, peak_memory
 
     def _checked_settings(self) -> dict:
         """What a resumed run must agree with."""
@@ -466,7 +472,8 @@ class _Chain:
     def record(self, sweeps: int, *, finished: bool) -> dict:
         """What `run.json` is to say after so many sweeps."""
         skipped = [{"sentence": s, "reason": reason} for s, reason in self.bank.skipped.items()]
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        unit = 1024 if sys.platform != "darwin" else 1024**2
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
         return {
             **origin(__version__),
             "settings": self.settings._asdict(),
@@ -483,6 +490,6 @@ class _Chain:
             },
             "skipped": skipped,
             "seconds": round(self.clock.seconds, 3),
-            "cpu_seconds": round(time.process_time() - self._cpu, 3),
-            "peak_memory_mb": round(memory / (1024 if sys.platform != "darwin" else 1024**2), 1),
+            "cpu_seconds": round(self._spent[0] + time.process_time() - self._cpu, 3),
+            "peak_memory_mb": round(max(self._spent[1], memory), 1),
         }

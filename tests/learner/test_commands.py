@@ -127,6 +127,18 @@ def test_resumed_run_equals_one_that_ran_through(corpus_options, tmp_path):
     )
 
 
+def test_resumed_runs_tell_the_cost_of_all_their_processes(corpus_options, tmp_path):
+    run = tmp_path / "run"
+    assert sample(corpus_options, run, "--iterations", "2") == 0
+    record = json.loads((run / "run.json").read_text())
+    record |= {"cpu_seconds": 1000.0, "peak_memory_mb": 1e6}
+    (run / "run.json").write_text(json.dumps(record))
+    assert main(["resume", str(run), "--iterations", "4", "--quiet"]) == 0
+    record = json.loads((run / "run.json").read_text())
+    assert 1000.0 < record["cpu_seconds"] < 1500.0
+    assert record["peak_memory_mb"] == 1e6
+
+
 def test_resume_writes_what_a_run_stopped_after_its_last_sweep_lacks(corpus_options, tmp_path):
     run = tmp_path / "run"
     assert sample(corpus_options, run, "--iterations", "4") == 0
