@@ -297,7 +297,7 @@ def _settings(options: argparse.Namespace) -> LearnerSettings:
     if options.model == "dirichlet":
         learned = [name for name in learned if name == "strength"]
     found: dict[str, Any] = {
-        "shards": default_shards(options.threads, options.chains),
+        "shards": default_shards(options.threads, options.chains, options.types),
         "strength": default_strength(options.model),
         **({"tables": "exact"} if options.types > 1 else {}),
         **(PAPER if options.paper else {}),

@@ -182,15 +182,19 @@ def default_strength(model: str) -> float:
     return 100.0 if model == "dirichlet" else LearnerSettings().strength
 
 
-def default_shards(threads: int, chains: int) -> int:
+def default_shards(threads: int, chains: int, types: int = 1) -> int:
     """The number of shards where none is given: as many as threads, unless these have chains to run.
+
+    Types are learned in one shard.
 
     Parameters
     ----------
     threads, chains : int
         As in `RunSettings`.
+    types : int
+        As in `LearnerSettings`.
     """
-    return threads if chains == 1 else 1
+    return threads if chains == 1 and types == 1 else 1
 
 
 def default_burn_in(iterations: int, anneal_sweeps: int = 0) -> int:

@@ -307,7 +307,7 @@ def _sample(
     if "strength" not in settings:
         learner = learner._replace(strength=default_strength(learner.model))
     if "shards" not in settings:
-        learner = learner._replace(shards=default_shards(run.threads, run.chains))
+        learner = learner._replace(shards=default_shards(run.threads, run.chains, learner.types))
     if "burn_in" not in of_run:
         default = default_burn_in(run.iterations, learner.anneal_sweeps)
         run = run._replace(burn_in=default if burn_in is None else int(burn_in))
