@@ -259,6 +259,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.learner.chains import start_chains
 
     settings = _settings(options)
+    _warn_of_idle(settings)
     if options.iterations is None:
         options.iterations = PAPER_ITERATIONS if options.paper else RunSettings().iterations
     burn_in = options.burn_in
@@ -308,6 +309,24 @@ def _settings(options: argparse.Namespace) -> LearnerSettings:
         if getattr(options, name, None) is not None:
             found[name] = getattr(options, name)
     return LearnerSettings(**found)
+
+
+def _warn_of_idle(settings: LearnerSettings) -> None:
+    """Warn of what was given, but says nothing beside the other settings."""
+    for names, is_idle, why in (
+        (("base", "discount", "mean_length"), settings.model == "dirichlet", "with --model dirichlet"),
+        (
+            ("source_vocabulary", "target_vocabulary"),
+            settings.model != "dirichlet",
+            "without --model dirichlet",
+        ),
+        (("sweeps_per_level",), settings.schedule == "full", "without --schedule stratified"),
+        (("max_attached",), settings.unaligned == "lowest", "without --unaligned free"),
+        (("types_start",), settings.types == 1, "without --types"),
+    ):
+        for name in names:
+            if is_idle and getattr(settings, name) != LearnerSettings._field_defaults[name]:
+                console.warn(f"--{name.replace('_', '-')} says nothing {why}")
 
 
 def _temperatures(text: str | None) -> dict[str, float]:

@@ -282,6 +282,29 @@ def test_settings_out_of_range_exit_with_2(corpus_options, tmp_path, capsys, opt
     assert (message or "") in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--model", "dirichlet", "--base", "lexical"], "--base says nothing with --model dirichlet"),
+        (["--model", "dirichlet", "--discount", "0.7"], "--discount says nothing with --model dirichlet"),
+        (["--source-vocabulary", "9"], "--source-vocabulary says nothing without --model dirichlet"),
+        (["--sweeps-per-level", "3"], "--sweeps-per-level says nothing without --schedule stratified"),
+        (["--max-attached", "2"], "--max-attached says nothing without --unaligned free"),
+        (["--types-start", "same"], "--types-start says nothing without --types"),
+        (["--paper", "--sweeps-per-level", "3"], ""),
+    ],
+)
+def test_options_that_say_nothing_are_warned_of(corpus_options, tmp_path, capsys, more, told):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "1", *more) == 0
+    assert capsys.readouterr().err == (f"warning: {told}\n" if told else "")
+
+
+def test_threads_for_types_are_no_shards(corpus_options, tmp_path):
+    more = ["--iterations", "1", "--types", "2", "--threads", "2"]
+    assert sample(corpus_options, tmp_path / "run", *more) == 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["shards"] == 1
+
+
 def test_sweeps_that_are_annealed_are_burn_in(corpus_options, tmp_path):
     assert sample(corpus_options, tmp_path / "run", "--anneal", "3:1:5", "--iterations", "9") == 0
     assert json.loads((tmp_path / "run" / "run.json").read_text())["run"]["burn_in"] == 5
