@@ -286,7 +286,7 @@ def _write_per_sentence(lines: list[bytes], rows: list[array], directory: Path, 
 
 _DONE, _BAD, _NO_ROOM = 0, 1, 2
 _NEWLINE, _RETURN, _HASH, _OPEN, _CLOSE = 10, 13, 35, 91, 93
-_MOST_SYMBOLS = 1024
+_SYMBOLS = 1024  # Of a source side that there is room for at first.
 
 
 @kernel
@@ -303,7 +303,7 @@ def _match_lines(block, at, index, everything, per_sentence, check):
     sentences = np.empty(max(1 << 16, 2 * num_sentences), np.int32)
     matched = np.empty(num_sentences, np.int32)
     seen = np.full(num_sentences, -1, np.int64)
-    symbols = np.empty(_MOST_SYMBOLS, np.int32)
+    symbols = np.empty(_SYMBOLS, np.int32)
     num_lines, num_read, num_kept, num_pairs, num_matched = 0, 0, 0, 0, 0
     last_begin, last_end = 0, -1
     status = _DONE
@@ -314,6 +314,7 @@ def _match_lines(block, at, index, everything, per_sentence, check):
             at = end + 1
             num_lines += 1
             continue
+        symbols = grown(symbols, (stop - at) // 2 + 1)
         begin, source_end, num_symbols = _read_source(block, at, stop, index.words, symbols)
         if num_symbols <= 0:
             status = _BAD
@@ -375,7 +376,7 @@ def _read_source(block, at, end, words, symbols):
     first, number = stop, 0
     while True:
         begin, stop = next_token(block, stop, end)
-        if begin == stop or number == _MOST_SYMBOLS:
+        if begin == stop:
             return at, at, 0
         if is_bar(block, begin, stop):
             return first, begin, number

@@ -110,6 +110,16 @@ def test_long_runs_are_compared_to_their_end(tmp_path):
     assert written(tmp_path / "out") == [line for line, side in pairs if side != sides[1]]
 
 
+def test_rules_may_be_as_long_as_tables_have_them(tmp_path):
+    words = tuple(f"w{k}" for k in range(1500))
+    (tmp_path / "text").write_text(" ".join(words) + "\n")
+    other = (*words[:1498], "w0")
+    pairs = lines_of([words[:1023], words[:1024], words, other])
+    write(tmp_path / "table", [line for line, _ in pairs])
+    filter_table(tmp_path / "table", source=tmp_path / "text", output=tmp_path / "out")
+    assert written(tmp_path / "out") == [line for line, side in pairs if side != other]
+
+
 def test_blocks_do_not_show(tmp_path, monkeypatch):
     (tmp_path / "text").write_text("a b c\nb c a\n")
     sides = [("a",), ("b", -1), ("b", "c"), ("c", "a"), ("c", "b"), (-1, "c", -2), (-1,)]
