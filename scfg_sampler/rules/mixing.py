@@ -67,7 +67,7 @@ def mix_tables(tables: Sequence[RuleTable], weights: Sequence[float], signature:
 
 
 def _lengths(rules: RuleCounts) -> np.ndarray:
-    """The lengths of rules as the model has them, int64 (R,): words of both sides, and each gap once."""
+    """How long rules are here, int64 (R,): words of both sides, each gap once; ℓ has the scope instead."""
     gaps = np.concatenate(([0], np.cumsum(rules.source < 0)))
     symbols = np.diff(rules.source_start) + np.diff(rules.target_start)
     return symbols - (gaps[rules.source_start[1:]] - gaps[rules.source_start[:-1]])
