@@ -20,7 +20,7 @@ def add_parser(subparsers) -> None:
         description=(
             "Prints the log10 probability of each line, its end included and its unknown words with the\n"
             "probability of <unk>, and last, after '#', the perplexity per token with and without the\n"
-            "unknown words."
+            "unknown words; inf (null in JSON) where that is beyond all numbers."
         ),
         epilog="example:\n  scfg-decoder query-lm en.arpa < test.en",
     )
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     import json
     import sys
 
-    from decoder.lm.model import load_lm
+    from decoder.lm.model import load_lm, perplexity_of
     from decoder.lm.text_blocks import score_file
     from scfg_sampler.core.console import progress, set_quiet, warn
 
@@ -57,12 +57,12 @@ def run(options: argparse.Namespace) -> None:
     total, total_unknown = totals[0].sum(), totals[1].sum()
     if reserved:
         warn(f"words of the text that are <s>, </s> or <unk>, and count as unknown words: {reserved}")
-    perplexity = math.exp(-total / tokens) if tokens else None
-    without = math.exp((total_unknown - total) / (tokens - unknown)) if tokens else None
+    perplexity = perplexity_of(total, tokens) if tokens else math.nan
+    without = perplexity_of(total - total_unknown, tokens - unknown) if tokens else math.nan
     if options.json:
         result = {
-            "perplexity": perplexity,
-            "perplexity_without_unknown": without,
+            "perplexity": perplexity if math.isfinite(perplexity) else None,
+            "perplexity_without_unknown": without if math.isfinite(without) else None,
             "unknown": unknown,
             "tokens": tokens,
             "log10_probability": total / math.log(10),

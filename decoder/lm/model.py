@@ -22,6 +22,7 @@ Everything here is in natural logarithms.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -61,6 +62,7 @@ __all__ = [
     "load_lm",
     "load_lms",
     "num_open_words",
+    "perplexity_of",
     "score_sentences",
     "score_text",
     "state_width",
@@ -411,6 +413,14 @@ class TextScores(NamedTuple):
     num_tokens: int
     num_unknown: int
     num_reserved: int
+
+
+def perplexity_of(log_prob: float, tokens: int) -> float:
+    """exp(−log_prob / tokens) of at least one token; ∞ where that is beyond all numbers."""
+    try:
+        return math.exp(-log_prob / tokens)
+    except OverflowError:
+        return math.inf
 
 
 def score_text(lm: LanguageModel, vocabulary: LmVocabulary, lines: Sequence[str]) -> TextScores:

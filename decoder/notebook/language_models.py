@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 
@@ -11,7 +10,7 @@ import numpy as np
 from decoder.lm.arpa import write_arpa
 from decoder.lm.counts import encode_text
 from decoder.lm.estimation import estimate_lm
-from decoder.lm.model import LmVocabulary, TextScores, score_text
+from decoder.lm.model import LmVocabulary, TextScores, perplexity_of, score_text
 from decoder.lm.model import load_lm as load_compiled
 from decoder.lm.table import LanguageModel, build_lm
 from decoder.notebook.texts import Text, lines_of
@@ -58,7 +57,7 @@ class NgramModel:
         found = self._scores(text)
         if not found.num_tokens:
             raise InputError("text", None, "has no lines, and so no perplexity", "Give at least one")
-        return math.exp(-float(found.log_probs.sum()) / found.num_tokens)
+        return perplexity_of(float(found.log_probs.sum()), found.num_tokens)
 
     def __contains__(self, word: str) -> bool:
         return word in self.vocabulary

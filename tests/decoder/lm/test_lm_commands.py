@@ -155,3 +155,17 @@ def test_what_users_can_mend_ends_with_one_line_and_status_2(
     assert message in said.err
     assert said.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_perplexity_beyond_all_numbers_is_infinite(command, tmp_path, capsys):
+    """A model may give a word 10⁻¹⁰⁰⁰, whose inverse is no floating-point number."""
+    lm = tmp_path / "lm.arpa"
+    words = "-1000\t<unk>\n-99\t<s>\n-0.5\t</s>\n-0.5\ta\n"
+    lm.write_text(f"\\data\\\nngram 1=4\n\n\\1-grams:\n{words}\n\\end\\\n", encoding="utf-8")
+    assert command("query-lm", lm, stdin="b\n") == 0
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "# perplexity inf, 3.162 without 1 unknown of 2 tokens"
+    assert command("query-lm", lm, "--json", stdin="b\n") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["perplexity"] is None
+    assert result["perplexity_without_unknown"] == pytest.approx(10**0.5)
