@@ -39,6 +39,7 @@ __all__ = [
 
 METRICS = ("bleu", "chrf", "ter")
 ALL_METRICS = (*METRICS, "exact")
+_ROUNDED = 1e-9  # What adding and dividing may change of a mean score, in percent.
 _MOST_DRAWN = 250_000_000  # Numbers of sentences that a bootstrap holds: two gigabytes.
 TOKENIZERS = ("none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab")
 
@@ -200,7 +201,7 @@ def compare_tunings(
         ours = np.arange(len(statistics)) < len(hypotheses)
         actual = scores(statistics.sum(axis=1))
         difference = float(actual[ours].mean() - actual[~ours].mean())
-        if abs(difference) < 1e-9:  # Rounded means of equal scores; no sample may be compared with that.
+        if abs(difference) < _ROUNDED:  # Rounded means of equal scores; no sample may be compared with that.
             difference = 0.0
         rng = np.random.default_rng(seed)
         extreme = 0
@@ -208,7 +209,8 @@ def compare_tunings(
             times = np.bincount(rng.integers(statistics.shape[1], size=statistics.shape[1]))
             drawn = scores(times @ statistics[:, : len(times)])
             means = [rng.choice(part, len(part)).mean() for part in (drawn[ours], drawn[~ours])]
-            extreme += bool(abs(means[0] - means[1] - difference) >= abs(difference))
+            # Scores that are shares, as of exact match, often differ by just as much.
+            extreme += bool(abs(means[0] - means[1] - difference) >= abs(difference) - _ROUNDED)
         found[name] = Comparison(difference, float((1 + extreme) / (samples + 1)))
     return found
 

@@ -272,3 +272,24 @@ def test_p_of_exact_match_is_that_of_all_samples_there_are():
     extreme = sum(abs(share - 3) >= 3 for share in shares) / len(shares)
     assert found["exact"].difference == 75.0
     assert found["exact"].p_value == pytest.approx(extreme, abs=0.01)
+
+
+def test_differences_as_large_as_the_one_found_count_however_means_are_rounded():
+    """Shares of lines are added up in whole numbers: sixths of a line, of three tunings against two."""
+    rows = ["101011", "011101", "101111", "110110", "000110"]
+    right = np.array([list(map(int, row)) for row in rows])
+    texts = [["r" if is_right else "x" for is_right in row] for row in right]
+    options = {"metrics": ["exact"], "samples": 300, "seed": 3}
+    found = compare_tunings(texts[:3], texts[3:], [["r"] * 6], **options)
+
+    def sixths(ours, theirs):
+        return 2 * int(sum(ours)) - 3 * int(sum(theirs))
+
+    difference = sixths(*np.split(right.sum(axis=1), [3]))
+    drawn, extreme = np.random.default_rng(3), 0
+    for _ in range(300):
+        times = np.bincount(drawn.integers(6, size=6), minlength=6)
+        parts = np.split(right @ times, [3])
+        other = sixths(*(drawn.choice(part, len(part)) for part in parts))
+        extreme += abs(other - difference) >= abs(difference)
+    assert found["exact"].p_value == (1 + extreme) / 301
