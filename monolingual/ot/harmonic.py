@@ -33,6 +33,7 @@ __all__ = [
     "Maxent",
     "Separation",
     "fit_maxent",
+    "maxent_log_probs",
     "maxent_probs",
     "maxent_weights",
     "noisy_probs",
@@ -78,7 +79,12 @@ class Maxent(NamedTuple):
 
 def maxent_probs(tableaux: Tableaux, weight: np.ndarray) -> np.ndarray:
     """The probability of each candidate under maximum entropy, float64 of shape (C,)."""
-    return np.exp(_log_probs(tableaux, -(tableaux.violations @ np.asarray(weight, dtype=np.float64))))
+    return np.exp(maxent_log_probs(tableaux, weight))
+
+
+def maxent_log_probs(tableaux: Tableaux, weight: np.ndarray) -> np.ndarray:
+    """Their logarithms, which are finite even where a probability is below all numbers."""
+    return _log_probs(tableaux, -(tableaux.violations @ np.asarray(weight, dtype=np.float64)))
 
 
 def fit_maxent(

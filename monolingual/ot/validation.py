@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monolingual.ot.harmonic import maxent_probs, maxent_weights
+from monolingual.ot.harmonic import maxent_log_probs, maxent_weights
 from monolingual.ot.tableaux import Tableaux
 from scfg_sampler.errors import InputError, SettingsError
 
@@ -104,7 +104,7 @@ def cross_validate(
         rest = tableaux._replace(frequency=tableaux.frequency - part)
         for row, variance in enumerate(ordered):
             weight = maxent_weights(rest, prior_variance=variance, non_negative=non_negative)
-            held_out[row, fold] = float(part @ np.log(maxent_probs(tableaux, weight)))
+            held_out[row, fold] = float(part @ maxent_log_probs(tableaux, weight))
     return Validation(ordered, held_out, parts.sum(axis=1).astype(np.int64))
 
 

@@ -105,3 +105,12 @@ def test_wrong_cross_validation_is_refused(rng):
         deal(rng, TWO._replace(frequency=TWO.frequency / 3), 2)
     with pytest.raises(InputError, match="too many to deal"):
         deal(rng, TWO._replace(frequency=TWO.frequency * 1e9), 2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_candidates_with_next_to_no_probability_do_not_matter():
+    """A rival with 200 violations more has a probability below all numbers under weights of 4 or more."""
+    example = tableaux("A B", ("x", "a", 50, (0, 1)), ("x", "b", 0, (1, 0)), ("x", "c", 0, (200, 0)))
+    found = cross_validate(np.random.default_rng(1), example)
+    assert np.isfinite(found.per_token).all()
+    assert found.best == found.variances[-1]
