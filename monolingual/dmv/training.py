@@ -101,7 +101,8 @@ class Notes(NamedTuple):
     before : Outcome
         Of the legs before it, as the job's outcome were it to end here; `best` counts the job's rounds.
     accepted : Outcome
-        Of lateen EM: the last soft leg that has gained something.
+        Of lateen EM: the last soft leg that has gained something; `best` counts the job's rounds, and
+        `heldout` has the likelihood of its estimate alone.
     best : Outcome
         Of the best job so far.
     best_job : int
@@ -318,7 +319,7 @@ def _after_leg(task: Task, settings: Settings, leg: Leg, notes: Notes) -> tuple[
     if not leg.is_judged:
         scores = [task.heldout(now.probs)] if task.heldout else []
     else:
-        # Each leg of lateen EM begins with the score that the one before ended with.
+        # Each leg of lateen EM begins with the estimate of the one before, whose score is there already.
         scores = now.heldout[1 if settings.e_step == "lateen" and notes.leg > 0 else 0 :].tolist()
     so_far = Outcome(
         now.probs,
@@ -332,14 +333,16 @@ def _after_leg(task: Task, settings: Settings, leg: Leg, notes: Notes) -> tuple[
         is_pair = notes.leg % 2 == 0
         gains = notes.leg == 0 or _gains(settings, accepted.trace[-1], now.trace[-1])
         if is_pair and gains:
-            accepted = now
+            accepted = now._replace(best=so_far.best, heldout=now.heldout[now.best :][:1])
         ends = is_pair and (not gains or len(so_far.trace) >= settings.rounds)
     if not ends:
         return notes._replace(leg=notes.leg + 1, before=so_far, accepted=accepted), None
     outcome = so_far
     if settings.e_step == "lateen":
-        outcome = so_far._replace(probs=accepted.probs, prior=accepted.prior, best=len(so_far.trace))
-    if task.heldout:
+        outcome = so_far._replace(probs=accepted.probs, prior=accepted.prior, best=accepted.best)
+    if task.heldout and settings.e_step == "lateen":
+        score = float(accepted.heldout[-1])
+    elif task.heldout:
         score = float(outcome.heldout[outcome.best])
     else:
         score = heldout_likelihood(task.layout, task.corpus, outcome.probs)

@@ -370,3 +370,28 @@ def test_sweeps_of_gibbs_are_iterations_and_rounds_by_their_former_name(place, c
     assert "--iterations is of --method gibbs" in capsys.readouterr().err
     assert call("train", "train.txt", "--method", "gibbs", "--iterations", 0, "--output", "c.txt") == 2
     assert "--iterations is 0" in capsys.readouterr().err
+
+
+def test_lateen_em_is_judged_by_the_estimate_that_it_keeps(rng):
+    """A start's score is the held-out likelihood of its outcome, though the last legs gained nothing."""
+    from monolingual.dmv.estimation import heldout_likelihood
+    from monolingual.dmv.initial import random
+    from monolingual.dmv.layout import Layout, build_corpus
+    from monolingual.dmv.settings import Settings
+    from monolingual.dmv.training import Task, training_kernel
+
+    layout = Layout(4, 1)
+    corpus, unseen = (
+        build_corpus(layout, [rng.integers(4, size=rng.integers(2, 7)).tolist() for _ in range(number)])
+        for number in (40, 10)
+    )
+    judge = lambda probs: heldout_likelihood(layout, unseen, probs)  # noqa: E731
+    settings = Settings("em", e_step="lateen", rounds=60)
+    kernel = training_kernel(Task(layout, corpus, (lambda rng: random(rng, layout),) * 4, (settings,), judge))
+    state, jobs = kernel.init(rng, None), []
+    while not state.notes.is_finished:
+        state, found = kernel.step(rng, state)
+        jobs += [] if found.ended is None else [found.ended]
+    assert any(job.outcome.best < len(job.outcome.trace) for job in jobs)
+    for job in jobs:
+        assert job.score == pytest.approx(judge(job.outcome.probs), abs=1e-9)
