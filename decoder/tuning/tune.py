@@ -32,6 +32,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +55,7 @@ from scfg_sampler.core.elementary import products
 from scfg_sampler.core.executors import Executor
 from scfg_sampler.core.files import atomic_path
 from scfg_sampler.core.jit import kernel
-from scfg_sampler.errors import CheckpointMismatch, InputError
+from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = ["Round", "best_round", "list_score", "optimise", "tune"]
 
@@ -117,12 +118,13 @@ def tune(
     Raises
     ------
     SettingsError
-        A setting is out of range.
+        A setting is out of range, or two features have one name.
     CheckpointMismatch
         The state belongs to other settings or other data.
     """
     settings = resolved(settings)
     check_settings(settings)
+    _require_names(decoder.weight_names)
     assert settings.interpolation is not None
     share = settings.interpolation
     metric = metric_of(settings)
@@ -168,6 +170,16 @@ def tune(
             if np.abs(mixed - weights).max() < 1e-6 * np.abs(weights).max():
                 return
             weights = mixed
+
+
+def _require_names(names: Sequence[str]) -> None:
+    """A SettingsError if two features have one name, by which files keep one weight for both."""
+    twice = [name for name, number in Counter(names).items() if number > 1]
+    if twice:
+        raise SettingsError(
+            f"--grammar: a table has the feature {', '.join(twice)}, and so has the decoder itself, so that "
+            "their weights could not be told apart; put a prefix before the table's: TABLE,prefix=P"
+        )
 
 
 def best_round(rounds: Sequence[Round]) -> Round:

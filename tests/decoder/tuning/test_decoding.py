@@ -5,10 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
+from decoder.grammar.trie import GrammarSource, build_grammar
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.translation.decoder import Decoder
 from decoder.tuning.decoding import decoded
 from decoder.tuning.settings import SEARCH, TuneSettings
+from decoder.tuning.tune import tune
+from scfg_sampler.errors import SettingsError
 from tests.decoder import small_grammars as small
 from tests.decoder.lm.test_model import random_model
 
@@ -57,3 +60,19 @@ def test_sentences_without_words_have_their_only_translation():
     _, (found,) = lists("guided", [[]], 5)
     assert set(map(tuple, found.features.tolist())) == {(0.0,) * found.features.shape[1]}
     assert (found.counts[:, 0] == 0).all()
+
+
+def test_weights_of_features_with_one_name_are_not_tuned():
+    """A file of weights would hold one for both."""
+    table = small.rule_table([("u", "a", [-1.0]), ("u", "b", [0.0])], ["Glue"])
+    model = random_model(5, 2)
+    lm = build_lm(model), LmVocabulary(model.words)
+    decoder = Decoder(build_grammar([GrammarSource(table)]), *lm, WEIGHTS)
+    with pytest.raises(SettingsError, match="a table has the feature Glue, and so has the decoder itself"):
+        list(tune(decoder, [["u"]], [[["a"]]], TuneSettings(rounds=1)))
+    prefixed = build_grammar([GrammarSource(table, "their.")])
+    assert list(
+        tune(
+            Decoder(prefixed, *lm, {**WEIGHTS, "their.Glue": 0.0}), [["u"]], [[["a"]]], TuneSettings(rounds=1)
+        )
+    )
