@@ -31,6 +31,8 @@ FORMS = ("funql", "lisp", "sql")
 
 _DEEPEST = 200  # Brackets within brackets; Python's stack holds some more.
 
+_MOST_ARGUMENTS = 999  # Of a symbol of a linear form.
+
 _TOKEN = re.compile(r"""\s*((?:'[^']*'|"[^"]*")(?![^\s(),])|[(),]|[^\s(),'"]+)""")
 _LINEAR = re.compile(r"(.+)@([0-9]{1,3})", re.DOTALL)
 
@@ -88,8 +90,19 @@ def parse(text: str, form: str, path: PathLike = "<text>", line: int = 1) -> Exp
     InputError
         It is no expression.
     """
-    if form == "sql":
-        return parse_sql(text, path, line)
+    found = parse_sql(text, path, line) if form == "sql" else _parse_brackets(text, form, path, line)
+    if (number := _most_arguments(found)) > _MOST_ARGUMENTS:
+        what = f"{number} arguments of one symbol: {shortened(text)}"
+        raise InputError(path, line, what, f"Linear forms have {_MOST_ARGUMENTS} at most")
+    return found
+
+
+def _most_arguments(expression: Expression) -> int:
+    return max([len(expression.arguments), *map(_most_arguments, expression.arguments)])
+
+
+def _parse_brackets(text: str, form: str, path: PathLike, line: int) -> Expression:
+    """An expression of FunQL or Lisp."""
     reader = _Reader(text, path, line)
     found = (_parse_lisp if form == "lisp" else _parse_funql)(reader)
     rest = reader.peek()

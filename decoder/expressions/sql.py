@@ -42,6 +42,7 @@ __all__ = [
     "RESERVED",
     "SELECTS",
     "SETS",
+    "is_ordered",
     "with_again",
     "without_again",
 ]
@@ -72,6 +73,14 @@ RESERVED = frozenset(
 )
 
 DEEPEST = 60  # Symbols within each other, in what is read and written: Python's stack holds some more.
+
+
+def is_ordered(query: Expression) -> bool:
+    """Whether a query ends in ORDER BY, LIMIT or OFFSET, what stands in brackets left aside."""
+    if query.name in SETS:
+        last = query.arguments[-1]
+        return last.name not in SETS and is_ordered(last)  # A set behind another is in brackets.
+    return any(part.name in ("order", "limit", "offset") and part.arguments for part in query.arguments[1:])
 
 
 def with_again(expression: Expression) -> Expression:

@@ -21,7 +21,9 @@ from decoder.expressions.sql import (
     PRODUCTS,
     QUERIES,
     RESERVED,
+    SELECTS,
     SETS,
+    is_ordered,
     with_again,
 )
 from decoder.expressions.sql_short import short_query
@@ -134,7 +136,14 @@ def _set(reader: _Reader, left: Expression) -> Expression:
         name = reader.advance().lower()
         if name == "union" and reader.accept("all"):
             name = "union_all"
-        left = Expression(name, (left, _select(reader)))
+        is_in_brackets = reader.token == "("
+        right = _select(reader)
+        if is_in_brackets and right.name in SELECTS and is_ordered(right):
+            reader.fail(
+                f"ORDER BY or LIMIT in brackets behind {name.upper()}",
+                "Without brackets it is of the whole query; what a part of one has is not told from that",
+            )
+        left = Expression(name, (left, right))
     return left
 
 

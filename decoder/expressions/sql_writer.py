@@ -22,6 +22,7 @@ from decoder.expressions.sql import (
     RESERVED,
     SELECTS,
     SETS,
+    is_ordered,
     without_again,
 )
 from decoder.expressions.sql_short import full_query
@@ -71,6 +72,8 @@ def _write_query(query: Expression) -> str:
     if name in SETS:
         _require(len(parts) == 2)
         left, right = map(_write_query, parts)
+        if is_ordered(parts[0]):
+            left = f"({left})"
         if parts[1].name in SETS:
             right = f"({right})"
         return f"{left} {name.upper().replace('_', ' ')} {right}"

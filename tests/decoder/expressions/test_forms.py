@@ -106,3 +106,16 @@ def test_constants_with_quotation_marks_come_back(form, name):
 def test_quotation_marks_within_names_are_refused(text):
     with pytest.raises(InputError, match="a quotation mark that is not closed, or one within a name"):
         parse(text, "lisp" if text[0] == "(" else "funql")
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [("funql", "a({})"), ("lisp", "(a {})"), ("sql", "SELECT a FROM t WHERE b IN ({})")],
+)
+def test_more_arguments_than_linear_forms_have_are_refused(form, text):
+    """What is read can be read back."""
+    separator = " " if form == "lisp" else ", "
+    most = parse(text.format(separator.join(map(str, range(998)))), form)
+    assert from_linear(to_linear(most)) == most
+    with pytest.raises(InputError, match=r"arguments of one symbol: .*Linear forms have 999 at most"):
+        parse(text.format(separator.join(map(str, range(1000)))), form)

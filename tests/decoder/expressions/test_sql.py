@@ -73,6 +73,19 @@ def test_parts_of_queries_are_read_as_names_of_things_are_given_so():
     assert to_linear(parse("(SELECT a) UNION SELECT b", "sql"))[0] == "union@2"
 
 
+def test_order_of_a_part_of_a_union_stays_in_its_brackets():
+    """Behind the last part, ORDER BY and LIMIT are of the whole."""
+    for query in (
+        "(SELECT a FROM t ORDER BY a LIMIT 1) UNION SELECT b FROM u",
+        "(SELECT a FROM t UNION SELECT b FROM u LIMIT 1) EXCEPT SELECT c FROM v",
+        "SELECT a FROM t UNION (SELECT b FROM u UNION SELECT c FROM v LIMIT 1)",
+        "SELECT a FROM t UNION SELECT b FROM u ORDER BY b",
+    ):
+        assert write(parse(query, "sql"), "sql") == query
+    with pytest.raises(InputError, match="ORDER BY or LIMIT in brackets behind UNION"):
+        parse("SELECT a FROM t UNION (SELECT b FROM u ORDER BY b LIMIT 1)", "sql")
+
+
 def test_queries_are_written_as_they_are_usual():
     query = "select  count( distinct a )x from t,u where not(b=1)and(c=2 or d<>3)order by a asc limit 3 ;"
     assert write(parse(query, "sql"), "sql") == (
