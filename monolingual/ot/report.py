@@ -36,6 +36,7 @@ from scfg_sampler.core.pages.intervals import Interval, interval_chart
 from scfg_sampler.core.reports.document import Section, note, write_document
 from scfg_sampler.core.reports.records import bar, duration, files, settings_table, spelled, tiles
 from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_traces
+from scfg_sampler.core.wording import distinct_names
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["ReportInputs", "write_report"]
@@ -133,10 +134,11 @@ def _read(inputs: ReportInputs) -> _Shown:
     grammar, summary = read_summary(place)
     tableaux = read_tableaux(place / "tableaux.tsv")
     grammar = aligned(grammar, tableaux, place)
-    predictions = {_name(place): predict(grammar, tableaux)}
-    for other in inputs.beside:
+    own, *others = distinct_names([place, *map(Path, inputs.beside)])
+    predictions = {own: predict(grammar, tableaux)}
+    for other, name in zip(inputs.beside, others, strict=True):
         beside = aligned(read_summary(other)[0], tableaux, other)
-        predictions[_name(Path(other))] = predict(beside, tableaux)
+        predictions[name] = predict(beside, tableaux)
     posterior = None
     if "median" in summary and (place / RECORD).exists():
         record = read_run(place)
@@ -144,10 +146,6 @@ def _read(inputs: ReportInputs) -> _Shown:
         traces = [read_trace(chain_directory(place, chain) / TRACE) for chain in chains]
         posterior = _Posterior(record, traces, read_draws(place))
     return _Shown(grammar, summary, tableaux, predictions, posterior)
-
-
-def _name(place: Path) -> str:
-    return place.name or str(place)
 
 
 # ---- What was run ----------------------------------------------------------------------------------

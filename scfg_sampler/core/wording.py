@@ -1,4 +1,4 @@
-"""Numbers of things, as messages and pages say them: `1 line`, `2 lines`, `1,000 rules`.
+"""How messages and pages say things: `1 line`, `2 lines`, `1,000 rules`; `old/run` and `new/run`.
 
 The fact a newcomer would get wrong: what follows may depend on the number as well (`1 sentence has`, `2
 sentences have`), so that both forms can be given.
@@ -6,7 +6,11 @@ sentences have`), so that both forms can be given.
 
 from __future__ import annotations
 
-__all__ = ["counted", "file_size"]
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["counted", "distinct_names", "file_size"]
 
 
 def counted(number: float, one: str, many: str | None = None, spec: str = "") -> str:
@@ -37,3 +41,16 @@ def file_size(size: int) -> str:
     ('20 kB', '1.2 MB', '1 kB')
     """
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size / 1e3, 1):.0f} kB"
+
+
+def distinct_names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """The last parts of each path, as few as tell all different ones apart.
+
+    >>> distinct_names(["a/system", "b/run"]), distinct_names(["old/run", "new/run", "old/run"])
+    (['system', 'run'], ['old/run', 'new/run', 'old/run'])
+    """
+    parts = [Path(os.path.abspath(path)).parts for path in paths]
+    number, different = 1, len(set(parts))
+    while len({each[-number:] for each in parts}) < different:
+        number += 1
+    return ["/".join(each[-number:]) for each in parts]

@@ -15,6 +15,7 @@ from decoder.system.verification import is_system
 from decoder.translation.decoder import Decoder
 from scfg_sampler.core.chains.run_directory import RECORD
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.wording import distinct_names
 from scfg_sampler.errors import InputError
 from scfg_sampler.explore.questions import Question, QuestionError
 from scfg_sampler.learner.chains import chain_directories
@@ -162,7 +163,7 @@ def open_sources(paths: Sequence[PathLike]) -> Sources:
     """
     runs: list[ExploredRun] = []
     systems: list[ExploredSystem] = []
-    for path, name in zip(paths, _names(paths), strict=True):
+    for path, name in zip(paths, distinct_names(paths), strict=True):
         parts = [path, *(Path(path) / part for part in _PARTS)]
         found_runs = [part for part in parts if (Path(part) / RECORD).is_file()]
         found_systems = [part for part in parts if is_system(part)]
@@ -172,16 +173,6 @@ def open_sources(paths: Sequence[PathLike]) -> Sources:
         runs += [ExploredRun(part, name) for part in found_runs[:1]]
         systems += [ExploredSystem(part, name) for part in found_systems[:1]]
     return Sources(runs, systems)
-
-
-def _names(paths: Sequence[PathLike]) -> list[str]:
-    """The last parts of each path, as few as tell all of them apart: `old/system` and `new/system`."""
-    parts = [Path(path).resolve().parts for path in paths]
-    for number in range(1, max(map(len, parts))):
-        names = ["/".join(each[-number:]) for each in parts]
-        if len(set(names)) == len(names):
-            return names
-    return [each[-1] for each in parts]
 
 
 def most_used_shapes(explored: ExploredRun | ExploredSystem) -> list[Shape]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import distinct_names
 
 __all__ = ["add_parser", "run"]
 
@@ -59,9 +60,10 @@ def run(options: argparse.Namespace) -> None:
     grammar, summary = read_summary(options.grammar)
     tableaux = read_tableaux(Path(options.grammar) / "tableaux.tsv")
     predictions = {}
-    for name in [options.grammar, *options.beside]:
-        beside = aligned(read_summary(name)[0], tableaux, name)
-        predictions[Path(name).name or str(name)] = heard(tableaux, predict(beside, tableaux))[1]
+    grammars = [options.grammar, *options.beside]
+    for path, name in zip(grammars, distinct_names(grammars), strict=True):
+        beside = aligned(read_summary(path)[0], tableaux, path)
+        predictions[name] = heard(tableaux, predict(beside, tableaux))[1]
     pictures: dict[str, Callable[[], Any]] = {}
     if "median" in summary:
         names, record = grammar.constraints, read_run(options.grammar)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 from numpy.testing import assert_allclose
@@ -126,3 +127,17 @@ def test_weights_are_not_negative_unless_asked_for(tmp_path):
     assert_allclose(fit_maxent(example, non_negative=False).weight[0], -math.log(3.0), atol=1e-6)
     assert main(["ot", "maxent", str(tmp_path / "t"), "--output", str(tmp_path / "r"), "--quiet"]) == 0
     assert json.loads((tmp_path / "r" / "summary.json").read_text())["grammar"]["A"] == 0.0
+
+
+def test_grammars_of_one_name_are_told_apart_in_a_report(place):
+    """It shows the grammar's own likelihood, whatever is beside it."""
+    tied = ["ot", "maxent", "t.tsv", "--prior-variance", "0.01", "--output", "tied/maxent", "--quiet"]
+    assert main(tied) == 0
+    found = []
+    for beside in ([], ["--beside", "tied/maxent"]):
+        assert main(["ot", "report", "maxent", *beside, "--output", "report.html", "--quiet"]) == 0
+        fit = (place / "report.html").read_text(encoding="utf-8").partition("correlation of shares")[2]
+        found.append(re.findall(r"−[0-9]+\.[0-9]{2}(?=<)", fit))
+    assert found[1][0] == found[0][0] != found[1][1]
+    assert f"{place.name}/maxent" in fit
+    assert "tied/maxent" in fit
