@@ -116,6 +116,9 @@ def evaluate(
         with _sacrebleu_seed(seed):
             score = metric.corpus_score(hypotheses, references, **more)
         scores[name] = json.loads(score.format(signature=str(metric.get_signature()), is_json=True))
+        if samples is not None and "confidence_mean" not in scores[name]:
+            # sacrebleu takes a mean of 0 for none; as no score is below 0, all samples have that.
+            scores[name] |= {"confidence_mean": 0.0, "confidence_var": 0.0, "confidence": "μ = 0.00 ± 0.00"}
     return scores
 
 

@@ -1,6 +1,7 @@
 """Evaluation is sacrebleu's."""
 
 import itertools
+import json
 import math
 import os
 import re
@@ -293,3 +294,25 @@ def test_differences_as_large_as_the_one_found_count_however_means_are_rounded()
         other = sixths(*(drawn.choice(part, len(part)) for part in parts))
         extreme += abs(other - difference) >= abs(difference)
     assert found["exact"].p_value == (1 + extreme) / 301
+
+
+def test_interval_of_a_score_of_0_is_0(tmp_path, capsys):
+    """TER of what is all right, and BLEU where no four words are; sacrebleu says nothing then."""
+    text = str(tmp_path / "text")
+    Path(text).write_text("a b\nc\n", encoding="utf-8")
+    given = [
+        "evaluate",
+        "--hypothesis",
+        text,
+        "--references",
+        text,
+        "--metrics",
+        "ter",
+        "bleu",
+        "--intervals",
+    ]
+    assert main(given) == 0
+    assert capsys.readouterr().out.count("0.00 to 0.00 in 95 %") == 2
+    assert main([*given, "--json"]) == 0
+    for score in json.loads(capsys.readouterr().out).values():
+        assert (score["score"], score["confidence_mean"], score["confidence_var"]) == (0.0, 0.0, 0.0)
