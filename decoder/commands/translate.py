@@ -85,7 +85,10 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         help='read <n translation="the house">das haus</n> as words with that translation and no other',
     )
     parser.add_argument(
-        "--mbr-scale", type=float, default=1.0, metavar="A", help="probabilities are exp(A · score)"
+        "--mbr-scale",
+        type=float,
+        metavar="A",
+        help="with --mbr: probabilities are exp(A · score) (default: 1)",
     )
 
 
@@ -194,7 +197,12 @@ def _check(options: argparse.Namespace) -> None:
         for name in ("system", "reference", "derivations", "hypergraph", "markup"):
             if getattr(options, name):
                 raise SettingsError(f"--{name} does not go with --expressions; leave out one of them")
-    check_scale(options.mbr_scale)
+    if options.not_unique and options.nbest is None:
+        raise SettingsError("--not-unique is of lists; give --nbest beside it")
+    if options.mbr_scale is not None:
+        if options.mbr is None:
+            raise SettingsError("--mbr-scale goes with --mbr")
+        check_scale(options.mbr_scale)
 
 
 def _system(options: argparse.Namespace) -> System:
@@ -296,7 +304,8 @@ def _translate(system: System, options: argparse.Namespace, numbered: tuple[int,
     elif options.nbest is not None:
         found = decoder.translations(result, options.nbest, unique=not options.not_unique)
     elif options.mbr is not None:
-        found = [decoder.minimum_risk(result, options.mbr, options.mbr_scale)]
+        scale = 1.0 if options.mbr_scale is None else options.mbr_scale
+        found = [decoder.minimum_risk(result, options.mbr, scale)]
     else:
         found = [decoder.best(result)]
     texts = [each.text for each in found]

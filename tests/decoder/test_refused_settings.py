@@ -42,3 +42,18 @@ def test_rounds_are_not_kept_beside_standard_output(tmp_path, monkeypatch, capsy
     told = "scfg-decoder: --output is -, but rounds are kept beside the weights; name a file for them\n"
     assert capsys.readouterr().err == told
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--not-unique"], "--not-unique is of lists; give --nbest beside it"),
+        (["--mbr", "--not-unique"], "--not-unique is of lists; give --nbest beside it"),
+        (["--mbr-scale", "0.5"], "--mbr-scale goes with --mbr"),
+        (["--nbest", "5", "--mbr-scale", "0.5"], "--mbr-scale goes with --mbr"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(options, said, capsys):
+    models = ["--grammar", "absent", "--lm", "absent", "--weights", "absent"]
+    assert main(["translate", *models, "--input", __file__, *options]) == 2
+    assert capsys.readouterr().err == f"scfg-decoder: {said}\n"
