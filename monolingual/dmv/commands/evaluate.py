@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 
 from monolingual.dmv.commands import add_treebank_options, read
 from scfg_sampler.core.wording import counted
@@ -27,7 +28,9 @@ def add_parser(subparsers) -> None:
     parser.add_argument("model", metavar="MODEL|TREES", help="written by dmv train; or trees to evaluate")
     parser.add_argument("data", metavar="GOLD", help="CoNLL-U, CoNLL-X, or three columns: tags, heads, words")
     add_treebank_options(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object; null is the share of no words"
+    )
     parser.set_defaults(run=run)
 
 
@@ -56,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     trees["attach_left"] = [attach_left(len(heads)) for heads in gold]
     found = {name: evaluate(heads, gold) for name, heads in trees.items()}
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps({name: _plain(rows) for name, rows in found.items()}))
         return
     print(f"{'':<14}{'sentences':<12}{'words':>8}{'directed':>10}{'undirected':>12}{'root':>8}")
     for name, rows in found.items():
@@ -64,6 +67,14 @@ def run(options: argparse.Namespace) -> None:
             title = length if length == "all" else f"≤ {length}"
             scores = f"{row['directed']:>10.1f}{row['undirected']:>12.1f}{row['root']:>8.1f}"
             print(f"{name:<14}{title:<12}{row['words']:>8}{scores}")
+
+
+def _plain(rows: dict[str, dict[str, float]]) -> dict[str, dict[str, float | None]]:
+    """The accuracies as JSON has them, which knows no NaN: None for shares of no words."""
+    return {
+        length: {name: None if math.isnan(value) else value for name, value in row.items()}
+        for length, row in rows.items()
+    }
 
 
 def predicted(options: argparse.Namespace, sentences) -> list:

@@ -71,6 +71,15 @@ def test_every_method_learns_parses_and_is_evaluated(method, place, capsys):
     assert json.loads(capsys.readouterr().out)["predicted"] == found["viterbi"]
 
 
+def test_accuracy_of_no_words_is_null_in_json(place, capsys):
+    """JSON has no NaN, which other programs would stumble over."""
+    (place / "long.txt").write_text(" ".join(["NN"] * 12) + "\t" + " ".join(map(str, range(12))) + "\n")
+    assert call("evaluate", "long.txt", "long.txt", "--json") == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["predicted"]
+    assert found["10"] == {"directed": None, "undirected": None, "root": None, "words": 0, "sentences": 0}
+    assert found["all"]["directed"] == 100.0
+
+
 @pytest.mark.parametrize(
     "options",
     [
