@@ -197,9 +197,14 @@ def check_run_settings(settings: TsgSettings, run: RunSettings) -> None:
         raise SettingsError(
             f"--states {samples} at every --thin {thin} do not fit into the {found} after --burn-in"
         )
-    if run.marginals and settings.anneal[2] > run.burn_in and settings.anneal[0] != 1.0:
+    first, last, annealed = settings.anneal
+    if run.marginals and last != 1.0:
         raise SettingsError(
-            f"--marginals counts sweeps at temperature 1 only; --anneal ends after {settings.anneal[2]} "
+            f"--marginals counts sweeps at temperature 1 only, and --anneal ends at {last:g}: let it end at 1"
+        )
+    if run.marginals and annealed > run.burn_in and first != 1.0:
+        raise SettingsError(
+            f"--marginals counts sweeps at temperature 1 only; --anneal ends after {annealed} "
             f"sweeps, --burn-in after {run.burn_in}: make it at least as long"
         )
 
