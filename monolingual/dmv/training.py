@@ -334,7 +334,8 @@ def _after_leg(task: Task, settings: Settings, leg: Leg, notes: Notes) -> tuple[
         gains = notes.leg == 0 or _gains(settings, accepted.trace[-1], now.trace[-1])
         if is_pair and gains:
             accepted = now._replace(best=so_far.best, heldout=now.heldout[now.best :][:1])
-        ends = is_pair and (not gains or len(so_far.trace) >= settings.rounds)
+        # A leg that comes last by the rounds may be half of a pair: then it was for nothing.
+        ends = (is_pair and not gains) or len(so_far.trace) >= settings.rounds
     if not ends:
         return notes._replace(leg=notes.leg + 1, before=so_far, accepted=accepted), None
     outcome = so_far

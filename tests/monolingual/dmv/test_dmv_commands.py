@@ -404,3 +404,23 @@ def test_lateen_em_is_judged_by_the_estimate_that_it_keeps(rng):
     assert any(job.outcome.best < len(job.outcome.trace) for job in jobs)
     for job in jobs:
         assert job.score == pytest.approx(judge(job.outcome.probs), abs=1e-9)
+
+
+def test_lateen_em_makes_no_more_rounds_than_it_may(rng):
+    """Whichever leg the last round falls into, none follows."""
+    from monolingual.dmv.initial import random
+    from monolingual.dmv.layout import Layout, build_corpus
+    from monolingual.dmv.settings import Settings
+    from monolingual.dmv.training import Task, train
+
+    layout = Layout(3, 1)
+    corpus = build_corpus(layout, [rng.integers(3, size=rng.integers(2, 6)).tolist() for _ in range(30)])
+    first = random(rng, layout)
+
+    def rounds_made(most):
+        settings = Settings("em", e_step="lateen", rounds=most, tolerance=1e-3)
+        return len(train(rng, Task(layout, corpus, (lambda rng: first,), (settings,))).trace)
+
+    enough = rounds_made(200)
+    assert 4 < enough < 100
+    assert [rounds_made(most) for most in range(1, enough + 2)] == [*range(1, enough + 1), enough]
