@@ -132,7 +132,10 @@ class DependencyModel:
     def evaluate(
         self, treebank: PathLike | Sequence[str], decoder: str = "mbr"
     ) -> dict[str, dict[str, float]]:
-        """Attachment accuracy in percent by length of sentences, as `dmv evaluate --json` prints it."""
+        """Attachment accuracy in percent by length of sentences, as `dmv evaluate --json` prints it.
+
+        NaN, there null, of lengths without words.
+        """
         _check_decoder(decoder)
         gold = _read(treebank)
         if any(len(sentence.heads) != len(sentence.tags) for sentence in gold):

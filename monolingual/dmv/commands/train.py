@@ -68,7 +68,8 @@ def add_parser(subparsers) -> None:
         "--smooth",
         metavar="N",
         type=float,
-        help="smooth children by those of all heads, with N pseudo-counts for doing so (not with gibbs)",
+        help="smooth children by those of all heads, with N pseudo-counts for doing so (not with gibbs, "
+        "--anneal and --e-step lateen)",
     )
     text = "write a table: objective and held-out likelihood of every round"
     parser.add_argument("--trace", metavar="FILE", help=text)
@@ -260,6 +261,10 @@ def check(options: argparse.Namespace) -> list[float]:
     chosen = options.covariance, options.level, options.unused
     if chosen != ("identity", "sentence", "averaged") and not is_normal:
         raise SettingsError("--covariance, --level and --unused are for --method vb-em-logistic-normal")
+    if options.level == "corpus" and options.unused != "averaged":
+        raise SettingsError(
+            "--unused is for --level sentence; with --level corpus no parameters are left out"
+        )
     if options.covariances and (not is_normal or options.level == "corpus"):
         raise SettingsError("--covariances needs --method vb-em-logistic-normal and --level sentence")
     if options.share and (not is_normal or options.level == "corpus" or options.covariances):
@@ -273,6 +278,9 @@ def check(options: argparse.Namespace) -> list[float]:
         raise SettingsError("--smooth is not for --method gibbs")
     if options.smooth is not None and (options.share or options.covariances or options.level == "corpus"):
         raise SettingsError("--smooth goes without --share, --covariances and --level corpus")
+    if options.smooth is not None and (options.anneal or options.e_step == "lateen"):
+        # Legs hand on a model, in which it is lost how much of it is smoothed.
+        raise SettingsError("--smooth goes without --anneal and --e-step lateen")
     if options.e_step != "soft" and (options.unambiguity or options.anneal):
         raise SettingsError("--unambiguity and --anneal are for --e-step soft")
     if options.prior is None:

@@ -292,6 +292,20 @@ def test_covariances_are_printed_and_drawn(place, capsys):
             ["train", "train.txt", "--output", "m", "--method", "gibbs", "--smooth", "1"],
             "--smooth is not for",
         ),
+        *(
+            (
+                ["train", "train.txt", "--output", "m", "--smooth", "1", *more],
+                "--smooth goes without --anneal",
+            )
+            for more in (["--anneal", "1:5"], ["--e-step", "lateen"])
+        ),
+        (
+            [
+                *("train", "train.txt", "--output", "m", "--method", "vb-em-logistic-normal"),
+                *("--level", "corpus", "--unused", "integrated"),
+            ],
+            "--unused is for --level sentence",
+        ),
         (["train", "train.txt", "--output", "m", "--share", "noun"], "--share needs --method vb-em-log"),
         (
             ["train", "train.txt", "--output", "m", "--method", "vb-em-logistic-normal", "--share", "frob"],
