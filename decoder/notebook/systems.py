@@ -58,7 +58,7 @@ def make_decoder(
     known = {} if weights is None else weights_of(weights)
     grammar = as_weighted(grammar, vocabularies, known)
     if weights is None:
-        known = initial_weights(feature_names(grammar, len(models)))
+        known = initial_weights((*feature_names(grammar, len(models)), *grammar.sparse_names))
     return Decoder(
         grammar,
         tuple(model.lm for model in models),

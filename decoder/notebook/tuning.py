@@ -139,4 +139,4 @@ def tune(
     with progress("tuning", (chosen.rounds + 1) * len(sources)) as advance:
         rounds = list(tuned(decoder, sources, rows, chosen, where=threads, advance=lambda: advance(1, "")))
     best = np.asarray(best_round(rounds).weights).tolist()
-    return Tuning(dict(zip(decoder.feature_names, best, strict=True)), rounds, chosen.metric)
+    return Tuning(dict(zip(decoder.weight_names, best, strict=True)), rounds, chosen.metric)

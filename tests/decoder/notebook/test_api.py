@@ -23,6 +23,7 @@ from decoder.notebook.tuning import TuneOptions
 from decoder.translation.settings import SearchDefaults
 from decoder.tuning.settings import TuneSettings
 from scfg_sampler.errors import InputError
+from tests.decoder.translation import test_sparse_features as sparse_features
 
 PAIRS = [
     ("un chat dort", "a cat sleeps", "0-0 1-1 2-2"),
@@ -89,6 +90,22 @@ def test_tuning_is_that_of_the_command(rules, files, tmp_path):
     assert f"bleu {tuning.score:.2f}" in repr(tuning)
     with pytest.raises(InputError, match="has 1 line, but the source has 5"):
         decoder.tune(rules, files / "lm.arpa", SOURCE, TARGET[:1])
+
+
+@pytest.mark.filterwarnings("error")
+def test_features_that_few_rules_have_are_tuned(capsys):
+    """As those of columns are; the weights of all of them come back."""
+    whole, few = sparse_features.tables()
+    lm = decoder.train_lm(["a b c a b", "c c b a", "a c b", "b a"])
+    known, _ = sparse_features.decoders()
+    wanted = [known.translate(words).text for words in sparse_features.SOURCES]
+    source = [" ".join(words) for words in sparse_features.SOURCES]
+    capsys.readouterr()
+    one, other = (decoder.tune(table, lm, source, wanted, rounds=4, nbest=20) for table in (whole, few))
+    assert len(one.rounds) > 1
+    assert any(one.weights[name] for name in sparse_features.FEW)
+    assert other.weights == pytest.approx(one.weights, abs=1e-6)
+    assert "no weight" not in capsys.readouterr().err
 
 
 def test_translations_are_those_of_the_command(rules, files, capsys):
