@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def run(options: argparse.Namespace) -> None:
     names, paths = _named_paths(options.lists)
     lists = [read_numbered_lists(path) for path in paths]
     _check_sentences(paths, lists)
+    _check_features(names, lists, options.shared)
     total, numbers = 0, sorted(lists[0])
     with atomic_output(options.output) as out:
         for number in numbers:
@@ -75,6 +77,22 @@ def _check_sentences(paths: list[str], lists: list[dict[int, list[Candidate]]]) 
     for path, other in zip(paths[1:], others, strict=True):
         if first and other and not first & other:
             warn(f"{paths[0]} and {path} have no translation in common: are they of the same sentences?")
+
+
+def _check_features(
+    names: list[str], lists: list[dict[int, list[Candidate]]], shared: Collection[str]
+) -> None:
+    """A SettingsError if two features would have one name, as those of AB and C, and of A and BC."""
+    from decoder.expressions.joining import joined_names
+    from scfg_sampler.errors import SettingsError
+
+    of_lists = [{name for found in each.values() for one in found for name in one.features} for each in lists]
+    known = set(shared).intersection(set[str]().union(*of_lists))
+    for name, own in zip(names, of_lists, strict=True):
+        joined = joined_names(name, own, shared)
+        if twice := sorted(known & joined):
+            raise SettingsError(f"two features would be called {twice[0]}; give the list {name} another name")
+        known |= joined
 
 
 def _named_paths(texts: list[str]) -> tuple[list[str], list[str]]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 
 from decoder.expressions.ranker import Candidate
 
-__all__ = ["join_lists"]
+__all__ = ["join_lists", "joined_names"]
 
 _MISSING = "Missing"
 _K = 60  # Of reciprocal rank fusion, as Cormack, Clarke and Büttcher (2009) have it.
@@ -52,6 +52,11 @@ def join_lists(
         (Candidate(list(words), found[words]), scores[words])
         for words in sorted(found, key=lambda words: -scores[words])
     ]
+
+
+def joined_names(name: str, features: Collection[str], shared: Collection[str]) -> set[str]:
+    """What the features of a list are called in the joined one, the shared ones left out."""
+    return {name + _MISSING, *(name + each for each in {*features}.difference(shared))}
 
 
 def _firsts(candidates: Sequence[Candidate]) -> dict[tuple[str, ...], dict[str, float]]:

@@ -91,16 +91,19 @@ def check_features(path: PathLike, lists: Collection[Collection[Candidate]], wan
 
 
 def _features(text: str, once: dict[str, str], path: PathLike, line: int) -> dict[str, float]:
-    features = {}
+    features: dict[str, float] = {}
     for each in text.split():
-        name, _, value = each.rpartition("=")
+        name, _, text_of_value = each.rpartition("=")
         name = once.setdefault(name, name)
         try:
-            features[name] = real_number(value)
+            value = real_number(text_of_value)
         except ValueError:
-            features[name] = math.nan
-        if not name or not math.isfinite(features[name]):
+            value = math.nan
+        if not name or not math.isfinite(value):
             raise InputError(path, line, f"'{each[:60]}' is not Feature=number", "Make the list again")
+        if name in features:
+            raise InputError(path, line, f"two features are called {name}", "Make the list again")
+        features[name] = value
     return features
 
 

@@ -21,7 +21,7 @@ from decoder.expressions.decoder import ExpressionDecoder
 from decoder.expressions.forms import FORMS, from_linear, write
 from decoder.expressions.questions import cut_words, question_words
 from decoder.expressions.ranker import Candidate, Ranker, candidate_scores
-from decoder.translation.results import Translation
+from decoder.translation.results import Translation, summed
 from scfg_sampler.core.arguments import require_count, require_type
 from scfg_sampler.core.streams import in_order
 from scfg_sampler.core.wording import counted
@@ -147,7 +147,7 @@ class Parser:
 
     def _features(self, found: Translation) -> dict[str, float]:
         values = zip(self.decoder.feature_names, found.features.tolist(), strict=True)
-        return {**dict(values), **dict(found.sparse)}
+        return summed((*values, *found.sparse))
 
     def _parse(self, line: str, candidate: Candidate, score: float) -> Parse:
         expression = from_linear(candidate.words)

@@ -26,7 +26,7 @@ import numpy as np
 from decoder.search.chart import COPY, GLUE, KEEP, RELABEL, START, Chart
 from decoder.search.cube import FINISH
 from decoder.translation.decoder import Decoder
-from decoder.translation.results import SearchResult, Translation, copied_to
+from decoder.translation.results import SearchResult, Translation, copied_to, summed
 from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.svg import circled
 from scfg_sampler.errors import InputError
@@ -44,8 +44,12 @@ def derivation_record(
         "source": [] if result is None else list(result.source),
         "translation": translation.text,
         "score": translation.score,
-        "features": dict(zip(decoder.feature_names, translation.features.tolist(), strict=True))
-        | dict(translation.sparse),
+        "features": summed(
+            (
+                *zip(decoder.feature_names, translation.features.tolist(), strict=True),
+                *translation.sparse,
+            )
+        ),
         "nodes": [],
     }
     if result is None:
@@ -64,7 +68,7 @@ def derivation_record(
         symbol, source, target = rule_sides(decoder, result, int(forest.rule[edge]), span[0])
         if cell < chart.num_x_cells:
             symbol = label_of(decoder, chart, cell)
-        named = zip(decoder.feature_names, values.tolist(), strict=True)
+        named = (*zip(decoder.feature_names, values.tolist(), strict=True), *decoder.named(sparse, at))
         if waiting:
             nodes[waiting.pop()]["children"].append(len(nodes))
         waiting.extend([len(nodes)] * int(np.sum(forest.tails[edge] >= 0)))
@@ -76,7 +80,7 @@ def derivation_record(
                 "target": target,
                 "score": float(forest.weight[edge]),
                 "posterior": float(uses[edge]),
-                "features": {name: value for name, value in named if value} | dict(decoder.named(sparse, at)),
+                "features": {name: value for name, value in summed(named).items() if value},
                 "children": [],
             }
         )

@@ -31,12 +31,12 @@ from typing import Any
 
 import numpy as np
 
-from decoder.lm.model import feature_of, state_words
+from decoder.lm.model import state_words
 from decoder.search.chart import COPY
 from decoder.search.cube import FINISH
 from decoder.translation.decoder import Decoder
 from decoder.translation.derivations import label_of, rule_sides
-from decoder.translation.results import SearchResult
+from decoder.translation.results import SearchResult, summed
 
 __all__ = ["hypergraph_record", "no_hypergraph"]
 
@@ -59,7 +59,8 @@ def hypergraph_record(
         return no_hypergraph(sentence, [])
     graph = decoder.export(result)
     forest = result.forest
-    of_models = np.isin(decoder.feature_names, [feature_of(model) for model in range(len(decoder.lms))])
+    of_models = np.zeros(len(decoder.feature_names), np.bool_)
+    of_models[len(decoder.grammar.feature_names) :][: len(decoder.lms)] = True
     values = decoder.edge_features(result, graph.edges)
     sparse = decoder.sparse_features(result, np.arange(len(values) + 1), graph.edges)
     heads = np.repeat(np.arange(len(graph.items)), np.diff(graph.graph.edge_start))
@@ -73,7 +74,7 @@ def hypergraph_record(
         if key not in numbers:
             numbers[key] = len(rules)
             _, source, target = rule_sides(decoder, result, row, begin)
-            features = _named(decoder, np.where(of_models, 0.0, values[at])) | dict(decoder.named(sparse, at))
+            features = _named(decoder, np.where(of_models, 0.0, values[at]), decoder.named(sparse, at))
             rules.append({"source": source, "target": target, "features": features})
         first, last = graph.graph.tail_start[at], graph.graph.tail_start[at + 1]
         edges.append(
@@ -96,9 +97,12 @@ def hypergraph_record(
     }
 
 
-def _named(decoder: Decoder, values: np.ndarray) -> dict[str, float]:
+def _named(
+    decoder: Decoder, values: np.ndarray, sparse: tuple[tuple[str, float], ...] = ()
+) -> dict[str, float]:
     """The features that are not 0."""
-    return {decoder.feature_names[i]: float(values[i]) for i in np.flatnonzero(values).tolist()}
+    dense = ((decoder.feature_names[i], float(values[i])) for i in np.flatnonzero(values).tolist())
+    return {name: value for name, value in summed((*dense, *sparse)).items() if value}
 
 
 def _node(decoder: Decoder, result: SearchResult, item: int, stretches: np.ndarray | None) -> dict[str, Any]:

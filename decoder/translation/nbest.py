@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from decoder.translation.results import Translation
+from decoder.translation.results import Translation, summed
 
 __all__ = ["nbest_lines"]
 
@@ -17,12 +17,13 @@ def nbest_lines(
 ) -> Iterator[str]:
     """Lines of a Moses-style list, `number ||| text ||| Feature=value … ||| score`.
 
-    A word that is `|||` itself is written as Moses does, so that the fields stay four. `texts` are what is
-    written instead of the translations' words.
+    Features of one name are one (`summed`). A word that is `|||` itself is written as Moses does, so that the
+    fields stay four. `texts` are what is written instead of the translations' words.
     """
     for at, translation in enumerate(translations):
         spelled = translation.words if texts is None else texts[at].split(" ")
         words = ("&#124;&#124;&#124;" if word == "|||" else word for word in spelled)
         values = zip(names, translation.features.tolist(), strict=True)
-        features = " ".join(f"{name}={value:.6g}" for name, value in (*values, *translation.sparse))
+        named = summed((*values, *translation.sparse))
+        features = " ".join(f"{name}={value:.6g}" for name, value in named.items())
         yield f"{number} ||| {' '.join(words)} ||| {features} ||| {translation.score:.6f}"

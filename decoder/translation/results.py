@@ -6,7 +6,7 @@ search, and say nothing without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "SearchResult",
     "Translation",
     "copied_to",
+    "summed",
 ]
 
 Copy = str | tuple[str, ...]  # What a source word becomes if it is copied.
@@ -101,6 +102,18 @@ class ParsedSentence(NamedTuple):
 def copied_to(copy: Copy) -> list[str]:
     """The words that a source word becomes if it is copied."""
     return [copy] if isinstance(copy, str) else list(copy)
+
+
+def summed(values: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The values of features by name.
+
+    A table may have a feature of the name of one of the decoder's own, such as Glue. Both have one weight,
+    that of their name, so that together they are a feature whose value is the sum.
+    """
+    found: dict[str, float] = {}
+    for name, value in values:
+        found[name] = found[name] + value if name in found else value
+    return found
 
 
 class SearchResult(NamedTuple):

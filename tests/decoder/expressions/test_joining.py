@@ -96,12 +96,17 @@ def test_lists_of_other_sentences_are_refused_or_doubted(files, capsys):
         (("=@/ours",), "is not NAME=LIST"),
         (("A B=@/ours",), "is not NAME=LIST"),
         (("A=@/ours", "A=@/theirs"), "two lists are called A; give each a name of its own"),
+        (("A=@/ours", "ARu=@/short"), "two features would be called ARule; give the list ARu another name"),
+        (("Language=@/model", "A=@/ours"), "two features would be called LanguageModel; give the list Lang"),
         (("A=@/none",), "none"),
         (("A=@/wrong",), "wrong:1: not a line of a list"),
     ],
 )
 def test_wrong_calls_are_refused(files, capsys, lists, complaint):
     (files / "wrong").write_text("a@0\n")
+    for name, feature in (("short", "le"), ("model", "Model")):
+        lines = (f"{number} ||| a@0 ||| {feature}=1 ||| 0\n" for number in range(3))
+        (files / name).write_text("".join(lines))
     assert run(files, *lists, "--output", "@/both") == 2
     assert complaint in capsys.readouterr().err
     assert not (files / "both").exists()

@@ -126,6 +126,7 @@ def test_damaged_rankers_are_refused(tmp_path, change):
         ("0 ||| a@0 ||| F=1 ||| 0\n3 ||| a@0 ||| F=1 ||| 0\n", "list:2: sentence 3, but there are 3"),
         ("0 ||| a@0 ||| F=x ||| 0\n", "'F=x' is not Feature=number"),
         ("0 ||| a@0 ||| 1 ||| 0\n", "'1' is not Feature=number"),
+        ("0 ||| a@0 ||| F=1 G=2 F=3 ||| 0\n", "two features are called F"),
     ],
 )
 def test_other_lists_are_refused(tmp_path, text, complaint):

@@ -7,8 +7,11 @@ import time
 import numpy as np
 import pytest
 
+from decoder.grammar.trie import GrammarSource, build_grammar
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.translation.decoder import Decoder
+from decoder.translation.derivations import derivation_record
+from decoder.translation.hypergraph import hypergraph_record
 from decoder.translation.nbest import nbest_lines
 from decoder.translation.weights import initial_weights
 from scfg_sampler.core.streams import in_order
@@ -156,3 +159,39 @@ def test_nbest_lines_have_four_fields_whatever_the_words():
 def test_initial_weights_know_the_features_of_the_project_under_any_prefix():
     found = initial_weights(["LogForward", "domain.LogForward", "Strange", "PassThrough"])
     assert found == {"LogForward": 0.3, "domain.LogForward": 0.3, "Strange": 0.0, "PassThrough": -10.0}
+
+
+def test_features_of_one_name_are_one_wherever_they_are_told():
+    """A table's Glue and the decoder's own have one weight; named twice, one of them would get lost."""
+    names = ["Glue", "LanguageModel"]
+    rules = [("u", "a", [-1.5, 2.0]), ("v", "b", [-0.25, 0.5]), ("u", "b a", [0.5, -1.0])]
+    model = random_model(5, 2)
+    weights = {"Glue": 0.5, "LanguageModel": 0.75, "PassThrough": -10.0}
+    one = Decoder(
+        build_grammar([GrammarSource(small.rule_table(rules, names))]),
+        build_lm(model),
+        LmVocabulary(model.words),
+        weights,
+    )
+    result = one.search(["u", "v", "u"], keep_states=True)
+    best = one.best(result)
+    line = next(nbest_lines(0, [best], one.feature_names))
+    (fields,) = [field.split() for field in line.split(" ||| ")[2:3]]
+    assert len(fields) == len(weights)
+    record, graph = derivation_record(one, result, best, 0), hypergraph_record(one, result, 0)
+    told = [
+        {name: float(value) for name, value in (field.split("=") for field in fields)},
+        record["features"],
+        {name: sum(node["features"].get(name, 0.0) for node in record["nodes"]) for name in weights},
+    ]
+    for values in told:
+        assert sum(weights[name] * value for name, value in values.items()) == pytest.approx(
+            best.score, abs=1e-4
+        )
+    for edge in graph["edges"]:
+        values = edge["features"], graph["rules"][edge["rule"]]["features"]
+        assert sum(weights[name] * each[name] for each in values for name in each) == pytest.approx(
+            edge["score"]
+        )
+    of_table = [values[1] for *_, values in rules]
+    assert {rule["features"].get("LanguageModel", 0.0) for rule in graph["rules"]} == {0.0, *of_table}
