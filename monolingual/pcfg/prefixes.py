@@ -95,6 +95,13 @@ class Prefixes:
                 break
         return found
 
+    def log_prob(self, words: Sequence[int]) -> float:
+        """The last of `log_probs`, without those before it: a beginning's alone."""
+        if not words:
+            return 0.0
+        table, scale = _inside_table(self._chart, self._weights, words)
+        return self._log_prob(words, len(words), table, scale) - self.log_finite
+
     def log_sentence_prob(self, words: Sequence[int]) -> float:
         """ln of the probability that just these words are a sentence."""
         start = np.array([0, len(words)], dtype=np.int64)

@@ -85,12 +85,10 @@ def _next_words(prefixes, words: list[int], names: tuple[str, ...], number: int,
     """The likeliest words after a beginning, with their probabilities; the end of the sentence is one."""
     import math
 
-    given = float(prefixes.log_probs(words)[-1])
+    given = prefixes.log_prob(words)
     if given == -math.inf:
         return []
-    log_probs = [
-        (float(prefixes.log_probs([*words, word])[-1]), names[word]) for word in range(len(names) - 1)
-    ]
+    log_probs = [(prefixes.log_prob([*words, word]), names[word]) for word in range(len(names) - 1)]
     log_probs.append((prefixes.log_sentence_prob(words), "</s>"))
     ranked = sorted(log_probs, key=lambda entry: (-entry[0], entry[1]))[:most]
     return [

@@ -58,6 +58,21 @@ def test_beginnings_have_the_probability_of_all_sentences_that_begin_so(tmp_path
         ]
         assert_allclose(found, expected, rtol=1e-10, atol=1e-15)
         assert_allclose(np.exp(prefixes.log_sentence_prob(words)), known[words], rtol=1e-12)
+        assert prefixes.log_prob(words) == prefixes.log_probs(words)[-1]
+    assert prefixes.log_prob([]) == 0.0
+
+
+def test_next_words_ask_for_whole_beginnings_alone(tmp_path, monkeypatch, capsys):
+    """Once a word of the grammar, however long the beginning is."""
+    asked = []
+    whole = Prefixes._log_prob
+    monkeypatch.setattr(Prefixes, "_log_prob", lambda self, *at: asked.append(at[1]) or whole(self, *at))
+    (tmp_path / "grammar").write_text(GROWING)
+    (tmp_path / "text").write_text("a b b a\n")
+    arguments = [str(tmp_path / "grammar"), "--sentences", str(tmp_path / "text"), "--next", "3"]
+    assert main(["pcfg", "prefix", *arguments, "--quiet"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    assert sorted(asked) == [4, 5, 5]
 
 
 def test_beginnings_are_shared_out_among_their_next_words(tmp_path):
