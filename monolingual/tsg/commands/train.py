@@ -283,6 +283,7 @@ def run(options: argparse.Namespace) -> None:
     kept = RunSettings(**{**{name: given[name] for name in RunSettings._fields}, "burn_in": burn_in})
     if options.method == "2dop" and (options.samples or options.marginals):
         raise SettingsError("--states and --marginals are of chains; --method 2dop has none")
+    _warn_of_idle(options, settings)
     if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
         console.warn("there is one shard, which is swept here; --shards P divides the treebank for others")
     with (
@@ -300,6 +301,32 @@ def run(options: argparse.Namespace) -> None:
             conduct=Conduct(options.check, advance, executor),
         )
     report(options.output, record)
+
+
+def _warn_of_idle(options: argparse.Namespace, settings: TsgSettings) -> None:
+    """Warn of what was given, but does nothing beside the other options."""
+    plain, has_types = Preparation(), "type" in settings.moves
+    is_spelled_out = options.brackets is None and options.sentences is None
+    of_forests = "--brackets or --sentences"
+    for option, is_given, is_idle, other in (
+        ("--type-every", options.type_every != TsgSettings().type_every, not has_types, "--moves type"),
+        ("--thin", options.thin is not None, options.samples == 0, "--states"),
+        ("--rare", options.rare != plain.rare, options.unknown == "none", "--unknown signature"),
+        ("--heads", options.heads != plain.heads, options.binarise != "head", "--binarise head"),
+        (
+            "--horizontal",
+            options.horizontal is not None,
+            options.binarise == "none",
+            "--binarise right, left or head",
+        ),
+        ("--pack", options.pack != Sources().pack, options.nbest is None, "--nbest-lists"),
+        ("--labels", options.labels is not None, is_spelled_out, of_forests),
+        ("--tag-set", options.tags is not None, is_spelled_out, of_forests),
+        ("--root", options.root != Sources().root, is_spelled_out, of_forests),
+        ("--max-length", options.longest != Sources().longest, is_spelled_out, of_forests),
+    ):
+        if is_given and is_idle:
+            console.warn(f"{option} does nothing without {other}")
 
 
 def report(output: str, record: dict[str, Any]) -> None:

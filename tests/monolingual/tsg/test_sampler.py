@@ -287,6 +287,32 @@ def test_settings_out_of_range_are_refused(options, complaint, treebank_file, tm
     assert errors.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "warned"),
+    [
+        (["--moves", "single", "--type-every", 2], "--type-every does nothing without --moves type"),
+        (["--moves", "type", "--type-every", 2], None),
+        (["--states", 0, "--thin", 2], "--thin does nothing without --states"),
+        (["--states", 2, "--thin", 2], None),
+        (["--unknown", "none", "--rare", 3], "--rare does nothing without --unknown signature"),
+        (["--heads", "none.txt"], "--heads does nothing without --binarise head"),
+        (
+            ["--binarise", "none", "--horizontal", 2],
+            "--horizontal does nothing without --binarise right, left or head",
+        ),
+        (["--pack", "spans"], "--pack does nothing without --nbest-lists"),
+        (["--labels", "A,B"], "--labels does nothing without --brackets or --sentences"),
+        (["--tag-set", "A,B"], "--tag-set does nothing without --brackets or --sentences"),
+        (["--root", "R"], "--root does nothing without --brackets or --sentences"),
+        (["--max-length", 3], "--max-length does nothing without --brackets or --sentences"),
+    ],
+)
+def test_options_without_effect_are_warned_of(options, warned, treebank_file, tmp_path, capsys):
+    assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 8, *options) == 0
+    found = [line for line in capsys.readouterr().err.splitlines() if "does nothing" in line]
+    assert found == ([] if warned is None else [f"warning: {warned}"])
+
+
 def test_a_directory_with_a_run_is_not_overwritten(treebank_file, tmp_path, capsys):
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 0
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 2
