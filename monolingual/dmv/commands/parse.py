@@ -47,7 +47,7 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument("--picture", metavar="FILE", help="also draw the tree of a sentence, as SVG")
     parser.add_argument(
-        "--sentence", metavar="N", type=int, default=1, help="with --picture: which one, from 1"
+        "--sentence", metavar="N", type=int, help="with --picture: which one, from 1 (default: 1)"
     )
     parser.set_defaults(run=run)
 
@@ -58,18 +58,21 @@ def run(options: argparse.Namespace) -> None:
     from monolingual.dmv.parsing import parse
     from monolingual.dmv.treebank import write_treebank
 
+    if options.sentence is not None and not options.picture:
+        raise SettingsError("--sentence says which one --picture draws; give that")
     model = read_model(options.model)
     sentences = read(options, options.data)
     warn_of_unknown(model, sentences)
-    if not 1 <= options.sentence <= len(sentences):
-        raise SettingsError(f"--sentence is {options.sentence}; there are {len(sentences)}")
+    shown = 1 if options.sentence is None else options.sentence
+    if not 1 <= shown <= len(sentences):
+        raise SettingsError(f"--sentence is {shown}; there are {len(sentences)}")
     heads = parse(model, sentences, options.decoder)
     if options.nbest is None:
         write_treebank(options.output, sentences, heads)
     else:
         _write_nbest(options, model, sentences)
     if options.picture:
-        _draw(options, model, sentences[options.sentence - 1], heads[options.sentence - 1])
+        _draw(options.picture, model, sentences[shown - 1], heads[shown - 1], shown)
     if options.posteriors:
         _write_posteriors(options.posteriors, model, sentences)
     console.say(
@@ -92,7 +95,7 @@ def _write_nbest(options: argparse.Namespace, model, sentences) -> None:
             advance(1, "")
 
 
-def _draw(options: argparse.Namespace, model, sentence, heads: list[int]) -> None:
+def _draw(path: str, model, sentence, heads: list[int], number: int) -> None:
     """Draw the tree of one sentence, with its posteriors."""
     from monolingual.dmv.drawing import draw_arcs
     from monolingual.dmv.parsing import posteriors
@@ -100,8 +103,8 @@ def _draw(options: argparse.Namespace, model, sentence, heads: list[int]) -> Non
     from scfg_sampler.core.files import atomic_output
 
     ((log_prob, arcs),) = posteriors(model, [sentence])
-    name = f"sentence {options.sentence}, log probability {log_prob:.3f}"
-    with atomic_output(options.picture) as stream:
+    name = f"sentence {number}, log probability {log_prob:.3f}"
+    with atomic_output(path) as stream:
         stream.write(draw_arcs(shown_words(sentence), heads, name=name, posteriors=arcs))
 
 

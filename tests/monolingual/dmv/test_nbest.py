@@ -138,6 +138,8 @@ def test_nbest_pictures_and_drawn_sentences_are_written(files, capsys):
     assert "dogs/N" in (files / "p.svg").read_text()
     assert main(["dmv", "parse", model, data, "--picture", str(files / "p.svg"), "--sentence", "3"]) == 2
     assert "--sentence is 3; there are 2" in capsys.readouterr().err
+    assert main(["dmv", "parse", model, data, "--sentence", "2"]) == 2
+    assert "--sentence says which one --picture draws; give that" in capsys.readouterr().err
     drawing = ["dmv", "simulate", model, "--samples", "3", "--max-length", "50"]
     assert main([*drawing, "--output", str(files / "drawn")]) == 0
     assert main(["dmv", "evaluate", model, str(files / "drawn"), "--quiet"]) == 0
