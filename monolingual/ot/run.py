@@ -29,7 +29,7 @@ from monolingual.ot.summaries import summarise
 from monolingual.ot.tableaux import Tableaux, token_counts
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep, read_trace
-from scfg_sampler.core.chains.checkpoint import layout_problem
+from scfg_sampler.core.chains.checkpoint import layout_problem, sweeps_kept
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.chains.owner import owned
@@ -154,8 +154,10 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
         require_beyond_burn_in(iterations, run.burn_in)
         run = run._replace(iterations=iterations)
         check_run_settings(run)
-    if record["finished"]:
-        refuse_finished(output, record["sweeps"], run.iterations)
+    # Chains of a run that was stopped may have more sweeps than they are now to have.
+    longest = max((sweeps_kept(path, 0) for path in output.glob(f"chain-*/{CHECKPOINT}")), default=0)
+    if record["finished"] or longest > run.iterations:
+        refuse_finished(output, max(longest, record["sweeps"]), run.iterations)
     tableaux = read_tableaux(output / "tableaux.tsv")
     kernel, tokens = _kernel_of(tableaux, settings, run)
     return _Run(output, tableaux, tokens, settings, run).sample(kernel, check, advance)

@@ -54,6 +54,7 @@ from monolingual.tsg.treebank import Treebank
 from monolingual.tsg.trees import format_tree
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep
+from scfg_sampler.core.chains.checkpoint import sweeps_kept
 from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
@@ -197,8 +198,10 @@ def _restored(directory: Path, iterations: int | None, threads: int | None) -> _
     iterations = run.iterations if iterations is None else iterations
     run = run._replace(iterations=iterations, threads=run.threads if threads is None else threads)
     check_run_settings(record["settings"], run)
-    if record["finished"]:
-        refuse_finished(directory, record["sweeps"], run.iterations)
+    # A run that was stopped may have more sweeps than it is now to have.
+    sweeps = sweeps_kept(directory / CHECKPOINT, record["sweeps"])
+    if record["finished"] or sweeps > run.iterations:
+        refuse_finished(directory, sweeps, run.iterations)
     corpus = read_corpus(directory)
     return _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
 

@@ -32,6 +32,7 @@ def add_parser(subparsers) -> None:
 def run(options: argparse.Namespace) -> None:
     """Continue, and say what came of it."""
     from monolingual.pcfg.commands.sample import NOT_DECISIVE, add_parser, execute
+    from scfg_sampler.core.chains.checkpoint import sweeps_kept
     from scfg_sampler.core.chains.run_directory import RECORD, read_record, refuse_finished, require_each
     from scfg_sampler.core.chains.stored_options import require_options
 
@@ -50,7 +51,12 @@ def run(options: argparse.Namespace) -> None:
     given = settings["options"] | {name: settings[name] for name in ("iterations", "chains", "block")}
     if options.iterations is not None:
         given["iterations"] = options.iterations
+    # Chains of a run that was stopped may have more sweeps than they are now to have.
+    kept = (sweeps_kept(path, 0) for path in Path(options.output).glob("checkpoint.*.npz"))
+    longest = settings["block"] * max(kept, default=0)
     if record["finished"]:
-        refuse_finished(options.output, settings["iterations"], given["iterations"])
+        longest = max(longest, settings["iterations"])
+    if record["finished"] or longest > given["iterations"]:
+        refuse_finished(options.output, longest, given["iterations"])
     given |= {name: getattr(options, name) for name in ("output", "threads", "check", "checkpoint_every")}
     execute({**given, "overwrite": True, "quiet": options.quiet}, resume=True)
