@@ -49,7 +49,8 @@ def annotate_table(
     tables = [read_rule_table(each) for each in (path, other)]
     if not tables[0].num_rules:
         raise InputError(path, None, "has no rules", "Is it the table that was meant?")
-    lacking = [name for name in features if name not in tables[1].feature_names]
+    there = (*tables[1].feature_names, *tables[1].sparse_names)
+    lacking = [name for name in features if name not in there]
     if lacking:
         raise InputError(other, None, f"has no feature {lacking[0]}", "Name others with --features")
     names = [prefix + name for name in (*features, MISSING)]
@@ -90,10 +91,22 @@ def annotated(
 
     row : int64, shape (R,); names : of the new features, one more than `features`
     """
-    columns = np.array([other.feature_names.index(name) for name in features], np.int64)
     lacks = row < 0
-    values = np.zeros((table.num_rules, len(columns) + 1), np.float32)
-    values[~lacks, :-1] = other.features[np.ix_(row[~lacks], columns)]
+    values = np.zeros((table.num_rules, len(features) + 1), np.float32)
+    for column, name in enumerate(features):
+        values[~lacks, column] = _feature(other, name)[row[~lacks]]
     values[:, -1] = lacks
     joined = np.concatenate([table.features, values], axis=1)
     return table._replace(features=joined, feature_names=(*table.feature_names, *names))
+
+
+def _feature(table: RuleTable, name: str) -> np.ndarray:
+    """A feature of all rules, whether it has a column or few rules have it; float32 (R,)."""
+    if name in table.feature_names:
+        return table.features[:, table.feature_names.index(name)]
+    assert table.sparse is not None
+    names, rows = table.sparse
+    has = rows.column == names.index(name)
+    values = np.zeros(table.num_rules, np.float32)
+    values[np.repeat(np.arange(table.num_rules), np.diff(rows.start))[has]] = rows.values[has]
+    return values

@@ -78,6 +78,20 @@ def test_words_are_compared_as_text_whatever_their_numbers(files):
     assert rows_of_same_rules(none, table).dtype == np.int64
 
 
+def test_features_that_few_rules_have_are_features_too(files):
+    """Beyond 256 names, a feature of few rules has no column."""
+    lines = OTHER.splitlines()
+    lines[2] = lines[2].replace("LogCount=8", "LogCount=8 Rare=-0.75")
+    lines += [f"[X] ||| c{k} ||| C ||| LogForward=-1 Word{k}=1 ||| 0-0" for k in range(300)]
+    (files / "other").write_text("".join(f"{line}\n" for line in lines))
+    assert "Rare" in read_rule_table(files / "other").sparse_names
+    annotate(files, "--features", "Rare", "LogForward")
+    found = features(files)
+    assert found[("a",), ("b",)]["OtherRare"] == -0.75
+    assert sorted(each["OtherRare"] for each in found.values()) == [-0.75, 0, 0, 0]
+    assert found[("a",), ("b",)]["OtherLogForward"] == -0.125
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
