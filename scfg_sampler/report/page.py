@@ -118,7 +118,7 @@ def _outputs(inputs: ReportInputs) -> Outputs | None:
 class _Reading(NamedTuple):
     """What is read beside the sections that do not need it."""
 
-    grammar: Future[NamedTable | None]
+    grammar: Future[tuple[NamedTable | None, str]]
     baseline: Future[NamedTable | None]
     last: Future[tuple[LastState | None, str]]
 
@@ -144,10 +144,9 @@ def _sections(
     if scores:
         yield Section("Scores", "scores", tell_scores(scores))
     last, reason = read.last.result()
-    found = read.grammar.result()
+    found, missing = read.grammar.result()
     if found is None:
-        remark = "The run has no counts yet; they are written when its last sweep is done."
-        yield Section("Grammar", "grammar", [note(remark)])
+        yield Section("Grammar", "grammar", [note(missing)])
     else:
         yield from _grammar_sections(found, read.baseline.result(), last)
     if last is None:
@@ -163,10 +162,15 @@ def _sections(
         yield Section(title, "translations", tell_changes(outputs))
 
 
-def _grammar(inputs: ReportInputs, run: RunOnPage) -> NamedTable | None:
+def _grammar(inputs: ReportInputs, run: RunOnPage) -> tuple[NamedTable | None, str]:
+    """The table of a run, or why there is none to be shown."""
     if inputs.grammar is not None:
-        return named_table("the sample", inputs.grammar)
-    return counted_table(run.directory)
+        return named_table("the sample", inputs.grammar), ""
+    if run.record["settings"].get("types", 1) > 1 or "labels" in run.record["corpus"]["files"]:
+        return None, "Rules of this run have nonterminals other than X, which are not told of here."
+    found = counted_table(run.directory)
+    remark = "The run has no counts yet; they are written when its last sweep is done."
+    return found, "" if found is not None else remark
 
 
 def _grammar_sections(

@@ -288,6 +288,20 @@ def test_run_without_its_corpus_has_a_report_without_pairs(tmp_path):
     assert "w → w" in made.said("rules")
 
 
+@pytest.mark.parametrize("kind", ["types", "labels"])
+def test_run_with_other_nonterminals_has_a_report_without_its_rules(tmp_path, kind):
+    options = write_corpus(tmp_path, some_pairs())
+    (tmp_path / "labels").write_text("".join("0-1:NP\n" for _ in some_pairs()))
+    more = {"types": ["--types", "2"], "labels": ["--labels", str(tmp_path / "labels")]}[kind]
+    run, page = tmp_path / "run", tmp_path / "r.html"
+    assert sample(options, run, "--iterations", "3", *more) == 0
+    assert report(run, "--output", page) == 0
+    made = Made(page)
+    assert "Rules of this run have nonterminals other than X" in made.said("grammar")
+    assert made.names()[:2] == ["run", "traces"]
+    assert made.section("pairs").findall(f".//{SVG}svg")
+
+
 def test_run_that_has_only_begun_has_a_report_that_says_so(tmp_path):
     run, _ = made_run(tmp_path)
     record = json.loads((run / "run.json").read_text())
