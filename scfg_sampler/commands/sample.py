@@ -259,7 +259,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.learner.chains import start_chains
 
     settings = _settings(options)
-    _warn_of_idle(settings)
+    _warn_of_idle(options, settings)
     if options.iterations is None:
         options.iterations = PAPER_ITERATIONS if options.paper else RunSettings().iterations
     burn_in = options.burn_in
@@ -311,8 +311,9 @@ def _settings(options: argparse.Namespace) -> LearnerSettings:
     return LearnerSettings(**found)
 
 
-def _warn_of_idle(settings: LearnerSettings) -> None:
+def _warn_of_idle(options: argparse.Namespace, settings: LearnerSettings) -> None:
     """Warn of what was given, but says nothing beside the other settings."""
+    proposes = settings.operator == "rejection"
     for names, is_idle, why in (
         (("base", "discount", "mean_length"), settings.model == "dirichlet", "with --model dirichlet"),
         (
@@ -320,13 +321,24 @@ def _warn_of_idle(settings: LearnerSettings) -> None:
             settings.model != "dirichlet",
             "without --model dirichlet",
         ),
-        (("sweeps_per_level",), settings.schedule == "full", "without --schedule stratified"),
+        (
+            ("sweeps_per_level",),
+            settings.schedule == "full" and not proposes,
+            "without --schedule stratified",
+        ),
+        (("schedule", "sweeps_per_level", "order", "density_factor"), proposes, "with --operator rejection"),
         (("max_attached",), settings.unaligned == "lowest", "without --unaligned free"),
         (("types_start",), settings.types == 1, "without --types"),
     ):
         for name in names:
+            if getattr(options, name) is None:  # What --paper has set, nobody has given.
+                continue
             if is_idle and getattr(settings, name) != LearnerSettings._field_defaults[name]:
-                console.warn(f"--{name.replace('_', '-')} says nothing {why}")
+                console.warn(f"{_OPTIONS.get(name, '--' + name.replace('_', '-'))} says nothing {why}")
+
+
+_OPTIONS = {"order": "--visit-order", "density_factor": "--no-density-factor"}
+"""Those that are not called as what they set."""
 
 
 def _temperatures(text: str | None) -> dict[str, float]:

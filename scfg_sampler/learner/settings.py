@@ -359,7 +359,9 @@ def level(settings: LearnerSettings, sweep: int) -> int:
     settings : LearnerSettings
     sweep : int
     """
-    return 0 if settings.schedule == "full" else sweep // settings.sweeps_per_level + 1
+    if settings.schedule == "full" or settings.operator == "rejection":  # Whole trees have no levels.
+        return 0
+    return sweep // settings.sweeps_per_level + 1
 
 
 def temperature(settings: LearnerSettings, sweep: int) -> float:

@@ -20,6 +20,9 @@ from tests.learner.test_chain import some_pairs
 from tests.oracles import phrase_forest as oracle
 from tests.oracles.phrase_forest import Sentence
 
+REJECTION = ("--operator", "rejection")
+NOTHING = "says nothing with --operator rejection"
+
 
 def write_corpus(directory, pairs: list[Sentence]) -> list[str]:
     """Three files, and the options that name them."""
@@ -252,6 +255,40 @@ def test_errors_name_file_and_line_and_exit_with_2(tmp_path, capsys):
 def test_settings_out_of_range_exit_with_2(corpus_options, tmp_path, capsys, options, message):
     assert sample(corpus_options, tmp_path / "run", *options) == (2 if message else 0)
     assert (message or "") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--model", "dirichlet", "--base", "lexical"], "--base says nothing with --model dirichlet"),
+        (["--model", "dirichlet", "--discount", "0.7"], "--discount says nothing with --model dirichlet"),
+        (["--source-vocabulary", "9"], "--source-vocabulary says nothing without --model dirichlet"),
+        (["--sweeps-per-level", "3"], "--sweeps-per-level says nothing without --schedule stratified"),
+        (["--max-attached", "2"], "--max-attached says nothing without --unaligned free"),
+        (["--types-start", "same"], "--types-start says nothing without --types"),
+        ([*REJECTION, "--schedule", "stratified"], f"--schedule {NOTHING}"),
+        ([*REJECTION, "--sweeps-per-level", "3"], f"--sweeps-per-level {NOTHING}"),
+        ([*REJECTION, "--visit-order", "breadth-first"], f"--visit-order {NOTHING}"),
+        ([*REJECTION, "--no-density-factor"], f"--no-density-factor {NOTHING}"),
+        ([*REJECTION, "--paper"], ""),
+        (["--paper", "--sweeps-per-level", "3"], ""),
+    ],
+)
+def test_options_that_say_nothing_are_warned_of(corpus_options, tmp_path, capsys, more, told):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "1", *more) == 0
+    assert capsys.readouterr().err == (f"warning: {told}\n" if told else "")
+
+
+def test_trees_that_are_proposed_whole_have_no_level(corpus_options, tmp_path):
+    more = ["--iterations", "2", "--paper", *REJECTION]
+    assert sample(corpus_options, tmp_path / "run", *more) == 0
+    assert (read_trace(tmp_path / "run" / "trace.tsv")["level"] == 0).all()
+
+
+def test_threads_for_types_are_no_shards(corpus_options, tmp_path):
+    more = ["--iterations", "1", "--types", "2", "--threads", "2"]
+    assert sample(corpus_options, tmp_path / "run", *more) == 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["shards"] == 1
 
 
 def test_sweeps_that_are_annealed_are_burn_in(corpus_options, tmp_path):
