@@ -70,7 +70,7 @@ compile() {
     for options in "--paper" "--operator rejection" "--tables exact --type-moves 1"; do
         # shellcheck disable=SC2086 # several options
         sampler sample --source "$bundled/train.novish.gz" --target "$bundled/train.en.gz" --quiet \
-            --alignment "$bundled/train.novish-en.gold.gz" --output "$OUT/compile" --overwrite --iterations 2 $options
+            --alignment "$bundled/train.novish-en.gold.gz" --output "$OUT/compile" --overwrite --iterations 2 $options || return
     done
     rm -rf "$OUT/compile"
 }
@@ -101,8 +101,16 @@ chain() {
     done
 }
 
+runs_of() { # NAME: sets `list` to its run directories, and no others that earlier calls have left
+    local number=$OWN_SEEDS seed
+    case $1 in paper | rejection | no-density) number=$SEEDS ;; esac
+    list=()
+    for ((seed = 1; seed <= number; seed++)); do list+=("$OUT/$1-$seed"); done
+}
+
 runs() { # NAME: its run directories, with commas between them
-    local list=("$OUT/$1-"[0-9]*)
+    local list
+    runs_of "$1"
     local IFS=,
     printf '%s' "${list[*]}"
 }
@@ -115,11 +123,12 @@ picture() { # NAME FIRST LABEL=RUNS…
 
 # The means over the seeds after a tenth, and all, of the sweeps.
 summary() {
-    local name
+    local name list
     {
         printf 'runs\tseconds\tlog joint, a tenth\tseconds\tlog joint\ttypes\trules\n'
         for name in paper rejection no-density full lexical annealed types; do
-            cat "$OUT/$name"-*/trace.tsv | awk -F '\t' -v name="$name" -v iterations="$ITERATIONS" '
+            runs_of "$name"
+            cat "${list[@]/%//trace.tsv}" | awk -F '\t' -v name="$name" -v iterations="$ITERATIONS" '
                 $1 == "sweep" { for (c = 1; c <= NF; c++) column[$c] = c; number++; next }
                 $1 + 1 == int(iterations / 10) { early += $column["log_joint"]; soon += $column["cpu_seconds"] }
                 $1 + 1 == iterations {

@@ -126,7 +126,7 @@ planned_step align prepare --makes "data/train.$SOURCE-$TARGET."{gdfa,fwd,rev} -
     sampler align "${corpus[@]}" --output "$alignment"
 
 lm_text() { # the training text and more text of the target language
-    text "$DATA/train.$TARGET" ${more_text[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET"
+    text "$DATA/train.$TARGET" ${more_text[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET" || return
     decoder train-lm "$OUT/lm.$TARGET" --order "$ORDER" --output "$OUT/lm.arpa"
 }
 planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"

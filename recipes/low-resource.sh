@@ -119,6 +119,9 @@ for file in "$GIVEN/$scored".*."$TARGET" "$GIVEN/$scored".*."$TARGET.gz"; do
     [ -f "$file" ] || continue
     other_files+=("$file")
     name=${file#"$GIVEN/$scored."} name=${name%.gz} name=${name%."$TARGET"}
+    case $name in
+        hiero | hiero-loose | sampled) die "$file: another system cannot be called $name, as a grammar is" ;;
+    esac
     others+=("$name")
 done
 
@@ -157,7 +160,7 @@ gather() { # the training text and the sets, in RAW
 }
 
 lm_text() { # ORDER
-    text "$DATA/train.$TARGET" ${monolingual[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET"
+    text "$DATA/train.$TARGET" ${monolingual[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET" || return
     decoder train-lm "$OUT/lm.$TARGET" --order "$1" --output "$OUT/lm.arpa"
 }
 
@@ -297,8 +300,12 @@ planned_step system "grammar-$best" "tune-$best.1" lm prepare --makes system -- 
 
 for grammar in "${grammars[@]}"; do
     [ "$grammar" != sampled ] && [[ " ${grammars[*]} " = *" sampled "* ]] || continue
+    hypotheses=() against=()
+    for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
+        hypotheses+=("$OUT/sampled.$tuning.test.txt") against+=("$OUT/$grammar.$tuning.test.txt")
+    done
     step "compare-$grammar" "evaluate-$grammar" evaluate-sampled --makes "compare-$grammar.json" -- \
-        score "$OUT/compare-$grammar.json" --hypothesis "$OUT"/sampled.*.test.txt --against "$OUT/$grammar".*.test.txt \
+        score "$OUT/compare-$grammar.json" --hypothesis "${hypotheses[@]}" --against "${against[@]}" \
         --references "${test_references[@]}" --tokenize "$(raw_tokenizer "$TARGET")" --metrics chrf bleu
 done
 

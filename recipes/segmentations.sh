@@ -70,12 +70,15 @@ translate_raw() { # SEGMENTATION SEED OPTION…: what becomes of the raw text, i
         --segment "$segmentation" --seed "$seed" --tunings 1 --threads "$THREADS" "$@"
 }
 
-compare_grammars() { # NAME: the sampled grammars of all seeds against Hiero's
-    local listed
+compare_grammars() { # NAME SEEDS: the sampled grammars of all seeds against Hiero's
+    local listed file seed references=() hypotheses=() against=()
     listed=$(DATA=$OUT/$1.1/raw list_references test) || return
-    # shellcheck disable=SC2086 # several files, whose names have no blanks
-    score "$OUT/$1.json" --hypothesis "$OUT/$1".*/sampled.1.test.txt --against "$OUT/$1".*/hiero.1.test.txt \
-        --references ${listed//$'\n'/ } --tokenize "$(raw_tokenizer "$TARGET")" --metrics bleu
+    while IFS= read -r file; do references+=("$file"); done <<<"$listed"
+    for ((seed = 1; seed <= $2; seed++)); do # What there is of more seeds is of an earlier call.
+        hypotheses+=("$OUT/$1.$seed/sampled.1.test.txt") against+=("$OUT/$1.$seed/hiero.1.test.txt")
+    done
+    score "$OUT/$1.json" --hypothesis "${hypotheses[@]}" --against "${against[@]}" \
+        --references "${references[@]}" --tokenize "$(raw_tokenizer "$TARGET")" --metrics bleu
 }
 
 # ------------------------------------------------------------------ the steps
@@ -122,7 +125,7 @@ for segmentation in "${segmentations[@]}"; do
     if [[ ,$GRAMMARS, = *,hiero,* && ,$GRAMMARS, = *,sampled,* ]]; then
         before=()
         for ((seed = 1; seed <= SEEDS; seed++)); do before+=("$name.$seed"); done
-        step "compare-$name" "${before[@]}" --makes "$name.json" -- compare_grammars "$name"
+        step "compare-$name" "${before[@]}" --makes "$name.json" -- compare_grammars "$name" "$SEEDS"
     fi
 done
 tables segmentations "$OUT" "$SOURCE" "$TARGET" "$SEEDS" "$GRAMMARS" "${names[@]}" >"$OUT/table.tsv" # and results.json

@@ -77,7 +77,7 @@ parse_set() { # TREES NAME words|gold-tags
     for method in pcfg mpd mpp mer; do
         out=$2.$3.$method grammar=tsg
         [ "$method" != pcfg ] || grammar=pcfg
-        step "$out" learn --makes "$out."{json,mrg,log} -- parse_and_score "$1" "$OUT/$out" "$MAX_LENGTH" --model "$grammar" --method "${method/pcfg/mpd}" \
+        step "$out" learn "$1" --makes "$out."{json,mrg,log} -- parse_and_score "$1" "$OUT/$out" "$MAX_LENGTH" --model "$grammar" --method "${method/pcfg/mpd}" \
             --samples "$SAMPLES" --threads "$THREADS" --seed "$SEED" ${tagged[@]+"${tagged[@]}"}
     done
 }

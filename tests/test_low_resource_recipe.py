@@ -297,3 +297,22 @@ def test_small_text_becomes_a_table_and_a_system(tmp_path):
         check=True,
     )
     assert re.fullmatch(r"[A-Z].*\n\n", translated.stdout)
+
+
+def test_comparison_has_no_tunings_of_earlier_calls(stand_in):
+    options = ("--grammars", "hiero,sampled")
+    assert recipe(stand_in, *options, "--tunings", "2").returncode == 0
+    calls(stand_in)
+    outcome = recipe(stand_in, *options, "--tunings", "1", "--beam", "7")
+    assert outcome.returncode == 0, outcome.stderr
+    (compared,) = (line for line in calls(stand_in) if " --against " in line)
+    assert "sampled.1.test.txt" in compared
+    assert ".2.test.txt" not in compared
+
+
+def test_another_system_may_not_be_called_as_a_grammar(stand_in):
+    (stand_in / "data" / "dev.sampled.yy").write_text("theirs\n" * 5)
+    outcome = recipe(stand_in)
+    assert outcome.returncode == 2
+    assert "another system cannot be called sampled, as a grammar is" in outcome.stderr
+    assert not (stand_in / "run").exists()

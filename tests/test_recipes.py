@@ -70,6 +70,13 @@ def test_recipe_holds_no_program_in_python(script):
     assert not re.search(r"\$PYTHON\" (-c '$|.*<<)", text, re.MULTILINE)
 
 
+@pytest.mark.parametrize("script", SCRIPTS, ids=names(SCRIPTS))
+def test_results_are_named_one_by_one(script):
+    """A pattern also finds what an earlier call, of more seeds or other settings, has left in OUT."""
+    text = script.read_text(encoding="utf-8")
+    assert re.findall(r"\$OUT[^\s\"]*\"[^\s\"]*\*\S*", text) == []
+
+
 # ---------------------------------------------------------------- called wrongly
 
 

@@ -95,3 +95,14 @@ def test_second_call_does_nothing_again(stand_in):
     assert outcome.returncode == 0
     assert not calls(stand_in)
     assert "words.1: done before" in outcome.stderr
+
+
+def test_comparison_has_no_seeds_of_earlier_calls(stand_in):
+    options = ("--segmentations", "words")
+    assert recipe(stand_in, *options, "--seeds", "2").returncode == 0
+    calls(stand_in)
+    outcome = recipe(stand_in, *options, "--seeds", "1", "--beam", "7")
+    assert outcome.returncode == 0, outcome.stderr
+    compared = [line for line in calls(stand_in) if "/sampled.1.test.txt --against" in line]
+    assert compared
+    assert all("words.2/" not in line for line in compared)

@@ -1,0 +1,29 @@
+"""The recipe that learns a tree substitution grammar notices trees that have changed."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.recipe_calls import RECIPES, STAND_IN, run, write_stand_in
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+
+def test_trees_that_have_changed_are_parsed_again(tmp_path):
+    write_stand_in(tmp_path, STAND_IN)
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.mrg").write_text("(S (NP dogs) (VP bark))\n")
+    arguments = (tmp_path, "--sets", "dev", "--no-plots", "--output", tmp_path / "run")
+
+    def done() -> list[str]:
+        outcome = run(
+            RECIPES / "tsg-gum.sh", *arguments, directory=tmp_path, SCFG_PYTHON=str(tmp_path / "python")
+        )
+        return [line.split("] ")[1] for line in outcome.stderr.splitlines() if "done before" in line]
+
+    assert done() == []
+    assert "dev.words.pcfg: done before" in done()
+    (tmp_path / "dev.mrg").write_text("(S (NP cats) (VP sleep))\n")
+    assert done() == ["learn: done before"]
