@@ -34,6 +34,7 @@ from scfg_sampler.learner.grammar import pruned_table
 from scfg_sampler.notebook.pairs import Corpus
 from scfg_sampler.notebook.settings import BaselineSettings
 from scfg_sampler.notebook.shown import SHOWN, html_table
+from scfg_sampler.rules.annotation import feature_values
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.lexical import estimate
 from scfg_sampler.rules.table import RuleTable, read_rule_table, rule, select_rows, write_rule_table
@@ -99,13 +100,13 @@ class Rules(Sequence[Rule]):
     def best(self, number: int = SHOWN, by: str = "LogCount") -> Rules:
         """So many rules with the highest values of a feature, the highest first."""
         require_type("by", by, str, "the name of a feature")
-        if by not in self.table.feature_names:
+        if by not in (*self.table.feature_names, *self.table.sparse_names):
             names = ", ".join(self.table.feature_names)
             raise ArgumentError(f"by is {by!r}, but the rules have the features {names}")
         number = require_whole("number", number)
         if number < 0:
             raise ArgumentError(f"number is {number}; it is at least 0")
-        values = self.table.features[:, self.table.feature_names.index(by)]
+        values = feature_values(self.table, by)
         return Rules(select_rows(self.table, np.argsort(-values, kind="stable")[:number]))
 
     def filter(self, text: PathLike | Iterable[str]) -> Rules:
@@ -163,8 +164,8 @@ class Rules(Sequence[Rule]):
             column[:] = [fields[place].strip() if place < len(fields) else "" for fields in spelled]
             columns[name] = column
         columns["count"] = self.table.count.copy()
-        for name, values in zip(self.table.feature_names, self.table.features.T, strict=True):
-            columns[name] = values.copy()
+        for name in (*self.table.feature_names, *self.table.sparse_names):
+            columns[name] = feature_values(self.table, name).copy()
         return columns
 
     def write(self, path: PathLike, file_format: str = "native", spelling: Spelling = PLAIN) -> None:

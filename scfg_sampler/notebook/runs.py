@@ -127,7 +127,7 @@ class Run:
     def corpus(self) -> Corpus:
         """The corpus, read again where it was."""
         files = CorpusFiles.from_names(self.record["corpus"]["files"])
-        return read_corpus(files.source, files.target, *files.alignments)
+        return read_corpus(files.source, files.target, *files.alignments, labels=files.labels)
 
     def derivation(self, number: int) -> Tree | None:
         """The derivation of a sentence pair in the last state of the first chain; None if it was skipped."""

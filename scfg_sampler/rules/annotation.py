@@ -19,7 +19,7 @@ from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.rules.mixing import joined_sides
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table
 
-__all__ = ["MISSING", "annotate_table", "annotated", "rows_of_same_rules"]
+__all__ = ["MISSING", "annotate_table", "annotated", "feature_values", "rows_of_same_rules"]
 
 MISSING = "Missing"
 """The feature that is 1 where the other table lacks the rule, without its prefix."""
@@ -94,13 +94,13 @@ def annotated(
     lacks = row < 0
     values = np.zeros((table.num_rules, len(features) + 1), np.float32)
     for column, name in enumerate(features):
-        values[~lacks, column] = _feature(other, name)[row[~lacks]]
+        values[~lacks, column] = feature_values(other, name)[row[~lacks]]
     values[:, -1] = lacks
     joined = np.concatenate([table.features, values], axis=1)
     return table._replace(features=joined, feature_names=(*table.feature_names, *names))
 
 
-def _feature(table: RuleTable, name: str) -> np.ndarray:
+def feature_values(table: RuleTable, name: str) -> np.ndarray:
     """A feature of all rules, whether it has a column or few rules have it; float32 (R,)."""
     if name in table.feature_names:
         return table.features[:, table.feature_names.index(name)]

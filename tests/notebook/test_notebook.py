@@ -255,6 +255,26 @@ def test_rules_are_columns_of_equal_length(corpus):
     assert {len(column) for column in rules[:0].to_columns().values()} == {0}
 
 
+def test_features_that_few_rules_have_are_columns_too(tmp_path):
+    lines = [f"[X] ||| c{k} ||| C ||| LogForward=-1 Word{k}={k + 1} ||| 0-0\n" for k in range(300)]
+    (tmp_path / "table").write_text("# made by hand\n" + "".join(lines))
+    rules = scfg_sampler.read_rules(tmp_path / "table")
+    assert "Word7" in rules.table.sparse_names
+    columns = rules.to_columns()
+    at = columns["source"].tolist().index("c7")
+    assert columns["Word7"][at] == 8 == columns["Word7"].sum()
+    assert rules.best(1, by="Word7")[0].source == ("c7",)
+
+
+def test_corpus_of_a_run_has_the_labels_it_was_sampled_with(tmp_path):
+    texts = {"f": "a b\n", "e": "A B\n", "a": "0-0 1-1\n", "l": "0-1:NP\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    given = scfg_sampler.read_corpus(*(tmp_path / name for name in "fea"), labels=tmp_path / "l")
+    run = scfg_sampler.sample(given, tmp_path / "run", iterations=2)
+    assert run.corpus.files == given.files
+
+
 def test_traces_are_those_of_all_chains(corpus, tmp_path):
     run = scfg_sampler.sample(corpus, tmp_path / "run", iterations=14, burn_in=2, chains=2)
     first, second = run.traces
