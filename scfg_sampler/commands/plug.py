@@ -98,5 +98,5 @@ def run(options: argparse.Namespace) -> None:
         console.say(note)
     if report.constant:
         console.say(f"scores are those of scfg-decoder and {report.constant:+.6f} for each sentence")
-    console.say(f"{counted(table.num_rules, 'rule')} written to {options.output}; to translate:")
+    console.say(f"{counted(report.rules, 'rule')} written to {options.output}; to translate:")
     print(report.command)

@@ -86,12 +86,14 @@ class Report(NamedTuple):
     constant : scores are those of our decoder and this
     notes : what differs from our decoder, a sentence each
     warnings : what may spoil translations, a sentence each
+    rules : how many were written
     """
 
     command: str
     constant: float
     notes: list[str]
     warnings: list[str]
+    rules: int
 
 
 def write_plug(
@@ -169,7 +171,7 @@ def write_plug(
             "warnings": warnings,
         }
         _write(folder / PLUG, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
-    return Report(_command(plug, str(output)), theirs.constant, notes, warnings)
+    return Report(_command(plug, str(output)), theirs.constant, notes, warnings, parts.table.num_rules)
 
 
 def _usable(parts: Parts, decoder: str) -> tuple[Parts, list[str]]:

@@ -103,4 +103,5 @@ def test_rules_at_which_travatar_ends_are_left_out(folder, table, capsys, decode
     assert ("2 rules have a source side of one nonterminal; left out" in said) == (decoder == "travatar")
     back, _ = read_table(folder / decoder / TABLES[decoder])
     assert back.num_rules == number
+    assert f"{number} rules written to" in said
     assert sum(entry.source == (-1,) for entry in as_rules(back)) == number - 60
