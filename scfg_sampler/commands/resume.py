@@ -38,15 +38,16 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Resume, and say what came of it."""
-    from scfg_sampler.learner.chains import resume_chains
+    from scfg_sampler.learner.chains import resume_chains, sweeps_done
     from scfg_sampler.learner.run import read_run
 
     record = read_run(options.directory)
     total = (options.iterations or record["run"]["iterations"]) * record.get("chains", 1)
+    left = max(total - sum(sweeps_done(options.directory, record)), 0)
     with (
         resumable("scfg-sampler resume", options.directory),
         elsewhere(options) as executor,
-        console.progress("sampling", total) as advance,
+        console.progress("sampling", left) as advance,
     ):
         record = resume_chains(
             options.directory,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import itertools
 import json
@@ -138,6 +139,18 @@ def test_resume_writes_what_a_run_stopped_after_its_last_sweep_lacks(corpus_opti
     (run / "counts" / "last.gz").unlink()
     assert main(["resume", str(run), "--quiet"]) == 0
     assert (run / "counts" / "last.gz").exists()
+
+
+@pytest.mark.parametrize(("chains", "left"), [("1", 3), ("2", 6)])
+def test_resume_reckons_with_the_sweeps_that_are_left(corpus_options, tmp_path, monkeypatch, chains, left):
+    run, totals = tmp_path / "run", []
+    assert sample(corpus_options, run, "--iterations", "4", "--chains", chains) == 0
+    monkeypatch.setattr(
+        "scfg_sampler.core.console.progress",
+        lambda text, total: contextlib.nullcontext(lambda steps, note: totals.append(total)),
+    )
+    assert main(["resume", str(run), "--iterations", "7", "--quiet"]) == 0
+    assert totals == [left] * left
 
 
 def test_resume_says_when_there_is_nothing_left(corpus_options, tmp_path, capsys):
