@@ -145,7 +145,8 @@ def _write_labelled(options: argparse.Namespace, corpus, tables, settings: Hiero
 
     longest = settings.max_initial_target if options.labels_side == "target" else settings.max_initial
     side, form = options.labels_side, options.labels_form
-    labels = read_span_labels(options.labels, corpus, side=side, form=form, longest=longest)
+    more = {"longest": longest, "alignments": len(corpus_files(options).alignments)}
+    labels = read_span_labels(options.labels, corpus, side=side, form=form, **more)
     if len(divide(corpus, settings, Resources(console.memory_size(options.memory))).shares) > 1:
         raise SettingsError(
             f"--memory is {options.memory}; rules with labels are counted in memory, which may take more"

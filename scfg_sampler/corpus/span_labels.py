@@ -33,7 +33,7 @@ __all__ = ["SpanLabels", "read_span_labels"]
 Spans = dict[tuple[int, int], str]
 
 _SPAN = re.compile(r"([0-9]{1,9})-([0-9]{1,9}):(.+)")
-_TOKEN = re.compile(r"[()]|[^()\s]+")
+_TOKEN = re.compile(r"[()]|[^() \t]+")  # Other blanks are parts of words: `split_words`.
 _ROOTS = ("", "TOP", "ROOT", "S1")
 
 
@@ -55,7 +55,7 @@ class SpanLabels(NamedTuple):
 
 
 def read_span_labels(
-    path: PathLike, corpus: ParallelCorpus, *, side: str, form: str, longest: int
+    path: PathLike, corpus: ParallelCorpus, *, side: str, form: str, longest: int, alignments: int = 1
 ) -> SpanLabels:
     """The labels of the spans of a corpus, up to so many words.
 
@@ -68,6 +68,8 @@ def read_span_labels(
     side, form : one of `span_forms.SIDES`, and of its FORMS
     longest : int
         Words of the longest span that is asked for.
+    alignments : int
+        Under how many the corpus has every pair.
 
     Raises
     ------
@@ -94,14 +96,7 @@ def read_span_labels(
         for span in sorted(found):
             spans.append(span)
             labels.append(names.add(found[span]))
-    if (
-        not sizes
-        or len(lengths) % len(sizes)
-        or any(
-            lengths[: len(sizes)] != lengths[at : at + len(sizes)]
-            for at in range(0, len(lengths), len(sizes))
-        )
-    ):
+    if not sizes or len(lengths) not in (len(sizes), alignments * len(sizes)):
         found_lines = f"has {counted(len(sizes), 'line')} for {counted(len(lengths), 'pair')}"
         raise InputError(path, None, found_lines, "Give a line for each pair")
     times = len(lengths) // len(sizes)
@@ -189,7 +184,7 @@ def _tree_spans(line: str, length: int) -> Spans:
     open_at: list[tuple[int, str]] = []
     found: Spans = {}
     position, before = 0, ""
-    for token in _TOKEN.findall(line):
+    for token in _TOKEN.findall(line.removesuffix("\r")):
         if token == "(":
             open_at.append((position, ""))
         elif token == ")":

@@ -61,7 +61,8 @@ def bank_of(files: CorpusFiles, settings: LearnerSettings) -> ForestBank:
     labels = None
     if files.labels is not None:
         side, form = settings.labels_side, settings.labels_form
-        labels = read_span_labels(files.labels, corpus, side=side, form=form, longest=settings.max_length)
+        more = {"longest": settings.max_length, "alignments": len(files.alignments)}
+        labels = read_span_labels(files.labels, corpus, side=side, form=form, **more)
     return forest_bank(corpus, settings.max_length, attached(settings), choice, labels, settings.types)
 
 

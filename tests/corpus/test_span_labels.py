@@ -88,15 +88,28 @@ def test_sentences_without_a_tree_have_no_labels(tmp_path, empty):
 def test_pairs_under_several_alignments_have_the_labels_of_one_line(tmp_path):
     corpus = corpus_with("a b", "c", "a b", "c")
     assert (
-        labels_in(tmp_path / "l", "0-2:N\n0-1:V\n", corpus, form="spans")
+        labels_in(tmp_path / "l", "0-2:N\n0-1:V\n", corpus, form="spans", alignments=2)
         == [
             {(0, 2): "N"},
             {(0, 1): "V"},
         ]
         * 2
     )
-    found = read_span_labels(tmp_path / "l", corpus, side="target", form="spans", longest=9)
+    found = read_span_labels(tmp_path / "l", corpus, side="target", form="spans", longest=9, alignments=2)
     assert found.spans.dtype == found.label.dtype == np.int32
+
+
+def test_labels_of_half_the_pairs_are_not_those_of_the_others(tmp_path):
+    """Also where these are as long."""
+    with pytest.raises(InputError, match="l: has 2 lines for 4 pairs"):
+        labels_in(tmp_path / "l", "0-2:N\n0-1:V\n", corpus_with("a b", "c", "d e", "f"), form="spans")
+
+
+def test_words_of_trees_may_hold_blanks_that_part_no_words(tmp_path):
+    corpus = corpus_with("10\u00a0000 ne\u3000pas")
+    text = "(S (A 10\u00a0000)\t(B ne\u3000pas))\r\n"
+    (found,) = labels_in(tmp_path / "l", text, corpus, form="trees")
+    assert found == {(0, 1): "A", (1, 2): "B", (0, 2): "S"}
 
 
 @pytest.mark.parametrize(
