@@ -41,11 +41,11 @@ from scfg_sampler.core.chains.run_directory import (
     clear,
     origin,
     read_record,
-    refuse_finished,
     refuse_occupied,
     require_beyond_burn_in,
     require_each,
     require_numbers,
+    require_sweeps_left,
     stored_settings,
     write_json,
 )
@@ -154,10 +154,10 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
         require_beyond_burn_in(iterations, run.burn_in)
         run = run._replace(iterations=iterations)
         check_run_settings(run)
-    # Chains of a run that was stopped may have more sweeps than they are now to have.
-    longest = max((sweeps_kept(path, 0) for path in output.glob(f"chain-*/{CHECKPOINT}")), default=0)
-    if record["finished"] or longest > run.iterations:
-        refuse_finished(output, max(longest, record["sweeps"]), run.iterations)
+    sweeps = [sweeps_kept(path, 0) for path in output.glob(f"chain-*/{CHECKPOINT}")]
+    if record["finished"]:
+        sweeps.append(record["sweeps"])
+    require_sweeps_left(output, max(sweeps, default=0), run.iterations, is_finished=record["finished"])
     tableaux = read_tableaux(output / "tableaux.tsv")
     kernel, tokens = _kernel_of(tableaux, settings, run)
     return _Run(output, tableaux, tokens, settings, run).sample(kernel, check, advance)

@@ -63,9 +63,9 @@ from scfg_sampler.core.chains.run_directory import (
     TRACE,
     clear,
     origin,
-    refuse_finished,
     refuse_occupied,
     require_beyond_burn_in,
+    require_sweeps_left,
     write_json,
 )
 from scfg_sampler.core.executors import Executor
@@ -198,10 +198,8 @@ def _restored(directory: Path, iterations: int | None, threads: int | None) -> _
     iterations = run.iterations if iterations is None else iterations
     run = run._replace(iterations=iterations, threads=run.threads if threads is None else threads)
     check_run_settings(record["settings"], run)
-    # A run that was stopped may have more sweeps than it is now to have.
     sweeps = sweeps_kept(directory / CHECKPOINT, record["sweeps"])
-    if record["finished"] or sweeps > run.iterations:
-        refuse_finished(directory, sweeps, run.iterations)
+    require_sweeps_left(directory, sweeps, run.iterations, is_finished=record["finished"])
     corpus = read_corpus(directory)
     return _Run(directory, corpus, corpus.treebank(), record["settings"], record["preparation"], run)
 

@@ -312,7 +312,7 @@ def _settings(options: argparse.Namespace) -> LearnerSettings:
 
 
 def _warn_of_idle(options: argparse.Namespace, settings: LearnerSettings) -> None:
-    """Warn of what was given, but says nothing beside the other settings."""
+    """Warn of what was given, but does nothing beside the other settings."""
     proposes = settings.operator == "rejection"
     for names, is_idle, why in (
         (("base", "discount", "mean_length"), settings.model == "dirichlet", "with --model dirichlet"),
@@ -334,7 +334,7 @@ def _warn_of_idle(options: argparse.Namespace, settings: LearnerSettings) -> Non
             if getattr(options, name) is None:  # What --paper has set, nobody has given.
                 continue
             if is_idle and getattr(settings, name) != LearnerSettings._field_defaults[name]:
-                console.warn(f"{_OPTIONS.get(name, '--' + name.replace('_', '-'))} says nothing {why}")
+                console.warn(f"{_OPTIONS.get(name, '--' + name.replace('_', '-'))} does nothing {why}")
 
 
 _OPTIONS = {"order": "--visit-order", "density_factor": "--no-density-factor"}

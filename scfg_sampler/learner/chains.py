@@ -26,9 +26,9 @@ from scfg_sampler.core.chains.run_directory import (
     RECORD,
     chain_directory,
     chains_begun,
-    refuse_finished,
     refuse_occupied,
     require_same_files,
+    require_sweeps_left,
     stored_settings,
     write_json,
 )
@@ -206,8 +206,7 @@ def _resume_chains(
         check_run_settings(run._replace(iterations=iterations))
     require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])
     longest = max((read_run(chain)["sweeps"] for chain in chains_begun(output)), default=0)
-    if record["finished"] or longest > record["run"]["iterations"]:
-        refuse_finished(output, longest, record["run"]["iterations"])
+    require_sweeps_left(output, longest, record["run"]["iterations"], is_finished=record["finished"])
     return _run_chains(output, record, check, advance, executor)
 
 

@@ -39,11 +39,11 @@ from scfg_sampler.core.chains.run_directory import (
     has_checkpoint,
     origin,
     read_record,
-    refuse_finished,
     refuse_occupied,
     require_each,
     require_numbers,
     require_same_files,
+    require_sweeps_left,
     stored_settings,
     write_json,
     wrong_setting,
@@ -219,8 +219,7 @@ def _resume(
     if not has_checkpoint(directory, record):
         return chain.begin(check, advance)
     place = restore(chain.plan)
-    if record["finished"] or place.sweep > chain.run.iterations:
-        refuse_finished(directory, place.sweep, chain.run.iterations)
+    require_sweeps_left(directory, place.sweep, chain.run.iterations, is_finished=record["finished"])
     return chain.go_on(place, check, advance)
 
 

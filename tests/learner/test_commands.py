@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import itertools
 import json
@@ -20,9 +19,6 @@ from tests.learner.corpora import all_states, all_trees, chain_on
 from tests.learner.test_chain import some_pairs
 from tests.oracles import phrase_forest as oracle
 from tests.oracles.phrase_forest import Sentence
-
-REJECTION = ("--operator", "rejection")
-NOTHING = "says nothing with --operator rejection"
 
 
 def write_corpus(directory, pairs: list[Sentence]) -> list[str]:
@@ -117,58 +113,6 @@ def test_run_directory_holds_what_is_documented(corpus_options, tmp_path):
     assert "states:2" in read_rule_table(run / "counts" / "average.gz").signature
 
 
-def test_resumed_run_equals_one_that_ran_through(corpus_options, tmp_path):
-    through, stopped = tmp_path / "through", tmp_path / "stopped"
-    assert sample(corpus_options, through, "--iterations", "9", "--burn-in", "2", "--tables", "exact") == 0
-    assert sample(corpus_options, stopped, "--iterations", "5", "--burn-in", "2", "--tables", "exact") == 0
-    assert main(["resume", str(stopped), "--iterations", "9", "--quiet"]) == 0
-    for name in ("counts/last.gz", "counts/average.gz", "counts/marginal.gz", "derivations.jsonl.gz"):
-        first, second = ((run / name).read_bytes() for run in (through, stopped))
-        assert gzip.decompress(first) == gzip.decompress(second), name
-    traces = [read_trace(run / "trace.tsv") for run in (through, stopped)]
-    assert all(
-        np.array_equal(traces[0][name], traces[1][name]) for name in traces[0] if "seconds" not in name
-    )
-
-
-def test_resume_writes_what_a_run_stopped_after_its_last_sweep_lacks(corpus_options, tmp_path):
-    run = tmp_path / "run"
-    assert sample(corpus_options, run, "--iterations", "4") == 0
-    record = json.loads((run / "run.json").read_text())
-    (run / "run.json").write_text(json.dumps({**record, "finished": False}))
-    (run / "counts" / "last.gz").unlink()
-    assert main(["resume", str(run), "--quiet"]) == 0
-    assert (run / "counts" / "last.gz").exists()
-
-
-@pytest.mark.parametrize(("chains", "left"), [("1", 3), ("2", 6)])
-def test_resume_reckons_with_the_sweeps_that_are_left(corpus_options, tmp_path, monkeypatch, chains, left):
-    run, totals = tmp_path / "run", []
-    assert sample(corpus_options, run, "--iterations", "4", "--chains", chains) == 0
-    monkeypatch.setattr(
-        "scfg_sampler.core.console.progress",
-        lambda text, total: contextlib.nullcontext(lambda steps, note: totals.append(total)),
-    )
-    assert main(["resume", str(run), "--iterations", "7", "--quiet"]) == 0
-    assert totals == [left] * left
-
-
-def test_resume_says_when_there_is_nothing_left(corpus_options, tmp_path, capsys):
-    assert sample(corpus_options, tmp_path / "run", "--iterations", "4") == 0
-    assert main(["resume", str(tmp_path / "run")]) == 2
-    assert "has 4 sweeps already; give --iterations" in capsys.readouterr().err
-
-
-def test_resume_refuses_another_corpus(corpus_options, tmp_path, capsys):
-    assert sample(corpus_options, tmp_path / "run", "--iterations", "4") == 0
-    text = (tmp_path / "train.f").read_text()
-    (tmp_path / "train.f").write_text(text.replace("f0", "f9", 1))
-    assert main(["resume", str(tmp_path / "run"), "--iterations", "6"]) == 2
-    run = tmp_path / "run"
-    told = f"{tmp_path / 'train.f'} (source) is not the same as when {run} began. Put it back as then, or"
-    assert told in capsys.readouterr().err
-
-
 def test_an_older_run_is_not_overwritten_unasked(corpus_options, tmp_path, capsys):
     assert sample(corpus_options, tmp_path / "run", "--iterations", "2") == 0
     assert sample(corpus_options, tmp_path / "run", "--iterations", "2") == 2
@@ -195,6 +139,22 @@ def test_grammar_has_the_documented_features(corpus_options, tmp_path):
         assert f"from:{origin}|filter:scope2" in rules.signature
         posterior = rules.features[:, rules.feature_names.index("LogPosterior")]
         assert (posterior < 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("more", "origin", "told"),
+    [
+        (["--max-length", "4"], "last", "|max_length:4|"),
+        (["--average-every", "2", "--average-until", "4"], "average", "|average_every:2|average_until:4|"),
+        (["--model", "dirichlet", "--source-vocabulary", "999"], "last", "|source_vocabulary:999|"),
+        (["--model", "dirichlet", "--tables", "exact"], "last", "|tables:exact|"),
+    ],
+)
+def test_signature_names_what_makes_other_counts(corpus_options, tmp_path, more, origin, told):
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "4", *more) == 0
+    table = tmp_path / "table.gz"
+    assert main(["grammar", str(tmp_path / "run"), "--from", origin, "-o", str(table), "--quiet"]) == 0
+    assert told in read_rule_table(table).signature
 
 
 def test_filters_and_max_targets_only_drop_rules(corpus_options, tmp_path):
@@ -268,34 +228,6 @@ def test_errors_name_file_and_line_and_exit_with_2(tmp_path, capsys):
 def test_settings_out_of_range_exit_with_2(corpus_options, tmp_path, capsys, options, message):
     assert sample(corpus_options, tmp_path / "run", *options) == (2 if message else 0)
     assert (message or "") in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        (["--model", "dirichlet", "--base", "lexical"], "--base says nothing with --model dirichlet"),
-        (["--model", "dirichlet", "--discount", "0.7"], "--discount says nothing with --model dirichlet"),
-        (["--source-vocabulary", "9"], "--source-vocabulary says nothing without --model dirichlet"),
-        (["--sweeps-per-level", "3"], "--sweeps-per-level says nothing without --schedule stratified"),
-        (["--max-attached", "2"], "--max-attached says nothing without --unaligned free"),
-        (["--types-start", "same"], "--types-start says nothing without --types"),
-        ([*REJECTION, "--schedule", "stratified"], f"--schedule {NOTHING}"),
-        ([*REJECTION, "--sweeps-per-level", "3"], f"--sweeps-per-level {NOTHING}"),
-        ([*REJECTION, "--visit-order", "breadth-first"], f"--visit-order {NOTHING}"),
-        ([*REJECTION, "--no-density-factor"], f"--no-density-factor {NOTHING}"),
-        ([*REJECTION, "--paper"], ""),
-        (["--paper", "--sweeps-per-level", "3"], ""),
-    ],
-)
-def test_options_that_say_nothing_are_warned_of(corpus_options, tmp_path, capsys, more, told):
-    assert sample(corpus_options, tmp_path / "run", "--iterations", "1", *more) == 0
-    assert capsys.readouterr().err == (f"warning: {told}\n" if told else "")
-
-
-def test_trees_that_are_proposed_whole_have_no_level(corpus_options, tmp_path):
-    more = ["--iterations", "2", "--paper", *REJECTION]
-    assert sample(corpus_options, tmp_path / "run", *more) == 0
-    assert (read_trace(tmp_path / "run" / "trace.tsv")["level"] == 0).all()
 
 
 def test_threads_for_types_are_no_shards(corpus_options, tmp_path):

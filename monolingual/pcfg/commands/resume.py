@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
     """Continue, and say what came of it."""
     from monolingual.pcfg.commands.sample import NOT_DECISIVE, add_parser, execute
     from scfg_sampler.core.chains.checkpoint import sweeps_kept
-    from scfg_sampler.core.chains.run_directory import RECORD, read_record, refuse_finished, require_each
+    from scfg_sampler.core.chains.run_directory import RECORD, read_record, require_each, require_sweeps_left
     from scfg_sampler.core.chains.stored_options import require_options
 
     def restored(record: dict) -> dict:
@@ -51,12 +51,10 @@ def run(options: argparse.Namespace) -> None:
     given = settings["options"] | {name: settings[name] for name in ("iterations", "chains", "block")}
     if options.iterations is not None:
         given["iterations"] = options.iterations
-    # Chains of a run that was stopped may have more sweeps than they are now to have.
-    kept = (sweeps_kept(path, 0) for path in Path(options.output).glob("checkpoint.*.npz"))
-    longest = settings["block"] * max(kept, default=0)
+    blocks = [sweeps_kept(path, 0) for path in Path(options.output).glob("checkpoint.*.npz")]
+    sweeps = [settings["block"] * max(blocks, default=0)]
     if record["finished"]:
-        longest = max(longest, settings["iterations"])
-    if record["finished"] or longest > given["iterations"]:
-        refuse_finished(options.output, longest, given["iterations"])
+        sweeps.append(settings["iterations"])
+    require_sweeps_left(options.output, max(sweeps), given["iterations"], is_finished=record["finished"])
     given |= {name: getattr(options, name) for name in ("output", "threads", "check", "checkpoint_every")}
     execute({**given, "overwrite": True, "quiet": options.quiet}, resume=True)

@@ -33,7 +33,6 @@ __all__ = [
     "has_checkpoint",
     "origin",
     "read_record",
-    "refuse_finished",
     "refuse_occupied",
     "require_at_least",
     "require_beyond_burn_in",
@@ -42,6 +41,7 @@ __all__ = [
     "require_names",
     "require_numbers",
     "require_same_files",
+    "require_sweeps_left",
     "stored_settings",
     "write_json",
     "wrong_setting",
@@ -301,9 +301,12 @@ def refuse_occupied(directory: PathLike, overwrite: bool, resume: str) -> None:
         raise InputError(directory, None, "holds a run already", hint)
 
 
-def refuse_finished(directory: PathLike, sweeps: int, iterations: int) -> None:
-    """Raise SettingsError if a run to be continued has its sweeps already."""
-    if sweeps >= iterations:
+def require_sweeps_left(directory: PathLike, sweeps: int, iterations: int, *, is_finished: bool) -> None:
+    """Raise SettingsError unless a run that has so many sweeps can be continued to so many.
+
+    One that was stopped may have all of them, but not more: then only its results are to be written.
+    """
+    if sweeps > iterations or (is_finished and sweeps == iterations):
         found = f"{directory} has {counted(sweeps, 'sweep')} already"
         raise SettingsError(f"{found}; give --iterations more than that to go on")
 

@@ -75,6 +75,8 @@ def test_settings_below_their_least_values_are_refused():
     for burn_in in (-1, 1):
         with pytest.raises(SettingsError, match="below --iterations"):
             run_directory.require_burn_in(burn_in, 1)
-    run_directory.refuse_finished("run", 3, 4)
-    with pytest.raises(SettingsError, match="run has 4 sweeps already"):
-        run_directory.refuse_finished("run", 4, 4)
+    for sweeps, is_finished in ((3, False), (3, True), (4, False)):
+        run_directory.require_sweeps_left("run", sweeps, 4, is_finished=is_finished)
+    for sweeps, is_finished in ((4, True), (5, True), (5, False)):
+        with pytest.raises(SettingsError, match=f"run has {sweeps} sweeps already"):
+            run_directory.require_sweeps_left("run", sweeps, 4, is_finished=is_finished)
