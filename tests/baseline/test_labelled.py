@@ -128,7 +128,7 @@ def test_the_command_writes_labels(tmp_path, capsys, monkeypatch):
     assert read_rule_table(tmp_path / "g", labels=True).num_rules == len(lines) - 1
     assert capsys.readouterr().err == ""
     assert main(["extract", *corpus, "--labels-side", "source", "--output", "h"]) == 0
-    assert "say nothing without --labels: all are X" in capsys.readouterr().err
+    assert "do nothing without --labels: all are X" in capsys.readouterr().err
     (tmp_path / "t").write_text("(NP (DT the) (NN house)\n\n")
     assert main(["extract", *corpus, "--labels", "t", "--labels-form", "trees", "--output", "h"]) == 2
     assert "t:1: has a bracket that is not closed" in capsys.readouterr().err
