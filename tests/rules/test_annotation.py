@@ -80,8 +80,8 @@ def test_words_are_compared_as_text_whatever_their_numbers(files):
 
 def test_features_that_few_rules_have_are_features_too(files):
     """Beyond 256 names, a feature of few rules has no column."""
-    lines = OTHER.splitlines()
-    lines[2] = lines[2].replace("LogCount=8", "LogCount=8 Rare=-0.75")
+    lines = [line.replace("LogCount", "Word5=1 LogCount") for line in OTHER.splitlines()]
+    lines[2] = lines[2].replace("Word5=1 LogCount=8", "LogCount=8 Rare=-0.75")
     lines += [f"[X] ||| c{k} ||| C ||| LogForward=-1 Word{k}=1 ||| 0-0" for k in range(300)]
     (files / "other").write_text("".join(f"{line}\n" for line in lines))
     assert "Rare" in read_rule_table(files / "other").sparse_names
