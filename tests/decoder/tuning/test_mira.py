@@ -1,0 +1,123 @@
+"""Tuning: batch MIRA, alone and in rounds."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from decoder.lm.model import LmVocabulary, build_lm
+from decoder.translation.decoder import Decoder
+from decoder.tuning import tune as tuning
+from decoder.tuning.mira import mira
+from decoder.tuning.settings import TuneSettings
+from decoder.tuning.tune import best_round, tune
+from scfg_sampler.core.arrays.sparse import sparse_rows
+from tests.decoder import small_grammars as small
+from tests.decoder.lm.test_model import random_model
+from tests.decoder.tuning.test_tune import INITIAL
+
+# The first round learns that "a b" is better than "a", and with it to want far too long translations.
+WITH_LONG = [
+    ("u", "a b", [2, 1]),
+    ("v", "b a", [2, 1]),
+    ("u", "a", [1, 0]),
+    ("v", "b", [1, 0]),
+    ("u", " ".join("c" * 60), [60, 0]),
+    ("v", " ".join("c" * 60), [60, 0]),
+]
+
+
+def run_with_long(settings):
+    model = random_model(5, 2)
+    weights = {**INITIAL, "First": -1.0}
+    of_long = Decoder(small.grammar_of(WITH_LONG, 5), build_lm(model), LmVocabulary(model.words), weights)
+    sources = [list(words) for words in ("uv", "vuu", "uuv", "vv", "uvuv")]
+    references = [[" ".join({"u": "a b", "v": "b a"}[word] for word in words).split()] for words in sources]
+    return list(tune(of_long, sources, references, settings))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_mira_finds_back_from_translations_that_are_far_too_long(seed):
+    """There the hope is the fear, so that nothing is learnt that way; the weights before know better."""
+    rounds = run_with_long(TuneSettings(rounds=6, nbest=4, seed=seed))
+    assert rounds[1].length_ratio > 20
+    assert best_round(rounds).score == pytest.approx(100)
+
+
+@pytest.mark.parametrize(("method", "share"), [("mira", 1.0), ("mira", 0.4), ("pro", 0.5)])
+def test_rounds_of_mira_set_out_from_the_last_and_from_the_best_weights(method, share, monkeypatch):
+    """And new weights are mixed with those that they were found from."""
+    calls = []
+    optima = tuning._optima
+
+    def recorded(rng, lists, settings, start):
+        found = optima(rng, lists, settings, start)
+        calls[-1].append((start, found))
+        return found
+
+    best_optimum = tuning._best_optimum
+
+    def counted(*args):
+        calls.append([])
+        return best_optimum(*args)
+
+    monkeypatch.setattr(tuning, "_optima", recorded)
+    monkeypatch.setattr(tuning, "_best_optimum", counted)
+    settings = TuneSettings(rounds=8, nbest=4, method=method, interpolation=share, threshold=0.0)
+    rounds = run_with_long(settings)
+    kinds = set()
+    for number, (each, after) in enumerate(itertools.pairwise(rounds)):
+        best = max(reversed(rounds[: number + 1]), key=lambda r: r.score)
+        expected = [each.weights] if method == "pro" or best is each else [each.weights, best.weights]
+        kinds.add((len(expected), best.number > 0))
+        assert len(calls[number]) == len(expected)
+        for (start, _), begin in zip(calls[number], expected, strict=True):
+            np.testing.assert_array_equal(start, begin)
+        mixed = [share * new + (1 - share) * start for start, found in calls[number] for new in found]
+        assert any(np.array_equal(after.weights, weights) for weights in mixed)
+    if (method, share) == ("mira", 0.4):
+        assert kinds == {(1, False), (1, True), (2, True)}
+
+
+def naive_mira(order, start, features, statistics, weights, largest_step):
+    """As the paper's algorithm 2 has it, with a list of all weights."""
+    document, seen, averages = np.ones(10), [], []
+
+    def bleu(total):
+        precisions = np.log(total[2:6] / total[6:10]).mean()
+        return np.exp(precisions + min(0.0, 1 - total[1] / total[0])) * total[1]
+
+    for visits in order:
+        for s in visits:
+            rows = range(start[s], start[s + 1])
+            if not rows:
+                continue
+            gain = {row: bleu(document + statistics[row]) for row in rows}
+            hope = max(rows, key=lambda row: features[row] @ weights + gain[row])
+            fear = max(rows, key=lambda row: features[row] @ weights - gain[row])
+            delta = features[hope] - features[fear]
+            loss = gain[hope] - gain[fear] - delta @ weights
+            if loss > 0 and delta @ delta > 0:
+                weights = weights + min(largest_step, loss / (delta @ delta)) * delta
+            document = 0.999 * (document + statistics[hope])
+            seen.append(weights)
+        averages.append(np.mean(seen, axis=0))
+    return np.array(averages)
+
+
+@pytest.mark.parametrize("largest_step", [0.3, 3.0, 1000.0])
+def test_mira_is_the_published_algorithm(rng, largest_step):
+    """With small steps, with some at their limit, and with none."""
+    start = np.array([0, 4, 4, 9, 12], np.int64)
+    features = rng.normal(size=(12, 3))
+    statistics = np.zeros((12, 10), np.int64)
+    for row in statistics:
+        row[0], row[1] = rng.integers(5, 9), rng.integers(5, 9)
+        row[6:] = row[0] - np.arange(4)
+        row[2:6] = np.minimum(row[6:], np.sort(rng.integers(0, 6, size=4))[::-1])
+    order = rng.permuted(np.tile(np.arange(4), (6, 1)), axis=1)
+    expected = naive_mira(order, start, features, statistics, np.ones(3), largest_step)
+    for num_columns in (3, 1):  # The others as features that few rules have.
+        dense, sparse = features[:, :num_columns].copy(), sparse_rows(features[:, num_columns:])
+        found = mira(order, start, dense, sparse, statistics, np.ones(3), largest_step)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
