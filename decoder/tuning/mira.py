@@ -12,6 +12,11 @@ and is passed by with the smallest change that puts the hope above the fear by t
 B of a translation is the corpus BLEU of a decaying pseudo-document with the translation added, times the
 reference words of both (Chiang, Marton and Resnik 2008); the document then takes up the hope.
 
+Where scores of the model are so far apart that no gain in BLEU makes up for them, hope and fear are one
+translation, and nothing is learnt, however bad it is. With `reach` the hope is then the translation with the
+highest B of the list, which may be out of the model's reach (Chiang, Marton and Resnik 2008), so that it is
+no good hope where there is another; but it leads back from weights that want far too long translations.
+
 The fact a newcomer would get wrong: the weights after a step are never used. What a pass over the sentences
 leaves is the average of the weights after all steps so far.
 """
@@ -39,6 +44,7 @@ def mira(
     statistics: np.ndarray,
     weights: np.ndarray,
     largest_step: float,
+    reach: bool,
 ) -> np.ndarray:
     """The averaged weights after each pass, float64 (J, F + S).
 
@@ -51,6 +57,8 @@ def mira(
     statistics : int64 (K, 10), of BLEU, see `bleu_statistics`
     weights : float64 (F + S,), to begin with
     largest_step : C
+    reach : whether a hope that is the fear gives way to the translation with the highest gain, of equals the
+        one with the highest score
     """
     num_features = features.shape[1]
     weights = weights.copy()
@@ -64,15 +72,9 @@ def mira(
     steps = 0
     for turn in range(len(order)):
         for sentence in order[turn]:
-            hope, fear = -1, -1
-            best_hope, best_fear, hope_gain, fear_gain, hope_score, fear_score = (
-                -np.inf,
-                -np.inf,
-                0.0,
-                0.0,
-                0.0,
-                0.0,
-            )
+            hope, fear, most = -1, -1, -1
+            best_hope, best_fear, most_gain = -np.inf, -np.inf, -np.inf
+            hope_gain, fear_gain, hope_score, fear_score, most_score = 0.0, 0.0, 0.0, 0.0, 0.0
             for row in range(start[sentence], start[sentence + 1]):
                 score = 0.0
                 for column in range(num_features):
@@ -84,8 +86,12 @@ def mira(
                     hope, best_hope, hope_gain, hope_score = row, score + gain, gain, score
                 if score - gain > best_fear:
                     fear, best_fear, fear_gain, fear_score = row, score - gain, gain, score
+                if gain > most_gain or (gain == most_gain and score > most_score):
+                    most, most_gain, most_score = row, gain, score
             if hope < 0:
                 continue
+            if reach and hope == fear:
+                hope, hope_gain, hope_score = most, most_gain, most_score
             loss = (hope_gain - fear_gain) - (hope_score - fear_score)
             norm = 0.0
             for column in range(num_features):

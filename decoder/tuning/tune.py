@@ -9,13 +9,15 @@ minimise
     Σ over pairs: ln(1 + e^(−w·d)) + l2/2 · |w|²
 
 The new weights of PRO, or of MIRA (`decoder.tuning.mira`), are mixed with the old,
-w ← ψ w_new + (1 − ψ) w_old. The paper takes ψ = 0.1 and thirty rounds. Of the passes of MIRA over the lists,
-that with the highest BLEU of the lists counts. MIRA sets out from the weights of the round before, and from
-those of the best round too where that is another, and what is better on the lists counts: the hopes of
-weights that want translations four times too long are too long themselves, so that rounds which only go on
-from there may never find back. With `random_starts`, a round optimises again from weights
-changed at random, with other pairs (PRO) or another order of the sentences (MIRA), and goes on from the
-highest BLEU of the lists.
+w ← ψ w_new + (1 − ψ) w_old. The paper takes ψ = 0.1 and thirty rounds. Of the passes of MIRA over the
+lists, that with the highest BLEU of the lists counts. MIRA sets out from the weights of the round before,
+and from those of the best round too where that is another, and what is better on the lists counts: the
+hopes of weights that want translations four times too long are too long themselves, so that rounds which
+only go on from there may never find back. Nor may they from good weights, once the lists hold such
+translations and no gain in BLEU makes up for their scores; so where no pass is better on the lists than
+what it set out from, MIRA goes over them again and reaches for the highest gain (`decoder.tuning.mira`).
+With `random_starts`, a round optimises again from weights changed at random, with other pairs (PRO) or
+another order of the sentences (MIRA), and goes on from the highest BLEU of the lists.
 
 Translations tuned by PRO are too short (0.91 of the references on the Tanaka corpus): adding one to the
 counts of n-grams, but not to the length of the reference, makes short translations look good. By default
@@ -91,6 +93,14 @@ class _Lists(NamedTuple):
     sparse: Rows
 
 
+class _Optimum(NamedTuple):
+    """Weights that were found, their score on the lists, and the weights they were found from."""
+
+    score: float
+    weights: np.ndarray
+    begin: np.ndarray
+
+
 def tune(
     decoder: Decoder,
     sources: Sequence[Sequence[str]],
@@ -134,7 +144,7 @@ def tune(
     if settings.metric == "bleu" or settings.chrf_beta == BETA:
         del options["chrf_beta"]
     if settings.method == "mira":
-        options["version"] = 2  # The first set out from the last weights alone.
+        options["version"] = 3  # The first set out from the last weights alone, the second never reached.
     header = json.dumps({**(identity or {}), **options, "weights": decoder.weights.tolist()}, sort_keys=True)
     no_statistics = np.zeros((0, metric.num_counts), np.int64)
     no_features = np.zeros((0, len(decoder.feature_names)))
@@ -217,26 +227,37 @@ def _best_optimum(
 
     Of equals the earlier; None if nothing can be learnt.
     """
+    metric = metric_of(settings)
+
+    def scored(begin: np.ndarray, start: np.ndarray, reach: bool = False) -> list[_Optimum]:
+        optima = _optima(rng, lists, settings, start, reach)
+        return [_Optimum(list_score(lists, weights, metric), weights, begin) for weights in optima]
+
     found = []
     for begin, attempt in itertools.product(begins, range(1 + settings.random_starts)):
         start = begin
         if attempt > 0:
             start = begin + rng.normal(size=len(begin)) * max(0.1, float(np.abs(begin).mean()))
-        found += [(optimum, begin) for optimum in _optima(rng, lists, settings, start)]
-    if len(found) < 2:
-        return found[0] if found else (None, begins[0])
-    metric = metric_of(settings)
-    return max(found, key=lambda each: list_score(lists, each[0], metric))
+        found += scored(begin, start)
+    if settings.method == "mira":
+        before = max(list_score(lists, begin, metric) for begin in begins)
+        if max(each.score for each in found) <= before:
+            for begin in begins:
+                found += scored(begin, begin, reach=True)
+    if not found:
+        return None, begins[0]
+    _, optimum, begin = max(found, key=lambda each: each.score)
+    return optimum, begin
 
 
 def _optima(
-    rng: np.random.Generator, lists: _Lists, settings: TuneSettings, start: np.ndarray
+    rng: np.random.Generator, lists: _Lists, settings: TuneSettings, start: np.ndarray, reach: bool
 ) -> list[np.ndarray]:
     """What is found from a start: the weights after each pass of MIRA, or PRO's, if it has pairs."""
     if settings.method == "mira":
         visits = rng.permuted(np.tile(np.arange(len(lists.start) - 1), (settings.passes, 1)), axis=1)
         features = lists.features, lists.sparse
-        return list(mira(visits, lists.start, *features, lists.counts, start, settings.largest_step))
+        return list(mira(visits, lists.start, *features, lists.counts, start, settings.largest_step, reach))
     limits = settings.candidates, settings.kept, settings.threshold
     pairs, rows = _sample_pairs(rng, lists.start, lists.features, lists.scores, *limits)
     if not len(pairs):

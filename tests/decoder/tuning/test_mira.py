@@ -8,10 +8,11 @@ import pytest
 from decoder.lm.model import LmVocabulary, build_lm
 from decoder.translation.decoder import Decoder
 from decoder.tuning import tune as tuning
+from decoder.tuning.metrics import metric_of
 from decoder.tuning.mira import mira
-from decoder.tuning.settings import TuneSettings
+from decoder.tuning.settings import TuneSettings, resolved
 from decoder.tuning.tune import best_round, tune
-from scfg_sampler.core.arrays.sparse import sparse_rows
+from scfg_sampler.core.arrays.sparse import no_rows, sparse_rows
 from tests.decoder import small_grammars as small
 from tests.decoder.lm.test_model import random_model
 from tests.decoder.tuning.test_tune import INITIAL
@@ -44,15 +45,19 @@ def test_mira_finds_back_from_translations_that_are_far_too_long(seed):
     assert best_round(rounds).score == pytest.approx(100)
 
 
+def scores_on(lists, weights):
+    return [tuning.list_score(lists, each, metric_of(TuneSettings())) for each in weights]
+
+
 @pytest.mark.parametrize(("method", "share"), [("mira", 1.0), ("mira", 0.4), ("pro", 0.5)])
 def test_rounds_of_mira_set_out_from_the_last_and_from_the_best_weights(method, share, monkeypatch):
     """And new weights are mixed with those that they were found from."""
     calls = []
     optima = tuning._optima
 
-    def recorded(rng, lists, settings, start):
-        found = optima(rng, lists, settings, start)
-        calls[-1].append((start, found))
+    def recorded(rng, lists, settings, start, reach):
+        found = optima(rng, lists, settings, start, reach)
+        calls[-1].append((start, found, reach, max(scores_on(lists, [start])), max(scores_on(lists, found))))
         return found
 
     best_optimum = tuning._best_optimum
@@ -70,18 +75,20 @@ def test_rounds_of_mira_set_out_from_the_last_and_from_the_best_weights(method, 
         best = max(reversed(rounds[: number + 1]), key=lambda r: r.score)
         expected = [each.weights] if method == "pro" or best is each else [each.weights, best.weights]
         kinds.add((len(expected), best.number > 0))
-        assert len(calls[number]) == len(expected)
-        for (start, _), begin in zip(calls[number], expected, strict=True):
+        at_first = calls[number][: len(expected)]
+        again = method == "mira" and max(call[4] for call in at_first) <= max(call[3] for call in at_first)
+        assert [call[2] for call in calls[number]] == [False] * len(expected) + [True] * len(expected) * again
+        for (start, *_), begin in zip(calls[number], expected * 2, strict=False):
             np.testing.assert_array_equal(start, begin)
-        mixed = [share * new + (1 - share) * start for start, found in calls[number] for new in found]
+        mixed = [share * new + (1 - share) * start for start, found, *_ in calls[number] for new in found]
         assert any(np.array_equal(after.weights, weights) for weights in mixed)
     if (method, share) == ("mira", 0.4):
         assert kinds == {(1, False), (1, True), (2, True)}
 
 
-def naive_mira(order, start, features, statistics, weights, largest_step):
-    """As the paper's algorithm 2 has it, with a list of all weights."""
-    document, seen, averages = np.ones(10), [], []
+def naive_mira(order, start, features, statistics, weights, largest_step, reach=False):
+    """As the paper's algorithm 2 has it, with a list of all weights; and how often it reached."""
+    document, seen, averages, reached = np.ones(10), [], [], 0
 
     def bleu(total):
         precisions = np.log(total[2:6] / total[6:10]).mean()
@@ -95,6 +102,9 @@ def naive_mira(order, start, features, statistics, weights, largest_step):
             gain = {row: bleu(document + statistics[row]) for row in rows}
             hope = max(rows, key=lambda row: features[row] @ weights + gain[row])
             fear = max(rows, key=lambda row: features[row] @ weights - gain[row])
+            if reach and hope == fear:
+                hope = max(rows, key=lambda row: (gain[row], features[row] @ weights))
+                reached += hope != fear
             delta = features[hope] - features[fear]
             loss = gain[hope] - gain[fear] - delta @ weights
             if loss > 0 and delta @ delta > 0:
@@ -102,22 +112,57 @@ def naive_mira(order, start, features, statistics, weights, largest_step):
             document = 0.999 * (document + statistics[hope])
             seen.append(weights)
         averages.append(np.mean(seen, axis=0))
-    return np.array(averages)
+    return np.array(averages), reached
 
 
+@pytest.mark.parametrize("reach", [False, True])
 @pytest.mark.parametrize("largest_step", [0.3, 3.0, 1000.0])
-def test_mira_is_the_published_algorithm(rng, largest_step):
-    """With small steps, with some at their limit, and with none."""
+def test_mira_is_the_published_algorithm(rng, largest_step, reach):
+    """With small steps, with some at their limit, and with none; and reaching for the highest gain."""
     start = np.array([0, 4, 4, 9, 12], np.int64)
-    features = rng.normal(size=(12, 3))
+    features = rng.normal(size=(12, 3)) * (4 if reach else 1)
     statistics = np.zeros((12, 10), np.int64)
     for row in statistics:
         row[0], row[1] = rng.integers(5, 9), rng.integers(5, 9)
         row[6:] = row[0] - np.arange(4)
         row[2:6] = np.minimum(row[6:], np.sort(rng.integers(0, 6, size=4))[::-1])
+    statistics[[5, 11]] = statistics[[4, 10]]  # Of the same gain.
     order = rng.permuted(np.tile(np.arange(4), (6, 1)), axis=1)
-    expected = naive_mira(order, start, features, statistics, np.ones(3), largest_step)
+    expected, reached = naive_mira(order, start, features, statistics, np.ones(3), largest_step, reach)
+    assert (reached > 3) == reach
     for num_columns in (3, 1):  # The others as features that few rules have.
         dense, sparse = features[:, :num_columns].copy(), sparse_rows(features[:, num_columns:])
-        found = mira(order, start, dense, sparse, statistics, np.ones(3), largest_step)
+        found = mira(order, start, dense, sparse, statistics, np.ones(3), largest_step, reach)
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_of_equal_gains_mira_reaches_for_the_one_the_model_is_nearest_to():
+    """The first of three translations is 40 ahead of the second, and 30 of the third."""
+    features = np.array([[40.0, 0.0], [0.0, 1.0], [10.0, 2.0]])
+    right = np.array([4, 4, 4, 3, 2, 1, 4, 3, 2, 1])
+    statistics = np.array([[40, 4, 0, 0, 0, 0, 40, 39, 38, 37], right, right])
+    start = np.array([0, 3], np.int64)
+    none = sparse_rows(np.zeros((3, 0)))
+    (found,) = mira(np.zeros((1, 1), np.int64), start, features, none, statistics, np.ones(2), 0.01, True)
+    np.testing.assert_allclose(found, [1 - 0.01 * 30, 1 + 0.01 * 2], rtol=1e-12)
+    (same,) = mira(np.zeros((1, 1), np.int64), start, features, none, statistics, np.ones(2), 0.01, False)
+    np.testing.assert_array_equal(same, np.ones(2))
+
+
+def test_weights_whose_scores_drown_all_gains_are_left_behind(rng):
+    """What the weights put first is 60 words long, and no translation that is right comes near its score."""
+    sentences = 5
+    right, wrong = [4, 4, 4, 3, 2, 1, 4, 3, 2, 1], [60, 4, 1, 0, 0, 0, 60, 59, 58, 57]
+    counts = np.array([right, wrong] * sentences, np.int64)
+    features = np.array([[0.0, 0.0], [100.0, -20.0]] * sentences)
+    lists = tuning._Lists(
+        np.arange(sentences + 1) * 2, features, np.zeros(2 * sentences), counts, no_rows(2 * sentences)
+    )
+    weights = np.array([1.0, 0.0])
+    settings = resolved(TuneSettings())
+    without = tuning._optima(rng, lists, settings, weights, False)
+    np.testing.assert_allclose(without, [weights] * settings.passes)  # Nothing is learnt that way.
+    assert scores_on(lists, [weights])[0] < 5
+    found, begin = tuning._best_optimum(rng, lists, settings, [weights])
+    assert begin is weights
+    assert scores_on(lists, [found]) == pytest.approx([100])
