@@ -106,9 +106,9 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     helps = {
         "rounds": (None, "how often weights are optimised"),
         "nbest": (None, "translations of a sentence a round adds"),
-        "candidates": (None, "pairs drawn from a sentence's list"),
-        "kept": (None, "pairs of a sentence that are used"),
-        "threshold": (None, "least difference in BLEU+1 (chrF) between the two of a pair"),
+        "candidates": (None, "PRO: pairs drawn from a sentence's list"),
+        "kept": (None, "PRO: pairs of a sentence that are used"),
+        "threshold": (None, "PRO: least difference in BLEU+1 (chrF) between the two of a pair"),
         "random_starts": (
             "N",
             "optimise N times more in each round, from weights changed at random, and take the best",
@@ -117,10 +117,10 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "largest_step": ("C", "MIRA: limit of a step's size"),
         "chrf_beta": (
             "B",
-            "how much more recall counts in chrF than precision; 1 for translations less long",
+            "with --metric chrf: how much more recall counts than precision; 1 for translations less long",
         ),
-        "l2": (None, "strength of the prior that keeps weights small"),
-        "seed": (None, "of the pairs that are drawn"),
+        "l2": (None, "PRO: strength of the prior that keeps weights small"),
+        "seed": (None, "of the pairs that PRO draws, of the order in which MIRA goes over the lists"),
     }
     for name, (metavar, text) in helps.items():
         default = getattr(settings, name)
@@ -130,8 +130,8 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--plain-brevity",
         dest="smooth_brevity",
         action="store_false",
-        help="compare lengths in BLEU+1 as published, which favours short translations, instead of counting "
-        "references as one word longer",
+        help="PRO: compare lengths in BLEU+1 as published, which favours short translations, instead of "
+        "counting references as one word longer",
     )
 
 
@@ -151,10 +151,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.interruption import repeatable
     from scfg_sampler.errors import InputError
 
-    check_settings(_settings(options))
-    search_settings(options)
-    check_elsewhere(options)
-    _require_place(options.output)
+    _check(options)
     lines = list(read_lines(options.source))
     if not lines:
         raise InputError(options.source, None, "has no lines", "Tuning needs a development set")
@@ -199,6 +196,15 @@ def run(options: argparse.Namespace) -> None:
     say(f"{options.output}: the weights of round {best.number}, {metric} {best.score:.2f} (tokenize none)")
 
 
+def _check(options: argparse.Namespace) -> None:
+    """Raise a SettingsError if an option cannot be; warn of what does nothing."""
+    check_settings(_settings(options))
+    _warn_of_idle(_settings(options))
+    search_settings(options)
+    check_elsewhere(options)
+    _require_place(options.output)
+
+
 def _require_place(output: str) -> None:
     """Refuse standard output, and pipes."""
     from scfg_sampler.core.files import is_stream
@@ -226,7 +232,8 @@ def _decoder(options: argparse.Namespace) -> Decoder:
         weights = soft | weights
     grammar = as_weighted(grammar, lms.vocabularies, soft if weights is None else weights)
     if weights is None:
-        weights = initial_weights(features_for(options, grammar, len(lms.models)))
+        names = features_for(options, grammar, len(lms.models))
+        weights = initial_weights(names, [each.prefix for each in options.grammar])
     return make_decoder(options, (grammar, lms), weights, search_settings(options), options.initial)
 
 
@@ -297,6 +304,25 @@ def _identity(options: argparse.Namespace) -> dict:
 
 def _settings(options: argparse.Namespace) -> TuneSettings:
     return resolved(TuneSettings(**{name: getattr(options, name) for name in TuneSettings._fields}))
+
+
+def _warn_of_idle(settings: TuneSettings) -> None:
+    """Warn of what was given, but does nothing with the method or the metric."""
+    from scfg_sampler.core.console import warn
+
+    of_method = {
+        "mira": ("candidates", "kept", "threshold", "l2", "smooth_brevity"),
+        "pro": ("passes", "largest_step"),
+    }
+    idle = dict.fromkeys(of_method[str(settings.method)], f"with --method {settings.method}")
+    if settings.metric != "bleu":
+        idle["smooth_brevity"] = f"with --metric {settings.metric}"
+    if settings.metric != "chrf":
+        idle["chrf_beta"] = "without --metric chrf"
+    for name, why in idle.items():
+        if getattr(settings, name) != TuneSettings._field_defaults[name]:
+            option = "plain-brevity" if name == "smooth_brevity" else name.replace("_", "-")
+            warn(f"--{option} does nothing {why}")
 
 
 def _write_rounds(rounds: Sequence[Round], names: Sequence[str], path: str) -> None:

@@ -37,15 +37,22 @@ _INITIAL = {
 _MOST_NAMED = 10  # In a warning.
 
 
-def initial_weights(names: Sequence[str]) -> dict[str, float]:
+def initial_weights(names: Sequence[str], prefixes: Sequence[str] = ()) -> dict[str, float]:
     """Where tuning begins: sensible values for the project's own features, 0 for any other.
 
-    With a prefix, as in `domain.LogForward`, the value is that of the name after the last dot. Several
-    language models have the weight of one together.
+    With one of the prefixes, or one that ends in a dot, as in `domain.LogForward`, the value is that of the
+    name without. Several language models have the weight of one together.
     """
-    weights = {name: _INITIAL.get(name.rpartition(".")[2], 0.0) for name in names}
+    weights = {name: _initial(name, prefixes) for name in names}
     models = [name for name in names if re.fullmatch(r"LanguageModel(_[0-9]+)?", name)]
     return weights | dict.fromkeys(models, _INITIAL["LanguageModel"] / max(1, len(models)))
+
+
+def _initial(name: str, prefixes: Sequence[str]) -> float:
+    """The weight of a name, or of what is behind one of the prefixes, or behind the last dot."""
+    rests = [name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)]
+    known = (rest for rest in (name, *rests, name.rpartition(".")[2]) if rest in _INITIAL)
+    return _INITIAL.get(next(known, name), 0.0)
 
 
 def weight_vector(

@@ -6,9 +6,11 @@ the weights before it on the method; so both are None until `resolved`.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from decoder.translation.settings import SearchDefaults
+from scfg_sampler.core.limits import require_seed
 from scfg_sampler.errors import SettingsError
 
 __all__ = [
@@ -98,7 +100,8 @@ def check_settings(settings: TuneSettings) -> None:
         raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0")
     if settings.interpolation is None or not 0 < settings.interpolation <= 1:
         raise SettingsError(f"--interpolation is {settings.interpolation}; it is above 0 and at most 1")
-    if not settings.l2 >= 0:
-        raise SettingsError(f"--l2 is {settings.l2}; it is at least 0")
+    require_seed(settings.seed)
+    if not 0 <= settings.l2 < math.inf:
+        raise SettingsError(f"--l2 is {settings.l2}; it is at least 0, and finite")
     if not settings.threshold >= 0:
         raise SettingsError(f"--threshold is {settings.threshold}; it is at least 0")

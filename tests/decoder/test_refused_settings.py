@@ -23,6 +23,45 @@ def test_tuning_that_cannot_be_is_refused_before_anything_is_read(tmp_path, caps
     assert ": --nbest is 1; it is at least 2" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--seed", "-1", "--seed is -1; it must be at least 0"),
+        ("--l2", "inf", "--l2 is inf; it is at least 0, and finite"),
+    ],
+)
+def test_numbers_that_no_tuning_can_have_are_refused_in_one_line(option, value, told, tmp_path, capsys):
+    absent = str(tmp_path / "absent")
+    command = ["tune", "--grammar", absent, "--lm", absent, "--source", absent, "--references", absent]
+    assert main([*command, "--output", absent, "--method", "pro", option, value]) == 2
+    assert capsys.readouterr().err == f"scfg-decoder: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "idle"),
+    [
+        (["--candidates", "9"], "--candidates does nothing with --method mira"),
+        (["--kept", "9"], "--kept does nothing with --method mira"),
+        (["--threshold", "0.1"], "--threshold does nothing with --method mira"),
+        (["--l2", "2"], "--l2 does nothing with --method mira"),
+        (["--plain-brevity"], "--plain-brevity does nothing with --method mira"),
+        (["--chrf-beta", "1"], "--chrf-beta does nothing without --metric chrf"),
+        (["--method", "pro", "--passes", "9"], "--passes does nothing with --method pro"),
+        (["--metric", "chrf", "--largest-step", "9"], "--largest-step does nothing with --method pro"),
+        (["--metric", "exact", "--plain-brevity"], "--plain-brevity does nothing with --metric exact"),
+        (["--metric", "chrf", "--chrf-beta", "1", "--kept", "9"], ""),
+        (["--method", "pro", "--plain-brevity", "--l2", "2"], ""),
+        (["--seed", "2", "--passes", "9", "--candidates", "5000"], ""),
+    ],
+)
+def test_options_that_do_nothing_with_a_method_or_a_metric_are_warned_of(options, idle, tmp_path, capsys):
+    absent = str(tmp_path / "absent")
+    command = ["tune", "--grammar", absent, "--lm", absent, "--source", absent, "--references", absent]
+    assert main([*command, "--output", absent, *options]) == 2
+    warnings = capsys.readouterr().err.splitlines()[:-1]
+    assert warnings == ([f"warning: {idle}"] if idle else [])
+
+
 def test_development_sets_without_words_are_refused_before_models_are_read(tmp_path, capsys):
     absent, words, empty = (str(tmp_path / name) for name in ("absent", "words", "empty"))
     (tmp_path / "words").write_text("a b\n\n")

@@ -75,3 +75,18 @@ def test_tuning_weighs_every_model_and_knows_which_they_were(parts, capsys):
     assert weights["LanguageModel"] != 0 != weights["LanguageModel_1"]
     assert main(["tune", *models, "--lm", "one.arpa", *settings]) == 2
     assert "tuning was begun with other lm" in capsys.readouterr().err
+
+
+def test_tuning_begins_with_the_weights_that_names_have_without_their_prefix(parts):
+    lines = [f"[X] ||| {f} ||| {e} ||| LogForward=-1 Own=2 ||| \n" for f, e in ("ua", "vb", "wc")]
+    (parts / "rules").write_text("".join(lines))
+    files = ["--source", "source", "--references", "reference", "--output", "tuned.json", "--quiet"]
+    tables = ["--grammar", "rules", "--grammar", "rules,prefix=A", "--grammar", "rules,prefix=b."]
+    assert main(["tune", *tables, "--lm", "one.arpa", "--rounds", "0", *files]) == 0
+    weights = json.loads((parts / "tuned.json").read_text())
+    assert {name: weights[name] for name in ("LogForward", "ALogForward", "b.LogForward")} == {
+        "LogForward": 0.3,
+        "ALogForward": 0.3,
+        "b.LogForward": 0.3,
+    }
+    assert weights["Own"] == weights["AOwn"] == weights["b.Own"] == 0

@@ -159,6 +159,9 @@ def test_nbest_lines_have_four_fields_whatever_the_words():
 def test_initial_weights_know_the_features_of_the_project_under_any_prefix():
     found = initial_weights(["LogForward", "domain.LogForward", "Strange", "PassThrough"])
     assert found == {"LogForward": 0.3, "domain.LogForward": 0.3, "Strange": 0.0, "PassThrough": -10.0}
+    names = ["ALogForward", "AStrange", "BLogForward", "TargetWords"]
+    found = initial_weights(names, ["A", "Target", ""])
+    assert found == {"ALogForward": 0.3, "AStrange": 0.0, "BLogForward": 0.0, "TargetWords": 0.3}
 
 
 def test_features_of_one_name_are_one_wherever_they_are_told():
