@@ -85,6 +85,12 @@ def test_settings_of_the_baseline_are_arguments_too():
         rules.best(by="Nothing")
 
 
+def test_a_negative_burn_in_is_refused_as_an_argument(tmp_path):
+    run = scfg_sampler.sample(scfg_sampler.make_corpus(PAIRS), tmp_path / "run", iterations=12)
+    with pytest.raises(ValueError, match=r"^burn_in is -1; it must be at least 0"):
+        run.diagnosis(burn_in=-1)
+
+
 def test_a_string_is_no_list_of_words():
     from tests.decoder.tuning.test_tune import decoder
 

@@ -150,8 +150,9 @@ def new_rule_model(
     if not 0.0 < mean_length < math.inf:
         raise SettingsError(f"--mean-length is {mean_length:g}; it must be above 0")
     dirichlet = model == "dirichlet"
-    if dirichlet and min(source_vocabulary, target_vocabulary) < 1:
-        raise SettingsError("--source-vocabulary and --target-vocabulary must be at least 1")
+    for side, size in (("source", source_vocabulary), ("target", target_vocabulary)):
+        if dirichlet and size < 1:
+            raise SettingsError(f"--{side}-vocabulary is {size}; it must be at least 1, or 0 to count words")
     kind = _DIRICHLET if dirichlet else _KINDS[base]
     sizes = [-math.log(source_vocabulary), -math.log(target_vocabulary)] if dirichlet else [0.0, 0.0]
     made = RuleModel(np.array([kind], np.int64), np.zeros(longest + 1), np.ones(longest + 1), np.array(sizes))

@@ -98,8 +98,13 @@ class Run:
         ------
         ChainTooShort
             Too few sweeps are left to judge.
+        ArgumentError
+            `burn_in` is negative.
         """
-        return diagnose_runs([self.directory], None if burn_in is None else require_whole("burn_in", burn_in))
+        with of_arguments():
+            return diagnose_runs(
+                [self.directory], None if burn_in is None else require_whole("burn_in", burn_in)
+            )
 
     def to_arviz(self) -> Any:
         """The traces as ArviZ takes them: a DataTree with the groups `posterior` and `sample_stats`.

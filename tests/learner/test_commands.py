@@ -213,6 +213,7 @@ def test_errors_name_file_and_line_and_exit_with_2(tmp_path, capsys):
         (["--iterations", "5", "--burn-in", "5"], "--burn-in is 5"),
         (["--seed", "-1"], "--seed is -1"),
         (["--discount", "1.5"], "--discount is 1.5"),
+        (["--model", "dirichlet", "--target-vocabulary", "-1"], "--target-vocabulary is -1; it must be at"),
         (["--anneal", "3:1"], "--anneal is 3:1; it must be START:END:SWEEPS"),
         (["--anneal", "0:1:5"], "two temperatures above 0"),
         (["--anneal", "3:1:50", "--iterations", "50"], "--anneal takes 50 sweeps; it must be fewer than"),

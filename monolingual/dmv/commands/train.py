@@ -58,7 +58,11 @@ def add_parser(subparsers) -> None:
         "--iterations", metavar="N", type=int, help=f"sweeps of gibbs (default: {settings.rounds})"
     )
     parser.add_argument(
-        "--tolerance", metavar="T", type=float, default=settings.tolerance, help="smallest relative gain"
+        "--tolerance",
+        metavar="T",
+        type=float,
+        default=settings.tolerance,
+        help="smallest relative gain; not of gibbs",
     )
     _add_start(parser)
     parser.add_argument(
@@ -254,6 +258,10 @@ def check(options: argparse.Namespace) -> list[float]:
         if number < 1:
             raise SettingsError(f"--{name} is {number}; it must be at least 1")
     require_seed(options.seed)
+    if options.tolerance < 0:
+        raise SettingsError(f"--tolerance is {options.tolerance:g}; it must be at least 0")
+    if options.method == "gibbs" and options.tolerance != Settings().tolerance:
+        raise SettingsError("--tolerance is not for --method gibbs")
     require_number("restarts", options.restarts)
     if options.restarts > 1 and options.init != "random" and initial.concentration_of(options.init) is None:
         raise SettingsError("--restarts needs --start random or dirichlet:A")

@@ -63,6 +63,8 @@ def run(options: argparse.Namespace) -> None:
     for name in ("rounds", "restarts"):
         if getattr(options, name) < 1:
             raise SettingsError(f"--{name} is {getattr(options, name)}; it must be at least 1")
+    if options.tolerance < 0:
+        raise SettingsError(f"--tolerance is {options.tolerance:g}; it must be at least 0")
     grammar, probs, pseudo_counts, has_weights = read_model_grammar(options)
     if options.method == "em" and options.prior is None:
         pseudo_counts = None

@@ -86,7 +86,7 @@ def diagnose(chains: Sequence[np.ndarray], *, burn_in: int = 0) -> Diagnosis:
     if len(chains) == 0:
         raise SettingsError("nothing to diagnose: name at least one chain")
     if burn_in < 0:
-        raise SettingsError(f"burn-in is {burn_in}; it must be at least 0")
+        raise SettingsError(f"--burn-in is {burn_in}; it must be at least 0")
     shortest = min(len(chain) for chain in chains)
     values = np.array([np.asarray(chain[burn_in:shortest], dtype=float) for chain in chains])
     sweeps = values.shape[1]

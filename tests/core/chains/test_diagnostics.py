@@ -132,7 +132,7 @@ def test_wrong_settings_are_refused(rng):
         diagnose([])
     with pytest.raises(SettingsError, match="name at least one chain"):
         diagnose_traces([])
-    with pytest.raises(SettingsError, match="burn-in is -1; it must be at least 0"):
+    with pytest.raises(SettingsError, match=r"^--burn-in is -1; it must be at least 0"):
         diagnose([np.zeros(20)], burn_in=-1)
 
 

@@ -271,6 +271,14 @@ def test_covariances_are_printed_and_drawn(place, capsys):
     [
         (["train", "nowhere", "--output", "m"], "nowhere: cannot be read"),
         (["train", "train.txt", "--output", "m", "--rounds", "0"], "--rounds is 0"),
+        (
+            ["train", "train.txt", "--output", "m", "--tolerance", "-1"],
+            "--tolerance is -1; it must be at least",
+        ),
+        (
+            ["train", "train.txt", "--output", "m", "--tolerance", "0.1", "--method", "gibbs"],
+            "--tolerance is not for --method gibbs",
+        ),
         (["train", "train.txt", "--output", "m", "--restarts", "2"], "--restarts needs --start random"),
         (["train", "train.txt", "--output", "m", "--covariance", "families"], "are for --method vb-em-log"),
         (["train", "train.txt", "--output", "m", "--covariances", "c"], "--covariances needs --method"),

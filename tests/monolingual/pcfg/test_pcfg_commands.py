@@ -329,6 +329,7 @@ def test_dependencies_can_be_sampled_and_compared(place, capsys):
         ("simulate ternary --samples 0", "--samples is 0"),
         ("train ternary --sentences text --output r --prior 0.5", "--prior is below 1"),
         ("train ternary --sentences text --output r --restarts 0", "--restarts is 0"),
+        ("train ternary --sentences text --output r --tolerance -1", "--tolerance is -1; it must be at"),
         ("dependencies text --output r", "text:1: one column"),
         ("simulate spaced", "spaced: trees with the symbol 'New York' could not be read again"),
     ],
