@@ -69,6 +69,7 @@ def run(options: argparse.Namespace) -> None:
         raise SettingsError("neither TABLE nor --text says what to convert")
     if (options.table is None) != (options.output is None):
         raise SettingsError("TABLE and --output go together: what to convert, and where to")
+    _check_spelling(options)
     if options.table is not None:
         _convert_table(options)
     elif options.glue:
@@ -78,6 +79,20 @@ def run(options: argparse.Namespace) -> None:
         console.say(f"{text} written to {output}")
 
 
+def _check_spelling(options: argparse.Namespace) -> None:
+    """Raise a SettingsError if neither what is read nor what is written can be spelled as the options say."""
+    from scfg_sampler.errors import SettingsError
+    from scfg_sampler.formats.conversion import detect_format
+
+    if not options.dense and not options.escaped:
+        return
+    origin = options.origin or ("native" if options.table is None else detect_format(options.table))
+    if options.dense and "joshua" not in (origin, options.to):
+        raise SettingsError(f"--dense is for Joshua; what is given is {origin}, and --to is {options.to}")
+    if options.escaped and "moses" not in (origin, options.to):
+        raise SettingsError("--escaped is for Moses, whose tokeniser escapes words")
+
+
 def _convert_table(options: argparse.Namespace) -> None:
     import numpy as np
 
@@ -85,6 +100,7 @@ def _convert_table(options: argparse.Namespace) -> None:
     from scfg_sampler.formats.glue import start_symbol, write_glue
     from scfg_sampler.formats.travatar import circular
     from scfg_sampler.formats.words import spelling_note
+    from scfg_sampler.rules.columns import FEATURE_NAMES
     from scfg_sampler.rules.labels import gap_labels, left_labels
 
     spelling = Spelling(options.escaped, options.dense)
@@ -103,6 +119,13 @@ def _convert_table(options: argparse.Namespace) -> None:
         has = counted(number, "rule has", "rules have")
         own = "one nonterminal of their own label, or of one made of it"
         console.warn(f"{has} a source side of {own}: Travatar ends where it reads one")
+    if options.dense and options.to == "joshua":
+        names = [name for name in table.feature_names if name not in FEATURE_NAMES]
+        if names:
+            lacking = counted(len(names), "feature stands", "features stand")
+            console.warn(
+                f"{lacking} without a name, behind the {len(FEATURE_NAMES)} usual ones: {', '.join(names)}"
+            )
     for reason, number in left_out.items():
         console.warn(f"left out: {loss_message(number, reason)}")
     for reason, number in lost.items():

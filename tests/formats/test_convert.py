@@ -130,3 +130,29 @@ def test_the_command_offers_every_format(capsys):
     with pytest.raises(SystemExit):
         convert("--help")
     assert "{" + ",".join(FORMATS) + "}" in "".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--to", "moses", "--dense"], "--dense is for Joshua; what is given is native, and --to is moses"),
+        (["--to", "cdec", "--escaped"], "--escaped is for Moses, whose tokeniser escapes words"),
+    ],
+)
+def test_a_spelling_of_a_decoder_that_has_no_part_in_it_is_refused(tmp_path, more, told):
+    write_rule_table(table_of([EXAMPLE], tuple(EXAMPLE.features), "s"), tmp_path / "t")
+    with pytest.raises(SettingsError) as refusal:
+        convert(tmp_path / "t", *more, "--output", tmp_path / "out")
+    assert str(refusal.value) == told
+    assert not (tmp_path / "out").exists()
+
+
+def test_features_that_dense_tables_have_no_names_for_are_warned_of(tmp_path, capsys):
+    write_rule_table(table_of([EXAMPLE], tuple(EXAMPLE.features), "s"), tmp_path / "t")
+    told = "warning: 1 feature stands without a name, behind the 7 usual ones: LogPosterior\n"
+    convert(tmp_path / "t", "--to", "joshua", "--dense", "--output", tmp_path / "dense")
+    assert told in capsys.readouterr().err
+    convert(tmp_path / "dense", "--to", "native", "--dense", "--output", tmp_path / "back")
+    assert "PhraseModel_7=-1.5" in (tmp_path / "back").read_text()
+    convert(tmp_path / "t", "--to", "joshua", "--output", tmp_path / "named")
+    assert "without a name" not in capsys.readouterr().err
