@@ -21,7 +21,11 @@ def add_parser(subparsers) -> None:
         "  scfg-sampler filter grammar.gz --source test.de --per-sentence test.grammars",
     )
     parser.add_argument("table", metavar="TABLE", help="rule table, native or cdec's; .gz is read too")
-    parser.add_argument("--source", metavar="TEXT", help="tokenised text to translate, one sentence a line")
+    parser.add_argument(
+        "--source",
+        metavar="TEXT",
+        help="tokenised text to translate, one sentence a line; may be left out with --max-targets",
+    )
     parser.add_argument("--output", metavar="TABLE", help="rules that match any sentence; compressed if .gz")
     parser.add_argument(
         "--per-sentence",
