@@ -137,7 +137,7 @@ def row_sums(rows: Rows, start: np.ndarray, numbers: np.ndarray) -> Rows:
 
     start, numbers : int64 (K + 1,), int; a number below 0 is a row of zeros
     """
-    lengths = np.append(np.diff(rows.start), 0)[numbers] * (numbers >= 0)
+    lengths = np.append(np.diff(rows.start), 0)[np.maximum(numbers, -1)]
     most = np.concatenate([[0], np.cumsum(lengths)])[start]
     size = int(most[-1] - most[0]) if len(most) else 0
     # What a kernel needs of each column; it costs no more than a number for each.

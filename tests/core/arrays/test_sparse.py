@@ -65,6 +65,13 @@ def test_products_and_sums_and_differences_are_those_of_the_matrix(matrix, rng):
         assert is_sound(each, len(each.start) - 1)
 
 
+@pytest.mark.parametrize("numbers", [[-6, 0, -1], [-6, -3]])
+def test_any_number_below_zero_is_a_row_of_zeros_however_few_rows_there_are(numbers):
+    rows = sparse_rows(np.array([[0.5, 0.0]]))
+    found = row_sums(rows, np.array([0, len(numbers)]), np.array(numbers))
+    assert_array_equal(spelled_out(found), [[0.5 * numbers.count(0), 0.0]])
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
