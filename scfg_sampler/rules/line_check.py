@@ -223,15 +223,13 @@ def _short_number(block, begin, end):
 @borrowing
 def _take_feature(block, begin, end, check, stamp, guess):
     """The name that may come next, by its number, after `name=number`; −1 if that cannot be read."""
-    equals = begin
-    while equals < end and block[equals] != _EQUALS:
-        equals += 1
+    equals = end - 1  # The last one: names may hold some.
+    while equals > begin and block[equals] != _EQUALS:
+        equals -= 1
     if not check.strict:
-        number = begin  # Behind the last equals sign, if there is one.
-        for at in range(equals, end):
-            number = at + 1 if block[at] == _EQUALS else number
+        number = equals + 1 if block[equals] == _EQUALS else begin
         return 0 if _is_number(block, number, end) else -1
-    if equals in (end, begin) or not _is_number(block, equals + 1, end):
+    if equals == begin or not _is_number(block, equals + 1, end):
         return -1
     if is_name(check.names, guess, block, begin, equals):
         name = np.int64(guess)

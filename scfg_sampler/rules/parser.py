@@ -310,10 +310,10 @@ def _holds(values, begin, end, value):
 def _set_feature(block, begin, end, reader, out, last_rule, guess):
     """Set the value that `name=number` gives; the name that may come next, or −1 if it cannot be read."""
     rule = out.size[0]
-    equals = begin
-    while equals < end and block[equals] != _EQUALS:
-        equals += 1
-    if equals in (end, begin):
+    equals = end - 1  # The last one: names may hold some.
+    while equals > begin and block[equals] != _EQUALS:
+        equals -= 1
+    if equals == begin:
         return -1
     value, is_number = decimal_number(block, equals + 1, end)
     if not is_number:

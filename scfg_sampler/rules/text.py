@@ -306,7 +306,7 @@ def _gap(token: str) -> tuple[str, int]:
 def _features(tokens: list[str]) -> dict[str, float]:
     features: dict[str, float] = {}
     for token in tokens:
-        name, equals, text = token.partition("=")
+        name, equals, text = token.rpartition("=")
         require(name and equals, f"feature {token!r} has no name", "Expected Name=value")
         value = parse_number(text)
         require(abs(value) < _TOO_LARGE, f"feature {token!r} is not a finite number")

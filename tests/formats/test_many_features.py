@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from scfg_sampler.errors import RuleTableError
+from scfg_sampler.formats import FORMATS
 from scfg_sampler.formats.conversion import Spelling, read_table, write_table
 from scfg_sampler.formats.tables import iterate_rules
 from scfg_sampler.rules.columns import MOST_COLUMNS
@@ -103,6 +104,21 @@ def test_sparse_features_go_through_every_format(tmp_path, file_format):
         there = named(back, of[rule(found, row)[:2]])
         sparse = {name: value for name, value in named(found, row).items() if name[0] == "S"}
         assert {name: there.get(name) for name in sparse} == pytest.approx(sparse, rel=1e-6)
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_names_that_hold_equals_signs_come_back(tmp_path, file_format):
+    """As sparse features of Moses may; what follows the last sign is the number."""
+    first = " ".join(f"f{k}=1" for k in range(40))  # More than have a column while a table is read.
+    (tmp_path / "table").write_text(
+        f"[X] ||| a ||| b ||| LogForward=-1 x=y=0.5 {first} pos=NN==2 late=x=0.25\n"
+        "[X] ||| c ||| d ||| x=y=0.75 x=3 LogForward=-2\n"
+    )
+    found = read_rule_table(tmp_path / "table")
+    write_table(found, tmp_path / "there", file_format)
+    back, _ = read_table(tmp_path / "there", file_format)
+    assert {"x=y": 0.5, "pos=NN=": 2.0, "late=x": 0.25}.items() <= named(back, 0).items()
+    assert {"x=y": 0.75, "x": 3.0}.items() <= named(back, 1).items()
 
 
 def test_features_without_names_cannot_be_sparse(tmp_path):

@@ -295,6 +295,13 @@ def test_lines_that_match_and_would_not_be_read_are_named(tmp_path, line, messag
     assert not (tmp_path / "out").exists()
 
 
+def test_names_of_features_may_hold_equals_signs(tmp_path):
+    lines = [f"[X] ||| a ||| b ||| x=1 x=y=2 pos=NN=={k}" for k in (1, 2)]
+    assert filtered(tmp_path, *lines) == lines
+    with pytest.raises(RuleTableError, match="feature x=y is given twice"):
+        filtered(tmp_path, *lines, "[X] ||| a ||| b ||| x=y=1 x=1 x=y=2")
+
+
 @given(st.text("[]X,1ab |=-.0F", max_size=30))
 def test_matching_lines_are_kept_if_they_can_be_read(tmp_path_factory, tail):
     folder = tmp_path_factory.mktemp("filter")
