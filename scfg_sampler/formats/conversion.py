@@ -206,10 +206,10 @@ def detect_format(path: PathLike, own_features: str = "cdec") -> str:
                     return "joshua"
                 is_cdec = any(name.partition("=")[0] in bracketed.CDEC_NAMES for name in names.split())
                 return "cdec" if is_cdec else own_features
-            if fields[0].endswith(" @ X") or " @ " in fields[0]:
-                return "travatar"
             if fields[0].endswith("]"):
-                return "moses"
+                return "moses"  # Whose words may be @.
+            if " @ " in fields[0]:
+                return "travatar"
         raise RuleTableError(path, line, "looks like no rule table we know", "Give its format with --from")
     return "moses" if moses_rules else "native"
 

@@ -54,6 +54,14 @@ LOGS = st.lists(st.integers(-30_000_000, 0).map(lambda n: n / 1e6), min_size=5, 
 TABLES = st.lists(rules(), max_size=4, unique_by=lambda rule: rule[:2])
 
 
+@pytest.mark.parametrize("side", ["a @ b [X]", "a @ [X]", "[X][X] @ b [X]"])
+def test_words_of_moses_may_be_what_begins_a_label_of_travatar(tmp_path, side):
+    (tmp_path / "table").write_text(f"{side} ||| {side} ||| 1 0.5 0.25 0.125 ||| 0-0\n")
+    assert detect_format(tmp_path / "table") == "moses"
+    (tmp_path / "table").write_text('"a]" "@" "b" @ X ||| "b" @ X ||| p=1 ||| 1 1 1 |||\n')
+    assert detect_format(tmp_path / "table") == "travatar"
+
+
 def test_rules_of_moses_may_begin_with_a_number_sign(tmp_path):
     """Which begins a comment in the formats whose rules begin with a bracket."""
     (tmp_path / "table").write_text("# 1 [X] ||| no. 1 [X] ||| 1 0.5 0.25 0.125\n")
