@@ -7,7 +7,7 @@ import argparse
 from scfg_sampler.baseline.settings import COUNTING, LOOSE, HieroSettings
 from scfg_sampler.commands import add_corpus, add_labels, corpus_files
 from scfg_sampler.core import console
-from scfg_sampler.core.elsewhere import add_elsewhere, elsewhere
+from scfg_sampler.core.elsewhere import add_elsewhere, check_elsewhere, elsewhere
 from scfg_sampler.core.interruption import repeatable
 from scfg_sampler.core.wording import counted
 
@@ -93,6 +93,7 @@ def run(options: argparse.Namespace) -> None:
 
     from scfg_sampler.baseline.shares import shares_of
     from scfg_sampler.baseline.table import Resources, write_baseline
+    from scfg_sampler.core.limits import require_number
     from scfg_sampler.corpus.parallel_text import read_corpus
     from scfg_sampler.corpus.sanity import require_links, warn_of_odd_pairs
     from scfg_sampler.rules import lexical
@@ -102,6 +103,9 @@ def run(options: argparse.Namespace) -> None:
     resources = Resources(console.memory_size(options.memory), options.threads, options.temporary)
     settings = HieroSettings(**{name: getattr(options, name) for name in HieroSettings._fields})
     settings.check()
+    require_number("threads", options.threads)
+    check_elsewhere(options)
+    _warn_of_idle(options)
     files = corpus_files(options)
     corpus = read_corpus(files.source, files.target, *files.alignments)
     require_links(corpus, files.source)
@@ -132,6 +136,13 @@ def run(options: argparse.Namespace) -> None:
             )
     seconds = time.perf_counter() - began
     console.say(f"{counted(num_rules, 'rule')} written to {options.output} in {seconds:.1f} s")
+
+
+def _warn_of_idle(options: argparse.Namespace) -> None:
+    """Warn of options that say who does the work, and where: one thread does, in memory, with labels."""
+    idle = {"threads": 1, "temporary": None, "workers": None, "scheduler": None}
+    for name in [name for name, unset in idle.items() if options.labels and getattr(options, name) != unset]:
+        console.warn(f"--{name} does nothing with --labels")
 
 
 def _write_labelled(options: argparse.Namespace, corpus, tables, settings: HieroSettings, fields) -> int:

@@ -136,3 +136,20 @@ def test_the_command_writes_labels(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("scfg_sampler.baseline.table._BYTES", 1 << 40)
     assert main(["extract", *corpus, "--labels", "t", "--output", "h"]) == 2
     assert "rules with labels are counted in memory" in capsys.readouterr().err
+
+
+def test_options_that_do_nothing_beside_labels_are_warned_of_or_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f").write_text("das haus\n")
+    (tmp_path / "e").write_text("the house\n")
+    (tmp_path / "a").write_text("0-0 1-1\n")
+    (tmp_path / "t").write_text("0-1:DT\n")
+    command = ["extract", "--source", "f", "--target", "e", "--alignment", "a", "--quiet", "--output", "g"]
+    command += ["--labels", "t"]
+    assert main([*command, "--threads", "2", "--workers", "2", "--temporary", "here"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        f"warning: --{name} does nothing with --labels" for name in ("threads", "temporary", "workers")
+    ]
+    for wrong in (["--threads", "0"], ["--workers", "0"], ["--workers", "1", "--scheduler", "tcp://x:1"]):
+        assert main([*command, *wrong]) == 2
+        assert wrong[0] in capsys.readouterr().err
