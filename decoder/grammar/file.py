@@ -76,12 +76,18 @@ def write_grammar_file(table: RuleTable, path: PathLike) -> int:
     Raises
     ------
     RuleTableError
-        A rule has more nonterminals than such a file may hold.
+        A rule has more nonterminals than such a file may hold, or a word or a label has a line
+        break.
     """
     grammar = build_grammar([GrammarSource(table)])
     if grammar.max_arity > MOST_GAPS:
         found = f"a rule has {grammar.max_arity} nonterminals, which is more than {MOST_GAPS}"
         raise RuleTableError(path, None, found, "Leave such rules out")
+    names = table.labels.names if table.labels is not None else ()
+    words_of = (table.source_vocabulary, table.target_vocabulary, names)
+    if broken := next((word for each in words_of for word in each if "\n" in word), None):
+        found = f"{broken!r} has a line break"
+        raise RuleTableError(path, None, found, "Leave its rules out, or write it without &#10;")
     arrays = {
         **{name: getattr(table, name) for name in _TABLE},
         **{name: getattr(grammar.trie, name) for name in _TRIE},

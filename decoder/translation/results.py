@@ -47,7 +47,8 @@ class Translation(NamedTuple):
 
     @property
     def text(self) -> str:
-        return " ".join(self.words)
+        """The words in one line: a line break in a word, which a table may spell &#10;, becomes a blank."""
+        return " ".join(self.words).replace("\n", " ")
 
 
 class KBestList(NamedTuple):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from scfg_sampler.rules.text import coded_character
+
 __all__ = ["escapes"]
 
 # No decoder tears a line at anything else: to all of them, U+00A0 and U+3000 are parts of words.
@@ -44,7 +46,7 @@ def escapes(
         text = match[0]
         if text in characters:
             return characters[text]
-        code = int(text[2:-1] or -1)
-        return "" if code < 0 else chr(code) if code <= 0x10FFFF else text
+        character = coded_character(text[2:-1]) if text != "&#;" else ""
+        return text if character is None else character
 
     return lambda word: pattern.sub(spell, word), lambda text: written.sub(read, text)

@@ -27,6 +27,7 @@ __all__ = [
     "Rule",
     "RuleProblem",
     "as_labels",
+    "coded_character",
     "escape",
     "escape_label",
     "format_rule",
@@ -96,6 +97,16 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(_character, text) if "&#" in text else text
 
 
+def coded_character(digits: str) -> str | None:
+    """The character of a code point; None if there is none, as of halves of characters (U+D800 to U+DFFF).
+
+    >>> coded_character("91"), coded_character("55296"), coded_character("1114112")
+    ('[', None, None)
+    """
+    code = int(digits)
+    return None if 0xD800 <= code <= 0xDFFF or code > 0x10FFFF else chr(code)
+
+
 def guards(taken: str = "") -> tuple[Callable[[str], str], Callable[[str], str]]:
     """A function that writes only what would break a line of words as `&#N;`, and its inverse.
 
@@ -114,9 +125,9 @@ def guards(taken: str = "") -> tuple[Callable[[str], str], Callable[[str], str]]
         """The character of a code if it is one of those written so."""
         if not digits:
             return ""
-        if str(int(digits)) != digits or int(digits) > 0x10FFFF:
+        character = coded_character(digits)
+        if character is None or str(int(digits)) != digits:
             return None
-        character = chr(int(digits))
         return character if character in ("&", taken[:1]) or re.fullmatch(_GUARDED, character) else None
 
     def spell(match: re.Match[str]) -> str:
@@ -320,10 +331,8 @@ def _code(match: re.Match[str]) -> str:
 
 
 def _character(match: re.Match[str]) -> str:
-    if not match[1]:
-        return ""
-    code = int(match[1])
-    return chr(code) if code <= 0x10FFFF else match[0]
+    character = coded_character(match[1]) if match[1] else ""
+    return match[0] if character is None else character
 
 
 def _is_bracketed(token: str) -> bool:

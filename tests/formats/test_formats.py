@@ -16,8 +16,9 @@ from scfg_sampler.formats.bracketed import DENSE
 from scfg_sampler.formats.conversion import PLAIN, Spelling, detect_format, read_table, write_table
 from scfg_sampler.formats.escapes import escapes
 from scfg_sampler.formats.tables import shortest_exp
+from scfg_sampler.formats.words import Speller, speller
 from scfg_sampler.rules.table import RuleTable, read_rule_table, write_rule_table
-from scfg_sampler.rules.text import Rule
+from scfg_sampler.rules.text import Rule, escape, guards, unescape
 from tests.rules.test_table import as_rules, table_of
 from tests.rules.test_text import WORDS, rules
 
@@ -60,6 +61,16 @@ def test_words_of_moses_may_be_what_begins_a_label_of_travatar(tmp_path, side):
     assert detect_format(tmp_path / "table") == "moses"
     (tmp_path / "table").write_text('"a]" "@" "b" @ X ||| "b" @ X ||| p=1 ||| 1 1 1 |||\n')
     assert detect_format(tmp_path / "table") == "travatar"
+
+
+@pytest.mark.parametrize("file_format", [name for name in FORMATS if name != "native"])
+@pytest.mark.parametrize("code", ["&#55296;", "&#57343;", "&#1114112;"])
+def test_codes_of_no_character_stay_as_they_are(file_format, code):
+    """No text holds half a character, nor can one be written."""
+    for each in (speller(file_format), Speller(escape, unescape), Speller(*guards())):
+        assert each.read(code) == code
+        assert each.read(each.write(code)) == code
+    assert speller(file_format).read("&#55295;&#57344;") == "\ud7ff\ue000"
 
 
 def test_rules_of_moses_may_begin_with_a_number_sign(tmp_path):

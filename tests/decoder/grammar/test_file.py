@@ -9,6 +9,7 @@ from decoder.cli import main
 from decoder.grammar.file import is_grammar_file, read_grammar_file, with_settings, write_grammar_file
 from decoder.grammar.trie import GrammarSource, build_grammar
 from scfg_sampler.errors import RuleTableError
+from scfg_sampler.rules.table import read_rule_table
 from tests.decoder import small_grammars as small
 
 
@@ -66,3 +67,32 @@ def test_compiled_grammars_translate_as_their_tables_do(tmp_path, monkeypatch, c
         assert main(["translate", *arguments, "--derivations", f"{name}.jsonl", "--quiet"]) == 0
         outputs.append((capsys.readouterr().out, (tmp_path / f"{name}.jsonl").read_text()))
     assert outputs[0] == outputs[1] == outputs[2]
+
+
+@pytest.mark.parametrize(
+    "line", ["[X] ||| u ||| a&#10;b ||| ", "[X] ||| u&#10; ||| a ||| ", "[A&#10;] ||| u ||| a ||| "]
+)
+def test_a_table_that_no_compiled_grammar_can_hold_is_refused(tmp_path, line):
+    """Words of such a file stand in lines."""
+    (tmp_path / "t").write_text(line + "\n")
+    with pytest.raises(RuleTableError, match=r"has a line break. Leave its rules out"):
+        write_grammar_file(read_rule_table(tmp_path / "t", labels=True), tmp_path / "g.bin")
+    assert not (tmp_path / "g.bin").exists()
+
+
+def test_translations_stay_one_a_line_and_characters_whole_whatever_codes_a_table_holds(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t").write_text("[X] ||| u ||| a&#10;b ||| F=1\n[X] ||| v ||| a&#55296;b ||| F=1\n")
+    (tmp_path / "text").write_text("a b\nb a a\n")
+    (tmp_path / "in").write_text("u\nv\n")
+    (tmp_path / "w").write_text('{"F": 1, "LanguageModel": 1, "Glue": -1, "PassThrough": -1}')
+    assert main(["train-lm", "text", "--order", "2", "--output", "lm", "--quiet"]) == 0
+    parts = ["--grammar", "t", "--lm", "lm", "--weights", "w", "--input", "in", "--quiet"]
+    capsys.readouterr()
+    assert main(["translate", *parts, "--output", "out"]) == 0
+    assert main(["translate", *parts, "--output", "list", "--nbest", "1"]) == 0
+    assert (tmp_path / "out").read_text() == "a b\na&#55296;b\n"
+    rows = (tmp_path / "list").read_text().splitlines()
+    assert [row.split(" ||| ")[:2] for row in rows] == [["0", "a b"], ["1", "a&#55296;b"]]
