@@ -25,7 +25,6 @@ import numpy as np
 
 from scfg_sampler.core.arrays.blocks import read_blocks
 from scfg_sampler.core.arrays.growth import grown
-from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.arrays.word_pool import end_of_line, has_room, next_token
 from scfg_sampler.core.executors import Executor
@@ -37,7 +36,7 @@ from scfg_sampler.errors import RuleTableError, SettingsError
 from scfg_sampler.rules.line_check import explain, is_bar, is_rule, new_line_check, same_bytes, with_room_for
 from scfg_sampler.rules.record import read_signature, require_record_place, write_record
 from scfg_sampler.rules.text import escape
-from scfg_sampler.rules.text_index import NONTERMINAL, UNKNOWN, TextIndex, index_text, match
+from scfg_sampler.rules.text_index import NONTERMINAL, TextIndex, index_text, match, word_of
 
 __all__ = ["FilterReport", "filter_table"]
 
@@ -303,7 +302,7 @@ def _match_lines(block, at, index, everything, per_sentence, check):
     sentences = np.empty(max(1 << 16, 2 * num_sentences), np.int32)
     matched = np.empty(num_sentences, np.int32)
     seen = np.full(num_sentences, -1, np.int64)
-    symbols = np.empty(_SYMBOLS, np.int32)
+    symbols, room = np.empty(_SYMBOLS, np.int32), np.empty(_SYMBOLS, np.uint8)
     num_lines, num_read, num_kept, num_pairs, num_matched = 0, 0, 0, 0, 0
     last_begin, last_end = 0, -1
     status = _DONE
@@ -315,7 +314,8 @@ def _match_lines(block, at, index, everything, per_sentence, check):
             num_lines += 1
             continue
         symbols = grown(symbols, (stop - at) // 2 + 1)
-        begin, source_end, num_symbols = _read_source(block, at, stop, index.words, symbols)
+        room = grown(room, stop - at)
+        begin, source_end, num_symbols = _read_source(block, at, stop, index.words, symbols, room)
         if num_symbols <= 0:
             status = _BAD
             break
@@ -362,10 +362,10 @@ def _join(block, extents):
 
 
 @borrowing
-def _read_source(block, at, end, words, symbols):
+def _read_source(block, at, end, words, symbols, room):
     """Begin and end of the source side, and its number of symbols, which are put into `symbols`.
 
-    Symbols are word ids, NONTERMINAL or UNKNOWN. The number is 0 if the line is no rule.
+    Symbols are word ids, NONTERMINAL or UNKNOWN. The number is 0 if the line is no rule. `room` is for words.
     """
     begin, stop = next_token(block, at, end)
     if stop - begin < 3 or block[begin] != _OPEN or block[stop - 1] != _CLOSE:
@@ -383,6 +383,5 @@ def _read_source(block, at, end, words, symbols):
         if stop - begin > 2 and block[begin] == _OPEN and block[stop - 1] == _CLOSE:
             symbols[number] = NONTERMINAL
         else:
-            word = find(words, block, begin, stop)
-            symbols[number] = word if word >= 0 else UNKNOWN
+            symbols[number] = word_of(words, block, begin, stop, room)
         number += 1

@@ -16,24 +16,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.hash_table import find
 from scfg_sampler.core.arrays.ragged import lexicographic_order
 from scfg_sampler.core.arrays.vocabulary import Vocabulary, split_words
 from scfg_sampler.core.arrays.word_pool import WordPool, pool_of
 from scfg_sampler.core.jit import borrowing
-from scfg_sampler.rules.text import escape
 
-__all__ = ["NONTERMINAL", "UNKNOWN", "TextIndex", "index_text", "match"]
+__all__ = ["NONTERMINAL", "UNKNOWN", "TextIndex", "index_text", "match", "word_of"]
 
 NONTERMINAL, UNKNOWN = -1, -2
 """What stands for a gap in a source side, and for a word that the text does not have."""
 
+_AND, _NUMBER_SIGN, _SEMICOLON, _ZERO, _NINE = 38, 35, 59, 48, 57
 _LONGEST = 8  # Words of a suffix that are sorted; longer runs are verified in the text.
 
 
 class TextIndex(NamedTuple):
     """A text and its suffixes in order.
 
-    words : WordPool, the text's words as a rule table spells them
+    words : WordPool, the text's words; `word_of` finds them as a rule table spells them
     start : int64, shape (S + 1,), offsets of the sentences
     text : int32, word ids
     suffixes : int32, positions in `text` in the order of the words that follow up to the sentence's end
@@ -59,8 +60,69 @@ def index_text(lines: Iterable[str]) -> TextIndex:
     lengths = np.minimum(_LONGEST, ends - np.arange(len(text)))
     row_start = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     rows = text[np.repeat(np.arange(len(text)) - row_start[:-1], lengths) + np.arange(row_start[-1])]
-    words = pool_of(escape(word).encode("utf-8", "surrogatepass") for word in vocabulary)
+    words = pool_of(word.encode("utf-8", "surrogatepass") for word in vocabulary)
     return TextIndex(words, start, text, lexicographic_order(row_start, rows).astype(np.int32), sentence)
+
+
+@borrowing
+def word_of(words, block, begin, end, room):
+    """The id of the word that a table spells as block[begin:end], or UNKNOWN: the twin of `text.unescape`.
+
+    Tables of others have words as they are where ours have codes, and codes where none is needed.
+
+    room : uint8, at least as long
+    """
+    at = begin
+    while at < end and block[at] != _AND:
+        at += 1
+    if at == end:
+        found = find(words, block, begin, end)
+    else:
+        found = find(words, room, 0, _unescaped(block, begin, end, room))
+    return found if found >= 0 else UNKNOWN
+
+
+@borrowing
+def _unescaped(block, begin, end, room):
+    """Write a word to `room` with its codes as what they stand for; how many bytes that takes."""
+    length, at = 0, begin
+    while at < end:
+        code, stop = _code(block, at, end)
+        if stop == at:
+            room[length] = block[at]
+            length, at = length + 1, at + 1
+        else:
+            length, at = _put_character(room, length, code), stop
+    return length
+
+
+@borrowing
+def _code(block, at, end):
+    """The code point of the `&#N;` at `at`, −1 for `&#;`, and where that ends: `at` if there is none."""
+    if at + 2 >= end or block[at] != _AND or block[at + 1] != _NUMBER_SIGN:
+        return -1, at
+    code, stop = np.int64(0), at + 2
+    while stop < end and stop < at + 9 and _ZERO <= block[stop] <= _NINE:
+        code = 10 * code + np.int64(block[stop]) - _ZERO
+        stop += 1
+    if stop == end or block[stop] != _SEMICOLON or 0xD800 <= code <= 0xDFFF or code > 0x10FFFF:
+        return -1, at
+    return (-1 if stop == at + 2 else code), stop + 1
+
+
+@borrowing
+def _put_character(room, length, code):
+    """Append a character as UTF-8, nothing for −1; the length then."""
+    if code < 0:
+        return length
+    if code <= 0x7F:
+        room[length] = code
+        return length + 1
+    more = 1 if code <= 0x7FF else 2 if code <= 0xFFFF else 3
+    room[length] = (0xF00 >> more + 1 & 0xFF) | code >> 6 * more
+    for k in range(1, more + 1):
+        room[length + k] = 0x80 | code >> 6 * (more - k) & 0x3F
+    return length + more + 1
 
 
 @borrowing
