@@ -20,7 +20,7 @@ from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.arguments import require_count, require_switch
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
-from scfg_sampler.core.chains.run_directory import refuse_occupied
+from scfg_sampler.core.chains.run_directory import refuse_occupied, restored_if_refused
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.wording import counted
@@ -260,11 +260,12 @@ def sample_pcfg(
     refuse_occupied(place, overwrite is not None and require_switch("overwrite", overwrite), "open_pcfg")
     if isinstance(grammar, Pcfg):
         grammar = list(format_rules(grammar.grammar, grammar.probs))
-    path = lines_file(grammar, place / "grammar.txt")
     texts = {"trees": trees, "sentences": sentences}
-    given = {name: lines_file(text, place / name) for name, text in texts.items() if text is not None}
     named = {"iterations": iterations, "seed": seed}
-    call("pcfg", "sample", [path], {**given, **named, **settings}, place)
+    with restored_if_refused(place, "grammar.txt", *texts):
+        path = lines_file(grammar, place / "grammar.txt")
+        given = {name: lines_file(text, place / name) for name, text in texts.items() if text is not None}
+        call("pcfg", "sample", [path], {**given, **named, **settings}, place)
     return PcfgRun(directory)
 
 

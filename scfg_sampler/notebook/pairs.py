@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arguments import require_path, require_type
-from scfg_sampler.core.files import PathLike, atomic_output
+from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus import parallel_text as corpus
 from scfg_sampler.corpus.parallel_text import (
@@ -145,6 +145,26 @@ class SentencePair(NamedTuple):
         return self.svg()
 
 
+class LabelLines(NamedTuple):
+    """The labels of some pairs of a corpus: the file, the pairs (int64), and how many pairs it is of.
+
+    alignments : how many the corpus has; the lines begin again with each, if there are not as many as pairs.
+    """
+
+    path: PathLike
+    pairs: np.ndarray
+    num_pairs: int
+    alignments: int
+
+    def read(self) -> list[str]:
+        """The line of every pair."""
+        lines = list(read_lines(self.path))
+        if not lines or self.num_pairs not in (len(lines), self.alignments * len(lines)):
+            found = f"has {counted(len(lines), 'line')} for {counted(self.num_pairs, 'pair')}"
+            raise InputError(self.path, None, found, "Give a line for each pair")
+        return [lines[pair % len(lines)] for pair in self.pairs.tolist()]
+
+
 class Corpus(Sequence[SentencePair]):
     """Word-aligned sentence pairs; a slice is a corpus again.
 
@@ -153,6 +173,8 @@ class Corpus(Sequence[SentencePair]):
     arrays : ParallelCorpus
     files : CorpusFiles, optional
         Where they were read.
+    labels : LabelLines, optional
+        Of which lines of which file the labels are, where they are some of those of a corpus.
 
     >>> pairs = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("il dort", "he sleeps", "0-0 1-1")]
     >>> corpus = make_corpus(pairs)
@@ -160,15 +182,28 @@ class Corpus(Sequence[SentencePair]):
     (2, Corpus of 1 sentence pair, 2 source and 2 target words, ('he', 'sleeps'))
     """
 
-    def __init__(self, arrays: ParallelCorpus, files: CorpusFiles | None = None):
-        self.arrays, self.files = arrays, files
+    def __init__(
+        self,
+        arrays: ParallelCorpus,
+        files: CorpusFiles | None = None,
+        labels: LabelLines | None = None,
+    ):
+        self.arrays, self.files, self._labels = arrays, files, labels
 
     def __len__(self) -> int:
         return self.arrays.num_sentences
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            return Corpus(select_pairs(self.arrays, np.arange(len(self))[key]))
+            chosen = np.arange(len(self))[key]
+            labels = self._labels
+            if self.files is not None and self.files.labels is not None:
+                labels = LabelLines(
+                    self.files.labels, np.arange(len(self)), len(self), len(self.files.alignments)
+                )
+            if labels is not None:
+                labels = labels._replace(pairs=labels.pairs[chosen])
+            return Corpus(select_pairs(self.arrays, chosen), labels=labels)
         number = range(len(self))[operator.index(key)]
         start = self.arrays.link_start
         links = self.arrays.links[start[number] : start[number + 1]].tolist()
@@ -196,6 +231,23 @@ class Corpus(Sequence[SentencePair]):
                 for stream, line in zip((one, two, three), fields, strict=True):
                     stream.write(line + "\n")
         return paths
+
+    def write_all(self, directory: PathLike) -> CorpusFiles:
+        """As `write`, and a file `labels` where the pairs have some; the files.
+
+        Raises
+        ------
+        InputError
+            The labels cannot be read any more, or there are more or fewer than pairs.
+        """
+        source, target, alignment = self.write(directory)
+        if self._labels is None:
+            return CorpusFiles(source, target, (alignment,))
+        labels = Path(directory) / "labels"
+        lines = self._labels.read()
+        with atomic_output(labels) as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+        return CorpusFiles(source, target, (alignment,), labels)
 
 
 class Phrase(NamedTuple):

@@ -25,6 +25,7 @@ from scfg_sampler.core.arguments import (
 )
 from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
+from scfg_sampler.core.chains.run_directory import refuse_occupied, restored_if_refused
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.wording import counted
@@ -316,11 +317,12 @@ def _sample(
     if "burn_in" not in of_run:
         default = default_burn_in(run.iterations, learner.anneal_sweeps)
         run = run._replace(burn_in=default if burn_in is None else int(burn_in))
-    files = corpus.files
-    if files is None:
-        source, target, alignment = corpus.write(Path(directory) / "corpus")
-        files = CorpusFiles(source, target, (alignment,))
-    with progress("sampling", run.iterations * run.chains) as advance:
+    refuse_occupied(directory, overwrite, "scfg-sampler resume")
+    with (
+        restored_if_refused(directory, "corpus"),
+        progress("sampling", run.iterations * run.chains) as advance,
+    ):
+        files = corpus.files or corpus.write_all(Path(directory) / "corpus")
         start_chains(files, directory, learner, run, overwrite=overwrite, advance=advance)
     return Run(directory)
 

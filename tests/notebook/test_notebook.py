@@ -16,6 +16,7 @@ import scfg_sampler
 from scfg_sampler.baseline.settings import HieroSettings
 from scfg_sampler.cli import main
 from scfg_sampler.core.arguments import ArgumentError
+from scfg_sampler.core.files import read_lines
 from scfg_sampler.errors import AlignmentError, InputError, ScfgError, SettingsError
 from scfg_sampler.learner.settings import GrammarSettings, LearnerSettings, RunSettings
 from scfg_sampler.notebook.settings import BaselineSettings, GrammarOptions, SampleSettings
@@ -273,6 +274,41 @@ def test_corpus_of_a_run_has_the_labels_it_was_sampled_with(tmp_path):
     given = scfg_sampler.read_corpus(*(tmp_path / name for name in "fea"), labels=tmp_path / "l")
     run = scfg_sampler.sample(given, tmp_path / "run", iterations=2)
     assert run.corpus.files == given.files
+
+
+def test_a_slice_has_the_labels_of_its_pairs(tmp_path):
+    texts = {"f": "a b\nc d\n", "e": "A B\nC D\n", "a": "0-0 1-1\n" * 2, "l": "0-1:NP\n0-1:VP\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    given = scfg_sampler.read_corpus(*(tmp_path / name for name in "feaa"), labels=tmp_path / "l")
+    for part, lines in (
+        (given[::-1], ["0-1:VP", "0-1:NP"] * 2),
+        (given[1:3], ["0-1:VP", "0-1:NP"]),
+        (given[1:][2:], ["0-1:VP"]),
+    ):
+        run = scfg_sampler.sample(part, tmp_path / "run", iterations=2, overwrite=True)
+        assert list(read_lines(run.corpus.files.labels)) == lines
+    without = scfg_sampler.read_corpus(*(tmp_path / name for name in "fea"))
+    assert without[1:].write_all(tmp_path / "none").labels is None
+    (tmp_path / "l").write_text("0-1:NP\n" * 3)
+    with pytest.raises(InputError, match="has 3 lines for 4 pairs"):
+        scfg_sampler.sample(given[:1], tmp_path / "other", iterations=2)
+
+
+def test_a_run_that_is_refused_leaves_the_older_one_as_it_was(corpus, tmp_path):
+    scfg_sampler.sample(corpus, tmp_path / "run", iterations=3)
+    before = [path.read_bytes() for path in sorted((tmp_path / "run" / "corpus").iterdir())]
+    for wrong, error in (
+        ({}, InputError),
+        ({"overwrite": True, "discount": 7.0}, ArgumentError),
+        ({"overwrite": True, "memory": "much"}, TypeError),
+    ):
+        with pytest.raises(error):
+            scfg_sampler.sample(corpus[:2], tmp_path / "run", iterations=3, **wrong)
+        assert [path.read_bytes() for path in sorted((tmp_path / "run" / "corpus").iterdir())] == before
+    assert main(["resume", str(tmp_path / "run"), "--iterations", "5"]) == 0
+    again = scfg_sampler.sample(corpus[:2], tmp_path / "run", iterations=3, overwrite=True)
+    assert len(again.corpus) == 2
 
 
 def test_traces_are_those_of_all_chains(corpus, tmp_path):

@@ -9,11 +9,13 @@ the NamedTuples they were; whatever goes wrong there means that the file is dama
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Collection, Mapping
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -42,6 +44,7 @@ __all__ = [
     "require_numbers",
     "require_same_files",
     "require_sweeps_left",
+    "restored_if_refused",
     "stored_settings",
     "write_json",
     "wrong_setting",
@@ -101,10 +104,7 @@ def clear(directory: PathLike, *patterns: str) -> None:
     place = Path(directory)
     (place / RECORD).unlink(missing_ok=True)
     for old in [path for pattern in patterns for path in place.glob(pattern)]:
-        if old.is_dir():
-            shutil.rmtree(old)
-        else:
-            old.unlink()
+        _remove(old)
 
 
 def write_json(record: Mapping[str, Any], path: PathLike) -> None:
@@ -299,6 +299,53 @@ def refuse_occupied(directory: PathLike, overwrite: bool, resume: str) -> None:
     if (Path(directory) / RECORD).exists() and not overwrite:
         hint = f"Continue it with '{resume}', name another directory, or give --overwrite"
         raise InputError(directory, None, "holds a run already", hint)
+
+
+@contextlib.contextmanager
+def restored_if_refused(directory: PathLike, *names: str) -> Iterator[None]:
+    """Within, files may be written that a new run is to read; the older ones come back if it does not begin.
+
+    A run has begun when the record of the older one is no longer what it was.
+
+    Parameters
+    ----------
+    directory : path
+        Need not exist.
+    names : str
+        Of the files and directories within it.
+    """
+    place = Path(directory)
+    record = _content(place / RECORD)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder)
+        _copy(place, kept, names)
+        try:
+            yield
+        except BaseException:
+            if record is not None and _content(place / RECORD) == record:
+                for name in names:
+                    _remove(place / name)
+                _copy(kept, place, names)
+            raise
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _copy(there: Path, here: Path, names: Collection[str]) -> None:
+    for name in names:
+        if (there / name).is_dir():
+            shutil.copytree(there / name, here / name)
+        elif (there / name).exists():
+            shutil.copy2(there / name, here / name)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def require_sweeps_left(directory: PathLike, sweeps: int, iterations: int, *, is_finished: bool) -> None:

@@ -61,6 +61,28 @@ def test_runs_are_not_overwritten_unasked(tmp_path):
         run_directory.refuse_occupied(tmp_path, False, "x resume")
 
 
+def test_what_a_run_reads_comes_back_unless_another_one_begins(tmp_path):
+    (tmp_path / "run.json").write_text("older")
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "text").write_text("older")
+
+    def begin(record):
+        with run_directory.restored_if_refused(tmp_path, "corpus", "grammar"):
+            (tmp_path / "corpus" / "text").write_text("newer")
+            (tmp_path / "corpus" / "more").write_text("newer")
+            (tmp_path / "grammar").write_text("newer")
+            (tmp_path / "run.json").write_text(record)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        begin("older")
+    assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["corpus", "text", "run.json"]
+    assert (tmp_path / "corpus" / "text").read_text() == "older"
+    with pytest.raises(KeyboardInterrupt):
+        begin("newer")
+    assert (tmp_path / "corpus" / "text").read_text() == "newer"
+
+
 def test_numbers_that_are_none_are_not_written(tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
         run_directory.write_json({"value": float("nan")}, tmp_path / "a.json")

@@ -113,6 +113,22 @@ def test_probabilistic_grammars_are_those_of_the_commands(tmp_path, capsys):
         monolingual.open_pcfg(tmp_path / "ours")
 
 
+def test_a_pcfg_run_that_is_refused_leaves_the_older_one_as_it_was(tmp_path):
+    place = tmp_path / "run"
+    monolingual.sample_pcfg(["S -> S S", "S -> 'a'"], place, sentences=["a a"], iterations=20)
+    names = ("grammar.txt", "sentences")
+    before = [(place / name).read_bytes() for name in names]
+    for wrong in ({"iterations": 0}, {"approach": "none"}, {"trees": ["(S a)"]}, {"thins": 3}):
+        told = {"sentences": ["b b b"], "overwrite": True, **wrong}
+        with pytest.raises((ScfgError, ValueError)):
+            monolingual.sample_pcfg(["S -> S S S", "S -> 'b'"], place, **told)
+        assert [(place / name).read_bytes() for name in names] == before
+        assert not (place / "trees").exists()
+    assert command("pcfg", "resume", place, "--iterations", 40) == 0
+    monolingual.sample_pcfg(["S -> 'b'"], place, sentences=["b"], iterations=20, overwrite=True)
+    assert (place / "sentences").read_text() == "b\n"
+
+
 def test_rankings_are_those_of_the_commands(tmp_path):
     tableaux = monolingual.read_tableaux(TABLEAUX.splitlines())
     (tmp_path / "tableaux.tsv").write_text(TABLEAUX)
