@@ -191,6 +191,7 @@ def execute(options: argparse.Namespace) -> None:
     layout = Layout(len(tags), options.valence)
     corpus = build_corpus(layout, number_tags(tags, sentences))
     unseen = read_short(options, options.heldout) if options.heldout else []
+    _warn_of_idle(options)
     _warn_of_new(options, tags, unseen)
 
     def begin(rng: np.random.Generator) -> np.ndarray:
@@ -221,7 +222,19 @@ def execute(options: argparse.Namespace) -> None:
         f"{counted(best.outcome.best, 'round')}"
     )
     of_whom = "held out" if unseen else "log likelihood"
-    console.say(f"objective {best.outcome.trace[-1]:.3f}, {of_whom} {best.score:.3f}")
+    # Legs of lateen EM that gained nothing come last, and are not what the model is of.
+    last = max(best.outcome.best, 1) - 1 if options.e_step == "lateen" else -1
+    console.say(f"objective {best.outcome.trace[last]:.3f}, {of_whom} {best.score:.3f}")
+
+
+def _warn_of_idle(options: argparse.Namespace) -> None:
+    """Warn if --tolerance was given, but something else says when training ends."""
+    if options.tolerance == Settings().tolerance:
+        return
+    if options.method == "gibbs":
+        console.warn("--tolerance does nothing with --method gibbs")
+    elif options.heldout and options.e_step != "lateen":  # Which asks it what a pair of legs gains.
+        console.warn("--tolerance does nothing with --heldout")
 
 
 def _warn_of_new(options: argparse.Namespace, tags: list[str], unseen: Sequence[Sentence]) -> None:

@@ -403,6 +403,35 @@ def test_sweeps_of_gibbs_are_iterations_and_rounds_by_their_former_name(place, c
     assert "--iterations is 0" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "idle"),
+    [
+        (["--heldout", "dev.txt"], "--heldout"),
+        (["--method", "gibbs", "--iterations", 2], "--method gibbs"),
+        (["--heldout", "dev.txt", "--e-step", "lateen"], None),
+        ([], None),
+    ],
+)
+def test_a_tolerance_without_effect_is_warned_of(place, capsys, options, idle):
+    train = ["train", "train.txt", "--output", "m.txt", "--quiet", *options]
+    assert call(*train, "--tolerance", 0.1) == 0
+    assert capsys.readouterr().err == (f"warning: --tolerance does nothing with {idle}\n" if idle else "")
+    assert call(*train) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_lateen_em_tells_the_objective_of_the_model_that_it_writes(place, rng, capsys):
+    """Soft legs end where the likelihood, which is their objective, stands: the model's is nearly the same."""
+    lines = [" ".join(rng.choice(["A", "B", "C", "D"], rng.integers(2, 8))) for _ in range(40)]
+    (place / "random.txt").write_text("".join(f"{line}\n" for line in lines))
+    for seed in range(1, 6):
+        start = ("--start", "random", "--seed", seed, "--tolerance", 1e-3)
+        assert call("train", "random.txt", "--output", "m.txt", "--e-step", "lateen", *start) == 0
+        said = re.search(r"objective (-[0-9.]+), log likelihood (-[0-9.]+)", capsys.readouterr().err)
+        objective, likelihood = map(float, said.groups())
+        assert 0 <= likelihood - objective <= 1e-3 * abs(objective)
+
+
 def test_lateen_em_is_judged_by_the_estimate_that_it_keeps(rng):
     """A start's score is the held-out likelihood of its outcome, though the last legs gained nothing."""
     from monolingual.dmv.estimation import heldout_likelihood
