@@ -81,5 +81,7 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.learner.grammar import write_grammar
 
     settings = GrammarSettings(**{name: getattr(options, name) for name in GrammarSettings._fields})
+    if settings.rule_filter != "scope" and settings.max_scope != GrammarSettings().max_scope:
+        console.warn("--max-scope does nothing without --filter scope")
     rules, kept = write_grammar(options.directory, options.output, settings)
     console.say(f"{kept} of {counted(rules, 'rule')} written to {options.output}")

@@ -27,6 +27,7 @@ from scfg_sampler.core.chains.run_directory import (
     chain_directory,
     chains_begun,
     refuse_occupied,
+    require_beyond_burn_in,
     require_same_files,
     require_sweeps_left,
     stored_settings,
@@ -202,6 +203,7 @@ def _resume_chains(
     place, version = output / RECORD, record["versions"]["scfg-sampler"]
     run = stored_settings(RunSettings, record["run"], place, version)
     if iterations is not None:
+        require_beyond_burn_in(iterations, run.burn_in)
         record["run"]["iterations"] = iterations
         check_run_settings(run._replace(iterations=iterations))
     require_same_files(output, record["corpus"]["files"], record["corpus"]["sha256"])

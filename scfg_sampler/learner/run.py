@@ -40,6 +40,7 @@ from scfg_sampler.core.chains.run_directory import (
     origin,
     read_record,
     refuse_occupied,
+    require_beyond_burn_in,
     require_each,
     require_numbers,
     require_same_files,
@@ -256,6 +257,7 @@ def _stored(directory: Path, iterations: int | None) -> tuple[dict, LearnerSetti
     origin_of = directory / RECORD, record["versions"]["scfg-sampler"]
     run = stored_settings(RunSettings, record["run"], *origin_of)
     if iterations is not None:
+        require_beyond_burn_in(iterations, run.burn_in)
         run = run._replace(iterations=iterations)
     check_run_settings(run)
     return record, stored_settings(LearnerSettings, record["settings"], *origin_of), run

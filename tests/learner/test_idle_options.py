@@ -1,9 +1,10 @@
-"""What is given, but does nothing beside the other options of `sample`, is warned of."""
+"""What is given, but does nothing beside the other options of `sample` and `grammar`, is warned of."""
 
 from __future__ import annotations
 
 import pytest
 
+from scfg_sampler.cli import main
 from scfg_sampler.core.chains.chain import read_trace
 from tests.learner.test_commands import sample
 
@@ -31,6 +32,16 @@ NOTHING = "does nothing with --operator rejection"
 def test_options_that_do_nothing_are_warned_of(corpus_options, tmp_path, capsys, more, told):
     assert sample(corpus_options, tmp_path / "run", "--iterations", "1", *more) == 0
     assert capsys.readouterr().err == (f"warning: {told}\n" if told else "")
+
+
+def test_max_scope_is_of_the_filter_by_scope(corpus_options, tmp_path, capsys):
+    run, table = str(tmp_path / "run"), str(tmp_path / "table")
+    assert sample(corpus_options, run, "--iterations", "1") == 0
+    for rule_filter in ("none", "hiero", "scope"):
+        told = ["--filter", rule_filter, "--max-scope", "1", "--quiet"]
+        assert main(["grammar", run, "--output", table, *told]) == 0
+        nothing = "" if rule_filter == "scope" else "warning: --max-scope does nothing without --filter scope\n"
+        assert capsys.readouterr().err == nothing
 
 
 def test_trees_that_are_proposed_whole_have_no_level(corpus_options, tmp_path):

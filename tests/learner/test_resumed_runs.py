@@ -56,6 +56,17 @@ def test_resume_says_when_there_is_nothing_left(corpus_options, tmp_path, capsys
     assert "has 4 sweeps already; give --iterations" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("chains", ["1", "2"])
+def test_resume_tells_of_its_own_option_when_it_is_to_end_within_the_burn_in(
+    corpus_options, tmp_path, capsys, chains
+):
+    run = tmp_path / "run"
+    assert sample(corpus_options, run, "--iterations", "4", "--burn-in", "3", "--chains", chains) == 0
+    assert main(["resume", str(run), "--iterations", "3"]) == 2
+    message = "--iterations is 3; the run was started with a burn-in of 3: give more"
+    assert message in capsys.readouterr().err
+
+
 def test_resume_refuses_another_corpus(corpus_options, tmp_path, capsys):
     assert sample(corpus_options, tmp_path / "run", "--iterations", "4") == 0
     text = (tmp_path / "train.f").read_text()

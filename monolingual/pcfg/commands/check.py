@@ -48,7 +48,10 @@ def run(options: argparse.Namespace) -> None:
     """Print what there is to say."""
     from monolingual.pcfg.grammar_text import probabilities, read_grammar, write_grammar
     from monolingual.pcfg.tightness import analyse, tighten
+    from scfg_sampler.errors import SettingsError
 
+    if options.json and options.tighten == "-":
+        raise SettingsError("--json and --tighten - would both go to standard output: give --tighten a file")
     weighted = read_grammar(options.grammar, encoding=options.encoding)
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     if weighted.weights is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 from monolingual.tsg.markov import BINARISE
@@ -284,7 +285,8 @@ def run(options: argparse.Namespace) -> None:
     if options.method == "2dop" and (options.samples or options.marginals):
         raise SettingsError("--states and --marginals are of chains; --method 2dop has none")
     _warn_of_idle(options, settings)
-    if settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
+    is_chain = options.method == "gibbs"
+    if is_chain and settings.shards == 1 and (options.workers is not None or options.scheduler is not None):
         console.warn("there is one shard, which is swept here; --shards P divides the treebank for others")
     with (
         resumable("scfg-monolingual tsg resume", options.output),
@@ -309,6 +311,7 @@ def _warn_of_idle(options: argparse.Namespace, settings: TsgSettings) -> None:
     is_spelled_out = options.brackets is None and options.sentences is None
     of_forests = "--brackets or --sentences"
     for option, is_given, is_idle, other in (
+        *_of_chains(options, settings),
         ("--type-every", options.type_every != TsgSettings().type_every, not has_types, "--moves type"),
         ("--thin", options.thin is not None, options.samples == 0, "--states"),
         ("--rare", options.rare != plain.rare, options.unknown == "none", "--unknown signature"),
@@ -327,6 +330,29 @@ def _warn_of_idle(options: argparse.Namespace, settings: TsgSettings) -> None:
     ):
         if is_given and is_idle:
             console.warn(f"{option} does nothing without {other}")
+
+
+def _of_chains(
+    options: argparse.Namespace, settings: TsgSettings
+) -> Iterator[tuple[str, bool, bool, str]]:
+    """What a chain alone looks at, as `_warn_of_idle` lists options."""
+    plain, run = TsgSettings(), RunSettings()
+    former = {"order": "visit-order"}
+    given = {
+        **{name: getattr(settings, name) != getattr(plain, name) for name in _OF_CHAINS},
+        **{name: getattr(options, name) != getattr(run, name) for name in _OF_RUNS},
+        **{name: getattr(options, name) is not None for name in _UNSET},
+        "check": options.check,
+    }
+    for name, is_given in given.items():
+        option = f"--{former.get(name, name).replace('_', '-')}"
+        yield option, is_given, options.method != "gibbs", "--method gibbs"
+
+
+_OF_CHAINS = ("base", "concentration", "stop", "discount", "moves", "type_every", "order", "start")
+_OF_RUNS = ("iterations", "checkpoint_every", "seed", "threads")
+_UNSET = ("burn_in", "anneal", "shards", "workers", "scheduler", "thin")
+"""What is None where nobody has given it."""
 
 
 def report(output: str, record: dict[str, Any]) -> None:

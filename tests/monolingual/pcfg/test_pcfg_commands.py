@@ -76,6 +76,9 @@ def test_tightened_grammar_is_tight(place, capsys):
     capsys.readouterr()
     pcfg("check", "tight", "--json")
     assert json.loads(capsys.readouterr().out)["tight"]
+    assert pcfg("check", "catalan", "--tighten", "-", "--json") == 2
+    both = capsys.readouterr()
+    assert (both.out, "--json and --tighten - would both go" in both.err) == ("", True)
     assert pcfg("check", "catalan", "--tighten", "-") == 0
     assert capsys.readouterr().out.startswith("S -> S S [0.4")
 

@@ -313,6 +313,32 @@ def test_options_without_effect_are_warned_of(options, warned, treebank_file, tm
     assert found == ([] if warned is None else [f"warning: {warned}"])
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--base", "uniform"),
+        ("--concentration", 2),
+        ("--discount", 0.5),
+        ("--moves", "single"),
+        ("--visit-order", "top-down"),
+        ("--iterations", 8),
+        ("--burn-in", 2),
+        ("--anneal", "5:1:2"),
+        ("--seed", 3),
+        ("--shards", 2),
+        ("--thin", 2),
+        ("--checkpoint-every", 5),
+        ("--check",),
+    ],
+    ids=lambda option: option[0],
+)
+def test_options_of_chains_do_nothing_with_double_dop(option, treebank_file, tmp_path, capsys):
+    double = (treebank_file, "--output", tmp_path / "run", "--method", "2dop", "--quiet")
+    assert train(*double) == 0
+    assert train(*double, "--overwrite", *option) == 0
+    assert capsys.readouterr().err == f"warning: {option[0]} does nothing without --method gibbs\n"
+
+
 def test_a_directory_with_a_run_is_not_overwritten(treebank_file, tmp_path, capsys):
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 0
     assert train(treebank_file, "--output", tmp_path / "run", "--iterations", 2) == 2
