@@ -40,8 +40,8 @@ def test_max_scope_is_of_the_filter_by_scope(corpus_options, tmp_path, capsys):
     for rule_filter in ("none", "hiero", "scope"):
         told = ["--filter", rule_filter, "--max-scope", "1", "--quiet"]
         assert main(["grammar", run, "--output", table, *told]) == 0
-        nothing = "" if rule_filter == "scope" else "warning: --max-scope does nothing without --filter scope\n"
-        assert capsys.readouterr().err == nothing
+        warning = "warning: --max-scope does nothing without --filter scope\n"
+        assert capsys.readouterr().err == ("" if rule_filter == "scope" else warning)
 
 
 def test_trees_that_are_proposed_whole_have_no_level(corpus_options, tmp_path):

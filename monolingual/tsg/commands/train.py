@@ -332,9 +332,7 @@ def _warn_of_idle(options: argparse.Namespace, settings: TsgSettings) -> None:
             console.warn(f"{option} does nothing without {other}")
 
 
-def _of_chains(
-    options: argparse.Namespace, settings: TsgSettings
-) -> Iterator[tuple[str, bool, bool, str]]:
+def _of_chains(options: argparse.Namespace, settings: TsgSettings) -> Iterator[tuple[str, bool, bool, str]]:
     """What a chain alone looks at, as `_warn_of_idle` lists options."""
     plain, run = TsgSettings(), RunSettings()
     former = {"order": "visit-order"}

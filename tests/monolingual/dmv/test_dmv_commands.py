@@ -421,7 +421,7 @@ def test_a_tolerance_without_effect_is_warned_of(place, capsys, options, idle):
 
 
 def test_lateen_em_tells_the_objective_of_the_model_that_it_writes(place, rng, capsys):
-    """Soft legs end where the likelihood, which is their objective, stands: the model's is nearly the same."""
+    """Soft legs end where their objective, the likelihood, stands: that of the model is nearly the same."""
     lines = [" ".join(rng.choice(["A", "B", "C", "D"], rng.integers(2, 8))) for _ in range(40)]
     (place / "random.txt").write_text("".join(f"{line}\n" for line in lines))
     for seed in range(1, 6):
