@@ -182,6 +182,10 @@ def _usable(parts: Parts, decoder: str) -> tuple[Parts, list[str]]:
     number = counted(int(np.count_nonzero(circular)), "rule has", "rules have")
     of = "one nonterminal" + (" of their own label, or of one made of it" if labelled else "")
     why = "Travatar ends at them, and not used here" if decoder == "travatar" else "not used here"
+    if circular.all():
+        raise InputError(
+            parts.table_path, None, f"has rules of {of} alone", "Is it the table that was meant?"
+        )
     said = f"{number} a source side of {of}; left out, as {why}"
     return parts._replace(table=select_rows(parts.table, ~circular)), [said]
 

@@ -74,6 +74,13 @@ def test_an_empty_table_is_told(folder, capsys):
     assert "table.gz: has no rules. Is it the table that was meant?" in complaint(folder, capsys)
 
 
+def test_a_table_of_which_nothing_can_be_used_is_told(folder, capsys):
+    """Rules that make a label of itself alone are left out; these are all there are."""
+    (folder / "table.gz").write_bytes(gzip.compress(b"[A] ||| [A,1] ||| [A,1] ||| LogForward=-1\n"))
+    assert "table.gz: has rules of one nonterminal of their own label" in complaint(folder, capsys)
+    assert not (folder / "out").exists()
+
+
 def test_wrong_calls_are_told(folder, capsys):
     for limit in ("--pop-limit", "--max-span"):
         assert f"{limit} is 0; it is at least 1" in complaint(folder, capsys, "cdec", limit, "0")
