@@ -144,6 +144,7 @@ prepare_python() {
     local extras="${1:-}" environment stamp wanted log
     if [ -n "${SCFG_PYTHON:-}" ]; then
         PYTHON=$SCFG_PYTHON
+        case $PYTHON in */*) PYTHON=$(cd "$(dirname "$PYTHON")" && pwd)/$(basename "$PYTHON") ;; esac # Some steps are elsewhere.
         "$PYTHON" -c "$HAS_PACKAGES" numba sacrebleu scipy rich 2>/dev/null ||
             die "SCFG_PYTHON=$SCFG_PYTHON lacks the packages of pyproject.toml; install them or unset SCFG_PYTHON"
         export PYTHONPATH="$ROOT${PYTHONPATH:+:$PYTHONPATH}"

@@ -16,8 +16,9 @@
 #   --output DIR         where the results go; default: runs/dmv-NAME, after the treebank
 #   --tags COLUMN        xpos or upos; default: xpos
 #   --punctuation TAGS   tags of words to be removed; default: the tag set is recognised
-#   --heads TAGS         heads whose covariances are drawn, separated by commas; default: VBD,NN
-#   --rounds N           at the most, and sweeps of the Gibbs sampler; default: 200
+#   --heads TAGS         heads whose covariances are drawn, separated by commas; default: those of VBD,NN,VERB,NOUN
+#                        that the model has
+#   --rounds N           at the most, and sweeps of the Gibbs sampler; at least 2; default: 200
 #   --seeds N            of random starts and the Gibbs sampler; default: 3
 #   --no-plots           draw nothing (the pictures need matplotlib)
 #   --overwrite          do everything again; without it, steps that were done with the same settings are left out
@@ -38,9 +39,18 @@ model() { # NAME OPTION…
         ln-families) made+=(ln-families.npz ln-families.rounds.tsv) ;;
     esac
     step "train-$name" "$TRAIN" "$DEV" "$OUT/settings" --makes "${made[@]}" -- \
-        dmv train "$TRAIN" --heldout "$DEV" --tags "$TAGS" --punctuation "$PUNCTUATION" "$length" "$ROUNDS" \
-        --output "$OUT/$name.model.txt" "$@"
+        train "$OUT/$name.model.txt" "$TRAIN" --heldout "$DEV" --tags "$TAGS" --punctuation "$PUNCTUATION" "$length" "$ROUNDS" "$@"
     step "score-$name" "train-$name" "$TEST" --makes "$name.scores.json" -- score "$name"
+}
+
+train() { # MODEL ARGUMENT…: training that was stopped goes on
+    local model=$1
+    shift
+    if [ "$RESUMING" = 1 ] && [ -f "$model.checkpoint.npz" ]; then
+        dmv resume "$model"
+    else
+        dmv train "$@" --output "$model" --overwrite
+    fi
 }
 
 score() { # NAME
@@ -55,18 +65,27 @@ draw() { # HEAD…
     dmv covariances "$OUT/ln-families.npz" "${heads[@]}" --plot "$OUT/covariances.svg"
 }
 
+find_heads() { # sets `parts` to past verbs and nouns, as far as the tag set has them
+    local tag
+    for tag in VBD NN VERB NOUN; do
+        ! grep -q "^root $tag " "$OUT/ln-families.model.txt" || parts+=("$tag")
+    done
+}
+
 # One row for each TITLE=NAME; a NAME with commas is averaged over.
 report() { # TITLE=NAME…
     tables dmv "$OUT" "$@"
 }
 
 main() {
-    local positional=() directory name seed gibbs="" random="" rows=()
-    TAGS=xpos PUNCTUATION=auto ROUNDS=200 HEADS=VBD,NN SEEDS=3 NO_PLOTS=0
+    local positional=() parts=() directory name seed gibbs="" random="" rows=()
+    TAGS=xpos PUNCTUATION=auto ROUNDS=200 HEADS="" SEEDS=3 NO_PLOTS=0
     parse_options --overwrite --no-plots --output= --tags= --punctuation= --heads= --rounds= --seeds= -- "$@"
     [ ${#positional[@]} = 1 ] || die "expected one TREEBANK_DIR; see --help"
     directory=${positional[0]}
     need_numbers --rounds --seeds
+    [ "$ROUNDS" -ge 2 ] || die "--rounds is at least 2, not $ROUNDS"
+    split_list --heads "$HEADS"
     TRAIN=$(existing "$directory/train.conllu") || die "there is no train.conllu in $directory"
     DEV=$(existing "$directory/dev.conllu") || die "there is no dev.conllu in $directory"
     TEST=$(existing "$directory/test.conllu") || die "there is no test.conllu in $directory"
@@ -97,17 +116,13 @@ main() {
     model viterbi-em --e-step viterbi
     model lateen-em --e-step lateen
     model unambiguity --unambiguity 0.75
-    model annealed --anneal 1:25
+    model annealed --anneal "1:$((ROUNDS > 25 ? 25 : ROUNDS - 1))"
     for ((seed = 1; seed <= SEEDS; seed++)); do
         model "random-$seed" --start random --restarts 10 --seed "$seed"
         random+=${random:+,}random-$seed
         model "gibbs-$seed" --method gibbs --seed "$seed"
         gibbs+=${gibbs:+,}gibbs-$seed
     done
-    if [ "$NO_PLOTS" = 0 ]; then
-        IFS=, read -r -a rows <<<"$HEADS"
-        step covariances train-ln-families "$OUT/settings" --makes covariances.svg -- draw "${rows[@]}"
-    fi
     rows=("EM=em" "EM-MAP, α = 1.1=em-map" "VB-Dirichlet, α by dev=vb-dirichlet" "VB-EM-Dirichlet=vb-em-dirichlet"
         "VB-EM-logistic-normal, identity=ln-identity" "VB-EM-logistic-normal, families=ln-families"
         "… identity, unused integrated=ln-integrated" "… identity, one draw for the corpus=ln-corpus"
@@ -120,6 +135,10 @@ main() {
         "EM, unambiguity from 1 to 0=annealed")
     if [ -n "$gibbs" ]; then rows+=("EM, best of 10 random starts=$random" "Gibbs=$gibbs"); fi
     report "${rows[@]}" | table | tee "$OUT/table.txt"
+    [ ${#parts[@]} -gt 0 ] || find_heads
+    if [ "$NO_PLOTS" = 0 ] && [ ${#parts[@]} -gt 0 ]; then
+        step covariances train-ln-families "$OUT/settings" --makes covariances.svg -- draw "${parts[@]}"
+    fi
     step report train-ln-families "$TEST" --makes report.html -- \
         dmv report "$OUT/ln-families.model.txt" --output "$OUT/report.html" --covariances "$OUT/ln-families.npz" \
         --trace "$OUT/ln-families.rounds.tsv" --treebank "$TEST" --tags "$TAGS" --punctuation "$PUNCTUATION"

@@ -58,6 +58,10 @@ parse_options --overwrite --output= --form= --letters= --copies= --alignments= -
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 2 ] || die "expected DATA_DIR LANG, e.g. data/geoquery en; see --help"
 DATA=${positional[0]} LANGUAGE=${positional[1]}
+# In the results, meanings are called so.
+case $LANGUAGE in
+    mr | "$FORM") die "LANG is $LANGUAGE, as the files of meanings are called; rename those of questions, as to train.questions" ;;
+esac
 case $FORM in
     funql | lisp | sql) ;;
     *) die "--form is funql, lisp or sql, not '$FORM'" ;;
@@ -135,8 +139,8 @@ prepare_set() { # SET LETTERS, which say whether the step was done before; so wi
 with_phrases() { # DIR: what grammars of DIR are learnt of
     local side copy
     for side in "$LANGUAGE" mr; do
-        cat "$1/train.$side" >"$1/learnt.$side"
-        for ((copy = 0; copy < COPIES; copy++)); do cat "$OUT/phrases.$side"; done >>"$1/learnt.$side"
+        cat "$1/train.$side" >"$1/learnt.$side" || return
+        for ((copy = 0; copy < COPIES; copy++)); do cat "$OUT/phrases.$side" || return; done >>"$1/learnt.$side" || return
     done
 }
 
@@ -157,9 +161,8 @@ align() { # DIR: the alignments of a run are kept, as they differ each time
 }
 
 align_all() { # DRAWS
-    local way
     if [ ${#given[@]} = 3 ]; then
-        for way in fwd rev gdfa; do cp "${given[0]}" "$OUT/align.$way" && given=("${given[@]:1}"); done
+        text "${given[0]}" >"$OUT/align.fwd" && text "${given[1]}" >"$OUT/align.rev" && text "${given[2]}" >"$OUT/align.gdfa"
     else
         align "$OUT"
     fi

@@ -57,13 +57,13 @@ compare() { # NAME TABLEAUX: in the directory of the results, so that the table 
         "$name" "$name-ml" "$name-gla" "$name-maxent" "$name-maxent-smoothed" --quiet) >"$OUT/$name.comparison.txt"
 }
 
-draw() { # NAME DIRECTORY BESIDE…
-    local name=$1 directory=$2 beside=() other
-    shift 2
+draw() { # NAME DIRECTORY FORMAT BESIDE…
+    local name=$1 directory=$2 format=$3 beside=() other
+    shift 3
     for other in "$@"; do
         beside+=(--beside "$OUT/$other")
     done
-    ot plot "$OUT/$name" --output "$directory" --format "$FORMAT" ${beside[@]+"${beside[@]}"}
+    ot plot "$OUT/$name" --output "$directory" --format "$format" ${beside[@]+"${beside[@]}"}
 }
 
 tell() { # NAME BESIDE…: a page that tells of the posterior
@@ -130,10 +130,10 @@ main() {
     learn spanish
     learn finnish
     if [ "$NO_PLOTS" = 0 ]; then
-        step figure-1 sample-ilokano --makes figure-1 -- draw ilokano "$OUT/figure-1"
+        step figure-1 sample-ilokano --makes figure-1 -- draw ilokano "$OUT/figure-1" "$FORMAT"
         for name in spanish finnish; do
             step "plot-$name" "compare-$name" --makes "plots-$name" -- \
-                draw "$name" "$OUT/plots-$name" "$name-gla" "$name-maxent-smoothed"
+                draw "$name" "$OUT/plots-$name" "$FORMAT" "$name-gla" "$name-maxent-smoothed"
         done
     fi
     step report-ilokano sample-ilokano --makes ilokano.html -- tell ilokano

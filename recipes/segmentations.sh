@@ -64,10 +64,11 @@ prepare_python align,tokenize
 mkdir -p "$OUT"
 
 translate_raw() { # SEGMENTATION SEED OPTION…: what becomes of the raw text, in a directory of its own
-    local segmentation=$1 seed=$2
+    local segmentation=$1 seed=$2 again=()
     shift 2
+    [ "$OVERWRITE" = 0 ] || again=(--overwrite)
     "$RECIPES/low-resource.sh" "$GIVEN" "$SOURCE" "$TARGET" --output "$OUT/$(name_of "$segmentation").$seed" \
-        --segment "$segmentation" --seed "$seed" --tunings 1 --threads "$THREADS" "$@"
+        --segment "$segmentation" --seed "$seed" --tunings 1 --threads "$THREADS" ${again[@]+"${again[@]}"} "$@"
 }
 
 compare_grammars() { # NAME SEEDS: the sampled grammars of all seeds against Hiero's

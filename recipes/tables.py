@@ -133,11 +133,12 @@ def section_8(out: str) -> None:
     reweighted = run("reweighted")["reweighted"]
     for approach, exact in EXACT_SHARES.items():
         found = run(approach)
-        share = found["tree_frequencies"][FLAT_TREE]
+        share = found["tree_frequencies"].get(FLAT_TREE, 0.0)  # Of few draws, it may be none.
         error = found["tree_frequency_errors"].get(FLAT_TREE, math.nan)
-        other = reweighted[approach].get("tree_frequencies", found["tree_frequencies"])[FLAT_TREE]
+        other = reweighted[approach].get("tree_frequencies", found["tree_frequencies"]).get(FLAT_TREE, 0.0)
         # A tree of the reweighted run counts as one of so many independent draws.
-        other_error = math.sqrt(other * (1 - other) / reweighted[approach]["effective_draws"])
+        draws = reweighted[approach]["effective_draws"]
+        other_error = math.sqrt(other * (1 - other) / draws) if draws else math.nan
         figures = (exact, share, error)
         row(
             approach,

@@ -7,7 +7,7 @@
 # First the posterior probability of the flat tree of "a a a" under S -> S S S | S S | 'a', by each of the three
 # approaches and by one reweighted run, beside the exact values. Then, for each TREEBANK (three columns: tags, heads,
 # words; gzipped or not), the dependency model with valence as a PCFG: --chains chains of each approach over the tag
-# sequences of at most --max-length words, the F1 of their trees against the treebank's, a picture of its densities,
+# sequences of at most --max-length words, the F1 of their trees against the treebank's, a picture of its densities (of three chains or more),
 # rejections, Kolmogorov-Smirnov tests, running times. Of the reweighted run, and of all runs of a TREEBANK, there is a page
 # that tells of it, DIR/RUN.html.
 #
@@ -28,7 +28,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 main() {
-    local positional=() treebank
+    local positional=() treebank names=$'\n'
     DRAWS=1000000 CHAINS=10 ITERATIONS=200 BURN_IN=100 MAX_LENGTH=10 PRIOR=0.1 THREADS=1 SEED=1
     parse_options --overwrite --output= --draws= --chains= --iterations= --burn-in= --max-length= --prior= --threads= --seed= -- "$@"
     need_numbers --draws --chains --iterations --burn-in --max-length --seed
@@ -36,6 +36,8 @@ main() {
     : "${OUT:=$ROOT/runs/tightness}"
     for treebank in ${positional[@]+"${positional[@]}"}; do
         [ -f "$treebank" ] || die "there is no file $treebank"
+        [[ $names != *$'\n'"$(name_of "$treebank")"$'\n'* ]] || die "results of two treebanks would be called $(name_of "$treebank")"
+        names+=$(name_of "$treebank")$'\n'
     done
     prepare_python report
     mkdir -p "$OUT"
@@ -74,10 +76,15 @@ tell() { # RUN: a page that tells of it
     say "report: $(short "$OUT/$1.html")"
 }
 
-section_9() { # TREEBANK
-    local name approach proposal all=()
+name_of() { # TREEBANK: what its results are called
+    local name
     name=$(basename "$(dirname "$1")").$(basename "$1")
-    name=${name%.gz}
+    printf '%s' "${name%.gz}"
+}
+
+section_9() { # TREEBANK
+    local name approach proposal all=() plot=()
+    name=$(name_of "$1")
     step "$name.data" "$1" --makes "$name."{grammar,sentences,gold} -- pcfg dependencies "$1" --max-length "$MAX_LENGTH" --output "$OUT/$name"
     for approach in only-tight renormalise sink; do
         proposal=$(proposal_of "$approach")
@@ -88,7 +95,10 @@ section_9() { # TREEBANK
         all+=("$OUT/$name.$approach")
     done
     printf '\n%s\n' "$name"
-    pcfg compare "${all[@]}" --plot "$OUT/$name.svg" | sed "s,$OUT/$name\\.,,g" | tee "$OUT/$name.txt"
+    [ "$CHAINS" -lt 3 ] || plot=(--plot "$OUT/$name.svg")
+    pcfg compare "${all[@]}" ${plot[@]+"${plot[@]}"} | PREFIX=$OUT/$name. awk '
+        { while (at = index($0, ENVIRON["PREFIX"])) $0 = substr($0, 1, at - 1) substr($0, at + length(ENVIRON["PREFIX"])) } 1
+    ' | tee "$OUT/$name.txt"
     for approach in only-tight renormalise sink; do
         tell "$name.$approach"
     done

@@ -77,6 +77,8 @@ def recipe(stand_in, *options):
     [
         ((), "expected DATA_DIR LANG"),
         (("none", "en"), "none is not a directory"),
+        (("data", "mr"), "LANG is mr, as the files of meanings are called; rename those of questions"),
+        (("data", "funql"), "LANG is funql, as the files of meanings are called"),
         (("data", "fr"), "neither train.fr nor train.fr.gz"),
         (("data", "en", "--form", "xml"), "--form is funql, lisp or sql, not 'xml'"),
         (("data", "en", "--form", "lisp"), "neither train.lisp nor train.lisp.gz"),
@@ -323,6 +325,25 @@ def test_given_alignments_are_taken(stand_in):
         "gdfa\n",
     ]
     assert not any(" align " in line for line in calls(stand_in))
+
+
+def test_given_alignments_may_be_gzipped(stand_in):
+    with gzip.open(stand_in / "rev.gz", "wt") as out:
+        out.write("rev\n")
+    names = ",".join(str(stand_in / name) for name in ("fwd", "rev.gz", "gdfa"))
+    assert recipe(stand_in, "--alignments", names, "--folds", "0").returncode == 0
+    assert [(stand_in / "run" / f"align.{way}").read_text() for way in ("fwd", "rev", "gdfa")] == [
+        "fwd\n",
+        "rev\n",
+        "gdfa\n",
+    ]
+
+
+def test_a_text_that_cannot_be_written_ends_the_recipe(stand_in):
+    (stand_in / "run" / "learnt.en").mkdir(parents=True)
+    outcome = recipe(stand_in, "--folds", "0")
+    assert outcome.returncode == 1
+    assert "phrases failed with status 1" in outcome.stderr
 
 
 def test_what_is_done_is_not_done_again(stand_in):

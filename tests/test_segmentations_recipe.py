@@ -97,6 +97,14 @@ def test_second_call_does_nothing_again(stand_in):
     assert "words.1: done before" in outcome.stderr
 
 
+def test_overwrite_does_the_steps_of_every_run_again(stand_in):
+    options = ("--segmentations", "words", "--seeds", "1")
+    assert recipe(stand_in, *options).returncode == 0
+    first = calls(stand_in)
+    assert recipe(stand_in, *options, "--overwrite").returncode == 0
+    assert len(calls(stand_in)) == len(first)
+
+
 def test_comparison_has_no_seeds_of_earlier_calls(stand_in):
     options = ("--segmentations", "words")
     assert recipe(stand_in, *options, "--seeds", "2").returncode == 0

@@ -1,0 +1,59 @@
+"""`recipes/tightness.sh`: treebanks have results of their own, wherever these go."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.recipe_calls import RECIPES, STAND_IN, assert_refused, calls, run, write_stand_in
+
+RECIPE = RECIPES / "tightness.sh"
+
+# Runs that have drawn no tree, and comparisons that name them.
+MORE = r"""
+out=${given##*--output }
+out=${out%% *}
+none='{"effective_draws": 0}'
+case $given in
+    *"pcfg sample"*)
+        mkdir -p "$out"
+        printf '{"tree_frequencies": {}, "tree_frequency_errors": {}, "cpu_seconds": 1, "reweighted": {' \
+            >"$out/summary.json"
+        printf '"sink": %s, "only-tight": %s, "renormalise": %s}}' "$none" "$none" "$none" \
+            >>"$out/summary.json"
+        exit
+        ;;
+    *"pcfg compare"*) printf '%s\n' "${@:5:3}" && exit ;;
+esac
+while [ $# -gt 0 ]; do"""
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+
+def test_two_treebanks_of_one_name_are_refused(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder / "en").mkdir(parents=True)
+        (tmp_path / folder / "en" / "dev").touch()
+    arguments = ("one/en/dev", "two/en/dev")
+    assert_refused(tmp_path, RECIPE, arguments, "results of two treebanks would be called en.dev")
+
+
+@pytest.mark.parametrize("chains", ["2", "3"])
+def test_comparisons_name_approaches_alone_and_draw_densities_of_three_chains(tmp_path, chains):
+    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+    (tmp_path / "dev").write_text("A\t0\ta\n")
+    out = tmp_path / "a,b&c"
+    outcome = run(
+        RECIPE,
+        tmp_path / "dev",
+        *("--output", out, "--chains", chains),
+        directory=tmp_path,
+        SCFG_PYTHON=str(tmp_path / "python"),
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    (table,) = [path for path in out.glob("*.txt") if path.name != "section8.txt"]
+    assert table.read_text().split() == ["only-tight", "renormalise", "sink"]
+    (compared,) = [line for line in calls(tmp_path) if "pcfg compare" in line]
+    assert ("--plot" in compared) == (chains == "3")
+    assert "0.000000" in (out / "section8.txt").read_text()
