@@ -1,6 +1,6 @@
 """Commands called with arguments instead of options, so that both do the same, byte for byte.
 
-The fact a newcomer would get wrong: what a command prints is not printed; its warnings and its progress are.
+The fact a newcomer would get wrong: what a command prints is not shown, nor how far it is; its warnings are.
 """
 
 from __future__ import annotations
