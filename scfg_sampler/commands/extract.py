@@ -117,7 +117,6 @@ def run(options: argparse.Namespace) -> None:
     fields += [(name.replace("_", "-"), value) for name, value in settings._asdict().items()]
     fields += list(files.by_name().items())
     if options.labels:
-        _warn_of_idle(options)
         num_rules = _write_labelled(options, corpus, tables, settings, fields)
     else:
         with (

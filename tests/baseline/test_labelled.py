@@ -127,10 +127,6 @@ def test_the_command_writes_labels(tmp_path, capsys, monkeypatch):
     }
     assert read_rule_table(tmp_path / "g", labels=True).num_rules == len(lines) - 1
     assert capsys.readouterr().err == ""
-    labelled = ["extract", *corpus, "--labels", "t", "--labels-form", "trees", "--output", "g"]
-    for option, value in (("--threads", "2"), ("--workers", "2"), ("--temporary", "none")):
-        assert main([*labelled, option, value]) == 0
-        assert capsys.readouterr().err == f"warning: {option} does nothing with --labels\n"
     assert main(["extract", *corpus, "--labels-side", "source", "--output", "h"]) == 0
     assert "do nothing without --labels: all are X" in capsys.readouterr().err
     (tmp_path / "t").write_text("(NP (DT the) (NN house)\n\n")
