@@ -407,7 +407,6 @@ def test_sweeps_of_gibbs_are_iterations_and_rounds_by_their_former_name(place, c
     ("options", "idle"),
     [
         (["--heldout", "dev.txt"], "--heldout"),
-        (["--method", "gibbs", "--iterations", 2], "--method gibbs"),
         (["--heldout", "dev.txt", "--e-step", "lateen"], None),
         ([], None),
     ],
