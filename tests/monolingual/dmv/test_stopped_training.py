@@ -70,8 +70,8 @@ def call(*arguments):
 
 
 def train(*options):
-    length = "--iterations" if "gibbs" in options else "--rounds"
-    return call("train", "train.txt", length, 7, "--tolerance", 1e-9, *options)
+    length = ["--iterations", 7] if "gibbs" in options else ["--rounds", 7, "--tolerance", 1e-9]
+    return call("train", "train.txt", *length, *options)
 
 
 @pytest.mark.parametrize("name", TRAININGS)
