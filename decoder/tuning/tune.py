@@ -14,10 +14,11 @@ lists, that with the highest BLEU of the lists counts. MIRA sets out from the we
 and from those of the best round too where that is another, and what is better on the lists counts: the
 hopes of weights that want translations four times too long are too long themselves, so that rounds which
 only go on from there may never find back. Nor may they from good weights, once the lists hold such
-translations and no gain in BLEU makes up for their scores; so where no pass is better on the lists than
-what it set out from, MIRA goes over them again and reaches for the highest gain (`decoder.tuning.mira`).
-With `random_starts`, a round optimises again from weights changed at random, with other pairs (PRO) or
-another order of the sentences (MIRA), and goes on from the highest BLEU of the lists.
+translations and no gain in BLEU makes up for their scores; so where all passes have lost their way (below
+nine tenths of the BLEU they set out from) or none has learnt anything, MIRA goes over the lists again and
+reaches for the highest gain (`decoder.tuning.mira`). With `random_starts`, a round optimises again from
+weights changed at random, with other pairs (PRO) or another order of the sentences (MIRA), and goes on from
+the highest BLEU of the lists.
 
 Translations tuned by PRO are too short (0.91 of the references on the Tanaka corpus): adding one to the
 counts of n-grams, but not to the length of the reference, makes short translations look good. By default
@@ -60,6 +61,9 @@ from scfg_sampler.core.jit import kernel
 from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = ["Round", "best_round", "list_score", "optimise", "tune"]
+
+_LOST = 0.9
+"""With less than this share of the BLEU of the lists that MIRA set out from, it has lost its way."""
 
 
 class Round(NamedTuple):
@@ -177,7 +181,7 @@ def tune(
             if optimum is None:
                 return
             mixed = share * optimum + (1 - share) * begin
-            if np.abs(mixed - weights).max() < 1e-6 * np.abs(weights).max():
+            if _are_the_same(mixed, weights):
                 return
             weights = mixed
 
@@ -241,13 +245,19 @@ def _best_optimum(
         found += scored(begin, start)
     if settings.method == "mira":
         before = max(list_score(lists, begin, metric) for begin in begins)
-        if max(each.score for each in found) <= before:
+        best = max(found, key=lambda each: each.score)
+        if best.score < _LOST * before or _are_the_same(best.weights, best.begin):
             for begin in begins:
                 found += scored(begin, begin, reach=True)
     if not found:
         return None, begins[0]
     _, optimum, begin = max(found, key=lambda each: each.score)
     return optimum, begin
+
+
+def _are_the_same(weights: np.ndarray, others: np.ndarray) -> bool:
+    """Whether nothing has been learnt."""
+    return bool(np.abs(weights - others).max() < 1e-6 * np.abs(others).max())
 
 
 def _optima(

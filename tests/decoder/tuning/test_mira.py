@@ -76,7 +76,8 @@ def test_rounds_of_mira_set_out_from_the_last_and_from_the_best_weights(method, 
         expected = [each.weights] if method == "pro" or best is each else [each.weights, best.weights]
         kinds.add((len(expected), best.number > 0))
         at_first = calls[number][: len(expected)]
-        again = method == "mira" and max(call[4] for call in at_first) <= max(call[3] for call in at_first)
+        after_it, before = (max(call[column] for call in at_first) for column in (4, 3))
+        again = method == "mira" and after_it < 0.9 * before
         assert [call[2] for call in calls[number]] == [False] * len(expected) + [True] * len(expected) * again
         for (start, *_), begin in zip(calls[number], expected * 2, strict=False):
             np.testing.assert_array_equal(start, begin)
@@ -147,6 +148,20 @@ def test_of_equal_gains_mira_reaches_for_the_one_the_model_is_nearest_to():
     np.testing.assert_allclose(found, [1 - 0.01 * 30, 1 + 0.01 * 2], rtol=1e-12)
     (same,) = mira(np.zeros((1, 1), np.int64), start, features, none, statistics, np.ones(2), 0.01, False)
     np.testing.assert_array_equal(same, np.ones(2))
+
+
+@pytest.mark.parametrize(("after", "expected"), [(0.88, 2.0), (0.92, -1.0)])
+def test_mira_reaches_only_where_it_has_lost_its_way(rng, monkeypatch, after, expected):
+    """Of 100 translations of a word, that share is right with the weight −1, and all are with 1 and 2."""
+    right, wrong = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1], [1, 1, 0, 0, 0, 0, 1, 1, 1, 1]
+    signs = np.where(np.arange(100) < 100 * after, 0.0, 1.0)
+    features = np.column_stack([signs, -signs]).reshape(-1, 1)
+    counts = np.array([right, wrong] * 100, np.int64)
+    lists = tuning._Lists(np.arange(101) * 2, features, np.zeros(200), counts, no_rows(200))
+    monkeypatch.setattr(tuning, "_optima", lambda *arguments: [np.array([2.0 if arguments[-1] else -1.0])])
+    assert scores_on(lists, [np.ones(1), -np.ones(1)]) == pytest.approx([100, 100 * after])
+    found, _ = tuning._best_optimum(rng, lists, resolved(TuneSettings()), [np.ones(1)])
+    assert found == [expected]
 
 
 def test_weights_whose_scores_drown_all_gains_are_left_behind(rng):
