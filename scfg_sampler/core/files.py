@@ -306,6 +306,23 @@ def _open_file(path: PathLike) -> io.FileIO:
         raise InputError(path, None, f"cannot be read ({error.strerror})", "Check the name") from None
 
 
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes have been read already."""
+
+    def __init__(self, begin: bytes, rest: io.BufferedReader) -> None:
+        self._begin, self._rest = begin, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._begin:
+            return self._rest.readinto1(buffer)
+        size = min(len(buffer), len(self._begin))
+        buffer[:size], self._begin = self._begin[:size], self._begin[size:]
+        return size
+
+
 @contextlib.contextmanager
 def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
     """A stream of a file's bytes, unzipped if need be; reading a damaged file raises what gzip raises."""
@@ -315,11 +332,15 @@ def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
     raw: Any = sys.stdin.buffer if str(path) == "-" else io.BufferedReader(_open_file(path), 1 << 18)
     try:
         with raw:
-            if raw.peek(2)[:2] == b"\x1f\x8b":
-                with gzip.GzipFile(fileobj=raw) as unzipped:
+            stream = raw
+            if len(begin := raw.peek(2)[:2]) == 1:  # Of a pipe: whoever fills it has written one byte so far.
+                begin = raw.read(2)
+                stream = io.BufferedReader(_Rejoined(begin, raw), 1 << 18)
+            if begin == b"\x1f\x8b":
+                with gzip.GzipFile(fileobj=stream) as unzipped:
                     yield io.BufferedReader(unzipped, 1 << 18)
             else:
-                yield raw
+                yield stream
     except gzip.BadGzipFile:
         raise
     except OSError as error:

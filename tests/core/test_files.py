@@ -44,6 +44,38 @@ def test_gzip_is_recognised_by_content(tmp_path):
     assert list(read_lines(path)) == ["a", "b"]
 
 
+@pytest.mark.parametrize("source", ["-", "fifo"])
+@pytest.mark.parametrize("text", ["", "a", "aé\n" * 200_000])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_pipe_into_which_a_single_byte_is_written_at_first_is_read(
+    tmp_path, monkeypatch, source, text, compress
+):
+    os.mkfifo(tmp_path / "fifo")
+    path = source if source == "-" else tmp_path / source
+    data, seen = compress(text.encode()), threading.Event()
+
+    def write():
+        with open(tmp_path / "fifo", "wb", buffering=0) as pipe:
+            pipe.write(data[:1])
+            seen.wait(5)
+            with contextlib.suppress(BrokenPipeError):
+                pipe.writelines(data[at : at + 60_000] for at in range(1, len(data), 60_000))
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    # The rest is not written before somebody has looked at the first byte.
+    threading.Timer(0.05, seen.set).start()
+    with contextlib.ExitStack() as stack:
+        if source == "-":
+            stdin = stack.enter_context(open(tmp_path / "fifo", encoding="utf-8"))
+            monkeypatch.setattr("sys.stdin", stdin)
+        assert "\n".join(read_lines(path)) == text.removesuffix("\n")
+    writer.join(5)
+    if source == "-":
+        with pytest.raises(InputError, match="is standard input, which has been read already"):
+            next(read_lines(path))
+
+
 def test_empty_file_has_no_lines(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     assert list(read_lines(tmp_path / "empty")) == []
