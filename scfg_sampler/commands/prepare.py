@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from scfg_sampler.core import console
+from scfg_sampler.core.limits import require_seed
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -139,7 +140,9 @@ def run(options: argparse.Namespace) -> None:
         refuse_own_files,
     )
 
+    require_seed(options.seed)
     settings = _settings(options)
+    _warn_of_idle(settings)
     refuse_file(options.output)
     refuse_own_files(options.output, settings.languages, _files_read(options))
     if not options.overwrite:
@@ -184,6 +187,17 @@ def _settings(options: argparse.Namespace) -> SegmentationSettings:
         options.case,
         rules,
     )
+
+
+def _warn_of_idle(settings: SegmentationSettings) -> None:
+    """Warn of rules for a language that has none, as its words are told apart otherwise."""
+    cut = dict(zip(settings.languages, settings.segment, strict=True))
+    for language in settings.rules:
+        if language not in cut:
+            known = " and ".join(settings.languages)
+            console.warn(f"--rules of {language!r} does nothing: the languages are {known}")
+        elif cut[language].kind != "words":
+            console.warn(f"--rules of {language!r} does nothing without --segment words")
 
 
 def _limits(options: argparse.Namespace) -> Limits:

@@ -269,6 +269,7 @@ def test_tables_and_memories_are_read(raw, tmp_path):
         (["--columns", "2,1"], "--columns is for --tsv"),
         (["--segment", "none", "--subword-model", "bpe"], "--subword-model is for --segment subwords:N"),
         (["--dev", "-1"], "--dev is -1"),
+        (["--seed", "-1"], "--seed is -1; it must be at least 0"),
         (["--dev", "40", "--test", "40"], "--dev 40 and --test 40 are too many"),
         (["--test-source", "x"], "--test-source and --test-target are given together"),
         (["--max-ratio", "0.5"], "--max-ratio is 0.5"),
@@ -283,6 +284,22 @@ def test_what_cannot_be_done_is_said_in_one_line_and_nothing_is_written(raw, cap
     assert complaint in said
     assert said.count("\n") == 1
     assert not (raw / "data").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--segment", "none", "--rules", "de=nl"], "--rules of 'de' does nothing without --segment words"),
+        (["--segment", "none,words", "--rules", "de=nl"], "--rules of 'de' does nothing without"),
+        (["--rules", "fr=nl"], "--rules of 'fr' does nothing: the languages are de and en"),
+        (["--segment", "words,none", "--rules", "de=nl"], ""),
+    ],
+)
+def test_rules_that_do_nothing_are_warned_of(raw, capsys, options, told):
+    assert prepare(raw, *options, "--quiet") == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"warning: {told}" if told else said)
+    assert said.count("\n") == bool(told)
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,8 @@ def run(options: argparse.Namespace) -> None:
     tableaux, above = load_a_priori(options)
     if options.distance is not None and not above:
         raise SettingsError("--distance goes with --a-priori or --a-priori-table")
+    if options.interpret != GlaSettings().interpretation and not tableaux.overt:
+        console.warn("--interpret does nothing without an overt column: what is heard has one parse then")
     is_harmonic = options.grammar == "hg"
     settings = GlaSettings(
         rule=options.rule,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
+_SEED = 1
+
 
 def add_parser(subparsers) -> None:
     """Add the command."""
@@ -62,7 +64,7 @@ def add_parser(subparsers) -> None:
         help="with --cross-validate: what is dealt into folds, single observations or whole inputs "
         "(default: token)",
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=1, help="deals the folds (default: 1)")
+    parser.add_argument("--seed", metavar="N", type=int, default=_SEED, help="deals the folds (default: 1)")
     parser.add_argument(
         "--non-negative",
         action=argparse.BooleanOptionalAction,
@@ -148,13 +150,15 @@ def _chosen_variance(
 
     if options.bias is not None and (options.prior_variance, options.cross_validate) != (None, None):
         raise SettingsError("--bias goes without --prior-variance and --cross-validate")
+    require_seed(options.seed)
     if options.cross_validate is None:
         if options.variances:
             raise SettingsError("--variances goes with --cross-validate")
         if options.leave_out is not None:
             raise SettingsError("--leave-out goes with --cross-validate")
+        if options.seed != _SEED:
+            console.warn("--seed does nothing without --cross-validate")
         return options.prior_variance, None
-    require_seed(options.seed)
     if options.prior_variance is not None:
         raise SettingsError("give --prior-variance or --cross-validate, not both")
     try:

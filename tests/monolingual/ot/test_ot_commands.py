@@ -322,6 +322,7 @@ def test_maxent_chooses_the_variance_by_cross_validation(tmp_path, capsys):
         (["--cross-validate", "2", "--variances", "1,x"], "are not numbers with commas between"),
         (["--cross-validate", "2", "--prior-variance", "1"], "not both"),
         (["--cross-validate", "2", "--seed", "-1"], "--seed is -1"),
+        (["--seed", "-1"], "--seed is -1"),
         (["--bias", "b", "--prior-variance", "1"], "--bias goes without --prior-variance"),
         (["--bias", "nowhere"], "nowhere: cannot be read"),
         (["--cross-validate", "900"], "30 tokens were observed, too few for 900 folds"),
@@ -330,6 +331,14 @@ def test_maxent_chooses_the_variance_by_cross_validation(tmp_path, capsys):
 def test_wrong_options_of_cross_validation_are_refused(spanish, capsys, options, message):
     assert ot("maxent", spanish, *options) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("folds", [[], ["--cross-validate", "2"]])
+def test_a_seed_that_deals_no_folds_is_warned_of(spanish, capsys, folds):
+    given = ["--variances" if folds else "--prior-variance", "1", *folds]
+    assert ot("maxent", spanish, *given, "--seed", "2") == 0
+    told = "warning: --seed does nothing without --cross-validate\n"
+    assert (told in capsys.readouterr().err) == (not folds)
 
 
 def test_distances_need_rankings_that_are_given(spanish, capsys):

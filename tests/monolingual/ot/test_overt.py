@@ -168,6 +168,16 @@ def test_options_that_move_values_are_refused_with_overt_forms():
             hidden_kernel(THREE, counts, settings)
 
 
+def test_interpreting_what_has_one_parse_is_warned_of(tmp_path, capsys):
+    write_tableaux(THREE, tmp_path / "overt")
+    write_tableaux(THREE._replace(overt=()), tmp_path / "plain")
+    options = ["--seeds", "1", "--trials", "10", "--stages", "1", "--quiet", "--interpret"]
+    for name, how, is_idle in (("plain", "rrip", True), ("plain", "rip", False), ("overt", "rrip", False)):
+        assert main(["ot", "gla", str(tmp_path / name), *options, how]) == 0
+        warning = "warning: --interpret does nothing without an overt column: "
+        assert capsys.readouterr().err.startswith(warning) == is_idle
+
+
 def test_robust_interpretive_parsing_learns_towards_the_best_parse_of_what_is_heard():
     """Where c wins, C is promoted, and the constraint of the better parse of "one" demoted."""
     example = THREE._replace(frequency=np.array([0.0, 1.0, 0.0]))
