@@ -22,7 +22,7 @@ import numpy as np
 from monolingual.ot.demotion import Pair
 from monolingual.ot.domination import dominated_sets, smallest_sets
 from monolingual.ot.orderings import bounded_candidates, derive_orderings, telling_conjuncts
-from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs
+from monolingual.ot.quadrature import fitted_grid, make_plan, ordering_probs
 from monolingual.ot.settings import check_noise, check_truncate
 from monolingual.ot.tableaux import Tableaux, identical_candidates, overt_forms
 from scfg_sampler.errors import InputError, SettingsError
@@ -98,7 +98,7 @@ class OrderingModel:
 
     def _evaluate(self, mean, deviation, with_gradient):
         mean = _drawn_together(mean, deviation)
-        grid = make_grid(float(np.min(mean)), float(np.max(mean)), deviation)
+        grid = fitted_grid(mean, deviation)
         probs, gradient = ordering_probs(self._plan, grid, mean, deviation, with_gradient)
         return probs * self._share, gradient * self._share[:, None]
 
@@ -148,7 +148,7 @@ def winning_probs(
     probs = OrderingModel(tableaux, given=given).probs(mean, spread)
     if given:
         mean = _drawn_together(mean, spread)
-        grid = make_grid(float(np.min(mean)), float(np.max(mean)), spread)
+        grid = fitted_grid(mean, spread)
         total = float(ordering_probs(make_plan([given], len(mean)), grid, mean, spread, False)[0][0])
         if total < _LEAST_GIVEN:
             raise SettingsError(

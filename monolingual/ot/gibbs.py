@@ -23,7 +23,7 @@ from monolingual.ot.collapsed import collapsed_moves
 from monolingual.ot.domination import dominated_sets, smallest_sets
 from monolingual.ot.moves import Posterior, sweep
 from monolingual.ot.orderings import Orderings, consistent_ranks
-from monolingual.ot.quadrature import make_grid, make_plan
+from monolingual.ot.quadrature import is_fine, make_grid, make_plan
 from monolingual.ot.settings import OtSettings, check_settings
 from scfg_sampler.core.chains.kernel import Kernel, copy_state
 from scfg_sampler.errors import InputError
@@ -162,7 +162,8 @@ def ot_kernel(orderings: Orderings, settings: OtSettings) -> Kernel:
     def step(rng: np.random.Generator, state: OtState) -> tuple[OtState, OtInfo]:
         if moves:
             grid = make_grid(-reach, reach, state.deviation) if settings.learn_variances else fixed
-            collapsed_moves(rng, posterior, plan, grid, state, moves)
+            if is_fine(grid, state.deviation):  # Which these moves leave as they are.
+                collapsed_moves(rng, posterior, plan, grid, state, moves)
         log_joint = sweep(rng, posterior, state.mean, state.deviation, state.values)
         return state, OtInfo(float(log_joint), state.mean, state.deviation)
 

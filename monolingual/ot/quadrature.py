@@ -9,7 +9,9 @@ and it settles the conjuncts in which it prefers the winner. With R′ those tha
 
 and the probability sought is G(∞). Conjuncts only disappear, so the recursion ends after at most as many
 integrals as there are competitors; for two candidates it is a single one. Integrals are by Gauss–Legendre
-with eight nodes on panels of one deviation, accurate to about 1e-12.
+with eight nodes on panels of one deviation, accurate to about 1e-12. Where deviations differ so much that the
+smallest is too small for that everywhere, panels are wider where no constraint of a small one is. Every
+product has one φ, which takes up how wide they are.
 
 Each φᵢ or Φᵢ occurs exactly once in every product, so the derivative by μᵢ is the same sum with that row of
 the tables replaced by its derivative.
@@ -32,6 +34,8 @@ from scfg_sampler.core.jit import by_reference, compiled, kernel
 __all__ = [
     "Grid",
     "Plan",
+    "fitted_grid",
+    "is_fine",
     "make_grid",
     "make_plan",
     "ordering_prob",
@@ -42,6 +46,7 @@ __all__ = [
 _NODES = 8
 _REACH = 9.0  # Deviations beyond the outermost mean: the mass out there is below 1e-18.
 _MOST_PANELS = 2000
+_WIDEST = 3.0  # Deviations that a panel may span: probabilities are right to 1e-8 then.
 _ZERO = 38.7  # Deviations beyond which φ, and Φ below the mean, are 0 as doubles, and Φ above it is 1.
 
 
@@ -86,11 +91,14 @@ class Grid(NamedTuple):
         Of the nodes of a panel.
     cumulative : float64, shape (8, 8)
         Row a: the weights of the integral from the panel's beginning to its node a.
+    stretch : float64, shape (Q,)
+        By what densities at the nodes are multiplied, as panels are so much wider than the weights say.
     """
 
     nodes: np.ndarray
     weights: np.ndarray
     cumulative: np.ndarray
+    stretch: np.ndarray
 
 
 def _reference_rule() -> Grid:
@@ -99,7 +107,7 @@ def _reference_rule() -> Grid:
     integrals = [np.polynomial.legendre.legint(unit, lbnd=-1) for unit in np.eye(_NODES)]
     upto = np.stack([np.polynomial.legendre.legval(nodes, integral) for integral in integrals], axis=1)
     vandermonde = np.polynomial.legendre.legvander(nodes, _NODES - 1)
-    return Grid(nodes, weights, np.ascontiguousarray(upto @ np.linalg.inv(vandermonde)))
+    return Grid(nodes, weights, np.ascontiguousarray(upto @ np.linalg.inv(vandermonde)), np.ones(_NODES))
 
 
 _RULE = _reference_rule()
@@ -174,16 +182,42 @@ def make_grid(low: float, high: float, deviation: np.ndarray) -> Grid:
     ----------
     low, high : float
     deviation : float64, shape (N,)
-        The panels are as wide as the smallest, the reach beyond the means is that of the largest.
+        The panels are as wide as the smallest (wider if they would be too many), the reach beyond the means
+        is that of the largest.
     """
     reach = _REACH * float(deviation.max())
     begin, end = low - reach, high + reach
     panels = max(math.ceil(min((end - begin) / float(deviation.min()), _MOST_PANELS)), 1)
     half = 0.5 * (end - begin) / panels
     centres = begin + half * (2 * np.arange(panels) + 1)
-    return Grid(
-        (centres[:, None] + half * _RULE.nodes).ravel(), half * _RULE.weights, half * _RULE.cumulative
-    )
+    nodes = (centres[:, None] + half * _RULE.nodes).ravel()
+    return Grid(nodes, half * _RULE.weights, half * _RULE.cumulative, np.ones(len(nodes)))
+
+
+def is_fine(grid: Grid, deviation: np.ndarray) -> bool:
+    """Whether a grid of `make_grid` has panels that are narrow enough for all deviations, of shape (N,)."""
+    return bool(grid.weights.sum() <= _WIDEST * deviation.min())
+
+
+def fitted_grid(mean: np.ndarray, deviation: np.ndarray) -> Grid:
+    """A grid for these means and deviations alone, whatever the ratios of these.
+
+    That of `make_grid` where it has room for panels of the smallest deviation. Else panels end at every mean
+    plus or minus whole deviations of it, as far as its density is above 0.
+
+    Parameters
+    ----------
+    mean, deviation : float64, shape (N,)
+    """
+    reach = _REACH * float(deviation.max())
+    low, high = float(np.min(mean)), float(np.max(mean))
+    if high - low + 2.0 * reach <= _MOST_PANELS * float(deviation.min()):
+        return make_grid(low, high, deviation)
+    steps = np.arange(-math.ceil(_ZERO), math.ceil(_ZERO) + 1)
+    ends = np.unique(mean[:, None] + deviation[:, None] * steps)
+    half, centres = 0.5 * np.diff(ends), 0.5 * (ends[1:] + ends[:-1])
+    nodes = (centres[:, None] + half[:, None] * _RULE.nodes).ravel()
+    return Grid(nodes, _RULE.weights, _RULE.cumulative, np.repeat(half, _NODES))
 
 
 @compiled
@@ -197,6 +231,14 @@ def tabulate_row(grid, mean, deviation, density, below):
             continue
         density[q] = scale * math.exp(-0.5 * z * z)
         below[q] = 0.5 * math.erfc(-z * math.sqrt(0.5))
+
+
+@compiled
+def _tabulate_stretched(grid, mean, deviation, density, below):
+    """`tabulate_row`, with densities that take up how wide the panels are."""
+    tabulate_row(grid, mean, deviation, density, below)
+    for q in range(len(density)):
+        density[q] *= grid.stretch[q]
 
 
 @compiled
@@ -268,7 +310,7 @@ def ordering_probs(
     ----------
     plan : Plan
     grid : Grid
-        Must reach beyond all means.
+        Must reach beyond all means; see `fitted_grid`.
     mean, deviation : float64, shape (N,)
     with_gradient : bool
 
@@ -284,19 +326,19 @@ def ordering_probs(
     partial = np.empty((max(plan.most_states, 1), size))
     product, integrand = np.empty(size), np.empty(size)
     for i in range(number):
-        tabulate_row(grid, mean[i], deviation[i], density[i], below[i])
+        _tabulate_stretched(grid, mean[i], deviation[i], density[i], below[i])
     probs, gradient = np.empty(orderings), np.zeros((orderings, number))
     for ordering in range(orderings):
         probs[ordering] = ordering_prob(plan, grid, ordering, density, below, partial, product, integrand)
     if with_gradient:
         for i in range(number):
             for q in range(size):
-                below[i, q] = -density[i, q]
+                below[i, q] = -density[i, q] / grid.stretch[q]
                 density[i, q] *= (grid.nodes[q] - mean[i]) / (deviation[i] * deviation[i])
             for ordering in range(orderings):
                 if plan.mentions[ordering, i]:
                     gradient[ordering, i] = ordering_prob(
                         plan, grid, ordering, density, below, partial, product, integrand
                     )
-            tabulate_row(grid, mean[i], deviation[i], density[i], below[i])
+            _tabulate_stretched(grid, mean[i], deviation[i], density[i], below[i])
     return probs, gradient

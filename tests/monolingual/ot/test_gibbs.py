@@ -16,7 +16,7 @@ from monolingual.ot.collapsed import collapsed_moves
 from monolingual.ot.exact import OrderingModel
 from monolingual.ot.gibbs import OtState, initial_state, make_posterior, ot_kernel
 from monolingual.ot.moves import stretch, sweep
-from monolingual.ot.quadrature import make_grid, make_plan
+from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs
 from monolingual.ot.settings import OtSettings
 from scfg_sampler.core.chains.diagnostics import diagnose
 from scfg_sampler.errors import InputError, SettingsError
@@ -331,3 +331,21 @@ def test_shift_sets_hold_the_dominated_pair():
     sets = gibbs.make_posterior(orderings_of(SPANISH), OtSettings()).shift_sets
     assert_array_equal(sets[-1], [False, False, True, True])
     assert len(sets) == 5
+
+
+@pytest.mark.parametrize(("smallest", "moves"), [(0.5, 1), (0.01, 0)])
+def test_means_are_not_moved_by_a_likelihood_that_is_not_exact(monkeypatch, smallest, moves):
+    """On the grid of learnt deviations; all else of a sweep is right whatever they are."""
+    summed = []
+
+    def collapsed(rng, posterior, plan, grid, state, number):
+        probs, _ = ordering_probs(plan, grid, state.mean - state.mean[0], state.deviation, False)
+        summed.append(probs.sum())
+
+    monkeypatch.setattr(gibbs, "collapsed_moves", collapsed)
+    settings = OtSettings(learn_variances=True, truncate=400.0, pilot=0)
+    kernel = ot_kernel(orderings_of(two_constraints(9, 1)), settings)
+    rng = np.random.default_rng(1)
+    state = kernel.init(rng)._replace(mean=np.zeros(2), deviation=np.array([1.0, smallest]))
+    kernel.step(rng, state)
+    assert_allclose(summed, [1.0] * moves, atol=1e-8)

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import special
 
+from monolingual.ot import quadrature
 from monolingual.ot.exact import OrderingModel, winning_probs
 from monolingual.ot.orderings import conjuncts
 from monolingual.ot.quadrature import make_grid, make_plan, ordering_probs, tabulate_row
@@ -85,6 +86,28 @@ def test_two_constraints_follow_the_normal_distribution():
         probs = winning_probs(two_constraints(1, 1), np.array([difference, 0.0]), np.array([1.0, 2.0]))
         expected = special.ndtr(np.array([1, -1]) * difference / math.sqrt(5))
         assert_allclose(probs, expected, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("ratio", [1e-2, 1e-3, 1e-4, 1e-6])
+def test_deviations_of_all_ratios_follow_the_normal_distribution(ratio):
+    """Panels of the smallest everywhere would be too many."""
+    for mean, deviation in (([0.0, 0.5], [1.0, ratio]), ([0.5 * ratio, 0.0], [ratio, 1.0])):
+        probs = winning_probs(two_constraints(1, 1), np.array(mean), np.array(deviation))
+        expected = special.ndtr(np.array([1, -1]) * (mean[0] - mean[1]) / math.hypot(*deviation))
+        assert_allclose(probs, expected, atol=1e-11)
+
+
+def test_grids_that_are_fitted_to_deviations_are_as_good_as_even_ones(rng, monkeypatch):
+    """Three constraints are close together, and a fourth is a thousand times as noisy."""
+    example = tableaux("A B C D", ("x", "a", 1, "1001"), ("x", "b", 1, "0110"), ("x", "c", 1, "0201"))
+    model, mean = OrderingModel(example), np.array([0.4, 0.1, -0.2, 0.0])
+    for deviation in (np.array([1.0, 0.7, 0.5, 2.0]), np.array([1.0, 0.7, 0.5, 1000.0])):
+        monkeypatch.setattr(quadrature, "_MOST_PANELS", 10**5)
+        even = model.gradient(mean, deviation)
+        monkeypatch.setattr(quadrature, "_MOST_PANELS", 1)
+        for one, other in zip(even, model.gradient(mean, deviation), strict=True):
+            assert_allclose(one, other, atol=1e-11)
+        assert_allclose(even[0].sum(), 1.0, atol=1e-11)
 
 
 @pytest.mark.parametrize("example", [TABLE_2, ILOKANO, SPANISH])
