@@ -48,11 +48,15 @@ __all__ = [
 TRANSFORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "linear-ot": lambda value: np.maximum(value, 0.0),
     "positive-hg": lambda value: np.maximum(value, 1.0),
-    "exponential-hg": np.exp,
+    "exponential-hg": lambda value: np.exp(value - value.max(axis=-1, keepdims=True, initial=-np.inf)),
 }
-"""Weights of noisy Harmonic Grammars given values with noise, where they are not the same (Praat)."""
+"""Weights of noisy Harmonic Grammars given values with noise, where they are not the same (Praat), up to a
+factor in each evaluation, as exponentials of themselves may be beyond all numbers."""
 
 MODELS = ("stochastic-ot", "noisy-hg", "maxent", "exponential-maxent", *TRANSFORMS)
+
+_HIGHEST = 600.0
+"""A value whose exponential is a number still, also times numbers of violations."""
 
 PRAATS_NOISE = 2.0
 """The evaluation noise that Praat suggests."""
@@ -88,11 +92,23 @@ def predict(grammar: Grammar, tableaux: Tableaux, given: Sequence[Pair] = ()) ->
     tableaux : Tableaux
     given : sequence of Pair
         Of Stochastic OT: see `winning_probs`.
+
+    Raises
+    ------
+    SettingsError
+        A value of exponential maximum entropy is above 600; or as `winning_probs`.
     """
     assert grammar.constraints == tableaux.constraints
     if grammar.model == "maxent":
         return maxent_probs(tableaux, grammar.value)
     if grammar.model == "exponential-maxent":
+        highest = int(np.argmax(grammar.value))
+        if grammar.value[highest] > _HIGHEST:
+            raise SettingsError(
+                f"the constraint {grammar.constraints[highest]!r} has the value "
+                f"{grammar.value[highest]:g}, whose exponential is to be its weight; values may be up to "
+                f"{_HIGHEST:g}"
+            )
         return maxent_probs(tableaux, np.exp(grammar.value))
     if grammar.model == "stochastic-ot":
         return winning_probs(tableaux, grammar.value, grammar.deviation, given)

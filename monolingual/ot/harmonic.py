@@ -43,6 +43,7 @@ __all__ = [
 _SIMULATIONS = 200_000
 _CHUNK = 20_000
 _COST = 1e-6
+_ROUNDING = 1e-13  # Of a sum of penalties, within which two are equal.
 
 
 class Separation(NamedTuple):
@@ -222,7 +223,7 @@ def noisy_probs(
     weight, deviation : float64, shape (N,)
         Of the weights and their noise.
     transform : function, optional
-        What makes the weights, given values with noise.
+        What makes the weights, given rows of values with noise; each row may have a factor of its own.
     """
     probs = np.empty(len(tableaux.outputs))
     for index in range(len(tableaux.inputs)):
@@ -246,10 +247,15 @@ def _of_two(violations: np.ndarray, weight: np.ndarray, deviation: np.ndarray) -
 def _simulated(violations, weight, deviation, transform) -> np.ndarray:
     rng = np.random.default_rng(len(violations))
     total = np.zeros(len(violations))
+    own = violations - violations.min(axis=0)  # What all candidates have in common decides nothing.
+    telling = own.any(axis=0)
+    own = own[:, telling]
     for _ in range(_SIMULATIONS // _CHUNK):
-        noisy = weight + deviation * rng.standard_normal((_CHUNK, len(weight)))
-        penalty = (noisy if transform is None else transform(noisy)) @ violations.T
-        best = penalty <= penalty.min(axis=1, keepdims=True) + 1e-9
+        noisy = (weight + deviation * rng.standard_normal((_CHUNK, len(weight))))[:, telling]
+        weights = noisy if transform is None else transform(noisy)
+        penalty = weights @ own.T
+        rounding = _ROUNDING * (np.abs(weights) @ own.max(axis=0))[:, None]
+        best = penalty <= penalty.min(axis=1, keepdims=True) + rounding
         total += (best / best.sum(axis=1, keepdims=True)).sum(axis=0)
     return total / total.sum()
 

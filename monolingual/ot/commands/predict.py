@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from monolingual.ot.commands import add_pair_distribution, load_tableaux, print_predictions
 from scfg_sampler.core import console
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -112,10 +113,9 @@ def _of_praat(options: argparse.Namespace, source: PraatGrammar) -> tuple[np.nda
             raise SettingsError("--given-fixed-rankings: the tableaux lack a constraint of a fixed ranking")
         given = [(frozenset([a]), frozenset([b])) for a, b in zip(places[::2], places[1::2], strict=True)]
     elif source.fixed_rankings:
-        console.say(
-            f"{len(source.fixed_rankings)} fixed rankings bind learning alone, as in Praat; see "
-            "--given-fixed-rankings"
-        )
+        number = len(source.fixed_rankings)
+        bind = f"{counted(number, 'fixed ranking')} {'binds' if number == 1 else 'bind'}"
+        console.say(f"{bind} learning alone, as in Praat; see --given-fixed-rankings")
     console.say(f"decision strategy {source.strategy}, evaluation noise {grammar.deviation.max():g}")
     return predict(grammar, tableaux, given), tableaux
 

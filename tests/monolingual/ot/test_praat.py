@@ -12,9 +12,10 @@ from scipy.stats import multivariate_normal, norm
 from monolingual.cli import main
 from monolingual.ot.exact import winning_probs
 from monolingual.ot.formats import read_tableaux
-from monolingual.ot.grammar import praat_grammar, predict
+from monolingual.ot.grammar import Grammar, praat_grammar, predict
 from monolingual.ot.praat import STRATEGIES, read_grammar, text_lines
 from scfg_sampler.errors import InputError, SettingsError
+from tests.monolingual.ot.examples import tableaux
 
 GRAMMAR = """File type = "ooTextFile"
 Object class = "OTGrammar 2"
@@ -110,7 +111,7 @@ def test_predict_takes_a_grammar_of_praat(tmp_path, capsys):
     found, said = predicted(capsys, path)
     assert_allclose(found, winning_probs(source.tableaux, source.ranking, 2.0), atol=1e-12)
     assert "decision strategy OptimalityTheory, evaluation noise 2" in said
-    assert "1 fixed rankings bind learning alone" in said
+    assert "1 fixed ranking binds learning alone" in said
     given, _ = predicted(capsys, path, "--given-fixed-rankings", "--noise", 0.7)
     assert_allclose(given[5], 1.0, atol=1e-12)
     # Constraints of the tableaux in another order, and one candidate fewer.
@@ -308,3 +309,35 @@ def test_values_for_another_noise_than_praats_are_warned_of(tmp_path, capsys):
     summary["deviation"]["A"] = 1.5
     (run / "summary.json").write_text(json.dumps(summary))
     assert "their own, from 1.5 to 2" in converted(capsys, table, "--values", run, "--output", out)
+
+
+@pytest.mark.parametrize("value", [-800.0, -30.0, 0.0, 800.0])
+def test_weights_that_are_exponentials_are_compared_whatever_their_size(value):
+    """c has what a and b have together; of d and e, the weaker constraint alone decides."""
+    example = tableaux(
+        "A B",
+        *(("x", output, 1, marks) for output, marks in (("a", "10"), ("b", "01"), ("c", "11"))),
+        *(("y", output, 1, marks) for output, marks in (("d", "21"), ("e", "20"))),
+    )
+    found = predict(Grammar("exponential-hg", ("A", "B"), np.array([value, value]), np.full(2, 1.0)), example)
+    assert_allclose(found, [0.5, 0.5, 0.0, 0.0, 1.0], atol=0.004)
+    found = predict(Grammar("exponential-hg", ("A", "B"), np.array([5.0, value]), np.full(2, 1.0)), example)
+    assert found[2:].tolist() == [0.0, 0.0, 1.0]
+    below = norm.cdf((value - 5.0) / np.sqrt(2.0))
+    assert_allclose(found[:2], [below, 1.0 - below], atol=0.004)
+
+
+def test_the_slightest_weight_decides_where_all_else_is_equal():
+    example = tableaux("A B", ("x", "a", 1, "10"), ("x", "b", 1, "11"), ("x", "c", 1, "20"))
+    found = predict(Grammar("exponential-hg", ("A", "B"), np.array([5.0, -15.0]), np.full(2, 0.5)), example)
+    assert found.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_exponentials_beyond_all_numbers_are_refused(tmp_path, capsys):
+    path = written(
+        tmp_path, GRAMMAR.replace("OptimalityTheory", "ExponentialMaximumEntropy").replace(" 2 2", " 710 2")
+    )
+    assert main(["ot", "predict", str(path), "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert "has the value 710, whose exponential is to be its weight; values may be up to 600" in said
+    assert said.count("\n") == 1
