@@ -186,7 +186,6 @@ def _tell_accuracy(model: DmvModel, sentences: Sequence[Sentence]) -> list[Marku
 def _tell_tags(model: DmvModel) -> list[Markup]:
     """Root, stop and child probabilities: a row for every tag, and what attaches to what as a picture."""
     root, stop, child = parts(model.layout, model.probs)
-    # Where children depend on adjacency, those of adjacent ones are shown.
     attached = child[:, :, 0, :]
     rows = []
     for at in np.argsort(-root, kind="stable").tolist():
@@ -199,6 +198,8 @@ def _tell_tags(model: DmvModel) -> list[Markup]:
         "Stop probabilities are those of having no child on that side (adjacent), and of having no more "
         "after one (further)."
     )
+    if model.layout.child_valences == 2:
+        said += " Of children, which depend on adjacency, those next to the head are shown."
     out = [element("p", said), table(header, rows[:_ROWS], text_columns=3)]
     if rest := rows[_ROWS:]:
         summary = element("summary", f"{len(rest)} more")

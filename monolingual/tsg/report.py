@@ -193,8 +193,8 @@ def _tell_sizes(grammar: LearntGrammar) -> list[Markup]:
     said = (
         f"{counted(len(shapes), 'different elementary tree', spec=',')}, used "
         f"{counted(round(uses), 'time', spec=',')}. "
-        f"{deep:,} are deeper than a "
-        f"production of the treebank; they make up {100 * share:.1f} % of the uses. The treebank has "
+        f"{deep:,} {'is' if deep == 1 else 'are'} deeper than a production of the treebank; "
+        f"{100 * share:.1f} % of the uses are of such. The treebank has "
         f"{counted(len(grammar.productions), 'production', spec=',')}."
     )
     cards = [_histogram(field, title, shapes, counts) for field, title in _SIZES.items()]

@@ -361,6 +361,16 @@ def test_tags_stand_with_the_probabilities_of_the_model(folder):
             assert expected[best] == pytest.approx(max(expected.values()), abs=1e-9)
 
 
+@pytest.mark.parametrize("valence", [1, 2])
+def test_children_that_depend_on_adjacency_are_said_to_be_those_next_to_the_head(tmp_path, valence):
+    (tmp_path / "tagged").write_text("DT NN VB\nNN VB\nVB DT DT NN\n" * 3)
+    model, page = tmp_path / "model", tmp_path / "page.html"
+    told = ("--rounds", 3, "--valence", valence)
+    assert call("dmv", "train", tmp_path / "tagged", "--output", model, *told) == 0
+    assert call("dmv", "report", model, "--output", page) == 0
+    assert ("those next to the head are shown" in page.read_text()) == (valence == 2)
+
+
 def test_squares_are_the_stronger_the_more_probable(folder):
     fields = [line.split() for line in (folder / "model.txt").read_text().splitlines()]
     child = {tuple(each[1:4]): float(each[4]) for each in fields if each[0] == "child"}
