@@ -298,4 +298,11 @@ def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
         raise InputError(path, None, "is not the summary of a grammar", hint) from None
     if grammar.model not in MODELS:
         raise InputError(path, None, f"has the model {grammar.model!r}", f"Known are {', '.join(MODELS)}")
+    is_noisy = grammar.model == "stochastic-ot"
+    for name, value, spread in zip(grammar.constraints, grammar.value, grammar.deviation, strict=True):
+        if not math.isfinite(value):
+            raise InputError(path, None, f"has the value {value:g} of {name!r}", "Give a number")
+        if not (math.isfinite(spread) and (spread > 0.0 or (spread == 0.0 and not is_noisy))):
+            least = "above 0" if is_noisy else "of at least 0"
+            raise InputError(path, None, f"has the deviation {spread:g} of {name!r}", f"Give one {least}")
     return grammar, record

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from monolingual.cli import main
 from monolingual.ot.formats import read_tableaux
+from monolingual.ot.grammar import read_summary
 from monolingual.ot.harmonic import fit_maxent
 from scfg_sampler.errors import InputError
 
@@ -141,3 +142,19 @@ def test_grammars_of_one_name_are_told_apart_in_a_report(place):
     assert found[1][0] == found[0][0] != found[1][1]
     assert f"{place.name}/maxent" in fit
     assert "tied/maxent" in fit
+
+
+@pytest.mark.parametrize(
+    ("value", "deviation", "complaint"),
+    [
+        ("NaN", "1", "has the value nan of 'A'. Give a number"),
+        ("1", "0", "has the deviation 0 of 'A'. Give one above 0"),
+        ("1", "1e400", "has the deviation inf of 'A'. Give one above 0"),
+        ("1", "null", "has the deviation nan of 'A'. Give one above 0"),
+    ],
+)
+def test_grammars_without_sense_are_refused(tmp_path, value, deviation, complaint):
+    text = f'{{"model": "stochastic-ot", "grammar": {{"A": {value}}}, "deviation": {{"A": {deviation}}}}}'
+    (tmp_path / "summary.json").write_text(text)
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        read_summary(tmp_path)
