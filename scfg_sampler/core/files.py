@@ -333,7 +333,7 @@ def open_bytes(path: PathLike) -> Iterator[IO[bytes]]:
     try:
         with raw:
             stream = raw
-            if len(begin := raw.peek(2)[:2]) == 1:  # Of a pipe: whoever fills it has written one byte so far.
+            if (begin := raw.peek(2)[:2]) == b"\x1f":  # Of a pipe into which a byte has been written so far.
                 begin = raw.read(2)
                 stream = io.BufferedReader(_Rejoined(begin, raw), 1 << 18)
             if begin == b"\x1f\x8b":

@@ -76,6 +76,27 @@ def test_a_pipe_into_which_a_single_byte_is_written_at_first_is_read(
             next(read_lines(path))
 
 
+def test_an_empty_line_that_comes_first_is_read_before_there_is_another(tmp_path):
+    """Whoever writes it may wait for an answer."""
+    os.mkfifo(tmp_path / "fifo")
+    answered, in_time = threading.Event(), []
+
+    def write():
+        with open(tmp_path / "fifo", "wb", buffering=0) as pipe:
+            pipe.write(b"\n")
+            in_time.append(answered.wait(5))
+            pipe.write(b"a\n")
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    lines = read_lines(tmp_path / "fifo")
+    assert next(lines) == ""
+    answered.set()
+    assert list(lines) == ["a"]
+    writer.join(5)
+    assert in_time == [True]
+
+
 def test_empty_file_has_no_lines(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     assert list(read_lines(tmp_path / "empty")) == []
