@@ -59,6 +59,6 @@ def corpus_files(options: argparse.Namespace) -> CorpusFiles:
     of_labels = (getattr(options, "labels_form", "spans"), getattr(options, "labels_side", "target"))
     if of_labels != ("spans", "target") and not options.labels:
         console.warn("--labels-form and --labels-side do nothing without --labels: all are X")
-    for path in {path for path in options.alignment if options.alignment.count(path) > 1}:
+    for path in dict.fromkeys(path for path in options.alignment if options.alignment.count(path) > 1):
         console.warn(f"{path} is named {counted(options.alignment.count(path), 'time')}, and counts as often")
     return CorpusFiles(options.source, options.target, tuple(options.alignment))
