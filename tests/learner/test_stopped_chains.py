@@ -234,7 +234,7 @@ def test_a_longer_run_of_chains_that_was_killed_stays_longer(corpus_options, tmp
         ([], ["--threads", "0", "--iterations", "9"], "--threads is 0; it must be from 1 to"),
         (["--chains", "2"], ["--iterations", "4"], "has 6 sweeps already; give --iterations more"),
         ([], ["--iterations", "4"], "has 6 sweeps already; give --iterations more"),
-        (["--chains", "2"], ["--iterations", "1"], "--burn-in is 2; it must be at least 0 and below"),
+        (["--chains", "2"], ["--iterations", "1"], "the run was started with a burn-in of 2: give more"),
     ],
 )
 def test_resume_refuses_what_makes_no_sense(corpus_options, tmp_path, capsys, number, options, message):
