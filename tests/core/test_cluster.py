@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -226,7 +227,8 @@ def test_schedulers_are_found_where_a_loop_runs_already(workers):
         return cluster._connected(distributed, address)
 
     address = workers._client.scheduler.address
-    client = asyncio.run(notebook())
+    with ThreadPoolExecutor(1) as threads:  # As tests in the browser leave a loop in this one.
+        client = threads.submit(asyncio.run, notebook()).result()
     assert client.scheduler.address == address
     client.close()
 

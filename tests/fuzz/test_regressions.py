@@ -39,4 +39,5 @@ def test_a_reader_that_fails_is_noticed():
     from tests.fuzz.readers import Reader
 
     assert fault(Reader(lambda path: {}["a"], ()), b"") is not None
-    assert fault(Reader(lambda path: bytearray(600_000_000).count(1), ()), b"") is not None
+    for _ in range(1 + Path("/proc/self/clear_refs").exists()):  # Also if the process has had as much before.
+        assert fault(Reader(lambda path: bytearray(600_000_000).count(1), ()), b"") is not None
