@@ -39,6 +39,36 @@ def test_pair_is_shown_again_and_gone_back_to(view):  # noqa: F811
     assert page.input_value("#pair-number") == "2"
 
 
+HOLD_PHRASES = """
+const own = window.fetch;
+const held = new Promise((resolve) => { window.release = resolve; });
+window.fetch = async (path, ...others) => {
+  const response = await own(path, ...others);
+  if (path !== "/forest") return response;
+  const answer = await response.json();
+  window.isHeld = true;
+  await held;
+  return { ok: true, json: async () => answer };
+};
+"""
+
+
+def test_answer_that_comes_as_the_button_back_is_pressed_does_not_undo_it(view):  # noqa: F811
+    page = view("pairs")
+    show_pair(page, 2)
+    wait_for_hash(page, "#pairs?number=2")
+    page.add_init_script(HOLD_PHRASES)
+    page.reload()
+    wait_until(page, "window.isHeld === true")
+    # The browser has changed the address by then, and tells of it afterwards: the answer comes between.
+    page.evaluate("addEventListener('popstate', () => window.release())")
+    page.go_back()
+    page.wait_for_selector("#pair-title:text-is('Pair 0')")
+    wait_for_hash(page, "#pairs?number=0")
+    page.go_forward()
+    page.wait_for_selector("#pair-title:text-is('Pair 2')")
+
+
 def test_pair_of_ones_own_and_a_list_are_shown_again(view):  # noqa: F811
     page = view("pairs")
     wait_for_hash(page, "#pairs?number=0")

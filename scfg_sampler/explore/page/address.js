@@ -13,11 +13,13 @@ export const VIEWS = [...FIELDS.keys()];
 
 const MOST_TOLD = 3;
 let current = "";
+let known = location.hash;  // As it was last read or written here. The browser's buttons change it, and tell of it later.
 
 /** The view that the address names, or ""; what it says of it, by name; and what is wrong with it, as texts. */
 export function read() {
   const [, name, query] = location.hash.match(/^#?([^?]*)\??([^]*)$/);
   const view = FIELDS.has(name) ? name : "";
+  known = location.hash;
   const wrong = location.hash && !view ? [`there is no view ${quoted(name)}`] : [];
   const fields = new Map();
   for (const [key, value] of view ? new URLSearchParams(query) : []) {
@@ -61,12 +63,19 @@ export const isSame = (view, fields, others) => others !== null && written(view,
 export function keep(view, fields) {
   if (view !== current || fields === null || written(view, fields) === location.hash) return;
   if ([`#${view}`, ""].includes(location.hash)) replace(view, fields);
-  else history.pushState(null, "", written(view, fields));
+  else write("pushState", view, fields);
 }
 
 /** The same, in place of what the address held. */
 export function replace(view, fields) {
-  if (view === current) history.replaceState(null, "", written(view, fields ?? {}));
+  if (view === current) write("replaceState", view, fields ?? {});
+}
+
+/** Write an address, unless another is there that is still to be followed: writing over it would undo the button Back. */
+function write(how, view, fields) {
+  if (location.hash !== known) return;
+  history[how](null, "", written(view, fields));
+  known = location.hash;
 }
 
 function written(view, fields) {
