@@ -62,10 +62,7 @@ case $BASELINE in
     none) baselines=() ;;
     *) die "--baseline is tight, loose, both or none, not '$BASELINE'" ;;
 esac
-need_number --iterations "$ITERATIONS"
-: "${BURN_IN:=$((ITERATIONS / 3))}"
-need_number --burn-in "$BURN_IN"
-[ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
+need_sweeps 1/3
 need_threads
 [ -z "$SOURCE$TARGET" ] || [ -n "$TEST" ] || die "--source and --target need --test, its source and its references"
 find_files

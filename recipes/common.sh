@@ -39,6 +39,13 @@ need_numbers() { # OPTION…: dies unless the variables of all of them are whole
     done
 }
 
+need_sweeps() { # SHARE: sets BURN_IN to this share of ITERATIONS, where it is empty; dies unless sweeps are left after it
+    need_numbers --iterations
+    : "${BURN_IN:=$((ITERATIONS * $1))}"
+    need_numbers --burn-in
+    [ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
+}
+
 need_threads() { # sets THREADS to the number of processors, where it is empty; dies unless it is 1 or more
     : "${THREADS:=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)}"
     need_numbers --threads

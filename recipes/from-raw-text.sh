@@ -53,10 +53,7 @@ case $METRIC in
 esac
 check_tuning "$METHOD" "$ROUNDS"
 [ "$METHOD-$METRIC" != mira-chrf ] || die "--metric chrf is for --method pro alone"
-need_number --iterations "$ITERATIONS"
-: "${BURN_IN:=$((ITERATIONS / 3))}"
-need_number --burn-in "$BURN_IN"
-[ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
+need_sweeps 1/3
 for option in "--dev ${DEV:-0}" "--test ${TEST:-0}"; do need_number "${option% *}" "${option#* }"; done
 [ "$DEV" != 0 ] || die "--dev is 0, but weights cannot be tuned without a development set"
 case $KIND in

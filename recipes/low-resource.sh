@@ -66,10 +66,8 @@ case $CHRF_BETA in
     *[1-9]*) ;;
     *) die "--chrf-beta is above 0, not '$CHRF_BETA'" ;;
 esac
-need_numbers --iterations --seed
-: "${BURN_IN:=$((ITERATIONS / 3))}"
-need_number --burn-in "$BURN_IN"
-[ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
+need_numbers --seed
+need_sweeps 1/3
 need_number --tunings "$TUNINGS"
 [ "$TUNINGS" -ge 1 ] && [ "$TUNINGS" -le 100 ] || die "--tunings is from 1 to 100"
 case $COPY in

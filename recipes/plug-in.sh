@@ -61,10 +61,7 @@ case $KIND in
     *) die "--kind is sampled or hiero, not '$KIND'" ;;
 esac
 check_tuning "$METHOD" "$ROUNDS"
-need_number --iterations "$ITERATIONS"
-: "${BURN_IN:=$((ITERATIONS / 3))}"
-need_number --burn-in "$BURN_IN"
-[ "$BURN_IN" -lt "$ITERATIONS" ] || die "--burn-in $BURN_IN leaves none of the $ITERATIONS sweeps"
+need_sweeps 1/3
 need_number --pop-limit "$POP_LIMIT"
 need_number --max-targets "$MAX_TARGETS"
 [ -z "$LM" ] || [ -f "$LM" ] || die "there is no language model $LM"

@@ -15,7 +15,7 @@
 #   --draws N         sweeps for section 8 (1000000)
 #   --chains N        chains of each approach (10; the paper: 100)
 #   --iterations N    sweeps of each chain (200; the paper: 1000)
-#   --burn-in N       of these not scored (100; the paper: 900)
+#   --burn-in N       of these not scored (half of the sweeps; the paper: 900)
 #   --max-length N    words in a sentence at the most (10)
 #   --prior A         Dirichlet concentration (0.1)
 #   --threads N       threads over sentences (1)
@@ -29,9 +29,10 @@ set -euo pipefail
 
 main() {
     local positional=() treebank names=$'\n'
-    DRAWS=1000000 CHAINS=10 ITERATIONS=200 BURN_IN=100 MAX_LENGTH=10 PRIOR=0.1 THREADS=1 SEED=1
+    DRAWS=1000000 CHAINS=10 ITERATIONS=200 BURN_IN= MAX_LENGTH=10 PRIOR=0.1 THREADS=1 SEED=1
     parse_options --overwrite --output= --draws= --chains= --iterations= --burn-in= --max-length= --prior= --threads= --seed= -- "$@"
-    need_numbers --draws --chains --iterations --burn-in --max-length --seed
+    need_numbers --draws --chains --max-length --seed
+    need_sweeps 1/2
     need_threads
     : "${OUT:=$ROOT/runs/tightness}"
     for treebank in ${positional[@]+"${positional[@]}"}; do

@@ -12,7 +12,7 @@
 #
 #   --output DIR      results (runs/tsg)
 #   --iterations N    sweeps of the chain (1000)
-#   --burn-in N       of these annealed from temperature 5 to 1 (700)
+#   --burn-in N       of these annealed from temperature 5 to 1 (seven tenths of the sweeps)
 #   --base NAME       base distribution (pcfg)
 #   --samples N       derivations sampled of each sentence for mpp and mer (100; the paper: 1000)
 #   --max-length N    words in a sentence at the most (40)
@@ -29,12 +29,13 @@ set -euo pipefail
 
 main() {
     local positional=() parts=() sets=() data name tags plot=()
-    ITERATIONS=1000 BURN_IN=700 BASE=pcfg SAMPLES=100 MAX_LENGTH=40 SETS=dev,test THREADS=1 SEED=1 NO_PLOTS=0
+    ITERATIONS=1000 BURN_IN= BASE=pcfg SAMPLES=100 MAX_LENGTH=40 SETS=dev,test THREADS=1 SEED=1 NO_PLOTS=0
     parse_options --overwrite --no-plots --output= --iterations= --burn-in= --base= --samples= --max-length= --sets= --threads= \
         --seed= -- "$@"
     [ ${#positional[@]} = 1 ] || die "expected one TREEBANK_DIR; see --help"
     data=${positional[0]}
-    need_numbers --iterations --burn-in --samples --max-length --seed
+    need_numbers --samples --max-length --seed
+    need_sweeps 7/10
     need_threads
     : "${OUT:=$ROOT/runs/tsg}"
     [ -d "$data" ] || die "$data is not a directory"

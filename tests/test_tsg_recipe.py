@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.recipe_calls import RECIPES, STAND_IN, run, write_stand_in
+from tests.recipe_calls import RECIPES, STAND_IN, assert_refused, calls, run, write_stand_in
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -27,3 +27,18 @@ def test_trees_that_have_changed_are_parsed_again(tmp_path):
     assert "dev.words.pcfg: done before" in done()
     (tmp_path / "dev.mrg").write_text("(S (NP cats) (VP sleep))\n")
     assert done() == ["learn: done before"]
+
+
+def test_burn_in_goes_with_the_sweeps(tmp_path):
+    write_stand_in(tmp_path, STAND_IN)
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.mrg").write_text("(S (NP dogs) (VP bark))\n")
+    given = ("--sets", "dev", "--no-plots", "--iterations", "100", "--output", tmp_path / "run")
+    python = str(tmp_path / "python")
+    run(RECIPES / "tsg-gum.sh", tmp_path, *given, directory=tmp_path, SCFG_PYTHON=python)
+    assert [line for line in calls(tmp_path) if "tsg train" in line and "--burn-in 70 " in line]
+
+
+def test_burn_in_that_leaves_no_sweep_is_refused(tmp_path):
+    arguments = (".", "--iterations", "5", "--burn-in", "5")
+    assert_refused(tmp_path, RECIPES / "tsg-gum.sh", arguments, "--burn-in 5 leaves none of the 5 sweeps")

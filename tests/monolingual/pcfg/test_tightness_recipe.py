@@ -47,13 +47,17 @@ def test_comparisons_name_approaches_alone_and_draw_densities_of_three_chains(tm
     outcome = run(
         RECIPE,
         tmp_path / "dev",
-        *("--output", out, "--chains", chains),
+        *("--output", out, "--chains", chains, "--iterations", "50"),
         directory=tmp_path,
         SCFG_PYTHON=str(tmp_path / "python"),
     )
     assert outcome.returncode == 0, outcome.stderr
     (table,) = [path for path in out.glob("*.txt") if path.name != "section8.txt"]
     assert table.read_text().split() == ["only-tight", "renormalise", "sink"]
-    (compared,) = [line for line in calls(tmp_path) if "pcfg compare" in line]
+    called = calls(tmp_path)
+    (compared,) = [line for line in called if "pcfg compare" in line]
     assert ("--plot" in compared) == (chains == "3")
+    sampled = [line for line in called if "pcfg sample" in line and "--chains" in line]
+    assert sampled
+    assert all("--iterations 50 --burn-in 25 " in line for line in sampled)
     assert "0.000000" in (out / "section8.txt").read_text()
