@@ -16,6 +16,7 @@
 #   --test N          sentences for the scores; default: a tenth, at most 500
 #   --preparing TEXT  more options of scfg-sampler prepare, as in "--max-ratio 6 --rules nn=sv"
 #   --monolingual FILE…  more raw text of the target language, for the language model
+#   --draws N         how often eflomal aligns, every pair counting under each alignment; default: 1
 #   --kind WHICH      of grammar, sampled or hiero; default: sampled
 #   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
@@ -39,9 +40,9 @@ set -euo pipefail
 
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
-SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" KIND=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
+SEGMENT=words CASE="true" DEV="" TEST="" PREPARING="" MONOLINGUAL="" DRAWS=1 KIND=sampled ITERATIONS=60 BURN_IN="" SAMPLING=""
 ORDER=3 METHOD="" METRIC=bleu ROUNDS=10 BEAM="" NBEST=100 SEED=1 THREADS=""
-parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --kind= --iterations= \
+parse_options --overwrite --output= --segment= --case= --dev= --test= --preparing= --monolingual=+ --draws= --kind= --iterations= \
     --burn-in= --sampling= --order= --method= --metric= --rounds= --beam= --nbest= --seed= --threads= -- "$@"
 [ ${#positional[@]} = 4 ] ||
     die "expected SOURCE_FILE TARGET_FILE XX YY, e.g. corpus.de corpus.en de en; see --help"
@@ -53,6 +54,7 @@ case $METRIC in
 esac
 check_tuning "$METHOD" "$ROUNDS"
 [ "$METHOD-$METRIC" != mira-chrf ] || die "--metric chrf is for --method pro alone"
+need_draws
 need_sweeps 1/3
 for option in "--dev ${DEV:-0}" "--test ${TEST:-0}"; do need_number "${option% *}" "${option#* }"; done
 [ "$DEV" != 0 ] || die "--dev is 0, but weights cannot be tuned without a development set"
@@ -82,11 +84,11 @@ M=$(text "$SOURCE_FILE" "$TARGET_FILE" | wc -c | awk '{ printf "%.3f", $1 / 1000
 SENTENCES=${DEV:-$(awk -v T="$T" 'BEGIN { print T < 5 ? T * 100 : 500 }')}
 plan_compiling
 estimate prepare "4 + 3 * M"
-estimate align "2 + 3 * M"
+estimate align "2 + 3 * M * draws"
 estimate lm "2 + M"
 case $KIND in
-    sampled) estimate sample "5 + 0.35 * sweeps * M" && estimate grammar-sampled "3 + 3 * M" ;;
-    hiero) estimate grammar-hiero "4 + 10 * M" ;;
+    sampled) estimate sample "5 + 0.35 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;
+    hiero) estimate grammar-hiero "4 + 10 * M * draws" ;;
 esac
 estimate filter "1 + 2 * M"
 estimate tune "3 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
@@ -117,10 +119,7 @@ planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@
 trap - EXIT
 sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
 
-corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
-alignment=$DATA/train.$SOURCE-$TARGET
-planned_step align prepare --makes "data/train.$SOURCE-$TARGET."{gdfa,fwd,rev} -- \
-    sampler align "${corpus[@]}" --output "$alignment"
+align_prepared
 
 lm_text() { # the training text and more text of the target language
     text "$DATA/train.$TARGET" ${more_text[@]+"$DATA/monolingual.$TARGET"} >"$OUT/lm.$TARGET" || return
@@ -131,13 +130,13 @@ planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
 read -ra sampling <<<"$SAMPLING"
 if [ "$KIND" = sampled ]; then
     planned_step sample prepare align --makes sample -- \
-        sample_or_resume "$OUT/sample" "${corpus[@]}" --alignment "$alignment.gdfa" \
+        sample_or_resume "$OUT/sample" "${corpus[@]}" \
         --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED" ${SAMPLING:+"${sampling[@]}"}
     planned_step grammar-sampled sample --makes sampled.gz -- \
         sampler grammar "$OUT/sample" --output "$OUT/sampled.gz" --from marginal
 else
     planned_step grammar-hiero prepare align --makes hiero.gz -- \
-        sampler extract "${corpus[@]}" --alignment "$alignment.gdfa" --output "$OUT/hiero.gz"
+        sampler extract "${corpus[@]}" --output "$OUT/hiero.gz"
 fi
 
 listed=$(list_references dev)

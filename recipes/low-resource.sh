@@ -19,6 +19,7 @@
 #   --dictionary FILE FILE  more pairs for training, words or phrases, in XX and in YY
 #   --monolingual FILE…  more raw text of YY, for the language model
 #   --preparing TEXT  more options of scfg-sampler prepare, as in "--joint --max-ratio 6"
+#   --draws N         how often eflomal aligns, every pair counting under each alignment; default: 1
 #   --grammars LIST   of hiero, hiero-loose, sampled, with commas between them; default: all three
 #   --iterations N    sweeps of the sampler; default: 60
 #   --burn-in N       sweeps before its rule counts are collected; default: a third of the sweeps
@@ -48,10 +49,10 @@ set -euo pipefail
 { # Read as a whole before anything runs: edits meanwhile do no harm.
 
 SEGMENT=subwords:2000 CASE="true" SPELLING="" DICTIONARY="" MONOLINGUAL="" PREPARING=""
-GRAMMARS=hiero,hiero-loose,sampled ITERATIONS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
+DRAWS=1 GRAMMARS=hiero,hiero-loose,sampled ITERATIONS=60 BURN_IN="" SAMPLING="" ORDER=3 COPY=unknown METRIC=chrf CHRF_BETA=2 ROUNDS=6 BEAM=100
 NBEST=100 TUNINGS=3 SEED=1 THREADS=""
 parse_options --overwrite --output= --segment= --case= --spelling= --dictionary=+ --monolingual=+ --preparing= \
-    --grammars= --iterations= --burn-in= --sampling= --order= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
+    --draws= --grammars= --iterations= --burn-in= --sampling= --order= --copy= --metric= --chrf-beta= --rounds= --beam= --nbest= --tunings= \
     --seed= --threads= -- "$@"
 [ ${#positional[@]} = 3 ] || die "expected DATA_DIR XX YY, e.g. es-cni es cni; see --help"
 GIVEN=${positional[0]} SOURCE=${positional[1]} TARGET=${positional[2]}
@@ -67,6 +68,7 @@ case $CHRF_BETA in
     *) die "--chrf-beta is above 0, not '$CHRF_BETA'" ;;
 esac
 need_numbers --seed
+need_draws
 need_sweeps 1/3
 need_number --tunings "$TUNINGS"
 [ "$TUNINGS" -ge 1 ] && [ "$TUNINGS" -le 100 ] || die "--tunings is from 1 to 100"
@@ -169,15 +171,16 @@ M=$(text "${train_files[1]}" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }'
 D=$(count_lines "${dev_files[0]}")
 estimate() { # NAME FORMULA-IN-M-D-AND-COUNTS
     plan "$1" "$(awk -v M="$M" -v D="$D" -v sweeps="$ITERATIONS" -v rounds="$ROUNDS" -v beam="$BEAM" \
-        -v threads="$THREADS" "BEGIN { print $2 }")"
+        -v threads="$THREADS" -v draws="$DRAWS" "BEGIN { print $2 }")"
 }
 plan_compiling
 for name in gather lm; do estimate "$name" 2; done
-for name in prepare align; do estimate "$name" "3 + 4 * M"; done
+estimate prepare "3 + 4 * M"
+estimate align "3 + 4 * M * draws"
 for grammar in "${grammars[@]}"; do
     case $grammar in
-        sampled) estimate sample "4 + 0.4 * sweeps * M" && estimate grammar-sampled "3 + 3 * M" ;;
-        *) estimate "grammar-$grammar" "4 + 12 * M" ;;
+        sampled) estimate sample "4 + 0.4 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;
+        *) estimate "grammar-$grammar" "4 + 12 * M * draws" ;;
     esac
     estimate "filter-$grammar" "2 + 2 * M"
     for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
@@ -210,11 +213,7 @@ sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
 listed=$(list_references dev)
 lines_of prepared_references "$listed"
 
-alignment=$DATA/train.$SOURCE-$TARGET
-corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
-planned_step align prepare --makes "data/train.$SOURCE-$TARGET."{gdfa,fwd,rev} -- \
-    sampler align "${corpus[@]}" --output "$alignment"
-corpus+=(--alignment "$alignment.gdfa")
+align_prepared
 planned_step lm prepare --makes lm.arpa -- lm_text "$ORDER"
 
 read -ra sampling <<<"$SAMPLING"

@@ -70,9 +70,9 @@ case $METRIC in
     bleu | exact) ;;
     *) die "--metric is bleu or exact, not '$METRIC'" ;;
 esac
-need_numbers --letters --copies --draws --iterations --order --rounds --beam --folds --seed
+need_numbers --letters --copies --iterations --order --rounds --beam --folds --seed
 [ "$FOLDS" != 1 ] || die "--folds is 2 or more, or 0 for no rankers, not 1"
-[ "$DRAWS" -ge 1 ] || die "--draws is at least 1, not $DRAWS"
+need_draws
 [ "$ITERATIONS" -ge 3 ] || die "--iterations is at least 3, a third of them burn-in, not $ITERATIONS"
 need_threads
 : "${OUT:=runs/meaning-$(basename "$DATA")-$LANGUAGE$([ "$FORM" = funql ] || echo "-$FORM")}"

@@ -186,7 +186,8 @@ find_here() { # FILE: where it is, here or in DATA
 # of training pairs), M (megabytes of training text), sentences (of the development set), and what the options say.
 estimate() { # NAME FORMULA
     plan "$1" "$(awk -v T="$T" -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="${BEAM:-100}" \
-        -v threads="$THREADS" -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" "BEGIN { print $2 }")"
+        -v threads="$THREADS" -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" -v draws="${DRAWS:-1}" \
+        "BEGIN { print $2 }")"
 }
 
 # Seconds that a step takes, by what its name begins with; sets that are translated have TRANSLATED sentences.
@@ -284,6 +285,26 @@ compile_the_rest() { # DIRECTORY
             --references "$1/train.en" --output "$1/weights.json" --overwrite --rounds 1 --threads "$THREADS" &&
         decoder translate --grammar "$1/filtered.gz" --lm "$1/lm.arpa" --weights "$1/weights.json" \
             --threads "$THREADS" --input "$1/train.novish" --output "$1/output"
+}
+
+need_draws() { # dies unless the text is aligned at least once
+    need_numbers --draws
+    [ "$DRAWS" -ge 1 ] || die "--draws is at least 1, not $DRAWS"
+}
+
+# The training text in DATA, aligned by eflomal DRAWS times, after step `prepare`: into `corpus`, options that name it and
+# the alignments.
+align_prepared() {
+    local name=train.$SOURCE-$TARGET draw file alignments=() made=() several=()
+    for ((draw = 1; draw <= DRAWS; draw++)); do
+        file=$name
+        [ "$draw" = 1 ] || file+=.$draw several=(--draws "$DRAWS")
+        alignments+=("$DATA/$file.gdfa") made+=("data/$file".{gdfa,fwd,rev})
+    done
+    corpus=(--source "$DATA/train.$SOURCE" --target "$DATA/train.$TARGET")
+    planned_step align prepare --makes "${made[@]}" -- \
+        sampler align "${corpus[@]}" --output "$DATA/$name" ${several[@]+"${several[@]}"}
+    corpus+=(--alignment "${alignments[@]}")
 }
 
 sample_or_resume() { # RUN OPTION…

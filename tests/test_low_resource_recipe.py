@@ -211,15 +211,17 @@ def test_options_reach_their_commands(stand_in):
         "--seed",
         "7",
     )
-    outcome = recipe(
-        stand_in, *options, *more, "--iterations", "30", "--sampling", "--base lexical", "--chrf-beta", "1.5"
-    )
+    more = (*more, "--iterations", "30", "--sampling", "--base lexical", "--chrf-beta", "1.5", "--draws", "2")
+    outcome = recipe(stand_in, *options, *more)
     assert outcome.returncode == 0, outcome.stderr
     noted = calls(stand_in)
     found = {line.split()[1]: line for line in noted}
     assert "--segment subwords:50 --case lower --verbose --joint --max-ratio 6" in found["prepare"]
     assert f"--output {stand_in}/run/data --overwrite" in found["prepare"]
     assert "extract" not in found
+    prefix = f"{stand_in}/run/data/train.xx-yy"
+    assert found["align"].endswith(f"--output {prefix} --draws 2")
+    assert f"--alignment {prefix}.gdfa {prefix}.2.gdfa --" in found["sample"]
     assert "--iterations 30 --burn-in 10 --seed 7 --base lexical" in found["sample"]
     assert "--order 5" in found["train-lm"]
     assert "--seed 7 --copy any --metric chrf --chrf-beta 1.5" in found["tune"]

@@ -65,6 +65,7 @@ def recipe(stand_in, *options):
             "--kind is sampled or hiero, not 'phrases'",
         ),
         (("a.xx", "b.en", "xx", "en", "--dev", "0"), "--dev is 0"),
+        (("a.xx", "b.en", "xx", "en", "--draws", "0"), "--draws is at least 1, not 0"),
         (("a.xx", "b.en", "xx", "en", "--test", "many"), "--test is a whole number, not 'many'"),
         (("a.xx", "b.en", "xx", "en", "--iterations", "3", "--burn-in", "3"), "--burn-in 3 leaves none"),
         (("a.xx", "b.en", "xx", "en", "--method", "mert"), "--method is pro or mira, not 'mert'"),
@@ -121,6 +122,17 @@ def test_options_reach_their_commands(stand_in):
         assert "--beam 9" in found[command]
     assert "--method pro --metric chrf" in found["tune"]
     assert f"--preparation {stand_in}/run/data" in found["bundle"]
+
+
+def test_pairs_count_under_each_of_several_draws(stand_in):
+    for kind, command in (("sampled", "sample"), ("hiero", "extract")):
+        outcome = recipe(stand_in, "--draws", "3", "--kind", kind)
+        assert outcome.returncode == 0, outcome.stderr
+        found = {line.split()[1]: line for line in calls(stand_in)}
+        prefix = f"{stand_in}/run/data/train.xx-en"
+        if kind == "sampled":
+            assert found["align"].endswith(f"--output {prefix} --draws 3")
+        assert f"--alignment {prefix}.gdfa {prefix}.2.gdfa {prefix}.3.gdfa --" in found[command]
 
 
 def test_options_that_prepare_names_are_told_as_the_recipes_own(stand_in):

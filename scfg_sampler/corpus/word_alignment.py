@@ -3,7 +3,8 @@
 eflomal samples the alignment of each direction under an HMM with fertilities, in several chains, and links
 each word where it was linked most. Case does not count. The fact a newcomer would get wrong: it takes its
 seed from the system, so two runs on the same text differ in some links; keep the files, and give them to
-what is to be compared.
+what is to be compared. What is learnt of several such draws together translates better than what is learnt
+of one.
 
 A text that is too large for eflomal's memory is aligned in parts: the first part alone, the others with what
 its alignment says of words, jumps and fertilities as priors. Part k of K, from 0, has sentence pairs k,
@@ -23,7 +24,8 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,13 +39,13 @@ from scfg_sampler.corpus.parallel_text import read_text, require_equal_lines
 from scfg_sampler.corpus.symmetrise import METHODS, symmetrise_files
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["AlignmentReport", "align_texts", "suffix"]
+__all__ = ["AlignmentReport", "align_texts", "prefixes", "suffix"]
 
 _LONGEST = 1023  # eflomal leaves longer sentences without links.
 
 
 class AlignmentReport(NamedTuple):
-    """What came of aligning: sentence pairs, links of the symmetrised file, pairs too long for eflomal."""
+    """What came of aligning: sentence pairs, links of all symmetrised files, pairs too long for eflomal."""
 
     sentences: int
     links: int
@@ -59,6 +61,15 @@ def suffix(method: str) -> str:
     return "gdfa" if method == "grow-diag-final-and" else method
 
 
+def prefixes(prefix: PathLike, draws: int) -> list[str]:
+    """What the names of the files of each draw begin with.
+
+    >>> prefixes("train.de-en", 3)
+    ['train.de-en', 'train.de-en.2', 'train.de-en.3']
+    """
+    return [str(prefix), *(f"{prefix}.{draw}" for draw in range(2, draws + 1))]
+
+
 def align_texts(
     source: PathLike,
     target: PathLike,
@@ -66,6 +77,8 @@ def align_texts(
     *,
     method: str = "grow-diag-final-and",
     parts: int = 1,
+    draws: int = 1,
+    advance: Callable[..., object] = lambda draws: None,
 ) -> AlignmentReport:
     """Align two texts; what came of it. Writes `PREFIX.fwd`, `PREFIX.rev` and, symmetrised, `PREFIX.gdfa`.
 
@@ -78,18 +91,24 @@ def align_texts(
         One of `symmetrise.METHODS`; all but the default name the third file after themselves.
     parts : int
         In how many parts eflomal is given the text, one after the other; at most one for each pair.
+    draws : int
+        How often the text is aligned, each time from the beginning; the files of draw k, from 2, are called
+        `PREFIX.k.fwd` and so on, and are written before the next draw begins.
+    advance : callable, optional
+        Told of every draw, by 1.
 
     Raises
     ------
     SettingsError
-        eflomal is not installed, there is no such method, or there are too many parts, or none.
+        eflomal is not installed, there is no such method, there are too many parts, or none, or no draws.
     InputError
         A file cannot be read, the texts differ in their number of lines or are empty, or eflomal failed.
     """
     if method not in METHODS:
         raise SettingsError(f"--symmetrise is {method!r}, but must be one of {', '.join(METHODS)}")
-    if parts < 1:
-        raise SettingsError(f"--parts is {parts}; at least 1 is needed")
+    for option, number in (("parts", parts), ("draws", draws)):
+        if number < 1:
+            raise SettingsError(f"--{option} is {number}; at least 1 is needed")
     programs = [_find_program(name) for name in ("eflomal-align", "eflomal-makepriors")[: min(parts, 2)]]
     texts = [read_text(path) for path in (source, target)]
     sentences = len(texts[0][1]) - 1
@@ -99,33 +118,42 @@ def align_texts(
     longest = np.maximum(*(np.diff(start) for _, start, _ in texts))
     if parts > max(1, sentences):
         raise SettingsError(f"--parts is {parts}, but {source} has {counted(sentences, 'sentence pair')}")
+    links = 0
     with temporary_directory("scfg-align-") as folder:
-        numbered, made = (
-            [str(Path(folder) / name) for name in names] for names in (("f", "e"), ("fwd", "rev"))
-        )
+        numbered = [str(Path(folder) / name) for name in ("f", "e")]
         for text, path in zip(texts, numbered, strict=True):
             _deal(_numbered(*text), path, parts)
-        priors: list[str] = []
-        for part in range(parts):
-            files = [f"{path}.{part}" for path in (*numbered, *made)]
-            options = [
-                word for option in zip(("-s", "-t", "-f", "-r"), files, strict=True) for word in option
-            ]
-            _run([programs[0], *options, *priors], source)
-            if parts > 1 and part == 0:
-                priors = ["-p", str(Path(folder) / "priors")]
-                _run([programs[1], *options, *priors], source)
-        for path in made:
-            _write(_collected(path, parts), path)
-        both = list(symmetrise_files(made[0], made[1], method))
-        if len(both) != sentences:
-            found = f"eflomal aligned {len(both)} of {counted(sentences, 'sentence pair')}"
-            raise InputError(source, None, found, "Please report this, with the text")
-        for path, direction in zip(made, ("fwd", "rev"), strict=True):
-            _write(read_lines(path), f"{prefix}.{direction}")
-    _write(iter(both), f"{prefix}.{suffix(method)}")
-    links = sum(line.count("-") for line in both)
+        for name in prefixes(prefix, draws):
+            own = tempfile.mkdtemp(dir=folder)  # eflomal writes over no file.
+            made = _align(programs, own, numbered, parts, source)
+            both = list(symmetrise_files(*made, method))
+            if len(both) != sentences:
+                found = f"eflomal aligned {len(both)} of {counted(sentences, 'sentence pair')}"
+                raise InputError(source, None, found, "Please report this, with the text")
+            for path, direction in zip(made, ("fwd", "rev"), strict=True):
+                _write(read_lines(path), f"{name}.{direction}")
+            _write(iter(both), f"{name}.{suffix(method)}")
+            links += sum(line.count("-") for line in both)
+            advance(1)
     return AlignmentReport(sentences, links, int(np.sum(longest > _LONGEST)))
+
+
+def _align(
+    programs: list[str], folder: str, numbered: list[str], parts: int, source: PathLike
+) -> tuple[str, str]:
+    """Have eflomal align texts that were dealt in parts, in a folder; the files of both directions."""
+    made = (str(Path(folder) / "fwd"), str(Path(folder) / "rev"))
+    priors: list[str] = []
+    for part in range(parts):
+        files = [f"{path}.{part}" for path in (*numbered, *made)]
+        options = [word for option in zip(("-s", "-t", "-f", "-r"), files, strict=True) for word in option]
+        _run([programs[0], *options, *priors], source)
+        if parts > 1 and part == 0:
+            priors = ["-p", str(Path(folder) / "priors")]
+            _run([programs[1], *options, *priors], source)
+    for path in made:
+        _write(_collected(path, parts), path)
+    return made
 
 
 def _find_program(name: str) -> str:

@@ -29,7 +29,7 @@ given = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 texts = [Path(given[side]).read_text() for side in ("-s", "-t")]
 Path("{seen}").write_text("|".join(texts))
 for side, path in (("forward", given["-f"]), ("reverse", given["-r"])):
-    with open(path, "w") as out:
+    with open(path, "x") as out:
         for one, other in zip(*(text.splitlines() for text in texts), strict=True):
             size = min(len(one.split()), len(other.split()))
             if side == "forward":
@@ -69,6 +69,41 @@ def test_both_directions_and_their_symmetrisation_are_written(aligner, texts, ca
     # Each link of one direction alone has a free word and a neighbour when its turn comes.
     assert (texts / "out" / "made.gdfa").read_text() == "0-0 1-1 1-2 2-2\n\n0-0 0-1 1-1\n"
     assert "3 pairs aligned by 7 links" in capsys.readouterr().err
+
+
+def test_draws_have_files_of_their_own(aligner, texts, capsys):
+    """The stand-in leaves out the first link from its second call on."""
+    aligner.write_text(
+        aligner.read_text()
+        + f"""
+calls = Path("{texts / "calls"}")
+number = len(calls.read_text()) if calls.exists() else 0
+calls.write_text("x" * (number + 1))
+for side in ("-f", "-r"):
+    lines = Path(given[side]).read_text().splitlines()
+    Path(given[side]).write_text("".join(line[4 * number :] + "\\n" for line in lines))
+"""
+    )
+    assert align(texts, "--draws", "3") == 0
+    made = {path.name: path.read_text() for path in (texts / "out").iterdir()}
+    names = ["made", "made.2", "made.3"]
+    assert sorted(made) == sorted(f"{name}.{ending}" for name in names for ending in ("fwd", "rev", "gdfa"))
+    assert [made[f"{name}.fwd"] for name in names] == [
+        "0-0 1-1 2-2\n\n0-0 1-1\n",
+        "1-1 2-2\n\n1-1\n",
+        "2-2\n\n\n",
+    ]
+    assert [made[f"{name}.rev"] for name in names][1:] == ["0-1 1-1 1-2\n\n0-1\n", "1-1 1-2\n\n\n"]
+    assert made["made.2.gdfa"] != made["made.gdfa"]
+    said = capsys.readouterr().err
+    links = sum(text.count("-") for name, text in made.items() if name.endswith("gdfa"))
+    assert f"3 pairs aligned 3 times, by {links} links: " in said
+    assert f"{texts}/out/made.3.gdfa" in said
+
+
+def test_no_draws_are_refused(aligner, texts, capsys):
+    assert align(texts, "--draws", "0") == 2
+    assert "--draws is 0; at least 1 is needed" in capsys.readouterr().err
 
 
 # Stands in for eflomal's script, which runs another program.

@@ -145,7 +145,8 @@ def contents(folder):
 
 def test_files_of_an_older_preparation_go(raw, capsys):
     prepare(raw, "--segment", "subwords:60", "--quiet")
-    for name in ("train.de-en.gdfa", "train.de-en.rev.gz", "train.de-en.mine"):
+    alignments = ("train.de-en.gdfa", "train.de-en.rev.gz", "train.de-en.2.gdfa", "train.de-en.12.fwd.gz")
+    for name in (*alignments, "train.de-en.mine"):
         write(raw / "data" / name, ["0-0"])
     prepare(raw, "--dev", "0", "--test", "0", "--quiet", "--overwrite")
     left = {path.name for path in (raw / "data").iterdir()}
@@ -160,9 +161,9 @@ def test_files_of_an_older_preparation_go(raw, capsys):
     }
     assert not list((raw / "data" / "raw").iterdir())
     said = capsys.readouterr().err
-    for name in ("train.de-en.gdfa", "train.de-en.rev.gz"):
+    for name in alignments:
         assert f"warning: {raw}/data/{name} is removed: it aligned text that was there before\n" in said
-    assert said.count("removed") == 2
+    assert said.count("removed") == len(alignments)
 
 
 def test_alignments_of_the_same_training_text_stay(raw, capsys):
