@@ -15,7 +15,7 @@
 # step was begun before and not finished, so that the command may go on instead of beginning again.
 step() {
     local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
-    local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm="" prolonged=""
+    local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm="" prolonged="" stopped=""
     shift
     [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
     while [ "$1" != -- ] && [ "$1" != --makes ]; do
@@ -74,8 +74,15 @@ step() {
     echo "$wanted" >"$begun"
     now began
     times >"$OUT/logs/$name.times"
+    trap 'stopped=130' INT # A program may answer Ctrl-C with any status: one that has just begun, with Python's own words.
     "$@" >"$log" 2>&1 || status=$?
+    trap - INT
     times >>"$OUT/logs/$name.times"
+    case $status in 129 | 130 | 143) stopped=$status ;; esac # a closed terminal, Ctrl-C, the end asked for
+    if [ "$status" != 0 ] && [ -n "$stopped" ]; then
+        say "$name was stopped; started again, the recipe goes on there"
+        exit "$stopped"
+    fi
     if [ "$status" != 0 ]; then
         tail -n 15 "$log" >&2
         say "$name failed with status $status; its whole log is $(short "$log")"
@@ -85,6 +92,10 @@ step() {
     record_products "$name" ${products[@]+"${products[@]}"}
     # When it was begun makes what depends on it be done again, too, after this was, whenever that is.
     echo "$wanted @$began" >"$done"
+    if [ -n "$stopped" ]; then
+        say "stopped after $name; started again, the recipe goes on there"
+        exit "$stopped"
+    fi
 }
 
 # resume_or_begin RUN RESUME… -- BEGIN…: the command RESUME goes on with the run directory that the same step has begun,

@@ -269,7 +269,7 @@ compile() {
         --alignment "$directory/train.novish-en.gold" &
     learner=$!
     compile_the_rest "$directory" || { status=$? && kill "$learner" 2>/dev/null; }
-    wait "$learner" || learner_status=$?
+    wait "$learner" || { learner_status=$? && kill "$learner" 2>/dev/null; } # also where Ctrl-C has ended the waiting
     [ "$status" != 0 ] || status=$learner_status
     [ "$status" = 0 ] || return "$status"
     sampler grammar "$directory/sample" --output "$directory/sampled.gz" || return

@@ -375,24 +375,26 @@ def test_sizes_that_are_none_or_too_small_are_refused(text):
     ("signalled", "status", "said"),
     [(Terminated, 143, "terminated"), (KeyboardInterrupt, 130, "interrupted")],
 )
-def test_signals_that_others_code_has_wrapped_are_still_signals(signalled, status, said, capsys):
+@pytest.mark.parametrize("wrapped", [SystemError, RuntimeError])
+def test_signals_that_others_code_has_wrapped_are_still_signals(signalled, status, said, wrapped, capsys):
     """As Python does where a handler raises within compiled code that then returns a result."""
 
     def command(arguments):
         try:
             raise signalled
         except BaseException as error:
-            raise SystemError("returned a result with an exception set") from error
+            raise wrapped("returned a result with an exception set") from error
 
     assert console.run("program", command, []) == status
     assert capsys.readouterr().err == f"program: {said}\n"
 
 
-def test_other_faults_of_python_keep_their_traceback():
+@pytest.mark.parametrize("fault", [SystemError, RuntimeError])
+def test_other_faults_of_python_keep_their_traceback(fault):
     def command(arguments):
-        raise SystemError("a bug")
+        raise fault("a bug")
 
-    with pytest.raises(SystemError, match="a bug"):
+    with pytest.raises(fault, match="a bug"):
         console.run("program", command, [])
 
 

@@ -1,0 +1,84 @@
+"""Ctrl-C in a step of a recipe is told in one line, whatever the program answers; it is done again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.recipe_calls import RECIPES
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+# A program that has its own answer to Ctrl-C, the status $1, after it has said that it is there.
+PROGRAM = """#!/usr/bin/env bash
+trap 'echo Traceback; echo KeyboardInterrupt; exit '"$1" INT
+touch there
+for ((k = 0; k < 1000; k++)); do sleep 0.01; done
+"""
+
+RECIPE = f"""#!/usr/bin/env bash
+set -euo pipefail
+. '{RECIPES}/common.sh'
+OUT=run
+answer() {{
+    if [ -e there ]; then echo "resuming $RESUMING"; else ./program "$1"; fi
+}}
+step first -- answer "$1"
+step second -- true
+"""
+
+
+@pytest.fixture
+def stop(tmp_path):
+    """Runs the recipe, stops it once its program is there; status and messages."""
+    for name, text in (("program", PROGRAM), ("recipe", RECIPE)):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+
+    def stopped(*command):
+        child = subprocess.Popen(
+            [str(tmp_path / "recipe"), *command],
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,
+            # Whoever is started in the background would pass over Ctrl-C, and so would what it starts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        end = time.monotonic() + 60
+        while not (tmp_path / "there").exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        os.killpg(child.pid, signal.SIGINT)
+        said = child.communicate(timeout=60)[1]
+        return child.returncode, said
+
+    return stopped
+
+
+@pytest.mark.parametrize("answer", ["130", "1"], ids=["as a program of ours", "as Python that begins"])
+def test_a_step_that_was_stopped_is_told_so_and_begun_again(stop, tmp_path, answer):
+    status, said = stop(answer)
+    assert status == 130
+    assert said.splitlines()[1].endswith("first was stopped; started again, the recipe goes on there")
+    assert len(said.splitlines()) == 2
+    again = subprocess.run(
+        [str(tmp_path / "recipe"), answer], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "second" in again.stderr
+    assert (tmp_path / "run" / "logs" / "first.log").read_text() == "resuming 1\n"
+
+
+def test_a_step_that_was_finished_all_the_same_is_kept(stop, tmp_path):
+    status, said = stop("0")
+    assert status == 130
+    assert said.splitlines()[1].endswith("stopped after first; started again, the recipe goes on there")
+    assert "second" not in said
+    again = subprocess.run(
+        [str(tmp_path / "recipe"), "0"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "first: done before" in again.stderr
