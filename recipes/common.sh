@@ -260,22 +260,26 @@ existing() { # PATH: PATH or PATH.gz, whichever exists; fails when neither does
     fi
 }
 
-text() { # FILE…: their text, gzipped or not
-    local file
+text() { # FILE…: their text, gzipped or not; where a file does not end its last line, that of the next one is another
+    local file last
     for file in "$@"; do
-        case $file in
-            *.gz) gzip -dc "$file" || return ;;
-            *) cat "$file" || return ;;
-        esac
+        text_of "$file" || return
+        [ $# = 1 ] || { last=$(text_of "$file" | tail -c 1) && [ -z "$last" ]; } || echo
     done
+}
+text_of() { # FILE
+    case $1 in
+        *.gz) gzip -dc "$1" ;;
+        *) cat "$1" ;;
+    esac
 }
 
 counted() { # NUMBER NOUN: as people say it
     if [ "$1" = 1 ]; then printf '1 %s' "$2"; else printf '%s %ss' "$1" "$2"; fi
 }
 
-count_lines() { # FILE
-    text "$1" | wc -l | tr -d ' '
+count_lines() { # FILE: one that has no end is counted, too
+    text "$1" | LC_ALL=C awk 'END { print NR }'
 }
 
 tables() { "$PYTHON" "$RECIPES/tables.py" "$@"; } # what the files of several steps say, for `table`

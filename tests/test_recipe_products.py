@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import os
 import re
@@ -272,3 +273,20 @@ def test_text_of_several_files_fails_where_one_of_them_does(tmp_path):
     outcome = run(script, directory=tmp_path)
     assert outcome.stdout == ""
     assert "cut.gz" in outcome.stderr
+
+
+def test_a_last_line_without_an_end_is_a_line_of_its_own(tmp_path):
+    """Else the first pair of a second file would be joined to the last one of the first."""
+    for name, text in (("open", "one\ntwo"), ("closed", "three\n"), ("empty", ""), ("last", "four")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    script = tmp_path / "script"
+    for end in ("", ".gz"):
+        files = " ".join(f"{name}{end}" for name in ("open", "closed", "empty", "open", "last"))
+        script.write_text(f". '{RECIPES}/common.sh'\ntext {files}\n")
+        outcome = run(script, directory=tmp_path)
+        assert outcome.stdout.splitlines() == ["one", "two", "three", "one", "two", "four"]
+        script.write_text(
+            f". '{RECIPES}/common.sh'\nfor x in open closed empty; do count_lines $x{end}; done\n"
+        )
+        assert run(script, directory=tmp_path).stdout.split() == ["2", "1", "0"]
