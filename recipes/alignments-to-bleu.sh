@@ -246,8 +246,8 @@ row() { # GRAMMAR LEARNING-SECONDS: one line of the table
         printf '%s: %s\n' "$grammar" "$signature"
     done
     printf 'report: %s\n' "$OUT/report.html"
-    printf 'to translate: %s translate --system %s\n' "$(call_of scfg-decoder)" "$OUT/system"
-    printf 'to look into it: %s explore %s\n' "$(call_of scfg-sampler)" "$OUT"
+    printf 'to translate: %s translate --system %s\n' "$(call_of scfg-decoder)" "$(quoted "$OUT/system")"
+    printf 'to look into it: %s explore %s\n' "$(call_of scfg-sampler)" "$(quoted "$OUT")"
     printf 'run directory: %s\n' "$OUT"
 } >"$OUT/table.txt"
 cat "$OUT/table.txt"

@@ -238,11 +238,22 @@ short() { # PATH: relative to the present directory when it is below it
     esac
 }
 
+quoted() { # WORD…: as they are typed in a command line
+    local word space=""
+    for word in "$@"; do
+        case $word in
+            "" | *[!A-Za-z0-9_./:@%+=,-]*) printf "%s'%s'" "$space" "${word//\'/\'\\\'\'}" ;;
+            *) printf '%s%s' "$space" "$word" ;;
+        esac
+        space=" "
+    done
+}
+
 # PROGRAM: how to call one of the project's from here: its name where that is found, else its path in the environment.
 call_of() {
     local program
     program=$(dirname "$PYTHON")/$1
-    if [ ! -x "$program" ] || command -v "$1" >/dev/null; then printf '%s' "$1"; else short "$program"; fi
+    if [ ! -x "$program" ] || command -v "$1" >/dev/null; then printf '%s' "$1"; else quoted "$(short "$program")"; fi
 }
 
 sampler() { "$PYTHON" -m scfg_sampler "$@"; }

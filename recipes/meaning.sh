@@ -413,7 +413,7 @@ tables meaning "$OUT" ${ANSWERS:+--answers} "${systems[@]}" >"$OUT/table.tsv" # 
     printf 'exact: share of expressions that are the given ones, in percent; p: two-sided, exact sign test against typed\n'
     [ -z "$ANSWERS" ] || printf 'answers: share of expressions that are answered like the given ones\n'
     printf 'run directory: %s\n' "$OUT"
-    printf 'to parse: %s parse --parser %s\n' "$(call_of scfg-decoder)" "$(short "$OUT/parser")"
+    printf 'to parse: %s parse --parser %s\n' "$(call_of scfg-decoder)" "$(quoted "$(short "$OUT/parser")")"
 } >"$OUT/table.txt"
 cat "$OUT/table.txt"
 exit

@@ -148,17 +148,6 @@ take_steps
 
 # ------------------------------------------------------------------ what to type
 
-quoted() { # WORD…: as a shell would read them
-    local word words=""
-    for word; do
-        case $word in
-            *[!A-Za-z0-9_./+=:@-]*) words+=" '${word//\'/\'\\\'\'}'" ;;
-            *) words+=" $word" ;;
-        esac
-    done
-    printf '%s' "${words# }"
-}
-
 {
     number=$(count_rules "$table")
     printf 'rules: %s; for %s: %s\n' "$number" "$DECODER" "$(short "$directory")"

@@ -171,6 +171,16 @@ def test_programs_are_called_so_that_they_are_found(there, on_path, called, tmp_
     assert done.stdout == called
 
 
+@pytest.mark.parametrize("word", ["runs/de-en", "my runs/it's", "", "a$b", "-", "x~y", "tsé/cni"])
+def test_a_path_is_quoted_where_a_shell_would_read_it_otherwise(word, tmp_path):
+    script = tmp_path / "script"
+    script.write_text(
+        f'. \'{RECIPES}/common.sh\'\nquoted "$1" >said\neval "set -- $(cat said)" && printf %s "$1"\n'
+    )
+    assert run(script, word, directory=tmp_path).stdout == word
+    assert ("'" in (tmp_path / "said").read_text()) == (word not in ("runs/de-en", "-"))
+
+
 def test_tables_align_whatever_the_characters():
     text = "a\tviterbi ≤ 10\tx\n… identity\t28.9 ± 5.0\tjoß\nEM\t1\t22\n"
     command = ["bash", "-c", f". {RECIPES / 'common.sh'}; table"]
