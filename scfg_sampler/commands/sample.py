@@ -353,11 +353,17 @@ def _temperatures(text: str | None) -> dict[str, float]:
         raise SettingsError(f"--anneal is {text}; it must be START:END:SWEEPS, as in 3:1:50") from None
 
 
-def _under(alignments: int, choose: str) -> str:
-    """What was made of several alignments."""
-    if choose == "none":
-        return f" ({alignments} alignments of each)"
-    return f" (one of {alignments} alignments chosen for each {choose})"
+def _pairs(record: dict, alignments: int) -> str:
+    """The sentence pairs that were sampled, and what was made of several alignments."""
+    sentences, skipped, choose = (
+        record["corpus"]["sentences"],
+        len(record["skipped"]),
+        record["settings"]["choose"],
+    )
+    if alignments > 1 and choose == "none":
+        return f"{counted(sentences // alignments, 'sentence pair')}, each under {alignments} alignments,"
+    chosen = f" (one of {alignments} alignments chosen for each {choose})" if alignments > 1 else ""
+    return counted(sentences - skipped, "sentence pair") + chosen
 
 
 def report(record: dict, output: str) -> None:
@@ -369,9 +375,7 @@ def report(record: dict, output: str) -> None:
     console.say(
         (f"{counted(record['chains'], 'chain')} of " if "chains" in record else "")
         + f"{counted(record['sweeps'], 'sweep')} over "
-        f"{counted(record['corpus']['sentences'] - skipped, 'sentence pair')}"
-        + (_under(alignments, record["settings"]["choose"]) if alignments > 1 else "")
-        + f" in {record['seconds']:.1f} s, {record['peak_memory_mb']:.0f} MB"
+        f"{_pairs(record, alignments)} in {record['seconds']:.1f} s, {record['peak_memory_mb']:.0f} MB"
         + (f"; {skipped} skipped (see run.json)" if skipped else "")
     )
     console.say(f"run directory: {output}")

@@ -94,8 +94,12 @@ class Pairs:
         elif forest is None:
             skipped = "no links"
         phrases = [] if forest is None else _phrases(forest, _shares(found, forest))
+        place = None
+        if found.number is not None and found.run is not None:
+            place = found.run.last.place_in_text(found.number)
         return {
             "number": found.number,
+            "place": place and {"pair": place[0], "alignment": place[1]},
             "source": source,
             "target": target,
             "links": found.links,

@@ -52,6 +52,11 @@ class ExploredRun:
         return self.last.bank.num_sentences
 
     @property
+    def num_alignments(self) -> int:
+        """Under how many alignments each pair of the text is one of its own."""
+        return self.last.alignments
+
+    @property
     def table(self) -> RuleTable:
         """Its rules with their features, as `grammar` writes them: expected counts if it has them.
 
@@ -184,7 +189,10 @@ def described(sources: Sources, version: str) -> dict[str, Any]:
     """What there is, for a page or a program that asks first."""
     return {
         "version": version,
-        "runs": [{"name": each.name, "pairs": each.num_pairs} for each in sources.runs],
+        "runs": [
+            {"name": each.name, "pairs": each.num_pairs, "alignments": each.num_alignments}
+            for each in sources.runs
+        ],
         "systems": [
             {
                 "name": each.name,

@@ -61,6 +61,15 @@ class LastState(NamedTuple):
     words: Words
     node_counts: np.ndarray = np.zeros((0, 2), np.int64)
     """As in `forest_bank.collect`; without rows if the run has not counted nodes (`--marginals`)."""
+    alignments: int = 1
+    """Under how many each pair of the text is a sentence of its own; 1 where a pair chooses among them."""
+
+    def place_in_text(self, sentence: int) -> tuple[int, int] | None:
+        """Which pair of the text a sentence is, from 0, and under which alignment, from 1; None if of one."""
+        if self.alignments == 1:
+            return None
+        alignment, pair = divmod(sentence, self.bank.num_sentences // self.alignments)
+        return pair, alignment + 1
 
 
 class PairPosterior(NamedTuple):
@@ -101,9 +110,10 @@ def read_last_state(directory: PathLike) -> LastState:
     if learner.trees.shape != bank.tree_start[-1:]:
         raise InputError(path, None, "does not fit the corpus", "Restore the file, or start the run again")
     counts = stored.state.marginals
+    alignments = 1 if bank.choice else len(files.alignments)
     if len(counts) not in (0, bank.node_start[-1]):
         raise InputError(path, None, "does not fit the corpus", "Restore the file, or start the run again")
-    return LastState(bank, settings, learner, collector_for(bank), words_of(bank), counts)
+    return LastState(bank, settings, learner, collector_for(bank), words_of(bank), counts, alignments)
 
 
 def node_shares(last: LastState, sentence: int, forest: PhraseForest) -> list[tuple[float, float]] | None:

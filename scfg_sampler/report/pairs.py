@@ -94,6 +94,8 @@ def tell_pairs(
     )
     if longest := last.settings.max_cut_span:
         note += f" Rules always begin at phrases of more than {longest} source words (--max-cut-span)."
+    if last.alignments > 1:
+        note += " All pairs under the first alignment come first, then all under the second, …"
     panels = []
     for sentence in shown:
         derivation = before[sentence]
@@ -125,7 +127,7 @@ def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: Pa
     nodes = element("ul", _tree(derivation, posterior), class_="tree")
     return element(
         "section",
-        element("h3", f"Pair {sentence}"),
+        element("h3", _title(last, sentence)),
         element("p", words(" ".join(source)), element("br"), words(" ".join(target))),
         element(
             "div",
@@ -136,6 +138,11 @@ def _panel(last: LastState, sentence: int, derivation: Derivation, posterior: Pa
         class_="pair",
         id=f"pair-{sentence}",
     )
+
+
+def _title(last: LastState, sentence: int) -> str:
+    place = last.place_in_text(sentence)
+    return f"Pair {sentence}" + (f": {place[0]} of the text, under alignment {place[1]}" if place else "")
 
 
 def _tree(node: Derivation, posterior: PairPosterior) -> Markup:

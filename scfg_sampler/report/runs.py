@@ -18,6 +18,7 @@ from scfg_sampler.core.reports.records import duration, files, settings_table, s
 from scfg_sampler.core.reports.traces import NamedTrace, Traced
 from scfg_sampler.core.reports.traces import tell_traces as tell_curves
 from scfg_sampler.core.wording import counted
+from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.learner.chains import chain_directories, sweeps_done
 from scfg_sampler.learner.diagnosis import incomparable
 from scfg_sampler.learner.run import read_run
@@ -71,10 +72,13 @@ def tell_runs(runs: Sequence[RunOnPage]) -> list[Markup]:
     """Tiles with the sizes, settings side by side, files and skipped pairs."""
     first = runs[0].record
     corpus = first["corpus"]
+    alignments = len(CorpusFiles.from_names(corpus["files"]).alignments)
+    pairs = corpus["sentences"] // (alignments if first["settings"].get("choose", "none") == "none" else 1)
     sizes = [
-        (f"{corpus['sentences']:,}", "sentence pairs"),
-        (f"{corpus['source_words']:,}", "source words"),
-        (f"{corpus['target_words']:,}", "target words"),
+        (f"{pairs:,}", "sentence pairs"),
+        *([(f"{alignments}", "alignments of each")] if alignments > 1 else []),
+        (f"{corpus['source_words'] // alignments:,}", "source words"),  # The record has them under each.
+        (f"{corpus['target_words'] // alignments:,}", "target words"),
         (f"{max(runs[0].sweeps, default=0):,}", _whose_sweeps(runs[0])),
         (duration(_seconds(runs[0])), "sampling"),
     ]

@@ -13,7 +13,9 @@ from decoder.cli import main as decoder
 from scfg_sampler.errors import ScfgError
 from scfg_sampler.explore.questions import MOST_WORDS, Question, QuestionError
 from scfg_sampler.explore.server import answers
-from scfg_sampler.explore.sources import Sources, open_sources
+from scfg_sampler.explore.sources import Sources, described, open_sources
+from tests.learner.test_chain import some_pairs
+from tests.learner.test_commands import sample, write_corpus
 from tests.oracles import phrase_forest
 from tests.report.made import NASTY, made_run, nasty_pairs
 
@@ -339,3 +341,18 @@ def test_steps_of_a_run_that_proposes_show_both_derivations(tmp_path):
     assert new["log_prob"] < 0.0
     assert new["log_proposal"] <= 0.0
     json.dumps(answer, allow_nan=False)
+
+
+def test_pair_under_one_of_several_alignments_says_which(tmp_path, ask):
+    pairs = some_pairs()
+    options = write_corpus(tmp_path, pairs)
+    (tmp_path / "other").write_text("".join("0-0\n" for _ in pairs))
+    assert sample([*options, str(tmp_path / "other")], tmp_path / "run", "--iterations", "2") == 0
+    several = open_sources([tmp_path / "run"])
+    assert described(several, "")["runs"] == [{"name": "run", "pairs": 2 * len(pairs), "alignments": 2}]
+    paths = answers(several)
+    found = paths["/pair"](Question({"number": len(pairs) + 3}))
+    assert found["place"] == {"pair": 3, "alignment": 2}
+    assert (found["source"], found["links"]) == (list(pairs[3].source), [(0, 0)])
+    assert paths["/pair"](Question({"number": 3}))["place"] == {"pair": 3, "alignment": 1}
+    assert ask("/pair", number=3)["place"] is None

@@ -222,6 +222,27 @@ def test_linked_cells_stand_where_their_words_are(tmp_path):
         assert found == set(pair.links)
 
 
+@pytest.mark.parametrize("choose", ["none", "sentence"])
+def test_pairs_under_several_alignments_are_counted_once_and_told_apart(tmp_path, choose):
+    pairs = some_pairs()
+    number = len(pairs)
+    options = write_corpus(tmp_path, pairs)
+    (tmp_path / "other").write_text("".join("0-0\n" for _ in pairs))
+    run, page = tmp_path / "run", tmp_path / "r.html"
+    assert sample([*options, str(tmp_path / "other")], run, "--iterations", "3", "--choose", choose) == 0
+    assert report(run, "--output", page, "--pairs", str(2 * number), "--states", "2") == 0
+    made = Made(page)
+    told = made.said("run")
+    assert f"{number}sentence pairs2alignments of each{sum(len(pair.source) for pair in pairs)}source" in told
+    titles = [each.text for each in made.section("pairs").iter(f"{XHTML}h3")]
+    if choose == "none":
+        assert titles[1] == "Pair 1: 1 of the text, under alignment 1"
+        assert titles[-1] == f"Pair {2 * number - 1}: {number - 1} of the text, under alignment 2"
+    else:
+        assert titles == [f"Pair {sentence}" for sentence in range(number)]
+    assert ("All pairs under the first alignment come first" in made.said("pairs")) == (choose == "none")
+
+
 def test_scores_and_rounds_are_those_of_the_files(made):
     rows = [row for row in made.rows("scores") if len(row) == 5]
     assert rows[0] == ["ours", "BLEU", "31.25", "28.50 – 33.50", "–"]

@@ -141,7 +141,8 @@ async function showPair(question) {
   if (!isLast()) return;
   Object.assign(state, { pair, question, phrase: null, derivation: pair.derivation, steps: null });
   find("pair").hidden = false;
-  find("pair-title").textContent = pair.number === null ? "A pair of your own" : `Pair ${pair.number}`;
+  const place = pair.place ? `: ${pair.place.pair} of the text, under alignment ${pair.place.alignment}` : "";
+  find("pair-title").textContent = pair.number === null ? "A pair of your own" : `Pair ${pair.number}${place}`;
   find("pair-texts").replaceChildren(words(pair.source.join(" ")), make("br"), words(pair.target.join(" ")));
   const note = find("pair-note");
   note.hidden = pair.skipped === null;
