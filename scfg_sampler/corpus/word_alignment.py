@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
-from scfg_sampler.core.files import PathLike, atomic_output, read_lines
+from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.core.leftovers import temporary_directory
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import read_text, require_equal_lines
@@ -102,7 +102,8 @@ def align_texts(
     SettingsError
         eflomal is not installed, there is no such method, there are too many parts, or none, or no draws.
     InputError
-        A file cannot be read, the texts differ in their number of lines or are empty, or eflomal failed.
+        A file cannot be read, the texts differ in their number of lines or are empty, eflomal failed, or the
+        files of the prefix cannot be written, which is said before aligning.
     """
     if method not in METHODS:
         raise SettingsError(f"--symmetrise is {method!r}, but must be one of {', '.join(METHODS)}")
@@ -118,6 +119,7 @@ def align_texts(
     longest = np.maximum(*(np.diff(start) for _, start, _ in texts))
     if parts > max(1, sentences):
         raise SettingsError(f"--parts is {parts}, but {source} has {counted(sentences, 'sentence pair')}")
+    _require_prefix(prefix)
     links = 0
     with temporary_directory("scfg-align-") as folder:
         numbered = [str(Path(folder) / name) for name in ("f", "e")]
@@ -136,6 +138,19 @@ def align_texts(
             links += sum(line.count("-") for line in both)
             advance(1)
     return AlignmentReport(sentences, links, int(np.sum(longest > _LONGEST)))
+
+
+def _require_prefix(prefix: PathLike) -> None:
+    """Refuse, before the hours that aligning may take, a prefix of files that cannot be written."""
+    folder, name = os.path.split(os.fspath(prefix))
+    if name in ("", ".", ".."):
+        hint = f"Add what they begin with, as in {Path(folder, name, 'train.de-en')}"
+        raise InputError(prefix, None, "is a directory, and not what names of files begin with", hint)
+    there = Path(folder)
+    while not there.exists():  # What fails on the way leaves no directory either.
+        there = there.parent
+    with naming(there):
+        tempfile.TemporaryFile(dir=there).close()
 
 
 def _align(

@@ -39,6 +39,9 @@ for side, path in (("forward", given["-f"]), ("reverse", given["-r"])):
 """
 
 
+NEEDS_PROC = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a directory for nobody")
+
+
 @pytest.fixture
 def aligner(monkeypatch, tmp_path):
     """Our own program in place of eflomal's; the path of it."""
@@ -104,6 +107,24 @@ for side in ("-f", "-r"):
 def test_no_draws_are_refused(aligner, texts, capsys):
     assert align(texts, "--draws", "0") == 2
     assert "--draws is 0; at least 1 is needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("prefix", "message"),
+    [
+        ("out/", "out/: is a directory, and not what names of files begin with. Add what they begin with"),
+        ("out/..", "out/..: is a directory"),
+        ("train.f/made", "train.f: cannot be written (Not a directory)"),
+        pytest.param("/proc/made", "/proc: cannot be written (", marks=NEEDS_PROC),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_aligning(aligner, texts, capsys, prefix, message):
+    aligner.write_text(f"#!/bin/sh\ntouch {texts}/begun\nexit 1\n")
+    command = ["align", "--source", str(texts / "f"), "--target", str(texts / "e"), "--output"]
+    (texts / "train.f").write_text("")
+    assert main([*command, prefix if prefix.startswith("/") else f"{texts}/{prefix}"]) == 2
+    assert message in capsys.readouterr().err
+    assert not (texts / "begun").exists()
 
 
 # Stands in for eflomal's script, which runs another program.
