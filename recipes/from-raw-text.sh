@@ -84,7 +84,7 @@ M=$(text "$SOURCE_FILE" "$TARGET_FILE" | wc -c | awk '{ printf "%.3f", $1 / 1000
 SENTENCES=${DEV:-$(awk -v T="$T" 'BEGIN { print T < 5 ? T * 100 : 500 }')}
 plan_compiling
 estimate prepare "4 + 3 * M"
-estimate align "2 + 3 * M * draws"
+estimate align "2 + (1 + 17 * M / sqrt(T + 0.001)) * draws" # eflomal goes over few pairs more often
 estimate lm "2 + M"
 case $KIND in
     sampled) estimate sample "5 + 0.35 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;
@@ -117,7 +117,7 @@ planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@
     --segment "$SEGMENT" --case "$CASE" --seed "$SEED" --verbose ${DEV:+--dev "$DEV"} ${TEST:+--test "$TEST"} \
     ${more_text[@]+--monolingual "${more_text[@]}"} ${PREPARING:+"${preparing[@]}"}
 trap - EXIT
-sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
+tell_prepared
 
 align_prepared
 

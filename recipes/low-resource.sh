@@ -166,17 +166,19 @@ lm_text() { # ORDER
 
 # ------------------------------------------------------------------ the steps
 
-# Seconds on two cores of 2020, from runs on 4,000 and 15,000 pairs; M is megabytes of text, D sentences of development.
+# Seconds on two cores of 2020, from runs on 300 to 15,000 pairs; M is megabytes of text, T thousands of pairs, D sentences
+# of development.
+T=$(count_lines "${train_files[1]}" | awk '{ printf "%.3f", $1 / 1000 }')
 M=$(text "${train_files[1]}" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }')
 D=$(count_lines "${dev_files[0]}")
-estimate() { # NAME FORMULA-IN-M-D-AND-COUNTS
-    plan "$1" "$(awk -v M="$M" -v D="$D" -v sweeps="$ITERATIONS" -v rounds="$ROUNDS" -v beam="$BEAM" \
+estimate() { # NAME FORMULA-IN-M-T-D-AND-COUNTS
+    plan "$1" "$(awk -v M="$M" -v T="$T" -v D="$D" -v sweeps="$ITERATIONS" -v rounds="$ROUNDS" -v beam="$BEAM" \
         -v threads="$THREADS" -v draws="$DRAWS" "BEGIN { print $2 }")"
 }
 plan_compiling
 for name in gather lm; do estimate "$name" 2; done
 estimate prepare "3 + 4 * M"
-estimate align "3 + 4 * M * draws"
+estimate align "3 + (1 + 17 * M / sqrt(T + 0.001)) * draws" # eflomal goes over few pairs more often
 for grammar in "${grammars[@]}"; do
     case $grammar in
         sampled) estimate sample "4 + 0.4 * sweeps * M * draws" && estimate grammar-sampled "3 + 3 * M" ;;
@@ -209,7 +211,7 @@ planned_step prepare gather --makes "${prepared[@]}" logs/prepare.log -- \
     --test-source "$RAW/test.$SOURCE" --test-target "${test_references[@]}" --output "$DATA" --overwrite \
     --segment "$SEGMENT" --case "$CASE" --verbose \
     ${monolingual[@]+--monolingual "$RAW/monolingual.$TARGET"} ${PREPARING:+"${preparing[@]}"}
-sed -n 's/^ */    /; /  /p' "$OUT/logs/prepare.log" >&2
+tell_prepared
 listed=$(list_references dev)
 lines_of prepared_references "$listed"
 

@@ -213,9 +213,10 @@ guesses() {
 
 CACHE=${SCFG_SAMPLER_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/scfg-sampler} # of compiled kernels
 
-# Plans `compile`: a second where this user has compiled the same before, a few where it was another version.
+# Plans `compile`: a second where this user has compiled the same before, a minute where it was another version, most of
+# which is to be compiled again.
 plan_compiling() {
-    local seconds=20
+    local seconds=60
     if [ -f "$(compiled)" ]; then
         seconds=2
     elif [ ! -d "$CACHE" ]; then
@@ -248,6 +249,10 @@ name_prepared() {
         prepared+=("data/"{train,dev,test,monolingual}".$language" "data/"{dev,test}".$language.ref"{0,1,2,3,4,5,6,7,8,9}
             "data/case.$language.json" "data/subwords.$language.model")
     done
+}
+
+tell_prepared() { # what `sampler prepare` said of the text: its table and its warnings, not how far it was meanwhile
+    sed -n '/^ *-\{0,1\}[0-9,]*  /p; /^warning: /p' "$OUT/logs/prepare.log" >&2
 }
 
 # Both programs on a few sentences, side by side: so the steps below find everything compiled, and their seconds

@@ -318,3 +318,12 @@ def test_another_system_may_not_be_called_as_a_grammar(stand_in):
     assert outcome.returncode == 2
     assert "another system cannot be called sampled, as a grammar is" in outcome.stderr
     assert not (stand_in / "run").exists()
+
+
+def test_draws_take_seconds_each_however_small_the_text(stand_in):
+    seconds = []
+    for draws in ("1", "121"):
+        said = recipe(stand_in, "--draws", draws, "--overwrite").stderr
+        told = re.search(r"this takes about (\d+) (s|min)", said)
+        seconds.append(int(told[1]) * {"s": 1, "min": 60}[told[2]])
+    assert 60 <= seconds[1] - seconds[0] <= 360

@@ -135,6 +135,27 @@ def test_pairs_count_under_each_of_several_draws(stand_in):
         assert f"--alignment {prefix}.gdfa {prefix}.2.gdfa {prefix}.3.gdfa --" in found[command]
 
 
+def test_what_prepare_said_of_the_text_is_shown_as_it_stood(tmp_path):
+    told = (
+        "1,234,567  pairs read",
+        "      -12  a side is empty",
+        "           line 7: Ein Hund ||| …",
+        "      880  run/data/train.de",
+        "warning: the text in de has 200 subwords, fewer than 500",
+    )
+    said = (
+        "learning the segmentation: 0:00:00 so far",
+        *told[:2],
+        "reading: 12,000, 800 a second",
+        *told[2:],
+    )
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "prepare.log").write_text("".join(f"{line}\n" for line in said))
+    script = tmp_path / "script"
+    script.write_text(f". '{RECIPES}/common.sh'\n. '{RECIPES}/translation.sh'\nOUT=. tell_prepared\n")
+    assert run(script, directory=tmp_path).stderr.splitlines() == list(told)
+
+
 def test_options_that_prepare_names_are_told_as_the_recipes_own(stand_in):
     stop = """
 if [ "$program-$command" = scfg_sampler-prepare ]; then
@@ -174,9 +195,9 @@ def test_tokenisation_for_scores_is_that_of_the_language(language, tokenizer):
 def test_the_time_left_is_told_from_the_start(stand_in):
     outcome = recipe(stand_in)
     said = outcome.stderr
-    assert re.search(r"\] 2 lines; this takes about \d+ s", said)
+    assert re.search(r"\] 2 lines; this takes about \d+ (s|min)", said)
     for step in ("compile", "prepare", "tune", "evaluate"):
-        assert re.search(rf"\] {step} \(about \d+ s left\)\n", said), step
+        assert re.search(rf"\] {step} \(about \d+ (s|min) left\)\n", said), step
     assert "7  pairs read" in said
 
 
@@ -304,3 +325,12 @@ def test_two_dirty_files_become_a_system_that_can_be_moved(tmp_path):
         check=True,
     )
     assert re.fullmatch(r"I (have seen|saw) the dog\.\n\nWe (do|did) not run quickly\.\n", translated.stdout)
+
+
+def test_draws_take_seconds_each_however_small_the_text(stand_in):
+    seconds = []
+    for draws in ("1", "121"):
+        said = recipe(stand_in, "--draws", draws, "--overwrite").stderr
+        told = re.search(r"this takes about (\d+) (s|min)", said)
+        seconds.append(int(told[1]) * {"s": 1, "min": 60}[told[2]])
+    assert 60 <= seconds[1] - seconds[0] <= 360
