@@ -33,8 +33,8 @@ def test_recipe_prints_one_table_and_the_run_directory(stand_in):
     assert "BLEU: tok" in table
     assert table[-4:-1] == [
         f"report: {stand_in / 'run dir' / 'report.html'}",
-        f"to translate: scfg-decoder translate --system {stand_in / 'run dir' / 'system'}",
-        f"to look into it: scfg-sampler explore {stand_in / 'run dir'}",
+        f"to translate: scfg-decoder translate --system '{stand_in / 'run dir' / 'system'}'",
+        f"to look into it: scfg-sampler explore '{stand_in / 'run dir'}'",
     ]
     assert table[-1] == f"run directory: {stand_in / 'run dir'}"
     assert (stand_in / "run dir" / "table.txt").read_text() == outcome.stdout
