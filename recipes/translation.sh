@@ -213,10 +213,10 @@ guesses() {
 
 CACHE=${SCFG_SAMPLER_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/scfg-sampler} # of compiled kernels
 
-# Plans `compile`: a second where this user has compiled the same before, a minute where it was another version, most of
-# which is to be compiled again.
+# Plans `compile`: a second where this user has compiled the same before; where it was another version, between ten seconds
+# and two minutes, as little or most of it is to be compiled again.
 plan_compiling() {
-    local seconds=60
+    local seconds=40
     if [ -f "$(compiled)" ]; then
         seconds=2
     elif [ ! -d "$CACHE" ]; then
