@@ -37,6 +37,7 @@ __all__ = ["FORMATS", "Source", "read_source", "read_tableaux", "write_tableaux"
 FORMATS = ("tsv", "otsoft", "praat")
 
 _HEAD = ("input", "output", "frequency")
+_COMMENT = "/**"  # What a line begins with that is no candidate, in files of OTSoft.
 _OVERT = "overt"  # A column between output and frequency.
 
 
@@ -162,12 +163,16 @@ def _parse_otsoft(path: PathLike, head: list[str], cells: Iterator[tuple[int, li
         hint = "Abbreviations begin in the fourth column; a candidate has input, output and whole numbers"
         raise InputError(path, line or None, found, hint)
     padded = (
-        (number, row + [""] * (3 + len(names) - len(row)))
-        for number, row in cells
-        if not row[0].startswith(("[", "/**"))
+        (number, row + [""] * (3 + len(names) - len(row))) for number, row in cells if not _is_comment(row)
     )
     abbreviations = tuple(cell.strip() for cell in below[3 : 3 + len(names)])
     return Source(build_tableaux(path, names, _rows(path, padded, len(names))), None, abbreviations)
+
+
+def _is_comment(row: list[str]) -> bool:
+    """Whether a row is none of a tableau: a comment, or a heading in brackets that stands alone."""
+    is_alone = not any(cell.strip() for cell in row[1:])
+    return row[0].startswith(_COMMENT) or (row[0].startswith("[") and is_alone)
 
 
 def _is_candidate(row: list[str]) -> bool:
@@ -256,12 +261,36 @@ def write_tableaux(
         Its decision strategy, as Praat calls it.
     fixed : sequence of (int, int)
         Its fixed rankings.
+
+    Raises
+    ------
+    InputError
+        Columns have no place for a name: an input or output without letters, which Praat allows, or what
+        OTSoft takes for a comment. Nothing is written.
     """
+    if format != "praat":
+        _require_names(tableaux, is_otsoft=format == "otsoft")
     with atomic_output(path) as stream:
         if format == "praat":
             stream.writelines(grammar_lines(tableaux, ranking, strategy, fixed))
         else:
             stream.writelines(_otsoft_lines(tableaux) if format == "otsoft" else _tsv_lines(tableaux))
+
+
+def _require_names(tableaux: Tableaux, is_otsoft: bool) -> None:
+    """Refuse names that would not be read back from columns."""
+    for index, form in enumerate(tableaux.inputs):
+        if not form:
+            hint = "Give it a name in Praat, such as ∅; a blank cell is the input of the line above"
+            raise InputError(None, None, f"input {index + 1} is empty, for which columns have no place", hint)
+        if is_otsoft and form.startswith(_COMMENT):
+            found = f"the input {form!r} would be a comment in a file of OTSoft"
+            raise InputError(None, None, found, "Give it another name")
+    for candidate, output in enumerate(tableaux.outputs):
+        if not output:
+            form = tableaux.inputs[int(tableaux.input_of()[candidate])]
+            found = f"the input {form!r} has an empty candidate, for which columns have no place"
+            raise InputError(None, None, found, "Give it a name in Praat, such as ∅")
 
 
 def _tsv_lines(tableaux: Tableaux) -> Iterator[str]:

@@ -22,7 +22,7 @@ from monolingual.ot.exact import winning_probs
 from monolingual.ot.harmonic import maxent_probs, noisy_probs
 from monolingual.ot.praat import STRATEGIES, PraatGrammar, parse_grammar, read_text
 from monolingual.ot.settings import check_noise
-from monolingual.ot.tableaux import Tableaux, overt_forms, relative_frequencies
+from monolingual.ot.tableaux import LARGEST_VALUE, Tableaux, overt_forms, relative_frequencies
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError
@@ -300,9 +300,10 @@ def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
         raise InputError(path, None, f"has the model {grammar.model!r}", f"Known are {', '.join(MODELS)}")
     is_noisy = grammar.model == "stochastic-ot"
     for name, value, spread in zip(grammar.constraints, grammar.value, grammar.deviation, strict=True):
-        if not math.isfinite(value):
-            raise InputError(path, None, f"has the value {value:g} of {name!r}", "Give a number")
-        if not (math.isfinite(spread) and (spread > 0.0 or (spread == 0.0 and not is_noisy))):
-            least = "above 0" if is_noisy else "of at least 0"
-            raise InputError(path, None, f"has the deviation {spread:g} of {name!r}", f"Give one {least}")
+        if not abs(value) <= LARGEST_VALUE:
+            hint = f"Give a number from -{LARGEST_VALUE:g} to {LARGEST_VALUE:g}"
+            raise InputError(path, None, f"has the value {value:g} of {name!r}", hint)
+        if not (spread <= LARGEST_VALUE and (spread > 0.0 or (spread == 0.0 and not is_noisy))):
+            hint = f"Give one {'above 0' if is_noisy else 'of at least 0'}, and up to {LARGEST_VALUE:g}"
+            raise InputError(path, None, f"has the deviation {spread:g} of {name!r}", hint)
     return grammar, record

@@ -11,7 +11,9 @@ constraints reach the higher. Its evaluations add noise to all values alike and 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import math
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,6 +23,7 @@ import numpy as np
 
 from monolingual.ot.tableaux import (
     LARGEST_FREQUENCY,
+    LARGEST_VALUE,
     MOST_VIOLATIONS,
     Row,
     Tableaux,
@@ -57,6 +60,7 @@ STRATEGIES: dict[str, str] = {
 """What Praat calls decision strategies, and our models: see `monolingual/ot/grammar.py`."""
 
 _TOKEN = re.compile(r'"((?:[^"]|"")*)"|(!.*)|(<[^<>\s]*>)|(\S+)')
+_QUOTES = "Quotes within a string are doubled, and a blank follows its end"
 _BINARY = "ooBinaryFile"
 _COLLECTION = "Collection"  # Several objects that were selected and saved together.
 _KINDS = "ooTextFile", "ooTextFile short"
@@ -187,7 +191,7 @@ class _Tokens:
 
     def __init__(self, path: PathLike, lines: Iterable[str]):
         text = "\n".join(lines)
-        self._path, self._line, self._last = path, 0, text.count("\n") + 1
+        self.path, self._line, self._last = path, 0, text.count("\n") + 1
         self._tokens: Iterator[tuple[int, str | float | _Flag]] = self._split(text)
 
     def _split(self, text: str) -> Iterator[tuple[int, str | float | _Flag]]:
@@ -197,13 +201,31 @@ class _Tokens:
             offset = match.start()
             quoted, _, flag, word = match.groups()
             if quoted is not None:
-                yield self._line + 1, " ".join(quoted.replace('""', '"').split("\n"))
+                if text[match.end() : match.end() + 1].strip():
+                    found = f"{text[match.end()]!r} follows a quote, within a string or at its end"
+                    raise InputError(self.path, self.line, found, _QUOTES)
+                # As in the cell of a table: tabs and ends of lines are blanks.
+                yield self.line, re.sub(r"[\t\n]", " ", quoted.replace('""', '"')).strip()
             elif flag is not None:
-                yield self._line + 1, _Flag(flag[1:-1])
+                yield self.line, _Flag(flag[1:-1])
             elif word is not None:
-                with_number = _as_number(word)
-                if with_number is not None:
-                    yield self._line + 1, with_number
+                number = self._as_number(word)
+                if number is not None:
+                    yield self.line, number
+
+    def _as_number(self, word: str) -> float | None:
+        """The number a word is; None for words such as `[1]:` and `pairs`."""
+        if word[0] == '"':
+            hint = "Is the file cut off? Quotes within a string are doubled"
+            raise InputError(self.path, self.line, "a string begins here and does not end", hint)
+        if word[0] not in "+-.0123456789" or not any(sign.isalnum() for sign in word):
+            return None
+        with contextlib.suppress(ValueError):
+            if math.isfinite(number := real_number(word)):
+                return number
+        # Praat takes it for a number, too; left out, the next one would stand in its place.
+        hint = "Give a number; words that begin like one are comments only behind '!'"
+        raise InputError(self.path, self.line, f"{word!r} is not a number", hint)
 
     def next_is(self, is_wanted: Callable[[str | float | _Flag], bool]) -> bool:
         """Whether there is a token left of which something is true; it stays the next one."""
@@ -216,19 +238,19 @@ class _Tokens:
         """The next string; flags before it are passed over, a number is an error."""
         line, value = self._next(what)
         if not isinstance(value, str):
-            raise InputError(self._path, line, f"the number {value:g} instead of {what}, in quotes")
+            raise InputError(self.path, line, f"the number {value:g} instead of {what}, in quotes")
         return value
 
     def number(self, what: str) -> float:
         line, value = self._next(what)
         if not isinstance(value, float):
-            raise InputError(self._path, line, f'"{value}" instead of {what}')
+            raise InputError(self.path, line, f'"{value}" instead of {what}')
         return value
 
     def count(self, what: str) -> int:
         value = self.number(what)
         if not (0 <= value <= MOST_VIOLATIONS and value == int(value)):
-            raise InputError(self._path, self.line, f"{value:g} is not {what}")
+            raise InputError(self.path, self.line, f"{value:g} is not {what}")
         return int(value)
 
     def constraint(self, most: int) -> int:
@@ -236,24 +258,26 @@ class _Tokens:
         value = self.count("a constraint of a fixed ranking")
         if not 1 <= value <= most:
             found = f"a fixed ranking has the constraint {value}"
-            raise InputError(self._path, self.line, found, f"They are counted from 1 to {most}")
+            raise InputError(self.path, self.line, found, f"They are counted from 1 to {most}")
         return value - 1
 
     def strategy(self) -> str:
         """A decision strategy such as <OptimalityTheory>."""
         line, value = next(self._tokens, (self._last, ""))
         if not isinstance(value, _Flag):
-            raise InputError(self._path, line, "no decision strategy such as <OptimalityTheory>")
+            raise InputError(self.path, line, "no decision strategy such as <OptimalityTheory>")
         if value.name not in STRATEGIES:
             hint = f"Known are {', '.join(STRATEGIES)}"
-            raise InputError(self._path, line, f"has the decision strategy {value.name!r}", hint)
+            raise InputError(self.path, line, f"has the decision strategy {value.name!r}", hint)
         return value.name
 
     def require_end(self, announced: str) -> None:
-        """Raise if another string follows what has been announced."""
+        """Raise if another string or number follows what has been announced."""
+        hint = "Mend that number, or leave out the rest"
         if self.next_is(lambda value: isinstance(value, str)):
-            hint = "Mend that number, or leave out the rest"
-            raise InputError(self._path, self.line, f"announces {announced}, and here is another one", hint)
+            raise InputError(self.path, self.line, f"announces {announced}, and here is another one", hint)
+        if self.next_is(lambda value: isinstance(value, float)):
+            raise InputError(self.path, self.line, f"a number stands behind {announced}", hint)
 
     @property
     def line(self) -> int:
@@ -263,15 +287,7 @@ class _Tokens:
         for line, value in self._tokens:
             if not isinstance(value, _Flag):
                 return line, value
-        raise InputError(self._path, self._last, f"the file ends where {what} should be", "Is it cut off?")
-
-
-def _as_number(word: str) -> float | None:
-    """The number a word is; None for words such as `[1]:` and `pairs`."""
-    try:
-        return real_number(word) if word[0] in "+-.0123456789" else None
-    except ValueError:
-        return None
+        raise InputError(self.path, self._last, f"the file ends where {what} should be", "Is it cut off?")
 
 
 def _tokens_of(path: PathLike, lines: Iterable[str], *kinds: str) -> tuple[_Tokens, str]:
@@ -305,7 +321,8 @@ def parse_grammar(path: PathLike, lines: Iterable[str]) -> PraatGrammar:
 def _parse_collection(tokens: _Tokens, path: PathLike) -> PraatGrammar:
     """The grammar in a Collection, with the frequencies of a PairDistribution if there is one beside it."""
     grammar, pairs = None, None
-    for _ in range(tokens.count("a number of objects")):
+    announced = tokens.count("a number of objects")
+    for _ in range(announced):
         name = tokens.string("the class of an object")
         tokens.string("the name of an object")
         if _kind(name) == "OTGrammar" and grammar is None:
@@ -315,6 +332,7 @@ def _parse_collection(tokens: _Tokens, path: PathLike) -> PraatGrammar:
         else:
             hint = "In Praat select one OTGrammar, and one PairDistribution or none, and save these"
             raise InputError(path, tokens.line, f"the Collection holds the object {name!r}", hint)
+    tokens.require_end(counted(announced, "object"))
     if grammar is None:
         hint = "In Praat select it along with the PairDistribution"
         raise InputError(path, None, "is a Collection without an OTGrammar", hint)
@@ -333,11 +351,11 @@ def _parse_object(tokens: _Tokens, path: PathLike, name: str) -> PraatGrammar:
     strategy = tokens.strategy() if version >= 1 else "OptimalityTheory"
     if version == 2:
         tokens.number("the leak")
-    names, ranking = [], []
+    names, ranking = list[str](), list[float]()
     announced = tokens.count("a number of constraints")
     for _ in range(announced):
-        names.append(tokens.string("the name of a constraint"))
-        ranking.append(tokens.number("a ranking value"))
+        names.append(_constraint_name(tokens, names))
+        ranking.append(_ranking_value(tokens))
         tokens.number("a disharmony")
         if version == 2:
             tokens.number("a plasticity")
@@ -352,15 +370,51 @@ def _parse_object(tokens: _Tokens, path: PathLike, name: str) -> PraatGrammar:
     return PraatGrammar(tableaux, np.array(ranking), strategy, tuple(fixed))
 
 
+def _constraint_name(tokens: _Tokens, names: Sequence[str]) -> str:
+    """The name of the next constraint."""
+    name = tokens.string("the name of a constraint")
+    if not name:
+        raise InputError(tokens.path, tokens.line, f"constraint {len(names) + 1} has no name", "Give it one")
+    if name in names:
+        found = f"two constraints are named {name!r}"
+        raise InputError(tokens.path, tokens.line, found, "Give them different names")
+    return name
+
+
+def _ranking_value(tokens: _Tokens) -> float:
+    value = tokens.number("a ranking value")
+    if abs(value) > LARGEST_VALUE:
+        hint = f"Expected a number from -{LARGEST_VALUE:g} to {LARGEST_VALUE:g}"
+        raise InputError(tokens.path, tokens.line, f"{value:g} is not a ranking value", hint)
+    return value
+
+
 def _rows(tokens: _Tokens, constraints: int) -> Iterator[Row]:
-    """The candidates of all tableaus."""
+    """The candidates of all tableaus.
+
+    To Praat, tableaus of one input are several, and a candidate that stands twice wins twice as often as its
+    equals; here both would be one.
+    """
+    begins: dict[str, int] = {}
     for _ in range(tokens.count("a number of tableaus")):
         form = tokens.string("an input")
+        if form in begins:
+            found = f"the input {form!r} has a tableau in line {begins[form]} already"
+            raise InputError(tokens.path, tokens.line, found, "Make them one, or rename one of the inputs")
+        begins[form] = tokens.line
+        lines: dict[str, int] = {}
         for _ in range(tokens.count("a number of candidates")):
             output = tokens.string("a candidate")
             line = tokens.line
+            if output in lines:
+                found = f"the input {form!r} has the candidate {output!r} in line {lines[output]} already"
+                raise InputError(tokens.path, line, found, "Rename one of them, or leave it out")
+            lines[output] = line
             marks = tuple(tokens.count("a number of violations") for _ in range(constraints))
             yield Row(line, form, output, 0.0, marks)
+        if not lines:
+            found = f"the input {form!r} has no candidate"
+            raise InputError(tokens.path, begins[form], found, "Give it one, or leave the tableau out")
 
 
 class _Pair(NamedTuple):

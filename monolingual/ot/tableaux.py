@@ -26,6 +26,7 @@ from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
     "LARGEST_FREQUENCY",
+    "LARGEST_VALUE",
     "MOST_VIOLATIONS",
     "Row",
     "Tableaux",
@@ -43,6 +44,8 @@ __all__ = [
 MOST_VIOLATIONS = 1_000_000_000
 LARGEST_FREQUENCY = 1e15
 """Sums of such lose no single observation."""
+LARGEST_VALUE = 1e100
+"""Of a constraint: times numbers of violations, and added up, such are numbers still."""
 
 _HUNDRED = 100.0  # Probabilities are taken as percentages.
 _MOST_TOKENS = 50_000_000  # Each has values of its own: beyond it, more than a gigabyte.

@@ -148,6 +148,7 @@ def test_grammars_of_one_name_are_told_apart_in_a_report(place):
     ("value", "deviation", "complaint"),
     [
         ("NaN", "1", "has the value nan of 'A'. Give a number"),
+        ("-1e101", "1", "has the value -1e+101 of 'A'. Give a number from -1e+100 to 1e+100"),
         ("1", "0", "has the deviation 0 of 'A'. Give one above 0"),
         ("1", "1e400", "has the deviation inf of 'A'. Give one above 0"),
         ("1", "null", "has the deviation nan of 'A'. Give one above 0"),

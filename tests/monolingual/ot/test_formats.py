@@ -62,7 +62,7 @@ names = (
     st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=6)
     .map(str.strip)
     .filter(bool)
-    .filter(lambda text: not text.startswith(("[", "/**", "\ufeff")))
+    .filter(lambda text: not text.startswith(("/**", "\ufeff")))
 )
 
 
@@ -92,6 +92,33 @@ def test_blank_cells_are_zero_and_blank_inputs_repeat(tmp_path):
     assert soft.inputs == ("pat", "ta")
     assert soft.violations.tolist() == [[1, 0], [0, 1], [0, 0]]
     assert soft.frequency.tolist() == [3, 1, 0]
+
+
+def test_inputs_in_brackets_are_no_headings(tmp_path):
+    """As in OT-Help: what stands alone in brackets is one."""
+    rows = "[typology]\n" + OTSOFT.split("\n", 2)[2].replace("pat", "[pat]", 1) + "/** x\ty\t1\n[end]\t\t\n"
+    text = "\n".join(OTSOFT.split("\n")[:2]) + "\n" + rows
+    assert read_tableaux(write(tmp_path, text)).inputs == ("[pat]", "ta")
+
+
+@pytest.mark.parametrize(
+    ("form", "output", "kind", "message"),
+    [
+        ("", "x", "tsv", "input 2 is empty"),
+        ("", "x", "otsoft", "a blank cell is the input of the line above"),
+        ("j", "", "tsv", "the input 'j' has an empty candidate, for which columns have no place"),
+        ("/** j", "x", "otsoft", "'/** j' would be a comment in a file of OTSoft"),
+    ],
+)
+def test_names_that_columns_do_not_hold_are_refused(tmp_path, form, output, kind, message):
+    rows = [Row(1, "i", "x", 1.0, (0,)), Row(2, form, output, 1.0, (0,))]
+    example = build_tableaux("x", ["A"], rows)
+    with pytest.raises(InputError) as error:
+        write_tableaux(example, tmp_path / "t", kind)
+    assert message in str(error.value)
+    assert not (tmp_path / "t").exists()
+    write_tableaux(example, tmp_path / "g", "praat")
+    same(read_grammar(tmp_path / "g").tableaux, example._replace(frequency=np.zeros(2)))
 
 
 def test_files_of_otsoft_may_lack_abbreviations(tmp_path):
@@ -132,6 +159,14 @@ def test_praat_grammar_with_comments_and_fixed_rankings(tmp_path):
     assert grammar.ranking.tolist() == [100, 90]
     assert grammar.fixed_rankings == ((0, 1),)
     assert grammar.strategy == "OptimalityTheory"
+
+
+def test_strings_of_praat_stand_in_cells(tmp_path):
+    text = GRAMMAR.replace('"pat" 1 0', '" p\ta\n\tt\n" 1 0')
+    example = read_grammar(write(tmp_path, text, "g")).tableaux
+    assert example.outputs[1] == "p a  t"
+    write_tableaux(example, tmp_path / "t")
+    same(read_tableaux(tmp_path / "t"), example)
 
 
 def test_older_grammars_have_no_plasticity(tmp_path):
@@ -183,7 +218,29 @@ def test_grammar_keeps_ranking_values(tmp_path):
         (GRAMMAR[:-3], "the file ends where a number of violations should be"),
         (GRAMMAR.replace("OTGrammar 2", "OTGrammar 3"), "has version 3 of OTGrammar"),
         (GRAMMAR.replace("OTGrammar 2", "OTGrammar 2b"), "has version 2b of OTGrammar"),
-        (GRAMMAR.replace("2 tableaus", "1e999 tableaus"), "inf is not a number of"),
+        (GRAMMAR.replace("2 tableaus", "1e999 tableaus"), "'1e999' is not a number"),
+        (GRAMMAR.replace('"pa" 0 1', '"p"a" 0 1'), ":15: 'a' follows a quote, within a string or at its end"),
+        (GRAMMAR.replace('"pa" 0 0', '"pa 0 0'), ":18: a string begins here and does not end. Is the file"),
+        (GRAMMAR.replace('" 1 0', '" 1, 0'), ":16: '1,' is not a number. Give a number; words that begin"),
+        (GRAMMAR.replace("leak = 0", "leak = --undefined--"), ":5: '--undefined--' is not a number"),
+        (GRAMMAR.replace("leak = 0", "leak = -inf"), ":5: '-inf' is not a number"),
+        (
+            GRAMMAR.replace("2 tableaus", "3 tableaus") + '"lost" 0\n',
+            ":19: the input 'lost' has no candidate",
+        ),
+        (
+            GRAMMAR.replace('input [2]: "pa"', 'input [2]: "say ""pat"""'),
+            """:17: the input 'say "pat"' has a tableau in line 14 already""",
+        ),
+        (
+            GRAMMAR.replace('"pat" 1 0', '"pa" 0 1'),
+            """:16: the input 'say "pat"' has the candidate 'pa' in line 15 already""",
+        ),
+        (
+            GRAMMAR.replace("90 90", "-1e101 90"),
+            ":8: -1e+101 is not a ranking value. Expected a number from -1e",
+        ),
+        (GRAMMAR + "7\n", ":19: a number stands behind 2 tableaus. Mend that number, or leave out the rest"),
         (GRAMMAR.replace("OTGrammar 2", "Sound"), "is a Sound, not a file of class OTGrammar"),
         (GRAMMAR.replace("<OptimalityTheory>", ""), "no decision strategy"),
         (
@@ -210,6 +267,8 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, text, complaint):
     [
         (PAIRS.replace('"pa" "pa"', '"pa" "ba"'), "p:5: the pair 'pa', 'ba' is no candidate"),
         (PAIRS.replace(" 40", " -40"), "-40 is not a weight"),
+        (PAIRS.replace(" 40", " 40%"), "p:6: '40%' is not a number"),
+        (PAIRS + "3\n", "p:7: a number stands behind 2 pairs"),
         (PAIRS.replace("2 pairs", "3 pairs"), "the file ends where an input should be"),
         (GRAMMAR, "is a OTGrammar 2, not a file of class PairDistribution"),
         ("[L L1]\n[H L1]\n", "p:1: is not a text file of Praat"),

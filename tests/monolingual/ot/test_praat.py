@@ -216,6 +216,12 @@ def test_a_collection_may_hold_a_grammar_alone(tmp_path):
             "the Collection holds the object 'OTGrammar",
         ),
         (collection(("PairDistribution", PAIRS)), "is a Collection without an OTGrammar"),
+        (
+            collection(("OTGrammar 2", BODY), ("PairDistribution", PAIRS)).replace("size = 2", "size = 1", 1),
+            ":29: announces 1 object, and here is another one",
+        ),
+        (GRAMMAR.replace('"C" 0.5', '"B" 0.5'), ":9: two constraints are named 'B'. Give them"),
+        (GRAMMAR.replace('"C" 0.5', '" " 0.5'), ":9: constraint 3 has no name"),
         (GRAMMAR.replace("2 tableaus", "1 tableaus"), r":20: announces 1 tableau, and here is another one"),
     ],
 )
