@@ -333,8 +333,10 @@ def test_shift_sets_hold_the_dominated_pair():
     assert len(sets) == 5
 
 
-@pytest.mark.parametrize(("smallest", "moves"), [(0.5, 1), (0.01, 0)])
-def test_means_are_not_moved_by_a_likelihood_that_is_not_exact(monkeypatch, smallest, moves):
+@pytest.mark.parametrize(
+    ("truncate", "deviation", "moves"), [(400.0, 0.5, 1), (400.0, 0.01, 0), (1.0, 30.0, 1)]
+)
+def test_means_are_not_moved_by_a_likelihood_that_is_not_exact(monkeypatch, truncate, deviation, moves):
     """On the grid of learnt deviations; all else of a sweep is right whatever they are."""
     summed = []
 
@@ -343,9 +345,9 @@ def test_means_are_not_moved_by_a_likelihood_that_is_not_exact(monkeypatch, smal
         summed.append(probs.sum())
 
     monkeypatch.setattr(gibbs, "collapsed_moves", collapsed)
-    settings = OtSettings(learn_variances=True, truncate=400.0, pilot=0)
+    settings = OtSettings(learn_variances=True, truncate=truncate, pilot=0)
     kernel = ot_kernel(orderings_of(two_constraints(9, 1)), settings)
     rng = np.random.default_rng(1)
-    state = kernel.init(rng)._replace(mean=np.zeros(2), deviation=np.array([1.0, smallest]))
+    state = kernel.init(rng)._replace(mean=np.zeros(2), deviation=np.array([1.0, deviation]))
     kernel.step(rng, state)
     assert_allclose(summed, [1.0] * moves, atol=1e-8)

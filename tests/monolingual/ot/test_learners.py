@@ -6,6 +6,7 @@ Figures named after tables are those of Lin (2005).
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -231,9 +232,14 @@ def test_grammars_are_matched_by_name():
 def test_likelihood_and_correlation():
     probs = np.array([0.95, 0.05, 0.5, 0.5, 0.95, 0.05])
     assert_allclose(log_likelihood(SPANISH, probs), 19 * np.log(0.95) + 10 * np.log(0.5) + np.log(0.05))
-    assert log_likelihood(SPANISH, np.array([1.0, 0, 1, 0, 1, 0])) == -math.inf
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert log_likelihood(SPANISH, np.array([1.0, 0, 1, 0, 1, 0])) == -math.inf
+        assert math.isnan(correlation(SPANISH, np.full(6, 0.5)))
     assert_allclose(correlation(SPANISH, np.array([1, 0, 0.5, 0.5, 0.9, 0.1])), 1.0)
     assert math.isnan(correlation(ILOKANO, np.full(3, 1 / 3)))
+    rows = (("x", "a", 3, "01"), ("x", "b", 1, "10"), ("y", "c", 0, "01"), ("y", "d", 0, "10"))
+    assert_allclose(correlation(tableaux("A B", *rows), np.array([0.6, 0.4, 0.9, 0.1])), 1.0)
 
 
 def test_criteria_of_one_draw_are_minus_twice_its_likelihood(rng):
