@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.pages.elements import Markup, element
+from scfg_sampler.core.svg import shortened
 
-__all__ = ["Axes", "Curve", "compact", "legend", "line_chart", "ticks"]
+__all__ = ["Axes", "Curve", "chart_name", "compact", "legend", "line_chart", "ticks"]
 
 _WIDTH, _HEIGHT = 340, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 8, 26, 34
@@ -72,7 +73,7 @@ def line_chart(axes: Axes, curves: Sequence[Curve]) -> Markup:
                 "rect", class_="burn", x=_LEFT, y=_TOP, width=f"{width:.1f}", height=_HEIGHT - _TOP - _BOTTOM
             )
         )
-    out.append(element("text", axes.name, class_="name", x=_LEFT, y=15))
+    out.append(chart_name(axes.name, _LEFT, 15, _WIDTH - _LEFT))
     out += _scales(axes, (left, right), (low, high), place)
     for number, curve in enumerate(curves):
         colour = f"var(--c{number % _COLOURS + 1})"
@@ -97,6 +98,13 @@ def line_chart(axes: Axes, curves: Sequence[Curve]) -> Markup:
             aria_label=f"{axes.name} by {axes.x_label}",
         ),
     )
+
+
+def chart_name(name: str, x: int, y: int, width: float) -> Markup:
+    """A name in a chart, cut to a width; pointing at it shows all of it."""
+    shown = shortened(name, width)
+    tip = [element("title", name)] if shown != name else []
+    return element("text", tip, shown, class_="name", x=x, y=y)
 
 
 def _scales(axes: Axes, across: tuple[float, float], up: tuple[float, float], place) -> list[Markup]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scfg_sampler.core.pages.charts import compact, ticks
+from scfg_sampler.core.pages.charts import chart_name, compact, ticks
 from scfg_sampler.core.pages.elements import Markup, element
 
 __all__ = ["Interval", "interval_chart"]
@@ -75,7 +75,7 @@ def interval_chart(name: str, axis: str, intervals: Sequence[Interval]) -> Marku
             x = place(mark)
             parts.append(element("line", class_="mark", x1=x, x2=x, y1=y - 5, y2=y + 5))
         parts.append(element("circle", class_="middle", cx=place(each.middle), cy=y, r=4))
-        out += [element("text", each.label, class_="name", x=_SIDE, y=y - 9), element("g", parts)]
+        out += [chart_name(each.label, _SIDE, y - 9, _WIDTH - 2 * _SIDE), element("g", parts)]
     out.append(element("text", axis, x=_WIDTH - _SIDE, y=bottom + 30, text_anchor="end"))
     box = f"0 0 {_WIDTH} {bottom + _BOTTOM}"
     svg = element(

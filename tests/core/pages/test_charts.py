@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core.pages.charts import Axes, Curve, compact, legend, line_chart, ticks
+from scfg_sampler.core.pages.intervals import Interval, interval_chart
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -39,6 +40,18 @@ def test_curves_share_scales_and_have_colours_of_their_own():
     assert points(one)[0].tolist() == [points(two)[0, 0], points(two)[1, 1]]
     assert one.get("style") != two.get("style")
     assert chart.find(f".//{SVG}svg").get("aria-label") == "joint < by sweep"
+
+
+def test_long_names_are_cut_visibly_and_told_where_one_points():
+    name = "IDENT-IO([±anterior]) & *COMPLEX-ONSET in stems of two syllables"
+    curve = Curve("a", np.arange(3.0), np.array([0.0, 1.0, 2.0]))
+    chart = ElementTree.fromstring(line_chart(Axes(name, "sweep"), [curve]))
+    intervals = ElementTree.fromstring(interval_chart("means", "mean", [Interval(name, 0.0, 1.0, 2.0)]))
+    for picture in (chart, intervals):
+        (shown,) = (each for each in picture.iter(f"{SVG}text") if each.get("class") == "name")
+        assert shown.find(f"{SVG}title").text == name
+        assert shown.find(f"{SVG}title").tail.endswith("…")
+    assert not any(len(each) for each in drawn(curve).iter(f"{SVG}text"))
 
 
 def test_spikes_of_long_curves_stay():

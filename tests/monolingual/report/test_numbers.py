@@ -16,7 +16,7 @@ from monolingual.cli import main
 from monolingual.tsg.run import read_derivations
 from monolingual.tsg.trees import Tree
 from scfg_sampler.core.chains.chain import read_trace
-from tests.monolingual.report.made import SCRIPT, call, made_page, made_pcfg, made_tsg
+from tests.monolingual.report.made import SCRIPT, call, made_ot, made_page, made_pcfg, made_tsg
 from tests.report.test_report import SVG, XHTML, Made
 
 
@@ -178,6 +178,22 @@ def test_a_pcfg_run_tells_how_long_it_took_only_if_it_was_not_stopped(tmp_path):
         (run / "run.json").write_text(json.dumps(record | {"seconds": 61.5, "finished": is_finished}))
         assert call("pcfg", "report", run, "--output", tmp_path / "page.html") == 0
         assert ("61.5 ssampling" in Made(tmp_path / "page.html").said("run")) == is_finished
+
+
+@pytest.mark.parametrize(("rhat", "is_told"), [(1.004, False), (1.2, True), (None, False)])
+def test_means_on_which_chains_disagree_are_told_whatever_the_log_joint_says(tmp_path, rhat, is_told):
+    run = made_ot(tmp_path)
+    record = json.loads((run / "summary.json").read_text())
+    names = list(record["constraints"])
+    for name in names:
+        record["constraints"][name]["rhat"] = 1.0
+    record["constraints"][names[1]]["rhat"] = rhat
+    (run / "summary.json").write_text(json.dumps(record))
+    assert call("ot", "report", run, "--output", tmp_path / "page.html") == 0
+    said = Made(tmp_path / "page.html").said("traces")
+    told = f"The chains have not come to agree on 1 of {len(names)} means: split R̂ is above 1.01, for "
+    assert (f"{told}{names[1]} 1.200." in said) == is_told
+    assert ("not come to agree on" in said) == is_told
 
 
 def test_labels_have_their_parameters(folder):
