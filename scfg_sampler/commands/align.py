@@ -17,8 +17,8 @@ def add_parser(subparsers) -> None:
         help="align the words of parallel text",
         description="Align the words of tokenised parallel text in both directions with eflomal (install it "
         "with pip install 'scfg-sampler[align]'), and combine the two: PREFIX.fwd, PREFIX.rev and "
-        "PREFIX.gdfa, in Pharaoh format. eflomal draws its own seed: two draws differ in some links, and a "
-        "grammar learnt of several together, as 'sample' and 'extract' take them, translates better.",
+        "PREFIX.gdfa, in Pharaoh format. eflomal draws its own seed: two draws differ in some links. "
+        "'sample' and 'extract' take several together, which brings some texts better translations.",
         epilog="examples:\n  scfg-sampler align --source train.de --target train.en --output train.de-en\n"
         "  scfg-sampler align --source train.de --target train.en --output train.de-en --draws 3\n"
         "  scfg-sampler sample --source train.de --target train.en --output run \\\n"

@@ -3,8 +3,8 @@
 eflomal samples the alignment of each direction under an HMM with fertilities, in several chains, and links
 each word where it was linked most. Case does not count. The fact a newcomer would get wrong: it takes its
 seed from the system, so two runs on the same text differ in some links; keep the files, and give them to
-what is to be compared. What is learnt of several such draws together translates better than what is learnt
-of one.
+what is to be compared. What is learnt of several such draws together translated better than what is learnt
+of one where BLEU was tuned for, and worse where chrF was (docs/experiments/translation.md).
 
 A text that is too large for eflomal's memory is aligned in parts: the first part alone, the others with what
 its alignment says of words, jumps and fertilities as priors. Part k of K, from 0, has sentence pairs k,
