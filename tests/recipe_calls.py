@@ -7,6 +7,7 @@ runs in a fraction of a second.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ __all__ = [
     "assert_refused",
     "bleu_recipe",
     "calls",
+    "planned_seconds",
     "run",
     "small_data",
     "unrecorded",
@@ -127,6 +129,12 @@ def calls(stand_in):
     lines = noted.read_text().splitlines() if noted.exists() else []
     noted.unlink(missing_ok=True)
     return [line for line in lines if "/compile/" not in line]
+
+
+def planned_seconds(outcome):
+    """What a recipe said at its beginning that it would take."""
+    number, unit = re.search(r"this takes about (\d+) (s|min)", outcome.stderr).groups()
+    return int(number) * {"s": 1, "min": 60}[unit]
 
 
 def unrecorded(out: Path) -> set[str]:

@@ -8,9 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-from scfg_sampler.explore.sources import Sources
+from scfg_sampler.explore.sources import Sources, open_sources
 from tests.browser.test_explorer import paste, show_pair, view, wait_until  # noqa: F401
 from tests.explore.conftest import explored_directory, port, sources  # noqa: F401
+from tests.explore.made import served
+from tests.learner.test_chain import some_pairs
+from tests.learner.test_commands import sample, write_corpus
 from tests.report.made import NASTY, nasty_pairs
 
 
@@ -67,6 +70,17 @@ def test_answer_that_comes_as_the_button_back_is_pressed_does_not_undo_it(view):
     wait_for_hash(page, "#pairs?number=0")
     page.go_forward()
     page.wait_for_selector("#pair-title:text-is('Pair 2')")
+
+
+def test_pair_of_several_alignments_says_under_which_it_is(view, tmp_path):  # noqa: F811
+    pairs = some_pairs()
+    options = write_corpus(tmp_path, pairs)
+    assert sample([*options, options[-1]], tmp_path / "run", "--iterations", "2") == 0
+    with served(open_sources([tmp_path / "run"])) as own:
+        page = view(f"pairs?number={len(pairs) + 3}", own)
+        title = f"Pair {len(pairs) + 3}: 3 of the text, under alignment 2"
+        page.wait_for_selector(f"#pair-title:text-is('{title}')")
+        page.close()
 
 
 def test_pair_of_ones_own_and_a_list_are_shown_again(view):  # noqa: F811
@@ -228,8 +242,6 @@ def test_texts_of_an_address_are_texts(view):  # noqa: F811
 
 
 def test_without_a_run_its_pairs_are_passed_over(view, sources):  # noqa: F811
-    from tests.explore.made import served
-
     with served(Sources([], sources.systems[:1])) as own:
         page = view("pairs?number=3", own)
         page.wait_for_selector("#status >> text=Passed over in the address: there is no run")
