@@ -308,7 +308,8 @@ def numeric(program: str, command: str) -> list[argparse.Action]:
 def test_numbers_that_are_none_or_beyond_64_bits_are_refused(program, command):
     parser = parser_of(program, command)
     for action in numeric(program, command):
-        for text in ("nan", "1_0", "x", "99999999999999999999" if action.type is int else "NaN"):
+        beyond = ("99999999999999999999",) if action.type is int else ("NaN", "inf", "-inf", "1e999")
+        for text in ("nan", "1_0", "x", *beyond):
             if action.dest == "seed" and text.isdigit():
                 assert parser._get_value(action, text) == int(text)
                 continue

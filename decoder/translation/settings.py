@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from scfg_sampler.errors import SettingsError
@@ -43,4 +44,6 @@ def check_search_settings(settings: SearchDefaults) -> None:
         if not value >= 0:
             option = f"--{name.replace('_', '-')}"
             raise SettingsError(f"{option} is {value}; it is at least 1, or 0 for no limit")
+    if not math.isfinite(settings.widen):
+        raise SettingsError(f"--widen is {settings.widen}; it is finite, or 0 for all spans alike")
     check_search(settings.search)

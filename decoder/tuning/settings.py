@@ -96,12 +96,12 @@ def check_settings(settings: TuneSettings) -> None:
         raise SettingsError(
             f"--chrf-beta is {settings.chrf_beta}; it is above 0 and at most {_LARGEST_BETA:g}"
         )
-    if not settings.largest_step > 0:
-        raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0")
+    if not 0 < settings.largest_step < math.inf:
+        raise SettingsError(f"--largest-step is {settings.largest_step}; it is above 0, and finite")
     if settings.interpolation is None or not 0 < settings.interpolation <= 1:
         raise SettingsError(f"--interpolation is {settings.interpolation}; it is above 0 and at most 1")
     require_seed(settings.seed)
     if not 0 <= settings.l2 < math.inf:
         raise SettingsError(f"--l2 is {settings.l2}; it is at least 0, and finite")
-    if not settings.threshold >= 0:
-        raise SettingsError(f"--threshold is {settings.threshold}; it is at least 0")
+    if not 0 <= settings.threshold < math.inf:
+        raise SettingsError(f"--threshold is {settings.threshold}; it is at least 0, and finite")

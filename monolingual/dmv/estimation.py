@@ -131,7 +131,7 @@ def estimator(layout: Layout, corpus: Corpus, settings: Settings, *, e_step: str
     families = parameter_families(layout)
     prior = np.full(num_parameters(layout), settings.prior)
     if not (np.isfinite(settings.prior) and settings.prior > 0.0):
-        raise SettingsError(f"--prior is {settings.prior}; it must be positive")
+        raise SettingsError(f"--prior is {settings.prior}; it must be above 0, and finite")
     if not 0.0 <= settings.unambiguity <= SHARPEST:
         raise SettingsError(f"--unambiguity is {settings.unambiguity}; it must be in [0, {SHARPEST}]")
     if settings.smooth is not None:
@@ -186,7 +186,7 @@ def _smoothed_estimator(layout: Layout, corpus: Corpus, settings: Settings, e_st
     """The estimator of a model whose children are smoothed; see `smoothing`."""
     favour = settings.smooth
     if favour is None or not (np.isfinite(favour) and favour >= 0.0):
-        raise SettingsError(f"--smooth is {favour}; it must not be negative")
+        raise SettingsError(f"--smooth is {favour}; it must be at least 0, and finite")
     if settings.method in ("em", "em-map", "vb-dirichlet"):
         expectations = dmv_expectations(layout, corpus, e_step=e_step, unambiguity=settings.unambiguity)
         families = mixture_families(layout)

@@ -130,7 +130,7 @@ def maxent_weights(
 ) -> np.ndarray:
     """The weights of `fit_maxent`, float64 of shape (N,), which has the arguments and errors."""
     if prior_variance is not None and not 0.0 < prior_variance < math.inf:
-        raise SettingsError(f"--prior-variance is {prior_variance:g}; it must be above 0")
+        raise SettingsError(f"--prior-variance is {prior_variance:g}; it must be above 0, and finite")
     if tableaux.frequency.sum() <= 0:
         raise InputError(
             None, None, "no candidate has a frequency above 0, so there is nothing to learn from"

@@ -1,7 +1,7 @@
 """Parsers of command lines: help with examples, numbers that are numbers, short and former names of options.
 
 The fact a newcomer would get wrong: an option whose `type` is `int` or `float` is not read by Python's, which
-take "1_0", "nan" and twenty digits.
+take "1_0", "nan", "inf" and twenty digits.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import importlib
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -46,10 +47,10 @@ _NOT_LOST = ("output", "title", "table", "initial", "init")
 
 
 def _real(text: str) -> float:
-    """A number that is one: no option means anything by `nan`."""
+    """A number that is one: no option means anything by `nan`, or by more than any number."""
     value = real_number(text)
-    if math.isnan(value):
-        raise ValueError(f"{text!r} is not a number")
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
     return value
 
 
@@ -62,6 +63,8 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **kwargs)
         self.register("type", int, whole_number)
         self.register("type", float, _real)
+        # Before 3.14, "-1e-9" and "-2:2" are options to Python, and what they belong to lacks a value.
+        self._negative_number_matcher = re.compile(r"-\.?\d")
         self.old_names: dict[str, str] = {}
         """Names that options had in earlier versions, with those that they have now."""
         self.other_names: dict[str, str] = {}

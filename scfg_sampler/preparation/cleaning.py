@@ -14,6 +14,7 @@ they are known only after all of the text has been read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -129,5 +130,5 @@ def _check(limits: Limits) -> None:
     for option, value in (("--max-characters", limits.max_characters), ("--max-words", limits.max_words)):
         if value < 0:
             raise SettingsError(f"{option} is {value}; it is at least 1, or 0 for no limit")
-    if limits.max_ratio and not limits.max_ratio >= 1:
+    if limits.max_ratio and not 1 <= limits.max_ratio < math.inf:
         raise SettingsError(f"--max-ratio is {limits.max_ratio}; it is at least 1, or 0 for no limit")

@@ -48,3 +48,27 @@ def test_options_take_such_numbers_only(capsys, text):
             parser.parse_args(["sub", option, text])
         assert end.value.code == 2
         assert f"argument {option}: invalid {kind} value: '{text}'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["inf", "-inf", "1e999", "nan"])
+def test_no_option_means_anything_by_what_no_number_reaches(capsys, text):
+    parser = Parser(prog="prog")
+    parser.add_argument("--share", type=float)
+    with pytest.raises(SystemExit):
+        parser.parse_args([f"--share={text}"])
+    assert f"argument --share: '{text}' is not a finite number" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["-1", "-1e-9", "-.5", "-1.", "-1.5E+3"])
+def test_negative_numbers_are_values_however_they_are_written(text):
+    parser = Parser(prog="prog")
+    parser.add_argument("--share", type=float)
+    parser.add_argument("files", nargs="*")
+    assert parser.parse_args(["--share", text]).share == float(text)
+    assert parser.parse_args([text]).files == [text]
+
+
+def test_values_with_several_numbers_may_begin_with_a_negative_one():
+    parser = Parser(prog="prog")
+    parser.add_argument("--noise")
+    assert parser.parse_args(["--noise", "-2:2"]).noise == "-2:2"

@@ -3,6 +3,8 @@
 import pytest
 
 from decoder.cli import main
+from decoder.translation.settings import SearchDefaults, check_search_settings
+from scfg_sampler.errors import SettingsError
 
 
 @pytest.mark.parametrize("option", ["--beam", "--max-targets", "--widen"])
@@ -27,7 +29,7 @@ def test_tuning_that_cannot_be_is_refused_before_anything_is_read(tmp_path, caps
     ("option", "value", "told"),
     [
         ("--seed", "-1", "--seed is -1; it must be at least 0"),
-        ("--l2", "inf", "--l2 is inf; it is at least 0, and finite"),
+        ("--l2", "-1", "--l2 is -1.0; it is at least 0, and finite"),
     ],
 )
 def test_numbers_that_no_tuning_can_have_are_refused_in_one_line(option, value, told, tmp_path, capsys):
@@ -35,6 +37,12 @@ def test_numbers_that_no_tuning_can_have_are_refused_in_one_line(option, value, 
     command = ["tune", "--grammar", absent, "--lm", absent, "--source", absent, "--references", absent]
     assert main([*command, "--output", absent, "--method", "pro", option, value]) == 2
     assert capsys.readouterr().err == f"scfg-decoder: {told}\n"
+
+
+@pytest.mark.parametrize("widen", [-1.0, float("nan"), float("inf")])
+def test_a_search_is_widened_by_a_number(widen):
+    with pytest.raises(SettingsError, match=f"--widen is {widen}; it is "):
+        check_search_settings(SearchDefaults(widen=widen))
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def sample(options: list[str], output, *more: str) -> int:
     "options",
     [
         ("--discount", "2"),
-        ("--strength", "inf"),
+        ("--strength", "-1"),
         ("--strength", "0"),
         ("--mean-length", "-1"),
         ("--shards", "0"),

@@ -71,7 +71,11 @@ def test_what_is_kept_is_normalised_and_in_order():
 
 @pytest.mark.parametrize(
     "limits",
-    [Limits(max_characters=-1), Limits(max_words=-1), Limits(max_ratio=0.5), Limits(max_ratio=float("nan"))],
+    [
+        Limits(max_characters=-1),
+        Limits(max_words=-1),
+        *(Limits(max_ratio=float(ratio)) for ratio in ("0.5", "nan", "inf")),
+    ],
 )
 def test_impossible_limits_are_refused(limits):
     with pytest.raises(SettingsError, match=r"--max-\w+ is"):

@@ -249,12 +249,15 @@ def test_several_references_make_room_for_other_translations():
         ({"nbest": 1}, "--nbest is 1"),
         ({"interpolation": 0.0}, "--interpolation is 0.0"),
         ({"l2": float("nan")}, "--l2 is nan"),
+        ({"l2": float("inf")}, "--l2 is inf"),
         ({"threshold": -0.1}, "--threshold is -0.1"),
+        ({"threshold": float("inf")}, "--threshold is inf"),
         ({"kept": 0}, "--kept is 0"),
         ({"method": "mert"}, "--method is mert; choose from mira, pro"),
         ({"random_starts": -1}, "--random-starts is -1"),
         ({"passes": 0}, "--passes is 0"),
         ({"largest_step": 0.0}, "--largest-step is 0.0"),
+        ({"largest_step": float("inf")}, "--largest-step is inf"),
     ],
 )
 def test_settings_out_of_range_are_refused(setting, complaint):

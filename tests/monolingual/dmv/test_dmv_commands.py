@@ -295,7 +295,7 @@ def test_covariances_are_printed_and_drawn(place, capsys):
             "--prior is 0.5; em-map",
         ),
         (["train", "train.txt", "--output", "m", "--method", "em-map", "--prior", "2,3"], "needs --heldout"),
-        (["train", "train.txt", "--output", "m", "--method", "gibbs", "--prior", "0"], "it must be positive"),
+        (["train", "train.txt", "--output", "m", "--method", "gibbs", "--prior", "0"], "it must be above 0"),
         (
             ["train", "train.txt", "--output", "m", "--method", "gibbs", "--smooth", "1"],
             "--smooth is not for",
