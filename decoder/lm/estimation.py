@@ -128,7 +128,7 @@ def estimate_tables(
     for n, level in enumerate(levels, start=1):
         threshold = thresholds[n - 1] if n > 1 else -1
         adjusted = _adjusted(level, levels[n] if n < order else None, n, scratch)
-        discounts.append(_discounts(n, adjusted))
+        discounts.append(_discounts(n, adjusted, is_all=n == 1 and not interpolate_unigrams))
         contexts = _contexts(level, adjusted, threshold, discounts[-1], len(lower), scratch)
         if n > 1:
             backoffs.append(scratch.table(np.float64))
@@ -260,8 +260,11 @@ def _spell(level: Table, shorter: Table, n: int, scratch: Scratch) -> Table:
     return out
 
 
-def _discounts(n: int, adjusted: Table) -> Discounts:
-    """The discounts of an order from its counts of counts; Chen and Goodman (1998), equation 26."""
+def _discounts(n: int, adjusted: Table, is_all: bool) -> Discounts:
+    """The discounts of an order from its counts of counts; Chen and Goodman (1998), equation 26.
+
+    is_all : what they leave is all the probability an n-gram gets, so that none may be the whole count
+    """
     occurring = np.zeros(6, np.int64)
     for block in adjusted.blocks():
         occurring += np.bincount(np.minimum(block, 5), minlength=6)
@@ -274,7 +277,7 @@ def _discounts(n: int, adjusted: Table) -> Discounts:
     else:
         y = counts[0] / (counts[0] + 2 * counts[1])
         estimated = [k - (k + 1) * y * counts[k] / counts[k - 1] for k in (1, 2, 3)]
-        bad = [k for k in (1, 2, 3) if not 0 < estimated[k - 1] <= k]
+        bad = [k for k in (1, 2, 3) if not 0 < estimated[k - 1] <= k or (is_all and estimated[k - 1] == k)]
         if bad:
             reason = f"the discount for adjusted count {bad[0]} would be {estimated[bad[0] - 1]:.4g}"
         else:

@@ -216,6 +216,19 @@ def test_discounts_out_of_range_fall_back(capsys):
     assert "the discount for adjusted count 2 would be -5.018" in capsys.readouterr().err
 
 
+def test_no_word_of_the_text_loses_all_its_probability(capsys):
+    # "a" follows three words, and nothing four: D(3) = 3 − 4 · Y · 0 / 1 would leave nothing of its count,
+    # and there is nothing else where unigrams are not interpolated.
+    lines = ["a b c a b", "a a"]
+    model, discounts = estimate_lm(encode_text(lines), 2, interpolate_unigrams=False)
+    log_probs = dict(zip(model.words, model.log_probs[0].tolist(), strict=True))
+    assert min(log_prob for word, log_prob in log_probs.items() if word != "<s>") > -2
+    assert discounts[0].amounts == FALLBACK_DISCOUNTS
+    assert "the discount for adjusted count 3 would be 3, as in small" in capsys.readouterr().err
+    _, discounts = estimate_lm(encode_text(lines), 2)
+    assert discounts[0].amounts[2] == 3.0
+
+
 def test_reserved_words_of_the_text_become_unknown():
     text = encode_text(["a <s> b", "</s> <unk>", "a"])
     assert text.num_reserved == 3
