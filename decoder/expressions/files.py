@@ -101,6 +101,6 @@ def _finite(number: Any) -> float:
 
 
 def _whole(number: Any) -> int:
-    if not isinstance(number, int) or number < 1:
+    if type(number) is not int or number < 1:
         raise ValueError(f"a count of {number!r}")
     return number

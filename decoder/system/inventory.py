@@ -95,7 +95,7 @@ def read_record(directory: PathLike, kind: Kind) -> Record:
         files = {name: (int(each["bytes"]), str(each["sha256"])) for name, each in record["files"].items()}
         settings = SearchDefaults(**record["settings"])
         *numbers, search = settings
-        is_number = all(isinstance(value, (int, float)) and abs(value) < 2**31 for value in numbers)
+        is_number = all(type(value) in (int, float) and abs(value) < 2**31 for value in numbers)
         if not is_number or search not in SEARCHES:
             raise ValueError(f"settings {list(settings)!r}"[:80])
         parts = kind.parts(record)

@@ -284,6 +284,10 @@ def read_summary(run: PathLike) -> tuple[Grammar, dict[str, Any]]:
         values: Mapping[str, float] = record["grammar"]
         if not values:
             raise ValueError("no constraints")
+        for number in (*values.values(), *(record["deviation"][name] for name in values)):
+            # To numpy, true is 1, and so is "1".
+            if isinstance(number, bool) or not isinstance(number, int | float | None):
+                raise TypeError(f"{number!r:.40} is no number")
         grammar = Grammar(
             record["model"],
             tuple(values),

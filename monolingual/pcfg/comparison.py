@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.chains.run_directory import require_each, require_numbers
 from scfg_sampler.core.files import PathLike, atomic_path, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError
@@ -57,12 +58,15 @@ def read_summary(run: PathLike) -> Row:
     path = Path(run) / "summary.json"
     try:
         found = parse_json("\n".join(read_lines(path)))
+        require_each(int, found["chains"])
+        scores, rejections = found.get("f1_of_chains", []), found["rejections_per_thousand_of_chains"]
+        require_numbers(*scores, *rejections, found["cpu_seconds"])
         return Row(
             str(run),
             found["approach"],
             found["chains"],
-            np.array(found.get("f1_of_chains", []), dtype=float),
-            np.array(found["rejections_per_thousand_of_chains"], dtype=float),
+            np.array(scores, dtype=float),
+            np.array(rejections, dtype=float),
             float(found["cpu_seconds"]),
         )
     except WRONG_RECORD:

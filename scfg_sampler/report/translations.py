@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scfg_sampler.core.arrays.vocabulary import split_words
+from scfg_sampler.core.chains.run_directory import require_each
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.numerals import real_number
@@ -232,7 +233,8 @@ def _records(path: PathLike) -> dict[int, Any]:
             record = parse_json(text)
             for node in record["nodes"]:
                 node["span"][1], [*node["source"]], [*node["target"]], list(map(int, node["children"]))
-            records[int(record["sentence"])] = record
+            require_each(int, record["sentence"])
+            records[record["sentence"]] = record
         except WRONG_RECORD:
             hint = "Derivations are what translate --derivations writes"
             raise InputError(path, line, "not a derivation", hint) from None

@@ -66,6 +66,14 @@ def test_derivations_whose_sides_are_no_lists_are_refused(tmp_path):
         read_outputs(tmp_path / "t", [tmp_path / "t"], {"a": tmp_path / "t"}, {"a": tmp_path / "d"})
 
 
+def test_derivations_of_a_sentence_that_is_no_number_are_refused(tmp_path):
+    (tmp_path / "t").write_text("a\n")
+    for sentence in ("true", '"0"', "0.5"):
+        (tmp_path / "d").write_text(f'{{"sentence": {sentence}, "nodes": []}}\n')
+        with pytest.raises(InputError, match="d:1: not a derivation"):
+            read_outputs(tmp_path / "t", [tmp_path / "t"], {"a": tmp_path / "t"}, {"a": tmp_path / "d"})
+
+
 SCORES = '{"bleu": {"name": "BLEU", "score": 20.5, "signature": "s"}}\n'
 
 

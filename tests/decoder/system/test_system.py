@@ -343,6 +343,7 @@ def change(system, **values):
         (lambda s: change(s, files={}), "system.json: does not list grammar.bin"),
         (lambda s: change(s, settings={"beams": 1}), "system.json: is damaged"),
         (lambda s: change(s, settings={"max_span": "20"}), "system.json: is damaged"),
+        (lambda s: change(s, settings={"max_span": True}), "system.json: is damaged"),
         (lambda s: change(s, settings={"beam": 10**400}), "system.json: is damaged"),
         (lambda s: (s / "lm.bin").unlink(), "lm.bin: is missing from the system"),
         (lambda s: (s / "preparation.json").unlink(), "preparation.json: is missing from the system"),

@@ -152,6 +152,10 @@ def test_grammars_of_one_name_are_told_apart_in_a_report(place):
         ("1", "0", "has the deviation 0 of 'A'. Give one above 0"),
         ("1", "1e400", "has the deviation inf of 'A'. Give one above 0"),
         ("1", "null", "has the deviation nan of 'A'. Give one above 0"),
+        ("true", "1", "is not the summary of a grammar"),
+        ("1", "true", "is not the summary of a grammar"),
+        ('"1"', "1", "is not the summary of a grammar"),
+        ("[1]", "1", "is not the summary of a grammar"),
     ],
 )
 def test_grammars_without_sense_are_refused(tmp_path, value, deviation, complaint):

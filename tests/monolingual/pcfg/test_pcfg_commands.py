@@ -348,6 +348,27 @@ def test_mistakes_get_one_line(arguments, message, place, capsys):
     assert not (place / "r" / "summary.json").exists()
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"chains": True},
+        {"cpu_seconds": "1"},
+        {"f1_of_chains": [True, True]},
+        {"rejections_per_thousand_of_chains": [None]},
+    ],
+    ids=str,
+)
+def test_runs_are_compared_by_numbers_alone(wrong, place, capsys):
+    known = {"approach": "sink", "chains": 1, "cpu_seconds": 1.5, "rejections_per_thousand_of_chains": [0]}
+    (place / "r").mkdir()
+    (place / "r" / "summary.json").write_text(json.dumps(known))
+    assert pcfg("compare", "r") == 0
+    (place / "r" / "summary.json").write_text(json.dumps(known | wrong))
+    assert pcfg("compare", "r") == 2
+    error = capsys.readouterr().err
+    assert error.endswith("summary.json: is not the summary of a run of pcfg sample. Name its directory\n")
+
+
 @pytest.mark.parametrize(("approach", "idle"), [("sink", True), ("only-tight", True), ("renormalise", False)])
 def test_proposals_that_do_nothing_are_told(approach, idle, place, capsys):
     chain = ("--sentences", "text", "--iterations", 4, "--output", "run", "--quiet")
