@@ -167,7 +167,9 @@ def separation(tableaux: Tableaux, *, non_negative: bool = False) -> Separation:
     """A direction in which the likelihood of maximum entropy never falls and somewhere rises without end.
 
     Maximises the sum of how far observed winners gain on all rivals, over directions in [−1, 1]ᴺ in which
-    none falls behind one.
+    none falls behind one. Winners of one input are rivals of each other, so that none of them may gain on
+    another: each is compared with the first of them alone, and memory grows with the candidates, not with
+    the pairs of them.
 
     Parameters
     ----------
@@ -175,34 +177,41 @@ def separation(tableaux: Tableaux, *, non_negative: bool = False) -> Separation:
     non_negative : bool
         Whether weights must not fall below 0; then, neither may the direction point there.
     """
-    gains, rivals = [], []
-    for index in range(len(tableaux.inputs)):
-        candidates = tableaux.candidates(index)
-        for winner in candidates:
-            if tableaux.frequency[winner] > 0:
-                for rival in candidates:
-                    difference = tableaux.violations[rival] - tableaux.violations[winner]
-                    if difference.any():
-                        gains.append(difference)
-                        rivals.append(rival)
     size = len(tableaux.constraints)
-    if not gains:
+    violations = tableaux.violations.astype(np.float64)
+    gains, level, rivals = [np.zeros((0, size))], [np.zeros((0, size))], [np.zeros(0, np.int64)]
+    total, largest = np.zeros(size), 0.0
+    for index in range(len(tableaux.inputs)):
+        candidates = np.asarray(tableaux.candidates(index))
+        wins = tableaux.frequency[candidates] > 0
+        if not wins.any():
+            continue
+        difference = violations[candidates] - violations[candidates[np.argmax(wins)]]
+        differs = difference.any(axis=1)
+        level.append(difference[wins & differs])
+        gains.append(difference[~wins & differs])
+        rivals.append(candidates[~wins & differs])
+        total += wins.sum() * gains[-1].sum(axis=0)
+        largest += float(wins.sum() * np.abs(gains[-1]).sum())
+    matrix, equal, rival = np.concatenate(gains), np.concatenate(level), np.concatenate(rivals)
+    if not len(matrix):
         return Separation(np.zeros(size), ())
-    matrix = np.array(gains, dtype=np.float64)
     # Direction = rise − fall, both in [0, 1]; a small cost on them keeps out what gains nothing.
-    worth = matrix.sum(axis=0) / np.abs(matrix).sum()
+    worth = total / largest
     from scipy import optimize
 
     found = optimize.linprog(
         np.concatenate([_COST - worth, _COST + worth]),
         A_ub=np.hstack([-matrix, matrix]),
         b_ub=np.zeros(len(matrix)),
+        A_eq=np.hstack([equal, -equal]) if len(equal) else None,
+        b_eq=np.zeros(len(equal)) if len(equal) else None,
         bounds=[(0.0, 1.0)] * size + [(0.0, 0.0 if non_negative else 1.0)] * size,
         method="highs",
     )
     direction = found.x[:size] - found.x[size:]
     direction = np.where(np.abs(direction) > 1e-7, direction, 0.0)
-    losing = sorted({rival for rival, gain in zip(rivals, matrix @ direction, strict=True) if gain > 1e-7})
+    losing = rival[matrix @ direction > 1e-7].tolist()
     return Separation(direction if losing else np.zeros(size), tuple(losing))
 
 

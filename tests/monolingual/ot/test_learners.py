@@ -6,12 +6,13 @@ Figures named after tables are those of Lin (2005).
 from __future__ import annotations
 
 import math
+import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import special
+from scipy import optimize, special
 
 from monolingual.ot import gla
 from monolingual.ot.comparison import criteria
@@ -19,6 +20,7 @@ from monolingual.ot.exact import maximise, winning_probs
 from monolingual.ot.gla import RULES, GlaSettings, learn
 from monolingual.ot.grammar import Grammar, aligned, correlation, log_likelihood, predict
 from monolingual.ot.harmonic import fit_maxent, maxent_probs, noisy_probs, separation
+from monolingual.ot.tableaux import Tableaux
 from scfg_sampler.errors import InputError, SettingsError
 from tests.monolingual.ot.examples import ILOKANO, SPANISH, TABLE_2, tableaux, two_constraints
 
@@ -78,6 +80,38 @@ def test_separation_is_found_and_says_which_candidate_vanishes():
     assert fit_maxent(ILOKANO, non_negative=False).separation.candidates == ()
     assert not separation(two_constraints(9, 1)).direction.any()
     assert separation(two_constraints(9, 0)).candidates == (1,)
+
+
+@pytest.mark.parametrize("non_negative", [False, True])
+def test_no_direction_of_separation_sets_winners_apart(rng, non_negative):
+    """Against a linear program over all pairs of an observed winner and a rival."""
+    separated = 0
+    for _ in range(60):
+        violations = rng.poisson(0.7, (6, 3))
+        frequency = rng.permuted([3.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+        table = Tableaux(tuple("ABC"), ("x",), np.array([0, 6]), tuple("abcdef"), frequency, violations)
+        found = separation(table, non_negative=non_negative)
+        winners = np.flatnonzero(frequency)
+        gains = (violations[None] - violations[winners, None]).reshape(-1, 3).astype(float)
+        least = 0.0 if non_negative else -1.0
+        best = optimize.linprog(-gains.sum(axis=0), -gains, np.zeros(len(gains)), bounds=[(least, 1.0)] * 3)
+        assert (gains @ found.direction).min() > -1e-7
+        assert_allclose(gains.sum(axis=0) @ found.direction, -best.fun, atol=1e-6)
+        assert bool(found.candidates) == (best.fun < -1e-6)
+        separated += bool(found.candidates)
+    assert 10 < separated < 50
+
+
+def test_separation_takes_memory_for_candidates_and_not_for_pairs(rng):
+    violations = rng.integers(0, 9, (1000, 5))
+    outputs = tuple(map(str, range(1000)))
+    table = Tableaux(tuple("ABCDE"), ("x",), np.array([0, 1000]), outputs, np.arange(1000.0), violations)
+    tracemalloc.start()
+    found = separation(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert not found.candidates
+    assert peak < 3_000_000  # Of numbers for all pairs: 40 MB, several times.
 
 
 def test_weights_may_be_kept_from_falling_below_zero():
