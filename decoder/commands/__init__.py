@@ -29,6 +29,7 @@ __all__ = [
     "make_decoder",
     "read_any_table",
     "search_settings",
+    "table_format",
     "table_to_bundle",
 ]
 
@@ -63,7 +64,8 @@ def add_search_options(
         help="a rule table, of cdec, Moses, Joshua and Travatar too, or one of compile-grammar; may be given "
         "several times, and as "
         "TABLE,prefix=P to put P before the names of its features, TABLE,max-span=N to give it a span limit "
-        f"of its own, TABLE,format=F if its format ({', '.join(FORMATS)}) is not recognised",
+        f"of its own, TABLE,format=F if its format ({', '.join(FORMATS)}) is not recognised, or was that of "
+        "what compile-grammar read",
     )
     parser.add_argument(
         "--lm",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core.wording import counted
+from scfg_sampler.formats import DECODERS
 
 __all__ = ["add_parser", "run"]
 
@@ -33,13 +34,16 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read the table and write it."""
-    from decoder.commands import GrammarOption, read_any_table
+    from decoder.commands import GrammarOption, read_any_table, table_format
     from decoder.grammar.file import write_grammar_file
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
     require_file(options.grammar)
-    num_rules = write_grammar_file(
-        read_any_table(GrammarOption(options.grammar, "", None, None)), options.output
-    )
-    say(counted(num_rules, "rule"))
+    option = GrammarOption(options.grammar, "", None, None)
+    # A standard input that is read once is of our own format; so is what is compiled already.
+    file_format = table_format(option)
+    say(counted(write_grammar_file(read_any_table(option), options.output), "rule"))
+    if file_format in DECODERS:
+        spelled = "where the input and the language model are spelled as for that decoder"
+        say(f"name it {options.output},format={file_format} {spelled}")

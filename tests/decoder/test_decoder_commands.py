@@ -98,7 +98,7 @@ def test_escaped_words_are_read_as_tables_are(tmp_path, capsys):
     ],
 )
 def test_models_of_escaped_text_know_the_words_of_tables_that_were_read(
-    tmp_path, rule, file_format, spelled, word
+    tmp_path, rule, file_format, spelled, word, capsys
 ):
     lines = ["\\data\\", "ngram 1=4", "", "\\1-grams:", "-1\t<unk>", "-99\t<s>", "-0.5\t</s>"]
     (tmp_path / "lm.arpa").write_text("\n".join([*lines, f"-0.25\t{spelled}", "", "\\end\\", ""]))
@@ -114,6 +114,15 @@ def test_models_of_escaped_text_know_the_words_of_tables_that_were_read(
     number, text, _, score = (tmp_path / "out").read_text().split(" ||| ")
     assert (number, text) == ("0", f"{word} {word}")
     assert float(score) == pytest.approx(-(0.25 + 0.25 + 0.5) * np.log(10), abs=1e-5)
+    # A compiled table does not know what it was, and may be told: the words are the same, once read.
+    assert main(["compile-grammar", f"{tmp_path}/table", "--output", f"{tmp_path}/table.bin"]) == 0
+    assert f"name it {tmp_path}/table.bin,format={file_format} where" in capsys.readouterr().err
+    arguments[1] = f"{tmp_path}/table.bin,format={file_format}"
+    assert main(["translate", *arguments, "--output", f"{tmp_path}/again"]) == 0
+    assert (tmp_path / "again").read_text() == (tmp_path / "out").read_text()
+    arguments[1] = f"{tmp_path}/table.bin"
+    assert main(["translate", *arguments, "--output", f"{tmp_path}/plain"]) == 0
+    assert (tmp_path / "plain").read_text() != (tmp_path / "out").read_text()
 
 
 def test_references_have_their_derivations_or_a_reason(models, capsys):
