@@ -49,6 +49,13 @@ main() {
     say "results: $(short "$OUT")"
 }
 
+sample_or_resume() { # RUN OPTION…: the draws are the same whatever THREADS is
+    local run=$1
+    shift
+    resume_or_begin "$run" pcfg resume "$run" --threads "$THREADS" -- \
+        pcfg sample "$@" --threads "$THREADS" --overwrite --output "$run"
+}
+
 pcfg() { "$PYTHON" -m monolingual pcfg "$@"; }
 
 proposal_of() { # APPROACH: others than renormalise have no proposals; this is that of the paper
@@ -62,12 +69,12 @@ section_8() {
     for approach in sink only-tight renormalise; do
         proposal=$(proposal_of "$approach")
         step "section8.$approach" "$OUT/section8.grammar" "$OUT/section8.sentences" --makes "section8.$approach" -- \
-            pcfg sample "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" --approach "$approach" \
-            ${proposal:+"$proposal"} --prior 1 --iterations "$DRAWS" --seed "$SEED" --overwrite --output "$OUT/section8.$approach"
+            sample_or_resume "$OUT/section8.$approach" "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" \
+            --approach "$approach" ${proposal:+"$proposal"} --prior 1 --iterations "$DRAWS" --seed "$SEED"
     done
     step section8.reweighted "$OUT/section8.grammar" "$OUT/section8.sentences" --makes section8.reweighted -- \
-        pcfg sample "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" --approach sink --reweight \
-        --prior 1 --iterations "$DRAWS" --seed "$SEED" --overwrite --output "$OUT/section8.reweighted"
+        sample_or_resume "$OUT/section8.reweighted" "$OUT/section8.grammar" --sentences "$OUT/section8.sentences" \
+        --approach sink --reweight --prior 1 --iterations "$DRAWS" --seed "$SEED"
     tables section-8 "$OUT" | table | tee "$OUT/section8.txt"
     tell section8.reweighted
 }
@@ -90,9 +97,9 @@ section_9() { # TREEBANK
     for approach in only-tight renormalise sink; do
         proposal=$(proposal_of "$approach")
         step "$name.$approach" "$name.data" --makes "$name.$approach" -- \
-            pcfg sample "$OUT/$name.grammar" --sentences "$OUT/$name.sentences" --gold "$OUT/$name.gold" \
+            sample_or_resume "$OUT/$name.$approach" "$OUT/$name.grammar" --sentences "$OUT/$name.sentences" --gold "$OUT/$name.gold" \
             --bracket-labels 'N_.*' --approach "$approach" ${proposal:+"$proposal"} --prior "$PRIOR" --chains "$CHAINS" --iterations "$ITERATIONS" --burn-in "$BURN_IN" \
-            --thin 10 --score-every 1 --threads "$THREADS" --seed "$SEED" --overwrite --output "$OUT/$name.$approach"
+            --thin 10 --score-every 1 --seed "$SEED"
         all+=("$OUT/$name.$approach")
     done
     printf '\n%s\n' "$name"

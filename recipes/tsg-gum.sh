@@ -47,6 +47,7 @@ main() {
     prepare_python_to_draw
     mkdir -p "$OUT"
     step learn "$(trees_of "$data" train)" --makes learn -- \
+        resume_or_begin "$OUT/learn" tsg resume "$OUT/learn" -- \
         tsg train "$(trees_of "$data" train)" --output "$OUT/learn" --overwrite \
         --base "$BASE" --iterations "$ITERATIONS" --burn-in "$BURN_IN" --seed "$SEED"
     for name in "${sets[@]}"; do
@@ -79,14 +80,14 @@ parse_set() { # TREES NAME words|gold-tags
         out=$2.$3.$method grammar=tsg
         [ "$method" != pcfg ] || grammar=pcfg
         step "$out" learn "$1" --makes "$out."{json,mrg,log} -- parse_and_score "$1" "$OUT/$out" "$MAX_LENGTH" --model "$grammar" --method "${method/pcfg/mpd}" \
-            --samples "$SAMPLES" --threads "$THREADS" --seed "$SEED" ${tagged[@]+"${tagged[@]}"}
+            --samples "$SAMPLES" --seed "$SEED" ${tagged[@]+"${tagged[@]}"}
     done
 }
 
-parse_and_score() { # TREES OUTPUT MAX-LENGTH OPTION…
+parse_and_score() { # TREES OUTPUT MAX-LENGTH OPTION…: trees are the same whatever THREADS is
     local trees=$1 out=$2 longest=$3
     shift 3
-    tsg parse "$OUT/learn" --input "$trees" --format trees --max-length "$longest" --output "$out.mrg" "$@" 2>"$out.log" || { cat "$out.log" >&2; return 1; }
+    tsg parse "$OUT/learn" --input "$trees" --format trees --max-length "$longest" --output "$out.mrg" --threads "$THREADS" "$@" 2>"$out.log" || { cat "$out.log" >&2; return 1; }
     tsg score "$trees" "$out.mrg" --max-length "$longest" --mismatch gold --json >"$out.json"
 }
 

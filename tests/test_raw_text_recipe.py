@@ -337,6 +337,18 @@ def test_two_dirty_files_become_a_system_that_can_be_moved(tmp_path):
     assert re.fullmatch(r"I (have seen|saw) the dog\.\n\nWe (do|did) not run quickly\.\n", translated.stdout)
 
 
+def test_fewer_draws_than_before_are_learnt_from_alone(stand_in):
+    """The files of other draws stay where they are."""
+    for draws in ("2", "1"):
+        assert recipe(stand_in, "--draws", draws).returncode == 0
+        found = {line.split()[1]: line for line in calls(stand_in)}
+        for made in ("fwd", "rev", "gdfa"):
+            (stand_in / "run" / "data" / f"train.xx-en.2.{made}").write_text("0-0\n")
+    assert "--draws" not in found["align"]
+    assert ".gdfa" in found["sample"]
+    assert ".2.gdfa" not in found["sample"]
+
+
 def test_draws_take_seconds_each_however_small_the_text(stand_in):
     one, many = (planned_seconds(recipe(stand_in, "--draws", draws, "--overwrite")) for draws in ("1", "121"))
     assert 60 <= many - one <= 360

@@ -42,3 +42,25 @@ def test_burn_in_goes_with_the_sweeps(tmp_path):
 def test_burn_in_that_leaves_no_sweep_is_refused(tmp_path):
     arguments = (".", "--iterations", "5", "--burn-in", "5")
     assert_refused(tmp_path, RECIPES / "tsg-gum.sh", arguments, "--burn-in 5 leaves none of the 5 sweeps")
+
+
+def test_learning_that_was_stopped_goes_on_and_threads_change_no_trees(tmp_path):
+    write_stand_in(tmp_path, STAND_IN)
+    for name in ("train", "dev"):
+        (tmp_path / f"{name}.mrg").write_text("(S (NP dogs) (VP bark))\n")
+    out = tmp_path / "run"
+
+    def tsg(*more: str) -> list[str]:
+        arguments = (tmp_path, "--sets", "dev", "--no-plots", "--output", out, *more)
+        run(RECIPES / "tsg-gum.sh", *arguments, directory=tmp_path, SCFG_PYTHON=str(tmp_path / "python"))
+        return [" ".join(line.split()[1:3]) for line in calls(tmp_path) if "tsg" in line]
+
+    assert "tsg train" in tsg("--threads", "1")
+    assert not {"tsg train", "tsg parse"} & set(tsg("--threads", "2"))
+    (out / "logs" / "learn.done").unlink()  # As if it had been stopped within the step.
+    (out / "learn").unlink()
+    (out / "learn").mkdir()
+    (out / "learn" / "run.json").write_text('{"finished": false}')
+    found = tsg()
+    assert "tsg resume" in found
+    assert "tsg train" not in found

@@ -61,3 +61,20 @@ def test_comparisons_name_approaches_alone_and_draw_densities_of_three_chains(tm
     assert sampled
     assert all("--iterations 50 --burn-in 25 " in line for line in sampled)
     assert "0.000000" in (out / "section8.txt").read_text()
+
+
+def test_runs_that_were_stopped_go_on_and_threads_change_no_draws(tmp_path):
+    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+    out = tmp_path / "run"
+
+    def called(*more: str) -> list[str]:
+        python = str(tmp_path / "python")
+        outcome = run(RECIPE, "--output", out, *more, directory=tmp_path, SCFG_PYTHON=python)
+        assert outcome.returncode == 0, outcome.stderr
+        return [line for line in calls(tmp_path) if "pcfg sample" in line or "pcfg resume" in line]
+
+    assert len(called("--threads", "1")) == 4
+    assert called("--threads", "2") == []
+    (out / "logs" / "section8.sink.done").unlink()  # As if it had been stopped within the step.
+    (out / "section8.sink" / "run.json").write_text('{"finished": false}')
+    assert called() == [f"monolingual pcfg resume {out}/section8.sink --threads 1"]
