@@ -203,10 +203,12 @@ def _tell_rules(draws: _Draws, summary: dict[str, Any]) -> list[Markup]:
             numbers = (mean[rule], draws.probs[:, rule].std(), low[rule], high[rule])
             judged_by = (_optional(judged.get("rhat"), 3), _optional(judged.get("ess"), 0))
             rows.append((draws.rules[rule], *(f"{number:.4f}" for number in numbers), *judged_by))
+    others = len(groups) - len(cards)
+    left_out = f", and none of {counted(others, 'further nonterminal', spec=',')}" if others else ""
     said = (
         f"{counted(len(draws.probs), 'draw', spec=',')}: dots are medians, lines hold 95 % of the draws. "
         f"{shown} of {counted(len(draws.rules), 'rule', spec=',')} are shown, of each nonterminal the "
-        "most probable."
+        f"most probable{left_out}."
     )
     header: list[Content] = ["rule", "mean", "deviation", "2.5 %", "97.5 %", "split R̂", "effective size"]
     return [

@@ -153,8 +153,13 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError(f"--samples is {options.samples}; it must be at least 1")
     if options.average is not None and options.average < 0:
         raise SettingsError(f"--average is {options.average}; it must be at least 0")
-    if options.nbest is not None and (options.nbest < 1 or options.method != "mpp"):
-        raise SettingsError(f"--nbest {options.nbest} needs --method mpp, and at least 1")
+    if options.nbest is not None and options.nbest < 1:
+        raise SettingsError(f"--nbest is {options.nbest}; it must be at least 1")
+    if options.nbest is not None and options.method != "mpp":
+        method = options.method
+        raise SettingsError(
+            f"--nbest goes with --method mpp, which counts the trees that it draws, and not with {method}"
+        )
     if options.gold_tags and options.format != "trees":
         raise SettingsError("--gold-tags needs --format trees")
     if not 0.0 <= options.beam < 1.0:

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from monolingual.pcfg.report import _Draws, _tell_rules
 from tests.monolingual.report.made import SCRIPT, SHALOM, call, made_page, made_pcfg, made_tsg
 from tests.report.test_report import XHTML, Made
 
@@ -145,3 +146,13 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(tmp_path, capsys, a
     assert message in said
     assert said.count("\n") == 1
     assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("nonterminals", "told"), [(25, "most probable."), (27, "and none of 2 further nonterminals.")]
+)
+def test_nonterminals_whose_rules_find_no_room_are_counted(nonterminals, told, rng):
+    rules = [f"N{at} -> 'w{k}'" for at in range(nonterminals) for k in range(9)]
+    shown = "".join(map(str, _tell_rules(_Draws(rules, rng.random((9, len(rules)))), {"convergence": {}})))
+    assert f"200 of {9 * nonterminals} rules are shown, of each nonterminal the most probable" in shown
+    assert told in shown

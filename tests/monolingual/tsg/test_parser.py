@@ -341,6 +341,22 @@ def test_baseline_average_and_nbest(trained, capsys):
     assert capsys.readouterr().err.count("\n") == 5
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            "--nbest 3",
+            "--nbest goes with --method mpp, which counts the trees that it draws, and not with mpd",
+        ),
+        ("--method mpp --nbest 0", "--nbest is 0; it must be at least 1"),
+    ],
+)
+def test_lists_are_of_a_method_that_draws(trained, capsys, given, told):
+    _, run, _ = trained
+    assert main(["tsg", "parse", str(run), "--quiet", *given.split()]) == 2
+    assert capsys.readouterr().err == f"scfg-monolingual: {told}\n"
+
+
 def test_what_is_parsed_with_is_the_mean_of_the_states_kept(trained):
     _, run, _ = trained
     paths = sorted(run.glob("samples/*.tsg.gz"))
