@@ -33,17 +33,40 @@ step second -- true
 """
 
 
+# Two programs at a time, which end at Ctrl-C as any do; their numbers are noted. Where `compile` is asked for,
+# they take the place of Python: what is learnt in the background, and the language model in the foreground.
+TOGETHER = f"""#!/usr/bin/env bash
+set -euo pipefail
+. '{RECIPES}/common.sh'
+. '{RECIPES}/translation.sh'
+OUT=run ORDER=2 THREADS=1 PYTHON=./endless
+endless() {{ ./endless -m "$1"; }}
+case $1 in
+    compile) step first -- compile ;;
+    *) step first -- side_by_side endless one two ;;
+esac
+"""
+ENDLESS = """#!/usr/bin/env bash
+[ "$1" != -c ] || exit 0
+echo $$ >>numbers
+[ "$(wc -l <numbers)" -lt 2 ] || touch there
+exec sleep 50
+"""
+
+
 @pytest.fixture
 def stop(tmp_path):
     """Runs the recipe, stops it once its program is there; status and messages."""
-    for name, text in (("program", PROGRAM), ("recipe", RECIPE)):
+    texts = {"program": PROGRAM, "recipe": RECIPE, "together": TOGETHER, "endless": ENDLESS}
+    for name, text in texts.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
 
-    def stopped(*command):
+    def stopped(*command, recipe="recipe"):
         child = subprocess.Popen(
-            [str(tmp_path / "recipe"), *command],
+            [str(tmp_path / recipe), *command],
             cwd=tmp_path,
+            env={**os.environ, "SCFG_SAMPLER_CACHE": str(tmp_path / "cache")},
             stderr=subprocess.PIPE,
             text=True,
             process_group=0,
@@ -82,3 +105,27 @@ def test_a_step_that_was_finished_all_the_same_is_kept(stop, tmp_path):
         [str(tmp_path / "recipe"), "0"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "first: done before" in again.stderr
+
+
+@pytest.mark.parametrize("what", ["compile", "evaluations"])
+def test_what_runs_side_by_side_ends_at_once(stop, tmp_path, what):
+    (tmp_path / "cache").mkdir()
+    began = time.monotonic()
+    status, said = stop(what, recipe="together")
+    assert status == 130
+    assert said.splitlines()[1].endswith("first was stopped; started again, the recipe goes on there")
+    assert len(said.splitlines()) == 2
+    numbers = [int(number) for number in (tmp_path / "numbers").read_text().split()]
+    assert len(numbers) == 2
+    while left := [number for number in numbers if is_alive(number)]:
+        assert time.monotonic() - began < 20, left
+        time.sleep(0.01)
+    assert list((tmp_path / "cache").iterdir()) == []  # Nothing says that all is compiled.
+
+
+def is_alive(number: int) -> bool:
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return False
+    return True
