@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -192,7 +193,8 @@ def train_dmv(
         Sentences that say when to stop.
     seed : int
     output : path, optional
-        Where the model is written, too.
+        Where the model is written, too. Until it is, lines that are given lie beside it, in
+        `OUTPUT.sentences` and `OUTPUT.heldout`, so that training that was stopped can be resumed.
     settings
         Options of `scfg-monolingual dmv train`: rounds, prior, covariance, valence, ….
 
@@ -210,11 +212,20 @@ def train_dmv(
     (33.3, 3.0)
     """
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "model.txt" if output is None else output
+        place = Path(folder) / "model.txt" if output is None else Path(output)
+        checkpoint = Path(f"{place}.checkpoint.npz")
+        refused = checkpoint.exists() and not settings.get("overwrite")  # What was stopped keeps its lines.
+        beside = str(Path(folder) / "refused") if refused else str(place)
+        texts = {"sentences": Path(f"{beside}.sentences"), "heldout": Path(f"{beside}.heldout")}
         given: dict[str, Any] = {"method": method, "seed": seed, "output": place, **settings}
-        if heldout is not None:
-            given["heldout"] = lines_file(heldout, Path(folder) / "heldout")
-        call("dmv", "train", [lines_file(sentences, Path(folder) / "sentences")], given)
+        try:
+            if heldout is not None:
+                given["heldout"] = lines_file(heldout, texts["heldout"])
+            call("dmv", "train", [lines_file(sentences, texts["sentences"])], given)
+        finally:
+            for name, text in (("sentences", sentences), ("heldout", heldout)):
+                if not isinstance(text, (str, os.PathLike)) and (refused or not checkpoint.exists()):
+                    texts[name].unlink(missing_ok=True)
         return DependencyModel(read_model(place))
 
 

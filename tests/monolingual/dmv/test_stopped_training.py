@@ -12,11 +12,12 @@ import time
 import numpy as np
 import pytest
 
+import monolingual
 from monolingual.cli import main
 from monolingual.dmv import training
 from monolingual.dmv.model import read_model
 from scfg_sampler.core.chains import driver
-from scfg_sampler.errors import SettingsError
+from scfg_sampler.errors import InputError, SettingsError
 
 ROWS = (
     "DT NN VB\t2 3 0\tthe dog barks\nNN VB\t2 0\tdogs bark\n"
@@ -177,3 +178,19 @@ def rounds_done(place) -> int:
         return 0
     with np.load(path) as archive:
         return json.loads(archive["header"].item())["sweep"]
+
+
+def test_lines_of_a_notebook_outlast_training_that_was_stopped(place, stop_after):
+    lines = (ROWS * 3).splitlines()
+    given = {"heldout": ROWS.splitlines(), "method": "vb-dirichlet", "rounds": 7}
+    whole = monolingual.train_dmv(lines, output="whole.txt", **given)
+    assert sorted(path.name for path in place.iterdir() if "whole" in path.name) == ["whole.txt"]
+    stop_after(2)
+    with pytest.raises(KeyboardInterrupt):
+        monolingual.train_dmv(lines, output="model.txt", **given)
+    stop_after(0)
+    with pytest.raises(InputError, match="holds training that was stopped"):
+        monolingual.train_dmv(lines[:1], output="model.txt", **given)
+    assert call("resume", "model.txt") == 0
+    assert (place / "model.txt").read_text() == (place / "whole.txt").read_text()
+    assert len(whole.tags) == 4
