@@ -33,7 +33,7 @@ step second -- true
 """
 
 
-# Two programs at a time, which end at Ctrl-C as any do; their numbers are noted. Where `compile` is asked for,
+# Two programs at a time, which end at Ctrl-C as any do; their numbers are noted. If `compile` is asked for,
 # they take the place of Python: what is learnt in the background, and the language model in the foreground.
 TOGETHER = f"""#!/usr/bin/env bash
 set -euo pipefail
