@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
+from decoder.translation.nbest import BAR
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
@@ -59,7 +60,8 @@ def _read(path: PathLike, number: int | None) -> dict[int, list[Candidate]]:
             raise InputError(
                 path, line, f"sentence {at}, but there are {number}, the first of them 0", _THESE
             )
-        words = [once.setdefault(word, word) for word in split_words(fields[1])]
+        spelled = ("|||" if word == BAR else word for word in split_words(fields[1]))
+        words = [once.setdefault(word, word) for word in spelled]
         candidates = found.setdefault(at, [])
         if words:
             candidates.append(Candidate(words, _features(fields[2], once, path, line)))
@@ -69,12 +71,17 @@ def _read(path: PathLike, number: int | None) -> dict[int, list[Candidate]]:
 def list_lines(number: int, candidates: Iterable[tuple[Candidate, float]]) -> Iterator[str]:
     """The lines of a sentence's candidates and their scores; one without words where there are none."""
     lines = [
-        f"{' '.join(one.words)} ||| {' '.join(f'{name}={value:.6g}' for name, value in one.features.items())}"
+        f"{_words(one)} ||| {' '.join(f'{name}={value:.6g}' for name, value in one.features.items())}"
         f" ||| {score:.6f}"
         for one, score in candidates
     ]
     for line in lines or [" |||  ||| 0"]:
         yield f"{number} ||| {line}\n"
+
+
+def _words(candidate: Candidate) -> str:
+    """Its words, as the field of a line."""
+    return " ".join(BAR if word == "|||" else word for word in candidate.words)
 
 
 def check_features(path: PathLike, lists: Collection[Collection[Candidate]], wanted: Collection[str]) -> None:
@@ -92,7 +99,7 @@ def check_features(path: PathLike, lists: Collection[Collection[Candidate]], wan
 
 def _features(text: str, once: dict[str, str], path: PathLike, line: int) -> dict[str, float]:
     features: dict[str, float] = {}
-    for each in text.split():
+    for each in split_words(text):
         name, _, text_of_value = each.rpartition("=")
         name = once.setdefault(name, name)
         try:

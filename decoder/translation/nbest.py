@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from decoder.translation.results import Translation, summed
 
-__all__ = ["nbest_lines"]
+__all__ = ["BAR", "nbest_lines"]
+
+BAR = "&#124;&#124;&#124;"
+"""How a word that is `|||` is written in a list, as Moses does."""
 
 
 def nbest_lines(
@@ -22,7 +25,7 @@ def nbest_lines(
     """
     for at, translation in enumerate(translations):
         spelled = translation.words if texts is None else texts[at].split(" ")
-        words = ("&#124;&#124;&#124;" if word == "|||" else word for word in spelled)
+        words = (BAR if word == "|||" else word for word in spelled)
         values = zip(names, translation.features.tolist(), strict=True)
         named = summed((*values, *translation.sparse))
         features = " ".join(f"{name}={value:.6g}" for name, value in named.items())

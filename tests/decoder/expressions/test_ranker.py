@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from decoder.cli import main
-from decoder.expressions.lists import read_lists, read_ranker, write_ranker
+from decoder.expressions.lists import list_lines, read_lists, read_ranker, write_ranker
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, best_candidate, train_ranker
 from decoder.expressions.word_model import pairs_of, symbols_of, train_word_model, word_log_probs
 from scfg_sampler.errors import InputError
@@ -223,3 +223,13 @@ def test_nothing_is_learnt_of_lists_without_a_right_expression(files, capsys):
     assert run(files, "train-ranker", *pairs, *given) == 2
     assert "list0: lacks 3 of 4 features" in capsys.readouterr().err
     assert not (files / "r.json").exists()
+
+
+def test_bars_and_odd_spaces_in_words_and_names_come_back_from_lists(tmp_path):
+    """Lists part their fields by bars, and words by blanks alone."""
+    line = "0 ||| f@1 &#124;&#124;&#124; a\u00a0b ||| One\u00a0more=1 ||| 0.500000\n"
+    (tmp_path / "list").write_text(line, encoding="utf-8")
+    ((candidate,),) = read_lists(tmp_path / "list", 1)
+    assert candidate.words == ["f@1", "|||", "a\u00a0b"]
+    assert candidate.features == {"One\u00a0more": 1.0}
+    assert list(list_lines(0, [(candidate, 0.5)])) == [line]
