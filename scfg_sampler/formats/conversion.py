@@ -42,7 +42,7 @@ __all__ = [
 T = TypeVar("T")
 Advance = Callable[..., object]
 
-_THRAX = ("e_given_f_phrase=", "f_given_e_phrase=", "rarity=", "phrase_penalty=", "lexical=")
+_THRAX = {"e_given_f_phrase", "f_given_e_phrase", "rarity", "phrase_penalty", "lexical"}
 
 
 class Spelling(NamedTuple):
@@ -198,14 +198,14 @@ def detect_format(path: PathLike, own_features: str = "cdec") -> str:
         fields = text.split(" ||| ")
         if len(fields) >= 3:
             if fields[0].startswith("[") and fields[0].endswith("]") and " " not in fields[0]:
-                names = fields[3] if len(fields) > 3 else ""
-                if "LogForward=" in names:
+                features = fields[3] if len(fields) > 3 else ""
+                # Whole names: HieroLogForward, which annotate adds, is a name in all formats.
+                names = {feature.partition("=")[0] for feature in features.split()}
+                if "LogForward" in names:
                     return "native"
-                thrax = any(name in names for name in _THRAX)
-                if thrax or (names and "=" not in names):
+                if names & _THRAX or (features and "=" not in features):
                     return "joshua"
-                is_cdec = any(name.partition("=")[0] in bracketed.CDEC_NAMES for name in names.split())
-                return "cdec" if is_cdec else own_features
+                return "cdec" if not names.isdisjoint(bracketed.CDEC_NAMES) else own_features
             if fields[0].endswith("]"):
                 return "moses"  # Whose words may be @.
             if " @ " in fields[0]:

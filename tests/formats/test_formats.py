@@ -418,7 +418,10 @@ def test_probabilities_are_as_short_as_they_may_be(value):
     [
         ("[X] ||| a ||| b ||| LogForward=-1", "native"),
         ("[X] ||| a ||| b ||| CountEF=1", "cdec"),
+        ("[X] ||| a ||| b ||| CountEF=1 HieroLogForward=-1", "cdec"),
+        ("[X] ||| a ||| b ||| CountEF=1 Nonlexical=1", "cdec"),
         ("[X] ||| a ||| b ||| f_given_e_phrase=1", "joshua"),
+        ("[X] ||| a ||| b ||| f_given_e_phrase=1 OtherLogForward=-1", "joshua"),
         ("[X] ||| a ||| b ||| 1 2 3", "joshua"),
         ("a [X] ||| b [X] ||| 1 ||| 0-0", "moses"),
         ("[X][X] [X] ||| [X][X] [X] ||| 1 ||| 0-0", "moses"),
