@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -208,7 +209,7 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
     from decoder.lm.model import load_lms
     from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import require_file
-    from scfg_sampler.formats.conversion import unescaped
+    from scfg_sampler.formats.conversion import escaped, unescaped
 
     began = time.perf_counter()
     for option in options.grammar:
@@ -238,8 +239,8 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
     spelling = _spelling(options.grammar)
     options.input_words = options.input_words or spelling
     if spelling != "plain":
-        spelled = (words.spelled(lambda word: unescaped(word, spelling)) for words in lms.vocabularies)
-        lms = lms._replace(vocabularies=tuple(spelled))
+        read, write = (functools.partial(each, file_format=spelling) for each in (unescaped, escaped))
+        lms = lms._replace(vocabularies=tuple(words.spelled(read, write) for words in lms.vocabularies))
     return grammar, lms
 
 

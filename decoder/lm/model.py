@@ -93,15 +93,30 @@ class LmVocabulary:
         """The id of a word of a text, `<unk>`'s if the model does not know it."""
         return self._ids.get(word, UNKNOWN)
 
-    def spelled(self, unescape: Callable[[str], str]) -> LmVocabulary:
-        """The vocabulary of a model of escaped text, for words that are not; a word it has as it is stays.
+    def spelled(self, unescape: Callable[[str], str], escape: Callable[[str], str]) -> LmVocabulary:
+        """The vocabulary of a model of escaped text, for words that are not.
 
-        >>> LmVocabulary(["<unk>", "<s>", "</s>", "&apos;"]).spelled({"&apos;": "'"}.get).id("'")
+        If all words are as `escape` writes them, each of them is the word that it stands for: `&#91;` is `[`.
+        If others are among them, as `[` is, the text was not escaped, or in part, and a word that the model
+        has as it is stays.
+
+        >>> reserved, read, write = ["<unk>", "<s>", "</s>"], {"&#91;": "["}, {"[": "&#91;"}
+        >>> escaping = [lambda word: read.get(word, word), lambda word: write.get(word, word)]
+        >>> LmVocabulary([*reserved, "a", "&#91;"]).spelled(*escaping).id("[")
+        4
+        >>> LmVocabulary([*reserved, "[", "&#91;"]).spelled(*escaping).id("[")
         3
         """
         other = LmVocabulary(self.words)
-        for i, word in enumerate(self.words[len(RESERVED) :], start=len(RESERVED)):
-            other._ids.setdefault(unescape(word), i)
+        words = self.words[len(RESERVED) :]
+        meant = [unescape(word) for word in words]
+        ids: dict[str, int] = {}
+        for i, word in enumerate(meant, start=len(RESERVED)):
+            ids.setdefault(word, i)
+        if all(escape(each) == word for word, each in zip(words, meant, strict=True)):
+            other._ids |= ids
+        else:
+            other._ids = ids | other._ids
         return other
 
     def __len__(self) -> int:

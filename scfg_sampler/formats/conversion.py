@@ -31,6 +31,7 @@ __all__ = [
     "PLAIN",
     "Spelling",
     "detect_format",
+    "escaped",
     "loss_message",
     "read_line",
     "read_table",
@@ -229,6 +230,15 @@ def unescaped(word: str, file_format: str) -> str:
     ('[x', '[x', '[x')
     """
     return speller(file_format).read(word)
+
+
+def escaped(word: str, file_format: str) -> str:
+    """A word, spelled as the tables of a decoder have it: what `unescaped` takes back.
+
+    >>> escaped("[x", "joshua"), unescaped(escaped("-lsb-x", "joshua"), "joshua")
+    ('-lsb-x', '-lsb-x')
+    """
+    return speller(file_format).write(word)
 
 
 class _Writer(NamedTuple):
