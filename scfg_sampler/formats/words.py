@@ -18,7 +18,9 @@ Moses
     `escaped` says; escapes of that tokeniser, such as `&apos;`, are read in any case)
 Joshua
     `[`, `]` and `|` as `-lsb-`, `-rsb-` and `-pipe-`, as it does with its input, and as `&#N;` the `<` of
-    `<seg` and characters beyond U+FFFF, which Java hands to KenLM as no UTF-8, so that it knows no such word
+    `<seg`, the `%` of what its `output-format` has instead of the sentence's number and the like, also where
+    a translation holds it, and characters beyond U+FFFF, which Java hands to KenLM as no UTF-8, so that it
+    knows no such word
 Travatar
     nothing but what follows; its quotation marks need no escape within words
 
@@ -80,7 +82,7 @@ _SPELLERS = {
     ),
     "joshua": Speller(
         *escapes(
-            rf"-(?=(?:lsb|rsb|pipe)[-\[\]|])|{_OF_MODELS}|\A<(?=seg\Z)|[\U00010000-\U0010ffff]",
+            rf"-(?=(?:lsb|rsb|pipe)[-\[\]|])|{_OF_MODELS}|\A<(?=seg\Z)|%(?=[Sacdefit])|[\U00010000-\U0010ffff]",
             {"[": "-lsb-", "]": "-rsb-", "|": "-pipe-"},
         )
     ),

@@ -200,6 +200,8 @@ def takes(file_format: str, word: str) -> bool:
 @example("[")
 @example("\u3000")
 @example("\U00020000")
+@example("%i")
+@example("5%")
 def test_words_that_a_decoder_takes_are_left_as_they_are(tmp_path_factory, file_format, word):
     """So that they are the same in the table, in input and in the language model.
 
@@ -342,6 +344,7 @@ FAULTS = {
             ("[X] ||| <s> ||| b ||| F=1", "the glue grammar's"),
             ("[X] ||| a ||| </s> ||| F=1", "the glue grammar's"),
             ("[X] ||| a ||| \U0001d54f ||| F=1", "is asked for other bytes"),
+            ("[X] ||| a ||| 5%c ||| F=1", "is replaced in translations"),
             ("[X] ||| a ||| b ||| F=one", "no number"),
             ("[X] ||| a ||| b ||| F", "no number"),
             ("[X] ||| a ||| b ||| =1", "without a name"),

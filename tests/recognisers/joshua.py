@@ -77,6 +77,8 @@ def _require_words(symbols: list) -> None:
     for symbol in symbols:
         known = isinstance(symbol, int) or not re.search(rb"[\xf0-\xf7]", symbol)
         require(known, f"KenLM is asked for other bytes than {symbol!r}")
+        kept = isinstance(symbol, int) or not re.search(rb"%[Sacdefit]", symbol)
+        require(kept, f"{symbol!r} is replaced in translations")
 
 
 def _is_nonterminal(token: bytes) -> bool:
