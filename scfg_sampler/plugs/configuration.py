@@ -2,7 +2,8 @@
 
 Every limit of a search but the number of derivations that a span may try is lifted, as all of them have a
 meaning of their own in each decoder: the targets tried for a source side (20 in Moses and Joshua), the items
-a span keeps (200 in Moses, 100 in Travatar), their distance from the best (a factor of 100,000 in Moses). The
+a span keeps (200 in Moses, 100 in Travatar), their distance from the best (a factor of 100,000 in Moses), the
+words of a sentence (200 in Joshua, and 1,000 in the configurations that come with Moses and Travatar). The
 rules that may apply to a span, 5,000 in Moses, are so many that all do: 0 is not none there, for it then
 leaves out most of them.
 
@@ -19,6 +20,8 @@ from scfg_sampler.plugs.labels import COPIES, LabelNames
 from scfg_sampler.plugs.weights import TheirWeights, model_feature
 
 __all__ = ["PLUGS", "Plug", "Search", "model_file"]
+
+_ANY_LENGTH = 100_000  # Words of a sentence. Joshua cuts what is longer, and Moses writes no line for it.
 
 
 def model_file(model: int) -> str:
@@ -136,7 +139,7 @@ X
 
 [max-chart-span]
 {search.max_span}
-1000
+{_ANY_LENGTH}
 
 [cube-pruning-pop-limit]
 {search.pop_limit}
@@ -177,6 +180,7 @@ goal-symbol = {names.start if names else "GOAL"}
 mark-oovs = false
 pop-limit = {search.pop_limit}
 num-translation-options = 0
+maxlen = {_ANY_LENGTH}
 top-n = 1
 output-format = %s
 {_models(search, model)}feature-function = OOVPenalty
@@ -217,7 +221,7 @@ cp
 
 {labels}[hiero_span_limit]
 {limit}{search.max_span}
-1000
+{_ANY_LENGTH}
 
 [weight_vals]
 {_lines(weights, "{}={}")}"""

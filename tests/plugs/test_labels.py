@@ -164,7 +164,7 @@ def test_travatar_fills_gaps_with_copied_words_before_it_reads_the_table(tmp_pat
     assert plug(tmp_path, "travatar", "--max-span", "7", "--quiet") == 0
     text = (tmp_path / "travatar" / "travatar.ini").read_text()
     assert "[tm_file]\ncopy-rules\nrules.gz\nglue-rules\n" in text
-    assert "[hiero_span_limit]\n1\n7\n1000\n" in text
+    assert "[hiero_span_limit]\n1\n7\n100000\n" in text
 
 
 def test_a_table_of_nothing_but_x_needs_no_labels(tmp_path):

@@ -230,13 +230,18 @@ def test_limits_are_those_that_are_given(folder, decoder):
     limits = {
         "cdec": ("scfg_max_span_limit=13\n", "cubepruning_pop_limit=77\n"),
         "moses": (
-            "[max-chart-span]\n13\n1000\n",
+            "[max-chart-span]\n13\n100000\n",
             "[cube-pruning-pop-limit]\n77\n",
             "table-limit=100000\n",
             "order=2 ",
         ),
-        "joshua": ("-owner pt -maxspan 13 ", "pop-limit = 77\n", "num-translation-options = 0\n"),
-        "travatar": ("[hiero_span_limit]\n13\n1000\n", "[pop_limit]\n77\n", "[chart_limit]\n0\n"),
+        "joshua": (
+            "-owner pt -maxspan 13 ",
+            "pop-limit = 77\n",
+            "num-translation-options = 0\n",
+            "maxlen = 100000\n",
+        ),
+        "travatar": ("[hiero_span_limit]\n13\n100000\n", "[pop_limit]\n77\n", "[chart_limit]\n0\n"),
     }
     assert all(limit in text for limit in limits[decoder])
     assert decoder != "joshua" or "-lm_order 2 " in text
