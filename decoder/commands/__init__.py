@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GrammarOption",
+    "TableToBundle",
     "add_search_options",
     "add_search_settings",
     "default_threads",
@@ -31,6 +31,7 @@ __all__ = [
     "read_any_table",
     "search_settings",
     "table_format",
+    "table_option",
     "table_to_bundle",
 ]
 
@@ -47,6 +48,17 @@ class GrammarOption(NamedTuple):
     prefix: str
     max_span: int | None
     file_format: str | None
+
+
+class TableToBundle(NamedTuple):
+    """The table that is to be bundled.
+
+    table : the path of one that is compiled already
+    spelling : the format of the table, whose decoder's language model it may come with
+    """
+
+    table: RuleTable | str
+    spelling: str
 
 
 def add_search_options(
@@ -209,7 +221,6 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
     from decoder.lm.model import load_lms
     from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import require_file
-    from scfg_sampler.formats.conversion import escaped, unescaped
 
     began = time.perf_counter()
     for option in options.grammar:
@@ -238,10 +249,7 @@ def load_models(options: argparse.Namespace) -> tuple[Grammar, LanguageModels]:
     say(f"{counted(len(grammar.rules), 'rule')} and {models} read in {time.perf_counter() - began:.1f} s")
     spelling = _spelling(options.grammar)
     options.input_words = options.input_words or spelling
-    if spelling != "plain":
-        read, write = (functools.partial(each, file_format=spelling) for each in (unescaped, escaped))
-        lms = lms._replace(vocabularies=tuple(words.spelled(read, write) for words in lms.vocabularies))
-    return grammar, lms
+    return grammar, lms.spelled(spelling)
 
 
 def read_any_table(option: GrammarOption) -> RuleTable:
@@ -255,11 +263,12 @@ def read_any_table(option: GrammarOption) -> RuleTable:
     return table
 
 
-def table_to_bundle(path: str) -> RuleTable | str:
-    """The table in a file that is to be bundled; the path itself of one that is compiled already."""
+def table_to_bundle(option: GrammarOption) -> TableToBundle:
+    """The table of an option, for `bundle` and the like."""
     from decoder.grammar.file import is_grammar_file
 
-    return path if is_grammar_file(path) else read_any_table(GrammarOption(path, "", None, None))
+    spelling = table_format(option)
+    return TableToBundle(option.path if is_grammar_file(option.path) else read_any_table(option), spelling)
 
 
 def table_format(option: GrammarOption) -> str:
@@ -283,6 +292,14 @@ def _spelling(options: list[GrammarOption]) -> str:
     """How the input is spelled: as the tables, if all are of one other decoder."""
     formats = {table_format(option) for option in options}
     return formats.pop() if len(formats) == 1 and formats <= set(DECODERS) else "plain"
+
+
+def table_option(text: str) -> GrammarOption:
+    """What `TABLE[,format=F]` says, where no other setting of a table can be."""
+    option = _grammar_option(text)
+    if option.prefix or option.max_span is not None:
+        raise argparse.ArgumentTypeError(f"{text!r} has settings of translate; here TABLE,format=F is all")
+    return option
 
 
 def _grammar_option(text: str) -> GrammarOption:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from decoder.commands import add_search_settings
+from decoder.commands import add_search_settings, table_option
 from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
@@ -25,7 +25,11 @@ def add_parser(subparsers) -> None:
         "--preparation data --output system\n  scfg-decoder translate --system system < raw.txt",
     )
     parser.add_argument(
-        "--grammar", required=True, metavar="TABLE", help="a rule table, as for translate, or a compiled one"
+        "--grammar",
+        required=True,
+        type=table_option,
+        metavar="TABLE",
+        help="a rule table, as for translate, or a compiled one; TABLE,format=F as there",
     )
     parser.add_argument(
         "--lm",
@@ -57,12 +61,11 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
-    for path in (options.grammar, *options.lm, options.weights):
+    for path in (options.grammar.path, *options.lm, options.weights):
         require_file(path)
-    grammar = table_to_bundle(options.grammar)
-    record = write_system(
-        grammar, options.lm, options.weights, options.preparation, options.output, search_settings(options)
-    )
+    table, spelling = table_to_bundle(options.grammar)
+    parts = (table, options.lm, options.weights, options.preparation)
+    record = write_system(*parts, options.output, search_settings(options), spelling)
     size = sum(entry["bytes"] for entry in record["files"].values())
     takes = "takes raw text" if record["languages"] else "takes text whose words stand between spaces"
     say(f"{options.output}: {counted(record['grammar']['rules'], 'rule')}, {size / 1e6:.1f} MB; {takes}")

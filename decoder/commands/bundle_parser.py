@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from decoder.commands import add_search_settings
+from decoder.commands import add_search_settings, table_option
 from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
@@ -27,7 +27,11 @@ def add_parser(subparsers) -> None:
         "  scfg-decoder parse --parser parser < questions.txt",
     )
     parser.add_argument(
-        "--grammar", required=True, metavar="TABLE", help="a rule table, as for translate, or a compiled one"
+        "--grammar",
+        required=True,
+        type=table_option,
+        metavar="TABLE",
+        help="a rule table, as for translate, or a compiled one; TABLE,format=F as there",
     )
     parser.add_argument(
         "--lm",
@@ -77,10 +81,11 @@ def run(options: argparse.Namespace) -> None:
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
-    for path in (options.grammar, *options.lm, options.weights):
+    for path in (options.grammar.path, *options.lm, options.weights):
         require_file(path)
-    grammar = table_to_bundle(options.grammar)
-    parts = ParserParts(grammar, options.lm, options.weights, options.expressions, options.ranker)
+    table, spelling = table_to_bundle(options.grammar)
+    models = (table, options.lm, options.weights)
+    parts = ParserParts(*models, options.expressions, options.ranker, spelling)
     reading = Reading(options.form, options.letters, options.copy == "any", options.candidates)
     record = write_parser(parts, options.output, reading, search_settings(options))
     size = sum(entry["bytes"] for entry in record["files"].values())

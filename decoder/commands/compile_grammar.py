@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from decoder.commands import table_option
 from scfg_sampler.core.wording import counted
 from scfg_sampler.formats import DECODERS
 
@@ -24,8 +25,10 @@ def add_parser(subparsers) -> None:
     )
     parser.add_argument(
         "grammar",
+        type=table_option,
         metavar="TABLE",
-        help="a rule table, of cdec, Moses, Joshua and Travatar too; may be gzipped",
+        help="a rule table, of cdec, Moses, Joshua and Travatar too; may be gzipped; TABLE,format=F if its "
+        "format is not recognised",
     )
     parser.add_argument("--output", required=True, metavar="TABLE.bin")
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
@@ -34,13 +37,13 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read the table and write it."""
-    from decoder.commands import GrammarOption, read_any_table, table_format
+    from decoder.commands import read_any_table, table_format
     from decoder.grammar.file import write_grammar_file
     from scfg_sampler.core.console import say
     from scfg_sampler.core.files import require_file
 
-    require_file(options.grammar)
-    option = GrammarOption(options.grammar, "", None, None)
+    option = options.grammar
+    require_file(option.path)
     # A standard input that is read once is of our own format; so is what is compiled already.
     file_format = table_format(option)
     say(counted(write_grammar_file(read_any_table(option), options.output), "rule"))

@@ -51,6 +51,7 @@ __all__ = [
 ]
 
 _PARSER, _EXPRESSIONS, _RANKER = "parser.json", "expressions.json", "ranker.json"
+_FORMAT, _FORMAT_OF_SPELLED = 1, 2  # With all language models as they are, or in another decoder's spelling.
 
 
 class ParserParts(NamedTuple):
@@ -60,6 +61,7 @@ class ParserParts(NamedTuple):
     lm : an ARPA file or a compiled model, or several
     weights, expressions : JSON files of `tune` and `train-expressions`
     ranker : one of `train-ranker`, or None
+    spelling : the format of the table, whose decoder's language models it may come with
     """
 
     grammar: RuleTable | PathLike
@@ -67,6 +69,7 @@ class ParserParts(NamedTuple):
     weights: PathLike
     expressions: PathLike
     ranker: PathLike | None = None
+    spelling: str = "native"
 
 
 def _parts(record: Record) -> list[str]:
@@ -74,7 +77,7 @@ def _parts(record: Record) -> list[str]:
     return [*model_files(record), _EXPRESSIONS, *([_RANKER] if record["ranker"] else [])]
 
 
-_KIND = Kind("parser", _PARSER, (1,), "scfg-decoder bundle-parser", _parts)
+_KIND = Kind("parser", _PARSER, (_FORMAT, _FORMAT_OF_SPELLED), "scfg-decoder bundle-parser", _parts)
 
 
 def _reading(record: Record) -> Reading:
@@ -116,7 +119,7 @@ def write_parser(
     _check_form(expressions, reading.form, parts.expressions)
     ranker = None if parts.ranker is None else read_ranker(parts.ranker)
     with new_directory(output, _PARSER, _KIND.name) as folder:
-        models, described = write_models(parts.grammar, parts.lm, parts.weights, folder, settings)
+        models, described = write_models(*parts[:3], folder, settings, parts.spelling)
         write_expressions(expressions, folder / _EXPRESSIONS)
         decoder = _decoder(models, expressions, settings, parts.weights)
         write_used_weights(models, decoder.weight_names, folder)
@@ -126,7 +129,7 @@ def write_parser(
             _check_ranker(ranker, decoder, parts.ranker)
             write_ranker(ranker, folder / _RANKER)
         record = {
-            "format": 1,
+            "format": _FORMAT_OF_SPELLED if "spelling" in described else _FORMAT,
             **described,
             "reading": reading._asdict(),
             "ranker": ranker is not None,

@@ -22,6 +22,7 @@ Everything here is in natural logarithms.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -43,6 +44,8 @@ from scfg_sampler.core.arrays.array_file import has_magic
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.jit import borrowing, by_reference, kernel
 from scfg_sampler.errors import ArpaError
+from scfg_sampler.formats import DECODERS
+from scfg_sampler.formats.conversion import escaped, unescaped
 
 __all__ = [
     "LanguageModel",
@@ -117,7 +120,15 @@ class LmVocabulary:
             other._ids |= ids
         else:
             other._ids = ids | other._ids
+        other.words[len(RESERVED) :] = [
+            each if other._ids[each] == i else word
+            for i, (word, each) in enumerate(zip(words, meant, strict=True), start=len(RESERVED))
+        ]
         return other
+
+    def knows_as(self, other: LmVocabulary) -> bool:
+        """Whether both have the same id for every word."""
+        return self._ids == other._ids
 
     def __len__(self) -> int:
         return len(self.words)
@@ -149,6 +160,16 @@ class LanguageModels(NamedTuple):
 
     models: tuple[LanguageModel, ...]
     vocabularies: tuple[LmVocabulary, ...]
+
+    def spelled(self, file_format: str) -> LanguageModels:
+        """The models for words as a table has them once it is read, if they are of text spelled like it.
+
+        file_format : of the table; any but those of other decoders leaves the models as they are
+        """
+        if file_format not in DECODERS:
+            return self
+        read, write = (functools.partial(each, file_format=file_format) for each in (unescaped, escaped))
+        return self._replace(vocabularies=tuple(each.spelled(read, write) for each in self.vocabularies))
 
 
 def load_lms(paths: Sequence[PathLike]) -> LanguageModels:

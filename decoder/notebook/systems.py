@@ -10,9 +10,10 @@ from typing import TypedDict, Unpack
 
 from decoder.grammar.trie import GrammarSource, build_grammar
 from decoder.grammar.weighted import as_weighted
+from decoder.lm.model import LanguageModels
 from decoder.lm.table import write_lm_file
 from decoder.notebook.language_models import NgramModel, load_lm
-from decoder.notebook.texts import RulesLike, table_of, weights_of
+from decoder.notebook.texts import RulesLike, spelling_of, table_of, weights_of
 from decoder.system.bundle import write_system
 from decoder.system.system import System, load_system
 from decoder.translation.decoder import Decoder, feature_names
@@ -54,15 +55,16 @@ def make_decoder(
     settings = settings_of(SearchDefaults, search)
     models = models_of(lm)
     grammar = build_grammar([GrammarSource(table_of(rules), "", settings.max_span)])
-    vocabularies = tuple(model.vocabulary for model in models)
+    lms = LanguageModels(
+        tuple(model.lm for model in models), tuple(model.vocabulary for model in models)
+    ).spelled(spelling_of(rules))
     known = {} if weights is None else weights_of(weights)
-    grammar = as_weighted(grammar, vocabularies, known)
+    grammar = as_weighted(grammar, lms.vocabularies, known)
     if weights is None:
         known = initial_weights((*feature_names(grammar, len(models)), *grammar.sparse_names))
     return Decoder(
         grammar,
-        tuple(model.lm for model in models),
-        vocabularies,
+        *lms,
         known,
         beam=settings.beam,
         max_targets=settings.max_targets,
@@ -143,5 +145,6 @@ def bundle(
             write_lm_file(model.lm, model.vocabulary.words, paths[-1])
         write_weights(weights_of(weights), Path(folder) / "weights.json")
         settings = settings_of(SearchDefaults, search)
-        write_system(table_of(rules), paths, Path(folder) / "weights.json", preparation, output, settings)
+        parts = (table_of(rules), paths, Path(folder) / "weights.json", preparation)
+        write_system(*parts, output, settings, spelling_of(rules))
     return load_system(output)

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.arguments import require_lines, require_type
 from scfg_sampler.core.files import PathLike, read_lines
-from scfg_sampler.formats.conversion import read_table
+from scfg_sampler.formats.conversion import detect_format, read_table
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["HasTable", "RulesLike", "Text", "lines_of", "sets_of", "table_of", "weights_of"]
+__all__ = ["HasTable", "RulesLike", "Text", "lines_of", "sets_of", "spelling_of", "table_of", "weights_of"]
 
 
 class HasTable(Protocol):
@@ -64,6 +64,14 @@ def table_of(rules: RulesLike) -> RuleTable:
     if not isinstance(found, RuleTable):
         raise TypeError(f"rules is a {type(rules).__name__}; give Rules, or the path of a rule table")
     return found
+
+
+def spelling_of(rules: RulesLike) -> str:
+    """The format of the file that rules are in, whose decoder's language models they may come with.
+
+    That of rules which are no file, as of native ones, is native.
+    """
+    return detect_format(rules, "native") if isinstance(rules, str | os.PathLike) else "native"
 
 
 def weights_of(weights: Mapping[str, float] | PathLike) -> dict[str, float]:

@@ -34,7 +34,8 @@ from scfg_sampler.rules.table import RuleTable
 __all__ = ["KIND", "RANKING", "SYSTEM", "read_system_record", "write_system"]
 
 SYSTEM, RANKING = "system.json", "ranking.bin"
-_FORMAT, _FORMAT_OF_SEVERAL = 1, 2  # With one language model, and with several.
+# With one language model, with several, and with some in another decoder's spelling.
+_FORMAT, _FORMAT_OF_SEVERAL, _FORMAT_OF_SPELLED = 1, 2, 3
 
 
 def write_system(
@@ -44,6 +45,7 @@ def write_system(
     preparation: PathLike | None,
     output: PathLike,
     settings: SearchDefaults = SearchDefaults(),  # noqa: B008
+    spelling: str = "native",
 ) -> Record:
     """Write a system directory; what its `system.json` says.
 
@@ -55,6 +57,7 @@ def write_system(
     preparation : a directory with a `preparation.json`, if the system is to take raw text
     output : a new directory, or an older system, which is replaced
     settings : SearchDefaults
+    spelling : the format of the table, whose decoder's language models it may come with
 
     Raises
     ------
@@ -63,7 +66,7 @@ def write_system(
     """
     prepared = None if preparation is None else load_preparation(preparation)
     with new_directory(output, SYSTEM, KIND.name) as folder:
-        models, described = write_models(grammar, lm, weights, folder, settings)
+        models, described = write_models(grammar, lm, weights, folder, settings, spelling)
         own, lms, known = models
         beam, max_targets, widen, _, _ = settings
         decoder = Decoder(
@@ -71,7 +74,9 @@ def write_system(
         )
         write_used_weights(models, decoder.weight_names, folder)
         write_ranking(decoder.rules, max_targets, folder / RANKING)
-        record: Record = {"format": _FORMAT if len(lms.models) == 1 else _FORMAT_OF_SEVERAL, **described}
+        number = _FORMAT if len(lms.models) == 1 else _FORMAT_OF_SEVERAL
+        number = _FORMAT_OF_SPELLED if "spelling" in described else number
+        record: Record = {"format": number, **described}
         record["languages"] = None
         if prepared is not None and preparation is not None:
             record["languages"] = [prepared.source.language, prepared.target.language]
@@ -84,7 +89,8 @@ def _parts(record: Record) -> list[str]:
     return [*model_files(record), RANKING]
 
 
-KIND = Kind("system", SYSTEM, (_FORMAT, _FORMAT_OF_SEVERAL), "scfg-decoder bundle", _parts)
+_FORMATS = (_FORMAT, _FORMAT_OF_SEVERAL, _FORMAT_OF_SPELLED)
+KIND = Kind("system", SYSTEM, _FORMATS, "scfg-decoder bundle", _parts)
 
 
 def read_system_record(directory: PathLike) -> Record:

@@ -31,6 +31,7 @@ from decoder.translation.weights import read_weights, write_weights
 from scfg_sampler import __version__
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import InputError
+from scfg_sampler.formats import DECODERS
 from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
@@ -64,6 +65,7 @@ def write_models(
     weights: PathLike,
     folder: Path,
     settings: SearchDefaults,
+    spelling: str,
 ) -> tuple[Models, Record]:
     """Write the models; what a decoder needs, and what a record says of them.
 
@@ -72,6 +74,8 @@ def write_models(
     grammar : a table, or the path of a compiled one
     lm : an ARPA file or a compiled model, or several
     weights : a JSON file
+    spelling : the format of the table. If it is another decoder's, so may be the words of a language model,
+        which are written as they are; where that matters, the record has the `spelling`.
 
     Raises
     ------
@@ -86,12 +90,15 @@ def write_models(
     lms = load_lms([lm] if isinstance(lm, str | os.PathLike) else list(lm))
     for model, (each, vocabulary) in enumerate(zip(*lms, strict=True)):
         write_lm_file(each, vocabulary.words, folder / _lm_file(model))
+    spelled = lms.spelled(spelling)
+    is_as_it_is = all(a.knows_as(b) for a, b in zip(lms.vocabularies, spelled.vocabularies, strict=True))
     known = read_weights(weights)
     write_weights(known, folder / _WEIGHTS)
     described = [{"order": each.order, "words": each.num_words} for each in lms.models]
-    return _models(compiled, lms, known, settings), {
+    return _models(compiled, spelled, known, settings), {
         "grammar": {"signature": compiled.table.signature, "rules": len(compiled.grammar.rules)},
         "lm": described[0] if len(described) == 1 else described,
+        **({} if is_as_it_is else {"spelling": spelling}),
     }
 
 
@@ -119,10 +126,12 @@ def _lm_files(record: Record) -> list[str]:
 
 
 def model_files(record: Record) -> list[str]:
-    """The files of the models, by what a record says; ValueError if there is no language model."""
+    """The files of the models, by what a record says; ValueError if that cannot be."""
     lms = _lm_files(record)
     if not lms:
         raise ValueError("no language model")
+    if record.get("spelling", DECODERS[0]) not in DECODERS:
+        raise ValueError(f"spelling {record['spelling']!r}"[:80])
     return [GRAMMAR, *lms, _WEIGHTS]
 
 
@@ -149,4 +158,5 @@ def read_models(folder: Path, record: Record, settings: SearchDefaults) -> Model
     with ThreadPoolExecutor(1) as pool:  # Most of the time goes into checksums.
         reading = pool.submit(read_grammar_file, folder / GRAMMAR)
         lms = load_lms([folder / name for name in _lm_files(record)])
+        lms = lms.spelled(record.get("spelling", "native"))
         return _models(reading.result(), lms, read_weights(folder / _WEIGHTS), settings)

@@ -302,7 +302,7 @@ def test_digests_of_large_files_are_compared_by_verify_and_of_others_always(pars
 @pytest.mark.parametrize(
     ("field", "value", "complaint"),
     [
-        ("format", 2, "is of format 2, but this version reads up to 1"),
+        ("format", 3, "is of format 3, but this version reads up to 2"),
         ("reading", {"form": "xml", "letters": 0, "copy_any": False, "candidates": 1}, "is damaged"),
         ("reading", {"form": "funql", "letters": -1}, "is damaged"),
         ("reading", {"form": "funql", "letters": 1.5}, "is damaged"),

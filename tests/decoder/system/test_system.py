@@ -338,7 +338,7 @@ def change(system, **values):
         (lambda s: cut(s / "system.json"), None),
         (
             lambda s: change(s, format=9, version="9.9"),
-            "is of format 9, but this version reads up to 2. It was .* 9.9; bundle",
+            "is of format 9, but this version reads up to 3. It was .* 9.9; bundle",
         ),
         (lambda s: change(s, files={}), "system.json: does not list grammar.bin"),
         (lambda s: change(s, settings={"beams": 1}), "system.json: is damaged"),
