@@ -32,7 +32,7 @@ def new_directory(path: PathLike, mark: str, kind: str) -> Iterator[Path]:
     mark : str
         A file that every directory of the kind has.
     kind : str
-        What to call it, as in "system".
+        What to call it, as in "system" or "directory that plug made".
 
     Raises
     ------
@@ -41,7 +41,7 @@ def new_directory(path: PathLike, mark: str, kind: str) -> Iterator[Path]:
     """
     target = Path(path)
     if target.exists() and not (target / mark).is_file() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(path, None, f"exists and is no {kind}", f"Name another directory for the {kind}")
+        raise InputError(path, None, f"exists and is no {kind}", "Name another directory")
     with contextlib.ExitStack() as stack:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -148,7 +148,7 @@ def write_plug(
     _check_features(parts, decoder)
     theirs = their_weights(weights, _feature_names(parts), decoder, len(parts.lms))
     spelling = Spelling(escaped=parts.escaped, linear=True)
-    with new_directory(output, PLUG, "directory of plug") as folder:
+    with new_directory(output, PLUG, "directory that plug made") as folder:
         spell = speller(decoder, parts.escaped).write
         models = [copy_model(path, folder / model_file(k), spell) for k, path in enumerate(parts.lms)]
         lost = write_table(parts.table, folder / plug.table, decoder, spelling, advance=advance)

@@ -331,7 +331,10 @@ def test_an_older_directory_is_replaced_and_nothing_else(folder, capsys):
     (folder / "moses").mkdir()
     (folder / "moses" / "thesis.tex").write_text("important")
     assert plug(folder, "moses") == 2
-    assert "moses: exists and is no directory of plug. Name another" in capsys.readouterr().err
+    assert (
+        "moses: exists and is no directory that plug made. Name another directory\n"
+        in capsys.readouterr().err
+    )
     assert [path.name for path in (folder / "moses").iterdir()] == ["thesis.tex"]
 
 
