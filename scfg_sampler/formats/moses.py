@@ -35,7 +35,15 @@ from scfg_sampler.formats.tables import (
 from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.order import text_order
 from scfg_sampler.rules.table import RuleTable
-from scfg_sampler.rules.text import Rule, as_labels, escape_label, parse_number, require, split_fields
+from scfg_sampler.rules.text import (
+    NO_EMPTY_SIDE,
+    Rule,
+    as_labels,
+    escape_label,
+    parse_number,
+    require,
+    split_fields,
+)
 
 __all__ = ["SCORES", "Writer", "parser"]
 
@@ -189,7 +197,7 @@ def parser(escaped: bool) -> Callable[[str], Rule | str]:
         for side, name in zip(fields[:2], ("source", "target"), strict=True):
             ends += _LABEL.findall(side[-1] if side else "")
             require(len(ends) == 1 + (name == "target"), f"the {name} side has no label", _HINT)
-            require(len(side) > 1, f"the {name} side is empty", _HINT)
+            require(len(side) > 1, f"the {name} side is empty", NO_EMPTY_SIDE)
         source, target, gaps, alignment = _pair(fields[0][:-1], fields[1][:-1], fields[3:4])
         labels = [_one_label(ends[0], ends[1]), *gaps]
         if "" in labels:

@@ -35,7 +35,7 @@ from scfg_sampler.formats.tables import (
 from scfg_sampler.formats.words import speller
 from scfg_sampler.rules.order import text_order
 from scfg_sampler.rules.table import RuleTable
-from scfg_sampler.rules.text import Rule, as_labels, escape_label, parse_number, require
+from scfg_sampler.rules.text import NO_EMPTY_SIDE, Rule, as_labels, escape_label, parse_number, require
 
 __all__ = ["circular", "counterparts", "format_rule", "lines", "order", "parse_rule"]
 
@@ -208,7 +208,7 @@ def _side(text: str, name: str) -> tuple[tuple[str | int, ...], str, dict[int, s
     labels: dict[int, str] = {}
     tokens = split_words(text)
     require(len(tokens) >= 2 and tokens[-2] == "@", f"the {name} side has no label", _HINT)
-    require(len(tokens) > 2, f"the {name} side is empty", _HINT)
+    require(len(tokens) > 2, f"the {name} side is empty", NO_EMPTY_SIDE)
     for token in tokens[:-2]:
         quoted = len(token) > 2 and token[0] == token[-1] == '"'
         nonterminal = None if quoted else _NONTERMINAL.fullmatch(token)

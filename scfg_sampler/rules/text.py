@@ -24,6 +24,7 @@ from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import RuleTableError
 
 __all__ = [
+    "NO_EMPTY_SIDE",
     "Rule",
     "RuleProblem",
     "as_labels",
@@ -57,6 +58,7 @@ _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 _TOO_LARGE = 2.0**128 - 2.0**103  # From here on float32 rounds to infinity.
 _CODES = "Brackets in words are written &#91; and &#93;"
 _HINT = "Expected [X] ||| source ||| target ||| Name=value … ||| alignment"
+NO_EMPTY_SIDE = "A rule has symbols on both sides; take those out that only insert or delete words"
 
 
 class Rule(NamedTuple):
@@ -279,7 +281,7 @@ def parse_source(
         require(number not in order, f"{token} occurs twice on the source side", "Number them 1, 2, …")
         order[number] = len(order), label
         symbols.append(-len(order))
-    require(symbols, "the source side is empty")
+    require(symbols, "the source side is empty", NO_EMPTY_SIDE)
     return tuple(symbols), order, [label for _, label in order.values()]
 
 
@@ -300,7 +302,7 @@ def parse_target(
         )
         require(-1 - gap not in symbols, f"{token} occurs twice on the target side")
         symbols.append(-1 - gap)
-    require(symbols, "the target side is empty")
+    require(symbols, "the target side is empty", NO_EMPTY_SIDE)
     for number, (gap, label) in order.items():
         require(-1 - gap in symbols, f"[{label},{number}] is on the source side but not on the target side")
     return tuple(symbols)

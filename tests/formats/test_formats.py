@@ -447,7 +447,6 @@ def test_formats_are_told_apart_by_their_first_rule(tmp_path, line, file_format)
         ),
         ("moses", "a [X] ||| b [X]", "t:2: has 2 fields"),
         ("moses", "a ||| b [X] ||| 1", "t:2: the source side has no label"),
-        ("moses", "a [X] ||| [X] ||| 1", "t:2: the target side is empty"),
         ("moses", "a [X] ||| b [X] ||| -1", "t:2: score '-1' is not a probability"),
         ("moses", "a [X] ||| b [X] ||| 1 ||| 0-1", "t:2: link 0-1 points past the end of the rule"),
         ("moses", "a [X] ||| b [X] ||| 1 ||| 0", "t:2: '0' is not a link"),
@@ -461,7 +460,6 @@ def test_formats_are_told_apart_by_their_first_rule(tmp_path, line, file_format)
         ("moses", "a [X][X] [X] ||| b [X][X] [X] ||| 1 ||| 0-0", "t:2: a nonterminal is not paired"),
         ("travatar", '"a" @ X ||| "b" @ X', "t:2: has 2 fields"),
         ("travatar", '"a" ||| "b" @ X ||| p=1', "t:2: the source side has no label"),
-        ("travatar", '@ X ||| "b" @ X ||| p=1', "t:2: the source side is empty"),
         ("travatar", '"a" b @ X ||| "b" @ X ||| p=1', "t:2: 'b' is neither a quoted word nor a nonterminal"),
         ("travatar", 'x0:X @ X ||| "b" @ X ||| p=1', "t:2: the sides do not have the same nonterminals"),
         ("travatar", "x0:X x0:X @ X ||| x0:X @ X ||| p=1", "t:2: a nonterminal occurs twice"),
@@ -473,6 +471,25 @@ def test_formats_are_told_apart_by_their_first_rule(tmp_path, line, file_format)
 def test_lines_that_are_no_rules_are_named(tmp_path, file_format, line, message):
     (tmp_path / "t").write_text(f"\n{line}\n")
     with pytest.raises(RuleTableError, match=message):
+        read_table(tmp_path / "t", file_format)
+
+
+EMPTY_SIDES = [
+    ("native", "[X] ||| {} ||| {} ||| F=1"),
+    ("cdec", "[X] ||| {} ||| {} ||| F=1"),
+    ("moses", "{} [X] ||| {} [X] ||| 1 1 1 1 ||| ||| 1 1 1"),
+    ("joshua", "[X] ||| {} ||| {} ||| 1 2"),
+    ("travatar", "{} @ X ||| {} @ X ||| p=1"),
+]
+
+
+@pytest.mark.parametrize(("file_format", "line"), EMPTY_SIDES)
+@pytest.mark.parametrize(("source", "target", "side"), [("", "b", "source"), ("b", "", "target")])
+def test_rules_that_insert_or_delete_are_refused(tmp_path, file_format, line, source, target, side):
+    words = [f'"{word}"' if word and file_format == "travatar" else word for word in (source, target)]
+    (tmp_path / "t").write_text(f"\n{line.format(*words)}\n")
+    what_to_do = "A rule has symbols on both sides; take those out that only insert or delete words"
+    with pytest.raises(RuleTableError, match=f"t:2: the {side} side is empty. {what_to_do}"):
         read_table(tmp_path / "t", file_format)
 
 
