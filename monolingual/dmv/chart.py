@@ -15,7 +15,9 @@ adds to the sentence times its value is its expected number of uses.
 
 The fact a newcomer would get wrong: long sentences underflow. So what ends in word j is multiplied by a
 factor of j, chosen when its column is full so that the words 0 … j have a total of 1. Each tree has each
-word once: the factors cancel in all expectations, and are divided out of the total.
+word once: the factors cancel in all expectations, and are divided out of the total. Where the words 0 … j
+are next to impossible beside all words, as with sharp weights, such a factor would overflow elsewhere: then
+the column is left as it is.
 """
 
 from __future__ import annotations
@@ -164,6 +166,13 @@ def load_weights(chart, valences, corpus, s, weights):
 @compiled
 def fill_inside(chart, n):
     """Fill `chart.inside` for n words; the log total weight of their trees."""
+    log_total = _fill_inside(chart, n, 1e-50)
+    return log_total if np.isfinite(log_total) else _fill_inside(chart, n, 0.0)
+
+
+@compiled
+def _fill_inside(chart, n, least):
+    """The same with factors for columns whose total is above `least`; −∞ where they were too few."""
     attach_left, attach_right = chart.inside[ATTACH, LEFT], chart.inside[ATTACH, RIGHT]
     open_left, open_right = chart.inside[OPEN, LEFT], chart.inside[OPEN, RIGHT]
     closed_left, closed_right = chart.inside[CLOSED, LEFT], chart.inside[CLOSED, RIGHT]
@@ -200,7 +209,7 @@ def fill_inside(chart, n):
             open_left[i, j] = total
             closed_left[i, j] = total * chart.stop[LEFT, 1, j]
         total = closed_left[0, j] + (closed_right[0, j] if j else 0.0)
-        if total > 0.0:
+        if total > least:
             # The left half of word j carries the factor; its right half, alone, does not.
             scale = 1.0 / total
             log_scale -= math.log(scale)
@@ -215,7 +224,7 @@ def fill_inside(chart, n):
     total = 0.0
     for r in range(n):
         total += chart.root[r] * closed_left[0, r] * closed_right[r, n - 1]
-    return math.log(total) + log_scale if total > 0.0 else -np.inf
+    return math.log(total) + log_scale if total > least * least * least else -np.inf
 
 
 @compiled

@@ -169,6 +169,20 @@ def test_long_sentences_neither_underflow_nor_lose_words(rng):
         assert (heads == 0).sum() == 1
 
 
+@pytest.mark.parametrize("rest", [1e-75, 1e-100, 1e-200, 1e-300])
+def test_a_tree_beside_which_all_others_are_next_to_impossible_is_summed(rest):
+    """No beginning of the sentence need be a constituent then, and factors that make it likely overflow."""
+    layout, tags = Layout(5, 1), [0, 1, 2, 3, 4]
+    corpus = build_corpus(layout, [tags])
+    for heads in projective_trees(len(tags)):
+        uses = tree_counts(layout, tags, heads)
+        weights = np.where(uses > 0.0, 1.0, rest)
+        counts, totals = expected_counts(layout, corpus, weights)
+        assert_allclose(totals, [0.0], atol=1e-12)
+        assert_allclose(log_totals(layout, corpus, weights), totals, atol=1e-12)
+        assert_allclose(counts, uses, atol=1e-12)
+
+
 def test_sentence_without_a_tree_is_told(rng):
     layout = Layout(2, 1)
     weights = np.zeros(num_parameters(layout))
