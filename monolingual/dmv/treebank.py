@@ -252,7 +252,7 @@ def _read_columns(path: PathLike, number: int, line: str) -> Sentence:
     if len(tags) != len(heads):
         found = f"{counted(len(tags), 'tag')} with {counted(len(heads), 'head')}"
         raise TreeError(path, number, found, "Give each tag a head")
-    _check_tree(path, number, heads)
+    _check_tree(path, [number] * len(heads), heads)
     if heads.count(0) != 1:
         raise TreeError(path, number, f"{heads.count(0)} words have the head 0", "Give it to one word")
     return Sentence(tags, heads, (line,), tuple(range(len(tags))))
@@ -279,10 +279,11 @@ def _read_block(
     path: PathLike, first: int, block: list[str], column: str, punctuation: Collection[str]
 ) -> Sentence:
     """A sentence of ten columns."""
-    tags, heads, kept = [], [], []
+    tags, heads, kept, lines = [], [], [], []
     for at, (number, columns) in enumerate(_words(path, first, block)):
         if columns[0] != str(at + 1):
-            raise TreeError(path, number, f"word {columns[0]!r} follows word {at}", "Number words from 1")
+            hint = "Number words from 1 in each sentence, behind an empty line"
+            raise TreeError(path, number, f"word {columns[0]!r} follows word {at}", hint)
         tag = columns[3 if column == "upos" else 4]
         if not punctuation or not {columns[3], columns[4]} & set(punctuation):
             if tag in ("_", "") or tag.split() != [tag]:
@@ -291,32 +292,34 @@ def _read_block(
             kept.append(at)
         tags.append(tag)
         heads.append(columns[6])
+        lines.append(number)
     if all(head == "_" for head in heads):
         return Sentence(tuple(tags[at] for at in kept), (), tuple(block), tuple(kept))
-    if not all(re.fullmatch(r"[0-9]{1,9}", head) for head in heads):
-        raise TreeError(path, first, "a head of the sentence is not a number", "Count from 1; 0: root")
+    for number, head in zip(lines, heads, strict=True):
+        if not re.fullmatch(r"[0-9]{1,9}", head):
+            hint = "Count from 1; 0: root; _ for all words of a sentence without heads"
+            raise TreeError(path, number, f"the head {head!r} is not a number", hint)
     numbers = tuple(map(int, heads))
-    _check_tree(path, first, numbers)
+    _check_tree(path, lines, numbers)
     return Sentence(tuple(tags[at] for at in kept), _without(numbers, kept), tuple(block), tuple(kept))
 
 
-def _check_tree(path: PathLike, number: int, heads: tuple[int, ...]) -> None:
-    """Raise unless every word leads to the root."""
+def _check_tree(path: PathLike, lines: Sequence[int], heads: tuple[int, ...]) -> None:
+    """Raise unless every word, of which one stands on each of the lines, leads to the root."""
     state = [0] * (len(heads) + 1)  # 0 unknown, otherwise the word whose path came here; −1 leads to the root
     state[0] = -1
     for word in range(1, len(heads) + 1):
         at = word
         while state[at] == 0:
             state[at] = word
-            at = heads[at - 1]
-            if not 0 <= at <= len(heads):
-                raise TreeError(
-                    path, number, f"head {at} in a sentence of {counted(len(heads), 'word')}", "0: root"
-                )
+            head = heads[at - 1]
+            if not 0 <= head <= len(heads):
+                found = f"head {head} in a sentence of {counted(len(heads), 'word')}"
+                raise TreeError(path, lines[at - 1], found, "0: root")
+            at = head
         if state[at] == word:
-            raise TreeError(
-                path, number, f"word {at} depends on itself by way of its heads", "Make it a tree"
-            )
+            found = f"word {at} depends on itself by way of its heads"
+            raise TreeError(path, lines[at - 1], found, "Make it a tree")
         at = word
         while state[at] == word:
             state[at] = -1

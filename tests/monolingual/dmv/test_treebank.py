@@ -52,6 +52,8 @@ CONLLX = """\
 
 """
 
+WORD = "{}\tx\tx\tDET\tDT\t_\t{}\tdep\t_\t_\n"
+
 
 def written(tmp_path, text, name="t.conllu"):
     path = tmp_path / name
@@ -136,7 +138,11 @@ def test_three_columns_and_tags_alone(tmp_path):
         ("# a\n1\tx\tx\tDET\tDT\n", 2, "5 columns"),
         ("1\tx\tx\tDET\t_\t_\t0\troot\t_\t_\n", 1, "the tag is '_'. Try --tags upos"),
         ("2\tx\tx\tDET\tDT\t_\t0\troot\t_\t_\n", 1, "word '2' follows word 0"),
-        ("1\tx\tx\tDET\tDT\t_\tA\troot\t_\t_\n", 1, "not a number"),
+        (WORD.format(1, 2) + WORD.format(1, 1), 2, "word '1' follows word 1. Number words from 1 in each"),
+        (f"# a\n{WORD.format(1, 2)}{WORD.format(2, 'A')}", 3, "the head 'A' is not a number"),
+        (f"# a\n{WORD.format(1, 0)}{WORD.format(2, '_')}", 3, "the head '_' is not a number"),
+        (f"{WORD.format(1, 2)}{WORD.format(2, 5)}", 2, "head 5 in a sentence of 2 words"),
+        (WORD.format(1, 0) + WORD.format(2, 3) + WORD.format(3, 2), 2, "word 2 depends on itself"),
     ],
 )
 def test_what_is_no_treebank_is_reported_with_its_line(text, line, found, tmp_path):
