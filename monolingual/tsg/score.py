@@ -13,7 +13,8 @@ quotation mark, is not followed: such a sentence is an error here.
 The fact a newcomer would get wrong: a sentence belongs to the short ones by its words with punctuation. And
 if gold and test tree disagree on which words are punctuation, EVALB calls that an error and leaves the
 sentence out; `mismatch="gold"` takes out the words that gold says instead. A sentence of punctuation alone is
-skipped, and no exact match.
+skipped, and no exact match, and so is one for which there is no test tree: all figures are those of the
+others.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class SentenceScore(NamedTuple):
     is_error : bool
         The trees are over different words; the rest is 0.
     is_skipped : bool
-        No word of the test tree counts, as where all are punctuation; the rest is 0.
+        There is no test tree, or no word of it counts, as where all are punctuation; the rest is 0.
     matched, gold, test : int
         Brackets.
     crossing : int
@@ -95,13 +96,14 @@ class Brackets(NamedTuple):
 
 
 def score_sentence(
-    gold: Tree, test: Tree, *, parameters: str = "collins", mismatch: str = "error"
+    gold: Tree, test: Tree | None, *, parameters: str = "collins", mismatch: str = "error"
 ) -> SentenceScore:
     """The counts of a sentence.
 
     Parameters
     ----------
     gold, test : Tree
+        None: there is no test tree.
     parameters : str
         One of `PARAMETERS`.
     mismatch : str
@@ -116,6 +118,8 @@ def score_sentence(
         raise SettingsError(f"--parameters is {parameters}; choose one of {', '.join(PARAMETERS)}")
     gold_words = _tagged_words(gold)
     length = sum(tag != "-NONE-" for _, tag in gold_words)
+    if test is None:
+        return SentenceScore(length, False, True, 0, 0, 0, 0, 0, 0)
     left, right = compared(gold, test, parameters=parameters, mismatch=mismatch)
     if not right.words or left.words != right.words:
         return SentenceScore(length, bool(right.words), not right.words, 0, 0, 0, 0, 0, 0)

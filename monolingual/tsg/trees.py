@@ -35,6 +35,7 @@ __all__ = [
     "parse_trees",
     "preterminals",
     "read_trees",
+    "trees_of_lines",
     "with_leaves",
 ]
 
@@ -83,7 +84,12 @@ def read_trees(path: PathLike, *, raising: bool = False) -> Iterator[SourceTree]
         Names the line of text outside of brackets, of brackets without children or without a label, of
         brackets that are not balanced, of a comment within a tree, and of a discontinuous tree.
     """
-    lines = enumerate(read_lines(path), start=1)
+    return trees_of_lines(path, read_lines(path), raising=raising)
+
+
+def trees_of_lines(path: PathLike, texts: Iterable[str], *, raising: bool = False) -> Iterator[SourceTree]:
+    """The trees of the lines of a file, which `path` names in messages; see `read_trees`."""
+    lines = enumerate(texts, start=1)
     before: list[tuple[int, str]] = []
     for number, line in lines:
         before.append((number, line))
@@ -193,7 +199,8 @@ def _closed(path: PathLike, stack: list[tuple[str, list[Tree | str], int]]) -> S
     label, children, line = stack.pop()
     if not children:
         shown = f"({label})" if label else "()"
-        raise TreeError(path, line, f"{shown} has no children", "Write (TAG word) or (LABEL (TAG word) …)")
+        hint = "Write (TAG word) or (LABEL (TAG word) …), and -LRB- and -RRB- for brackets in words"
+        raise TreeError(path, line, f"{shown} has no children", hint)
     if not label:
         if stack or any(isinstance(child, str) for child in children):
             raise TreeError(path, line, "a bracket without a label", "Only the outermost may have none")

@@ -24,7 +24,9 @@ def add_parser(subparsers) -> None:
         "score",
         help="labelled bracketing scores of trees, as EVALB counts",
         description="Compare trees with gold trees: labelled precision, recall and F1, exact match, crossing "
-        "brackets and tagging accuracy, of all sentences and of the short ones.",
+        "brackets and tagging accuracy, of all sentences and of the short ones. Where TEST has a line for "
+        "each gold tree, one that is empty, or () or (()), is a sentence without a tree, which is left out, "
+        "as by EVALB.",
         epilog="examples:\n  scfg-monolingual tsg score gold.mrg parsed.mrg\n"
         "  scfg-monolingual tsg score gold.mrg parsed.mrg --max-length 40 --json",
     )
@@ -77,9 +79,11 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(options.gold, None, found, "Raise it, or leave it out")
     errors = sum(score.is_error for score in scores)
     if errors:
-        console.warn(f"sentences over other words than gold, which are left out: {errors}")
+        hint = "; --mismatch gold scores those where only tags of punctuation differ"
+        hint = hint if options.mismatch == "error" else ""
+        console.warn(f"sentences over other words than gold, which are left out: {errors}{hint}")
     if skipped := sum(score.is_skipped for score in scores):
-        console.warn(f"sentences without a word that counts, which are left out: {skipped}")
+        console.warn(f"sentences without a tree or a word that counts, which are left out: {skipped}")
     figures = total(scores)._asdict()
     short = total(scores, options.cutoff)._asdict()
     if options.json:
@@ -135,13 +139,23 @@ def _most_confused(options: argparse.Namespace, counts: Counter) -> list[tuple[t
 
 
 def _pairs(gold_path: str, test_path: str):
-    """Trees of the two files, side by side."""
+    """Trees of the two files, side by side; None for a test tree that its line does not hold."""
     import itertools
 
-    from monolingual.tsg.trees import read_trees
+    from monolingual.tsg.trees import parse_trees, read_trees, trees_of_lines
+    from scfg_sampler.core.files import read_lines
 
+    golds, lines = list(read_trees(gold_path)), list(read_lines(test_path))
+    if len(lines) == len(golds) and any(_is_without_tree(line) for line in lines):
+        for number, (gold, line) in enumerate(zip(golds, lines, strict=True), start=1):
+            trees = [] if _is_without_tree(line) else list(parse_trees(test_path, [(number, line)]))
+            if len(trees) > 1:
+                found = counted(len(trees), "tree")
+                raise InputError(test_path, number, found, "Write one for each gold tree")
+            yield gold.tree, trees[0].tree if trees else None
+        return
     for number, (gold, test) in enumerate(
-        itertools.zip_longest(read_trees(gold_path), read_trees(test_path)), start=1
+        itertools.zip_longest(golds, trees_of_lines(test_path, lines)), start=1
     ):
         if gold is None or test is None:
             path, other = (gold_path, test_path) if gold is None else (test_path, gold_path)
@@ -150,11 +164,15 @@ def _pairs(gold_path: str, test_path: str):
         yield gold.tree, test.tree
 
 
+def _is_without_tree(line: str) -> bool:
+    return not line.replace("(", "").replace(")", "").strip()
+
+
 def _print_sentences(scores: list[SentenceScore]) -> None:
     print("sentence  length  matched  gold  test  crossing  words  tags")
     for number, score in enumerate(scores, start=1):
         shown = "  error: other words than gold" if score.is_error else ""
-        shown += "  skipped: no word counts" if score.is_skipped else ""
+        shown += "  skipped: no tree, or no word counts" if score.is_skipped else ""
         print(
             f"{number:8d}{score.length:8d}{score.matched:9d}{score.gold:6d}{score.test:6d}"
             f"{score.crossing:10d}{score.words:7d}{score.tags:6d}{shown}"

@@ -184,15 +184,37 @@ def test_command_prints_json(files, capsys):
     record = json.loads(output.out)
     assert (record["f1"], record["exact"], record["sentences"], record["errors"]) == (100.0, 100.0, 2, 1)
     assert len(record["detailed"]) == 2
-    assert "sentences over other words than gold, which are left out: 1" in output.err
+    assert "over other words than gold, which are left out: 1; --mismatch gold scores those" in output.err
 
 
 def test_command_says_what_is_skipped(tmp_path, capsys):
     (tmp_path / "g").write_text(f"{GOLD}\n(TOP (. .))\n")
     assert main(["tsg", "score", str(tmp_path / "g"), str(tmp_path / "g"), "--detailed", "--categories"]) == 0
     output = capsys.readouterr()
-    assert "sentences without a word that counts, which are left out: 1" in output.err
-    assert output.out.splitlines()[2].endswith("0  skipped: no word counts")
+    assert "sentences without a tree or a word that counts, which are left out: 1" in output.err
+    assert output.out.splitlines()[2].endswith("0  skipped: no tree, or no word counts")
+
+
+@pytest.mark.parametrize("nothing", ["", "(())", "()"])
+def test_a_line_without_a_tree_is_skipped_as_by_evalb(nothing, tmp_path, capsys):
+    """EVALB 20080701 gives status 2 to both, and leaves the sentence out; gold may take several lines."""
+    (tmp_path / "g").write_text("(S (A a)\n (B b))\n(S (A c) (B d))\n(S (A e) (B f))\n")
+    (tmp_path / "t").write_text(f"(S (A a) (B b))\n{nothing}\n(S (X (A e) (B f)))\n")
+    assert main(["tsg", "score", str(tmp_path / "g"), str(tmp_path / "t"), "--detailed", "--json"]) == 0
+    output = capsys.readouterr()
+    assert "sentences without a tree or a word that counts, which are left out: 1" in output.err
+    record = json.loads(output.out)
+    assert [record[name] for name in ("sentences", "errors", "skipped")] == [3, 0, 1]
+    assert [row["matched"] for row in record["detailed"]] == [1, 0, 1]
+    assert record["precision"] == pytest.approx(200 / 3)
+    assert record["detailed"][1]["length"] == 2
+
+
+def test_two_trees_on_a_line_beside_one_without_are_refused(tmp_path, capsys):
+    (tmp_path / "g").write_text("(S (A a) (B b))\n(S (A c) (B d))\n")
+    (tmp_path / "t").write_text("(S (A a) (B b)) (S (A c) (B d))\n\n")
+    assert main(["tsg", "score", str(tmp_path / "g"), str(tmp_path / "t")]) == 2
+    assert "t:1: 2 trees. Write one for each gold tree" in capsys.readouterr().err
 
 
 def test_command_prints_a_table(files, capsys):
