@@ -1,7 +1,7 @@
 """Grammars as text, in NLTK's format and in Mark Johnson's.
 
 NLTK: one rule a line, alternatives after a bar, terminals in quotes, probabilities in brackets, `#` begins a
-comment:
+comment, a backslash at the end of a line has the next one go on with it:
 
     S -> S S [0.4] | 'a' [0.6]
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -218,8 +218,7 @@ def _parse(path: PathLike, empty: bool, encoding: str) -> _Lines:
     start: str | None = None
     rules, numbers, weights, pseudo_counts = RuleList(), array("q"), array("d"), array("d")
     style = ""
-    for number, text in enumerate(read_encoded_lines(path, encoding), start=1):
-        content = text.strip()
+    for number, content in _whole_lines(read_encoded_lines(path, encoding)):
         if not content or content.startswith("#"):
             continue
         if named := _START.match(content):
@@ -235,6 +234,20 @@ def _parse(path: PathLike, empty: bool, encoding: str) -> _Lines:
     if style == "johnson":
         rules.let_others_be_terminals()
     return _Lines(style, start, rules, numbers, weights, pseudo_counts)
+
+
+def _whole_lines(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Lines with those that go on with them, and the number of the first of them."""
+    begun, first = "", 0
+    for number, text in enumerate(texts, start=1):
+        content, first = begun + text.strip(), first if begun else number
+        begun = ""
+        if content.endswith("\\") and not content.startswith("#") and "-->" not in content.split():
+            begun = content[:-1].rstrip() + " "
+        else:
+            yield first, content
+    if begun:
+        yield first, begun.rstrip()
 
 
 def _style_of(path: PathLike, number: int, content: str, before: str) -> str:
@@ -312,7 +325,8 @@ def _number(path: PathLike, number: int, text: str, name: str) -> float:
     except ValueError:
         raise InputError(path, number, f"the {name} {text!r} is not a number", "Write it as 0.4") from None
     if not (math.isfinite(value) and (value > 0.0 or (value == 0.0 and name == "weight"))):
-        raise InputError(path, number, f"the {name} is {text}", "It must be positive and finite")
+        least = "at least 0" if name == "weight" else "positive"
+        raise InputError(path, number, f"the {name} is {text}", f"It must be {least} and finite")
     return value
 
 

@@ -190,7 +190,7 @@ def tighten(grammar: Grammar, probs: np.ndarray) -> tuple[Grammar, np.ndarray, n
     verdict = analyse(grammar, probs)
     if verdict.partition[0] == 0.0:
         raise SettingsError(
-            f"no finite tree grows from {grammar.nonterminals[0]}: there is nothing to tighten"
+            f"no finite tree grows from {grammar.nonterminals[0]}: there is nothing to tighten or to draw"
         )
     new = _tight_probs_of(grammar, probs, verdict)
     smaller, numbers = select_rules(grammar, (new > 0.0) & reachable(grammar, new > 0.0)[heads(grammar)])

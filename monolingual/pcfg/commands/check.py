@@ -76,7 +76,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def report(grammar, probs, *, compare: bool = False) -> dict:
-    """Everything about a grammar, of values that JSON can hold; null is infinite."""
+    """Everything about a grammar, of values that JSON can hold; null is infinite.
+
+    Without finite trees it stands, too, for what is expected of them.
+    """
     import numpy as np
 
     from monolingual.pcfg.grammar import num_rules, rule_name
@@ -89,15 +92,20 @@ def report(grammar, probs, *, compare: bool = False) -> dict:
     names = np.array(grammar.nonterminals)
     system = verdict.system
     nonlinear = nonlinear_rules(grammar)
+    has_trees = verdict.partition[0] > 0.0
+    expected_length, expected_rules, entropy = (
+        value if has_trees and math.isfinite(value) else None
+        for value in (means.length, means.rules, means.entropy)
+    )
     found = {
         "tight": verdict.tight,
         "linear": len(nonlinear) == 0,
         "spectral_radius": verdict.spectral_radius,
         "infinite_trees": _infinite_trees(verdict),
         "partition": dict(zip(grammar.nonterminals, verdict.partition.tolist(), strict=True)),
-        "expected_length": means.length if math.isfinite(means.length) else None,
-        "expected_rules": means.rules if math.isfinite(means.rules) else None,
-        "entropy": means.entropy if math.isfinite(means.entropy) else None,
+        "expected_length": expected_length,
+        "expected_rules": expected_rules,
+        "entropy": entropy,
         "newton_rounds": verdict.rounds,
         "nonterminals": len(names),
         "rules": num_rules(grammar),
@@ -148,7 +156,9 @@ def print_report(found: dict, most: int | None = None) -> None:
     print(f"linear           {linear}")
     print(f"spectral radius  {_shown(radius_of_all, round(radius_of_all - 1.0, 15))}")
     for name, label in (("expected_length", "expected length"), ("entropy", "entropy")):
-        shown = "infinite" if found[name] is None else f"{found[name]:.6g}" + " nats" * (name == "entropy")
+        shown = "none, as there is no finite tree" if value == 0.0 else "infinite"
+        if found[name] is not None:
+            shown = f"{found[name]:.6g}" + " nats" * (name == "entropy")
         print(f"{label:<17}{shown}")
     if "plain_iteration" in found:
         plain = found["plain_iteration"]

@@ -46,8 +46,8 @@ def run(options: argparse.Namespace) -> None:
     weighted = read_grammar(options.grammar, encoding=options.encoding)
     probs = probabilities(options.grammar, weighted, normalised=options.normalise)
     verdict = analyse(weighted.grammar, probs)
-    if not verdict.tight:
-        share = verdict.partition[0]
+    share = verdict.partition[0]
+    if not verdict.tight and share > 0.0:
         console.say(f"the grammar is not tight: trees are drawn from the {share:.6g} that are finite")
     rng = np.random.default_rng(options.seed)
     grammar, trees = simulate(rng, weighted.grammar, probs, options.samples, max_rules=options.max_rules)

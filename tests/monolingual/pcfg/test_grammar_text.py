@@ -77,7 +77,7 @@ def test_weights_are_normalised_on_request_only(tmp_path):
         ("S -->", r"g:1: an empty production of S"),
         ("S -> 'a'\nS -> 'a'", r"g:2: S -> 'a' stands here again, first on line 1"),
         ("S -> 'a' [x]", r"g:1: the weight 'x' is not a number"),
-        ("S -> 'a' [-1]", r"g:1: the weight is -1. It must be positive"),
+        ("S -> 'a' [-1]", r"g:1: the weight is -1. It must be at least 0 and"),
         ("S -> 'a' [.5] 'b'", r"g:1: a weight stands before the end"),
         ("S -> 'a", r"g:1: cannot be read from"),
         ("S T -> 'a'", r"g:1: 'S T' is not one nonterminal"),
@@ -89,7 +89,7 @@ def test_weights_are_normalised_on_request_only(tmp_path):
         ("S = 'a'", r"g:1: not a rule: \"S = 'a'\""),
         ("S -> 'a'\n1 S --> b", r"g:2: not a rule"),
         ("1 2 3 S --> b", r"g:1: 4 fields before -->"),
-        ("0.5 0 S --> b", r"g:1: the pseudo-count is 0"),
+        ("0.5 0 S --> b", r"g:1: the pseudo-count is 0. It must be positive"),
         ("S -> 'a' [.5]\nS -> 'b'", r"g:2: S -> 'b' has no weight, others have"),
         ("%start T\nS -> 'a'", r"the start symbol T has no rule"),
         ("# nothing", r"holds no rule"),
@@ -119,3 +119,15 @@ def test_names_a_format_cannot_hold_are_refused(text, style, message, tmp_path):
 def test_the_start_symbol_may_stand_apart_from_its_sign(tmp_path):
     (tmp_path / "g").write_text("% start T\nS -> 'a'\nT -> S S\n")
     assert read_grammar(tmp_path / "g").grammar.nonterminals[0] == "T"
+
+
+def test_a_rule_goes_on_behind_a_backslash_as_in_nltk(tmp_path):
+    """NLTK 3.10.4 reads the three rules; a line that follows keeps its number."""
+    text = "S -> S S [.25] | \\\n  'a' [.25] \\\n | 'b' [.5]\nS = 'c'\n"
+    (tmp_path / "g").write_text(text)
+    with pytest.raises(InputError, match=r"g:4: not a rule"):
+        read_grammar(tmp_path / "g")
+    found = read(text.replace("S = 'c'\n", "# 'c' \\\n"), tmp_path)
+    assert list(format_rules(*found[:2])) == ["S -> S S [0.25]", "S -> 'a' [0.25]", "S -> 'b' [0.5]"]
+    found = read("0.5 S --> a\n.5 S --> \\\n", tmp_path)
+    assert list(format_rules(found.grammar)) == ["S -> 'a'", "S -> '\\'"]

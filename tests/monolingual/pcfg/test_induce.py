@@ -147,3 +147,17 @@ def test_check_lists_the_worst_unless_all_are_asked_for(place, capsys):
     assert len(short) == at + 12
     assert len(full) == at + 15
     assert short[:at] == full[:at]
+
+
+@pytest.mark.parametrize("text", ["S -> 'a' S [1.0]\n", "S -> S S [1.0] | 'a' [0.0]\n"])
+def test_nothing_is_expected_of_finite_trees_where_there_are_none(text, tmp_path, capsys):
+    (tmp_path / "endless").write_text(text)
+    path = str(tmp_path / "endless")
+    main(["pcfg", "check", path])
+    shown = capsys.readouterr().out
+    assert "\nexpected length  none, as there is no finite tree\nentropy          none, as" in shown
+    main(["pcfg", "check", path, "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert [found[name] for name in ("expected_length", "expected_rules", "entropy")] == [None] * 3
+    assert main(["pcfg", "simulate", path, "--samples", "1"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
