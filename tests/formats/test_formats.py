@@ -474,25 +474,6 @@ def test_lines_that_are_no_rules_are_named(tmp_path, file_format, line, message)
         read_table(tmp_path / "t", file_format)
 
 
-EMPTY_SIDES = [
-    ("native", "[X] ||| {} ||| {} ||| F=1"),
-    ("cdec", "[X] ||| {} ||| {} ||| F=1"),
-    ("moses", "{} [X] ||| {} [X] ||| 1 1 1 1 ||| ||| 1 1 1"),
-    ("joshua", "[X] ||| {} ||| {} ||| 1 2"),
-    ("travatar", "{} @ X ||| {} @ X ||| p=1"),
-]
-
-
-@pytest.mark.parametrize(("file_format", "line"), EMPTY_SIDES)
-@pytest.mark.parametrize(("source", "target", "side"), [("", "b", "source"), ("b", "", "target")])
-def test_rules_that_insert_or_delete_are_refused(tmp_path, file_format, line, source, target, side):
-    words = [f'"{word}"' if word and file_format == "travatar" else word for word in (source, target)]
-    (tmp_path / "t").write_text(f"\n{line.format(*words)}\n")
-    what_to_do = "A rule has symbols on both sides; take those out that only insert or delete words"
-    with pytest.raises(RuleTableError, match=f"t:2: the {side} side is empty. {what_to_do}"):
-        read_table(tmp_path / "t", file_format)
-
-
 def test_files_of_no_known_format_and_unknown_formats_are_refused(tmp_path):
     (tmp_path / "t").write_text("a b c\n")
     with pytest.raises(RuleTableError, match="t:1: looks like no rule table we know"):

@@ -469,18 +469,7 @@ def test_files_in_other_encodings_are_read(place, capsys):
         assert pcfg("simulate", grammar, "--samples", 3, *options) == 0
         train = "train", grammar, "--sentences", words, "--trees", gold, "--output", "em"
         assert pcfg(*train, *options) == 0
-        sample = (
-            "sample",
-            grammar,
-            "--sentences",
-            words,
-            "--trees",
-            gold,
-            "--iterations",
-            4,
-            "--output",
-            "run",
-        )
+        sample = "sample", grammar, "--sentences", words, "--trees", gold, "--iterations", 4
         assert pcfg(*sample, "--output", "run", "--overwrite", *options) == 0
         assert pcfg("resume", "run", "--iterations", 8) == 0
         found[name] = capsys.readouterr().out + (place / "em").read_text(encoding="utf-8")

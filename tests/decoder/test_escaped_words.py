@@ -1,0 +1,67 @@
+"""Words that another decoder's table, its input and its language model spell in ways of their own."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from decoder.cli import main
+from decoder.lm.arpa import write_arpa
+from tests.decoder.lm.test_model import random_model
+from tests.decoder.tuning.test_tune import INITIAL
+
+
+def test_escaped_words_are_read_as_tables_are(tmp_path, capsys):
+    write_arpa(random_model(5, 2), tmp_path / "lm.arpa")
+    (tmp_path / "w.json").write_text(json.dumps(INITIAL | {"LanguageModel_OOV": -1.0}))
+    (tmp_path / "table").write_text("[X] ||| -lsb- ||| b ||| First=0 Second=0\n")
+    (tmp_path / "in").write_text("-lsb- [\n")
+    arguments = ["translate", "--lm", f"{tmp_path}/lm.arpa", "--weights", f"{tmp_path}/w.json", "--quiet"]
+    arguments += ["--input", f"{tmp_path}/in", "--output", f"{tmp_path}/out"]
+    for settings, expected in (
+        (["--grammar", f"{tmp_path}/table,format=joshua"], "b b\n"),
+        (["--grammar", f"{tmp_path}/table,format=joshua", "--input-words", "plain"], "-lsb- b\n"),
+        (["--grammar", f"{tmp_path}/table,format=joshua", "--input-words", "plain", "--copy", "any"], None),
+    ):
+        weights = INITIAL | {"TargetWords": 0.0, "Abstract": 0.0, "LanguageModel_OOV": -1.0}
+        weights["PassThrough"] = 100.0 if expected is None else -100.0
+        (tmp_path / "w.json").write_text(json.dumps(weights))
+        assert main([*arguments, *settings]) == 0
+        assert (tmp_path / "out").read_text() == (expected or "-lsb- [\n")
+
+
+@pytest.mark.parametrize(
+    ("rule", "file_format", "spelled", "word"),
+    [
+        ("u [X] ||| &apos; [X] ||| 1 1 1 1 ||| ||| 1 1 1 ||| |||", "moses", "&apos;", "'"),
+        ('"u" @ X ||| "&#60;UNK>" @ X ||| p=1 egfp=0', "travatar", "&#60;UNK>", "<UNK>"),
+    ],
+)
+def test_models_of_escaped_text_know_the_words_of_tables_that_were_read(
+    tmp_path, rule, file_format, spelled, word, capsys
+):
+    lines = ["\\data\\", "ngram 1=4", "", "\\1-grams:", "-1\t<unk>", "-99\t<s>", "-0.5\t</s>"]
+    (tmp_path / "lm.arpa").write_text("\n".join([*lines, f"-0.25\t{spelled}", "", "\\end\\", ""]))
+    (tmp_path / "table").write_text(f"{rule}\n")
+    names = ["LogForward", "LogBackward", "LexForward", "LexBackward", "LogCount", "TargetWords", "Abstract"]
+    weights = dict.fromkeys([*names, "Glue", "PassThrough"], 0.0) | {"LanguageModel": 1.0}
+    (tmp_path / "w.json").write_text(json.dumps(weights))
+    (tmp_path / "in").write_text(f"u {spelled}\n")
+    table = f"{tmp_path}/table,format={file_format}"
+    arguments = ["--grammar", table, "--lm", f"{tmp_path}/lm.arpa", "--quiet"]
+    arguments += ["--weights", f"{tmp_path}/w.json", "--input", f"{tmp_path}/in", "--nbest", "1"]
+    assert main(["translate", *arguments, "--output", f"{tmp_path}/out"]) == 0
+    number, text, _, score = (tmp_path / "out").read_text().split(" ||| ")
+    assert (number, text) == ("0", f"{word} {word}")
+    assert float(score) == pytest.approx(-(0.25 + 0.25 + 0.5) * np.log(10), abs=1e-5)
+    # A compiled table does not know what it was, and may be told: the words are the same, once read.
+    assert main(["compile-grammar", f"{tmp_path}/table", "--output", f"{tmp_path}/table.bin"]) == 0
+    assert f"name it {tmp_path}/table.bin,format={file_format} where" in capsys.readouterr().err
+    arguments[1] = f"{tmp_path}/table.bin,format={file_format}"
+    assert main(["translate", *arguments, "--output", f"{tmp_path}/again"]) == 0
+    assert (tmp_path / "again").read_text() == (tmp_path / "out").read_text()
+    arguments[1] = f"{tmp_path}/table.bin"
+    assert main(["translate", *arguments, "--output", f"{tmp_path}/plain"]) == 0
+    assert (tmp_path / "plain").read_text() != (tmp_path / "out").read_text()
