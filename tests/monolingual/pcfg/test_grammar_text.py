@@ -127,7 +127,12 @@ def test_a_rule_goes_on_behind_a_backslash_as_in_nltk(tmp_path):
     (tmp_path / "g").write_text(text)
     with pytest.raises(InputError, match=r"g:4: not a rule"):
         read_grammar(tmp_path / "g")
-    found = read(text.replace("S = 'c'\n", "# 'c' \\\n"), tmp_path)
-    assert list(format_rules(*found[:2])) == ["S -> S S [0.25]", "S -> 'a' [0.25]", "S -> 'b' [0.5]"]
+    (tmp_path / "g").write_text("S -> 'a' [.5]\nS -> \\\n 'b' [-1]\n")
+    with pytest.raises(InputError, match=r"g:2: the weight is -1"):
+        read_grammar(tmp_path / "g")
+    rules = text.replace("S = 'c'\n", "# A comment ends with its line \\\nT -> 'c' [1.] \\\n")
+    found = read(rules.replace("'b'", "T"), tmp_path)
+    expected = ["S -> S S [0.25]", "S -> 'a' [0.25]", "S -> T [0.5]", "T -> 'c' [1.0]"]
+    assert list(format_rules(*found[:2])) == expected
     found = read("0.5 S --> a\n.5 S --> \\\n", tmp_path)
     assert list(format_rules(found.grammar)) == ["S -> 'a'", "S -> '\\'"]
