@@ -21,7 +21,7 @@ from monolingual.dmv.treebank import Sentence, shown_words
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.pages.charts import Axes, Curve, legend, line_chart
-from scfg_sampler.core.pages.elements import Content, Markup, element, table
+from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
 from scfg_sampler.core.pages.heat_map import heat_map
 from scfg_sampler.core.reports.document import Section, note, write_document
 from scfg_sampler.core.reports.records import tiles
@@ -213,10 +213,11 @@ def _tell_tags(model: DmvModel) -> list[Markup]:
     return out
 
 
-def _frequent(tags: Sequence[str], probs: np.ndarray) -> str:
+def _frequent(tags: Sequence[str], probs: np.ndarray) -> list[Content]:
     """The most probable tags, with their probabilities."""
     order = np.argsort(-probs, kind="stable")[:_CHILDREN]
-    return ", ".join(f"{tags[at]} {probs[at]:.2f}" for at in order if probs[at] >= 0.005)
+    shown = [at for at in order if probs[at] >= 0.005]
+    return [(", " if k else "", words(tags[at]), f" {probs[at]:.2f}") for k, at in enumerate(shown)]
 
 
 def _tell_covariances(path: PathLike, heads: Sequence[str]) -> list[Markup]:
@@ -242,7 +243,7 @@ def _tell_covariances(path: PathLike, heads: Sequence[str]) -> list[Markup]:
             top = float(np.abs(matrix).max())
             if len(tags) <= _LARGEST_MAP and top > 0.0:
                 title = f"{name}: the strongest colour is {top:.3g}"
-                shown.insert(0, heat_map(title, tags, tags, matrix / top))
+                shown.insert(0, heat_map(title, tags, tags, matrix, top))
             out += [element("h3", told), element("div", shown, class_="pictures")]
     return out
 
@@ -259,7 +260,8 @@ def _strongest(tags: Sequence[str], matrix: np.ndarray) -> Markup:
     values = matrix[rows, columns]
     order = np.argsort(-np.abs(values), kind="stable")[:_STRONGEST]
     shown = [
-        (f"{tags[rows[at]]}, {tags[columns[at]]}", f"{values[at]:+.2g}".replace("-", "−")) for at in order
+        ((words(tags[rows[at]]), ", ", words(tags[columns[at]])), f"{values[at]:+.2g}".replace("-", "−"))
+        for at in order
     ]
     return table(["strongest correlations", ""], shown, short_names=True)
 

@@ -15,6 +15,11 @@ PICTURES = {
     "dmv": "#sentences .scfg text",
 }
 
+CUT_OFF = """() => [...document.querySelectorAll('svg text')].filter(text => {
+  const paper = text.ownerSVGElement.getBoundingClientRect(), place = text.getBoundingClientRect()
+  return place.left < paper.left - 1 || place.right > paper.right + 1 || place.bottom > paper.bottom + 2
+}).map(text => text.textContent)"""
+
 
 @pytest.fixture(scope="module", params=MODELS)
 def made(request, tmp_path_factory):
@@ -45,3 +50,10 @@ def test_page_prints_on_white(open_page, made):
     page.emulate_media(media="print", color_scheme="dark")
     assert page.eval_on_selector("body", LIGHTNESS % "backgroundColor") == 3 * 255
     assert len(page.pdf()) > 10_000
+
+
+@pytest.mark.parametrize("viewport", [PHONE, SCREEN], ids=["phone", "screen"])
+def test_no_picture_cuts_off_its_words(open_page, made, viewport):
+    page = open_page(made[1], viewport=viewport).page
+    page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+    assert page.evaluate(CUT_OFF) == []

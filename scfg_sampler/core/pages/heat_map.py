@@ -21,7 +21,9 @@ _MOST_TIPS = 1600
 """Squares up to which each says its number when it is pointed at."""
 
 
-def heat_map(name: str, rows: Sequence[str], columns: Sequence[str], values: np.ndarray) -> Markup:
+def heat_map(
+    name: str, rows: Sequence[str], columns: Sequence[str], values: np.ndarray, strongest: float = 1.0
+) -> Markup:
     """A picture of a matrix.
 
     Parameters
@@ -30,11 +32,14 @@ def heat_map(name: str, rows: Sequence[str], columns: Sequence[str], values: np.
         Above it.
     rows, columns : sequences of R and C str
     values : float64, shape (R, C)
-        From −1 to 1. What is not a number is left white.
+        What is not a number is left white.
+    strongest : float
+        The absolute value that has the strongest colour.
     """
-    left = 8 + int(max((text_width(label) for label in rows), default=0) * 0.75)
-    top = 26 + int(max((text_width(label) for label in columns), default=0) * 0.75)
+    left = 8 + max(map(_room, rows), default=0)
+    top = 26 + max(map(_room, columns), default=0)
     width, height = left + _CELL * len(columns) + 8, top + _CELL * len(rows) + 8
+    width = max(width, 8 + _room(name))
     out: list[Markup] = [element("text", name, class_="name", x=4, y=15)]
     for at, label in enumerate(columns):
         x, y = left + (at + 0.5) * _CELL + 4, top - 5
@@ -46,9 +51,10 @@ def heat_map(name: str, rows: Sequence[str], columns: Sequence[str], values: np.
     with_tips = len(rows) * len(columns) <= _MOST_TIPS
     for i, row in enumerate(values.tolist()):
         for j, value in enumerate(row):
-            if not abs(value) >= 0.005:
+            share = abs(value) / strongest
+            if not share >= 0.005:
                 continue
-            said = f"{rows[i]}, {columns[j]}: {compact(round(value, 4))}"
+            said = f"{rows[i]}, {columns[j]}: {compact(value)}"
             place = {"x": left + j * _CELL + 1, "y": top + i * _CELL + 1}
             square = element(
                 "rect",
@@ -56,7 +62,7 @@ def heat_map(name: str, rows: Sequence[str], columns: Sequence[str], values: np.
                 class_="more" if value > 0 else "less",
                 width=_CELL - 2,
                 height=_CELL - 2,
-                fill_opacity=f"{min(1.0, abs(value)) ** 0.6:.2f}",
+                fill_opacity=f"{min(1.0, share) ** 0.6:.2f}",
                 **place,
             )
             out.append(square)
@@ -76,3 +82,8 @@ def heat_map(name: str, rows: Sequence[str], columns: Sequence[str], values: np.
         aria_label=name,
     )
     return element("div", element("figure", svg), class_="scroll")
+
+
+def _room(text: str) -> int:
+    """Pixels for a text, which is smaller than most."""
+    return int(text_width(text) * 0.9)
