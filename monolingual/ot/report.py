@@ -35,13 +35,12 @@ from scfg_sampler.core.pages.elements import Content, Markup, element, table, wo
 from scfg_sampler.core.pages.intervals import Interval, interval_chart
 from scfg_sampler.core.reports.document import Section, note, write_document
 from scfg_sampler.core.reports.records import bar, duration, files, settings_table, spelled, tiles
-from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_traces
-from scfg_sampler.core.wording import counted, distinct_names
+from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_disagreement, tell_traces
+from scfg_sampler.core.wording import distinct_names
 from scfg_sampler.errors import SettingsError
 
 __all__ = ["ReportInputs", "write_report"]
 
-_AGREE = 1.01
 _CURVES = 23
 """Constraints that have curves of their own."""
 
@@ -195,18 +194,8 @@ def _tell_traces(shown: _Shown, posterior: _Posterior) -> list[Markup]:
 
 
 def _tell_disagreement(shown: _Shown, chains: int) -> list[Markup]:
-    """Which mean has the highest R̂, if that is too high: the log joint may agree where means do not."""
     found = {name: each["rhat"] for name, each in shown.summary["constraints"].items()}
-    rhat = {name: value for name, value in found.items() if value is not None}
-    apart = sorted((name for name in rhat if rhat[name] > _AGREE), key=rhat.__getitem__, reverse=True)
-    if not apart:
-        return []
-    who = "The chains" if chains > 1 else "The halves of the chain"
-    said = (
-        f"{who} have not come to agree on {len(apart)} of {counted(len(rhat), 'mean')}: split R̂ is above "
-        f"{_AGREE}, for {apart[0]} {rhat[apart[0]]:.3f}. More sweeps may change all that is told below: "
-    )
-    return [note(said, element("code", "scfg-monolingual ot resume"))]
+    return tell_disagreement(found, ("mean", "means"), chains, "scfg-monolingual ot resume")
 
 
 # ---- Values ----------------------------------------------------------------------------------------

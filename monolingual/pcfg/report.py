@@ -14,7 +14,7 @@ import numpy as np
 from monolingual.pcfg.grammar import Grammar, num_rules
 from monolingual.pcfg.grammar_text import grammar_of_names
 from monolingual.pcfg.partition import build_system, newton_partition
-from monolingual.pcfg.summary import require_summary
+from monolingual.pcfg.summary import LONGEST_DIAGNOSED, require_summary
 from monolingual.pcfg.tightness import analyse, moments
 from scfg_sampler.core.archives import read_arrays
 from scfg_sampler.core.chains.chain import read_trace
@@ -26,7 +26,7 @@ from scfg_sampler.core.pages.elements import Content, Markup, element, table
 from scfg_sampler.core.pages.intervals import Interval, interval_chart
 from scfg_sampler.core.reports.document import Section, note, read_json, write_document
 from scfg_sampler.core.reports.records import bar, duration, files, settings_table, spelled, tiles
-from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_traces
+from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_disagreement, tell_traces
 from scfg_sampler.core.tree_svg import draw_tree, tree_of_brackets
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
@@ -65,6 +65,11 @@ class _Draws(NamedTuple):
     rules: list[str]
     probs: np.ndarray
     """float64 (draws, rules)."""
+    chain: np.ndarray
+    """int64 (draws,): which chain drew each."""
+    log_joint: np.ndarray
+    log_partition: np.ndarray
+    """float64 (draws,): NaN where it is not known."""
 
 
 def write_report(run: PathLike, output: PathLike, title: str = "") -> int:
@@ -83,15 +88,16 @@ def write_report(run: PathLike, output: PathLike, title: str = "") -> int:
         It is no run of `pcfg sample`, or a file in it is damaged.
     """
     opened = _open(Path(run))
+    has_draws = opened.summary is not None and opened.summary["draws"]
+    draws = _read_draws(opened.directory) if has_draws else None
     sections = [
         Section("What was run", "run", _tell_run(opened)),
-        Section("Traces", "traces", _tell_traces(opened)),
+        Section("Traces", "traces", _tell_traces(opened, draws)),
     ]
-    if opened.summary is None or not opened.summary["draws"]:
+    if opened.summary is None or draws is None:
         remark = "The run has no draws yet; they are written when its chains end, or are stopped."
         sections.append(Section("Rule probabilities", "rules", [note(remark)]))
     else:
-        draws = _read_draws(opened.directory)
         sections += [
             Section("Rule probabilities", "rules", _tell_rules(draws, opened.summary)),
             Section("Tightness", "tightness", _tell_tightness(draws)),
@@ -124,13 +130,17 @@ def _open(place: Path) -> _Run:
 
 
 def _read_draws(place: Path) -> _Draws:
-    kinds = {"probabilities": ("f", 2), "rules": ("U", 1)}
+    kinds = {"probabilities": ("f", 2), "rules": ("U", 1), "chain": ("i", 1)}
+    kinds |= dict.fromkeys(("log_joint", "log_partition"), ("f", 1))
     found, hint = "holds no draws", "Run 'pcfg sample' again"
     arrays = read_arrays(place / "samples.npz", kinds, found, hint)
     rules, probs = arrays["rules"].tolist(), arrays["probabilities"]
     if probs.shape[1] != len(rules) or not len(probs) or not np.isfinite(probs).all():
         raise InputError(place / "samples.npz", None, found, hint)
-    return _Draws(rules, probs)
+    each = [arrays[name] for name in ("chain", "log_joint", "log_partition")]
+    if any(len(array) != len(probs) for array in each):
+        raise InputError(place / "samples.npz", None, found, hint)
+    return _Draws(rules, probs, *each)
 
 
 # ---- What was run ----------------------------------------------------------------------------------
@@ -164,14 +174,31 @@ def _tell_run(run: _Run) -> list[Markup]:
     ]
 
 
-def _tell_traces(run: _Run) -> list[Markup]:
+def _tell_traces(run: _Run, draws: _Draws | None) -> list[Markup]:
     several = len(run.traces) > 1
     named = []
     for number, trace in enumerate(run.traces, start=1):
         # A row stands for a block of sweeps, and is called by the last of them.
         columns = {**trace, "sweep": trace["sweeps"] - 1.0} if "sweeps" in trace else trace
         named.append(NamedTrace(f"chain {number}" if several else "the chain", columns))
-    return tell_traces(named, Traced(_CURVES), run.record["settings"]["burn_in"])
+    burn_in = run.record["settings"]["burn_in"]
+    if draws is None or run.summary is None:
+        return tell_traces(named, Traced(_CURVES), burn_in)
+    found = run.summary["convergence"]
+    rhat = {rule: found[rule].get("rhat") for rule in draws.rules if rule in found}
+    resume = f"scfg-monolingual pcfg resume {run.name}"
+    apart = tell_disagreement(rhat, ("probability", "probabilities"), len(run.traces), resume)
+    return apart + tell_traces(named, Traced(_CURVES), burn_in, _by_chain(draws))
+
+
+def _by_chain(draws: _Draws) -> list[dict[str, np.ndarray]]:
+    """All draws of each chain, where a row of a trace is the last of a block; of long chains some."""
+    columns = {"log_joint": draws.log_joint}
+    if np.isfinite(draws.log_partition).all():
+        columns["log_partition"] = draws.log_partition
+    rows = [np.flatnonzero(draws.chain == chain) for chain in np.unique(draws.chain)]
+    stride = -(-min(map(len, rows)) // LONGEST_DIAGNOSED)
+    return [{name: column[each[::stride]] for name, column in columns.items()} for each in rows]
 
 
 # ---- Rule probabilities ----------------------------------------------------------------------------

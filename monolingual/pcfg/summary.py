@@ -24,7 +24,8 @@ __all__ = ["require_summary", "summarise"]
 MOST_DIAGNOSED = 200
 """Of grammars with more rules only the log joint is diagnosed."""
 
-_LONGEST_DIAGNOSED = 20_000
+LONGEST_DIAGNOSED = 20_000
+"""Draws of a chain that are diagnosed, about: of more, every so many."""
 
 
 def summarise(
@@ -67,7 +68,9 @@ def summarise(
     elif settings.approach == "renormalise" and len(probs):
         summary["tight"] = float(np.mean(log_z == 0.0))
     if len(data.start) > 1:
-        shares = tree_shares(model.grammar, data, merge_tallies([kept.tally for kept in chains]))
+        tally = merge_tallies([kept.tally for kept in chains])
+        length = settings.block // settings.thin if settings.block else None
+        shares = tree_shares(model.grammar, data, tally, length=length)
         summary["tree_frequencies"] = {share.tree: share.share for share in shares}
         summary["tree_frequency_errors"] = {
             share.tree: share.error for share in shares if math.isfinite(share.error)
@@ -139,7 +142,7 @@ def _convergence(chains: list[Kept], names: list[str]) -> dict:
     shortest = min(len(kept.log_joints) for kept in chains)
     if shortest < MIN_SWEEPS:
         return {}
-    stride = -(-shortest // _LONGEST_DIAGNOSED)
+    stride = -(-shortest // LONGEST_DIAGNOSED)
     traces = {"log_joint": [kept.log_joints[::stride] for kept in chains]}
     if len(names) <= MOST_DIAGNOSED:
         traces |= {name: [kept.probs[::stride, rule] for kept in chains] for rule, name in enumerate(names)}

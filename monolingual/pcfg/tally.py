@@ -36,7 +36,8 @@ class Tally(NamedTuple):
     trees : Trees
         Different ones.
     counts, squares : float64, shape (trees,)
-        The draws of each, and the sum over blocks of the squared number in a block.
+        The draws of each, and the sum over blocks of the squared number in a block; of a shorter block, times
+        the length of others over its own.
     weights : float64, shape (trees, 2)
         The sums of the weights of the sweeps that drew each, for only-tight and renormalise; the latter
         divided by exp(log_scale).
@@ -103,7 +104,14 @@ def empty_tally() -> Tally:
     return Tally(none, np.zeros(0), np.zeros(0), np.zeros((0, 2)), 0, 0, np.zeros(2), -math.inf)
 
 
-def add_block(tally: Tally, trees: Trees, num_sentences: int, log_z: np.ndarray, num_trees: int) -> Tally:
+def add_block(
+    tally: Tally,
+    trees: Trees,
+    num_sentences: int,
+    log_z: np.ndarray,
+    num_trees: int,
+    length: int | None = None,
+) -> Tally:
     """The tally with the trees of a block of sweeps.
 
     Parameters
@@ -116,6 +124,8 @@ def add_block(tally: Tally, trees: Trees, num_sentences: int, log_z: np.ndarray,
         log Z of each sweep's θ; NaN for sweeps without weights.
     num_trees : int
         n of the weights Z⁻ⁿ.
+    length : int, optional
+        Sweeps of other blocks, where burn-in took some of this one's.
     """
     group, first = group_rows(trees.start, trees.rules)
     size = len(first)
@@ -129,7 +139,8 @@ def add_block(tally: Tally, trees: Trees, num_sentences: int, log_z: np.ndarray,
     repeated = np.repeat(per_sweep, num_sentences, axis=0)
     weights = np.stack([np.bincount(group, column, minlength=size) for column in repeated.T], axis=1)
     different = Trees(*take_rows(trees.start, trees.rules, first))
-    block = Tally(different, counts, counts**2, weights, len(log_z), 1, per_sweep.sum(axis=0), log_scale)
+    squares = counts**2 * ((length or len(log_z)) / len(log_z))
+    block = Tally(different, counts, squares, weights, len(log_z), 1, per_sweep.sum(axis=0), log_scale)
     return merge_tallies([tally, block])
 
 
@@ -168,11 +179,26 @@ def merge_tallies(tallies: list[Tally]) -> Tally:
     )
 
 
-def tree_shares(grammar: Grammar, data: Data, tally: Tally, most: int = 1000) -> list[TreeShare]:
+def tree_shares(
+    grammar: Grammar, data: Data, tally: Tally, most: int = 1000, length: int | None = None
+) -> list[TreeShare]:
     """The most frequent trees with their shares, largest first.
 
     The error is NaN with fewer than 20 blocks; the shares of other approaches where no sweep has a weight.
+    With c draws of a tree in a block of L sweeps, p its share and N sweeps in B blocks, the squared error is
+
+        Σ (c − p L)² / L / (B − 1) / N = (Σ c² / L − p² N) / (B − 1) / N.
+
+    Parameters
+    ----------
+    grammar : Grammar
+    data : Data
+    tally : Tally
+    most : int
+    length : int, optional
+        Sweeps of a block, those aside of which burn-in took some; by default all are as long.
     """
+    whole = length or tally.draws / max(tally.blocks, 1)
     order = np.argsort(-tally.counts, kind="stable")[:most]
     trees = Trees(*take_rows(tally.trees.start, tally.trees.rules, order))
     words, start = yields(grammar, trees)
@@ -186,9 +212,9 @@ def tree_shares(grammar: Grammar, data: Data, tally: Tally, most: int = 1000) ->
         share = tally.counts[tree] / (tally.draws * times)
         error = math.nan
         if tally.blocks >= 20:
-            per_block = tally.draws / tally.blocks * times
-            spread = tally.squares[tree] / tally.blocks / per_block**2 - share**2
-            error = math.sqrt(max(spread, 0.0) / (tally.blocks - 1))
+            spread = tally.squares[tree] / (whole * tally.draws * times**2) - share**2
+            # What is drawn always leaves only what rounding does.
+            error = math.sqrt(max(spread, 0.0) / (tally.blocks - 1)) if spread > 1e-12 * share**2 else 0.0
         with np.errstate(invalid="ignore", divide="ignore"):
             others = tally.weights[tree] / tally.total_weights / times
         text = format_tree(grammar, trees.rules[trees.start[row] : trees.start[row + 1]])

@@ -258,8 +258,9 @@ def _reported(package: str) -> Callable[[Path], Any]:
             return page._tell_run(inputs, shown), page._tell_traces(shown, shown.posterior)
         if package == "monolingual.pcfg":
             opened = page._open(directory)
-            told = page._tell_run(opened), page._tell_traces(opened)
-            rules = page._tell_rules(page._read_draws(directory), opened.summary)
+            draws = page._read_draws(directory)
+            told = page._tell_run(opened), page._tell_traces(opened, draws)
+            rules = page._tell_rules(draws, opened.summary)
             trees = page._tell_trees(opened.summary) if "tree_frequencies" in opened.summary else None
             return *told, rules, trees
         opened = [page._open(directory)]

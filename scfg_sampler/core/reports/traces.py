@@ -16,9 +16,10 @@ from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
 from scfg_sampler.core.pages.charts import Axes, Curve, compact, legend, line_chart
 from scfg_sampler.core.pages.elements import Markup, element, table
 from scfg_sampler.core.reports.document import note
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ChainTooShort
 
-__all__ = ["NamedTrace", "Traced", "tell_traces"]
+__all__ = ["NamedTrace", "Traced", "tell_disagreement", "tell_traces"]
 
 _AGREE = 1.01
 _ENOUGH = 100
@@ -43,7 +44,12 @@ class Traced(NamedTuple):
     """What curves are drawn over."""
 
 
-def tell_traces(named: Sequence[NamedTrace], traced: Traced, burn_in: int) -> list[Markup]:
+def tell_traces(
+    named: Sequence[NamedTrace],
+    traced: Traced,
+    burn_in: int,
+    draws: Sequence[Mapping[str, np.ndarray]] | None = None,
+) -> list[Markup]:
     """Curves of all chains, and whether they agree.
 
     Parameters
@@ -53,6 +59,8 @@ def tell_traces(named: Sequence[NamedTrace], traced: Traced, burn_in: int) -> li
     traced : Traced
     burn_in : int
         What is left of it is shaded, and not judged.
+    draws : sequence of mappings, optional
+        What is judged instead, all after the burn-in, where traces have only some of the draws of each chain.
     """
     named = [each for each in named if len(each.columns["sweep"])]
     if not named:
@@ -68,7 +76,37 @@ def tell_traces(named: Sequence[NamedTrace], traced: Traced, burn_in: int) -> li
     if burn_in > 0:
         said = f"Sweeps before {burn_in:,}, shaded, are burn-in: they count nowhere."
         out.append(element("p", said, class_="soft"))
-    return out + _diagnosis(named, {**traced.drawn, **traced.judged}, burn_in)
+    titles = {**traced.drawn, **traced.judged}
+    chosen = [each.columns for each in named] if draws is None else draws
+    return out + _diagnosis(chosen, titles, burn_in if draws is None else 0)
+
+
+def tell_disagreement(
+    rhat: Mapping[str, float | None], kind: tuple[str, str], chains: int, resume: str
+) -> list[Markup]:
+    """Which quantity has the highest R̂, if that is too high: the log joint may agree where others do not.
+
+    Parameters
+    ----------
+    rhat : mapping from names to float or None
+        Those without one are left out.
+    kind : (str, str)
+        What they are, one and several.
+    chains : int
+    resume : str
+        The command that goes on sampling.
+    """
+    known = {name: value for name, value in rhat.items() if value is not None}
+    apart = [name for name, value in known.items() if value > _AGREE]
+    if not apart:
+        return []
+    worst = max(apart, key=known.__getitem__)
+    who = "The chains" if chains > 1 else "The halves of the chain"
+    said = (
+        f"{who} have not come to agree on {len(apart)} of {counted(len(known), *kind)}: split R̂ is above "
+        f"{_AGREE}, for {worst} {known[worst]:.3f}. More sweeps may change all that is told below: "
+    )
+    return [note(said, element("code", resume))]
 
 
 def _finite(trace: NamedTrace, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -76,11 +114,12 @@ def _finite(trace: NamedTrace, name: str) -> tuple[np.ndarray, np.ndarray]:
     return trace.columns["sweep"][rows], trace.columns[name][rows]
 
 
-def _diagnosis(named: Sequence[NamedTrace], titles: Mapping[str, str], burn_in: int) -> list[Markup]:
-    names = ("sweep", *titles)
-    chosen = [{name: each.columns[name] for name in names if name in each.columns} for each in named]
+def _diagnosis(
+    traces: Sequence[Mapping[str, np.ndarray]], titles: Mapping[str, str], burn_in: int
+) -> list[Markup]:
+    chosen = [{name: each[name] for name in titles if name in each} for each in traces]
     # A row may stand for several sweeps; burn-in is counted in sweeps.
-    rows = max(int(np.searchsorted(each["sweep"], burn_in)) for each in chosen)
+    rows = max(int(np.searchsorted(each["sweep"], burn_in)) for each in traces) if burn_in else 0
     try:
         found = diagnose_traces(chosen, burn_in=rows)
     except ChainTooShort as error:
@@ -91,14 +130,14 @@ def _diagnosis(named: Sequence[NamedTrace], titles: Mapping[str, str], burn_in: 
         for name, each in moving.items()
     ]
     header = ["", "split R̂", "effective sample size", "mean", "deviation"]
-    return [element("p", _verdict(moving, len(named))), table(header, shown)]
+    return [element("p", _verdict(moving, titles, len(traces))), table(header, shown)]
 
 
 def _number(value: float) -> str:
     return compact(value) if abs(value) < 1e3 else f"{value:,.0f}".replace("-", "−")
 
 
-def _verdict(found: Mapping[str, Diagnosis], chains: int) -> str:
+def _verdict(found: Mapping[str, Diagnosis], titles: Mapping[str, str], chains: int) -> str:
     """What R̂ and the effective sample sizes say, in words."""
     judged = found.get("log_joint")
     if judged is None:
@@ -110,6 +149,10 @@ def _verdict(found: Mapping[str, Diagnosis], chains: int) -> str:
             f"{told}{who} have not come to agree (R̂ is above {_AGREE}). Averages over chains and sweeps are "
             "useful, but longer chains would still change them."
         )
+    told += f"{who} agree"
+    worst = max(found, key=lambda name: found[name].rhat)
+    if found[worst].rhat > _AGREE:
+        told += f" on it, but not on all that is traced ({titles[worst]}: {found[worst].rhat:.3f})"
     if judged.ess < _ENOUGH:
-        return f"{told}{who} agree, but so few independent draws give rough averages."
-    return f"{told}{who} agree."
+        told += ", but so few independent draws give rough averages"
+    return f"{told}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import pairwise
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from monolingual.cli import main
 from monolingual.pcfg.chart import inside_probabilities
 from monolingual.pcfg.chart_grammar import binarise, chart_weights
 from monolingual.pcfg.dependency_grammar import (
@@ -171,6 +173,37 @@ def test_tallies_count_weigh_and_merge(ternary):
         assert_allclose(shares["(S (S a) (S a) (S a))"].renormalise, 0.0, atol=1e-300)
     assert parts.blocks == 4
     assert parts.draws == 4
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_error_of_a_share_knows_that_burn_in_took_some_sweeps_of_a_block(ternary, times):
+    data = Data(np.zeros(3 * times, np.int32), np.arange(times + 1) * 3, np.zeros(times, np.int64), 0)
+    rng = np.random.default_rng(7)
+    lengths = [2] + [6] * 29
+    drawn = [
+        rng.integers(0, times + 1, length) for length in lengths
+    ]  # How many of a sweep's trees are LEFT.
+    tally = empty_tally()
+    for each in drawn:
+        trees = [LEFT if k < number else FLAT for number in each for k in range(times)]
+        tally = add_block(tally, packed(*trees), times, np.full(len(each), np.nan), 0, 6)
+    found = {share.tree: share for share in tree_shares(ternary, data, tally, length=6)}
+    share = np.concatenate(drawn).mean() / times
+    excess = [(each.sum() / times - share * len(each)) ** 2 / len(each) for each in drawn]
+    expected = math.sqrt(sum(excess) / 29 / sum(lengths))
+    for tree in ("(S (S (S a) (S a)) (S a))", "(S (S a) (S a) (S a))"):
+        assert_allclose(found[tree].error, expected, rtol=1e-9)
+
+
+def test_a_tree_that_is_always_drawn_has_no_error(tmp_path):
+    (tmp_path / "grammar").write_text("S -> 'a' [0.5] | 'b' [0.5]\n")
+    (tmp_path / "text").write_text("a\nb\n")
+    told = ["--sentences", str(tmp_path / "text"), "--iterations", "600", "--burn-in", "100", "--quiet"]
+    run = str(tmp_path / "run")
+    assert main(["pcfg", "sample", str(tmp_path / "grammar"), *told, "--output", run]) == 0
+    found = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert found["tree_frequencies"] == {"(S a)": 1.0, "(S b)": 1.0}
+    assert found["tree_frequency_errors"] == {"(S a)": 0.0, "(S b)": 0.0}
 
 
 # ---------------------------------------------------------------- dependency trees

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from monolingual.pcfg.report import _Draws, _tell_rules
@@ -153,6 +154,7 @@ def test_what_cannot_be_used_is_named_and_nothing_is_written(tmp_path, capsys, a
 )
 def test_nonterminals_whose_rules_find_no_room_are_counted(nonterminals, told, rng):
     rules = [f"N{at} -> 'w{k}'" for at in range(nonterminals) for k in range(9)]
-    shown = "".join(map(str, _tell_rules(_Draws(rules, rng.random((9, len(rules)))), {"convergence": {}})))
+    draws = _Draws(rules, rng.random((9, len(rules))), np.ones(9, np.int64), np.zeros(9), np.zeros(9))
+    shown = "".join(map(str, _tell_rules(draws, {"convergence": {}})))
     assert f"200 of {9 * nonterminals} rules are shown, of each nonterminal the most probable" in shown
     assert told in shown

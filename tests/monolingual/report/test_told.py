@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
 import pytest
 
-from tests.monolingual.report.made import SHALOM, call, made_page
+from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_traces
+from tests.monolingual.report.made import SHALOM, call, made_page, made_pcfg
 from tests.report.test_report import SVG, XHTML, Made
+
+TWO_TITLES = {"log_joint": "log joint", "types": "sizes"}
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +67,52 @@ def test_tags_from_right_to_left_do_not_take_the_number_of_another_one(tmp_path)
             apart = ["".join(each.itertext()) for each in cell.findall(f"{XHTML}bdi")]
             text = "".join(cell.itertext())
             assert [re.sub(r" [\d.]+$", "", each) for each in text.split(", ")] == apart
+
+
+# ---- Chains ----------------------------------------------------------------------------------------
+
+
+def test_all_draws_are_judged_and_not_the_last_of_each_block(tmp_path):
+    run = made_pcfg(tmp_path, "--reweight")
+    assert call("pcfg", "report", run, "--output", tmp_path / "page.html") == 0
+    samples = np.load(run / "samples.npz")
+    judged = json.loads((run / "summary.json").read_text())["convergence"]["log_joint"]
+    rows = {row[0]: row[1:] for row in Made(tmp_path / "page.html").rows("traces")}
+    rhat, ess, mean, deviation = [float(each.replace("−", "-")) for each in rows["log joint"]]
+    assert (rhat, ess) == pytest.approx((judged["rhat"], judged["ess"]), abs=0.051)
+    assert rhat == pytest.approx(judged["rhat"], abs=5.1e-4)
+    assert mean == pytest.approx(samples["log_joint"].mean(), rel=1e-3)
+    assert deviation == pytest.approx(samples["log_joint"].std(), rel=1e-3)
+    partition = float(rows["log of the partition function"][2].replace("−", "-"))
+    assert partition == pytest.approx(samples["log_partition"].mean(), rel=1e-3)
+
+
+@pytest.mark.parametrize(("rhat", "is_told"), [(1.004, False), (1.66, True), (None, False)])
+def test_rules_on_which_chains_disagree_are_told_whatever_the_log_joint_says(tmp_path, rhat, is_told):
+    run = made_pcfg(tmp_path)
+    record = json.loads((run / "summary.json").read_text())
+    rules = [name for name in record["convergence"] if name != "log_joint"]
+    for name in rules:
+        record["convergence"][name]["rhat"] = 1.0
+    record["convergence"][rules[1]]["rhat"] = rhat
+    (run / "summary.json").write_text(json.dumps(record))
+    assert call("pcfg", "report", run, "--output", tmp_path / "page.html") == 0
+    said = Made(tmp_path / "page.html").said("traces")
+    told = f"have not come to agree on 1 of 2 probabilities: split R̂ is above 1.01, for {rules[1]} 1.660."
+    assert (told in said) == is_told
+    assert ("come to agree on" in said) == is_told
+
+
+def test_a_log_joint_that_agrees_does_not_speak_for_what_does_not():
+    rng = np.random.default_rng(5)
+    sweep = np.arange(400.0)
+    traces = [
+        {"sweep": sweep, "log_joint": rng.normal(size=400), "types": rng.normal(3.0 * apart, size=400)}
+        for apart in (0, 1)
+    ]
+    named = [NamedTrace(f"chain {k}", trace) for k, trace in enumerate(traces)]
+    for titles, is_told in (({"log_joint": "log joint"}, False), (TWO_TITLES, True)):
+        page = "".join(tell_traces(named, Traced(titles), 0))
+        assert ("the chains agree." in page) != is_told
+        shown = re.search(r"agree on it, but not on all that is traced \(sizes: (\d\.\d+)\)", page)
+        assert (shown is not None and float(shown[1]) > 1.5) == is_told
