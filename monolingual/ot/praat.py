@@ -265,7 +265,8 @@ class _Tokens:
         """A decision strategy such as <OptimalityTheory>."""
         line, value = next(self._tokens, (self._last, ""))
         if not isinstance(value, _Flag):
-            raise InputError(self.path, line, "no decision strategy such as <OptimalityTheory>")
+            hint = "Write one above the constraints, or open the file in a newer Praat and save it there"
+            raise InputError(self.path, line, "no decision strategy such as <OptimalityTheory>", hint)
         if value.name not in STRATEGIES:
             hint = f"Known are {', '.join(STRATEGIES)}"
             raise InputError(self.path, line, f"has the decision strategy {value.name!r}", hint)

@@ -30,6 +30,7 @@ from monolingual.ot.tableaux import Tableaux, overt_forms, relative_frequencies
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.run_directory import RECORD, TRACE, chain_directory
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.json_text import WRONG_RECORD
 from scfg_sampler.core.pages.charts import Axes, Curve, legend, line_chart
 from scfg_sampler.core.pages.elements import Content, Markup, element, table, words
 from scfg_sampler.core.pages.intervals import Interval, interval_chart
@@ -37,10 +38,12 @@ from scfg_sampler.core.reports.document import Section, note, write_document
 from scfg_sampler.core.reports.records import bar, duration, files, settings_table, spelled, tiles
 from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_disagreement, tell_traces
 from scfg_sampler.core.wording import distinct_names
-from scfg_sampler.errors import SettingsError
+from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["ReportInputs", "write_report"]
 
+_NAMED = 10
+"""Candidates that are named at the most."""
 _CURVES = 23
 """Constraints that have curves of their own."""
 
@@ -134,6 +137,11 @@ def _read(inputs: ReportInputs) -> _Shown:
     grammar, summary = read_summary(place)
     tableaux = read_tableaux(place / "tableaux.tsv")
     grammar = aligned(grammar, tableaux, place)
+    try:
+        _tell_bounds(summary)
+    except WRONG_RECORD:
+        hint = "Learn the grammar again"
+        raise InputError(place / "summary.json", None, "is not the summary of a grammar", hint) from None
     own, *others = distinct_names([place, *map(Path, inputs.beside)])
     predictions = {own: predict(grammar, tableaux)}
     for other, name in zip(inputs.beside, others, strict=True):
@@ -264,7 +272,37 @@ def _tell_values(shown: _Shown) -> list[Markup]:
         )
         for at in shown.order
     ]
-    return [table(["constraint", what, "noise"], rows)]
+    return [table(["constraint", what, "noise"], rows), *_tell_bounds(shown.summary)]
+
+
+def _tell_bounds(summary: dict[str, Any]) -> list[Markup]:
+    """Where there is no best grammar, as `maxent` and `fit` found: values are where the search ended."""
+    said: list[Content] = []
+    separation = summary.get("separation")
+    if separation and summary.get("prior_variance") is None and "bias" not in summary:
+        growing = [f"{'+' if x > 0 else '−'}{name}" for name, x in separation["direction"].items()]
+        losing = separation["candidates"]
+        said.append(
+            (
+                "There is no best grammar: weights grow without end along ",
+                *_listed(growing),
+                ", and in the limit ",
+                *_listed(losing[:_NAMED], "; "),
+                f", and {len(losing) - _NAMED:,} more" if len(losing) > _NAMED else "",
+                " would never occur. The weights above are those where the search ended.",
+            )
+        )
+    for members in summary.get("dominated", []):
+        low = "below the others, however far. The means above are those where the search ended."
+        said.append(("There is no best grammar: the data put ", *_listed(members), " ", low))
+    if at_bound := summary.get("at_bound"):
+        said.append(("Only the bound of the means keeps these where they are: ", *_listed(at_bound), "."))
+    return [note(each) for each in said]
+
+
+def _listed(names: Sequence[str], between: str = ", ") -> list[Content]:
+    """Names beside each other, which may run from right to left."""
+    return [(between if at else "", words(name)) for at, name in enumerate(names)]
 
 
 def _tell_ranking(shown: _Shown, threshold: float) -> list[Markup]:
@@ -308,6 +346,9 @@ def _tell_fit(shown: _Shown) -> list[Markup]:
     heard_of = {name: heard(tableaux, probs)[1][seen] for name, probs in shown.predictions.items()}
     names = [f"{forms.inputs[index[at]]} → {forms.outputs[at]}" for at in np.flatnonzero(seen)]
     out = [table(["grammar", "log likelihood", "correlation of shares"], rows)]
+    if shown.posterior is not None:
+        at_medians = "Predictions of a run of 'sample' are those at the medians of its posterior."
+        out.append(element("p", at_medians, class_="soft"))
     if any(row[1] == "−∞" for row in rows):
         out.append(element("p", "−∞: something observed is predicted never to occur.", class_="soft"))
     return [*out, legend(list(heard_of)), draw_fit(observed, heard_of, names)]
@@ -323,8 +364,8 @@ def _tell_tableaux(shown: _Shown, most: int) -> list[Markup]:
     chosen = _worst(shown, most)
     left = len(tableaux.inputs) - len(chosen)
     said = (
-        "Constraints from the highest value to the lowest, candidates as in the file; ☞ is the one predicted "
-        "most. Bars: observed above, predicted below."
+        "Constraints from the highest value to the lowest, without those that nothing there violates, "
+        "candidates as in the file; ☞ is the one predicted most. Bars: observed above, predicted below."
     )
     if left:
         said += f" Shown are those that are predicted worst, {len(chosen)} of {len(chosen) + left}."

@@ -329,7 +329,7 @@ def _partition_table(grammar: Grammar, verdict: Any, partitions: np.ndarray) -> 
 
 def _histogram(values: np.ndarray, name: str) -> Markup:
     """How many draws lose how much."""
-    counts, ends = np.histogram(values, bins=10, range=(0.0, 1.0))
+    counts, ends = np.histogram(values, bins=np.arange(11) / 10)
     rows = []
     for number, begin, end in zip(counts.tolist(), ends[:-1], ends[1:], strict=True):
         share = number / len(values)
@@ -361,8 +361,8 @@ def _tell_trees(summary: dict[str, Any]) -> list[Markup]:
         figures.append(element("figure", _picture(text), element("figcaption", told)))
     said = (
         f"The {len(frequent)} most frequent of {counted(len(shares), 'different tree', spec=',')}, "
-        "each with its share of the "
-        "trees drawn of its sentence."
+        "each with its share of the trees drawn of its sentence"
+        + (", ± its standard error." if errors else ".")
     )
     return [element("p", said), element("div", figures, class_="pictures")]
 

@@ -323,7 +323,8 @@ def _tell_cuts(directory: Path) -> list[Markup]:
     try:
         cuts = np.array([node["cut"] for tree in found["trees"] for node in tree["nodes"]], np.float64)
         sweeps = int(found["sweeps"])
-        counts = np.histogram(cuts, bins=10, range=(0.0, 1.0))[0].tolist()
+        # Tenths as they are read: a bound of np.linspace is 0.6000000000000001.
+        counts = np.histogram(cuts, bins=np.arange(11) / 10)[0].tolist()
     except WRONG_RECORD:
         hint = "Run 'tsg train' again"
         raise InputError(directory / "marginals.json", None, "is not that of a run", hint) from None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from scfg_sampler import __version__
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import parse_json
-from scfg_sampler.core.pages.elements import Markup, element, page
+from scfg_sampler.core.pages.elements import Content, Markup, element, page
 from scfg_sampler.core.pages.style import STYLE
 from scfg_sampler.errors import InputError
 
@@ -52,7 +52,7 @@ def write_document(title: str, sections: Sequence[Section], output: PathLike) ->
     return len(text)
 
 
-def note(*content: str | Markup) -> Markup:
+def note(*content: Content) -> Markup:
     """A remark that is not to be overlooked."""
     return element("p", content, class_="note")
 

@@ -41,10 +41,10 @@ def duration(seconds: float) -> str:
 def plain(value: Any) -> str:
     """A setting for people.
 
-    >>> plain(True), plain(None), plain((1, "b")), plain([]), plain(0.5)
-    ('yes', '—', '1, b', 'none', '0.5')
+    >>> plain(True), plain(None), plain(""), plain((1, "b")), plain([]), plain(0.5)
+    ('yes', '—', '—', '1, b', 'none', '0.5')
     """
-    if value is None:
+    if value is None or value == "":
         return "—"
     if isinstance(value, bool):
         return "yes" if value else "no"

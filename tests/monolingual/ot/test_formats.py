@@ -179,7 +179,7 @@ def test_older_grammars_have_no_plasticity(tmp_path):
 def test_first_version_needs_a_decision_strategy_and_those_before_have_none(tmp_path):
     rest = '1\n"A" 5 6\n0\n1\n"x" 1\n"a" 2\n'
     assert read_grammar(write(tmp_path, f'"ooTextFile"\n"OTGrammar"\n{rest}')).ranking.tolist() == [5]
-    with pytest.raises(InputError, match="no decision strategy such as <OptimalityTheory>"):
+    with pytest.raises(InputError, match=r"<OptimalityTheory>\. Write one above"):
         read_grammar(write(tmp_path, f'"ooTextFile"\n"OTGrammar 1"\n{rest}'))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scfg_sampler.core.reports.traces import NamedTrace, Traced, tell_traces
-from tests.monolingual.report.made import SHALOM, call, made_page, made_pcfg
+from tests.monolingual.report.made import SHALOM, call, made_ot, made_page, made_pcfg, made_tsg
 from tests.report.test_report import SVG, XHTML, Made
 
 TWO_TITLES = {"log_joint": "log joint", "types": "sizes"}
@@ -116,3 +116,59 @@ def test_a_log_joint_that_agrees_does_not_speak_for_what_does_not():
         assert ("the chains agree." in page) != is_told
         shown = re.search(r"agree on it, but not on all that is traced \(sizes: (\d\.\d+)\)", page)
         assert (shown is not None and float(shown[1]) > 1.5) == is_told
+
+
+# ---- Treebanks -------------------------------------------------------------------------------------
+
+
+def test_a_constituent_cut_in_just_so_many_tenths_is_counted_above_that_tenth(tmp_path):
+    run = made_tsg(tmp_path)
+    nodes = [{"cut": k / 10} for k in range(11)]
+    (run / "marginals.json").write_text(json.dumps({"sweeps": 10, "trees": [{"nodes": nodes}]}))
+    assert call("tsg", "report", run, "--output", tmp_path / "page.html") == 0
+    counted = [int(row[2]) for row in Made(tmp_path / "page.html").rows("cuts")]
+    assert counted == [1] * 9 + [2]
+
+
+# ---- Rankings --------------------------------------------------------------------------------------
+
+SEPARATED = f"input\toutput\tfrequency\tMax\t{SHALOM}\nab\ta\t5\t0\t1\nab\tb\t5\t1\t0\nab\tc\t0\t1\t1\n"
+DOMINATED = "input\toutput\tfrequency\tMax\tDep\nab\ta\t5\t0\t1\nab\tb\t0\t1\t0\n"
+
+
+@pytest.mark.parametrize("prior", [(), ("--prior-variance", 10)])
+def test_where_weights_grow_without_end_the_page_says_that_there_is_no_best_grammar(tmp_path, prior):
+    (tmp_path / "tableaux").write_text(SEPARATED, encoding="utf-8")
+    assert call("ot", "maxent", tmp_path / "tableaux", *prior, "--output", tmp_path / "run") == 0
+    assert json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))["separation"]
+    assert call("ot", "report", tmp_path / "run", "--output", tmp_path / "page.html") == 0
+    made = Made(tmp_path / "page.html")
+    told = f"weights grow without end along +Max, +{SHALOM}, and in the limit ab → c would never occur"
+    assert (told in made.said("constraints")) == (not prior)
+    assert ("no best grammar" in made.said("constraints")) == (not prior)
+    assert "medians" not in made.said("fit")
+
+
+def test_of_fit_the_page_says_which_constraints_the_data_put_below_the_others(tmp_path):
+    (tmp_path / "tableaux").write_text(DOMINATED)
+    assert call("ot", "fit", tmp_path / "tableaux", "--truncate", 2, "--output", tmp_path / "run") == 0
+    assert call("ot", "report", tmp_path / "run", "--output", tmp_path / "page.html") == 0
+    said = Made(tmp_path / "page.html").said("constraints")
+    assert "There is no best grammar: the data put Dep below the others" in said
+    assert "Only the bound of the means keeps these where they are: Max, Dep." in said
+
+
+@pytest.mark.parametrize("wrong", [{"separation": {"direction": [], "candidates": 3}}, {"dominated": 7}])
+def test_a_summary_that_says_something_else_of_bounds_is_refused(tmp_path, capsys, wrong):
+    (tmp_path / "tableaux").write_text(SEPARATED, encoding="utf-8")
+    assert call("ot", "maxent", tmp_path / "tableaux", "--output", tmp_path / "run") == 0
+    record = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    (tmp_path / "run" / "summary.json").write_text(json.dumps(record | wrong), encoding="utf-8")
+    assert call("ot", "report", tmp_path / "run", "--output", tmp_path / "page.html") == 2
+    assert "summary.json: is not the summary of a grammar" in capsys.readouterr().err
+
+
+def test_predictions_of_a_posterior_are_said_to_be_those_at_its_medians(tmp_path):
+    run = made_ot(tmp_path)
+    assert call("ot", "report", run, "--output", tmp_path / "page.html") == 0
+    assert "those at the medians of its posterior" in Made(tmp_path / "page.html").said("fit")
