@@ -149,10 +149,10 @@ def _verdict(found: Mapping[str, Diagnosis], titles: Mapping[str, str], chains: 
             f"{told}{who} have not come to agree (R̂ is above {_AGREE}). Averages over chains and sweeps are "
             "useful, but longer chains would still change them."
         )
-    told += f"{who} agree"
+    told += f"{who} agree on it"
     worst = max(found, key=lambda name: found[name].rhat)
     if found[worst].rhat > _AGREE:
-        told += f" on it, but not on all that is traced ({titles[worst]}: {found[worst].rhat:.3f})"
+        told += f", but not on all that is traced ({titles[worst]}: {found[worst].rhat:.3f})"
     if judged.ess < _ENOUGH:
         told += ", but so few independent draws give rough averages"
     return f"{told}."

@@ -113,7 +113,7 @@ def test_a_log_joint_that_agrees_does_not_speak_for_what_does_not():
     named = [NamedTrace(f"chain {k}", trace) for k, trace in enumerate(traces)]
     for titles, is_told in (({"log_joint": "log joint"}, False), (TWO_TITLES, True)):
         page = "".join(tell_traces(named, Traced(titles), 0))
-        assert ("the chains agree." in page) != is_told
+        assert ("the chains agree on it." in page) != is_told
         shown = re.search(r"agree on it, but not on all that is traced \(sizes: (\d\.\d+)\)", page)
         assert (shown is not None and float(shown[1]) > 1.5) == is_told
 
