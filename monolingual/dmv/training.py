@@ -28,7 +28,7 @@ from monolingual.priors.estimators import Progress
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["Job", "Outcome", "Task", "Training", "stored_type", "train", "training_kernel"]
+__all__ = ["Job", "Outcome", "Task", "Training", "is_cut_short", "stored_type", "train", "training_kernel"]
 
 
 class Task(NamedTuple):
@@ -277,12 +277,30 @@ def _judged(
         falls = settings.method != "gibbs" and scores[-1] < scores[-2]
         best = before.best if falls else len(trace)
         return before._replace(trace=trace, heldout=scores, best=best), bool(falls or is_last)
-    stands = (
-        settings.method != "gibbs"
-        and len(trace) > 1
-        and trace[-1] - trace[-2] <= settings.tolerance * abs(trace[-2])
-    )
+    stands = settings.method != "gibbs" and _stands(settings, trace)
     return before._replace(trace=trace, best=len(trace)), bool(stands or is_last)
+
+
+def _stands(settings: Settings, trace: np.ndarray) -> bool:
+    """Whether the objective has risen no more in the last round."""
+    return len(trace) > 1 and bool(trace[-1] - trace[-2] <= settings.tolerance * abs(trace[-2]))
+
+
+def is_cut_short(outcome: Outcome, settings: Settings) -> bool:
+    """Whether a job ended because its rounds were over, where something else ends it: gibbs has only rounds.
+
+    Parameters
+    ----------
+    outcome : Outcome
+    settings : Settings
+        The prior does not matter.
+    """
+    if settings.method == "gibbs" or len(outcome.trace) < settings.rounds:
+        return False
+    if settings.e_step == "lateen":
+        return True
+    has_fallen = len(outcome.heldout) > 0 and outcome.best < len(outcome.trace)
+    return not has_fallen and not _stands(settings, outcome.trace)
 
 
 def _leg(settings: Settings, number: int, rounds_done: int) -> Leg | None:

@@ -91,7 +91,7 @@ def _write_nbest(options: argparse.Namespace, model, sentences) -> None:
     ):
         for number, trees in enumerate(nbest(model, sentences, options.nbest)):
             for log_prob, heads in trees:
-                stream.write(f"{number} ||| {' '.join(map(str, heads))} ||| {log_prob:.6f}\n")
+                stream.write(f"{number} ||| {' '.join(map(str, heads))} ||| {log_prob:z.6f}\n")
             advance(1, "")
 
 

@@ -183,7 +183,7 @@ def execute(options: argparse.Namespace) -> None:
     from monolingual.dmv.model import DmvModel, smoothed, write_model
     from monolingual.dmv.parsing import heldout_of, number_tags
     from monolingual.dmv.run import drive_training, forget
-    from monolingual.dmv.training import Task
+    from monolingual.dmv.training import Task, is_cut_short
 
     priors = check(options)
     sentences = read_short(options, options.data)
@@ -217,9 +217,10 @@ def execute(options: argparse.Namespace) -> None:
     if options.covariances:
         write_covariances(options.covariances, model, *best.outcome.prior)
     forget(options.output)
+    is_short = is_cut_short(best.outcome, task.settings[0])
     console.say(
         f"{counted(len(sentences), 'sentence')}, {counted(len(tags), 'tag')}, "
-        f"{counted(best.outcome.best, 'round')}"
+        f"{counted(best.outcome.best, 'round')}{', not converged: raise --rounds' if is_short else ''}"
     )
     of_whom = "held out" if unseen else "log likelihood"
     # Legs of lateen EM that gained nothing come last, and are not what the model is of.

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
             words = sentences.words[sentences.start[at] : sentences.start[at + 1]].tolist()
             stream.write("\n" * sentences.blank_lines(at))
             log_weight, tree = best_tree(chart, probs, words, chains)
-            before = f"{log_weight:.6f}\t{log_probs[at]:.6f}\t" if options.probabilities else ""
+            before = f"{log_weight:z.6f}\t{log_probs[at]:.6f}\t" if options.probabilities else ""
             stream.write(before + (format_tree(grammar, tree) if tree else "") + "\n")
             rules.extend(tree)
             start.append(len(rules))
@@ -123,7 +123,7 @@ def _list_trees(options: argparse.Namespace) -> None:
             else:
                 found = best.trees(words)
                 for log_weight, tree in found:
-                    stream.write(f"{at} ||| {format_tree(grammar, tree)} ||| {log_weight:.6f}\n")
+                    stream.write(f"{at} ||| {format_tree(grammar, tree)} ||| {log_weight:z.6f}\n")
                 failed += not found
             advance(1, "")
         if best is None:

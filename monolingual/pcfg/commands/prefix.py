@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
         for at in range(len(sentences.lines)):
             words = sentences.words[sentences.start[at] : sentences.start[at + 1]].tolist()
             if options.infix:
-                stream.write(f"{infix_log_prob(grammar, chart, weights, probs, words):.6f}\n")
+                stream.write(f"{infix_log_prob(grammar, chart, weights, probs, words):z.6f}\n")
             elif options.next is not None:
                 stream.writelines(_next_words(prefixes, words, names, at + 1, options.next))
             else:
@@ -77,7 +77,7 @@ def _surprise(prefixes, words: list[int], names: tuple[str, ...], number: int) -
     for at, (before, here) in enumerate(itertools.pairwise(log_probs)):
         bits = (before - here) / math.log(2.0) if before > -math.inf else math.nan
         word = names[words[at]] if at < len(words) else "</s>"
-        lines.append(f"{number}\t{at + 1}\t{word}\t{here:.6f}\t{bits:.6f}\n")
+        lines.append(f"{number}\t{at + 1}\t{word}\t{here:z.6f}\t{bits:z.6f}\n")
     return lines
 
 

@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     learnt = read_grammar(options.directory, options.average)
     parser = _parser(learnt, options.grammar, options.beam)
-    sentences = list(_sentences(options))
+    sentences = list(_sentences(options, learnt.preparation.keep_annotation))
     longest = max((len(words) for words, _ in sentences), default=0)
     limit = longest if options.max_length is None else options.max_length
     seeds = np.random.SeedSequence(options.seed).spawn(len(sentences))
@@ -166,8 +166,10 @@ def _check(options: argparse.Namespace) -> None:
         raise SettingsError(f"--min-share is {options.beam:g}; it must be at least 0 and below 1")
 
 
-def _sentences(options: argparse.Namespace) -> Iterator[tuple[list[str], list[str] | None]]:
-    """Words, and their tags where the input has them."""
+def _sentences(
+    options: argparse.Namespace, keep_annotation: bool
+) -> Iterator[tuple[list[str], list[str] | None]]:
+    """Words, and their tags where the input has them; trees are cleaned as those of the training were."""
     from monolingual.tsg.transforms import clean
     from monolingual.tsg.trees import leaves, preterminals, read_trees
     from scfg_sampler.core.arrays.vocabulary import split_words
@@ -175,8 +177,8 @@ def _sentences(options: argparse.Namespace) -> Iterator[tuple[list[str], list[st
 
     if options.format == "trees":
         for tree, _ in read_trees(options.input):
-            cleaned = clean(tree)
-            yield ([], []) if cleaned is None else (leaves(cleaned), preterminals(cleaned))
+            kept = tree if keep_annotation else clean(tree)
+            yield ([], []) if kept is None else (leaves(kept), preterminals(kept))
         return
     for line in read_lines(options.input):
         yield [_ESCAPES.get(word, word) for word in split_words(line)], None

@@ -194,3 +194,16 @@ def test_lines_of_a_notebook_outlast_training_that_was_stopped(place, stop_after
     assert call("resume", "model.txt") == 0
     assert (place / "model.txt").read_text() == (place / "whole.txt").read_text()
     assert len(whole.tags) == 4
+
+
+@pytest.mark.parametrize("more", [[], ["--heldout", "train.txt"], ["--e-step", "lateen"]])
+def test_training_says_when_its_rounds_were_too_few(place, more, capsys):
+    """What had converged by itself, or was never to, is not said to have been cut short."""
+    told = "2 rounds, not converged: raise --rounds\n"
+    train = ["dmv", "train", "train.txt", "--output", "m.txt", "--overwrite"]
+    assert main([*train, "--rounds", "2", *more]) == 0
+    assert told in capsys.readouterr().err
+    assert main([*train, "--rounds", "500", *more]) == 0
+    assert "converged" not in capsys.readouterr().err
+    assert main([*train, "--method", "gibbs", "--iterations", "2"]) == 0
+    assert "converged" not in capsys.readouterr().err

@@ -175,3 +175,13 @@ def test_surprisal_next_words_and_infixes_are_written(tmp_path, capsys):
     assert float(capsys.readouterr().out) == pytest.approx(math.log(0.5), abs=1e-6)
     assert main([*arguments, "--next", "0"]) == 2
     assert "--next 0 must be at least 1" in capsys.readouterr().err
+
+
+def test_certain_words_have_no_negative_zero(tmp_path, capsys):
+    """The last word of `a b c` is certain, and its bits come out as −10⁻¹⁶."""
+    rules = "S -> 'a' Y 'c' [0.1] | X Y [0.9]\nX -> 'b' X [0.25] | 'a' Y 'c' [0.75]\nY -> 'b' [1]\n"
+    (tmp_path / "grammar").write_text(rules)
+    (tmp_path / "text").write_text("a b c\n")
+    arguments = [str(tmp_path / "grammar"), "--sentences", str(tmp_path / "text"), "--quiet"]
+    assert main(["pcfg", "prefix", *arguments]) == 0
+    assert capsys.readouterr().out.splitlines()[2] == "1\t3\tc\t-0.254892\t0.000000"

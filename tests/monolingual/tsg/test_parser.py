@@ -325,6 +325,19 @@ def test_trees_without_words_give_empty_lines(trained, capsys):
     assert [line[:1] for line in capsys.readouterr().out.splitlines()] == ["0", "", "2"]
 
 
+def test_what_training_left_in_trees_parsing_leaves_there_too(tmp_path, capsys):
+    """Function tags of words' labels, and empty elements, which are words of such a grammar."""
+    tree = "(S (NP (NN-SB dog)) (VP (VBZ barks) (NP (-NONE- *T*-1))))"
+    (tmp_path / "trees").write_text(f"{tree}\n" * 3)
+    shared = ["tsg", "train", str(tmp_path / "trees"), "--iterations", "3", "--quiet", "--output"]
+    parse = ["--input", str(tmp_path / "trees"), "--format", "trees", "--gold-tags", "--quiet"]
+    for more, shown in ((["--keep-annotation"], tree), ([], "(S (NP (NN dog)) (VP (VBZ barks)))")):
+        run = str(tmp_path / f"run{len(more)}")
+        assert main([*shared, run, *more]) == 0
+        assert main(["tsg", "parse", run, *parse]) == 0
+        assert capsys.readouterr().out.splitlines() == [shown] * 3
+
+
 def test_baseline_average_and_nbest(trained, capsys):
     place, run, _ = trained
     (place / "text").write_text("the dog sleeps\n")
