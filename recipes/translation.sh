@@ -364,11 +364,11 @@ score() { # OUTPUT ARGUMENT…
     decoder evaluate --json "$@" >"$output.part" && mv "$output.part" "$output"
 }
 
-raw_tokenizer() { # LANGUAGE: sacrebleu's tokenisation of raw text in it
-    case $1 in
-        zh | zh[-_]* | yue) echo zh ;;
-        ja | ja[-_]*) if "$PYTHON" -c 'import MeCab, ipadic' 2>/dev/null; then echo ja-mecab; else echo char; fi ;;
-        th | lo | km | my | bo) echo char ;;
+raw_tokenizer() { # LANGUAGE: sacrebleu's tokenisation of raw text in it, by a code of two letters or three
+    case ${1%%[-_]*} in
+        zh | zho | cmn | yue) echo zh ;;
+        ja | jpn) if "$PYTHON" -c 'import MeCab, ipadic' 2>/dev/null; then echo ja-mecab; else echo char; fi ;;
+        th | tha | lo | lao | km | khm | my | mya | bo | bod) echo char ;;
         *) echo 13a ;;
     esac
 }

@@ -191,7 +191,8 @@ def test_raw_text_is_what_is_scored(stand_in):
 
 
 @pytest.mark.parametrize(
-    ("language", "tokenizer"), [("zh", "zh"), ("zh-TW", "zh"), ("th", "char"), ("de", "13a")]
+    ("language", "tokenizer"),
+    [("zh", "zh"), ("zh-TW", "zh"), ("zho_Hans", "zh"), ("th", "char"), ("tha", "char"), ("de", "13a")],
 )
 def test_tokenisation_for_scores_is_that_of_the_language(language, tokenizer):
     text = (RECIPES / "translation.sh").read_text(encoding="utf-8")

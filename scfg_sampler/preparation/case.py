@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from scfg_sampler.preparation.letters import COMBINING
 from scfg_sampler.preparation.protected import protected_spans
 
 __all__ = ["CASES", "CaseModel", "begins_small", "capitalised", "learn_case", "lowered"]
@@ -22,10 +23,11 @@ __all__ = ["CASES", "CaseModel", "begins_small", "capitalised", "learn_case", "l
 CASES = ("lower", "true", "keep")
 
 _FEWEST_SHOUTED = 3
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(rf"(?:[^\W\d_][{COMBINING}]*)+")
+_WORD_WITHOUT_ACCENTS = re.compile(r"[^\W\d_]+")
 # Both begin where what they look for begins; from every place within a long run, time would be quadratic.
 _STOP = re.compile(r"(?<![.!?])[.!?]+[\"'”’»)\]]* ")
-_ABBREVIATION = re.compile(r"(?<![^\W\d_])([^\W\d_]+)\.,? (?=([^\W\d_]))")
+_ABBREVIATION = re.compile(rf"(?<![^\W\d_])(?<![{COMBINING}])({_WORD.pattern})\.,? (?=([^\W\d_]))")
 
 
 class CaseModel(NamedTuple):
@@ -34,11 +36,14 @@ class CaseModel(NamedTuple):
     begins_with_capital : whether sentences of the training text mostly do
     forms : small letters → the most frequent form of the word that no sentence begins with
     abbreviations : words, in small letters, whose full stop ends no sentence
+    whole : whether accents that are no part of a letter are of words; they part them in models of versions up
+        to 0.2
     """
 
     begins_with_capital: bool
     forms: dict[str, str]
     abbreviations: frozenset[str]
+    whole: bool = True
 
     def record(self) -> dict[str, Any]:
         """What JSON can hold, for `from_record`."""
@@ -46,13 +51,15 @@ class CaseModel(NamedTuple):
             "begins_with_capital": self.begins_with_capital,
             "forms": sorted(self.forms.values()),
             "abbreviations": sorted(self.abbreviations),
+            "whole": self.whole,
         }
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> CaseModel:
         """The model that `record` has written; KeyError or TypeError if it is none."""
         forms = {lowered(form): form for form in record["forms"]}
-        return cls(bool(record["begins_with_capital"]), forms, frozenset(record["abbreviations"]))
+        whole = bool(record.get("whole", False))
+        return cls(bool(record["begins_with_capital"]), forms, frozenset(record["abbreviations"]), whole)
 
     def true(self, text: str) -> str:
         """The text with each first word of a sentence, and all of a line of capitals, as they mostly are."""
@@ -77,7 +84,8 @@ class CaseModel(NamedTuple):
     def _changed(self, text: str, change: Any) -> str:
         """The text with each word replaced by what `change` gives for it; "" leaves it."""
         parts, done = [], 0
-        for begin, end, is_first in _sentence_words(text, self.abbreviations):
+        words = _WORD if self.whole else _WORD_WITHOUT_ACCENTS
+        for begin, end, is_first in _sentence_words(text, self.abbreviations, words):
             word = text[begin:end]
             other = change(word, is_first)
             if other and other != word:
@@ -163,14 +171,16 @@ def begins_small(text: str) -> bool:
     return first is not None and text[first.start()] != text[first.start()].upper()
 
 
-def _sentence_words(text: str, abbreviations: frozenset[str]) -> Iterator[tuple[int, int, bool]]:
+def _sentence_words(
+    text: str, abbreviations: frozenset[str], words: re.Pattern[str] = _WORD
+) -> Iterator[tuple[int, int, bool]]:
     """Begin and end of each word that is not protected, and whether a sentence begins with it."""
     kept = list(protected_spans(text))
     kept.append((len(text), len(text), False))
     at, before = 0, 0  # The next protected part, and the end of the last word or protected part.
     last = ""
     is_first = True
-    for match in _WORD.finditer(text):
+    for match in words.finditer(text):
         begin, end = match.span()
         while kept[at][1] <= begin:
             before = kept[at][1]

@@ -23,7 +23,7 @@ from scfg_sampler.preparation.case import CASES, learn_case
 from scfg_sampler.preparation.preparation import LanguagePreparation, Preparation
 from scfg_sampler.preparation.segments import Plain, Segmenter
 from scfg_sampler.preparation.subwords import SubwordSegmenter, train_subwords, uses_spaces
-from scfg_sampler.preparation.words import WordSegmenter
+from scfg_sampler.preparation.words import WordSegmenter, language_of_rules
 
 __all__ = [
     "Segmentation",
@@ -156,7 +156,7 @@ def _segmenter(
     if kind == "words" and not spaced:
         kind, size = "subwords", pieces_instead_of_words(text)
     if kind == "words":
-        rules = settings.rules.get(language, re.split("[-_]", language.lower())[0])
+        rules = language_of_rules(settings.rules.get(language, language))
         step = 1 + len(text) // _MOST_LINES
         return WordSegmenter.learn(text[::step], rules, own_case[::step])
     if kind == "none":

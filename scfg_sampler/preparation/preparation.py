@@ -26,6 +26,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.preparation.case import CASES, CaseModel, begins_small
+from scfg_sampler.preparation.letters import is_letter
 from scfg_sampler.preparation.normalise import normalise, normalise_with_places
 from scfg_sampler.preparation.protected import is_protected
 from scfg_sampler.preparation.segments import Plain, Segmenter, escape, spelling
@@ -198,13 +199,13 @@ def _marks(segmenter: Segmenter) -> tuple[Any, Any]:
 def _is_joined(before: str, part: str, joined: bool, target: Segmenter, follows: bool | None) -> bool:
     """Whether a copied part is to have no space before it; `follows` may be unknown."""
     if target.record().get("spaced") is False:
-        if follows and before[-1].isalnum() and part[0].isalnum():
+        if follows and is_letter(before[-1]) and is_letter(part[0]):
             return joined  # +86 10 does not become +8610.
         return joined or is_protected(part) or not before
     if follows is False and is_unspaced(part[0]):
         return False
     # Words of a text without spaces are parted, but not the pieces of one foreign word.
-    alike = before[-1:].isalnum() == part[0].isalnum() and is_unspaced(before[-1:]) == is_unspaced(part[0])
+    alike = is_letter(before[-1:]) == is_letter(part[0]) and is_unspaced(before[-1:]) == is_unspaced(part[0])
     return joined and alike and not is_protected(part) and not is_protected(before)
 
 
@@ -301,7 +302,8 @@ def _side(side: dict[str, Any], models: dict[str, bytes], folder: Path) -> Langu
     settings = side["segmenter"]
     segmenter: Segmenter
     if settings["kind"] == "words":
-        segmenter = WordSegmenter(settings["rules"], settings["joins_left"], settings["joins_right"])
+        joins = settings["joins_left"], settings["joins_right"]
+        segmenter = WordSegmenter(settings["rules"], *joins, whole=settings.get("whole", False))
     elif settings["kind"] == "subwords":
         name = settings["model"]
         segmenter = SubwordSegmenter(models[name], spaced=settings["spaced"], name=folder / name)

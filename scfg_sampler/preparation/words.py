@@ -19,10 +19,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scfg_sampler.errors import SettingsError
+from scfg_sampler.preparation.letters import StandIns, is_letter
 from scfg_sampler.preparation.protected import protected_spans
 from scfg_sampler.preparation.segments import JOIN, SPACE, Joined, Segmented, escape, unescape
 
-__all__ = ["WordSegmenter", "known_languages", "sacremoses_version"]
+__all__ = ["WordSegmenter", "known_languages", "language_of_rules", "sacremoses_version"]
 
 _RUN = re.compile(r"[^\W_]+|[^\s]")
 _USUAL = 2 / 3  # The share of its places at which a word must join for that to be expected,
@@ -31,6 +32,14 @@ _FEWEST = 3  # … and their number.
 _TO_THE_LEFT = frozenset(",.)]}")
 _TO_THE_LEFT_BUT_IN_FRENCH = frozenset(";:!?")
 _TO_THE_RIGHT = frozenset("([{¿¡")
+# ISO 639-2 and 639-3 of the languages that sacremoses calls by two letters.
+_LONG_CODES = """
+as asm, bn ben, ca cat, cs ces cze, de deu ger, el ell gre, en eng, es spa, et est ekk, fi fin, fr fra fre,
+ga gle, gu guj, hi hin, hu hun, is isl ice, it ita, kn kan, lt lit, lv lav lvs, ml mal, mr mar, nl nld dut,
+or ori ory, pa pan, pl pol, pt por, ro ron rum, ru rus, sk slk slo, sl slv, sv swe, ta tam, te tel, tdt tet,
+zh zho chi cmn
+"""
+_SHORT_CODES = {code: short for short, *codes in map(str.split, _LONG_CODES.split(",")) for code in codes}
 
 
 class WordSegmenter:
@@ -40,10 +49,22 @@ class WordSegmenter:
     ----------
     rules : the language, as sacremoses calls it
     joins_left, joins_right : words that usually have no space before, or after, them
+    whole : whether words are whole by Unicode (`letters`); preparations of versions up to 0.2 are cut as by
+        sacremoses alone
     """
 
-    def __init__(self, rules: str, joins_left: Iterable[str] = (), joins_right: Iterable[str] = ()):
+    def __init__(
+        self,
+        rules: str,
+        joins_left: Iterable[str] = (),
+        joins_right: Iterable[str] = (),
+        *,
+        whole: bool = True,
+    ):
         self.rules = rules
+        self.whole = whole
+        self._is_letter = is_letter if whole else str.isalnum
+        self._stand_ins = StandIns("")
         self.joins_left = frozenset(joins_left)
         self.joins_right = frozenset(joins_right)
         self._tokenizer: Any = None
@@ -69,13 +90,13 @@ class WordSegmenter:
         left, known_left = _usual(
             (after, joined, n)
             for (_, after, joined), n in seen.items()
-            if not after[0].isalnum() and after[0] != '"'
+            if not segmenter._is_letter(after[0]) and after[0] != '"'
         )
         left |= (_TO_THE_LEFT if rules == "fr" else _TO_THE_LEFT | _TO_THE_LEFT_BUT_IN_FRENCH) - known_left
         right, known_right = _usual(
             (before, joined, n)
             for (before, after, joined), n in seen.items()
-            if not before[-1].isalnum() and before[-1] not in '."' and after not in left
+            if not segmenter._is_letter(before[-1]) and before[-1] not in '."' and after not in left
         )
         return cls(rules, left, right | (_TO_THE_RIGHT - known_right))
 
@@ -91,7 +112,7 @@ class WordSegmenter:
             if joined == self._expected(cut[at - 1], cut[at]):
                 continue
             if joined:
-                on_right = not cut[at][0].isalnum() or cut[at - 1][-1].isalnum()
+                on_right = not self._is_letter(cut[at][0]) or self._is_letter(cut[at - 1][-1])
             else:
                 on_right = cut[at] in self.joins_left
             if on_right:
@@ -143,6 +164,7 @@ class WordSegmenter:
             "rules": self.rules,
             "joins_left": sorted(self.joins_left),
             "joins_right": sorted(self.joins_right),
+            "whole": self.whole,
         }
 
     def _expected(self, before: str, after: str) -> bool:
@@ -159,6 +181,8 @@ class WordSegmenter:
         masked, borders = _masked(own_case)
         if self._tokenizer is None:
             self._load()
+        if self.whole:
+            masked = self._stand_ins.shown(masked)
         words = self._tokenizer.tokenize(masked, escape=False)
         if "".join(words) != masked.replace(" ", ""):
             words = _RUN.findall(masked)
@@ -182,6 +206,7 @@ class WordSegmenter:
         from sacremoses import MosesTokenizer
 
         self._tokenizer = MosesTokenizer(self.rules)
+        self._stand_ins = StandIns(MosesTokenizer.IsAlnum)
 
 
 def _masked(text: str) -> tuple[str, list[int]]:
@@ -199,6 +224,16 @@ def _masked(text: str) -> tuple[str, list[int]]:
         if not is_number:
             borders |= {begin, end}
     return "".join([*parts, text[done:]]), sorted(borders)
+
+
+def language_of_rules(language: str) -> str:
+    """What sacremoses calls a language whose code may be of three letters, and name a country or a script.
+
+    >>> language_of_rules("pt-BR"), language_of_rules("fra_Latn"), language_of_rules("fon")
+    ('pt', 'fr', 'fon')
+    """
+    code = re.split("[-_]", language.lower())[0]
+    return _SHORT_CODES.get(code, code)
 
 
 def known_languages() -> list[str]:
