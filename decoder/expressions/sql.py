@@ -47,7 +47,11 @@ __all__ = [
     "without_again",
 ]
 
-NAME = re.compile(r"[^\W\d]\w*(?:\.(?:[^\W\d]\w*|\*))*")
+# Names go on at what is not ASCII, as in SQLite: some vowels and accents are no letters to Python.
+# Spaces and punctuation are slips there.
+_GOES_ON = r"(?:\w|[^\x00-\xbf\s\u2000-\u200b\u200e-\u206f\u3000-\u303f\uff00-\uffef])"
+_WORD = rf"[^\W\d]{_GOES_ON}*"
+NAME = re.compile(rf"{_WORD}(?:\.(?:{_WORD}|\*))*")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 AGAIN = "^"  # No name, nor an operator that is read.

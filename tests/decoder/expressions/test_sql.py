@@ -18,6 +18,7 @@ EXAMPLES = {
     ),
     "select distinct a as b, c d from t": "select_distinct(columns(as(a, b), as(c, d)), from(t))",
     "SELECT * FROM t;": "select(*, from(t))",
+    "SELECT ชื่อ FROM किताब.हिन्दी WHERE lɛ\u0301 = 'สี'": "select(ชื่อ, from(किताब.हिन्दी), =(lɛ\u0301, 'สี'))",
     "SELECT t.*, COUNT(*) FROM t": "select(columns(t.*, COUNT(*)))",
     "SELECT COUNT(DISTINCT a) FROM t": "select(COUNT(distinct(a)), from(t))",
     "SELECT a FROM t u, v INNER JOIN w ON v.x = w.x LEFT OUTER JOIN t": (
@@ -96,6 +97,8 @@ def test_queries_are_written_as_they_are_usual():
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
+        ("SELECT a FROM t WHERE c = ‘red’", "‘red’"),
+        ("SELECT a，b FROM t", "，b"),
         ("", "the end where a name is expected"),
         ("DELETE FROM t", "'FROM' behind the query"),
         ("SELECT a FROM t WHERE", "the end where a name is expected"),
