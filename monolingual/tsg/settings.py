@@ -12,6 +12,7 @@ from typing import NamedTuple
 from monolingual.tsg.trees import ROOT
 from scfg_sampler.core.chains.run_directory import require_at_least, require_burn_in
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.fragments.parameters import LARGEST_STRENGTH
 from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
@@ -212,8 +213,9 @@ def check_run_settings(settings: TsgSettings, run: RunSettings) -> None:
 def check_settings(settings: TsgSettings) -> None:
     """Raise a SettingsError if a setting is out of range."""
     concentration, stop, discount = settings.concentration, settings.stop, settings.discount
-    if concentration is not None and not 0.0 < concentration < math.inf:
-        raise SettingsError(f"--concentration is {concentration:g}; it must be above 0, or 'learn'")
+    if concentration is not None and not 0.0 < concentration <= LARGEST_STRENGTH:
+        limits = f"above 0 and {LARGEST_STRENGTH:g} at most, or 'learn'"
+        raise SettingsError(f"--concentration is {concentration:g}; it must be {limits}")
     if stop is not None and not _LEAST_STOP <= stop < 1.0:
         found = f"--stop is {stop:g}; it must be at least {_LEAST_STOP:g} and below 1, or 'learn'"
         raise SettingsError(found)

@@ -68,6 +68,8 @@ _DIRICHLET = 2
 _NULL_WORDS = 3
 _KINDS = {"poisson": 0, "lexical": _LEXICAL, "null-words": _NULL_WORDS}
 _LOG_NONTERMINAL = math.log(0.25)
+_LARGEST_MEAN = 1e15
+"""Beside it no length makes a difference; ln P(r) of much larger ones is beyond a feature's range."""
 
 
 class RuleModel(NamedTuple):
@@ -136,7 +138,7 @@ def new_rule_model(
     base : str
         One of `settings.BASES`; `dirichlet` has a base of its own.
     mean_length : float
-        λ, above 0.
+        λ, above 0, at most 1e15.
     longest : int
         The longest rule that can occur, in the sense of ℓ.
     source_vocabulary, target_vocabulary : int
@@ -147,8 +149,9 @@ def new_rule_model(
     SettingsError
         A parameter is out of range.
     """
-    if not 0.0 < mean_length < math.inf:
-        raise SettingsError(f"--mean-length is {mean_length:g}; it must be above 0")
+    if not 0.0 < mean_length <= _LARGEST_MEAN:
+        limits = f"above 0 and {_LARGEST_MEAN:g} at most"
+        raise SettingsError(f"--mean-length is {mean_length:g}; it must be {limits}")
     dirichlet = model == "dirichlet"
     for side, size in (("source", source_vocabulary), ("target", target_vocabulary)):
         if dirichlet and size < 1:

@@ -331,7 +331,9 @@ def test_collecting_changes_nothing_of_the_chain():
     [
         ({"discount": 1.0}, "--discount"),
         ({"strength": -1.0}, "--strength"),
+        ({"strength": 1e16}, r"--strength is 1e\+16; it must be above 0 and 1e\+15 at most"),
         ({"mean_length": 0.0}, "--mean-length"),
+        ({"mean_length": 1e300}, r"--mean-length is 1e\+300; it must be above 0 and 1e\+15 at most"),
         ({"schedule": "random"}, "stratified, full"),
         ({"max_cut_span": -1}, "--max-cut-span"),
         ({"model": "hiero"}, "pitman-yor, dirichlet"),

@@ -117,6 +117,14 @@ def test_verify_says_nothing_is_wrong(run, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_run_with_the_largest_settings_is_right_and_goes_on(corpus_options, tmp_path):
+    largest = ("--strength", "1e15", "--mean-length", "1e15")
+    assert sample(corpus_options, tmp_path / "run", "--iterations", "2", *largest) == 0
+    for command in (["verify"], ["resume", "--iterations", "3"]):
+        assert main([*command, str(tmp_path / "run"), "--quiet"]) == 0
+    assert main(["verify", str(tmp_path / "run" / "counts" / "last.gz"), "--quiet"]) == 0
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from scfg_sampler.core.arrays.array_file import is_within
+from scfg_sampler.core.fragments.parameters import LARGEST_STRENGTH
 from scfg_sampler.core.fragments.restaurant import (
     COUNT_MASK,
     FREE_PARTY,
@@ -100,9 +101,6 @@ def require_comparable(given: Restaurants, like: Restaurants) -> None:
     _require(((given.discount >= 0) & (given.discount < 1)).all(), "discount", "out of range")
     _require(((given.strength > 0) & (given.strength <= LARGEST_STRENGTH)).all(), "strength", "out of range")
 
-
-LARGEST_STRENGTH = 1e15
-"""Above it customers make no difference to α + n, and its products leave the range of numbers."""
 
 _SIZED = ("entries", "stratum", "log_base", "party", "parties")
 """Fields that grow with the number of dishes, or of tables."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["require_parameters"]
+__all__ = ["LARGEST_STRENGTH", "require_parameters"]
+
+LARGEST_STRENGTH = 1e15
+"""Above it customers make no difference to α + n, and its products leave the range of numbers."""
 
 
 def require_parameters(discount: float, strength: float) -> None:
@@ -17,7 +18,7 @@ def require_parameters(discount: float, strength: float) -> None:
     discount : float
         d, in [0, 1).
     strength : float
-        α, above 0.
+        α, above 0, at most `LARGEST_STRENGTH`.
 
     >>> require_parameters(0.5, 5.0)
     >>> require_parameters(1.0, 5.0)
@@ -27,5 +28,6 @@ def require_parameters(discount: float, strength: float) -> None:
     """
     if not 0.0 <= discount < 1.0:
         raise SettingsError(f"--discount is {discount:g}; it must be at least 0 and below 1")
-    if not 0.0 < strength < math.inf:
-        raise SettingsError(f"--strength is {strength:g}; it must be above 0")
+    if not 0.0 < strength <= LARGEST_STRENGTH:
+        limits = f"above 0 and {LARGEST_STRENGTH:g} at most"
+        raise SettingsError(f"--strength is {strength:g}; it must be {limits}")

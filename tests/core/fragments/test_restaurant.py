@@ -77,6 +77,7 @@ def test_estimated_log_joint_is_the_product_of_its_definition():
         ({"discount": -0.1, "strength": 1.0}, "--discount is -0.1; it must be"),
         ({"discount": 0.0, "strength": 0.0}, "--strength is 0; it must be above 0"),
         ({"discount": 0.5, "strength": math.inf}, "--strength is inf; it must be"),
+        ({"discount": 0.5, "strength": 2e15}, r"--strength is 2e\+15; it must be above 0 and 1e\+15 at most"),
     ],
 )
 def test_parameters_out_of_range_are_refused(options, message):

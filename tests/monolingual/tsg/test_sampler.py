@@ -265,7 +265,8 @@ def test_a_resumed_run_is_that_of_one_never_interrupted(treebank_file, tmp_path,
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--concentration", "-1"], "--concentration is -1; it must be above 0, or 'learn'"),
+        (["--concentration", "-1"], "-1; it must be above 0 and 1e+15 at most, or 'learn'"),
+        (["--concentration", "1e16"], "--concentration is 1e+16; it must be above 0 and 1e+15 at most"),
         (["--concentration", "much"], "--concentration is 'much'; give a number, or 'learn'"),
         (["--stop", "1"], "--stop is 1; it must be at least 1e-09 and below 1"),
         (["--stop", "1e-300"], "--stop is 1e-300; it must be at least 1e-09 and below 1"),
