@@ -148,6 +148,37 @@ def test_what_is_read_is_not_written_over(program, command, kept, reader, tmp_pa
     assert (tmp_path / kept).read_text() == "as it was\n"
 
 
+@pytest.mark.parametrize(
+    ("command", "kept", "reader"),
+    [
+        ("grammar run --output run/run.json", "run.json", "RUN"),
+        ("grammar link --output run/counts/last.gz", "counts/last.gz", "RUN"),
+        ("report run --output run/chain-2/trace.tsv", "chain-2/trace.tsv", "RUN"),
+        ("forest --source f --target e --alignment a --run run -o run/lex.f2e", "lex.f2e", "--run"),
+        ("segment run --output run/preparation.json", "preparation.json", "DIR"),
+    ],
+)
+def test_what_a_directory_that_is_read_needs_is_not_written_over(
+    command, kept, reader, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run" / kept).parent.mkdir(parents=True)
+    (tmp_path / "run" / kept).write_text("as it was\n")
+    (tmp_path / "link").symlink_to("run")
+    with pytest.raises(SystemExit, match="2"):
+        scfg_sampler.cli.main(command.split())
+    assert f", which {reader} reads, and would be lost; name another file. Try" in capsys.readouterr().err
+    assert (tmp_path / "run" / kept).read_text() == "as it was\n"
+
+
+def test_other_files_in_a_directory_that_is_read_may_be_written_over(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "grammar.gz").write_text("")
+    assert scfg_sampler.cli.main(["grammar", "run", "--output", "run/grammar.gz"]) == 2
+    assert "run: is not a run directory" in capsys.readouterr().err  # The next thing that is missing.
+
+
 def test_a_table_may_take_the_place_of_what_it_is_made_of(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rule = "[X] ||| a ||| b ||| LogForward=-1 LogCount=0 ||| 0-0\n"
