@@ -42,9 +42,10 @@ __all__ = ["FilterReport", "filter_table"]
 
 _AHEAD = 16  # Blocks on their way to others, and back.
 _SCORES = [  # What ranks targets, and its sign: ours, and cdec's negated logarithm of the same.
-    (re.compile(rb"(?:^| )LogForward=(\S+)"), 1.0),
-    (re.compile(rb"(?:^| )EgivenFCoherent=(\S+)"), -1.0),
+    (re.compile(rb"(?:^|[ \t])LogForward=(\S+)"), 1.0),
+    (re.compile(rb"(?:^|[ \t])EgivenFCoherent=(\S+)"), -1.0),
 ]
+_BETWEEN = re.compile(rb"[ \t]\|\|\|[ \t]")
 _BEGINNING = re.compile(rb".*?[ \t]\|\|\|[ \t].*?[ \t]\|\|\|")  # Left-hand side and source side.
 
 
@@ -252,7 +253,7 @@ def _best_targets(lines: Iterator[_Lines], most: int, path: PathLike) -> Iterato
     before = b""
     for key, group in itertools.groupby(lines, key=lambda line: _BEGINNING.match(line.text)[0]):  # type: ignore[index]
         if key < before:
-            side = key.split(b" ||| ")[-1][:-4].decode("utf-8", "replace")
+            side = _BETWEEN.split(key)[-1][:-4].decode("utf-8", "replace")
             found = f"source side {side!r} comes after a larger one"
             raise RuleTableError(path, None, found, "Sort the table with LC_ALL=C sort first")
         before = key
@@ -262,7 +263,7 @@ def _best_targets(lines: Iterator[_Lines], most: int, path: PathLike) -> Iterato
 
 
 def _score(line: bytes, path: PathLike) -> float:
-    fields = line.split(b" ||| ")
+    fields = _BETWEEN.split(line)
     for score, sign in _SCORES if len(fields) > 3 else []:
         if match := score.search(fields[3]):
             with contextlib.suppress(ValueError):

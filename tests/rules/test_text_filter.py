@@ -200,6 +200,14 @@ def test_best_targets_are_kept_in_their_order(tmp_path):
     assert (tmp_path / "out").read_text().startswith("# made by hand|max-targets:2\n")
 
 
+def test_best_targets_are_found_between_tabs(tmp_path):
+    fields = (("[X]", "a", f"t{k}", f"F=0\tLogForward={score}") for k, score in enumerate((-3, -1, -2)))
+    lines = ["\t|||\t".join(each) for each in fields]
+    write(tmp_path / "table", lines)
+    filter_table(tmp_path / "table", output=tmp_path / "out", max_targets=2)
+    assert written(tmp_path / "out") == lines[1:]
+
+
 def test_best_targets_of_cdecs_tables_have_the_smallest_negated_logarithm(tmp_path):
     lines = [f"[X] ||| a ||| t{k} ||| CountEF=1 EgivenFCoherent={score}" for k, score in enumerate((3, 1, 2))]
     write(tmp_path / "table", lines)
