@@ -23,9 +23,9 @@ from scfg_sampler.errors import InputError, SettingsError
 from scfg_sampler.learner.chains import sweeps_done
 from scfg_sampler.learner.labels import score_sampled
 from scfg_sampler.learner.run import read_run
-from scfg_sampler.learner.settings import GrammarSettings
+from scfg_sampler.learner.settings import FILTERS, ORIGINS, GrammarSettings
 from scfg_sampler.learner.signature import grammar_fields
-from scfg_sampler.rules.counts import RuleCounts, select_rules
+from scfg_sampler.rules.counts import RuleCounts, require_counts, select_rules
 from scfg_sampler.rules.features import score_rules
 from scfg_sampler.rules.filters import best_targets, hiero_rules, narrow_rules
 from scfg_sampler.rules.lexical import LexicalTables, read_lexical
@@ -43,6 +43,7 @@ from scfg_sampler.rules.text import signature
 
 __all__ = ["prune_table", "pruned_table", "write_grammar"]
 
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-100, 1e100
 _SCRATCH = 1 << 28  # Bytes, for adding up the counts of target sides.
 
 
@@ -63,6 +64,7 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
     SettingsError
         A setting is out of range.
     """
+    _check_grammar(settings)
     record = read_run(directory)
     path = _counts_of(directory, record, settings)
     made = signature(_fields(record, settings))
@@ -82,6 +84,18 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
     scored = _prune(scored, table.rules, settings.prune, settings.keep)
     write_rule_table(scored, output)
     return table.num_rules, scored.num_rules
+
+
+def _check_grammar(settings: GrammarSettings) -> None:
+    """Raise a SettingsError for what is none of the choices, a TypeError for tables that are not named."""
+    for option, value, legal in (
+        ("origin", settings.origin, ORIGINS),
+        ("rule-filter", settings.rule_filter, FILTERS),
+    ):
+        if value not in legal:
+            raise SettingsError(f"--{option} is {value}; choose one of {', '.join(legal)}")
+    if isinstance(settings.more, str) or not all(isinstance(each, str) for each in settings.more):
+        raise TypeError(f"more is {settings.more!r}; give a list of strings, each TABLE or TABLE:W")
 
 
 def _write_labelled(
@@ -264,8 +278,9 @@ def _weighted(text: str) -> tuple[str, float]:
         return text, 1.0
     if not name:
         return text, 1.0
-    if not 0.0 < weight < np.inf:
-        raise SettingsError(f"--add is {text}; the number behind the colon must be positive")
+    if not _LEAST_WEIGHT <= weight <= _LARGEST_WEIGHT:
+        limits = f"positive, from {_LEAST_WEIGHT:g} to {_LARGEST_WEIGHT:g}"
+        raise SettingsError(f"--add is {text}; the number behind the colon must be {limits}")
     return name, weight
 
 
@@ -276,3 +291,4 @@ def _require_counts(table: RuleTable, path: PathLike) -> None:
         raise InputError(
             path, None, "has no feature LogCount", "Give a table that 'extract' or 'grammar' wrote"
         )
+    require_counts(table.count, path)

@@ -24,6 +24,7 @@ from scfg_sampler.report.shapes import (
     histograms,
     shapes,
 )
+from scfg_sampler.rules.counts import require_counts
 from scfg_sampler.rules.table import RuleTable, read_rule_table, rule
 from scfg_sampler.rules.text import format_rule
 
@@ -64,6 +65,7 @@ def counted_table(directory: Path) -> NamedTable | None:
 def named_table(name: str, path: PathLike, origin: str = "") -> NamedTable:
     """A table from a file."""
     found = read_rule_table(path)
+    require_counts(found.count, path)
     return NamedTable(name, origin or str(path), found, forward_probabilities(found))
 
 

@@ -15,11 +15,22 @@ import numpy as np
 
 from scfg_sampler.core.arrays.ragged import take_rows
 from scfg_sampler.core.elementary import log_each
+from scfg_sampler.core.files import PathLike
+from scfg_sampler.errors import InputError
 
-__all__ = ["PRECISION", "RuleCounts", "empty_rule_counts", "select_rules", "uncertainty"]
+__all__ = [
+    "PRECISION",
+    "RuleCounts",
+    "empty_rule_counts",
+    "require_counts",
+    "select_rules",
+    "uncertainty",
+]
 
 PRECISION = 2e-6
 """Relative, of a count up to e that comes from a table, where its logarithm has seven digits."""
+
+_LEAST_COUNT, _LARGEST_COUNT = 1e-200, 1e200  # Beyond, sums and weighted counts leave the range of numbers.
 
 
 class RuleCounts(NamedTuple):
@@ -61,6 +72,16 @@ def select_rules(counts: RuleCounts, rows: np.ndarray) -> RuleCounts:
     return RuleCounts(
         source_start, source, target_start, target, alignment_start, alignment, counts.count[rows]
     )
+
+
+def require_counts(count: np.ndarray, path: PathLike) -> None:
+    """Raise an InputError unless counts of a table, float64 (R,), are numbers that can be added up."""
+    wrong = ~((count >= _LEAST_COUNT) & (count <= _LARGEST_COUNT))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        found = f"the LogCount of rule {row + 1} is of a count of {count[row]:g}"
+        limits = f"Counts are from {_LEAST_COUNT:g} to {_LARGEST_COUNT:g}"
+        raise InputError(path, None, found, f"{limits}; is it a logarithm?")
 
 
 def uncertainty(count: np.ndarray) -> np.ndarray:

@@ -341,8 +341,30 @@ def test_grammar_adds_the_counts_of_other_tables(corpus_options, tmp_path, capsy
     assert math.isclose(counts[2], counts[0] + 0.75 * counts[1], rel_tol=1e-4)
     assert tables[2].feature_names == tables[0].feature_names
     assert f"|add:{hiero}:0.5|add:{hiero}:0.25|" in tables[2].signature
-    assert main([*grammar, str(mixed), "--add", f"{hiero}:-1"]) == 2
-    assert "the number behind the colon must be positive" in capsys.readouterr().err
+    for weight in ("-1", "0", "nan", "inf", "1e-101", "1e101"):
+        assert main([*grammar, str(mixed), "--add", f"{hiero}:{weight}"]) == 2
+        assert (
+            "the number behind the colon must be positive, from 1e-100 to 1e+100" in capsys.readouterr().err
+        )
+
+
+@pytest.mark.parametrize("count", ["1000", "-1000"])
+def test_a_count_that_is_no_number_is_one_line_wherever_counts_are_added_up(
+    corpus_options, tmp_path, capsys, count
+):
+    run, table, out = tmp_path / "run", tmp_path / "table", str(tmp_path / "out")
+    assert sample(corpus_options, run, "--iterations", "2") == 0
+    capsys.readouterr()
+    table.write_text(f"[X] ||| a ||| b ||| LogForward=0 LogCount=0\n[X] ||| b ||| b ||| LogCount={count}\n")
+    for command in (
+        ["prune", str(table), "--prune", "significance"],
+        ["grammar", str(run), "--add", str(table)],
+        ["report", str(run), "--grammar", str(table)],
+    ):
+        assert main([*command, "--output", out, "--quiet"]) == 2
+        told = capsys.readouterr().err
+        assert f"{table}: the LogCount of rule 2 is of a count of " in told
+        assert told.count("\n") == 1
 
 
 def test_prune_takes_any_table_with_counts(corpus_options, tmp_path, capsys):

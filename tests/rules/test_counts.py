@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from scfg_sampler.rules.counts import RuleCounts, empty_rule_counts, select_rules
+from scfg_sampler.errors import InputError
+from scfg_sampler.rules.counts import RuleCounts, empty_rule_counts, require_counts, select_rules
 from scfg_sampler.rules.store import merge_rules
 
 SIDES = st.lists(st.sampled_from([-2, -1, 0, 1, 5]), min_size=1, max_size=3)
@@ -92,3 +96,14 @@ def test_selection_by_mask_and_by_index_agree(entries, data):
     chosen = [entry for entry, keep in zip(entries, mask, strict=True) if keep]
     assert entries_of(select_rules(counts, mask)) == chosen
     assert entries_of(select_rules(counts, np.flatnonzero(mask))) == chosen
+
+
+@pytest.mark.parametrize("count", [0.0, 1e-201, 1e201, np.inf, np.nan])
+def test_counts_that_cannot_be_added_up_are_refused(count):
+    require_counts(np.array([1.0, 1e-200, 1e200]), "table")
+    require_counts(np.zeros(0), "table")
+    told = re.escape(
+        f"table: the LogCount of rule 2 is of a count of {count:g}. Counts are from 1e-200 to 1e+200"
+    )
+    with pytest.raises(InputError, match=told):
+        require_counts(np.array([1.0, count]), "table")
