@@ -41,6 +41,8 @@ def test_pairs_that_are_not_three_strings_are_refused(pairs, kind, complaint):
         ({"discount": 1.5}, ValueError, "^discount is 1.5; "),
         ({"discount": math.nan}, ValueError, "^discount is nan; "),
         ({"strength": math.inf}, ValueError, "^strength is inf; "),
+        ({"strength": 10**400}, ValueError, "^strength is a int; it is too large"),
+        ({"iterations": 2**63}, ValueError, "^iterations is 9223372036854775808; it is too large"),
         ({"max_length": 0}, ValueError, "^max_length is 0; "),
         ({"chains": 0}, ValueError, "^chains is 0; "),
         ({"iterations": "ten"}, TypeError, "iterations is 'ten'; give a whole number"),
@@ -105,6 +107,20 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
     run = scfg_sampler.sample(scfg_sampler.make_corpus(PAIRS), tmp_path / "run", **given)
     assert run.record["sweeps"] == 3
     assert len(run.grammar(max_targets=np.int64(1))) >= 1
+
+
+def test_a_grammar_is_made_by_settings_that_there_are(tmp_path):
+    run = scfg_sampler.sample(scfg_sampler.make_corpus(PAIRS), tmp_path / "run", iterations=3)
+    table = tmp_path / "table"
+    run.grammar(table)
+    with pytest.raises(ValueError, match=r"^rule_filter is hero; choose one of scope, hiero, none"):
+        run.grammar(rule_filter="hero")
+    with pytest.raises(ValueError, match=r"^origin is first; choose one of last, average, marginal"):
+        run.grammar(origin="first")
+    for more in (str(table), [table], [("table", 2)]):
+        with pytest.raises(TypeError, match=r"^more is .*; give a list of strings, each TABLE or TABLE:W"):
+            run.grammar(more=more)
+    assert len(run.grammar(more=[f"{table}:2"])) == len(run.grammar())
 
 
 @pytest.fixture(scope="module")

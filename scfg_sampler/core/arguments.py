@@ -145,12 +145,19 @@ def _of_type(name: str, value: Any, wanted: Any) -> Any:
     if wanted is bool:
         return require_switch(name, value)
     if wanted is int:
-        return require_whole(name, value)
+        found = require_whole(name, value)
+        if abs(found) >= 2**63 and name != "seed":  # As of commands.
+            raise ArgumentError(f"{name} is {_shown(found)}; it is too large")
+        return found
     if wanted is str:
         require_type(name, value, str, "a string")
     if wanted is float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(f"{name} is {_shown(value)}; give a number")
+        try:
+            float(value)
+        except OverflowError:
+            raise ArgumentError(f"{name} is {_shown(value)}; it is too large") from None
         return value if isinstance(value, int | float) else float(value)
     return value
 
