@@ -17,6 +17,7 @@ noun is NP; a root called TOP, ROOT, S1 or nothing at all is none.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -82,7 +83,8 @@ def read_span_labels(
     read: Callable[[str, int, int], Spans] = {"spans": _spans, "classes": _classes, "trees": _constituents}[
         form
     ]
-    names, sizes, spans, labels = Vocabulary(["X"]), list[int](), list[tuple[int, int]](), list[int]()
+    # Spans are many: as pairs of Python they would take ten times the memory.
+    names, sizes, spans, labels = Vocabulary(["X"]), list[int](), array("i"), array("i")
     for number, line in enumerate(read_lines(path), start=1):
         if number > len(lengths):
             raise InputError(
@@ -94,7 +96,7 @@ def read_span_labels(
             raise InputError(path, number, str(wrong), f"Expected {_EXPECTED[form]}") from None
         sizes.append(len(found))
         for span in sorted(found):
-            spans.append(span)
+            spans.extend(span)
             labels.append(names.add(found[span]))
     if not sizes or len(lengths) not in (len(sizes), alignments * len(sizes)):
         found_lines = f"has {counted(len(sizes), 'line')} for {counted(len(lengths), 'pair')}"

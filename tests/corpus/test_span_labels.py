@@ -131,3 +131,18 @@ def test_words_of_trees_may_hold_blanks_that_part_no_words(tmp_path):
 def test_lines_that_do_not_fit_are_named(tmp_path, form, text, message):
     with pytest.raises(InputError, match=message):
         labels_in(tmp_path / "l", text, corpus_with("a", "b c d"), form=form)
+
+
+def test_spans_take_numbers_and_no_objects(tmp_path):
+    """60 sentences of 40 words with 820 spans each: 12 bytes a span in the end, and over 100 as pairs."""
+    import tracemalloc
+
+    line = " ".join("abcdefgh" * 5)
+    corpus = corpus_with(*[line] * 60)
+    (tmp_path / "l").write_text(f"{line}\n" * 60)
+    tracemalloc.start()
+    found = read_span_labels(tmp_path / "l", corpus, side="target", form="classes", longest=40)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found.label) == 60 * 820
+    assert peak < 60 * len(found.label)
