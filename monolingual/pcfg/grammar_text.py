@@ -154,13 +154,16 @@ def probabilities(path: PathLike, weighted: WeightedGrammar, *, normalised: bool
     groups = families(grammar)
     if weights is None:
         return normalise(groups, np.ones(num_rules(grammar)))
-    sums = weight_sums(grammar, weights)
-    wrong = np.flatnonzero(sums <= 0.0) if normalised else np.flatnonzero(np.abs(sums - 1.0) > _SUM_TOLERANCE)
-    if len(wrong):
-        found = f"the weights of the rules of {grammar.nonterminals[wrong[0]]} sum to {sums[wrong[0]]:.6g}"
-        hint = (
-            "One must be positive" if normalised else "Probabilities sum to 1; --normalise divides by the sum"
-        )
+    with np.errstate(over="ignore"):
+        sums = weight_sums(grammar, weights)
+    is_wrong = (sums <= 0.0) | ~np.isfinite(sums) if normalised else np.abs(sums - 1.0) > _SUM_TOLERANCE
+    for number in np.flatnonzero(is_wrong)[:1]:
+        found = f"the weights of the rules of {grammar.nonterminals[number]} sum to {sums[number]:.6g}"
+        hint = "Probabilities sum to 1; --normalise divides by the sum"
+        if not np.isfinite(sums[number]):
+            hint = "Write smaller ones, in the same proportions"
+        elif normalised:
+            hint = "One must be positive"
         raise InputError(path, None, found, hint)
     if not normalised and np.all(np.abs(sums - 1.0) < 1e-15):
         return weights

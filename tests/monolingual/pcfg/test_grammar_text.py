@@ -68,6 +68,14 @@ def test_weights_are_normalised_on_request_only(tmp_path):
     assert_allclose(probabilities("g", read("S -> S S | 'a'", tmp_path)), [0.5, 0.5])
 
 
+@pytest.mark.parametrize("normalised", [False, True])
+def test_weights_whose_sum_is_no_number_are_refused(tmp_path, normalised):
+    path = tmp_path / "grammar.txt"
+    path.write_text("S -> 'a' [1e308]\nS -> 'b' [1e308]\n")
+    with pytest.raises(InputError, match=r"rules of S sum to inf\. Write smaller ones"):
+        probabilities(path, read_grammar(path), normalised=normalised)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
