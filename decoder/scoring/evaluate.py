@@ -114,7 +114,7 @@ def evaluate(
     scores = {}
     for name, metric in _metrics(metrics, tokenize).items():
         with _sacrebleu_seed(seed):
-            score = metric.corpus_score(hypotheses, references, **more)
+            score = _with_plain_scores(metric).corpus_score(hypotheses, references, **more)
         scores[name] = json.loads(score.format(signature=str(metric.get_signature()), is_json=True))
         if samples is not None and "confidence_mean" not in scores[name]:
             # sacrebleu takes a mean of 0 for none; as no score is below 0, all samples have that.
@@ -293,6 +293,23 @@ def _exact_match() -> Any:
             return self._compute_score_from_stats([sum(column) for column in zip(*stats, strict=True)])
 
     return ExactMatch()
+
+
+def _with_plain_scores(metric: Any) -> Any:
+    """The metric, whose scores are all Python's numbers.
+
+    sacrebleu's bootstrap counts in NumPy's, but where a sample has nothing to count, as of lines all empty,
+    its score is Python's 0, and the mean of both kinds is refused.
+    """
+    from_counts = metric._compute_score_from_stats
+
+    def plain(counts: Any) -> Any:
+        score = from_counts(counts)
+        score.score = float(score.score)
+        return score
+
+    metric._compute_score_from_stats = plain
+    return metric
 
 
 @contextlib.contextmanager

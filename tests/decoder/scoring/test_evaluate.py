@@ -36,6 +36,14 @@ def test_scores_and_signatures_are_those_of_sacrebleu():
     )
 
 
+def test_intervals_are_found_where_samples_may_have_nothing_to_count():
+    """Of two lines, a quarter of the samples have the empty one twice, for which there is no ratio."""
+    found = evaluate(["a b c d", ""], [["a b c e", ""]], samples=50)
+    assert {name: score["score"] for name, score in found.items()}["ter"] == 25.0
+    assert found["ter"]["confidence_mean"] == pytest.approx(25.0 * 0.75, abs=5.0)
+    assert found["chrf"]["confidence_var"] > 0.0
+
+
 def test_bleu_of_sums_by_hand():
     """Five words against seven: 4, 3, 2 and 1 n-grams of 5, 4, 3 and 2 match."""
     precision = (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25
