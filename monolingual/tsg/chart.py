@@ -5,7 +5,8 @@ the right cell is spread over an array with a place for every symbol, and the ru
 there. Rules with one symbol below are applied until nothing changes, which sums chains of any length.
 
 The fact a newcomer would get wrong: values are plain numbers, multiplied by a factor of every word's own, so
-that those of long sentences do not vanish. The factors of a span are the same for all that is over it.
+that those of long sentences do not vanish. The factors of a span are the same for all that is over it. Values
+that are infinite all the same ask for smaller factors (`parser.py`).
 """
 
 from __future__ import annotations
@@ -266,7 +267,8 @@ def _list_items(chart, cell, size, beam):
         best = max(best, cell.value[cell.listed[at]])
     for at in range(cell.number[0]):
         symbol = cell.listed[at]
-        if cell.value[symbol] >= beam * best:
+        # Values beyond all numbers are kept, so that whoever asks sees them: 0 · inf is no number.
+        if not cell.value[symbol] < beam * best:
             chart.symbol[size], chart.value[size] = symbol, cell.value[symbol]
             chart.rule[size], chart.split[size] = cell.rule[symbol], cell.split[symbol]
             size += 1

@@ -31,6 +31,11 @@ __all__ = ["METHODS", "Derivation", "Parse", "Parser"]
 
 METHODS = ("mpd", "mpp", "mer")
 _UNSEEN = 1e-6
+_SCALE = 30.0  # What the likeliest symbol above a word is worth at first.
+_LARGEST_LOG = 600.0  # Of values in a chart, whose logarithms end at ±709.
+_FAINT = 1e-280  # Where values begin to vanish.
+_SMALLEST_GROWTH = 0.01  # Of a word, in ln; what is less makes no value vanish.
+_MOST_SCALES = 20
 
 
 class Derivation(NamedTuple):
@@ -152,9 +157,7 @@ class Parser:
         plain : function
             What becomes of the trees of derivations before they are counted, and returned.
         """
-        leaves = self._leaves(words, tags)
-        chart = self._fill(leaves, method == "mpd")
-        root = self._best_root(chart, len(words))
+        leaves, chart, root = self._chart(words, tags, method == "mpd")
         if root is None:
             return Parse([(plain(self.flat_tree(words, tags)), -math.inf)], True, 1.0)
         if method == "mpd":
@@ -169,7 +172,24 @@ class Parser:
 
     # --- charts -------------------------------------------------------------------------------------------
 
-    def _leaves(self, words: list[str], tags: list[str] | None) -> list[list[tuple[int, int, float]]]:
+    def _chart(
+        self, words: list[str], tags: list[str] | None, use_max: bool
+    ) -> tuple[list, Chart, int | None]:
+        """Leaves, chart and best root of a sentence, scaled so that no value is beyond all numbers."""
+        n, scale = len(words), _SCALE
+        for _ in range(_MOST_SCALES):
+            leaves = self._leaves(words, tags, scale)
+            chart = self._fill(leaves, use_max)
+            root = self._best_root(chart, n)
+            growth = _log_growth(chart, n, root is not None)
+            if growth == 0.0:
+                break
+            scale *= math.exp(-growth)
+        return leaves, chart, root
+
+    def _leaves(
+        self, words: list[str], tags: list[str] | None, scale: float = _SCALE
+    ) -> list[list[tuple[int, int, float]]]:
         """(symbol, rule, weight) of every symbol right above each word."""
         grammar, found = self.grammar, []
         for at, word in enumerate(words):
@@ -189,7 +209,7 @@ class Parser:
                 rows.extend((symbol, unseen, weight) for symbol, weight in self._open_class)
             top = max((weight for _, _, weight in rows), default=1.0)
             # The scale of a word: see `chart`.
-            found.append([(symbol, rule, 30.0 * weight / top) for symbol, rule, weight in rows])
+            found.append([(symbol, rule, scale * weight / top) for symbol, rule, weight in rows])
         return found
 
     def _fill(self, leaves: list, use_max: bool) -> Chart:
@@ -358,6 +378,23 @@ def _find(chart: Chart, symbol: int, i: int, j: int, n: int) -> int:
 def _value(chart: Chart, symbol: int, i: int, j: int, n: int) -> float:
     at = _find(chart, symbol, i, j, n)
     return float(chart.value[at]) if at >= 0 else 0.0
+
+
+def _log_growth(chart: Chart, n: int, is_derived: bool) -> float:
+    """By how much less, in ln, each word should count so that values are numbers again; 0 if they are."""
+    too_large = bool(np.isinf(chart.value).any())
+    if not too_large and (is_derived or not len(chart.value) or chart.value.min() > _FAINT):
+        return 0.0
+    begin, end = np.divmod(np.arange(len(chart.start)), n + 1)
+    best: defaultdict[int, float] = defaultdict(float)
+    for cell in np.flatnonzero(chart.stop > chart.start):
+        width = int(end[cell] - begin[cell])
+        best[width] = max(best[width], float(chart.value[chart.start[cell] : chart.stop[cell]].max()))
+    width = max(width for width, value in best.items() if math.isfinite(value))
+    growth = math.log(best[width]) / width
+    if too_large:
+        return growth - _LARGEST_LOG / n
+    return growth if abs(growth) > _SMALLEST_GROWTH else 0.0
 
 
 def _with_trees(drawn: list[Derivation], plain: Callable[[Tree], Tree]) -> list[Derivation]:

@@ -257,6 +257,29 @@ def test_long_sentences_do_not_underflow(rng):
     assert math.isfinite(found.trees[0][1])
 
 
+def chain(ending, going_on):
+    """Right-branching trees over a's, whose weights are given."""
+    trees = counted({"(S a)": ending, "(S a (S ))": going_on})
+    weights = [ending, going_on]
+    return Parser(flatten(trees, weights), trees, weights, {"S": 1.0}, {"S": 1.0})
+
+
+@pytest.mark.parametrize("method", ["mpd", "mer"])
+@pytest.mark.parametrize(("ending", "going_on"), [(0.01, 0.99), (1e-9, 1e-9)])
+def test_long_sentences_are_parsed_however_likely_their_words_are(rng, ending, going_on, method):
+    """Each word has the same weight, so that the values grow, or shrink, with the length of the sentence."""
+    n = 300
+    found = chain(ending, going_on).parse(rng, ["a"] * n, method, samples=3)
+    assert not found.is_flat
+    depth, tree = 1, found.trees[0][0]
+    while len(tree.children) == 2:
+        depth, tree = depth + 1, tree.children[1]
+    assert depth == n
+    if method == "mpd":
+        expected = math.log(ending) + (n - 1) * math.log(going_on)
+        assert found.trees[0][1] == pytest.approx(expected, rel=1e-10)
+
+
 def test_statistics_count_depths_and_words():
     counts = histograms(counted(FRAGMENTS))
     assert counts["depth"] == {1: 10, 2: 1, 3: 2}
