@@ -11,27 +11,23 @@ constraints reach the higher. Its evaluations add noise to all values alike and 
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import math
-import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from monolingual.ot.praat_tokens import Flag, Tokens
 from monolingual.ot.tableaux import (
     LARGEST_FREQUENCY,
     LARGEST_VALUE,
-    MOST_VIOLATIONS,
     Row,
     Tableaux,
     build_tableaux,
     shortest_number,
 )
 from scfg_sampler.core.files import PathLike, atomic_output, open_bytes, read_lines
-from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
@@ -59,8 +55,6 @@ STRATEGIES: dict[str, str] = {
 }
 """What Praat calls decision strategies, and our models: see `monolingual/ot/grammar.py`."""
 
-_TOKEN = re.compile(r'"((?:[^"]|"")*)"|(!.*)|(<[^<>\s]*>)|(\S+)')
-_QUOTES = "Quotes within a string are doubled, and a blank follows its end"
 _BINARY = "ooBinaryFile"
 _COLLECTION = "Collection"  # Several objects that were selected and saved together.
 _KINDS = "ooTextFile", "ooTextFile short"
@@ -180,120 +174,9 @@ def _beginning(path: PathLike) -> tuple[bytes, str | None]:
         return data[:20], None
 
 
-class _Flag(NamedTuple):
-    """A name in angle brackets."""
-
-    name: str
-
-
-class _Tokens:
-    """The strings, numbers and flags of a text file of Praat, in order; all else is comment."""
-
-    def __init__(self, path: PathLike, lines: Iterable[str]):
-        text = "\n".join(lines)
-        self.path, self._line, self._last = path, 0, text.count("\n") + 1
-        self._tokens: Iterator[tuple[int, str | float | _Flag]] = self._split(text)
-
-    def _split(self, text: str) -> Iterator[tuple[int, str | float | _Flag]]:
-        offset = 0
-        for match in _TOKEN.finditer(text):
-            self._line += text.count("\n", offset, match.start())
-            offset = match.start()
-            quoted, _, flag, word = match.groups()
-            if quoted is not None:
-                if text[match.end() : match.end() + 1].strip():
-                    found = f"{text[match.end()]!r} follows a quote, within a string or at its end"
-                    raise InputError(self.path, self.line, found, _QUOTES)
-                # As in the cell of a table: tabs and ends of lines are blanks.
-                yield self.line, re.sub(r"[\t\n]", " ", quoted.replace('""', '"')).strip()
-            elif flag is not None:
-                yield self.line, _Flag(flag[1:-1])
-            elif word is not None:
-                number = self._as_number(word)
-                if number is not None:
-                    yield self.line, number
-
-    def _as_number(self, word: str) -> float | None:
-        """The number a word is; None for words such as `[1]:` and `pairs`."""
-        if word[0] == '"':
-            hint = "Is the file cut off? Quotes within a string are doubled"
-            raise InputError(self.path, self.line, "a string begins here and does not end", hint)
-        if word[0] not in "+-.0123456789" or not any(sign.isalnum() for sign in word):
-            return None
-        with contextlib.suppress(ValueError):
-            if math.isfinite(number := real_number(word)):
-                return number
-        # Praat takes it for a number, too; left out, the next one would stand in its place.
-        hint = "Give a number; words that begin like one are comments only behind '!'"
-        raise InputError(self.path, self.line, f"{word!r} is not a number", hint)
-
-    def next_is(self, is_wanted: Callable[[str | float | _Flag], bool]) -> bool:
-        """Whether there is a token left of which something is true; it stays the next one."""
-        first = next(self._tokens, None)
-        if first is not None:
-            self._tokens = itertools.chain([first], self._tokens)
-        return first is not None and is_wanted(first[1])
-
-    def string(self, what: str) -> str:
-        """The next string; flags before it are passed over, a number is an error."""
-        line, value = self._next(what)
-        if not isinstance(value, str):
-            raise InputError(self.path, line, f"the number {value:g} instead of {what}, in quotes")
-        return value
-
-    def number(self, what: str) -> float:
-        line, value = self._next(what)
-        if not isinstance(value, float):
-            raise InputError(self.path, line, f'"{value}" instead of {what}')
-        return value
-
-    def count(self, what: str) -> int:
-        value = self.number(what)
-        if not (0 <= value <= MOST_VIOLATIONS and value == int(value)):
-            raise InputError(self.path, self.line, f"{value:g} is not {what}")
-        return int(value)
-
-    def constraint(self, most: int) -> int:
-        """The number of a constraint, which is counted from 1 in the file and from 0 here."""
-        value = self.count("a constraint of a fixed ranking")
-        if not 1 <= value <= most:
-            found = f"a fixed ranking has the constraint {value}"
-            raise InputError(self.path, self.line, found, f"They are counted from 1 to {most}")
-        return value - 1
-
-    def strategy(self) -> str:
-        """A decision strategy such as <OptimalityTheory>."""
-        line, value = next(self._tokens, (self._last, ""))
-        if not isinstance(value, _Flag):
-            hint = "Write one above the constraints, or open the file in a newer Praat and save it there"
-            raise InputError(self.path, line, "no decision strategy such as <OptimalityTheory>", hint)
-        if value.name not in STRATEGIES:
-            hint = f"Known are {', '.join(STRATEGIES)}"
-            raise InputError(self.path, line, f"has the decision strategy {value.name!r}", hint)
-        return value.name
-
-    def require_end(self, announced: str) -> None:
-        """Raise if another string or number follows what has been announced."""
-        hint = "Mend that number, or leave out the rest"
-        if self.next_is(lambda value: isinstance(value, str)):
-            raise InputError(self.path, self.line, f"announces {announced}, and here is another one", hint)
-        if self.next_is(lambda value: isinstance(value, float)):
-            raise InputError(self.path, self.line, f"a number stands behind {announced}", hint)
-
-    @property
-    def line(self) -> int:
-        return self._line + 1
-
-    def _next(self, what: str) -> tuple[int, str | float]:
-        for line, value in self._tokens:
-            if not isinstance(value, _Flag):
-                return line, value
-        raise InputError(self.path, self._last, f"the file ends where {what} should be", "Is it cut off?")
-
-
-def _tokens_of(path: PathLike, lines: Iterable[str], *kinds: str) -> tuple[_Tokens, str]:
+def _tokens_of(path: PathLike, lines: Iterable[str], *kinds: str) -> tuple[Tokens, str]:
     """The tokens behind the head of a text file, and the class of the object with its version."""
-    tokens = _Tokens(path, lines)
+    tokens = Tokens(path, lines)
     if not tokens.next_is(lambda value: value in _KINDS):
         raise InputError(path, 1, "is not a text file of Praat", 'It begins with File type = "ooTextFile"')
     tokens.string("ooTextFile")
@@ -319,7 +202,7 @@ def parse_grammar(path: PathLike, lines: Iterable[str]) -> PraatGrammar:
     return grammar
 
 
-def _parse_collection(tokens: _Tokens, path: PathLike) -> PraatGrammar:
+def _parse_collection(tokens: Tokens, path: PathLike) -> PraatGrammar:
     """The grammar in a Collection, with the frequencies of a PairDistribution if there is one beside it."""
     grammar, pairs = None, None
     announced = tokens.count("a number of objects")
@@ -340,16 +223,16 @@ def _parse_collection(tokens: _Tokens, path: PathLike) -> PraatGrammar:
     return grammar if pairs is None else grammar._replace(tableaux=_weighted(grammar.tableaux, pairs, path))
 
 
-def _parse_object(tokens: _Tokens, path: PathLike, name: str) -> PraatGrammar:
+def _parse_object(tokens: Tokens, path: PathLike, name: str) -> PraatGrammar:
     """The grammar in the tokens behind its class, which has a version."""
     word = next(iter(name.split()[1:]), "0")
     if word not in ("0", "1", "2"):
         raise InputError(path, tokens.line, f"has version {word} of OTGrammar", "Versions up to 2 are known")
     version = int(word)
-    if version == 0 and tokens.next_is(lambda value: isinstance(value, _Flag)):
+    if version == 0 and tokens.next_is(lambda value: isinstance(value, Flag)):
         found = f'is a "{name}", but has a decision strategy, which came with version 1'
         raise InputError(path, tokens.line, found, 'Give its class as "OTGrammar 2"')
-    strategy = tokens.strategy() if version >= 1 else "OptimalityTheory"
+    strategy = _strategy(tokens) if version >= 1 else "OptimalityTheory"
     if version == 2:
         tokens.number("the leak")
     names, ranking = list[str](), list[float]()
@@ -371,7 +254,16 @@ def _parse_object(tokens: _Tokens, path: PathLike, name: str) -> PraatGrammar:
     return PraatGrammar(tableaux, np.array(ranking), strategy, tuple(fixed))
 
 
-def _constraint_name(tokens: _Tokens, names: Sequence[str]) -> str:
+def _strategy(tokens: Tokens) -> str:
+    """A decision strategy such as <OptimalityTheory>."""
+    name = tokens.flag("decision strategy such as <OptimalityTheory>")
+    if name not in STRATEGIES:
+        hint = f"Known are {', '.join(STRATEGIES)}"
+        raise InputError(tokens.path, tokens.line, f"has the decision strategy {name!r}", hint)
+    return name
+
+
+def _constraint_name(tokens: Tokens, names: Sequence[str]) -> str:
     """The name of the next constraint."""
     name = tokens.string("the name of a constraint")
     if not name:
@@ -382,7 +274,7 @@ def _constraint_name(tokens: _Tokens, names: Sequence[str]) -> str:
     return name
 
 
-def _ranking_value(tokens: _Tokens) -> float:
+def _ranking_value(tokens: Tokens) -> float:
     value = tokens.number("a ranking value")
     if abs(value) > LARGEST_VALUE:
         hint = f"Expected a number from -{LARGEST_VALUE:g} to {LARGEST_VALUE:g}"
@@ -390,7 +282,7 @@ def _ranking_value(tokens: _Tokens) -> float:
     return value
 
 
-def _rows(tokens: _Tokens, constraints: int) -> Iterator[Row]:
+def _rows(tokens: Tokens, constraints: int) -> Iterator[Row]:
     """The candidates of all tableaus.
 
     To Praat, tableaus of one input are several, and a candidate that stands twice wins twice as often as its
@@ -426,7 +318,7 @@ class _Pair(NamedTuple):
     line: int
 
 
-def _parse_pairs(tokens: _Tokens) -> list[_Pair]:
+def _parse_pairs(tokens: Tokens) -> list[_Pair]:
     """The pairs of a PairDistribution."""
     pairs = []
     for _ in range(tokens.count("a number of pairs")):

@@ -267,7 +267,8 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, text, complaint):
     [
         (PAIRS.replace('"pa" "pa"', '"pa" "ba"'), "p:5: the pair 'pa', 'ba' is no candidate"),
         (PAIRS.replace(" 40", " -40"), "-40 is not a weight"),
-        (PAIRS.replace(" 40", " 40%"), "p:6: '40%' is not a number"),
+        (PAIRS.replace(" 40", " 40%%"), "p:6: '40%%' is not a number"),
+        (PAIRS.replace(" 40", " 40/0"), "p:6: '40/0' is not a number"),
         (PAIRS + "3\n", "p:7: a number stands behind 2 pairs"),
         (PAIRS.replace("2 pairs", "3 pairs"), "the file ends where an input should be"),
         (GRAMMAR, "is a OTGrammar 2, not a file of class PairDistribution"),

@@ -155,6 +155,16 @@ def test_praat_writes_other_encodings_too(encoding, tmp_path):
     assert next(text_lines(path)) == 'File type = "ooTextFile"'
 
 
+def test_numbers_may_be_of_percent_and_fractions(tmp_path):
+    """As Praat's getReal (6.4.38, melder/abcio.cpp) reads what people write by hand."""
+    text = GRAMMAR.replace('"A" 2 2 1', '"A" 150% 3/2 1').replace('"B" 1 1 1', '"B" -3/4 1 1')
+    assert read_grammar(written(tmp_path, text)).ranking.tolist() == [1.5, -0.75, 0.5]
+    short = '"ooTextFile short"\n"PairDistribution"\n2\n"two"\n"x"\n30%\n"two"\n"y"\n50%/2\n'
+    assert read_tableaux(tmp_path / "g.OTGrammar", written(tmp_path, short, "p")).frequency.tolist() == [
+        *[0, 0, 0, 0, 0.3, 0.25]
+    ]
+
+
 def test_older_praats_called_short_files_otherwise(tmp_path):
     """Praat 6.3.07 reads such files, too."""
     path = written(tmp_path, GRAMMAR.replace("ooTextFile", "ooTextFile short"))
