@@ -39,8 +39,9 @@ from scfg_sampler.preparation.preparation import Preparation, Prepared, load_pre
 __all__ = ["Correspondence", "System", "SystemTranslation", "load_system"]
 
 _LONGEST = 100  # Words that are translated together.
-_SENTENCE_ENDS = re.compile(r"[.!?…。！？।]+[\"'”’»)\]」]*")
-_CLAUSE_ENDS = re.compile(r"[,;:،，、；：–—]")
+# Of Chinese, Indian, Ethiopic, Arabic, N'Ko, Adlam, Armenian, Burmese, Khmer and Vai writing, too.
+_SENTENCE_ENDS = re.compile(r"(?:[.!?…。！？।॥።፧፨؟۔߹⸮։။។꘎꘏]+|::)[\"'”’»)\]」]*")
+_CLAUSE_ENDS = re.compile(r"[,;:،؛，、；：–—፣፤፥፦߸⹁၊꘍]")
 
 Range = tuple[int, int]
 
@@ -296,7 +297,11 @@ def _cut(parts: Sequence[str]) -> Iterator[Range]:
     while len(parts) - begin > _LONGEST:
         reach = range(begin + _LONGEST, begin + _LONGEST // 2, -1)
         ends = (
-            *(at for at in range(begin + _LONGEST, begin, -1) if _SENTENCE_ENDS.fullmatch(parts[at - 1])),
+            *(
+                at
+                for at in range(begin + _LONGEST, begin, -1)
+                if _ends_sentence(parts[max(begin, at - 2) : at])
+            ),
             *(at for at in reach if _CLAUSE_ENDS.fullmatch(parts[at - 1])),
             begin + _LONGEST,
         )
@@ -304,6 +309,11 @@ def _cut(parts: Sequence[str]) -> Iterator[Range]:
         begin = ends[0]
     if begin < len(parts):
         yield begin, len(parts)
+
+
+def _ends_sentence(parts: Sequence[str]) -> bool:
+    """Whether a sentence ends with some words; two colons, one word or two, are Ethiopic's full stop."""
+    return _SENTENCE_ENDS.fullmatch(parts[-1]) is not None or [*parts[-2:]] == [":", ":"]
 
 
 def _ranges(places: Sequence[Range], words: Sequence[int]) -> list[Range]:

@@ -2,8 +2,10 @@
 
 These are accents for which there is no letter that has them (`tɛ́nwe`, `ọ̀rọ̀`: vowels of half of Africa), the
 joiners of Persian and of Indian scripts, letters of scripts that sacremoses has no list of (Hangul, Adlam,
-Cherokee), raised marks of tone, and the typographer's apostrophe between two letters, which is to be cut as
-the typewriter's is: `l’ homme` like `l' homme`.
+Cherokee), numerals of Ethiopia, raised marks of tone, marks that Hebrew and Armenian have within words, and
+the typographer's apostrophe and hyphens between two letters, which are to be cut as the typewriter's are:
+`l’ homme` like `l' homme`. So far as the word boundaries of Unicode's annex 29 go; but pictures of several
+characters are words, too.
 
 The fact a newcomer would get wrong: nothing is replaced in the text. sacremoses is shown as many characters
 as there are, and where it cuts these, the text is cut.
@@ -13,10 +15,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from scfg_sampler.preparation.subwords import is_unspaced
 
-__all__ = ["COMBINING", "StandIns", "is_letter"]
+__all__ = ["COMBINING", "StandIns", "ends_in_letter", "is_letter", "pictures"]
 
 COMBINING = (
     r"\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\U0001e944-\U0001e94a"
@@ -24,9 +27,20 @@ COMBINING = (
 """Accents of scripts that have capitals, as a class of regular expressions has them."""
 
 _JOINERS = "\u200c\u200d"
-_RAISED = re.compile(r"[\u02c2-\u02ff\ua700-\ua78a]")
+_OF_WORDS = re.compile(
+    r"[\u02c2-\u02ff\ua700-\ua78a"  # Raised marks of tone, letters that look like a colon or an equals sign.
+    r"\u055a-\u055c\u055e\u05f3"  # Armenian's marks of stress, call, question, which stand on vowels; geresh.
+    r"\u0bf0-\u0bf2\u0d70-\u0d75\u1369-\u137c\U0001e8c7-\U0001e8cf]"  # Numerals that are no decimal digits.
+)
 _LETTER = "א"  # Neither a capital nor a small one, and no abbreviation of any language.
-_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[’·](?=[^\W\d_])")
+_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[’·‧‐‑](?=[^\W\d_])")
+_TYPED = {"’": "'", "‐": "-", "‑": "-"}
+_GERSHAYIM = re.compile('(?<=[\u05d0-\u05ea])["״](?=[\u05d0-\u05ea])')
+_CHANGES = rf"[{COMBINING}\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+_SIGN = rf"[^\w\s{_CHANGES[1:-1]}{_JOINERS}]"
+_PICTURE = re.compile(
+    rf"[\U0001f1e6-\U0001f1ff]{{2}}|{_SIGN}(?:{_CHANGES}+|(?=\u200d{_SIGN}))(?:\u200d{_SIGN}{_CHANGES}*)*"
+)
 
 
 def is_letter(character: str) -> bool:
@@ -38,6 +52,27 @@ def is_letter(character: str) -> bool:
     if character.isalnum():
         return True
     return character != "" and (unicodedata.category(character)[0] == "M" or character in _JOINERS)
+
+
+def ends_in_letter(word: str) -> bool:
+    """Whether a word ends in a letter or a digit, accents and joiners aside; they may be of a picture.
+
+    >>> ends_in_letter("lɛ\\u0301"), ends_in_letter("❤\\ufe0f"), ends_in_letter("-")
+    (True, False, False)
+    """
+    end = len(word) - 1
+    while end > 0 and is_letter(word[end]) and not word[end].isalnum():
+        end -= 1
+    return is_letter(word[end])
+
+
+def pictures(text: str) -> Iterator[tuple[int, int]]:
+    """Begin and end of signs that several characters are: hearts in red, families, flags; signs with accents.
+
+    >>> list(pictures("I ❤\\ufe0fB, I ❤ B"))
+    [(2, 4)]
+    """
+    return iter(()) if text.isascii() else (match.span() for match in _PICTURE.finditer(text))
 
 
 class StandIns(dict[int, int]):
@@ -68,7 +103,8 @@ class StandIns(dict[int, int]):
         """
         if text.isascii():
             return text
-        return _BETWEEN_LETTERS.sub(lambda mark: "'" if mark[0] == "’" else _LETTER, text.translate(self))
+        letters = _GERSHAYIM.sub(_LETTER, text).translate(self)
+        return _BETWEEN_LETTERS.sub(lambda mark: _TYPED.get(mark[0], _LETTER), letters)
 
 
 def _alike(character: str) -> str:
@@ -78,5 +114,5 @@ def _alike(character: str) -> str:
         return "X"
     if category == "Ll":
         return "x"
-    is_part = category[0] in "LM" or character in _JOINERS or _RAISED.match(character)
+    is_part = category[0] in "LM" or character in _JOINERS or _OF_WORDS.match(character)
     return _LETTER if is_part else character

@@ -26,8 +26,9 @@ _MOST_LINES = 1_000_000  # Training on more takes long and changes little.
 _COVERAGE = 0.9995  # The share of a text's characters that get pieces; the others are copied.
 _UNKNOWN = 0
 _AT_SPACES = re.compile(f"{WORD_BEGIN}?[^{WORD_BEGIN}]+|{WORD_BEGIN}")
-_SCRIPTS = (
-    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+_SCRIPTS = (  # Javanese, Balinese and those of Tai languages among them.
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f"
+    "\u3040-\u30ff\u3400-\u9fff\ua980-\ua9ff\uaa60-\uaadf\U00020000-\U0003ffff"
 )
 _UNSPACED = re.compile(f"[{_SCRIPTS}]")
 _MARK_OR_FOREIGN = re.compile(rf"{MARKS.pattern}|[^\W\d_{_SCRIPTS}]+(?:['’.-][^\W\d_{_SCRIPTS}]+)*")

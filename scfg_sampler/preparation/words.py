@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scfg_sampler.errors import SettingsError
-from scfg_sampler.preparation.letters import StandIns, is_letter
+from scfg_sampler.preparation.letters import StandIns, ends_in_letter, is_letter, pictures
 from scfg_sampler.preparation.protected import protected_spans
 from scfg_sampler.preparation.segments import JOIN, SPACE, Joined, Segmented, escape, unescape
 
@@ -64,6 +64,7 @@ class WordSegmenter:
         self.rules = rules
         self.whole = whole
         self._is_letter = is_letter if whole else str.isalnum
+        self._ends_in_letter = ends_in_letter if whole else _ends_in_alnum
         self._stand_ins = StandIns("")
         self.joins_left = frozenset(joins_left)
         self.joins_right = frozenset(joins_right)
@@ -96,7 +97,7 @@ class WordSegmenter:
         right, known_right = _usual(
             (before, joined, n)
             for (before, after, joined), n in seen.items()
-            if not segmenter._is_letter(before[-1]) and before[-1] not in '."' and after not in left
+            if not segmenter._ends_in_letter(before) and before[-1] not in '."' and after not in left
         )
         return cls(rules, left, right | (_TO_THE_RIGHT - known_right))
 
@@ -112,7 +113,7 @@ class WordSegmenter:
             if joined == self._expected(cut[at - 1], cut[at]):
                 continue
             if joined:
-                on_right = not self._is_letter(cut[at][0]) or self._is_letter(cut[at - 1][-1])
+                on_right = not self._is_letter(cut[at][0]) or self._ends_in_letter(cut[at - 1])
             else:
                 on_right = cut[at] in self.joins_left
             if on_right:
@@ -178,7 +179,7 @@ class WordSegmenter:
         cut them nor move anything. Should it change a character all the same, letters and digits in a row
         are taken for words instead.
         """
-        masked, borders = _masked(own_case)
+        masked, borders = _masked(own_case, self.whole)
         if self._tokenizer is None:
             self._load()
         if self.whole:
@@ -209,21 +210,42 @@ class WordSegmenter:
         self._stand_ins = StandIns(MosesTokenizer.IsAlnum)
 
 
-def _masked(text: str) -> tuple[str, list[int]]:
+def _ends_in_alnum(word: str) -> bool:
+    """`ends_in_letter` as it was up to version 0.2."""
+    return word[-1].isalnum()
+
+
+def _masked(text: str, whole: bool = True) -> tuple[str, list[int]]:
     """A text whose protected parts are letters, or digits, and where those that are no numbers begin and end.
+
+    whole : whether pictures of several characters are hidden, too
 
     >>> _masked("See @ann, 1,234.5")
     ('See xxxx, 0000000', [4, 8])
     """
+    hidden = list(protected_spans(text))
+    if whole:
+        hidden = _with_pictures(text, hidden)
     parts: list[str] = []
     borders: set[int] = set()
     done = 0
-    for begin, end, is_number in protected_spans(text):
+    for begin, end, is_number in hidden:
         parts += [text[done:begin], ("0" if is_number else "x") * (end - begin)]
         done = end
         if not is_number:
             borders |= {begin, end}
     return "".join([*parts, text[done:]]), sorted(borders)
+
+
+def _with_pictures(text: str, protected: list[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
+    """Protected parts, and pictures that share no character with one of them, in order."""
+    ends = [end for _, end, _ in protected]
+    found = []
+    for begin, end in pictures(text):
+        after = bisect_right(ends, begin)
+        if after == len(protected) or protected[after][0] >= end:
+            found.append((begin, end, False))
+    return sorted([*protected, *found]) if found else protected
 
 
 def language_of_rules(language: str) -> str:

@@ -11,6 +11,7 @@ from scfg_sampler.preparation.learning import SegmentationSettings, learn_prepar
 from scfg_sampler.preparation.letters import is_letter
 from scfg_sampler.preparation.normalise import normalise
 from scfg_sampler.preparation.preparation import FILE, load_preparation, write_preparation
+from scfg_sampler.preparation.subwords import is_unspaced, uses_spaces
 from scfg_sampler.preparation.words import WordSegmenter
 
 pytest.importorskip("sacremoses")
@@ -30,6 +31,12 @@ FON = normalise("Mɛ tɛ\u0301nwe nukɔntɔn e é wɔ\u0301 lɛ\u0301ɛ ɔ\u0301
         ("Ꮳꮃꭹ ꮧꮳꮃꭹ", "Ꮳꮃꭹ ꮧꮳꮃꭹ"),
         ("ma\ua789tu, ˈa˩˥ b", "ma\ua789tu , ˈa˩˥ b"),
         ("col·lecció · b", "col·lecció · b"),
+        ("col‧lecció ‧ b", "col‧lecció ‧ b"),
+        ("፲፪ኛ ፳፻፲፬።", "፲፪ኛ ፳፻፲፬ ￭።"),
+        ("Ինչո՞ւ, մա՛րդ։", "Ինչո՞ւ , մա՛րդ ￭։"),
+        ("צה״ל ו׳ ג׳ירפה", "צה״ל ו׳ ג׳ירפה"),
+        ('"מנכ"ל" "א"', '"￭ מנכ"ל ￭" "￭ א ￭"'),
+        ("mɛ\u0300‑ɖé là‐bas ‐ ‑b", "mɛ\u0300‑ɖé là‐bas ‐ ‑￭ b"),
         ("col· b", "col ￭· b"),
     ],
 )
@@ -50,6 +57,44 @@ def test_either_apostrophe_is_cut_alike(rules):
         curly = segmenter.segment(text.replace("'", "’")).words
         assert [word.replace("’", "'") for word in curly] == cut
     assert segmenter.segment("‘a b’ c").words == ["‘￭", "a", "b", "￭’", "c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I ❤\ufe0fyou❤\ufe0f", "I ❤\ufe0f￭ you ￭❤\ufe0f"),
+        ("🇬🇭🇳🇬!", "🇬🇭 ￭🇳🇬 !"),
+        ("👩🏾\u200d🌾 👍🏽ok 👩\u200d🌾", "👩🏾\u200d🌾 👍🏽￭ ok 👩\u200d🌾"),
+        ("😀😀 a", "😀 ￭😀 a"),
+        ("#\ufe0f\u20e3b -\u0301a", "#\ufe0f\u20e3￭ b -\u0301￭ a"),
+        ("see http://a.org/❤\ufe0f ❤\ufe0f", "see http://a.org/❤\ufe0f ❤\ufe0f"),
+        ("❤\ufe0fb @ann", "❤\ufe0f￭ b @ann"),
+        ("\u0301a", "\u0301a"),
+    ],
+)
+def test_what_changes_a_sign_stays_with_it(text, expected):
+    """It is no part of the word behind it, which nobody would know."""
+    segmenter = WordSegmenter.learn(["a, b."], "en")
+    found = segmenter.segment(text).words
+    assert found == expected.split(" ")
+    assert segmenter.join(found).text == text
+
+
+def test_signs_that_join_the_word_behind_them_are_learnt():
+    found = WordSegmenter.learn(["❤\ufe0fa b"] * 4, "en")
+    assert "❤\ufe0f" in found.joins_right
+    assert found.segment("❤\ufe0fb").words == ["❤\ufe0f", "b"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [("fr", "n'￭ aso"), ("it", "n'￭ aso"), ("en", "n ￭'aso"), ("es", "n ￭'￭ aso"), ("ga", "n ￭'￭ aso")],
+)
+def test_rules_decide_about_apostrophes_but_not_about_the_letter(rules, expected):
+    """As docs/raw-text.md says."""
+    segmenter = WordSegmenter(rules)
+    assert segmenter.segment("n'aso").words == expected.split(" ")
+    assert segmenter.segment("ngʼombe ʼyan").words == ["ngʼombe", "ʼyan"]
 
 
 def test_capitals_and_small_letters_stay_so():
@@ -77,6 +122,13 @@ def test_words_of_scripts_without_spaces_are_cut_as_ever():
     assert WordSegmenter.learn(["a."], "en").segment("met 习近平").words == ["met", "习", "￭近", "￭平"]
 
 
+@pytest.mark.parametrize("text", ["ꦲꦏ꧀ꦱꦫꦗꦮ", "ᬅᬓ᭄ᬱᬭᬩᬮᬶ", "ᨲ᩠ᩅᩫᨾᩮᩬᩥᨦ", "ᦅᧄᦟᦹᧉᦑᦺᦟᦹᧉ", "ᥖᥭᥰᥖᥬᥳ", "ꪎꪳꪼꪕ", "ꩡꩢꩣ", "ꧠꧡꧢ"])
+def test_sentences_of_scripts_without_spaces_are_no_words(text):
+    """Javanese, Balinese, Tai Tham, New Tai Lue, Tai Le, Tai Viet, Myanmar's letters for Shan and others."""
+    assert all(map(is_unspaced, text))
+    assert not uses_spaces([text])
+
+
 def test_accents_are_of_words_where_case_is_told():
     """Where accents parted words, all these began with the word `Ɔ`, and its form was that of all of them."""
     lines = ["A ɔ\u0301sun.", "A ɔ\u0301sun.", "A Ɔsan.", "A Ɔ\u0301dun a.", "A Ɔ\u0301dun a."]
@@ -101,6 +153,7 @@ def test_older_preparations_cut_as_they_did(tmp_path):
     found = load_preparation(tmp_path)
     assert "tɛ\u0301nwe" not in found.segment(FON)
     assert found.source.restore(found.segment(FON)) == FON
+    assert found.segment("❤\ufe0fe") == ["❤", "￭\ufe0f￭", "e"]
     old = CaseModel.from_record({"begins_with_capital": True, "forms": ["ɔ"], "abbreviations": []})
     assert old.true("Ɔ\u0301dun a.") == "ɔ\u0301dun a."
 

@@ -211,6 +211,27 @@ def test_long_lines_are_cut_at_sentences_then_clauses_then_anywhere():
     assert list(_cut(["a", "."] * 100)) == [(0, 100), (100, 200)]
 
 
+@pytest.mark.parametrize("stop", [*"።፧؟۔߹⸮॥։။។꘎", "::"])
+@pytest.mark.parametrize("comma", "፣፤،؛߸⹁၊")
+def test_long_lines_are_cut_at_the_stops_of_their_script(stop, comma):
+    words = ["w"] * 240
+    words[69] = stop
+    words[89] = comma
+    assert list(_cut(words)) == [(0, 70), (70, 170), (170, 240)]
+    words[69] = comma
+    assert next(_cut(words)) == (0, 90)
+
+
+def test_long_lines_are_cut_behind_two_colons():
+    """Which stand for Ethiopic's full stop; they are two words for sacremoses."""
+    words = ["w"] * 240
+    words[68:70] = [":", ":"]
+    words[89] = ","
+    assert next(_cut(words)) == (0, 70)
+    words[68] = "w"
+    assert next(_cut(words)) == (0, 90)
+
+
 def test_a_long_line_is_translated_as_one_line(system):
     line = "Der Hund läuft. " * 60 + "Qux läuft."
     (found,) = decoder.load_system(system).translate([line])
