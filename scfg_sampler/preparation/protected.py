@@ -5,7 +5,7 @@ Web and e-mail addresses, domains, `@names`, `#tags` and numbers with their sepa
 the grammar does not know is copied as a whole.
 
 The fact a newcomer would get wrong: an address ends before the punctuation of its sentence, and where writing
-that has no spaces goes on.
+that has no spaces goes on, and so do names and tags, whose letters may be any others.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 )
+# Accents and vowels that are no letters to Python: of African and European, Hebrew, Arabic, Indian writing.
+_ACCENTS = (
+    r"\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    r"\u07eb-\u07f3\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\U0001e944-\U0001e94a"
+)
+_IN_NAME = rf"(?: [^\W{_UNSPACED}] | [{_ACCENTS}] )"
 _IN_ADDRESS = rf"[^\s<>\"“”«»„{_UNSPACED}]"
 _MARK = r"[.,;:!?'’)\]}…]"
 _END = rf"(?= {_MARK}*+ (?: (?!{_IN_ADDRESS}) | $ ) )"
@@ -32,8 +38,8 @@ _PROTECTED = re.compile(
   | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]+ @ [A-Za-z0-9-]+ (?: \.[A-Za-z0-9-]+ )* \.[A-Za-z]{{2,}}
   | (?<![\w.@-]) (?: [a-z0-9-]+ \. )+ (?: com | org | net | edu | gov | info ) (?![\w@-])
     (?: / {_ADDRESS} )?
-  | (?<![\w@#&]) [@\#] [A-Za-z0-9_]+
-  | (?P<number> \d+ (?: [.,:/’'-] \d+ )* )
+  | (?<![\w@#&]) [@\#] {_IN_NAME}+
+  | (?P<number> \d+ (?: [.,:/’'٫٬-] \d+ )* )
     """,
     re.VERBOSE,
 )

@@ -118,6 +118,13 @@ def test_joined_letters_are_told_from_joined_marks():
     assert not any(map(is_letter, ("-", "’", " ", "")))
 
 
+def test_words_that_begin_with_a_vowel_are_words():
+    """A sign of punctuation says that it joins one, as it does with other words."""
+    segmenter = WordSegmenter.learn(["a, b."], "en")
+    assert segmenter.segment("a /िb").words == ["a", "/￭", "िb"]
+    assert segmenter.segment("a /b").words == ["a", "/￭", "b"]
+
+
 def test_words_of_scripts_without_spaces_are_cut_as_ever():
     assert WordSegmenter.learn(["a."], "en").segment("met 习近平").words == ["met", "习", "￭近", "￭平"]
 

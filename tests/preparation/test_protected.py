@@ -25,6 +25,11 @@ from scfg_sampler.preparation.protected import _PART, is_protected, protected_sp
         ("go to example.com, or sub.example.org/a/b.", ["example.com", "sub.example.org/a/b"]),
         ("Ende.Anfang und casa.de", []),
         ("@ann_1 likes #cats_2, R&D #", ["@ann_1", "#cats_2"]),
+        ("@Bénin #ÉduBénin, #Bénin!", ["@Bénin", "#ÉduBénin", "#Bénin"]),
+        ("#O\u0323\u0300ro\u0323.", ["#O\u0323\u0300ro\u0323"]),
+        ("#ኢትዮጵያ። #हिन्दी। #می\u200cخواهم،", ["#ኢትዮጵያ", "#हिन्दी", "#می\u200cخواهم"]),
+        ("#DVD很好 @ann吧 #好 #'a", ["#DVD", "@ann"]),
+        ("٣٫١٤ ١٬٠٠٠، ٥٫", ["٣٫١٤", "١٬٠٠٠", "٥"]),
         ("C#x a@b ##y @@z &#xa;", []),
         ("3 1,234.5 12:30 3/4", ["3", "1,234.5", "12:30", "3/4"]),
         ("2014-01-05 1.000.000, 5.", ["2014-01-05", "1.000.000", "5"]),
@@ -42,7 +47,7 @@ def test_numbers_are_told_from_addresses():
     assert not is_protected("1,5 ")
 
 
-@pytest.mark.parametrize("unit", [".a(", "((", "a.", "1.", "a@", "@", "http://", "-", "a-", "1:"])
+@pytest.mark.parametrize("unit", [".a(", "((", "a.", "1.", "a@", "@", "@ɛ\u0301", "http://", "-", "a-", "1:"])
 def test_long_lines_take_no_long_time(unit):
     began = time.perf_counter()
     list(protected_spans("www." + unit * 5000))
