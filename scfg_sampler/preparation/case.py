@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 from scfg_sampler.preparation.letters import COMBINING
 from scfg_sampler.preparation.protected import protected_spans
 
-__all__ = ["CASES", "CaseModel", "begins_small", "capitalised", "learn_case", "lowered"]
+__all__ = ["CASES", "CaseModel", "begins_small", "capitalised", "first_letter", "learn_case", "lowered"]
 
 CASES = ("lower", "true", "keep")
 
 _FEWEST_SHOUTED = 3
 _WORD = re.compile(rf"(?:[^\W\d_][{COMBINING}]*)+")
 _WORD_WITHOUT_ACCENTS = re.compile(r"[^\W\d_]+")
+_NO_CAPITALS = "ǀǁǂǃʔʕʹʺʻʼʽʾʿˀˁ"  # Letters of languages whose other letters have some.
 # Both begin where what they look for begins; from every place within a long run, time would be quadratic.
 _STOP = re.compile(r"(?<![.!?])[.!?]+[\"'”’»)\]]* ")
 _ABBREVIATION = re.compile(rf"(?<![^\W\d_])(?<![{COMBINING}])({_WORD.pattern})\.,? (?=([^\W\d_]))")
@@ -110,10 +111,11 @@ def learn_case(lines: Iterable[str]) -> CaseModel:
         letters = "".join(text[begin:end] for begin, end, _ in words)
         if not letters or (len(letters) > 1 and letters == letters.upper() != letters.lower()):
             continue
-        first = words[0][0]
-        if text[first] != text[first].lower():
+        begin, end, _ = words[0]
+        first = text[begin + _first(text[begin:end]) :][:1]
+        if first != first.lower():
             capitals += 1
-        elif text[first] != text[first].upper():
+        elif first != first.upper():
             small += 1
         for begin, end, is_first in words:
             if not is_first and text[begin - 1] in " -'’(/":
@@ -143,11 +145,19 @@ def lowered(text: str) -> str:
 def capitalised(text: str) -> str:
     """The text with a capital as its first letter, unless that would become two.
 
-    >>> capitalised("über"), capitalised("ßa")
-    ('Über', 'ßa')
+    Clicks and glottal stops have none: the letter behind them is it.
+
+    >>> capitalised("über"), capitalised("ßa"), capitalised("ǃgâi"), capitalised("ʻōlelo")
+    ('Über', 'ßa', 'ǃGâi', 'ʻŌlelo')
     """
-    first = text[:1].upper()
-    return first + text[1:] if len(first) == 1 else text
+    at = _first(text)
+    first = text[at : at + 1].upper()
+    return text[:at] + first + text[at + 1 :] if len(first) == 1 else text
+
+
+def _first(word: str) -> int:
+    """The place of the letter that may be a capital."""
+    return len(word) - len(word.lstrip(_NO_CAPITALS))
 
 
 def _is_in_capitals(text: str) -> bool:
@@ -167,8 +177,18 @@ def _is_in_capitals(text: str) -> bool:
 
 def begins_small(text: str) -> bool:
     """Whether the first letter of a text is a small one, in a script that has capitals."""
+    at = first_letter(text)
+    return text[at : at + 1] != text[at : at + 1].upper()
+
+
+def first_letter(text: str) -> int:
+    """Where the letter of a text is that may be a capital; its end if there is none.
+
+    >>> first_letter("« ʼyan"), first_letter("a"), first_letter("5")
+    (3, 0, 1)
+    """
     first = _WORD.search(text)
-    return first is not None and text[first.start()] != text[first.start()].upper()
+    return len(text) if first is None else first.start() + _first(first[0])
 
 
 def _sentence_words(

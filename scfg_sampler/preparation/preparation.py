@@ -25,7 +25,7 @@ from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.errors import InputError, SettingsError
-from scfg_sampler.preparation.case import CASES, CaseModel, begins_small
+from scfg_sampler.preparation.case import CASES, CaseModel, begins_small, first_letter
 from scfg_sampler.preparation.letters import is_letter
 from scfg_sampler.preparation.normalise import normalise, normalise_with_places
 from scfg_sampler.preparation.protected import is_protected
@@ -124,7 +124,8 @@ class LanguagePreparation:
             if self.case == "lower":
                 text = self.case_model.recalled(text)
             with_capitals = self.case_model.with_capitals(text)
-            text = text[:1] + with_capitals[1:] if begins_small else with_capitals
+            kept = first_letter(text) + 1 if begins_small else 0
+            text = text[:kept] + with_capitals[kept:]
         return text, places
 
 

@@ -109,3 +109,15 @@ def test_a_long_run_is_looked_through_once():
 
 def test_models_are_kept(model):
     assert CaseModel.from_record(model.record()) == model
+
+
+def test_the_letter_behind_a_click_or_a_glottal_stop_is_the_capital():
+    """Of ʼYan, ǃGâi, ʻŌlelo: those letters have no capitals of their own."""
+    model = learn_case(["ʼYan bo ǃgâi.", "ʼYan co ʼyan.", "ǃGâi bo."])
+    assert model.begins_with_capital
+    assert model.true("ʼYan bo. ǃGâi bo.") == "ʼyan bo. ǃgâi bo."
+    assert model.with_capitals("ʼyan bo. ǃgâi bo. ʻōlelo.") == "ʼYan bo. ǃGâi bo. ʻŌlelo."
+    assert not learn_case(["ʼyan b.", "ʼyan c.", "B"]).begins_with_capital
+    assert begins_small("ʼyan B")
+    assert not begins_small("ʼYan b")
+    assert not begins_small("ʼ")

@@ -67,6 +67,9 @@ def test_capitals_come_back(segment, case):
             assert preparation.restore(preparation.segment(text, language), language) == text
     words = preparation.segment("The dog sees Anna.", "en")
     assert preparation.target.restore(words, begins_small=True) == "the dog sees Anna."
+    words = preparation.segment("(The dog sees Anna.) The dog sees Anna.", "en")
+    text = preparation.target.restore(words, begins_small=True)
+    assert text == "(the dog sees Anna.) The dog sees Anna."
 
 
 def test_source_and_target_are_the_defaults():
