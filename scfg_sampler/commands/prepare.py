@@ -118,7 +118,13 @@ def _add_segmentation(parser: argparse.ArgumentParser) -> None:
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     limits = parser.add_argument_group("what is left out of the training text")
     limits.add_argument("--max-characters", type=int, default=600, metavar="N", help="longer sides; 0: none")
-    limits.add_argument("--max-words", type=int, default=100, metavar="N", help="the same, in words; 0: none")
+    limits.add_argument(
+        "--max-words",
+        type=int,
+        default=100,
+        metavar="N",
+        help="the same, in words, or pieces of them; 0: none",
+    )
     limits.add_argument(
         "--max-ratio",
         type=float,
