@@ -108,6 +108,13 @@ def _add_segmentation(parser: argparse.ArgumentParser) -> None:
         help="tell words of language XX apart by sacremoses's rules for YY",
     )
     ways.add_argument(
+        "--apostrophes",
+        metavar="XX",
+        action="append",
+        default=[],
+        help="in language XX an apostrophe between two letters is a letter: ng'ombe, p'isi, м'ята",
+    )
+    ways.add_argument(
         "--case",
         choices=("lower", "true", "keep"),
         default="true",
@@ -192,18 +199,21 @@ def _settings(options: argparse.Namespace) -> SegmentationSettings:
         options.subword_model or "unigram",
         options.case,
         rules,
+        tuple(options.apostrophes),
     )
 
 
 def _warn_of_idle(settings: SegmentationSettings) -> None:
-    """Warn of rules for a language that has none, as its words are told apart otherwise."""
+    """Warn of what is said of a language whose words are told apart otherwise, or that is not there."""
     cut = dict(zip(settings.languages, settings.segment, strict=True))
-    for language in settings.rules:
+    said = [("--rules", language) for language in settings.rules]
+    said += [("--apostrophes", language) for language in settings.apostrophes]
+    for option, language in said:
         if language not in cut:
             known = " and ".join(settings.languages)
-            console.warn(f"--rules of {language!r} does nothing: the languages are {known}")
+            console.warn(f"{option} of {language!r} does nothing: the languages are {known}")
         elif cut[language].kind != "words":
-            console.warn(f"--rules of {language!r} does nothing without --segment words")
+            console.warn(f"{option} of {language!r} does nothing without --segment words")
 
 
 def _limits(options: argparse.Namespace) -> Limits:

@@ -184,6 +184,7 @@ def prepare(
             "subword_model": settings.subword_model,
             "case": settings.case,
             "rules": dict(settings.rules),
+            "apostrophes": list(settings.apostrophes),
             **limits._asdict(),
             **splitting._asdict(),
         },

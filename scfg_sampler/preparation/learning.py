@@ -54,6 +54,7 @@ class SegmentationSettings(NamedTuple):
     subword_model : one of `subwords.MODELS`
     case : one of `case.CASES`
     rules : language → the language whose rules sacremoses uses, where it is another
+    apostrophes : the languages in which an apostrophe between two letters is a letter
     """
 
     languages: tuple[str, str]
@@ -62,6 +63,7 @@ class SegmentationSettings(NamedTuple):
     subword_model: str = "unigram"
     case: str = "true"
     rules: Mapping[str, str] = {}
+    apostrophes: tuple[str, ...] = ()
 
 
 def parse_segmentation(text: str) -> tuple[Segmentation, Segmentation]:
@@ -158,7 +160,8 @@ def _segmenter(
     if kind == "words":
         rules = language_of_rules(settings.rules.get(language, language))
         step = 1 + len(text) // _MOST_LINES
-        return WordSegmenter.learn(text[::step], rules, own_case[::step])
+        apostrophes = language in settings.apostrophes
+        return WordSegmenter.learn(text[::step], rules, own_case[::step], apostrophes=apostrophes)
     if kind == "none":
         return Plain()
     what = f"the text in {language}"

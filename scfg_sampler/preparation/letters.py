@@ -35,6 +35,7 @@ _OF_WORDS = re.compile(
 _LETTER = "א"  # Neither a capital nor a small one, and no abbreviation of any language.
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[’·‧‐‑](?=[^\W\d_])")
 _TYPED = {"’": "'", "‐": "-", "‑": "-"}
+_APOSTROPHES = re.compile(r"(?<=[^\W\d_])['’‘`](?=[^\W\d_])")
 _GERSHAYIM = re.compile('(?<=[\u05d0-\u05ea])["״](?=[\u05d0-\u05ea])')
 _CHANGES = rf"[{COMBINING}\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 _SIGN = rf"[^\w\s{_CHANGES[1:-1]}{_JOINERS}]"
@@ -95,15 +96,19 @@ class StandIns(dict[int, int]):
         self[code] = code if character in self._known or is_unspaced(character) else ord(_alike(character))
         return self[code]
 
-    def shown(self, text: str) -> str:
+    def shown(self, text: str, *, apostrophes: bool = False) -> str:
         """What sacremoses is shown of a text; as long as the text.
+
+        With `apostrophes` those between two letters are letters.
 
         >>> StandIns("abcdefghijklmnopqrstuvwxyzɛ").shown("a tɛ\\u0301nwe · l’a ’a’")
         "a tɛאnwe · l'a ’a’"
         """
+        letters = text if text.isascii() else _GERSHAYIM.sub(_LETTER, text).translate(self)
+        if apostrophes:
+            letters = _APOSTROPHES.sub(_LETTER, letters)
         if text.isascii():
-            return text
-        letters = _GERSHAYIM.sub(_LETTER, text).translate(self)
+            return letters
         return _BETWEEN_LETTERS.sub(lambda mark: _TYPED.get(mark[0], _LETTER), letters)
 
 

@@ -304,7 +304,8 @@ def _side(side: dict[str, Any], models: dict[str, bytes], folder: Path) -> Langu
     segmenter: Segmenter
     if settings["kind"] == "words":
         joins = settings["joins_left"], settings["joins_right"]
-        segmenter = WordSegmenter(settings["rules"], *joins, whole=settings.get("whole", False))
+        whole, apostrophes = (settings.get(name, False) for name in ("whole", "apostrophes"))
+        segmenter = WordSegmenter(settings["rules"], *joins, whole=whole, apostrophes=apostrophes)
     elif settings["kind"] == "subwords":
         name = settings["model"]
         segmenter = SubwordSegmenter(models[name], spaced=settings["spaced"], name=folder / name)

@@ -51,6 +51,7 @@ class WordSegmenter:
     joins_left, joins_right : words that usually have no space before, or after, them
     whole : whether words are whole by Unicode (`letters`); preparations of versions up to 0.2 are cut as by
         sacremoses alone
+    apostrophes : whether those between two letters are letters, whatever the rules say (`ng'ombe`)
     """
 
     def __init__(
@@ -60,9 +61,11 @@ class WordSegmenter:
         joins_right: Iterable[str] = (),
         *,
         whole: bool = True,
+        apostrophes: bool = False,
     ):
         self.rules = rules
         self.whole = whole
+        self.apostrophes = apostrophes
         self._is_letter = is_letter if whole else str.isalnum
         self._ends_in_letter = ends_in_letter if whole else _ends_in_alnum
         self._stand_ins = StandIns("")
@@ -71,7 +74,14 @@ class WordSegmenter:
         self._tokenizer: Any = None
 
     @classmethod
-    def learn(cls, lines: Sequence[str], rules: str, own_case: Sequence[str] | None = None) -> WordSegmenter:
+    def learn(
+        cls,
+        lines: Sequence[str],
+        rules: str,
+        own_case: Sequence[str] | None = None,
+        *,
+        apostrophes: bool = False,
+    ) -> WordSegmenter:
         """The segmenter that expects words to join as they do in a text; `own_case` as for `segment`.
 
         Raises
@@ -79,7 +89,7 @@ class WordSegmenter:
         SettingsError
             sacremoses is not installed, or has no rules for the language.
         """
-        segmenter = cls(rules)
+        segmenter = cls(rules, apostrophes=apostrophes)
         segmenter._load()
         seen: Counter[tuple[str, str, bool]] = Counter()
         for line, own in zip(lines, lines if own_case is None else own_case, strict=True):
@@ -99,7 +109,7 @@ class WordSegmenter:
             for (before, after, joined), n in seen.items()
             if not segmenter._ends_in_letter(before) and before[-1] not in '."' and after not in left
         )
-        return cls(rules, left, right | (_TO_THE_RIGHT - known_right))
+        return cls(rules, left, right | (_TO_THE_RIGHT - known_right), apostrophes=apostrophes)
 
     def segment(self, text: str, own_case: str | None = None) -> Segmented:
         """The words of a text, with marks where they join in an unusual way.
@@ -166,6 +176,7 @@ class WordSegmenter:
             "joins_left": sorted(self.joins_left),
             "joins_right": sorted(self.joins_right),
             "whole": self.whole,
+            "apostrophes": self.apostrophes,
         }
 
     def _expected(self, before: str, after: str) -> bool:
@@ -183,7 +194,7 @@ class WordSegmenter:
         if self._tokenizer is None:
             self._load()
         if self.whole:
-            masked = self._stand_ins.shown(masked)
+            masked = self._stand_ins.shown(masked, apostrophes=self.apostrophes)
         words = self._tokenizer.tokenize(masked, escape=False)
         if "".join(words) != masked.replace(" ", ""):
             words = _RUN.findall(masked)

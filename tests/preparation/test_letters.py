@@ -97,6 +97,24 @@ def test_rules_decide_about_apostrophes_but_not_about_the_letter(rules, expected
     assert segmenter.segment("ngʼombe ʼyan").words == ["ngʼombe", "ʼyan"]
 
 
+@pytest.mark.parametrize("rules", ["en", "es", "fr"])
+def test_apostrophes_may_be_letters(rules, tmp_path):
+    """Between letters, by any sign; not where they quote, and not in the other language."""
+    segmenter = WordSegmenter.learn(["a."], rules, apostrophes=True)
+    text = "ng'ombe p’isi-q`ara o‘zbek lɛ\u0301'ɛ 'a b' l'"
+    found = segmenter.segment(text).words
+    assert [word.strip("￭") for word in found][:4] == ["ng'ombe", "p’isi-q`ara", "o‘zbek", "lɛ\u0301'ɛ"]
+    assert segmenter.join(found).text == text
+    assert "'￭" in found or "￭'" in found
+    settings = SegmentationSettings(
+        ("aym", "es"), parse_segmentation("words"), rules={"aym": rules}, apostrophes=("aym",)
+    )
+    write_preparation(learn_preparation(["p'isi"], ["p'isi"], settings), tmp_path)
+    read = load_preparation(tmp_path)
+    assert read.segment("p'isi") == ["p'isi"]
+    assert len(read.segment("p'isi", "es")) == 3
+
+
 def test_capitals_and_small_letters_stay_so():
     """A small letter after a full stop says that it ends no sentence; a capital by itself is an initial."""
     segmenter = WordSegmenter.learn(["a."], "en")
