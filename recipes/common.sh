@@ -366,6 +366,7 @@ companion="" # the process that takes them
 notes="" # there, a file for the names of steps taken
 beside() {
     mkdir -p "$OUT/logs"
+    hold_output # The process below must not hold it for itself.
     : >"$OUT/logs/beside"
     notes=$OUT/logs/beside "$@" &
     companion=$!

@@ -18,6 +18,7 @@ step() {
     local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm="" prolonged="" stopped=""
     shift
     [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
+    hold_output
     while [ "$1" != -- ] && [ "$1" != --makes ]; do
         if [ -f "$OUT/logs/$1.done" ]; then
             read -r line <"$OUT/logs/$1.done" || true
@@ -97,6 +98,27 @@ step() {
         exit "$stopped"
     fi
 }
+
+# hold_output: OUT is this recipe's alone until it and all programs that it has begun have ended, however they do; dies if
+# it is another's. The lock is the operating system's, of the open file 8, which programs inherit.
+held=""
+hold_output() {
+    [ "$held" != "$OUT" ] || return 0
+    held=$OUT
+    [ -n "$PYTHON" ] || return 0
+    exec 8>>"$OUT/logs/lock"
+    "$PYTHON" -c "$HOLD" || [ $? != 3 ] ||
+        die "$(short "$OUT") is in use by another recipe, or by what one has left running; wait until it ends, or name another --output"
+}
+HOLD='
+import fcntl, sys
+try:
+    fcntl.flock(8, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    sys.exit(3)
+except OSError:
+    pass  # Some file systems have no locks.
+'
 
 # resume_or_begin RUN RESUME… -- BEGIN…: the command RESUME goes on with the run directory that the same step has begun,
 # and its failure is the step's: a run that cannot be resumed now is not thrown away. Where there is nothing to go on
