@@ -72,6 +72,24 @@ def paste(page: Any, source: str, target: str, alignment: str) -> None:
     page.click("#paste-pair button")
 
 
+@pytest.mark.parametrize(("asked", "found"), [("99999", -1), ("-3", 0), ("", 0)])
+def test_a_pair_that_there_is_not_is_not_shown_as_if_it_were(view, sources, asked, found):  # noqa: F811
+    page = view("pairs")
+    page.wait_for_selector("#pair-title >> text=Pair 0")
+    last = sources.runs[0].num_pairs - 1
+    page.fill("#pair-number", asked)
+    page.press("#pair-number", "Tab")
+    shown = last if found < 0 else found
+    if asked:
+        there = f"there is no pair {asked}: here is pair {shown}, and there are 0 to {last}"
+        page.wait_for_selector(f"#status >> text={there}")
+    page.wait_for_selector(f"#pair-title >> text=Pair {shown}")
+    page.click("#next-pair" if found < 0 else "#previous-pair")
+    page.wait_for_selector(f"#status >> text=there is no pair {shown + 1 if found < 0 else -1}: ")
+    page.click("#previous-pair" if found < 0 else "#next-pair")
+    wait_until(page, "document.getElementById('status').textContent === ''")
+
+
 def test_pair_is_shown_with_boxes_at_its_rules(view):
     page = view("pairs")
     show_pair(page, 2)

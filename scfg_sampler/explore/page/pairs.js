@@ -1,7 +1,7 @@
 // Sentence pairs: the grid, phrases and their edges, derivations, the sampler step by step.
 
 import { keep, whole } from "./address.js";
-import { ask, attempt, attemptOr, counted, find, latest, make, picture, share, sides, words } from "./common.js";
+import { ask, attempt, attemptOr, counted, find, latest, make, picture, share, sides, tell, words } from "./common.js";
 import { Grid, holds } from "./grid.js";
 
 const state = { about: null, pair: null, question: null, listed: "", phrase: null, derivation: null, steps: null };
@@ -124,6 +124,7 @@ async function showNumber(number) {
   find("pair-number").value = wanted;
   find("pair-number").max = most;
   await showPair({ run: Number(find("pair-run").value || 0), number: wanted });
+  if (wanted !== number) tell(`there is no pair ${Number.isFinite(number) ? number : "of that number"}: here is pair ${wanted}, and there are 0 to ${most}`);
 }
 
 function showPasted() {
