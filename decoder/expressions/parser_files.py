@@ -34,6 +34,7 @@ from decoder.system.models import (
     write_used_weights,
 )
 from decoder.translation.settings import SearchDefaults
+from scfg_sampler.core.arguments import require_path
 from scfg_sampler.core.console import warn
 from scfg_sampler.core.directories import new_directory
 from scfg_sampler.core.files import PathLike
@@ -205,6 +206,7 @@ def load_parser(directory: PathLike, settings: SearchDefaults | None = None) -> 
         ...
     scfg_sampler.errors.InputError: no/such/parser: there is no such directory. Name one that ...
     """
+    require_path("directory", directory)
     record = read_parser_record(directory)
     folder = Path(directory)
     settings = SearchDefaults(**record["settings"]) if settings is None else settings

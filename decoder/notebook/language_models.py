@@ -14,8 +14,15 @@ from decoder.lm.model import LmVocabulary, TextScores, perplexity_of, score_text
 from decoder.lm.model import load_lm as load_compiled
 from decoder.lm.table import LanguageModel, build_lm
 from decoder.notebook.texts import Text, lines_of
-from scfg_sampler.core.arguments import require_path, require_switch, require_type, require_whole
+from scfg_sampler.core.arguments import (
+    of_arguments,
+    require_path,
+    require_switch,
+    require_type,
+    require_whole,
+)
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
@@ -93,8 +100,8 @@ def train_lm(
 
     Raises
     ------
-    SettingsError
-        A setting is out of range.
+    ArgumentError
+        A setting is out of range, or `output` is the text.
 
     >>> lm = train_lm(["the cat sleeps", "the dog sleeps", "a cat sees the dog"], order=2)
     >>> lm
@@ -109,6 +116,16 @@ def train_lm(
         require_whole("order", order),
         require_switch("interpolate_unigrams", interpolate_unigrams),
     )
+    if output is not None:
+        require_not_lost(output, "the model", text)
+    with of_arguments():
+        return _trained(text, output, order, thresholds, interpolate)
+
+
+def _trained(
+    text: Text, output: PathLike | None, order: int, thresholds: list[int], interpolate: bool
+) -> NgramModel:
+    """`train_lm`, of arguments of the right types."""
     encoded = encode_text(lines_of(text), text if isinstance(text, str | os.PathLike) else None)
     model, _ = estimate_lm(encoded, order, prune=thresholds, interpolate_unigrams=interpolate)
     if output is not None:

@@ -19,7 +19,7 @@ from decoder.system.system import System, load_system
 from decoder.translation.decoder import Decoder, feature_names
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import initial_weights, write_weights
-from scfg_sampler.core.arguments import require_type, settings_of
+from scfg_sampler.core.arguments import of_arguments, require_type, settings_of
 from scfg_sampler.core.files import PathLike
 
 __all__ = ["LmLike", "SearchOptions", "bundle", "make_decoder", "make_system", "models_of"]
@@ -52,7 +52,14 @@ def make_decoder(
     **search: Unpack[SearchOptions],
 ) -> Decoder:
     """The decoder of these parts; without weights, one with those that tuning begins with."""
-    settings = settings_of(SearchDefaults, search)
+    with of_arguments():
+        return _decoder(rules, lm, weights, settings_of(SearchDefaults, search))
+
+
+def _decoder(
+    rules: RulesLike, lm: LmLike, weights: Mapping[str, float] | PathLike | None, settings: SearchDefaults
+) -> Decoder:
+    """`make_decoder`, of settings of the right types."""
     models = models_of(lm)
     grammar = build_grammar([GrammarSource(table_of(rules), "", settings.max_span)])
     lms = LanguageModels(
@@ -146,5 +153,6 @@ def bundle(
         write_weights(weights_of(weights), Path(folder) / "weights.json")
         settings = settings_of(SearchDefaults, search)
         parts = (table_of(rules), paths, Path(folder) / "weights.json", preparation)
-        write_system(*parts, output, settings, spelling_of(rules))
+        with of_arguments():
+            write_system(*parts, output, settings, spelling_of(rules))
     return load_system(output)

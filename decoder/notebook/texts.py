@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from decoder.translation.weights import read_weights
-from scfg_sampler.core.arguments import require_lines, require_type
+from scfg_sampler.core.arguments import ArgumentError, require_lines, require_type
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.formats.conversion import detect_format, read_table
 from scfg_sampler.rules.table import RuleTable
@@ -75,8 +77,24 @@ def spelling_of(rules: RulesLike) -> str:
 
 
 def weights_of(weights: Mapping[str, float] | PathLike) -> dict[str, float]:
-    """Weights by feature."""
+    """Weights by feature; a TypeError or an ArgumentError if one is no finite number, as in a file."""
     if isinstance(weights, str | os.PathLike):
         return read_weights(weights)
     require_type("weights", weights, Mapping, "a mapping from features to numbers, or a path")
-    return dict(weights)
+    found: dict[str, float] = {}
+    for name, value in weights.items():
+        require_type("what a weight is of", name, str, "the name of a feature")
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise TypeError(f"the weight of {name} is {repr(value)[:60]}; give a number")
+        if not math.isfinite(_as_float(value)):
+            raise ArgumentError(f"the weight of {name} is {repr(value)[:60]}; weights are finite numbers")
+        found[name] = float(value)
+    return found
+
+
+def _as_float(value: Any) -> float:
+    """A real number as a float, infinite if it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

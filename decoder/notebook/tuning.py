@@ -14,7 +14,7 @@ from decoder.translation.weights import write_weights
 from decoder.tuning.settings import SEARCH, TuneSettings
 from decoder.tuning.tune import Round, best_round
 from decoder.tuning.tune import tune as tuned
-from scfg_sampler.core.arguments import require_whole, settings_of
+from scfg_sampler.core.arguments import of_arguments, require_whole, settings_of
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
@@ -112,7 +112,7 @@ def tune(
     ------
     InputError
         Source and references have different numbers of lines, or none.
-    SettingsError
+    ArgumentError
         A setting is out of range.
 
     >>> import decoder, scfg_sampler
@@ -136,7 +136,7 @@ def tune(
     ]
     chosen = settings_of(TuneSettings, settings)
     decoder = make_decoder(rules, lm, initial, **SEARCH._asdict())
-    with progress("tuning", (chosen.rounds + 1) * len(sources)) as advance:
+    with progress("tuning", (chosen.rounds + 1) * len(sources)) as advance, of_arguments():
         rounds = list(tuned(decoder, sources, rows, chosen, where=threads, advance=lambda: advance(1, "")))
     best = np.asarray(best_round(rounds).weights).tolist()
     return Tuning(dict(zip(decoder.weight_names, best, strict=True)), rounds, chosen.metric)

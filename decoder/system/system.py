@@ -29,7 +29,7 @@ from decoder.translation.decoder import Decoder
 from decoder.translation.derivations import derivation_record
 from decoder.translation.results import SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
-from scfg_sampler.core.arguments import require_count, require_type, require_whole
+from scfg_sampler.core.arguments import require_count, require_path, require_type, require_whole
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.streams import in_order
 from scfg_sampler.core.wording import counted
@@ -270,6 +270,9 @@ def load_system(directory: PathLike, settings: SearchDefaults | None = None) -> 
     ...     decoder.load_system(folder + "/system").translate_line("un chat").text
     'a cat'
     """
+    require_path("directory", directory)
+    if settings is not None:
+        require_type("settings", settings, SearchDefaults, "SearchDefaults")
     record = read_system_record(directory)
     folder = Path(directory)
     settings = SearchDefaults(**record["settings"]) if settings is None else settings

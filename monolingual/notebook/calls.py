@@ -17,9 +17,14 @@ import numpy as np
 
 from monolingual.cli import build_parser
 from scfg_sampler.core import console, parsers
-from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_lines, require_switch
+from scfg_sampler.core.arguments import (
+    ArgumentError,
+    of_arguments,
+    require_lines,
+    require_switch,
+)
 from scfg_sampler.core.files import PathLike, atomic_output
-from scfg_sampler.errors import InputError
+from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["call", "lines_file", "options_of"]
 
@@ -68,7 +73,9 @@ def call(
         given += _as_options(known[name], value)
 
     def refuse(message: str) -> NoReturn:
-        raise ArgumentError(message.replace("argument --", "").rstrip("."))
+        raise SettingsError(
+            message.replace("argument --", "").rstrip(".")
+        )  # Of options, until `of_arguments`.
 
     vars(parser)["error"] = refuse
     with of_arguments(), _silent(), contextlib.redirect_stdout(io.StringIO()):
@@ -148,7 +155,6 @@ def lines_file(text: PathLike | Sequence[str], place: Path) -> PathLike:
     for number, line in enumerate(lines, start=1):
         if "\n" in line:
             raise InputError("a text", number, "is more than one line", "Give a list of lines, one each")
-    place.parent.mkdir(parents=True, exist_ok=True)
     with atomic_output(place) as stream:
         stream.writelines(f"{line}\n" for line in lines)
     return place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Sequence
@@ -18,8 +19,9 @@ from monolingual.dmv.punctuation import recognise
 from monolingual.dmv.report import ReportInputs, write_report
 from monolingual.dmv.treebank import StoredSentences, read_treebank, shown_words
 from monolingual.notebook.calls import call, lines_file
-from scfg_sampler.core.arguments import ArgumentError
+from scfg_sampler.core.arguments import ArgumentError, require_lines
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
 
 __all__ = ["DependencyModel", "DependencyTree", "DmvOptions", "load_dmv", "train_dmv"]
@@ -121,6 +123,10 @@ class DependencyModel:
             mbr or viterbi.
         """
         _check_decoder(decoder)
+        if not isinstance(sentences, (str, os.PathLike)):
+            sentences = require_lines("a text", sentences)
+            if not any(line.strip() for line in sentences):
+                return [_EMPTY] * len(sentences)
         found = _read(sentences)
         heads = parse(self.model, found, decoder)
         trees = []
@@ -150,6 +156,7 @@ class DependencyModel:
 
     def report(self, output: PathLike, treebank: PathLike | Sequence[str] | None = None) -> None:
         """Write the page of `scfg-monolingual dmv report`, with some sentences of a treebank parsed."""
+        require_not_lost(output, "the page", treebank)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.txt"
             self.write(path)
@@ -225,7 +232,8 @@ def train_dmv(
         finally:
             for name, text in (("sentences", sentences), ("heldout", heldout)):
                 if not isinstance(text, (str, os.PathLike)) and (refused or not checkpoint.exists()):
-                    texts[name].unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):  # Of a place that is no directory, above all.
+                        texts[name].unlink()
         return DependencyModel(read_model(place))
 
 

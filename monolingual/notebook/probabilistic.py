@@ -17,12 +17,13 @@ from monolingual.pcfg.grammar import WeightedGrammar
 from monolingual.pcfg.grammar_text import format_rules, probabilities, read_grammar
 from monolingual.pcfg.report import write_report
 from scfg_sampler.core.archives import read_arrays
-from scfg_sampler.core.arguments import require_count, require_switch
+from scfg_sampler.core.arguments import require_count, require_lines, require_path, require_switch
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.chains.run_directory import refuse_occupied, restored_if_refused
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.json_text import parse_json
+from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
@@ -94,6 +95,10 @@ class Pcfg:
         sentences : path, or sequence of str
             Words between spaces.
         """
+        if not isinstance(sentences, (str, os.PathLike)):
+            sentences = require_lines("a text", sentences)
+            if not any(line.strip() for line in sentences):
+                return [None] * len(sentences)
         with tempfile.TemporaryDirectory() as folder:
             text, out = lines_file(sentences, Path(folder) / "sentences"), Path(folder) / "trees"
             told = {"sentences": text, "output": out, "probabilities": True}
@@ -160,6 +165,7 @@ class PcfgRun:
     """
 
     def __init__(self, directory: PathLike):
+        require_path("directory", directory)
         self.directory = Path(directory)
         hint = "Name one that 'pcfg sample' has finished"
         kinds = {"rules": ("U", 1), "probabilities": ("f", 2), "chain": ("i", 1), "log_joint": ("f", 1)}
@@ -204,6 +210,7 @@ class PcfgRun:
 
     def report(self, output: PathLike) -> None:
         """Write the page of `scfg-monolingual pcfg report`."""
+        require_not_lost(output, "the run", self.directory)
         write_report(self.directory, output)
 
     def __repr__(self) -> str:
@@ -255,6 +262,7 @@ def sample_pcfg(
     ...     round(float(run.probabilities[:, 1].mean()), 1)  # Beta(4, 1) has the mean 0.8.
     0.8
     """
+    require_path("directory", directory)
     place = Path(directory)
     overwrite = settings.get("overwrite")
     refuse_occupied(place, overwrite is not None and require_switch("overwrite", overwrite), "open_pcfg")

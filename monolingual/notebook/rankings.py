@@ -21,9 +21,10 @@ from monolingual.ot.report import ReportInputs, write_report
 from monolingual.ot.run import read_draws, read_run
 from monolingual.ot.summaries import outranking
 from monolingual.ot.tableaux import Tableaux
-from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_type
+from scfg_sampler.core.arguments import ArgumentError, of_arguments, require_path, require_type
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.pages.elements import table
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
@@ -96,6 +97,7 @@ class OtGrammar:
     """
 
     def __init__(self, directory: PathLike):
+        require_path("directory", directory)
         self.directory = Path(directory)
         self._grammar, self.summary = read_summary(directory)
         self.tableaux: Tableaux = read_tableaux_file(self.directory / "tableaux.tsv")
@@ -152,6 +154,8 @@ class OtGrammar:
         """Write the page of `scfg-monolingual ot report`, with the predictions of others beside."""
         for each in beside:
             require_type("another grammar", each, OtGrammar, "an OtGrammar, as open_ot returns it")
+        for each in (self, *beside):
+            require_not_lost(output, "the grammar", each.directory)
         write_report(ReportInputs(self.directory, [each.directory for each in beside]), output)
 
     def _repr_html_(self) -> str:
@@ -293,6 +297,7 @@ def _learn(
     options: dict[str, Any],
     directory: PathLike,
 ) -> None:
+    require_path("directory", directory)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "tableaux.tsv"
         if isinstance(tableaux, Tableaux):

@@ -14,11 +14,12 @@ from monolingual.notebook.trees import ShownTree
 from monolingual.tsg.fragments import format_fragment
 from monolingual.tsg.learnt import read_grammar, read_record
 from monolingual.tsg.report import write_report
-from scfg_sampler.core.arguments import require_count, require_type
+from scfg_sampler.core.arguments import require_count, require_path, require_type
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose_traces
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
 
 __all__ = ["TsgOptions", "TsgRun", "open_tsg", "train_tsg"]
@@ -80,6 +81,7 @@ class TsgRun:
     """
 
     def __init__(self, directory: PathLike):
+        require_path("directory", directory)
         self.directory = Path(directory)
         self.record: dict[str, Any] = read_record(directory)
 
@@ -158,6 +160,8 @@ class TsgRun:
     def report(self, output: PathLike, *others: TsgRun) -> None:
         """Write the page of `scfg-monolingual tsg report` about this run, and others as further chains."""
         _require_runs(others)
+        for run in (self, *others):
+            require_not_lost(output, "the run", run.directory)
         write_report([self.directory, *(run.directory for run in others)], output)
 
     def __repr__(self) -> str:
@@ -213,6 +217,7 @@ def train_tsg(
     ...     sum(tree.value for tree in run.trees(label="S"))
     10.0
     """
+    require_path("directory", directory)
     with tempfile.TemporaryDirectory() as folder:
         path = [] if trees is None else [lines_file(trees, Path(folder) / "trees.mrg")]
         named = {"iterations": iterations, "burn_in": burn_in, "seed": seed, "overwrite": overwrite}

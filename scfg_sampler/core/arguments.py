@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+import operator
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,9 +20,11 @@ from scfg_sampler.errors import SettingsError
 __all__ = [
     "ArgumentError",
     "of_arguments",
+    "require_characters",
     "require_count",
     "require_lines",
     "require_path",
+    "require_place",
     "require_switch",
     "require_type",
     "require_whole",
@@ -31,6 +34,7 @@ __all__ = [
 T = TypeVar("T")
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class ArgumentError(SettingsError, ValueError):
@@ -103,6 +107,34 @@ def require_path(name: str, value: object) -> None:
     require_type(name, value, (str, os.PathLike), "a path: a str or a Path")
 
 
+def require_place(key: object, number: int, things: str) -> int:
+    """Which of so many things a key means, counted from the end where it is negative.
+
+    Raises
+    ------
+    TypeError
+        It is no whole number.
+    IndexError
+        There is no such thing.
+
+    >>> require_place(-1, 3, "sentence pairs")
+    2
+    >>> require_place(5, 3, "sentence pairs")
+    Traceback (most recent call last):
+    IndexError: there are sentence pairs 0 to 2, and none of the number 5
+    """
+    try:
+        at = operator.index(key)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{_shown(key)} is none of the {things}; give a whole number or a slice") from None
+    if not -number <= at < number:
+        there = (
+            f"there are {things} 0 to {number - 1}, and none" if number else f"there are no {things}, none"
+        )
+        raise IndexError(f"{there} of the number {at}")
+    return at % number
+
+
 def require_lines(name: str, lines: Iterable[str]) -> list[str]:
     """The lines of a text that is given as such; raise a TypeError if they are not strings.
 
@@ -116,7 +148,19 @@ def require_lines(name: str, lines: Iterable[str]) -> list[str]:
     for number, line in enumerate(found, start=1):
         if not isinstance(line, str):
             raise TypeError(f"line {number} of {name} is {_shown(line)}; give strings")
+        require_characters(f"line {number} of {name}", line)
     return found
+
+
+def require_characters(name: str, text: str) -> None:
+    """Raise an ArgumentError if a text has half a character, as no file has.
+
+    >>> require_characters("line 1", "a \\ud800")
+    Traceback (most recent call last):
+    scfg_sampler.core.arguments.ArgumentError: line 1 has half a character, '\\ud800'; leave it out
+    """
+    if not text.isascii() and (found := _HALF.search(text)):
+        raise ArgumentError(f"{name} has half a character, {found[0]!r}; leave it out")
 
 
 def settings_of(kind: type[T], given: Mapping[str, Any]) -> T:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scfg_sampler.core.console import positive_number
+from scfg_sampler.core.needed import is_lost
 from scfg_sampler.core.numerals import real_number, whole_number
 
 __all__ = ["Parser", "add_commands", "parser_of_command"]
@@ -44,19 +45,6 @@ _SEVERAL_FILES = ("DIR", "PARSER", "PREFIX", "RUN", "SYSTEM")
 """What the help calls a directory that is written, or how the names of several files begin."""
 _NOT_LOST = ("output", "title", "table", "initial", "init")
 """What may be the file that is written: no file, or one that is replaced by what becomes of it."""
-_OF_DIRECTORY = re.compile(
-    r"(?:run\.json|trace\.tsv|checkpoint\.npz|lex\.(?:f2e|e2f)|derivations\.jsonl\.gz|marginals\.json"
-    r"|preparation\.json|(?:counts|collected|chain-[0-9]+)/.*)"
-)
-"""What a directory that is read, a run above all, cannot do without: other files may be written in it."""
-
-
-def _is_or_needs(read: str, written: str) -> bool:
-    """Whether what is read is the file that is written, or a directory that needs it."""
-    if read == written:
-        return True
-    within = written.removeprefix(read + os.sep)
-    return within != written and _OF_DIRECTORY.fullmatch(within) is not None
 
 
 def _real(text: str) -> float:
@@ -110,7 +98,7 @@ class Parser(argparse.ArgumentParser):
             value = getattr(options, action.dest, None) if is_input else None
             for each in value if isinstance(value, list) else [value]:
                 path = getattr(each, "path", each)
-                if isinstance(path, str) and _is_or_needs(os.path.realpath(path), os.path.realpath(output)):
+                if isinstance(path, str) and is_lost(path, output):
                     return (action.option_strings or [str(action.metavar)])[0]
         return ""
 

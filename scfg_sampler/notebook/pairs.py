@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from scfg_sampler.core.arguments import require_path, require_type
+from scfg_sampler.core.arguments import require_characters, require_path, require_place, require_type
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus import parallel_text as corpus
@@ -101,6 +100,7 @@ def make_corpus(pairs: Iterable[tuple[str, str, str]]) -> Corpus:
         for name, line in zip(("source", "target", "alignment"), pair, strict=True):
             wanted = "a string: ' '.join(words)" if name != "alignment" else "a string such as '0-0 1-2'"
             require_type(f"the {name} of pair {number}", line, str, wanted)
+            require_characters(f"the {name} of pair {number}", line)
         for side, line in zip(lines, pair, strict=True):
             if "\n" in line:
                 raise InputError("pair", number, f"{line!r} is more than one line", "Give one sentence each")
@@ -204,7 +204,7 @@ class Corpus(Sequence[SentencePair]):
             if labels is not None:
                 labels = labels._replace(pairs=labels.pairs[chosen])
             return Corpus(select_pairs(self.arrays, chosen), labels=labels)
-        number = range(len(self))[operator.index(key)]
+        number = require_place(key, len(self), "sentence pairs")
         start = self.arrays.link_start
         links = self.arrays.links[start[number] : start[number + 1]].tolist()
         source, target = pair_words(self.arrays, number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import tempfile
 import warnings
@@ -19,6 +18,7 @@ from scfg_sampler.core.arguments import (
     of_arguments,
     require_lines,
     require_path,
+    require_place,
     require_type,
     require_whole,
     settings_of,
@@ -73,7 +73,7 @@ class Rules(Sequence[Rule]):
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
             return Rules(select_rows(self.table, np.arange(len(self))[key]))
-        return rule(self.table, range(len(self))[operator.index(key)])
+        return rule(self.table, require_place(key, len(self), "rules"))
 
     def __iter__(self) -> Iterator[Rule]:
         return iterate_rules(self.table)

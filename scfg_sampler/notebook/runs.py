@@ -25,9 +25,10 @@ from scfg_sampler.core.arguments import (
 )
 from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
-from scfg_sampler.core.chains.run_directory import refuse_occupied, restored_if_refused
+from scfg_sampler.core.chains.run_directory import refuse_occupied, require_same_files, restored_if_refused
 from scfg_sampler.core.console import progress
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import InputError, ScfgError
@@ -131,8 +132,16 @@ class Run:
 
     @functools.cached_property
     def corpus(self) -> Corpus:
-        """The corpus, read again where it was."""
-        files = CorpusFiles.from_names(self.record["corpus"]["files"])
+        """The corpus, read again where it was.
+
+        Raises
+        ------
+        CheckpointMismatch
+            A file is not what it was when the run began.
+        """
+        names = self.record["corpus"]["files"]
+        require_same_files(self.directory, names, self.record["corpus"]["sha256"])
+        files = CorpusFiles.from_names(names)
         return read_corpus(files.source, files.target, *files.alignments, labels=files.labels)
 
     def derivation(self, number: int) -> Tree | None:
@@ -170,10 +179,16 @@ class Run:
         options
             Those of `scfg_sampler.learner.settings.GrammarSettings`: origin, rule_filter, max_scope,
             max_targets, prune, keep, more.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such setting, it is out of range, or `output` is a file that the run needs.
         """
         if output is not None:
             with of_arguments():
                 settings = settings_of(GrammarSettings, options)
+                require_not_lost(output, "the run", self.directory)
                 self._require_plain_rules(settings.origin)
                 write_grammar(self.directory, output, settings)
             return Rules(read_rule_table(output))

@@ -1,0 +1,267 @@
+"""Objects of notebooks refuse what would lose or belie something, in a line that says what to do."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import decoder
+import monolingual
+import scfg_sampler
+from scfg_sampler.core.arguments import ArgumentError
+from scfg_sampler.errors import CheckpointMismatch
+
+PAIRS = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("ne mange pas", "not eat", "0-0 1-1 2-0")]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return scfg_sampler.make_corpus(PAIRS)
+
+
+@pytest.fixture(scope="module")
+def rules(corpus):
+    return scfg_sampler.extract_rules(corpus)
+
+
+@pytest.fixture(scope="module")
+def lm():
+    return decoder.train_lm([target for _, target, _ in PAIRS], order=2)
+
+
+@pytest.fixture
+def run(corpus, tmp_path):
+    return scfg_sampler.sample(corpus, tmp_path / "run", iterations=2)
+
+
+# ---- What would be lost
+
+
+@pytest.mark.parametrize(
+    "name", ["counts/last.gz", "run.json", "trace.tsv", "checkpoint.npz", "corpus/source"]
+)
+def test_a_grammar_is_not_written_over_the_run_it_is_made_of(run, name):
+    before = (run.directory / name).read_bytes()
+    with pytest.raises(
+        ArgumentError, match=rf"output is .*{re.escape(name)}, which the run needs, and would be lost"
+    ):
+        run.grammar(run.directory / name)
+    assert (run.directory / name).read_bytes() == before
+
+
+def test_a_grammar_may_be_written_into_the_run_and_again(run):
+    for _ in range(2):
+        assert len(run.grammar(run.directory / "grammar.gz")) > 0
+
+
+def test_a_language_model_is_not_written_over_its_text(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("a b\n")
+    with pytest.raises(
+        ArgumentError, match="text, which the model needs, and would be lost; name another file"
+    ):
+        decoder.train_lm(text, text, order=2)
+    assert text.read_text() == "a b\n"
+
+
+def _tsg(place):
+    return monolingual.train_tsg(["(S (NP dogs) (VP bark))"], place, iterations=2, unknown="none")
+
+
+def _pcfg(place):
+    return monolingual.sample_pcfg(["S -> S S", "S -> 'a'"], place, sentences=["a a"], iterations=4)
+
+
+def _ot(place):
+    lines = ["input\toutput\tfrequency\tMax\t*Coda", "pat\tpa\t60\t1\t0", "pat\tpat\t40\t0\t1"]
+    return monolingual.sample_ot(lines, place, iterations=8, chains=1)
+
+
+@pytest.mark.parametrize(
+    ("begin", "name"),
+    [
+        (_tsg, "run.json"),
+        (_tsg, "grammar.tsg.gz"),
+        (_pcfg, "samples.npz"),
+        (_pcfg, "summary.json"),
+        (_pcfg, "grammar.txt"),
+        (_pcfg, "trace.1.tsv"),
+        (_ot, "run.json"),
+        (_ot, "tableaux.tsv"),
+    ],
+)
+def test_a_page_is_not_written_over_the_run_it_is_about(begin, name, tmp_path):
+    run = begin(tmp_path / "run")
+    before = (tmp_path / "run" / name).read_bytes()
+    with pytest.raises(ArgumentError, match="needs, and would be lost; name another file"):
+        run.report(tmp_path / "run" / name)
+    assert (tmp_path / "run" / name).read_bytes() == before
+    run.report(tmp_path / "run" / "report.html")
+    run.report(tmp_path / "run" / "report.html")
+
+
+def test_a_page_is_not_written_over_another_run_or_treebank_that_it_is_about(tmp_path):
+    run, other = _tsg(tmp_path / "run"), _tsg(tmp_path / "other")
+    with pytest.raises(ArgumentError, match="needs, and would be lost"):
+        run.report(other.directory / "trace.tsv", other)
+    grammar, beside = _ot(tmp_path / "ot"), _ot(tmp_path / "beside")
+    with pytest.raises(ArgumentError, match="needs, and would be lost"):
+        grammar.report(beside.directory / "summary.json", beside)
+    treebank = tmp_path / "treebank"
+    treebank.write_text("NN VB\n")
+    with pytest.raises(ArgumentError, match="treebank, which the page needs"):
+        monolingual.train_dmv(["NN VB"], rounds=1).report(treebank, treebank)
+    assert treebank.read_text() == "NN VB\n"
+
+
+# ---- What has changed since
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_derivation_is_not_shown_over_other_words_than_it_was_drawn_for(corpus, number, tmp_path):
+    paths = corpus.write(tmp_path / "text")
+    run = scfg_sampler.sample(scfg_sampler.read_corpus(*paths), tmp_path / "run", iterations=2)
+    assert run.derivation(number).pair.source == corpus[number].source
+    lines = paths[0].read_text().splitlines()
+    paths[0].write_text("".join(f"{line}\n" for line in reversed(lines)))
+    again = scfg_sampler.open_run(tmp_path / "run")
+    for asked in (lambda: again.corpus, lambda: again.derivation(number)):
+        with pytest.raises(CheckpointMismatch, match=r"source .source. is not the same as when .*run began"):
+            asked()
+
+
+# ---- What is not there
+
+
+@pytest.mark.parametrize("number", [2, -3, np.int64(2), 10**30])
+def test_a_pair_or_a_rule_beyond_the_end_is_said_to_be_none(corpus, number):
+    with pytest.raises(
+        IndexError, match=f"^there are sentence pairs 0 to 1, and none of the number {number}$"
+    ):
+        corpus[number]
+    some = scfg_sampler.extract_rules(corpus)[:2]
+    with pytest.raises(IndexError, match=f"^there are rules 0 to 1, and none of the number {number}$"):
+        some[number]
+
+
+def test_places_count_from_the_end_too_and_are_numbers(corpus):
+    assert corpus[np.int8(-1)] == corpus[1] == corpus[-1]
+    assert [pair.number for pair in reversed(corpus)] == [1, 0]
+    with pytest.raises(TypeError, match="'1' is none of the sentence pairs; give a whole number or a slice"):
+        corpus["1"]
+    with pytest.raises(IndexError, match=r"^there are no rules, none of the number 0$"):
+        scfg_sampler.extract_rules(corpus)[:0][0]
+
+
+# ---- What no file has
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda text: scfg_sampler.make_corpus([(text, "b", "0-0")]),
+        lambda text: decoder.train_lm([text]),
+        lambda text: scfg_sampler.extract_rules(scfg_sampler.make_corpus(PAIRS)).filter([text]),
+        lambda text: monolingual.train_dmv([text]),
+        lambda text: monolingual.read_pcfg([text]),
+        lambda text: monolingual.read_pcfg(["S -> 'a'"]).parse([text]),
+    ],
+)
+def test_half_a_character_is_refused_in_one_line(give):
+    with pytest.raises(ArgumentError, match=r"has half a character, '\\ud800'; leave it out"):
+        give("a \ud800")
+
+
+# ---- Weights and settings
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**400])
+def test_weights_of_a_mapping_are_finite_as_those_of_a_file_are(rules, lm, value):
+    known = dict.fromkeys(decoder.make_system(rules, lm).decoder.feature_names, 1.0)
+    with pytest.raises(ArgumentError, match=r"the weight of Glue is .*; weights are finite numbers"):
+        decoder.make_system(rules, lm, {**known, "Glue": value})
+
+
+@pytest.mark.parametrize("value", ["1", None, True, 1j, np.zeros(1)])
+def test_a_weight_that_is_no_number_is_a_type_error(rules, lm, value):
+    known = dict.fromkeys(decoder.make_system(rules, lm).decoder.feature_names, 1.0)
+    with pytest.raises(TypeError, match=r"the weight of Glue is .*; give a number"):
+        decoder.make_system(rules, lm, {**known, "Glue": value})
+    with pytest.raises(TypeError, match="what a weight is of is a int; give the name of a feature"):
+        decoder.make_system(rules, lm, {**known, 3: 1.0})
+
+
+def test_weights_may_be_numbers_of_numpy(rules, lm):
+    known = dict.fromkeys(decoder.make_system(rules, lm).decoder.feature_names, 1.0)
+    plain = decoder.make_system(rules, lm, known).translate_line("ne dort pas")
+    for kind in (np.float32, np.int8, int):
+        other = decoder.make_system(rules, lm, {name: kind(1) for name in known})
+        assert other.translate_line("ne dort pas") == plain
+
+
+@pytest.mark.parametrize(
+    ("give", "said"),
+    [
+        (lambda rules, lm: decoder.train_lm(["a"], order=9), "order is 9; it must be from 1 to 6"),
+        (lambda rules, lm: decoder.make_system(rules, lm, beam=-1), "beam is -1; it is at least 1"),
+        (lambda rules, lm: decoder.make_system(rules, lm, max_span=0), "max_span is 0; a rule covers"),
+        (lambda rules, lm: decoder.make_system(rules, []), "lm: no language model is given"),
+        (
+            lambda rules, lm: decoder.tune(rules, lm, ["a"], ["a"], rounds=-1),
+            "rounds is -1; it is at least 0",
+        ),
+    ],
+)
+def test_settings_out_of_range_are_refused_as_arguments(give, said, rules, lm):
+    with pytest.raises(ArgumentError, match=f"^{re.escape(said)}"):
+        give(rules, lm)
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        decoder.load_system,
+        decoder.load_parser,
+        monolingual.open_tsg,
+        monolingual.open_pcfg,
+        _ot,
+        _tsg,
+        _pcfg,
+    ],
+)
+@pytest.mark.parametrize("place", [3, None])
+def test_a_directory_that_is_no_path_is_a_type_error_and_makes_nothing(opened, place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TypeError, match=r"directory is a (int|NoneType); give a path: a str or a Path"):
+        opened(place)
+    assert not list(tmp_path.iterdir())
+
+
+def test_settings_of_a_system_are_settings(tmp_path, rules, lm):
+    weights = dict.fromkeys(decoder.make_system(rules, lm).decoder.feature_names, 1.0)
+    decoder.bundle(rules, lm, weights, tmp_path / "system")
+    with pytest.raises(TypeError, match="settings is a dict; give SearchDefaults"):
+        decoder.load_system(tmp_path / "system", {"beam": 3})
+
+
+# ---- Nothing to parse
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["", " "]])
+def test_texts_without_words_have_a_tree_without_words_for_each_line(lines):
+    model = monolingual.train_dmv(["NN VB"], rounds=1)
+    assert [tree.words for tree in model.parse(iter(lines))] == [()] * len(lines)
+    assert monolingual.read_pcfg(["S -> 'a'"]).parse(iter(lines)) == [None] * len(lines)
+
+
+def test_what_refuses_an_output_of_training_is_not_hidden(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(scfg_sampler.errors.InputError, match=r"cannot be written|is a file"):
+        monolingual.train_dmv(["NN VB"], rounds=1, output=tmp_path / "file" / "model")
+    tags = tmp_path / "tags"
+    tags.write_text("NN VB\n")
+    with pytest.raises(ArgumentError, match=r"^output is .*tags, which TAGS reads, and would be lost"):
+        monolingual.train_dmv(tags, rounds=1, output=tags)
