@@ -135,6 +135,17 @@ def test_full_device_instead_of_a_run_directory_is_one_line(here, capsys, main, 
             "--input",
         ),
         (monolingual.cli.main, "pcfg induce t --output t", "t", "TREES"),
+        (monolingual.cli.main, "dmv train t --output m --trace t", "t", "TAGS"),
+        (monolingual.cli.main, "dmv train t --output m --heldout e --covariances e", "e", "--heldout"),
+        (monolingual.cli.main, "dmv parse t e --posteriors t", "t", "MODEL"),
+        (monolingual.cli.main, "pcfg check t --tighten t", "t", "GRAMMAR"),
+        (scfg_sampler.cli.main, "convert t --to moses --output o --glue t", "t", "TABLE"),
+        (
+            decoder.cli.main,
+            "translate --grammar g --lm l --weights w --input f --derivations l",
+            "l",
+            "--lm",
+        ),
     ],
 )
 def test_what_is_read_is_not_written_over(program, command, kept, reader, tmp_path, monkeypatch, capsys):
@@ -146,6 +157,28 @@ def test_what_is_read_is_not_written_over(program, command, kept, reader, tmp_pa
         program(command.split())
     assert f", which {reader} reads, and would be lost; name another file. Try" in capsys.readouterr().err
     assert (tmp_path / kept).read_text() == "as it was\n"
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize(
+    ("names", "other"), [("--derivations ./o", "--output"), ("--hypergraph o", "--output")]
+)
+def test_two_results_are_not_written_to_one_file(names, other, there, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    if there:
+        (tmp_path / "o").write_text("as it was\n")
+    with pytest.raises(SystemExit, match="2"):
+        decoder.cli.main(["translate", "--grammar", "g", "--lm", "l", "--output", "o", *names.split()])
+    told = f"{names.replace(' ', ' is ')}, which --output writes, too; name another file. Try"
+    assert told in capsys.readouterr().err
+    assert (tmp_path / "o").exists() == there
+
+
+def test_several_results_may_go_to_a_device(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    files = ["--output", "/dev/null", "--derivations", "/dev/null"]
+    assert decoder.cli.main(["translate", "--grammar", "g", "--lm", "l", "--weights", "w", *files]) == 2
+    assert "cannot be read" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

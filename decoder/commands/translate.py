@@ -59,6 +59,7 @@ def add_parser(subparsers) -> None:
     _add_choices(parser)
     _add_files(parser)
     parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.writes("--derivations", "--hypergraph")
     parser.set_defaults(run=run)
 
 

@@ -93,10 +93,8 @@ class CommandParser(Parser):
         found, rest = super().parse_known_args(given, namespace)
         if rest:
             self.error(f"'{rest[0]}' is more than it takes")
-        if lost := self.lost_input(found):
-            self.error(
-                f"--output is {found.output}, which {lost} reads, and would be lost; name another file"
-            )
+        if collision := self.collision(found):
+            self.error(collision)
         return found, rest
 
     def _present_names(self, given: list[str]) -> list[str]:

@@ -43,8 +43,14 @@ _PLACES = ("output", "per_sentence")
 
 _SEVERAL_FILES = ("DIR", "PARSER", "PREFIX", "RUN", "SYSTEM")
 """What the help calls a directory that is written, or how the names of several files begin."""
-_NOT_LOST = ("output", "title", "table", "initial", "init")
-"""What may be the file that is written: no file, or one that is replaced by what becomes of it."""
+_NO_FILES = ("output", "title")
+_REPLACED = ("table", "initial", "init")
+"""What `--output` may write over: it becomes of these."""
+
+
+def _is_device(path: str) -> bool:
+    """Whether something is there that is no file, as /dev/null, which takes everything."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _real(text: str) -> float:
@@ -70,6 +76,8 @@ class Parser(argparse.ArgumentParser):
         """Names that options had in earlier versions, with those that they have now."""
         self.other_names: dict[str, str] = {}
         """Names that options have beside those of the help."""
+        self.written = ["--output"]
+        """Options that name a file which is written."""
 
     def renamed(self, old: str, new: str) -> None:
         """Take an option by the name that it had in earlier versions, too, with a warning."""
@@ -78,6 +86,10 @@ class Parser(argparse.ArgumentParser):
     def also(self, other: str, name: str) -> None:
         """Take an option by another name, too, which stays and which the help does not tell."""
         self.other_names[other] = name
+
+    def writes(self, *names: str) -> None:
+        """Say that options name files which are written, as `--output` always does."""
+        self.written += names
 
     def give_short_names(self) -> None:
         """Take the usual options by a letter, too; the letter is `short` of the option."""
@@ -88,13 +100,27 @@ class Parser(argparse.ArgumentParser):
                     self._option_string_actions[short] = action
                     action.short = short  # type: ignore[attr-defined]
 
-    def lost_input(self, options: argparse.Namespace) -> str:
-        """What reads the file that `--output` would replace, as its help calls it; empty if nothing does."""
-        output = getattr(options, "output", None)
-        if not isinstance(output, str) or not os.path.isfile(output):
-            return ""
+    def collision(self, options: argparse.Namespace) -> str:
+        """Why a file cannot be written: something else of the command reads or writes it; empty if it can."""
+        writers: dict[str, str] = {}
+        for name in self.written:
+            action = self._option_string_actions.get(name)
+            path = getattr(options, action.dest, None) if action else None
+            if not isinstance(path, str) or path == "-" or _is_device(path):
+                continue
+            other = writers.setdefault(os.path.realpath(path), name)
+            if other != name:
+                return f"{name} is {path}, which {other} writes, too; name another file"
+            if reader := self._reader(options, name, path):
+                return f"{name} is {path}, which {reader} reads, and would be lost; name another file"
+        return ""
+
+    def _reader(self, options: argparse.Namespace, name: str, output: str) -> str:
+        """What reads a file that an option would replace, as the help calls it; empty if nothing does."""
+        written = [action for each in self.written if (action := self._option_string_actions.get(each))]
+        others = (*_NO_FILES, *_REPLACED) if name == "--output" else _NO_FILES
         for action in self._actions:
-            is_input = action.dest not in _NOT_LOST and not action.choices
+            is_input = action.dest not in others and not action.choices and action not in written
             value = getattr(options, action.dest, None) if is_input else None
             for each in value if isinstance(value, list) else [value]:
                 path = getattr(each, "path", each)

@@ -80,6 +80,7 @@ def add_parser(subparsers) -> None:
     add_checkpoint_option(parser)
     _add_options_of_methods(parser, settings)
     parser.renamed("--init", "--start")
+    parser.writes("--trace", "--covariances")
     parser.set_defaults(run=run)
 
 

@@ -41,6 +41,7 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--compare", action="store_true", help="also solve by the plain iteration, and count its rounds"
     )
+    parser.writes("--tighten")
     parser.set_defaults(run=run)
 
 
