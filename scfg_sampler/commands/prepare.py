@@ -55,7 +55,11 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     text.add_argument("--source", metavar="F", help="source sentences, one a line")
     text.add_argument("--target", metavar="E", help="their translations, line by line")
     text.add_argument("--tsv", metavar="FILE", help="both in one file, in columns between tabs")
-    text.add_argument("--columns", metavar="I,J", help="source and target column, from 1 (default: 1,2)")
+    text.add_argument(
+        "--columns",
+        metavar="I,J",
+        help="source and target column, from 1, or as the first line calls them (default: 1,2)",
+    )
     text.add_argument("--tmx", metavar="FILE", help="both in a translation memory; needs --languages")
     text.add_argument(
         "--languages", metavar="XX,YY", help="source and target language; by default the files' suffixes"

@@ -58,19 +58,28 @@ def read_pairs(source: PathLike, target: PathLike) -> list[Pair]:
     return [Pair(one, other, line) for line, (one, other) in enumerate(both, start=1)]
 
 
-def read_tsv(path: PathLike, columns: tuple[int, int]) -> Iterator[Pair]:
-    """The pairs in two columns, counted from 1, of a file whose columns stand between tabs.
+def read_tsv(path: PathLike, columns: tuple[int, int] | tuple[str, str]) -> Iterator[Pair]:
+    """The pairs in two columns of a file whose columns stand between tabs.
 
     A column that is quoted as spreadsheets do it, with `""` for each quotation mark in it, is taken out of
     its quotes. One without such pairs stays as it is: nothing tells whether its quotes are of the text.
 
+    Parameters
+    ----------
+    path : path
+    columns : pair of int, or of str
+        Their numbers, from 1; or what the first line calls them, which then is no pair.
+
     Raises
     ------
     InputError
-        A line has too few columns; or as for `read_lines`.
+        A line has too few columns, or the first line has no such names; or as for `read_lines`.
     """
-    needed = max(columns)
-    for line, text in enumerate(read_lines(path), start=1):
+    lines = enumerate(read_lines(path), start=1)
+    heading = next(lines, (1, ""))[1] if isinstance(columns[0], str) else ""
+    places = [each if isinstance(each, int) else _place(path, heading, each) for each in columns]
+    needed = max(places)
+    for line, text in lines:
         if not text.strip():
             yield Pair("", "", line)
             continue
@@ -80,8 +89,20 @@ def read_tsv(path: PathLike, columns: tuple[int, int]) -> Iterator[Pair]:
             raise InputError(
                 path, line, f"{found}, but --columns names column {needed}", "Columns stand between tabs"
             )
-        source, target = (_unquoted(fields[column - 1]) for column in columns)
+        source, target = (_unquoted(fields[place - 1]) for place in places)
         yield Pair(source, target, line)
+
+
+def _place(path: PathLike, heading: str, name: str) -> int:
+    """The number of the column that the first line calls so, whatever its case."""
+    there = [_unquoted(field.strip()) for field in heading.split("\t")]
+    same = [at for at, each in enumerate(there, start=1) if each.casefold() == name.casefold()]
+    if len(same) != 1:
+        found = f"has {'no column' if not same else 'several columns'} called {name!r}"
+        raise InputError(
+            path, 1, found, f"It has {', '.join(filter(None, there)) or 'none'}; or give numbers"
+        )
+    return same[0]
 
 
 def _unquoted(field: str) -> str:
@@ -184,16 +205,25 @@ def _name(element: ElementTree.Element) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def check_columns(text: str) -> tuple[int, int]:
-    """The two numbers in --columns I,J.
+def check_columns(text: str) -> tuple[int, int] | tuple[str, str]:
+    """The two numbers in --columns I,J, or names.
+
+    >>> check_columns("2,1"), check_columns("fra,fon")
+    ((2, 1), ('fra', 'fon'))
 
     Raises
     ------
     SettingsError
-        They are not two different whole numbers from 1.
+        They are neither two different whole numbers from 1, nor two different names.
     """
-    match = re.fullmatch(r"([0-9]{1,6}),([0-9]{1,6})", text)
-    numbers = tuple(map(int, match.groups())) if match else (0, 0)
-    if min(numbers) < 1 or numbers[0] == numbers[1]:
-        raise SettingsError(f"--columns is {text!r}, but must be two column numbers, such as 1,2")
-    return numbers[0], numbers[1]
+    parts = text.split(",")
+    if len(parts) == 2 and all(re.fullmatch("[0-9]{1,6}", part) for part in parts):
+        numbers = int(parts[0]), int(parts[1])
+        if min(numbers) >= 1 and numbers[0] != numbers[1]:
+            return numbers
+    elif len(parts) == 2 and all(re.search(r"[^\W\d]", part) for part in parts):
+        names = parts[0].strip(), parts[1].strip()
+        if names[0].casefold() != names[1].casefold():
+            return names
+    found = f"--columns is {text!r}, but must be two column numbers, such as 1,2"
+    raise SettingsError(f"{found}, or two names that the first line has, such as fra,fon")

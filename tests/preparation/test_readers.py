@@ -131,12 +131,47 @@ def test_a_missing_column_is_named_with_its_line(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "0,1", "1,1", "1,2,3", "a,b", "1;2", "-1,2", "\N{ARABIC-INDIC DIGIT ONE},2"]
+    "text",
+    [
+        "",
+        "1",
+        "0,1",
+        "1,1",
+        "1,2,3",
+        "a,A",
+        "a,2",
+        "a,",
+        "a,b,c",
+        "1;2",
+        "-1,2",
+        "\N{ARABIC-INDIC DIGIT ONE},2",
+    ],
 )
-def test_columns_are_two_numbers(text):
+def test_columns_are_two_numbers_or_two_names(text):
     with pytest.raises(SettingsError, match="--columns is"):
         check_columns(text)
     assert check_columns("2,10") == (2, 10)
+    assert check_columns("français, fɔngbè") == ("français", "fɔngbè")
+
+
+def test_columns_go_by_what_the_first_line_calls_them(tmp_path):
+    path = write(tmp_path / "a.tsv", 'No\t"the ""Fon"""\tFrench\r\n1\tb\ta\r\n\n2\td\tc\n')
+    assert [pair[:2] for pair in read_tsv(path, ("french", 'the "Fon"'))] == [
+        ("a\r", "b"),
+        ("", ""),
+        ("c", "d"),
+    ]
+    assert [pair.line for pair in read_tsv(path, ("No", "French"))] == [2, 3, 4]
+    with pytest.raises(
+        InputError, match=r"a\.tsv:1: has no column called 'Ewe'\. It has No, the .Fon., French; "
+    ):
+        list(read_tsv(path, ("No", "Ewe")))
+    write(tmp_path / "b.tsv", "a\tA\tb\n")
+    with pytest.raises(InputError, match=r"b\.tsv:1: has several columns called 'a'"):
+        list(read_tsv(tmp_path / "b.tsv", ("a", "b")))
+    write(tmp_path / "c.tsv", "")
+    with pytest.raises(InputError, match=r"c\.tsv:1: has no column called 'a'\. It has none; or give"):
+        list(read_tsv(tmp_path / "c.tsv", ("a", "b")))
 
 
 # ---------------------------------------------------------------- TMX
