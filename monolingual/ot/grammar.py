@@ -42,6 +42,7 @@ __all__ = [
     "prediction_record",
     "read_any",
     "read_summary",
+    "refuse_grammar",
     "summary_grammar",
 ]
 
@@ -252,6 +253,13 @@ def summary_grammar(grammar: Grammar) -> dict[str, Any]:
         "grammar": dict(zip(names, grammar.value.tolist(), strict=True)),
         "deviation": dict(zip(names, grammar.deviation.tolist(), strict=True)),
     }
+
+
+def refuse_grammar(directory: PathLike, overwrite: bool) -> None:
+    """Raise InputError if a directory holds a grammar that may not be replaced."""
+    if (Path(directory) / "summary.json").exists() and not overwrite:
+        hint = "Name another directory, or give --overwrite"
+        raise InputError(directory, None, "holds a grammar already", hint)
 
 
 def read_any(path: PathLike) -> tuple[Grammar, dict[str, Any]]:

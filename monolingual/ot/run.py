@@ -21,7 +21,7 @@ import numpy as np
 
 from monolingual.ot.formats import read_tableaux, write_tableaux
 from monolingual.ot.gibbs import OtState, ot_kernel
-from monolingual.ot.grammar import Grammar, predict, prediction_record, summary_grammar
+from monolingual.ot.grammar import Grammar, predict, prediction_record, refuse_grammar, summary_grammar
 from monolingual.ot.hidden import form_counts, hidden_kernel
 from monolingual.ot.orderings import derive_orderings
 from monolingual.ot.settings import OtSettings, RunSettings, check_run_settings
@@ -99,19 +99,25 @@ def start_run(
     Raises
     ------
     InputError
-        Nothing can be learnt from the tableaux, or the directory holds a run already.
+        Nothing can be learnt from the tableaux, or the directory holds a run or a grammar already.
     SettingsError
         A setting is out of range.
     """
     directory = Path(output)
     check_run_settings(run)
-    refuse_occupied(output, overwrite, "ot resume")
+    _refuse_occupied(output, overwrite)
     kernel, tokens = _kernel_of(tableaux, settings, run)
     with owned(output):
-        refuse_occupied(output, overwrite, "ot resume")
+        _refuse_occupied(output, overwrite)
         clear(directory, f"chain-*/{CHECKPOINT}", "summary.json")
         write_tableaux(tableaux, directory / "tableaux.tsv")
         return _Run(directory, tableaux, tokens, settings, run).sample(kernel, check, advance)
+
+
+def _refuse_occupied(output: PathLike, overwrite: bool) -> None:
+    """Raise InputError if the directory holds a run, or a grammar, that may not be replaced."""
+    refuse_occupied(output, overwrite, "ot resume")
+    refuse_grammar(output, overwrite)
 
 
 def resume_run(

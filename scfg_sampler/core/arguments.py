@@ -103,8 +103,13 @@ def require_whole(name: str, value: object) -> int:
 
 
 def require_path(name: str, value: object) -> None:
-    """Raise a TypeError if a value is no path: a number above all, which `open` takes for an open file."""
+    """Raise a TypeError if a value is no path: a number above all, which `open` takes for an open file.
+
+    An ArgumentError if it is empty, which would be the directory where one is.
+    """
     require_type(name, value, (str, os.PathLike), "a path: a str or a Path")
+    if not os.fspath(value):  # type: ignore[call-overload]
+        raise ArgumentError(f"{name} is empty, and names no place")
 
 
 def require_place(key: object, number: int, things: str) -> int:

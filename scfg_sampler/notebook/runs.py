@@ -6,7 +6,6 @@ import contextlib
 import functools
 import json
 import operator
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -289,7 +288,7 @@ def sample(
         require_whole(name, value)
     if burn_in is not None:
         require_whole("burn_in", burn_in)
-    require_type("directory", directory, (str, os.PathLike), "a path")
+    require_path("directory", directory)
     require_switch("overwrite", overwrite)
     with of_arguments(), _removed_if_refused(Path(directory)):
         return _sample(corpus, directory, iterations, burn_in, seed, chains, overwrite, settings)

@@ -232,11 +232,20 @@ def test_settings_out_of_range_are_refused_as_arguments(give, said, rules, lm):
         _pcfg,
     ],
 )
-@pytest.mark.parametrize("place", [3, None])
-def test_a_directory_that_is_no_path_is_a_type_error_and_makes_nothing(opened, place, tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", [3, None, ""])
+def test_a_directory_that_is_no_path_is_refused_and_makes_nothing(opened, place, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(TypeError, match=r"directory is a (int|NoneType); give a path: a str or a Path"):
+    wrong = r"directory is (empty, and names no place|a (int|NoneType); give a path: a str or a Path)"
+    with pytest.raises((TypeError, ArgumentError), match=wrong):
         opened(place)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_has_a_directory_of_its_own(corpus, tmp_path, monkeypatch):
+    """An empty name would be that of the working directory."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ArgumentError, match="directory is empty, and names no place"):
+        scfg_sampler.sample(corpus, "", iterations=1)
     assert not list(tmp_path.iterdir())
 
 

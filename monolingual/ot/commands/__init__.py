@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scfg_sampler.core import console, parsers
-from scfg_sampler.errors import InputError, SettingsError
+from scfg_sampler.errors import SettingsError
 
 if TYPE_CHECKING:
     from monolingual.ot.grammar import Grammar
@@ -210,17 +210,14 @@ def save_grammar(
     from pathlib import Path
 
     from monolingual.ot.formats import write_tableaux
-    from monolingual.ot.grammar import predict, prediction_record, summary_grammar
+    from monolingual.ot.grammar import predict, prediction_record, refuse_grammar, summary_grammar
     from scfg_sampler.core.chains.run_directory import write_json
     from scfg_sampler.core.files import naming
 
     record = prediction_record(tableaux, predict(grammar, tableaux))
     if output is not None:
         directory = Path(output)
-        if (directory / "summary.json").exists() and not overwrite:
-            raise InputError(
-                output, None, "holds a grammar already", "Name another directory, or give --overwrite"
-            )
+        refuse_grammar(output, overwrite)
         with naming(output):
             directory.mkdir(parents=True, exist_ok=True)
         write_tableaux(tableaux, directory / "tableaux.tsv")

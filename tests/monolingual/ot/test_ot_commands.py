@@ -87,8 +87,10 @@ def test_older_run_is_kept_unless_told_otherwise(spanish, tmp_path, capsys):
     assert "holds a run already" in capsys.readouterr().err
     assert ot("sample", spanish, "--output", tmp_path / "run", *SMALL, "--overwrite", "--seed", "2") == 0
     assert ot("maxent", spanish, "--output", tmp_path / "me", "--quiet") == 0
-    assert ot("maxent", spanish, "--output", tmp_path / "me", "--quiet") == 2
-    assert "holds a grammar already" in capsys.readouterr().err
+    for command in (["maxent", "--quiet"], ["sample", *SMALL]):
+        assert ot(command[0], spanish, "--output", tmp_path / "me", *command[1:]) == 2
+        assert "holds a grammar already" in capsys.readouterr().err
+    assert ot("sample", spanish, "--output", tmp_path / "me", *SMALL, "--overwrite") == 0
 
 
 def test_priors_are_named_by_constraint(spanish, tmp_path, capsys):
