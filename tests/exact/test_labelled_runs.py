@@ -142,7 +142,7 @@ def test_what_needs_x_alone_refuses_a_run_with_labels(files, tmp_path):
     for settings in (
         GrammarSettings(prune="entropy"),
         GrammarSettings(keep="10%"),
-        GrammarSettings(more=[tmp_path / "run" / "counts" / "last.gz"]),
+        GrammarSettings(more=[str(tmp_path / "run" / "counts" / "last.gz")]),
     ):
         with pytest.raises(SettingsError, match="rules with labels have no --"):
             write_grammar(tmp_path / "run", tmp_path / "grammar", settings)
