@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -46,11 +47,19 @@ case $1 in
     *) step first -- side_by_side endless one two ;;
 esac
 """
-ENDLESS = """#!/usr/bin/env bash
+# Not a program of the shell, which goes on after Ctrl-C where it is waiting for another that has just ended.
+ENDLESS = f"""#!/usr/bin/env bash
 [ "$1" != -c ] || exit 0
-echo $$ >>numbers
-[ "$(wc -l <numbers)" -lt 2 ] || touch there
-exec sleep 50
+exec '{sys.executable}' -I -S -c '
+import os, pathlib, signal, time
+if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+with open("numbers", "a") as numbers:
+    print(os.getpid(), file=numbers)
+if pathlib.Path("numbers").read_text().count("\\n") == 2:
+    pathlib.Path("there").touch()
+time.sleep(1000)
+'
 """
 
 
@@ -77,7 +86,11 @@ def stop(tmp_path):
         while not (tmp_path / "there").exists() and time.monotonic() < end:
             time.sleep(0.01)
         os.killpg(child.pid, signal.SIGINT)
-        said = child.communicate(timeout=60)[1]
+        try:
+            said = child.communicate(timeout=60)[1]
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
         return child.returncode, said
 
     return stopped
