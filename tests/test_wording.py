@@ -53,7 +53,6 @@ scfg_sampler.formats.words: target words are spelled
 scfg_sampler.learner.forest_bank: words
 scfg_sampler.learner.grammar: chains were done
 scfg_sampler.plugs.plug: target words, and
-scfg_sampler.preparation.splitting: pairs in
 scfg_sampler.report.pairs: source words (--max-cut-span)
 scfg_sampler.report.translations: tunings
 """

@@ -12,9 +12,12 @@ one are its references, not lines of their own.
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.preparation.cleaning import same_sentence
 from scfg_sampler.preparation.readers import Pair
@@ -66,10 +69,7 @@ def split(pairs: Sequence[Pair], dev: int, test: int, seed: int) -> Split:
         while len(sources) < size:
             group = next(waiting, None)
             if group is None:
-                raise SettingsError(
-                    f"--dev {dev} and --test {test} are too many for {len(pairs)} pairs in {len(small)} "
-                    "groups that share no sentence"
-                )
+                raise SettingsError(f"--dev {dev} and --test {test} are too many for {_extent(pairs, small)}")
             chosen += group
             sources.update(pairs[at].source for at in group)
         drawn.update(chosen)
@@ -107,6 +107,21 @@ def held_out(pairs: Sequence[Pair]) -> HeldOut:
         if pair.target not in known and len(known) < _MOST_REFERENCES:
             known.append(pair.target)
     return HeldOut(list(references), list(references.values()))
+
+
+def _extent(pairs: Sequence[Pair], small: Sequence[Sequence[int]]) -> str:
+    """How many pairs there are to draw from, and why others, if there are any, are not."""
+    drawable = set(itertools.chain.from_iterable(small))
+    said = f"{counted(len(drawable), 'pair')} in {counted(len(small), 'group')} that share no sentence"
+    others = [pair for at, pair in enumerate(pairs) if at not in drawable]
+    if not others:
+        return said
+    sentences = itertools.chain.from_iterable((pair.source, pair.target) for pair in others)
+    sentence, times = Counter(sentences).most_common(1)[0]
+    return (
+        f"{said}; {counted(len(others), 'pair')} more hang together by sentences that come again, "
+        f"{sentence[:40]!r} {times} times"
+    )
 
 
 def _priority(sentence: str, seed: int) -> bytes:

@@ -168,3 +168,13 @@ def test_sets_that_are_too_large_are_refused():
         SettingsError, match="--dev 150 and --test 100 are too many for 400 pairs in 200 groups"
     ):
         split(MANY, 150, 100, 1)
+
+
+def test_why_pairs_are_not_to_be_drawn_is_told():
+    chained = [(f"c{n}", f"d{n + shift}") for n in range(5) for shift in (0, 1)] + [("c0", "d9")]
+    with pytest.raises(SettingsError) as told:
+        split(pairs_of(("a", "b"), *chained), 1, 1, 1)
+    assert str(told.value) == (
+        "--dev 1 and --test 1 are too many for 1 pair in 1 group that share no sentence; "
+        "11 pairs more hang together by sentences that come again, 'c0' 3 times"
+    )
