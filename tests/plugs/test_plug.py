@@ -274,7 +274,7 @@ def test_words_of_the_language_model_are_spelled_as_in_the_table(folder, decoder
         "joshua": ("-lsb-b", "&apos;"),
         "travatar": ("[b", "&apos;"),
     }[decoder]
-    assert copied == ARPA.replace("[b", spelled_b).replace("&apos;", spelled_apos)
+    assert copied == ARPA.lstrip().replace("[b", spelled_b).replace("&apos;", spelled_apos)
     words = {"cdec": 1, "moses": 1, "joshua": 1, "travatar": 0}[decoder]
     assert f"and {words} of the language models, are spelled otherwise" in capsys.readouterr().err
 
@@ -290,9 +290,41 @@ def test_blanks_that_kenlm_does_not_take_are_not_copied(folder, before, behind):
     (folder / "lm.arpa").write_bytes(text.replace(before, behind).encode())
     assert plug(folder, "cdec", "--quiet") == 0
     copied = (folder / "cdec" / "lm.arpa").read_bytes().decode()
-    assert [line.rstrip(" ") for line in copied.split("\n")] == text.split("\n")
-    headers = [line for line in copied.split("\n") if not re.match("-[0-9]", line)]
-    assert headers == [line.strip() for line in headers]
+    assert copied == text.lstrip()
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ("\n\\data\\", "\nA model of seven words, of\nthe usual kind\n\\data\\"),
+        ("\t", " "),
+        ("the b\n", "the b\t\n"),
+        ("the b\n", "the b\t-0.5\n"),
+        ("\n\n\\", "\n\\"),
+        ("\\data\\\n", "\\data\\\n\n"),
+        ("\nngram 2", "\n\nngram 2"),
+        ("\\2-grams", "\\02-grams"),
+        ("\\end\\\n", "\\end\\\n\nmade by hand\n"),
+        ("-99", "-inf"),
+    ],
+)
+def test_layouts_that_kenlm_does_not_take_are_not_copied(folder, before, behind):
+    """Our reader takes them all, and −inf for −99; KenLM ends, or scores otherwise (lm/read_arpa.cc)."""
+    text = ARPA.replace("[b", "b").replace("&apos;", "c")
+    assert before in text
+    (folder / "lm.arpa").write_text(text.replace(before, behind))
+    assert plug(folder, "cdec", "--quiet") == 0
+    assert (folder / "cdec" / "lm.arpa").read_text() == text.lstrip()
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "copied"),
+    [("-0.2\t<s>", "0.00001\t<s>", "0\t<s>"), ("the\t-0.25", "the\t-inf", "the\t-99")],
+)
+def test_numbers_that_kenlm_does_not_take_are_copied_as_they_are_read_here(folder, before, behind, copied):
+    (folder / "lm.arpa").write_text(ARPA.replace(before, behind))
+    assert plug(folder, "travatar", "--quiet") == 0
+    assert (folder / "travatar" / "lm.arpa").read_text() == ARPA.lstrip().replace(before, copied)
 
 
 @pytest.mark.parametrize("decoder", READERS)
@@ -430,7 +462,7 @@ def test_every_language_model_has_its_file_and_its_weights(folder, decoder, caps
     for line in SECOND_LINES[decoder]:
         assert line.format(log10=0.375 * math.log(10.0)) in text
     spelled_c = {"cdec": "&#91;c", "joshua": "-lsb-c"}.get(decoder, "[c")
-    assert (directory / "lm.1.arpa").read_text() == SECOND.replace("[c", spelled_c)
+    assert (directory / "lm.1.arpa").read_text() == SECOND.lstrip().replace("[c", spelled_c)
     assert "\tthe\t" in (directory / "lm.arpa").read_text()
     words = {"cdec": 2, "moses": 1, "joshua": 2, "travatar": 0}[decoder]
     assert f"and {words} of the language models, are spelled otherwise" in capsys.readouterr().err

@@ -61,6 +61,19 @@ def test_counts_that_are_none_are_refused(folder, rng, capsys, name):
         (b"the house\n", "lm.arpa: has no \\data\\"),
         (ARPA.encode().replace(b"\\end\\\n", b""), "lm.arpa: ends without \\end\\"),
         (ARPA.encode().replace(b"-0.9\t", b""), "lm.arpa:11: '[b\\t-0.125' where a number, 1 word"),
+        (
+            ARPA.encode().replace(b"-1.2\t</s>\n", b""),
+            "lm.arpa:14: no </s> among the 1-grams. KenLM asks for it",
+        ),
+        (
+            ARPA.encode().partition(b"\\2-")[0].replace(b"ngram 2=2\n", b"") + b"\\end\\\n",
+            "lm.arpa:5: a model of order 1. KenLM takes none below order 2",
+        ),
+        (
+            ARPA.encode().replace(b"ngram 2", b"2-grams"),
+            "lm.arpa:4: '2-grams=2' where 'ngram N=COUNT' should be",
+        ),
+        (ARPA.encode().replace(b"-0.2\t", b"-O.2\t"), "lm.arpa:16: '-O.2\\t<s> the' where a number, 2 words"),
         (b"mmap lm http://kheafield.com/code format version 5\n\0", "lm.arpa: is a compiled language model"),
     ],
 )
