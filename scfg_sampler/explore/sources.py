@@ -13,7 +13,7 @@ import numpy as np
 from decoder.system.system import System, load_system
 from decoder.system.verification import is_system
 from decoder.translation.decoder import Decoder
-from scfg_sampler.core.chains.run_directory import RECORD
+from scfg_sampler.core.chains.run_directory import RECORD, require_unchanged
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import distinct_names
 from scfg_sampler.errors import InputError
@@ -21,6 +21,7 @@ from scfg_sampler.explore.questions import Question, QuestionError
 from scfg_sampler.learner.chains import chain_directories
 from scfg_sampler.learner.grammar import write_grammar
 from scfg_sampler.learner.pair_posteriors import LastState, read_last_state
+from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import GrammarSettings
 from scfg_sampler.report.shapes import Shape, shapes
 from scfg_sampler.rules.table import RuleTable, read_rule_table
@@ -37,6 +38,7 @@ class ExploredRun:
 
     def __init__(self, directory: PathLike, name: str):
         self.directory, self.name = Path(directory), name
+        self._record = read_run(directory)
         self.last: LastState = read_last_state(chain_directories(directory)[0])
         if self.last.bank.labels is not None:
             hint = "Use 'scfg-sampler grammar', and the derivations in the directory"
@@ -63,7 +65,7 @@ class ExploredRun:
         Raises
         ------
         QuestionError
-            It has not counted any yet.
+            It has not counted any yet, or is no longer the run whose pairs are shown.
         """
         with self._writing:
             if self._table is None:
@@ -71,6 +73,7 @@ class ExploredRun:
             return self._table
 
     def _scored(self) -> RuleTable:
+        self._require_shown()
         counted = chain_directories(self.directory)[0] / "counts"
         origins = [each for each in ("marginal", "average", "last") if (counted / f"{each}.gz").exists()]
         if not origins:
@@ -78,7 +81,16 @@ class ExploredRun:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "grammar"
             write_grammar(self.directory, path, GrammarSettings(origin=origins[0], rule_filter="none"))
+            self._require_shown()
             return read_rule_table(path)
+
+    def _require_shown(self) -> None:
+        """Raise a QuestionError if the directory holds another run than the one read, or a later state."""
+        try:
+            require_unchanged(self.directory, self._record)
+        except InputError:
+            changed = f"the run {self.name} is no longer the one whose pairs are shown here"
+            raise QuestionError(f"{changed}; it has been written to. Start explore again") from None
 
 
 class ExploredSystem:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from scfg_sampler.core.arrays.external import Scratch
+from scfg_sampler.core.chains.run_directory import blaming_changes, require_unchanged
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
@@ -60,27 +61,35 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
     Raises
     ------
     InputError
-        The run has no such counts.
+        The run has no such counts, or was written to meanwhile; what was in the output stays.
     SettingsError
         A setting is out of range.
     """
     _check_grammar(settings)
     record = read_run(directory)
+    with blaming_changes(directory, record):
+        return _write_grammar(directory, record, output, settings)
+
+
+def _write_grammar(
+    directory: PathLike, record: dict, output: PathLike, settings: GrammarSettings
+) -> tuple[int, int]:
+    """`write_grammar` of a run with such a record."""
     path = _counts_of(directory, record, settings)
     made = signature(_fields(record, settings))
     if "labels" in record["corpus"]["files"] or record["settings"].get("types", 1) > 1:
         table = read_rule_table(path, labels=True)
         if table.labels is not None:
-            return _write_labelled(table, directory, output, settings, made)
+            return _write_labelled(table, directory, record, output, settings, made)
     if not (settings.more or settings.prune or settings.keep):
         parts = list(itertools.islice(read_parts(path), 2))
         if len(parts) > 1:
             del parts
-            return _write_in_parts(directory, path, output, settings, made)
+            return _write_in_parts(directory, record, path, output, settings, made)
         table = parts[0]
     else:
         table = _counted(path, settings)
-    scored = _scored(table, table.rules, _read_lexical(directory, table), settings, made)
+    scored = _scored(table, table.rules, _read_lexical(directory, record, table), settings, made)
     scored = _prune(scored, table.rules, settings.prune, settings.keep)
     write_rule_table(scored, output)
     return table.num_rules, scored.num_rules
@@ -99,27 +108,32 @@ def _check_grammar(settings: GrammarSettings) -> None:
 
 
 def _write_labelled(
-    table: RuleTable, directory: PathLike, output: PathLike, settings: GrammarSettings, made: str
+    table: RuleTable,
+    directory: PathLike,
+    record: dict,
+    output: PathLike,
+    settings: GrammarSettings,
+    made: str,
 ) -> tuple[int, int]:
     """`write_grammar` of a run of a corpus whose spans have labels."""
     for option, value in (("add", settings.more), ("prune", settings.prune), ("keep", settings.keep)):
         if value:
             raise SettingsError(f"rules with labels have no --{option}; leave it out")
     kept = _filtered(table.rules, settings._replace(max_targets=None))
-    scored = score_sampled(table, kept, _read_lexical(directory, table), settings, made)
+    scored = score_sampled(table, kept, _read_lexical(directory, record, table), settings, made)
     write_rule_table(scored, output)
     return table.num_rules, scored.num_rules
 
 
 def _write_in_parts(
-    directory: PathLike, path: Path, output: PathLike, settings: GrammarSettings, made: str
+    directory: PathLike, record: dict, path: Path, output: PathLike, settings: GrammarSettings, made: str
 ) -> tuple[int, int]:
     """`write_grammar` of a table that is not held whole: it is read twice."""
     with Scratch(_SCRATCH) as scratch:
         counted = TargetTotals(scratch)
         for table in read_parts(path):
             counted.add(table.rules)
-        totals, lexical = counted.totals(), _read_lexical(directory, table)
+        totals, lexical = counted.totals(), _read_lexical(directory, record, table)
         changed = InputError(path, None, "has changed while it was read", "Start again")
 
         def parts() -> Iterator[RuleTable]:
@@ -132,13 +146,17 @@ def _write_in_parts(
                 yield _scored(part, part.rules, lexical, settings, made, of_targets)
             if done != counted.num_rules:
                 raise changed
+            require_unchanged(directory, record)
 
         kept = write_rule_tables(parts(), output)
     return counted.num_rules, kept
 
 
-def _read_lexical(directory: PathLike, table: RuleTable) -> LexicalTables:
-    return read_lexical(Path(directory) / "lex", table.source_vocabulary, table.target_vocabulary)
+def _read_lexical(directory: PathLike, record: dict, table: RuleTable) -> LexicalTables:
+    """The lexical tables of a run, if what was read of it before is of the same."""
+    found = read_lexical(Path(directory) / "lex", table.source_vocabulary, table.target_vocabulary)
+    require_unchanged(directory, record)
+    return found
 
 
 def _scored(

@@ -21,7 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from scfg_sampler.core.chains.checkpoint import load_checkpoint
-from scfg_sampler.core.chains.run_directory import CHECKPOINT, RECORD, require_same_files, stored_settings
+from scfg_sampler.core.chains.run_directory import (
+    CHECKPOINT,
+    RECORD,
+    blaming_changes,
+    require_same_files,
+    stored_settings,
+)
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.corpus.parallel_text import CorpusFiles
 from scfg_sampler.errors import InputError, SettingsError
@@ -98,6 +104,12 @@ def read_last_state(directory: PathLike) -> LastState:
         There is no checkpoint, it is damaged, or the corpus is gone or has changed.
     """
     record = read_run(directory)
+    with blaming_changes(directory, record):
+        return _read_last_state(directory, record)
+
+
+def _read_last_state(directory: PathLike, record: dict) -> LastState:
+    """`read_last_state` of a run with such a record."""
     named = record["corpus"]["files"]
     require_same_files(directory, named, record["corpus"]["sha256"])
     files = CorpusFiles.from_names(named)

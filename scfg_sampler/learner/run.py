@@ -169,7 +169,8 @@ def clear_run(output: PathLike) -> None:
     output : path
         Need not exist.
     """
-    clear(output, CHECKPOINT, _COLLECTED, "marginals.json", "chain-*")
+    results = ("counts", "lex.f2e", "lex.e2f", "derivations.jsonl.gz", "marginals.json")
+    clear(output, CHECKPOINT, TRACE, _COLLECTED, *results, "chain-*")
 
 
 def resume_run(

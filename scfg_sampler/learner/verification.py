@@ -19,6 +19,7 @@ from scfg_sampler.core.chains.run_directory import (
     CHECKPOINT,
     RECORD,
     TRACE,
+    blaming_changes,
     chain_directory,
     has_checkpoint,
     require_same_files,
@@ -46,11 +47,11 @@ def verify_run(directory: PathLike) -> list[str]:
     Raises
     ------
     InputError, CheckpointMismatch
-        Something is wrong: names the file, and what.
+        Something is wrong: names the file, and what. Or the run was written to meanwhile.
     """
     place, record = Path(directory), read_run(directory)
     require_same_files(place, record["corpus"]["files"], record["corpus"]["sha256"])
-    with temporary_directory("scfg-verify-") as again:
+    with temporary_directory("scfg-verify-") as again, blaming_changes(place, record):
         if "chains" not in record:
             return _verify_chain(place, again)
         found = []

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.chains.run_directory import require_unchanged
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.reports.document import Section, note, require_runs, write_document
 from scfg_sampler.errors import CheckpointMismatch, InputError
@@ -87,7 +88,7 @@ def write_report(
     Raises
     ------
     InputError
-        A directory is no run, or a file cannot be used.
+        A directory is no run, or a file cannot be used; or a run was written to meanwhile.
     """
     require_runs(inputs.runs)
     runs = [open_run(directory) for directory in inputs.runs]
@@ -97,6 +98,8 @@ def write_report(
         for section in _sections(inputs, runs, outputs, _read(pool, inputs, runs[0])):
             sections.append(section)
             advance(1, section.title)
+    for run in runs:
+        require_unchanged(run.directory, run.record)
     title = inputs.title or f"Report of {', '.join(run.name for run in runs)}"
     return write_document(title, sections, output)
 
@@ -168,7 +171,8 @@ def _grammar(inputs: ReportInputs, run: RunOnPage) -> tuple[NamedTable | None, s
         return named_table("the sample", inputs.grammar), ""
     if run.record["settings"].get("types", 1) > 1 or "labels" in run.record["corpus"]["files"]:
         return None, "Rules of this run have nonterminals other than X, which are not told of here."
-    found = counted_table(run.directory)
+    # Until a run that is resumed ends, there are counts of a state that it has left behind.
+    found = counted_table(run.directory) if run.record["finished"] else None
     remark = "The run has no counts yet; they are written when its last sweep is done."
     return found, "" if found is not None else remark
 

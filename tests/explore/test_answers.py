@@ -10,6 +10,7 @@ import shutil
 import pytest
 
 from decoder.cli import main as decoder
+from scfg_sampler.cli import main
 from scfg_sampler.errors import ScfgError
 from scfg_sampler.explore.questions import MOST_WORDS, Question, QuestionError
 from scfg_sampler.explore.server import answers
@@ -302,6 +303,24 @@ def test_run_that_has_counted_nothing_yet_says_so(tmp_path):
     assert found["/pair"](Question({"number": 0}))["derivation"]
     with pytest.raises(QuestionError, match="has no counts yet"):
         found["/grammar"](Question({}))
+
+
+def test_rules_of_another_run_are_not_shown_beside_its_pairs(tmp_path):
+    options = write_corpus(tmp_path, some_pairs())
+    begin = (options, tmp_path / "run", "--overwrite", "--burn-in", "1", "--iterations")
+    assert sample(*begin, "4") == 0
+    for change in (
+        lambda: sample(*begin, "3"),
+        lambda: main(["resume", str(tmp_path / "run"), "--iterations", "6", "--quiet"]),
+        lambda: shutil.rmtree(tmp_path / "run"),
+    ):
+        found, before = (answers(open_sources([tmp_path / "run"])) for _ in range(2))
+        assert before["/grammar"](Question({}))["found"] > 0
+        assert not change()
+        with pytest.raises(QuestionError, match=r"no longer the one whose pairs are shown.*Start explore"):
+            found["/grammar"](Question({}))
+        assert found["/pair"](Question({"number": 0}))["derivation"]
+        assert before["/grammar"](Question({}))["found"] > 0
 
 
 @pytest.mark.slow

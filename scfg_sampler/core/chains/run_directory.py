@@ -29,6 +29,7 @@ __all__ = [
     "CHECKPOINT",
     "RECORD",
     "TRACE",
+    "blaming_changes",
     "chain_directory",
     "chains_begun",
     "clear",
@@ -44,6 +45,7 @@ __all__ = [
     "require_numbers",
     "require_same_files",
     "require_sweeps_left",
+    "require_unchanged",
     "restored_if_refused",
     "stored_settings",
     "write_json",
@@ -299,6 +301,56 @@ def refuse_occupied(directory: PathLike, overwrite: bool, resume: str) -> None:
     if (Path(directory) / RECORD).exists() and not overwrite:
         hint = f"Continue it with '{resume}', name another directory, or give --overwrite"
         raise InputError(directory, None, "holds a run already", hint)
+
+
+_GROWING = ("sweeps", "seconds", "cpu_seconds", "peak_memory_mb")
+"""What a record says of how far a run is, every now and then."""
+
+
+def require_unchanged(directory: PathLike, record: Mapping[str, Any]) -> None:
+    """Raise InputError unless a run is the one that was read: neither gone on with nor written over since.
+
+    One that was under way and still is has not changed.
+
+    Parameters
+    ----------
+    directory : path
+    record : mapping
+        What `run.json` said before anything else of the run was read.
+    """
+    try:
+        found = parse_json((Path(directory) / RECORD).read_text(encoding="utf-8"), finite=True)
+        is_same = _without_growing(found) == _without_growing(record)
+    except (OSError, *WRONG_RECORD):
+        is_same = False
+    if not is_same:
+        found = "has been resumed, finished, written over or removed since it was read"
+        raise InputError(directory, None, found, "Read it again once no other process writes it")
+
+
+def _without_growing(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name not in _GROWING}
+
+
+@contextlib.contextmanager
+def blaming_changes(directory: PathLike, record: Mapping[str, Any]) -> Iterator[None]:
+    """What is found wrong within the block is the run's only if it is still the one that was read.
+
+    Parameters
+    ----------
+    directory, record
+        As in `require_unchanged`.
+
+    Raises
+    ------
+    InputError
+        Something was found wrong, and the run has changed.
+    """
+    try:
+        yield
+    except (InputError, CheckpointMismatch):
+        require_unchanged(directory, record)
+        raise
 
 
 @contextlib.contextmanager

@@ -83,6 +83,26 @@ def test_what_a_run_reads_comes_back_unless_another_one_begins(tmp_path):
     assert (tmp_path / "corpus" / "text").read_text() == "newer"
 
 
+def test_a_run_that_goes_on_is_the_one_that_was_read_and_one_that_has_ended_is_not(tmp_path):
+    record = {"sweeps": 3, "seconds": 1.5, "finished": False, "run": {"iterations": 9}}
+    run_directory.write_json(record | {"sweeps": 4, "seconds": 2.5}, tmp_path / "run.json")
+    run_directory.require_unchanged(tmp_path, record)
+    for changed in ({"finished": True}, {"run": {"iterations": 10}}):
+        run_directory.write_json(record | changed, tmp_path / "run.json")
+        with pytest.raises(InputError, match="has been resumed, finished, written over or removed"):
+            run_directory.require_unchanged(tmp_path, record)
+    (tmp_path / "run.json").unlink()
+    with pytest.raises(InputError, match="or removed since"):
+        run_directory.require_unchanged(tmp_path, record)
+
+
+def test_what_is_wrong_with_a_run_that_has_not_changed_is_said(tmp_path):
+    run_directory.write_json({"finished": True}, tmp_path / "run.json")
+    for record, told in (({"finished": True}, "is wrong"), ({"finished": False}, "has been resumed")):
+        with pytest.raises(InputError, match=told), run_directory.blaming_changes(tmp_path, record):
+            raise InputError(tmp_path, None, "is wrong")
+
+
 def test_numbers_that_are_none_are_not_written(tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
         run_directory.write_json({"value": float("nan")}, tmp_path / "a.json")
