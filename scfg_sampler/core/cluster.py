@@ -70,7 +70,7 @@ def dask_executor(workers: int | None, scheduler: str | None) -> Iterator[Execut
     SettingsError
         Dask is not installed, or nobody answers at that address.
     ClusterError
-        Its workers have other versions.
+        Its workers have other versions, or those started here have ended at once.
     """
     option = f"--workers {workers}" if scheduler is None else f"--scheduler {scheduler}"
     if scheduler is None:
@@ -87,17 +87,7 @@ def dask_executor(workers: int | None, scheduler: str | None) -> Iterator[Execut
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(_SETTINGS))
         if scheduler is None:
-            cluster = distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                memory_limit=0,
-                dashboard_address=None,
-                # Without a dashboard, too, the scheduler listens for HTTP, on the port of whoever has one.
-                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-                silence_logs=logging.CRITICAL,
-                preload=[__name__],
-            )
+            cluster = _begun(distributed, workers)
             stack.enter_context(cluster)
             client = stack.enter_context(distributed.Client(cluster))
         else:
@@ -116,6 +106,26 @@ def dask_setup(worker: Any) -> None:
         Not used. Dask calls functions of this name.
     """
     os.setpgid(0, 0)
+
+
+def _begun(distributed: Any, workers: int | None) -> Any:
+    """A cluster of so many processes that are started here."""
+    try:
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=0,
+            dashboard_address=None,
+            # Without a dashboard, too, the scheduler listens for HTTP, on the port of whoever has one.
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            silence_logs=logging.CRITICAL,
+            preload=[__name__],
+        )
+    except RuntimeError as error:
+        # In place of one that is killed while it works Dask starts another; of one that begins, it does not.
+        found = f"--workers {workers}: a process has ended before it could work ({str(error).rstrip('.')})"
+        raise ClusterError(f"{found}. Start again; if memory is short, with fewer") from None
 
 
 def _connected(distributed: Any, scheduler: str) -> Any:
