@@ -150,7 +150,6 @@ def _sample(
                 if chain.kept_so_far:
                     chains.append(chain.packed())
     finally:
-        settings = settings._replace(block=shared.block)
         summary = _write_results(directory, model, data, settings, chains) if chains else {}
     write_json(_record(described, began, finished=True), directory / RECORD)
     return summary
@@ -267,7 +266,7 @@ class _Chain:
             trees = _some(info.trees, int(late[0]) * n, len(info.trees.start) - 1)
             log_z = info.log_z[late] if settings.reweight else np.full(len(late), np.nan)
             num_trees = shared.data.num_trees + n
-            self.tally = add_block(self.tally, trees, n, log_z, num_trees, len(done))
+            self.tally = add_block(self.tally, trees, n, log_z, num_trees)
             if shared.gold is not None:
                 for at in range(len(late)):
                     if (self.kept_so_far + at + 1) % settings.score_every == 0:

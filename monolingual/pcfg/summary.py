@@ -69,8 +69,7 @@ def summarise(
         summary["tight"] = float(np.mean(log_z == 0.0))
     if len(data.start) > 1:
         tally = merge_tallies([kept.tally for kept in chains])
-        length = settings.block // settings.thin if settings.block else None
-        shares = tree_shares(model.grammar, data, tally, length=length)
+        shares = tree_shares(model.grammar, data, tally)
         summary["tree_frequencies"] = {share.tree: share.share for share in shares}
         summary["tree_frequency_errors"] = {
             share.tree: share.error for share in shares if math.isfinite(share.error)

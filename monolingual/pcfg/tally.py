@@ -1,9 +1,10 @@
 """What a chain has kept of its sweeps, and how often each tree was drawn.
 
-A tree's share is the number of its draws over the number of draws of sentences with its words. With sweeps
-cut into blocks of equal length the shares of the blocks give the error of the share, correlations included
-(batch means). Draws of the sink approach may carry weights, so that the same sweeps answer for other
-approaches.
+A tree's share is the number of its draws over the number of draws of sentences with its words. The sweeps of
+a chain are cut into batches of equal length, of which two become one whenever there would be too many. The
+means of the batches, with what correlation is left between them (`diagnostics.error_of_mean`), give the error
+of the share, also where chains mix so slowly that a batch is shorter than their memory. Draws of the sink
+approach may carry weights, so that the same sweeps answer for other approaches.
 
 The fact a newcomer would get wrong: the weights Z⁻ⁿ span many orders of magnitude; sums are kept relative to
 the largest weight so far.
@@ -21,11 +22,52 @@ from monolingual.pcfg.model import Data
 from monolingual.pcfg.tree_draws import Trees
 from monolingual.pcfg.trees import format_tree, yields
 from scfg_sampler.core.arrays.ragged import group_rows, take_rows
+from scfg_sampler.core.chains.diagnostics import error_of_mean
 
-__all__ = ["Kept", "Tally", "TreeShare", "add_block", "empty_tally", "merge_tallies", "tree_shares"]
+__all__ = [
+    "Batches",
+    "Kept",
+    "Tally",
+    "TreeShare",
+    "add_block",
+    "empty_tally",
+    "merge_tallies",
+    "tree_shares",
+]
 
 MOST_TREES = 100_000
 """Of so many trees at the most the draws are counted; those that turn up later are not."""
+
+MOST_BATCHES = 128
+"""Of a chain."""
+FEWEST_BATCHES = 20
+"""With fewer nothing is said of errors."""
+_SPARE = 4096
+
+
+class Batches(NamedTuple):
+    """How often trees were drawn in batches of sweeps; those in which a tree was not drawn are left out.
+
+    Attributes
+    ----------
+    length : int
+        Sweeps of a batch, a power of two.
+    sweeps : int64, shape (chains,)
+        Of each chain; its last batch may be shorter.
+    tree, number : int32, shape (entries,)
+        Batch b of chain c, both from 0, has the number c · MOST_BATCHES + b.
+    draws : int64, shape (entries,)
+        A tree can have several entries for a batch, which count together.
+    added : int
+        Entries that there were when those of each tree and batch were last added up.
+    """
+
+    length: int
+    sweeps: np.ndarray
+    tree: np.ndarray
+    number: np.ndarray
+    draws: np.ndarray
+    added: int
 
 
 class Tally(NamedTuple):
@@ -35,27 +77,26 @@ class Tally(NamedTuple):
     ----------
     trees : Trees
         Different ones.
-    counts, squares : float64, shape (trees,)
-        The draws of each, and the sum over blocks of the squared number in a block; of a shorter block, times
-        the length of others over its own.
+    counts : float64, shape (trees,)
+        The draws of each.
     weights : float64, shape (trees, 2)
         The sums of the weights of the sweeps that drew each, for only-tight and renormalise; the latter
         divided by exp(log_scale).
-    draws, blocks : int
-        Sweeps and blocks counted.
+    draws : int
+        Sweeps counted.
     total_weights : float64, shape (2,)
         Of all sweeps.
     log_scale : float
+    batches : Batches
     """
 
     trees: Trees
     counts: np.ndarray
-    squares: np.ndarray
     weights: np.ndarray
     draws: int
-    blocks: int
     total_weights: np.ndarray
     log_scale: float
+    batches: Batches
 
 
 class Kept(NamedTuple):
@@ -101,18 +142,13 @@ class TreeShare(NamedTuple):
 def empty_tally() -> Tally:
     """A tally of nothing."""
     none = Trees(np.zeros(1, np.int64), np.zeros(0, np.int32))
-    return Tally(none, np.zeros(0), np.zeros(0), np.zeros((0, 2)), 0, 0, np.zeros(2), -math.inf)
+    nowhere = np.zeros(0, np.int32)
+    batches = Batches(1, np.zeros(1, np.int64), nowhere, nowhere, np.zeros(0, np.int64), 0)
+    return Tally(none, np.zeros(0), np.zeros((0, 2)), 0, np.zeros(2), -math.inf, batches)
 
 
-def add_block(
-    tally: Tally,
-    trees: Trees,
-    num_sentences: int,
-    log_z: np.ndarray,
-    num_trees: int,
-    length: int | None = None,
-) -> Tally:
-    """The tally with the trees of a block of sweeps.
+def add_block(tally: Tally, trees: Trees, num_sentences: int, log_z: np.ndarray, num_trees: int) -> Tally:
+    """The tally of a chain with the trees of its next sweeps.
 
     Parameters
     ----------
@@ -124,31 +160,42 @@ def add_block(
         log Z of each sweep's θ; NaN for sweeps without weights.
     num_trees : int
         n of the weights Z⁻ⁿ.
-    length : int, optional
-        Sweeps of other blocks, where burn-in took some of this one's.
     """
     group, first = group_rows(trees.start, trees.rules)
-    size = len(first)
+    size, sweeps = len(first), len(log_z)
     counts = np.bincount(group, minlength=size).astype(float)
     known = ~np.isnan(log_z)
     log_weights = np.where(known, -num_trees * log_z, -np.inf)
     log_scale = float(log_weights.max(initial=-np.inf))
-    per_sweep = np.zeros((len(log_z), 2))
+    per_sweep = np.zeros((sweeps, 2))
     per_sweep[:, 0] = log_z == 0.0
     per_sweep[known, 1] = np.exp(log_weights[known] - log_scale)
     repeated = np.repeat(per_sweep, num_sentences, axis=0)
     weights = np.stack([np.bincount(group, column, minlength=size) for column in repeated.T], axis=1)
     different = Trees(*take_rows(trees.start, trees.rules, first))
-    squares = counts**2 * ((length or len(log_z)) / len(log_z))
-    block = Tally(different, counts, squares, weights, len(log_z), 1, per_sweep.sum(axis=0), log_scale)
-    return merge_tallies([tally, block])
+    length = tally.batches.length
+    while tally.draws + sweeps > MOST_BATCHES * length:
+        length *= 2
+    number = np.repeat((tally.draws + np.arange(sweeps)) // length, num_sentences).astype(np.int32)
+    each = np.ones(len(group), np.int64)
+    batches = _added_up(Batches(length, np.array([sweeps]), group, number, each, 0))
+    block = Tally(different, counts, weights, sweeps, per_sweep.sum(axis=0), log_scale, batches)
+    parts = [tally, block] if tally.draws else [block]
+    return _merge(parts, [0] * len(parts), np.array([tally.draws + sweeps]))
 
 
 def merge_tallies(tallies: list[Tally]) -> Tally:
-    """One tally of all draws; of new trees only as many as there is room for."""
+    """One tally of the draws of other chains; of new trees only as many as there is room for."""
     tallies = [tally for tally in tallies if tally.draws]
     if not tallies:
         return empty_tally()
+    chains = [tally.batches.sweeps for tally in tallies]
+    before = np.cumsum([0, *map(len, chains)])[:-1]
+    return _merge(tallies, before.tolist(), np.concatenate(chains))
+
+
+def _merge(tallies: list[Tally], chains: list[int], sweeps: np.ndarray) -> Tally:
+    """One tally of all draws; of each tally the number of its first chain; of each chain its sweeps."""
     offsets = np.cumsum([0, *(len(tally.trees.rules) for tally in tallies)])
     starts = [tally.trees.start[1:] + offset for tally, offset in zip(tallies, offsets, strict=False)]
     trees = Trees(np.concatenate([[0], *starts]), np.concatenate([tally.trees.rules for tally in tallies]))
@@ -160,34 +207,59 @@ def merge_tallies(tallies: list[Tally]) -> Tally:
     ]
     weights = np.concatenate([tally.weights * factor for tally, factor in zip(tallies, factors, strict=True)])
     size = len(first)
-    counts, squares = (
-        np.bincount(group, np.concatenate([getattr(tally, name) for tally in tallies]), minlength=size)
-        for name in ("counts", "squares")
-    )
+    counts = np.bincount(group, np.concatenate([tally.counts for tally in tallies]), minlength=size)
     weights = np.stack([np.bincount(group, column, minlength=size) for column in weights.T], axis=1)
     keep = first[:MOST_TREES]
     totals = sum(tally.total_weights * factor for tally, factor in zip(tallies, factors, strict=True))
     return Tally(
         Trees(*take_rows(trees.start, trees.rules, keep)),
         counts[:MOST_TREES],
-        squares[:MOST_TREES],
         weights[:MOST_TREES],
         sum(tally.draws for tally in tallies),
-        sum(tally.blocks for tally in tallies),
         np.asarray(totals, float),
         log_scale,
+        _merge_batches(tallies, group, chains, sweeps),
     )
 
 
-def tree_shares(
-    grammar: Grammar, data: Data, tally: Tally, most: int = 1000, length: int | None = None
-) -> list[TreeShare]:
+def _merge_batches(tallies: list[Tally], group: np.ndarray, chains: list[int], sweeps: np.ndarray) -> Batches:
+    """The batches of all, as long as the longest; `group` has the new numbers of the trees of all tallies."""
+    length = max(tally.batches.length for tally in tallies)
+    columns, first = [], 0
+    for tally, chain in zip(tallies, chains, strict=True):
+        found, number = tally.batches, tally.batches.number
+        if chain or found.length < length:
+            chain_of, batch = np.divmod(number, MOST_BATCHES)
+            number = (chain + chain_of) * MOST_BATCHES + batch // (length // found.length)
+        # Trees of the first tally come first in the new one.
+        tree = group[first + found.tree] if first else found.tree
+        columns.append((tree, number, found.draws))
+        first += len(tally.counts)
+    tree, number, draws = map(np.concatenate, zip(*columns, strict=True))
+    batches = Batches(length, sweeps, tree, number, draws, tallies[0].batches.added)
+    if first > MOST_TREES:
+        kept = tree < MOST_TREES
+        batches = batches._replace(tree=tree[kept], number=number[kept], draws=draws[kept])
+    # Not every time, which would take long.
+    return _added_up(batches) if len(batches.tree) > 2 * batches.added + _SPARE else batches
+
+
+def _added_up(batches: Batches) -> Batches:
+    """The same by trees, with one entry for those of a tree in a batch."""
+    order = np.lexsort((batches.number, batches.tree))
+    tree, number = batches.tree[order], batches.number[order]
+    first = np.ones(len(order), bool)
+    first[1:] = (tree[1:] != tree[:-1]) | (number[1:] != number[:-1])
+    at = np.flatnonzero(first)
+    draws = np.add.reduceat(batches.draws[order], at) if len(at) else batches.draws
+    return batches._replace(tree=tree[at], number=number[at], draws=draws, added=len(at))
+
+
+def tree_shares(grammar: Grammar, data: Data, tally: Tally, most: int = 1000) -> list[TreeShare]:
     """The most frequent trees with their shares, largest first.
 
-    The error is NaN with fewer than 20 blocks; the shares of other approaches where no sweep has a weight.
-    With c draws of a tree in a block of L sweeps, p its share and N sweeps in B blocks, the squared error is
-
-        Σ (c − p L)² / L / (B − 1) / N = (Σ c² / L − p² N) / (B − 1) / N.
+    The error is NaN where a chain has fewer than 20 batches; the shares of other approaches where no sweep
+    has a weight.
 
     Parameters
     ----------
@@ -195,10 +267,8 @@ def tree_shares(
     data : Data
     tally : Tally
     most : int
-    length : int, optional
-        Sweeps of a block, those aside of which burn-in took some; by default all are as long.
     """
-    whole = length or tally.draws / max(tally.blocks, 1)
+    tally = tally._replace(batches=_added_up(tally.batches))
     order = np.argsort(-tally.counts, kind="stable")[:most]
     trees = Trees(*take_rows(tally.trees.start, tally.trees.rules, order))
     words, start = yields(grammar, trees)
@@ -210,13 +280,38 @@ def tree_shares(
     for row, tree in enumerate(order):
         times = sentences[words[start[row] : start[row + 1]].tobytes()]
         share = tally.counts[tree] / (tally.draws * times)
-        error = math.nan
-        if tally.blocks >= 20:
-            spread = tally.squares[tree] / (whole * tally.draws * times**2) - share**2
-            # What is drawn always leaves only what rounding does.
-            error = math.sqrt(max(spread, 0.0) / (tally.blocks - 1)) if spread > 1e-12 * share**2 else 0.0
+        error = _error(tally, int(tree), times)
         with np.errstate(invalid="ignore", divide="ignore"):
             others = tally.weights[tree] / tally.total_weights / times
         text = format_tree(grammar, trees.rules[trees.start[row] : trees.start[row + 1]])
         shares.append(TreeShare(text, float(share), error, *map(float, others)))
     return shares
+
+
+def _batches_told_of(batches: Batches) -> tuple[np.ndarray, int]:
+    """Chains that tell of errors, and how many whole batches of each.
+
+    A chain that was stopped before half of the longest tells nothing; the others are cut to the shortest.
+    """
+    whole = batches.sweeps // batches.length
+    chains = np.flatnonzero(2 * whole >= whole.max())
+    return chains, int(whole[chains].min())
+
+
+def _error(tally: Tally, tree: int, times: int) -> float:
+    """The error of the share of a tree of a sentence that is there so many times; NaN where it is not known.
+
+    Batches are added up.
+    """
+    batches = tally.batches
+    chains, whole = _batches_told_of(batches)
+    if whole < FEWEST_BATCHES:
+        return math.nan
+    if tally.counts[tree] == tally.draws * times:
+        return 0.0
+    found = slice(*np.searchsorted(batches.tree, [tree, tree + 1]))
+    drawn = np.zeros((len(batches.sweeps), MOST_BATCHES))
+    drawn.flat[batches.number[found]] = batches.draws[found]
+    means = drawn[chains, :whole] / (batches.length * times)
+    told = error_of_mean(means) * math.sqrt(means.size * batches.length / tally.draws)
+    return told or math.nan  # Of a tree that is drawn, but in none of these batches, they do not tell.

@@ -12,7 +12,8 @@ lag t within and between the M halves, it is M n / τ,
 
     τ = −1 + 2 Σ_k P_k,    P_k = ρ_2k + ρ_2k+1,
 
-summed as long as the P_k are positive, each at most the one before (Geyer 1992). Tests compare both with
+summed as long as the P_k are positive, each at most the one before (Geyer 1992). Of values instead of their
+scores, the squared error of the mean is their variance times τ / M n. Tests compare all of these with
 those of arviz-stats, which takes a second to import.
 
 The fact a newcomer would get wrong: R̂ near 1 (below 1.01) says that the chains agree, not that they have
@@ -30,7 +31,7 @@ import numpy as np
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ChainTooShort, SettingsError
 
-__all__ = ["MIN_SWEEPS", "Diagnosis", "diagnose", "diagnose_traces", "verdict"]
+__all__ = ["MIN_SWEEPS", "Diagnosis", "diagnose", "diagnose_traces", "error_of_mean", "verdict"]
 
 MIN_SWEEPS = 8
 """Sweeps a chain must have after burn-in: four in each half."""
@@ -122,6 +123,25 @@ def diagnose_traces(traces: Sequence[Mapping[str, np.ndarray]], *, burn_in: int 
         raise SettingsError("nothing to diagnose: name at least one chain")
     names = [name for name in traces[0] if name != "sweep" and all(name in trace for trace in traces)]
     return {name: diagnose([trace[name] for trace in traces], burn_in=burn_in) for name in names}
+
+
+def error_of_mean(chains: np.ndarray) -> float:
+    """The standard error of the mean of all values, autocorrelation included; 0 where they never change.
+
+    Parameters
+    ----------
+    chains : float64, shape (chains, sweeps)
+        Of a scalar; means of batches of sweeps do as well, also of batches shorter than the autocorrelation.
+
+    Returns
+    -------
+    float. NaN for less than four sweeps.
+    """
+    if _is_constant(chains):
+        return 0.0
+    if chains.shape[1] < _FEWEST or np.isnan(chains).any():
+        return math.nan
+    return math.sqrt(chains.var(ddof=1) / _independent(_halves(chains)))
 
 
 def verdict(found: Mapping[str, Diagnosis]) -> str:
@@ -224,9 +244,13 @@ def _bulk_size(chains: np.ndarray) -> float:
     """Effective sample size of the normal scores of chains × sweeps; NaN for less than four sweeps."""
     if chains.shape[1] < _FEWEST or np.isnan(chains).any():
         return math.nan
-    scores = _normal_scores(_halves(chains))
-    length = scores.shape[1]
-    correlation = _autocorrelation(scores)
+    return _independent(_normal_scores(_halves(chains)))
+
+
+def _independent(values: np.ndarray) -> float:
+    """How many independent draws would estimate the mean of chains × sweeps equally well."""
+    length = values.shape[1]
+    correlation = _autocorrelation(values)
     # The greatest lag has a single product in each half: it is left out.
     pairs = correlation[: max((length - 1) // 2, 1) * 2].reshape(-1, 2).sum(axis=1)
     fewer = np.flatnonzero(pairs <= 0)
@@ -235,7 +259,7 @@ def _bulk_size(chains: np.ndarray) -> float:
     first = correlation[2 * summed]
     time = -1.0 + 2.0 * np.minimum.accumulate(pairs[:summed]).sum()
     time += max(first, 0.0) if len(fewer) else first
-    return float(scores.size / max(time, 1 / math.log10(scores.size)))
+    return float(values.size / max(time, 1 / math.log10(values.size)))
 
 
 def _autocorrelation(chains: np.ndarray) -> np.ndarray:

@@ -10,7 +10,13 @@ import pytest
 from scipy import stats
 
 from scfg_sampler.core.chains.chain import TraceWriter, read_trace, run_chain
-from scfg_sampler.core.chains.diagnostics import Diagnosis, diagnose, diagnose_traces, verdict
+from scfg_sampler.core.chains.diagnostics import (
+    Diagnosis,
+    diagnose,
+    diagnose_traces,
+    error_of_mean,
+    verdict,
+)
 from scfg_sampler.errors import ChainTooShort, SettingsError
 from tests.core.chains.toy_chain import TOY, toy_state
 
@@ -72,7 +78,7 @@ def autoregression(rng, chains, sweeps):
     return np.round(values) if rng.random() < 0.3 else values
 
 
-def test_both_are_those_of_arviz(rng):
+def test_all_are_those_of_arviz(rng):
     pytest.importorskip("arviz_stats")
     from arviz_stats.base import array_stats
 
@@ -82,8 +88,32 @@ def test_both_are_those_of_arviz(rng):
             continue
         found = diagnose(chains)
         assert found.ess == pytest.approx(float(array_stats.ess(chains)), rel=1e-9)
+        assert error_of_mean(chains) == pytest.approx(
+            float(array_stats.mcse(chains, method="mean")), rel=1e-9
+        )
         if len(chains) > 1:
             assert found.rhat == pytest.approx(float(array_stats.rhat(chains)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("coefficient", "batch"), [(0.0, 1), (0.9, 1), (0.99, 50), (0.5, 2)])
+def test_the_error_of_a_mean_is_that_of_an_autoregression(rng, coefficient, batch):
+    """Of values, and of batches shorter than the correlation; told within a tenth over 40 pairs of chains."""
+    lags = np.arange(1, 10_000)
+    variance = 1 / (1 - coefficient**2)
+    variance *= (1 + 2 * np.sum((1 - lags / 10_000) * coefficient**lags)) / 20_000
+    told = []
+    for _ in range(40):
+        values = rng.normal(size=(2, 10_000))
+        values[:, 0] /= math.sqrt(1 - coefficient**2)
+        for t in range(1, 10_000):
+            values[:, t] += coefficient * values[:, t - 1]
+        told.append(error_of_mean(values.reshape(2, -1, batch).mean(axis=2)))
+    assert math.sqrt(np.mean(np.square(told))) == pytest.approx(math.sqrt(variance), rel=0.1)
+
+
+def test_the_mean_of_what_never_changes_is_certain_and_that_of_three_sweeps_unknown(rng):
+    assert error_of_mean(np.full((2, 3), 0.3)) == 0.0
+    assert math.isnan(error_of_mean(rng.normal(size=(2, 3))))
 
 
 def test_burn_in_is_left_out(rng):
