@@ -208,7 +208,7 @@ def test_no_line_end_makes_another_sentence():
     """Lines as a file gives them end with it; within one, it would count as two."""
     grammar = monolingual.read_pcfg(["S -> S S [0.6]\n", "S -> 'a' [0.4]\n"])
     assert len(grammar.parse(["a a\n", "a\n"])) == 2
-    with pytest.raises(InputError, match=r"a text:2: is more than one line\. Give a list of lines"):
+    with pytest.raises(InputError, match=r"^line 2 of a text is more than one line\. Give a list of lines"):
         grammar.parse(["a", "a\na"])
 
 

@@ -26,7 +26,7 @@ from scfg_sampler.core.arguments import (
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.errors import InputError, SettingsError
 
-__all__ = ["call", "lines_file", "options_of"]
+__all__ = ["call", "lines_file", "of_lines", "options_of"]
 
 
 def call(
@@ -140,6 +140,26 @@ def _silent() -> Iterator[None]:
         console.set_quiet(before)
 
 
+@contextlib.contextmanager
+def of_lines(*texts: tuple[str, object, Path]) -> Iterator[None]:
+    """What is wrong with files that `lines_file` has written within, said of the lines that were given.
+
+    Parameters
+    ----------
+    texts : tuples of a name, what was given, and the place
+        Of files that were given nothing is said.
+    """
+    names = {str(place): name for name, text, place in texts if not isinstance(text, (str, os.PathLike))}
+    try:
+        yield
+    except InputError as error:
+        if error.path not in names:
+            raise
+        name = names[error.path]
+        place = name if error.line is None else f"line {error.line} of {name}"
+        raise type(error)(None, error.line, f"{place}: {error.found}", error.hint) from None
+
+
 def lines_file(text: PathLike | Sequence[str], place: Path) -> PathLike:
     """The path of a text: as given, or of its lines, which are written to a place.
 
@@ -154,7 +174,8 @@ def lines_file(text: PathLike | Sequence[str], place: Path) -> PathLike:
     lines = [line.removesuffix("\n") for line in require_lines("a text", text)]
     for number, line in enumerate(lines, start=1):
         if "\n" in line:
-            raise InputError("a text", number, "is more than one line", "Give a list of lines, one each")
+            found = f"line {number} of a text is more than one line"
+            raise InputError(None, number, found, "Give a list of lines, one each")
     with atomic_output(place) as stream:
         stream.writelines(f"{line}\n" for line in lines)
     return place

@@ -18,7 +18,7 @@ from monolingual.dmv.parsing import parse, posteriors
 from monolingual.dmv.punctuation import recognise
 from monolingual.dmv.report import ReportInputs, write_report
 from monolingual.dmv.treebank import StoredSentences, read_treebank, shown_words
-from monolingual.notebook.calls import call, lines_file
+from monolingual.notebook.calls import call, lines_file, of_lines
 from scfg_sampler.core.arguments import ArgumentError, require_lines
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.needed import require_not_lost
@@ -175,8 +175,10 @@ def _check_decoder(decoder: str) -> None:
 def _read(sentences: PathLike | Sequence[str]) -> StoredSentences:
     """The sentences of a treebank, without what is recognised as punctuation in ten columns."""
     with tempfile.TemporaryDirectory() as folder:
-        path = lines_file(sentences, Path(folder) / "sentences")
-        return read_treebank(path, punctuation=lambda pairs: recognise(pairs).punctuation)
+        place = Path(folder) / "sentences"
+        path = lines_file(sentences, place)
+        with of_lines(("the sentences", sentences, place)):
+            return read_treebank(path, punctuation=lambda pairs: recognise(pairs).punctuation)
 
 
 def train_dmv(
@@ -201,7 +203,8 @@ def train_dmv(
     seed : int
     output : path, optional
         Where the model is written, too. Until it is, lines that are given lie beside it, in
-        `OUTPUT.sentences` and `OUTPUT.heldout`, so that training that was stopped can be resumed.
+        `OUTPUT.sentences` and `OUTPUT.heldout`, so that training that was stopped can be resumed;
+        `dmv resume` leaves them there.
     settings
         Options of `scfg-monolingual dmv train`: rounds, prior, covariance, valence, ….
 
@@ -228,7 +231,13 @@ def train_dmv(
         try:
             if heldout is not None:
                 given["heldout"] = lines_file(heldout, texts["heldout"])
-            call("dmv", "train", [lines_file(sentences, texts["sentences"])], given)
+            path = lines_file(sentences, texts["sentences"])
+            written = [
+                ("the sentences", sentences, texts["sentences"]),
+                ("the sentences of heldout", heldout, texts["heldout"]),
+            ]
+            with of_lines(*written):
+                call("dmv", "train", [path], given)
         finally:
             for name, text in (("sentences", sentences), ("heldout", heldout)):
                 if not isinstance(text, (str, os.PathLike)) and (refused or not checkpoint.exists()):

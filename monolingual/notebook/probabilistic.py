@@ -10,7 +10,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from monolingual.notebook.calls import call, lines_file
+from monolingual.notebook.calls import call, lines_file, of_lines
 from monolingual.notebook.trees import ShownTree
 from monolingual.pcfg.commands.check import report as check_record
 from monolingual.pcfg.grammar import WeightedGrammar
@@ -100,9 +100,10 @@ class Pcfg:
             if not any(line.strip() for line in sentences):
                 return [None] * len(sentences)
         with tempfile.TemporaryDirectory() as folder:
-            text, out = lines_file(sentences, Path(folder) / "sentences"), Path(folder) / "trees"
-            told = {"sentences": text, "output": out, "probabilities": True}
-            call("pcfg", "parse", [self._write(folder)], told)
+            place, out = Path(folder) / "sentences", Path(folder) / "trees"
+            told = {"sentences": lines_file(sentences, place), "output": out, "probabilities": True}
+            with of_lines(("the sentences", sentences, place)):
+                call("pcfg", "parse", [self._write(folder)], told)
             found: list[ShownTree | None] = []
             for line in read_lines(out):
                 log_prob, _, tree = line.split("\t") if line else ("", "", "")
@@ -143,10 +144,12 @@ def read_pcfg(grammar: PathLike | Sequence[str], *, normalise: bool = False, enc
     {"S -> 'a' S": 0.25, "S -> 'a'": 0.75}
     """
     with tempfile.TemporaryDirectory() as folder:
-        path = lines_file(grammar, Path(folder) / "grammar")
+        place = Path(folder) / "grammar"
+        path = lines_file(grammar, place)
         in_file = isinstance(grammar, str | os.PathLike)
-        weighted = read_grammar(path, encoding=encoding if in_file else "utf-8")
-        return Pcfg(weighted, probabilities(path, weighted, normalised=normalise))
+        with of_lines(("the grammar", grammar, place)):
+            weighted = read_grammar(path, encoding=encoding if in_file else "utf-8")
+            return Pcfg(weighted, probabilities(path, weighted, normalised=normalise))
 
 
 class PcfgRun:
@@ -270,7 +273,11 @@ def sample_pcfg(
         grammar = list(format_rules(grammar.grammar, grammar.probs))
     texts = {"trees": trees, "sentences": sentences}
     named = {"iterations": iterations, "seed": seed}
-    with restored_if_refused(place, "grammar.txt", *texts):
+    written = [(f"the {name}", text, place / name) for name, text in texts.items()]
+    with (
+        of_lines(("the grammar", grammar, place / "grammar.txt"), *written),
+        restored_if_refused(place, "grammar.txt", *texts),
+    ):
         path = lines_file(grammar, place / "grammar.txt")
         given = {name: lines_file(text, place / name) for name, text in texts.items() if text is not None}
         call("pcfg", "sample", [path], {**given, **named, **settings}, place)

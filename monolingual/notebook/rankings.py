@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from monolingual.notebook.calls import call, lines_file
+from monolingual.notebook.calls import call, lines_file, of_lines
 from monolingual.ot.drawing import draw_ranking
 from monolingual.ot.formats import read_tableaux as read_tableaux_file
 from monolingual.ot.formats import write_tableaux
@@ -76,7 +76,9 @@ def read_tableaux(tableaux: PathLike | Sequence[str], pairs: PathLike | None = N
     (('Max', '*Coda'), ('pa', 'pat'))
     """
     with tempfile.TemporaryDirectory() as folder:
-        return read_tableaux_file(lines_file(tableaux, Path(folder) / "tableaux.tsv"), pairs)
+        place = Path(folder) / "tableaux.tsv"
+        with of_lines(("the tableaux", tableaux, place)):
+            return read_tableaux_file(lines_file(tableaux, place), pairs)
 
 
 class OtGrammar:
@@ -302,9 +304,9 @@ def _learn(
         place = Path(folder) / "tableaux.tsv"
         if isinstance(tableaux, Tableaux):
             write_tableaux(tableaux, place)
-            call("ot", command, [place], options, directory)
-        else:
-            call("ot", command, [lines_file(tableaux, place)], options, directory)
+        path = place if isinstance(tableaux, Tableaux) else lines_file(tableaux, place)
+        with of_lines(("the tableaux", tableaux, place)):
+            call("ot", command, [path], options, directory)
 
 
 def open_ot(directory: PathLike) -> OtGrammar:

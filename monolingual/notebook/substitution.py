@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from monolingual.notebook.calls import call, lines_file
+from monolingual.notebook.calls import call, lines_file, of_lines
 from monolingual.notebook.trees import ShownTree
 from monolingual.tsg.fragments import format_fragment
 from monolingual.tsg.learnt import read_grammar, read_record
@@ -126,9 +126,11 @@ class TsgRun:
             Of the derivations that mpp and mer draw.
         """
         with tempfile.TemporaryDirectory() as folder:
-            text, out = lines_file(sentences, Path(folder) / "sentences"), Path(folder) / "trees"
+            place, out = Path(folder) / "sentences", Path(folder) / "trees"
+            text = lines_file(sentences, place)
             told = {"method": method, "samples": samples, "seed": seed, "input": text, "output": out}
-            call("tsg", "parse", [self.directory], told)
+            with of_lines(("the sentences", sentences, place)):
+                call("tsg", "parse", [self.directory], told)
             return [ShownTree(line, float("nan")) for line in read_lines(out)]
 
     def diagnosis(self, *others: TsgRun) -> dict[str, Diagnosis]:
@@ -219,9 +221,11 @@ def train_tsg(
     """
     require_path("directory", directory)
     with tempfile.TemporaryDirectory() as folder:
-        path = [] if trees is None else [lines_file(trees, Path(folder) / "trees.mrg")]
+        place = Path(folder) / "trees.mrg"
+        path = [] if trees is None else [lines_file(trees, place)]
         named = {"iterations": iterations, "burn_in": burn_in, "seed": seed, "overwrite": overwrite}
-        call("tsg", "train", path, {**named, **settings}, directory)
+        with of_lines(("the trees", trees, place)):
+            call("tsg", "train", path, {**named, **settings}, directory)
     return TsgRun(directory)
 
 

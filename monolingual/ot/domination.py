@@ -22,9 +22,10 @@ import itertools
 
 import numpy as np
 
-from monolingual.ot.orderings import Orderings
+from monolingual.ot.orderings import Orderings, derive_orderings
+from monolingual.ot.tableaux import Tableaux
 
-__all__ = ["MOST_CONSTRAINTS", "dominated_sets", "smallest_sets"]
+__all__ = ["MOST_CONSTRAINTS", "dominated_sets", "smallest_sets", "what_keeps_dominated"]
 
 MOST_CONSTRAINTS = 16
 """So many constraints have all their subsets tried; of more, those that arise by excluding one or two."""
@@ -91,3 +92,24 @@ def _closure(members: int, masks: list[tuple[int, int]]) -> int:
                 members &= ~winner
                 changed = True
     return members
+
+
+def what_keeps_dominated(tableaux: Tableaux, is_bounded: bool) -> list[str]:
+    """Which constraints the data demote without end, and what keeps them, a sentence for each smallest set.
+
+    Parameters
+    ----------
+    tableaux : Tableaux
+        Without overt forms.
+    is_bounded : bool
+        Whether means are truncated, or have a prior.
+    """
+    orderings = derive_orderings(tableaux, (tableaux.frequency > 0).astype(np.int64))
+    if len(orderings.count) == 0:
+        return []
+    kept = "only the truncation or the priors keep them" if is_bounded else "nothing keeps them from drifting"
+    return [
+        f"the data dominate {', '.join(tableaux.constraints[i] for i in sorted(members))} categorically: "
+        f"no finite optimum; {kept}"
+        for members in smallest_sets(dominated_sets(orderings))
+    ]

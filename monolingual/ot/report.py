@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from monolingual.ot.domination import what_keeps_dominated
 from monolingual.ot.drawing import draw_fit, draw_ranking
 from monolingual.ot.formats import read_tableaux
 from monolingual.ot.grammar import (
@@ -23,6 +24,8 @@ from monolingual.ot.grammar import (
     predict,
     read_summary,
 )
+from monolingual.ot.hidden import hidden_problems
+from monolingual.ot.orderings import problems
 from monolingual.ot.plots import cover_edges
 from monolingual.ot.run import Draws, read_draws, read_run
 from monolingual.ot.summaries import kernel_density, outranking
@@ -239,11 +242,21 @@ def _tell_intervals(shown: _Shown, posterior: _Posterior) -> list[Markup]:
     ]
     header = ["constraint", "median", "mean", "deviation", "95 % of the draws", "split R̂", "effective size"]
     return [
+        *_tell_problems(shown.tableaux, posterior),
         element("p", said),
         interval_chart("means of the constraints with their intervals", "mean of the constraint", intervals),
         element("details", element("summary", "In numbers"), table(header, rows)),
         element("details", element("summary", "Densities"), _densities(names, shown, posterior)),
     ]
+
+
+def _tell_problems(tableaux: Tableaux, posterior: _Posterior) -> list[Markup]:
+    """What the command has warned of: what the data dominate, or say nothing about."""
+    if tableaux.overt:
+        return [note(f"{problem[:1].upper()}{problem[1:]}.") for problem in hidden_problems(tableaux)]
+    settings = posterior.record["settings"]
+    dominated = what_keeps_dominated(tableaux, bool(settings.truncate or settings.priors))
+    return [note(f"{each[:1].upper()}{each[1:]}.") for each in (*problems(tableaux), *dominated)]
 
 
 def _optional(value: float | None, digits: int) -> str:

@@ -100,7 +100,7 @@ def write_report(run: PathLike, output: PathLike, title: str = "") -> int:
     else:
         sections += [
             Section("Rule probabilities", "rules", _tell_rules(draws, opened.summary)),
-            Section("Tightness", "tightness", _tell_tightness(draws)),
+            Section("Tightness", "tightness", _tell_tightness(draws, opened.summary.get("tight"))),
         ]
         if "tree_frequencies" in opened.summary:
             sections.append(Section("Trees", "trees", _tell_trees(opened.summary)))
@@ -265,8 +265,8 @@ def _densities(draws: _Draws) -> Markup:
 # ---- Tightness -------------------------------------------------------------------------------------
 
 
-def _tell_tightness(draws: _Draws) -> list[Markup]:
-    """The partition function at the posterior means, and over the draws."""
+def _tell_tightness(draws: _Draws, share: float | None) -> list[Markup]:
+    """The partition function at the means, and over the draws, whose tight `share` is given."""
     try:
         grammar = grammar_of_names(draws.rules)
     except InputError:
@@ -276,19 +276,25 @@ def _tell_tightness(draws: _Draws) -> list[Markup]:
     means = moments(grammar, mean, verdict)
     some = draws.probs[:: -(-len(draws.probs) // min(_DRAWS, max(20, _WORK // num_rules(grammar))))]
     partitions = _partitions(grammar, some)
-    tight = float(np.mean(partitions[:, 0] == 1.0))
+    tight = float(np.mean(partitions[:, 0] == 1.0)) if share is None else share
     said = (
         "The grammar of the posterior means is tight: its finite trees have probability 1 together."
         if verdict.tight
         else "The grammar of the posterior means is not tight: its finite trees have probability "
         f"{verdict.partition[0]:.6g} together; the rest is lost in trees without end."
     )
-    over = f"Of {counted(len(some), 'draw', spec=',')}, {100 * tight:.1f} % are tight."
+    judged = len(some) if share is None else len(draws.probs)
+    over = f"Of {counted(judged, 'draw', spec=',')}, {100 * tight:.1f} % are tight."
+    if len(some) < len(draws.probs):
+        over += f" What follows is of {counted(len(some), 'draw', spec=',')} of them, evenly spaced."
     sizes = [
         ("tight" if verdict.tight else "not tight", "at the means"),
         (f"{verdict.spectral_radius:.4f}", "spectral radius there"),
         (f"{means.length:.4g}".replace("inf", "∞"), "expected length of a finite tree"),
-        (f"{100 * tight:.1f} %", "of the draws are tight"),
+        (
+            f"{100 * tight:.1f} %",
+            "of the draws are tight" if judged == len(draws.probs) else "of some draws are tight",
+        ),
     ]
     return [
         tiles(sizes),

@@ -103,7 +103,9 @@ def require_summary(found: Mapping[str, Any]) -> None:
         Something is missing, or is of another kind.
     """
     require_each(int, *(found[name] for name in ("trees", "sentences", "draws", "chains")))
-    require_numbers(found["acceptance"], found.get("f1", 0.0), *found["mean"].values())
+    require_numbers(
+        found["acceptance"], found.get("f1", 0.0), found.get("tight", 0.0), *found["mean"].values()
+    )
     for judged in found["convergence"].values():
         require_numbers(*(value for value in judged.values() if value is not None))
     others = [each.get("tree_frequencies", {}) for each in found.get("reweighted", {}).values()]

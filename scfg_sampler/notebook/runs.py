@@ -25,7 +25,7 @@ from scfg_sampler.core.arguments import (
 from scfg_sampler.core.chains.diagnostics import Diagnosis
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.chains.run_directory import refuse_occupied, require_same_files, restored_if_refused
-from scfg_sampler.core.console import progress
+from scfg_sampler.core.console import progress, warn
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
@@ -188,6 +188,9 @@ class Run:
             with of_arguments():
                 settings = settings_of(GrammarSettings, options)
                 require_not_lost(output, "the run", self.directory)
+                for each in settings.more:  # TABLE, or TABLE:W.
+                    for table in filter(None, (each, each.rpartition(":")[0])):
+                        require_not_lost(output, "more", table)
                 self._require_plain_rules(settings.origin)
                 write_grammar(self.directory, output, settings)
             return Rules(read_rule_table(output))
@@ -337,6 +340,8 @@ def _sample(
         progress("sampling", run.iterations * run.chains) as advance,
     ):
         files = corpus.files or corpus.write_all(Path(directory) / "corpus")
+        if {"labels_form", "labels_side"} & settings.keys() and not files.labels:
+            warn("labels_form and labels_side do nothing without labels: all are X")
         start_chains(files, directory, learner, run, overwrite=overwrite, advance=advance)
     return Run(directory)
 

@@ -22,7 +22,8 @@ from scfg_sampler.preparation.subwords import is_unspaced
 __all__ = ["COMBINING", "StandIns", "ends_in_letter", "is_letter", "pictures"]
 
 COMBINING = (
-    r"\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\U0001e944-\U0001e94a"
+    r"\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u2de0-\u2dff\ua66f-\ua672"
+    r"\ua674-\ua67d\ua69e\ua69f\ufe20-\ufe2f\U0001e08f\U0001e944-\U0001e94a"
 )
 """Accents of scripts that have capitals, as a class of regular expressions has them."""
 

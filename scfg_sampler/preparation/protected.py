@@ -11,6 +11,7 @@ that has no spaces goes on, and so do names and tags, whose letters may be any o
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 __all__ = ["is_protected", "protected_spans"]
@@ -19,11 +20,22 @@ _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 )
-# Accents and vowels that are no letters to Python: of African and European, Hebrew, Arabic, Indian writing.
-_ACCENTS = (
-    r"\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
-    r"\u07eb-\u07f3\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u200c\u200d\U0001e944-\U0001e94a"
-)
+
+
+def _marks() -> str:
+    """Accents and vowels that are no letters to Python, as a class of regular expressions has them."""
+    # Between them are the Han characters, Korean, and scripts of pictures.
+    listed = (
+        *range(0x300, 0x3100),
+        *range(0xA000, 0xAC00),
+        *range(0xFB00, 0x12000),
+        *range(0x16A00, 0x1F000),
+    )
+    found = "".join(each for each in map(chr, listed) if unicodedata.category(each)[0] == "M")
+    return re.sub(f"[{_UNSPACED}]", "", found) + "\U000e0100-\U000e01ef\u200c\u200d"
+
+
+_ACCENTS = _marks()
 _IN_NAME = rf"(?: [^\W{_UNSPACED}] | [{_ACCENTS}] )"
 _IN_ADDRESS = rf"[^\s<>\"“”«»„{_UNSPACED}]"
 _MARK = r"[.,;:!?'’)\]}…]"
@@ -38,7 +50,7 @@ _PROTECTED = re.compile(
   | (?<![A-Za-z0-9._%+-]) [A-Za-z0-9._%+-]+ @ [A-Za-z0-9-]+ (?: \.[A-Za-z0-9-]+ )* \.[A-Za-z]{{2,}}
   | (?<![\w.@-]) (?: [a-z0-9-]+ \. )+ (?: com | org | net | edu | gov | info ) (?![\w@-])
     (?: / {_ADDRESS} )?
-  | (?<![\w@#&]) [@\#] {_IN_NAME}+
+  | (?<![\w@#&]) [@\#] (?! [{_ACCENTS}] ) {_IN_NAME}+
   | (?P<number> \d+ (?: [.,:/’'٫٬-] \d+ )* )
     """,
     re.VERBOSE,

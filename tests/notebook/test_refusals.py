@@ -52,6 +52,20 @@ def test_a_grammar_is_not_written_over_the_run_it_is_made_of(run, name):
     assert (run.directory / name).read_bytes() == before
 
 
+@pytest.mark.parametrize("weight", ["", ":2"])
+def test_a_grammar_is_not_written_over_a_table_that_it_adds(run, tmp_path, weight):
+    run.grammar(tmp_path / "table")
+    before = (tmp_path / "table").read_bytes()
+    with pytest.raises(ArgumentError, match="table, which more needs, and would be lost"):
+        run.grammar(tmp_path / "table", more=[f"{tmp_path}/table{weight}"])
+    assert (tmp_path / "table").read_bytes() == before
+
+
+def test_forms_of_labels_that_are_not_there_are_warned_of(corpus, tmp_path, capsys):
+    scfg_sampler.sample(corpus, tmp_path / "run", iterations=2, labels_form="classes")
+    assert "labels_form and labels_side do nothing without labels" in capsys.readouterr().err
+
+
 def test_a_grammar_may_be_written_into_the_run_and_again(run):
     for _ in range(2):
         assert len(run.grammar(run.directory / "grammar.gz")) > 0

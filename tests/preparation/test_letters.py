@@ -162,6 +162,7 @@ def test_accents_are_of_words_where_case_is_told():
     assert model.true("Ɔ\u0301dun a.") == "Ɔ\u0301dun a."
     assert model.forms["ɔ\u0301sun"] == "ɔ\u0301sun"
     assert CaseModel.from_record(model.record()) == model
+    assert learn_case(["А сл\ua66fво."] * 2).forms.keys() >= {"сл\ua66fво"}
     assert learn_case(["Mɛ\u0301. a", "mɛ\u0301. a", "a b"]).abbreviations == {"mɛ\u0301"}
 
 

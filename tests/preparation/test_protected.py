@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+import unicodedata
 
 import pytest
 
-from scfg_sampler.preparation.protected import _PART, is_protected, protected_spans
+from scfg_sampler.preparation.protected import _PART, _UNSPACED, is_protected, protected_spans
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,9 @@ from scfg_sampler.preparation.protected import _PART, is_protected, protected_sp
         ("@Bénin #ÉduBénin, #Bénin!", ["@Bénin", "#ÉduBénin", "#Bénin"]),
         ("#O\u0323\u0300ro\u0323.", ["#O\u0323\u0300ro\u0323"]),
         ("#ኢትዮጵያ። #हिन्दी। #می\u200cخواهم،", ["#ኢትዮጵያ", "#हिन्दी", "#می\u200cخواهم"]),
+        ("#ދިވެހި, @ꦗꦮꦶ #ܐܵܬܘܿܪ #a\u20d7b", ["#ދިވެހި", "@ꦗꦮꦶ", "#ܐܵܬܘܿܪ", "#a\u20d7b"]),
+        ("#ꯃꯩꯇꯩꯂꯣꯟ #አማ፞ርኛ #\ufe0f\u20e3b", ["#ꯃꯩꯇꯩꯂꯣꯟ", "#አማ፞ርኛ"]),
+        ("#රු෴ #abc\u0e34", ["#රු", "#abc"]),
         ("#DVD很好 @ann吧 #好 #'a", ["#DVD", "@ann"]),
         ("٣٫١٤ ١٬٠٠٠، ٥٫", ["٣٫١٤", "١٬٠٠٠", "٥"]),
         ("C#x a@b ##y @@z &#xa;", []),
@@ -39,6 +43,12 @@ from scfg_sampler.preparation.protected import _PART, is_protected, protected_sp
 )  # fmt: skip
 def test_parts(text, parts):
     assert [text[begin:end] for begin, end, _ in protected_spans(text)] == parts
+
+
+def test_all_marks_of_unicode_can_be_in_a_name_but_of_scripts_without_spaces():
+    for code in range(0x110000):
+        if unicodedata.category(chr(code))[0] == "M" and not re.match(f"[{_UNSPACED}]", chr(code)):
+            assert [end for _, end, _ in protected_spans(f"#a{chr(code)}b")] == [4], hex(code)
 
 
 def test_numbers_are_told_from_addresses():

@@ -120,6 +120,7 @@ def _add_chains(chain: argparse._ArgumentGroup, settings: OtSettings, run: RunSe
 
 def run(options: argparse.Namespace) -> None:
     """Sample, and say what came of it."""
+    from monolingual.ot.domination import what_keeps_dominated
     from monolingual.ot.hidden import hidden_problems
     from monolingual.ot.orderings import problems
     from monolingual.ot.run import start_run
@@ -146,7 +147,8 @@ def run(options: argparse.Namespace) -> None:
     for problem in hidden_problems(tableaux) if tableaux.overt else problems(tableaux):
         console.warn(problem)
     if not tableaux.overt:
-        warn_of_domination(tableaux, bool(options.truncate or settings.priors))
+        for problem in what_keeps_dominated(tableaux, bool(options.truncate or settings.priors)):
+            console.warn(problem)
     with (
         resumable("scfg-monolingual ot resume", options.output),
         console.progress("sampling", options.chains * options.iterations) as advance,
@@ -161,26 +163,6 @@ def run(options: argparse.Namespace) -> None:
             advance=advance,
         )
     report(summary, options.output, options.quiet)
-
-
-def warn_of_domination(tableaux: Tableaux, is_bounded: bool) -> None:
-    """Say which constraints the data demote without end, and what keeps them."""
-    import numpy as np
-
-    from monolingual.ot.domination import dominated_sets, smallest_sets
-    from monolingual.ot.orderings import derive_orderings
-
-    orderings = derive_orderings(tableaux, (tableaux.frequency > 0).astype(np.int64))
-    if len(orderings.count) == 0:
-        return
-    for members in smallest_sets(dominated_sets(orderings)):
-        names = ", ".join(tableaux.constraints[i] for i in sorted(members))
-        kept = (
-            "only the truncation or the priors keep them"
-            if is_bounded
-            else "nothing keeps them from drifting"
-        )
-        console.warn(f"the data dominate {names} categorically: no finite optimum; {kept}")
 
 
 def _priors(options: list[str], tableaux: Tableaux) -> dict[int, tuple[float, float]]:

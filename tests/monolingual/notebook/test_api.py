@@ -297,3 +297,39 @@ def test_former_names_are_taken_from_python_too_with_a_warning(tmp_path, capsys)
         monolingual.train_dmv(["A B", "B A"], output=tmp_path / name, **settings)
     assert capsys.readouterr().err == "warning: init is now start; the old name will go in the next version\n"
     assert (tmp_path / "init").read_text() == (tmp_path / "start").read_text()
+
+
+HEAD = "input\toutput\tfrequency\tMax"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda place: monolingual.read_pcfg(["S -> 'a'", "S => 'b'"]), "line 2 of the grammar: not a rule"),
+        (lambda place: monolingual.read_pcfg(["S -> 'a' [0.9]"]), "the grammar: the weights of the rules"),
+        (lambda place: monolingual.sample_pcfg(["S = a"], place, trees=["(S a)"]), "line 1 of the grammar: "),
+        (
+            lambda place: monolingual.sample_pcfg(["S -> 'a'"], place, sentences=["a", "b"]),
+            "line 2 of the sentences: 'b' is not a terminal",
+        ),
+        (lambda place: monolingual.sample_pcfg(["S -> 'a'"], place, trees=["(S a"]), "line 1 of the trees: "),
+        (lambda place: monolingual.train_tsg(["(S (A a))", "(S"], place), "line 2 of the trees: "),
+        (lambda place: monolingual.train_dmv(["A B", "A\t3 2"]), "line 2 of the sentences: "),
+        (lambda place: monolingual.train_dmv(["A"], heldout=["A\t2 1"]), "line 1 of the sentences of held"),
+        (lambda place: monolingual.train_dmv(["A B"]).parse(["A\t7"]), "line 1 of the sentences: head 7"),
+        (lambda place: monolingual.read_tableaux([HEAD, "a\tb\tx\t1"]), "line 2 of the tableaux: "),
+        (lambda place: monolingual.learn_ot([HEAD, "a\tb\tx\t1"], place), "line 2 of the tableaux: "),
+        (lambda place: monolingual.sample_ot([HEAD, "a\tb\tx\t1"], place), "line 2 of the tableaux: "),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_lines_is_said_of_these_and_not_of_a_file(tmp_path, asked, said):
+    with pytest.raises(InputError) as refused:
+        asked(tmp_path / "run")
+    assert str(refused.value).startswith(said)
+    assert refused.value.path is None
+
+
+def test_what_is_wrong_with_a_file_is_said_of_the_file(tmp_path):
+    (tmp_path / "sentences").write_text("a\nb\n")
+    with pytest.raises(InputError, match=f"^{tmp_path}/sentences:2: 'b' is not a terminal"):
+        monolingual.sample_pcfg(["S -> 'a'"], tmp_path / "run", sentences=tmp_path / "sentences")

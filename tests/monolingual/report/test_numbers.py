@@ -217,6 +217,25 @@ def test_rule_probabilities_are_those_of_the_draws(folder):
         assert rows[name] == pytest.approx([column.mean(), column.std(), low, high], abs=5.1e-5)
 
 
+def test_the_share_of_tight_draws_is_that_of_the_summary_which_is_of_all_of_them(tmp_path):
+    (tmp_path / "grammar").write_text("S -> S S | 'a'\n")
+    (tmp_path / "text").write_text("a a\na a a a\n")
+    told = [
+        "--sentences",
+        tmp_path / "text",
+        "--reweight",
+        "--iterations",
+        1001,
+        "--output",
+        tmp_path / "run",
+    ]
+    assert call("pcfg", "sample", tmp_path / "grammar", *told) == 0
+    assert call("pcfg", "report", tmp_path / "run", "--output", tmp_path / "page.html") == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
+    said = Made(tmp_path / "page.html").said("tightness")
+    assert f"Of 1,001 draws, {100 * summary['tight']:.1f} % are tight. What follows is of 334 draws" in said
+
+
 def test_tightness_is_that_of_the_closed_form(folder):
     """Of S → S S with probability p and S → a else, finite trees have min(1, (1 − p)/p)."""
     samples = np.load(folder / "pcfg" / "samples.npz")

@@ -158,6 +158,22 @@ def test_of_fit_the_page_says_which_constraints_the_data_put_below_the_others(tm
     assert "Only the bound of the means keeps these where they are: Max, Dep." in said
 
 
+def test_of_sample_the_page_says_what_the_command_has_warned_of(tmp_path, capsys):
+    (tmp_path / "tableaux").write_text(DOMINATED + "ba\ta\t0\t0\t0\nba\tb\t2\t1\t0\n")
+    told = ["--iterations", 40, "--output", tmp_path / "run"]
+    assert call("ot", "sample", tmp_path / "tableaux", *told) == 0
+    warned = capsys.readouterr().err
+    assert call("ot", "report", tmp_path / "run", "--output", tmp_path / "page.html") == 0
+    said = Made(tmp_path / "page.html").said("constraints")
+    keeps = "only the truncation or the priors keep them"
+    for problem in (
+        f"he data dominate Dep categorically: no finite optimum; {keeps}",
+        "a → b (frequency 2) is harmonically bounded: it wins under no ranking, and is left out",
+    ):
+        assert problem in warned
+        assert f"{problem}." in said
+
+
 @pytest.mark.parametrize("wrong", [{"separation": {"direction": [], "candidates": 3}}, {"dominated": 7}])
 def test_a_summary_that_says_something_else_of_bounds_is_refused(tmp_path, capsys, wrong):
     (tmp_path / "tableaux").write_text(SEPARATED, encoding="utf-8")
