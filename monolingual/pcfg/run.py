@@ -141,8 +141,10 @@ def _sample(
         clear(directory, "checkpoint.*.npz", "trace.*.tsv", "samples.npz", "summary.json", "trees.txt.gz")
     write_json(_record(described, began, finished=False), directory / RECORD)
     chains: list[Kept] = []
+    begun = 0
     try:
         for number in range(settings.chains):
+            begun = number + 1
             chain = _Chain(shared, number, directory, described)
             try:
                 chain.go(advance)
@@ -150,6 +152,11 @@ def _sample(
                 if chain.kept_so_far:
                     chains.append(chain.packed())
     finally:
+        if chains:
+            # Of a run that is prolonged, chains that it has not come to again are as they were left.
+            left = range(begun, settings.chains)
+            others = [_Chain(shared, number, directory, described) for number in left]
+            chains += [chain.packed() for chain in others if chain.take_up()]
         summary = _write_results(directory, model, data, settings, chains) if chains else {}
     write_json(_record(described, began, finished=True), directory / RECORD)
     return summary
@@ -210,6 +217,12 @@ class _Chain:
             advance(shared.block, f"log joint {sweep.info.log_joint:.1f}")
 
         drive(plan, place, sweeps=blocks, check=shared.handling.check, watch=watch)
+
+    def take_up(self) -> bool:
+        """Read what the checkpoint keeps, if there is one; whether that is anything."""
+        if self._plan.checkpoint.exists():
+            restore(self._plan)
+        return bool(self.kept_so_far)
 
     def _begin(self) -> Place:
         shared = self._shared

@@ -189,30 +189,6 @@ def test_runs_can_be_resumed_from_anywhere(place, tmp_path_factory, monkeypatch)
     assert pcfg("resume", place / "run", "--iterations", 40, "--quiet") == 0
 
 
-def test_interrupted_run_keeps_what_it_has(place, monkeypatch):
-    from scfg_sampler.core.chains import driver
-
-    real = driver.run_chain
-
-    def interrupted(*arguments, **options):
-        chain = real(*arguments, **options)
-        for count, sweep in enumerate(chain):
-            yield sweep
-            if count == 40:
-                chain.close()
-                raise KeyboardInterrupt
-
-    options = ("--sentences", "text", "--iterations", 100, "--output")
-    pcfg("sample", "ternary", *options, "whole", "--quiet")
-    monkeypatch.setattr(driver, "run_chain", interrupted)
-    assert pcfg("sample", "ternary", *options, "run", "--quiet") == 130
-    assert len(np.load(place / "run" / "samples.npz")["probabilities"]) == 41
-    monkeypatch.setattr(driver, "run_chain", real)
-    assert pcfg("resume", "run", "--quiet") == 0
-    first, second = (dict(np.load(place / name / "samples.npz")) for name in ("whole", "run"))
-    assert_array_equal(first["probabilities"], second["probabilities"])
-
-
 def test_simulate_parse_and_train_fit_together(place, capsys):
     assert pcfg("simulate", "catalan", "--samples", 300, "--output", "trees.gz") == 0
     assert "not tight: trees are drawn from the 0.666667 that are finite" in capsys.readouterr().err
