@@ -178,6 +178,9 @@ write_report() {
 }
 if [ "$KIND" = sampled ]; then
     planned_step report system ${tested:+evaluate} --makes report.html -- write_report
+elif [ -f "$OUT/report.html" ]; then
+    rm "$OUT/report.html"
+    say "report.html told of the sampled grammar, and is removed"
 fi
 
 sentence() { # a line of the text to show: the first of ordinary length, of the test set if there is one

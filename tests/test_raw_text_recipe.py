@@ -350,6 +350,18 @@ def test_fewer_draws_than_before_are_learnt_from_alone(stand_in):
     assert ".2.gdfa" not in found["sample"]
 
 
+def test_no_report_tells_of_another_grammar_than_the_system(stand_in):
+    report = stand_in / "run" / "report.html"
+    assert recipe(stand_in).returncode == 0
+    assert report.exists()
+    said = recipe(stand_in, "--kind", "hiero").stderr
+    assert not report.exists()
+    assert "report.html told of the sampled grammar, and is removed" in said
+    assert "removed" not in recipe(stand_in, "--kind", "hiero").stderr
+    assert "report: again" in recipe(stand_in).stderr
+    assert report.exists()
+
+
 def test_draws_take_seconds_each_however_small_the_text(stand_in):
     one, many = (planned_seconds(recipe(stand_in, "--draws", draws, "--overwrite")) for draws in ("1", "121"))
     assert 60 <= many - one <= 360
