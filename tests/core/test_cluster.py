@@ -260,8 +260,7 @@ def test_without_dask_one_line_names_the_extra(monkeypatch):
 
 def test_a_process_that_ends_before_it_works_is_one_line(monkeypatch):
     """Dask begins one anew that is killed while it works, but none that is killed while it begins."""
-    ended = {"distributed.nanny.pre-spawn-environ.PYTHONHOME": os.devnull}  # Python does not begin there.
-    monkeypatch.setattr(cluster, "_SETTINGS", cluster._SETTINGS | ended)
+    monkeypatch.setenv("PYTHONHOME", os.devnull)  # Python does not begin there.
     told = r"--workers 1: a process has ended before it could work \(.*\)\. Start again"
     with pytest.raises(ClusterError, match=told), elsewhere(parsed(["--workers", "1"])):
         pass
