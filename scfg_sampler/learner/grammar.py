@@ -42,7 +42,7 @@ from scfg_sampler.rules.table import (
 )
 from scfg_sampler.rules.text import signature
 
-__all__ = ["prune_table", "pruned_table", "write_grammar"]
+__all__ = ["prune_table", "pruned_table", "tables_added", "write_grammar"]
 
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-100, 1e100
 _SCRATCH = 1 << 28  # Bytes, for adding up the counts of target sides.
@@ -69,6 +69,18 @@ def write_grammar(directory: PathLike, output: PathLike, settings: GrammarSettin
     record = read_run(directory)
     with blaming_changes(directory, record):
         return _write_grammar(directory, record, output, settings)
+
+
+def tables_added(settings: GrammarSettings) -> list[str]:
+    """The files of the tables that are added to a run's rules, without their weights.
+
+    Raises
+    ------
+    SettingsError, TypeError
+        A setting is out of range, or of another kind.
+    """
+    _check_grammar(settings)
+    return [_weighted(text)[0] for text in settings.more]
 
 
 def _write_grammar(

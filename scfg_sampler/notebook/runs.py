@@ -35,7 +35,7 @@ from scfg_sampler.forest.explicit import ForestBuilder
 from scfg_sampler.learner.chains import chain_directories, start_chains
 from scfg_sampler.learner.derivations import Derivation
 from scfg_sampler.learner.diagnosis import diagnose_runs, read_traces
-from scfg_sampler.learner.grammar import write_grammar
+from scfg_sampler.learner.grammar import tables_added, write_grammar
 from scfg_sampler.learner.pair_posteriors import LastState, read_last_state, tree_shares
 from scfg_sampler.learner.run import read_run
 from scfg_sampler.learner.settings import (
@@ -188,9 +188,8 @@ class Run:
             with of_arguments():
                 settings = settings_of(GrammarSettings, options)
                 require_not_lost(output, "the run", self.directory)
-                for each in settings.more:  # TABLE, or TABLE:W.
-                    for table in filter(None, (each, each.rpartition(":")[0])):
-                        require_not_lost(output, "more", table)
+                for table in tables_added(settings):
+                    require_not_lost(output, "more", table)
                 self._require_plain_rules(settings.origin)
                 write_grammar(self.directory, output, settings)
             return Rules(read_rule_table(output))
