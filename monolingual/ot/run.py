@@ -30,7 +30,7 @@ from monolingual.ot.tableaux import Tableaux, token_counts
 from scfg_sampler import __version__
 from scfg_sampler.core.chains.chain import Sweep, read_trace
 from scfg_sampler.core.chains.checkpoint import layout_problem, sweeps_kept
-from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive
+from scfg_sampler.core.chains.driver import ChainPlan, Columns, begin_or_restore, drive, restore
 from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import (
@@ -166,7 +166,9 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
     require_sweeps_left(output, max(sweeps, default=0), run.iterations, is_finished=record["finished"])
     tableaux = read_tableaux(output / "tableaux.tsv")
     kernel, tokens = _kernel_of(tableaux, settings, run)
-    return _Run(output, tableaux, tokens, settings, run).sample(kernel, check, advance)
+    gone_on = _Run(output, tableaux, tokens, settings, run)
+    gone_on.require_usable(kernel)
+    return gone_on.sample(kernel, check, advance)
 
 
 def _kernel_of(tableaux: Tableaux, settings: OtSettings, run: RunSettings) -> tuple[Kernel, int]:
@@ -258,10 +260,16 @@ class _Run:
         self._write_record(finished=True)
         return summary
 
-    def _sample_chain(self, number, seed, kernel, check, advance) -> None:
+    def require_usable(self, kernel: Kernel) -> None:
+        """Raise what `restore` raises, before anything is written, if a chain cannot be gone on with."""
+        for number in range(1, self.run.chains + 1):
+            plan = self._plan(number, kernel)
+            if plan.checkpoint.exists():
+                restore(plan)
+
+    def _plan(self, number: int, kernel: Kernel) -> ChainPlan:
         place = chain_directory(self.directory, number)
-        place.mkdir(exist_ok=True)
-        plan = ChainPlan(
+        return ChainPlan(
             kernel,
             place / CHECKPOINT,
             OtState,
@@ -272,6 +280,10 @@ class _Run:
             checkpoint_every=self.run.checkpoint_every,
             problem=lambda stored: _problem(stored, kernel),
         )
+
+    def _sample_chain(self, number, seed, kernel, check, advance) -> None:
+        chain_directory(self.directory, number).mkdir(exist_ok=True)
+        plan = self._plan(number, kernel)
         start = begin_or_restore(plan, lambda: np.random.default_rng(seed))
         advance(min(start.sweep, self.run.iterations), "")
 

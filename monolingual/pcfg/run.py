@@ -40,7 +40,7 @@ from scfg_sampler.core.chains.owner import owned
 from scfg_sampler.core.chains.run_directory import RECORD, clear, origin, require_at_least, write_json
 from scfg_sampler.core.files import PathLike, atomic_output
 from scfg_sampler.core.limits import require_number
-from scfg_sampler.errors import SettingsError
+from scfg_sampler.errors import CheckpointMismatch, InputError, SettingsError
 
 __all__ = ["Task", "sample"]
 
@@ -139,6 +139,7 @@ def _sample(
     model, data, settings = shared.model, shared.data, shared.settings
     if not resume:
         clear(directory, "checkpoint.*.npz", "trace.*.tsv", "samples.npz", "summary.json", "trees.txt.gz")
+    before = (directory / RECORD).read_text(encoding="utf-8") if resume else None
     write_json(_record(described, began, finished=False), directory / RECORD)
     chains: list[Kept] = []
     begun = 0
@@ -151,6 +152,11 @@ def _sample(
             finally:
                 if chain.kept_so_far:
                     chains.append(chain.packed())
+    except (InputError, CheckpointMismatch):
+        if before is not None and not chains:
+            with atomic_output(directory / RECORD) as stream:
+                stream.write(before)  # It is not gone on with.
+        raise
     finally:
         if chains:
             # Of a run that is prolonged, chains that it has not come to again are as they were left.

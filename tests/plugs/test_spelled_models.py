@@ -20,10 +20,10 @@ WEIGHTS = {"LogForward": 1.0, "LanguageModel": 1.0, "Glue": 0.0, "PassThrough": 
 
 
 def write_arpa(path: Path, *words: str) -> None:
-    """A model of order 1 in which every word has another probability."""
+    """A model in which every word has another probability, wherever it stands."""
     entries = "".join(f"-{k}.5\t{word}\n" for k, word in enumerate(words))
-    head = f"\\data\\\nngram 1={len(words) + 3}\n\n\\1-grams:\n-9\t<unk>\n-99\t<s>\n-1\t</s>\n"
-    path.write_text(f"{head}{entries}\n\\end\\\n")
+    head = f"\\data\\\nngram 1={len(words) + 3}\nngram 2=1\n\n\\1-grams:\n-9\t<unk>\n-99\t<s>\n-1\t</s>\n"
+    path.write_text(f"{head}{entries}\n\\2-grams:\n-1\t<s> </s>\n\n\\end\\\n")
 
 
 def write_parts(folder: Path) -> None:
