@@ -253,10 +253,11 @@ def _tell_intervals(shown: _Shown, posterior: _Posterior) -> list[Markup]:
 def _tell_problems(tableaux: Tableaux, posterior: _Posterior) -> list[Markup]:
     """What the command has warned of: what the data dominate, or say nothing about."""
     if tableaux.overt:
-        return [note(f"{problem[:1].upper()}{problem[1:]}.") for problem in hidden_problems(tableaux)]
+        return [note(f"{problem}.") for problem in hidden_problems(tableaux)]
     settings = posterior.record["settings"]
     dominated = what_keeps_dominated(tableaux, bool(settings.truncate or settings.priors))
-    return [note(f"{each[:1].upper()}{each[1:]}.") for each in (*problems(tableaux), *dominated)]
+    # No capitals: most begin with a form, of which they would make another.
+    return [note(f"{problem}.") for problem in (*problems(tableaux), *dominated)]
 
 
 def _optional(value: float | None, digits: int) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from scfg_sampler.cli import main
+from scfg_sampler.errors import InputError
 from scfg_sampler.learner import grammar, pair_posteriors
 from scfg_sampler.learner import run as learner_run
+from scfg_sampler.learner.settings import GrammarSettings
 from scfg_sampler.report import page
 from tests.learner.test_commands import sample
 
@@ -56,6 +60,19 @@ def test_what_is_read_of_two_states_is_refused(
     assert output.read_text() == "older"
     monkeypatch.undo()
     assert main([command, str(run), "--quiet", *arguments]) == 0
+
+
+def test_counts_that_are_gone_meanwhile_are_not_said_to_be_missing(run, monkeypatch):
+    original = grammar.read_run
+
+    def afterwards(*arguments):
+        record = original(*arguments)
+        shutil.rmtree(run)
+        return record
+
+    monkeypatch.setattr(grammar, "read_run", afterwards)
+    with pytest.raises(InputError, match=CHANGED):
+        grammar.write_grammar(run, run.parent / "output", GrammarSettings())
 
 
 def test_a_state_of_another_run_is_not_said_to_be_damaged(run, corpus_options, monkeypatch):

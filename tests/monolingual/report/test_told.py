@@ -167,8 +167,8 @@ def test_of_sample_the_page_says_what_the_command_has_warned_of(tmp_path, capsys
     said = Made(tmp_path / "page.html").said("constraints")
     keeps = "only the truncation or the priors keep them"
     for problem in (
-        f"he data dominate Dep categorically: no finite optimum; {keeps}",
-        "a → b (frequency 2) is harmonically bounded: it wins under no ranking, and is left out",
+        f"the data dominate Dep categorically: no finite optimum; {keeps}",
+        "ba → b (frequency 2) is harmonically bounded: it wins under no ranking, and is left out",
     ):
         assert problem in warned
         assert f"{problem}." in said
