@@ -15,7 +15,14 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["ENDING", "Terminated", "leave_closed_terminal", "raise_terminated", "terminable"]
+__all__ = [
+    "ENDING",
+    "Terminated",
+    "leave_closed_terminal",
+    "raise_terminated",
+    "signals_held",
+    "terminable",
+]
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Signals that ask a process to end: of `kill` and `timeout`, and of a terminal or connection that closes."""
@@ -64,3 +71,25 @@ def terminable() -> Iterator[None]:
     finally:
         for number in handled:
             signal.signal(number, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Within the block Ctrl-C, SIGTERM and SIGHUP wait; the first that came is handled when the block ends.
+
+    For what must not be left half done, such as to start a process and to know which one it is. Programs that
+    are started within have the signals' defaults. Does nothing outside the main thread.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    known = {each: signal.getsignal(each) for each in (signal.SIGINT, *ENDING) if in_main_thread}
+    handlers = {number: handler for number, handler in known.items() if callable(handler)}
+    came: list[tuple[int, Any]] = []
+    for number in handlers:
+        signal.signal(number, lambda *signalled: came.append(signalled))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            handlers[came[0][0]](*came[0])

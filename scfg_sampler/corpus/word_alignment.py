@@ -34,6 +34,7 @@ import numpy as np
 from scfg_sampler.core.arrays.vocabulary import Vocabulary
 from scfg_sampler.core.files import PathLike, atomic_output, naming, read_lines
 from scfg_sampler.core.leftovers import temporary_directory
+from scfg_sampler.core.signals import signals_held
 from scfg_sampler.core.wording import counted
 from scfg_sampler.corpus.parallel_text import read_text, require_equal_lines
 from scfg_sampler.corpus.symmetrise import METHODS, symmetrise_files
@@ -185,25 +186,32 @@ def _find_program(name: str) -> str:
 
 def _run(command: list[str], source: PathLike) -> None:
     """Run eflomal; what it says is shown only if it fails. It ends with us, whatever it has started."""
-    pipe = subprocess.PIPE
+    child = None
     try:
-        child = subprocess.Popen(
-            command, stdout=pipe, stderr=pipe, text=True, errors="replace", process_group=0
-        )
-    except OSError as error:
-        raise SettingsError(f"{command[0]} cannot be run ({error.strerror}): install eflomal again") from None
-    try:
+        with signals_held():  # Else one could come when the program runs and `child` is not known yet.
+            child = _started(command)
         told, complaints = child.communicate()
     except BaseException:
         # `eflomal-align` is a script, and what it runs would go on alone.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
+        if child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
         raise
     if child.returncode:
         said = (complaints.strip() or told.strip() or f"status {child.returncode}").splitlines()[-1]
         hint = "Is there enough memory and space for temporary files?"
         raise InputError(source, None, f"eflomal failed on it ({said})", hint)
+
+
+def _started(command: list[str]) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    try:
+        return subprocess.Popen(
+            command, stdout=pipe, stderr=pipe, text=True, errors="replace", process_group=0
+        )
+    except OSError as error:
+        raise SettingsError(f"{command[0]} cannot be run ({error.strerror}): install eflomal again") from None
 
 
 def _numbered(vocabulary: Vocabulary, start: np.ndarray, words: np.ndarray) -> Iterator[str]:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from scfg_sampler.cli import main
 from scfg_sampler.corpus.parallel_text import read_alignment
 from scfg_sampler.corpus.symmetrise import METHODS
 
-CORPUS = Path(__file__).resolve().parents[2] / "data" / "novish-en"
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS = ROOT / "data" / "novish-en"
 
 
 # Stands in for eflomal's program: links words of equal places, in reverse also the next ones.
@@ -154,6 +156,30 @@ def test_nothing_that_eflomal_has_started_outlives_the_command(aligner, texts, s
             break
         time.sleep(0.02)
     assert not is_running(program)
+    assert not list(texts.glob("made*"))
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_comes_while_eflomal_is_started_ends_it_as_well(aligner, texts, sent):
+    """The program may run for some time before whoever started it goes on: where all are busy, seconds."""
+    aligner.write_text("#!/bin/sh\nexec sleep 300\n")
+    statement = f"""
+        import os, subprocess, sys
+        from scfg_sampler.cli import main
+        def start(*arguments, started=subprocess.Popen, **options):
+            child = started(*arguments, **options)
+            print(child.pid, flush=True)
+            os.kill(os.getpid(), {int(sent)})
+            return child
+        subprocess.Popen = start
+        sys.exit(main(["align", "--source=f", "--target=e", "--output=made"]))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(statement)]
+    path = f"{aligner.parent}{os.pathsep}{os.defpath}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    child = subprocess.run(command, cwd=texts, env=environment, capture_output=True, text=True, timeout=60)
+    assert child.returncode == 128 + sent, child.stderr
+    assert not is_running(int(child.stdout))
     assert not list(texts.glob("made*"))
 
 
