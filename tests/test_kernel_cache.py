@@ -112,8 +112,9 @@ def test_digest_of_a_module_covers_exactly_the_modules_it_imports(root):
         & known.keys()
         for module, path in known.items()
     }
-    for _ in known:
-        below = {module: set().union(*(below[other] for other in others)) for module, others in below.items()}
+    more: dict[str, set[str]] = {}
+    while more != below:
+        more, below = below, {m: set().union(*(below[n] for n in others)) for m, others in below.items()}
     packages = {module for module, path in known.items() if path.name == "__init__.py"}
     for module in known:
         covered = jit._sources(module).keys()

@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from decoder.search.workspace import WAITING, Slots, new_workspace, pop, push, rehashed, slot_of
+from decoder.search.workspace import WAITING, Points, Slots, pop, push, rehashed, slot_of
 
 
 def test_heap_gives_the_largest_key_first(rng):
     """Also where points are added between those that are taken."""
-    points = new_workspace(2, 1, 4)[2]._replace(key=np.empty(100), waiting=np.empty(100, np.int32))
+    nothing = [np.empty(0)] * len(Points._fields)  # What a heap does not look at.
+    points = Points(*nothing)._replace(key=np.empty(100), waiting=np.empty(100, np.int32))
     count, keys, waiting = np.zeros(8, np.int64), rng.permutation(60).astype(float), set()
     for point, key in enumerate(keys):
         push(points, count, key, point)
