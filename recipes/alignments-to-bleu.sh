@@ -110,6 +110,7 @@ done
 [ ${#baselines[@]} = 0 ] || estimate compare 6
 estimate system "2 + M"
 estimate report "4 + 2 * M"
+plan_estimates
 say "$(this_takes)"
 
 # ------------------------------------------------------------------ the steps

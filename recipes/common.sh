@@ -290,11 +290,22 @@ counted() { # NUMBER NOUN: as people say it
 }
 
 count_lines() { # FILE: one that has no end is counted, too
-    text "$1" | LC_ALL=C awk 'END { print NR }'
+    case $1 in
+        *.gz) gzip -dc "$1" | LC_ALL=C awk 'END { print NR }' ;;
+        *) LC_ALL=C awk 'END { print NR }' <"$1" ;;
+    esac
 }
 
 tables() { "$PYTHON" "$RECIPES/tables.py" "$@"; } # what the files of several steps say, for `table`
-json() { tables value "$@"; } # FILE KEY…: the value at a path of keys in a JSON file
+json() { "$PYTHON" -I -c "$VALUE_AT" "$@"; } # FILE KEY…: the value at a path of keys in a JSON file
+VALUE_AT='
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    value = json.load(file)
+for key in sys.argv[2:]:
+    value = value[key]
+print(value)
+'
 
 # ------------------------------------------------------------------ the time left
 
@@ -302,39 +313,50 @@ json() { tables value "$@"; } # FILE KEY…: the value at a path of keys in a JS
 # `planned_step`, which says how much time is left: what is planned, multiplied by how much longer than planned
 # the steps so far took. The plan weighs like half a minute of experience. Steps that an earlier run has done are
 # taken to be done with until one of them turns out not to be.
-planned="" # lines of NAME SECONDS
+planned=() expected=() # their names, and what each is to take, in hundredths of a second
 behind=" " # the names of the planned steps that are done
-tell="" # what `step` calls to learn the time that is left
+tell="" # 1: `step` says how much time is left
 
 plan() { # NAME SECONDS
-    planned+="$1 $2"$'\n'
+    local time
+    hundredths time "$2"
+    planned+=("$1") expected+=("$time")
 }
 
-time_left() { # the time the steps that are still planned will take, for people
-    local name expected actual
-    while read -r name expected; do
-        [ -n "$name" ] || continue
-        actual=-
+plan_lines() { # LINES: of NAME SECONDS
+    local name seconds
+    while read -r name seconds; do [ -z "$name" ] || plan "$name" "$seconds"; done <<<"$1"
+}
+
+# time_left VARIABLE: sets it to the time the steps that are still planned will take, for people. No process: this is done
+# before every step.
+time_left() {
+    local number name time took=0 to_take=0 more=0
+    for number in ${planned[@]+"${!planned[@]}"}; do
+        name=${planned[number]}
         if [[ "$behind" = *" $name "* ]]; then
-            read -r actual <"$OUT/logs/$name.seconds" # No process: this is done for every step before every step.
-        elif [ "$OVERWRITE" != 1 ] && [ -f "$OUT/logs/$name.done" ]; then
-            continue
+            time=0
+            [ ! -f "$OUT/logs/$name.seconds" ] || read -r time <"$OUT/logs/$name.seconds" || true
+            hundredths time "$time"
+            took=$((took + time)) to_take=$((to_take + expected[number]))
+        elif [ "$OVERWRITE" = 1 ] || [ ! -f "$OUT/logs/$name.done" ]; then
+            more=$((more + expected[number]))
         fi
-        printf '%s\t%s\n' "$expected" "$actual"
-    done <<<"$planned" | awk -F '\t' '
-        $2 == "-" { left += $1; next }
-        { expected += $1; actual += $2 }
-        END {
-            left *= (actual + 30) / (expected + 30)
-            if (left < 90) printf "%d s", left + 0.5
-            else if (left < 5400) printf "%d min", left / 60 + 0.5
-            else printf "%.1f h", left / 3600
-        }'
+    done
+    more=$((more * (took + 3000) / (to_take + 3000)))
+    if [ "$more" -lt 9000 ]; then
+        printf -v "$1" '%d s' $(((more + 50) / 100))
+    elif [ "$more" -lt 540000 ]; then
+        printf -v "$1" '%d min' $(((more + 3000) / 6000))
+    else
+        more=$(((more + 18000) / 36000)) # tenths of an hour
+        printf -v "$1" '%d.%d h' $((more / 10)) $((more % 10))
+    fi
 }
 
 this_takes() { # how long, before the first step
     local left
-    left=$(time_left)
+    time_left left
     case $left in
         "0 s") printf 'all has been done before; what is lost or has changed since is done again' ;;
         *) printf 'this takes about %s' "$left" ;;
@@ -344,14 +366,16 @@ this_takes() { # how long, before the first step
 # Plans all that a function takes, which calls steps in its order but does not take them here: `guesses` reads their
 # names, a line each, and writes NAME SECONDS. What the function itself does must not need what steps leave.
 plan_steps() { # FUNCTION
-    planned+=$(
+    local lines
+    lines=$(
         planned_step() { printf '%s\n' "$1"; }
         "$@" | awk '$1 != "compile" && !seen[$1]++' | guesses
-    )$'\n'
+    )
+    plan_lines "$lines"
 }
 
 planned_step() { # as for step
-    tell=time_left
+    tell=1
     step "$@"
     tell=""
     behind+="$1 "

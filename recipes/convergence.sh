@@ -87,7 +87,7 @@ take_steps() {
 }
 
 guesses() { # seconds, as of two cores of 2020
-    awk -v M="$megabytes" -v sweeps="$ITERATIONS" '{ print $1, 5 + 0.5 * sweeps * M }'
+    awk -v M="$megabytes" -v sweeps="$ITERATIONS" '{ printf "%s %.2f\n", $1, 5 + 0.5 * sweeps * M }'
 }
 
 # chain NUMBER NAME OPTION…: so many runs.

@@ -96,6 +96,7 @@ estimate system "2 + M"
 estimate translate "3 + 0.02 * sentences * beam / 200"
 estimate evaluate 3
 estimate report "4 + 2 * M"
+plan_estimates
 
 # ------------------------------------------------------------------ the steps
 

@@ -166,15 +166,10 @@ lm_text() { # ORDER
 
 # ------------------------------------------------------------------ the steps
 
-# Seconds on two cores of 2020, from runs on 300 to 15,000 pairs; M is megabytes of text, T thousands of pairs, D sentences
-# of development.
+# From runs on 300 to 15,000 pairs.
 T=$(count_lines "${train_files[1]}" | awk '{ printf "%.3f", $1 / 1000 }')
 M=$(text "${train_files[1]}" | wc -c | awk '{ printf "%.3f", 2 * $1 / 1000000 }')
-D=$(count_lines "${dev_files[0]}")
-estimate() { # NAME FORMULA-IN-M-T-D-AND-COUNTS
-    plan "$1" "$(awk -v M="$M" -v T="$T" -v D="$D" -v sweeps="$ITERATIONS" -v rounds="$ROUNDS" -v beam="$BEAM" \
-        -v threads="$THREADS" -v draws="$DRAWS" "BEGIN { print $2 }")"
-}
+SENTENCES=$(count_lines "${dev_files[0]}")
 plan_compiling
 for name in gather lm; do estimate "$name" 2; done
 estimate prepare "3 + 4 * M"
@@ -186,11 +181,11 @@ for grammar in "${grammars[@]}"; do
     esac
     estimate "filter-$grammar" "2 + 2 * M"
     for ((tuning = 1; tuning <= TUNINGS; tuning++)); do
-        estimate "tune-$grammar.$tuning" "4 + 0.006 * D * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
-        estimate "translate-$grammar.$tuning" "6 + 0.02 * D * beam / 200"
+        estimate "tune-$grammar.$tuning" "4 + 0.006 * sentences * (rounds + 1) * beam / 200 * (1 + 2 / threads)"
+        estimate "translate-$grammar.$tuning" "6 + 0.02 * sentences * beam / 200"
     done
 done
-
+plan_estimates
 say "$(count_lines "${train_files[1]}") pairs; $(this_takes)"
 planned_step compile -- compile
 

@@ -137,10 +137,11 @@ prepare_set() { # SET LETTERS, which say whether the step was done before; so wi
 }
 
 with_phrases() { # DIR: what grammars of DIR are learnt of
-    local side copy
+    local side copy phrases
     for side in "$LANGUAGE" mr; do
-        cat "$1/train.$side" >"$1/learnt.$side" || return
-        for ((copy = 0; copy < COPIES; copy++)); do cat "$OUT/phrases.$side" || return; done >>"$1/learnt.$side" || return
+        phrases=()
+        for ((copy = 0; copy < COPIES; copy++)); do phrases+=("$OUT/phrases.$side"); done
+        cat "$1/train.$side" ${phrases[@]+"${phrases[@]}"} >"$1/learnt.$side" || return
     done
 }
 

@@ -99,6 +99,7 @@ for ((seed = 1; seed <= SEEDS; seed++)); do
             "20 + 20 * M + 0.4 * sweeps * M + ${#grammars[@]} * (15 + 0.006 * sentences * (rounds + 5) * beam / 200 * (1 + 2 / threads))"
     done
 done
+plan_estimates
 say "${#segmentations[@]} segmentations, $(counted "$SEEDS" seed); $(this_takes)"
 for ((seed = 1; seed <= SEEDS; seed++)); do
     for segmentation in "${segmentations[@]}"; do

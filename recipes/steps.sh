@@ -15,7 +15,7 @@
 # step was begun before and not finished, so that the command may go on instead of beginning again.
 step() {
     local name=$1 log="$OUT/logs/$1.log" done="$OUT/logs/$1.done" wanted="" began status=0
-    local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm="" prolonged="" stopped=""
+    local begun="$OUT/logs/$1.begun" needed=() products=() line="" harm="" prolonged="" stopped="" left=""
     shift
     [ -d "$OUT/logs" ] || mkdir -p "$OUT/logs" # No process that can be done without: recipes have many steps.
     hold_output
@@ -40,7 +40,8 @@ step() {
         done
     fi
     shift
-    wanted=$(printf '%s\n' "$wanted" "$@" | cksum)
+    printf -v wanted '%s\n' "$wanted" "$@"
+    wanted=$(cksum <<<"${wanted%$'\n'}") # One process, not the three of a pipe.
     if [ "$OVERWRITE" != 1 ] && [ -f "$done" ]; then
         read -r line <"$done" || true
         if [ "${line% @*}" = "$wanted" ]; then
@@ -71,7 +72,8 @@ step() {
         RESUMING=1
     fi
     [ ! -f "$done" ] || rm -f "$done"
-    say "$name${tell:+ (about $("$tell") left)}"
+    [ -z "$tell" ] || time_left left
+    say "$name${left:+ (about $left left)}"
     echo "$wanted" >"$begun"
     now began
     times >"$OUT/logs/$name.times"
@@ -156,10 +158,22 @@ now() { # VARIABLE: sets it to the seconds since 1970, with decimals where bash 
     printf -v "$1" '%s' "${time/,/.}"
 }
 
-since() { # TIME
-    local ended
+since() { # TIME: the seconds that have passed
+    local began ended
     now ended
-    awk -v began="$1" -v ended="$ended" 'BEGIN { printf "%.2f\n", ended - began }'
+    hundredths began "$1"
+    hundredths ended "$ended"
+    ended=$((ended > began ? ended - began : 0)) # Clocks are set back, too.
+    printf '%d.%02d\n' $((ended / 100)) $((ended % 100))
+}
+
+# hundredths VARIABLE NUMBER: sets it to so many hundredths, as the shell has whole numbers alone; to 0 where that is none,
+# or below 0.
+hundredths() {
+    local whole=${2%%[.,]*} decimals=00
+    [ "$whole" = "$2" ] || decimals=${2#"$whole"?}00
+    case $whole$decimals in *[!0-9]*) whole=0 decimals=00 ;; esac
+    printf -v "$1" %d "$((10#$whole${decimals:0:2}))"
 }
 
 # ------------------------------------------------------------------ what steps have made
@@ -214,15 +228,17 @@ write_record() { # FILE CHECKSUMS PRODUCT…
     printf '%s\n\n%s' "$(states_of "$@")" "$checksums" >"$record"
 }
 
+# What these two print is taken by $( ), whose process becomes `find`.
+
 states_of() { # PRODUCT…: sizes and times of their files, and what directories there are
     local look=(-printf '%s %T@ %p\n')
     case $OSTYPE in
         linux*) ;;
         *) look=(-exec ls -ln '{}' +) ;; # where find has no -printf; times are in minutes
     esac
-    (CDPATH="" cd "$OUT" && exec find -L "${@/#/./}" -type d -print -o -type f "${look[@]}" 2>/dev/null)
+    CDPATH="" cd "$OUT" && exec find -L "${@/#/./}" -type d -print -o -type f "${look[@]}" 2>/dev/null
 }
 
 checksums_of() { # PRODUCT…: the same with checksums, which takes as long as reading
-    (CDPATH="" cd "$OUT" && exec find -L "${@/#/./}" -type d -print -o -type f -exec cksum '{}' + 2>/dev/null)
+    CDPATH="" cd "$OUT" && exec find -L "${@/#/./}" -type d -print -o -type f -exec cksum '{}' + 2>/dev/null
 }

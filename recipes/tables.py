@@ -42,11 +42,6 @@ def at(value: Any, *keys: str) -> Any:
     return value
 
 
-def value(path: str, *keys: str) -> None:
-    """The value at a path of keys in a JSON file."""
-    print(at(load(Path(path)), *keys))
-
-
 def with_zero(path: str, *features: str) -> None:
     """Weights, as JSON, with 0 for features that they do not have."""
     print(json.dumps({**load(Path(path)), **dict.fromkeys(features, 0.0)}))
@@ -395,7 +390,6 @@ def lines_of(path: str) -> TextIO:
 
 
 TABLES: dict[str, Callable[..., None]] = {
-    "value": value,
     "with-zero": with_zero,
     "dmv": dmv,
     "shares": shares,

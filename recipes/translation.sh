@@ -182,12 +182,25 @@ find_here() { # FILE: where it is, here or in DATA
 
 # ------------------------------------------------------------------ the time it takes
 
-# Plans a step of so many seconds on two cores of 2020, from runs on 2,000 to 30,000 pairs, by a formula in T (thousands
-# of training pairs), M (megabytes of training text), sentences (of the development set), and what the options say.
-estimate() { # NAME FORMULA
-    plan "$1" "$(awk -v T="$T" -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="${BEAM:-100}" \
+# estimate NAME FORMULA: that a step takes so many seconds on two cores of 2020, from runs on 2,000 to 30,000 pairs, by a
+# formula in T (thousands of training pairs), M (megabytes of training text), sentences (of the development set), and what
+# the options say. plan_estimates, after all of them, plans these steps.
+estimated=() # the names
+formulas="" # what prints the seconds of each
+estimate() {
+    estimated+=("$1")
+    formulas+="printf \"%.2f\\n\", $2;"
+}
+
+plan_estimates() {
+    local name seconds
+    seconds=$(awk -v T="$T" -v M="$M" -v sweeps="${ITERATIONS:-60}" -v rounds="$ROUNDS" -v beam="${BEAM:-100}" \
         -v threads="$THREADS" -v sentences="$SENTENCES" -v translated="${TRANSLATED:-$SENTENCES}" -v draws="${DRAWS:-1}" \
-        "BEGIN { print $2 }")"
+        "BEGIN { $formulas }")
+    for name in "${estimated[@]}"; do
+        plan "$name" "${seconds%%$'\n'*}"
+        seconds=${seconds#*$'\n'}
+    done
 }
 
 # Seconds that a step takes, by what its name begins with; sets that are translated have TRANSLATED sentences.
@@ -208,7 +221,7 @@ guesses() {
             if (name ~ /^plug-/) return 2 + M
             return 3
         }
-        { print $1, guess($1) }'
+        { printf "%s %.2f\n", $1, guess($1) }'
 }
 
 CACHE=${SCFG_SAMPLER_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/scfg-sampler} # of compiled kernels

@@ -295,10 +295,30 @@ def test_time_that_is_left_by_hand(tmp_path):
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.seconds").write_text("90\n")
     script = f". '{RECIPES}/common.sh'; OUT='{tmp_path}'; plan a 30; plan b 60; plan c 40; "
-    script += "time_left; echo; behind=' a '; time_left"
+    script += "time_left a; behind=' a '; time_left b; planned=(b) expected=(2000000); time_left c; "
+    script += "expected=(8949); time_left d; echo $a, $b, $c, $d"
     shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
     # 130 s as planned; then what took 90 s, with half a minute of experience, was to take 30: 100 s · 120/60.
-    assert shell.stdout.split("\n") == ["2 min", "3 min"]
+    assert shell.stdout == "2 min, 3 min, 5.6 h, 89 s\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        *[("0", 0), ("3", 300), ("08.095", 809), ("1.5", 150), ("1,5", 150), (".25", 25)],
+        *[("1764295200.123456", 176429520012), ("", 0), ("-1.5", 0), ("1e+06", 0)],
+    ],
+)
+def test_hundredths_are_whole_numbers(number, expected):
+    script = f". '{RECIPES}/common.sh'; set -eu; hundredths found '{number}'; echo $found"
+    shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert shell.stdout == f"{expected}\n"
+
+
+def test_time_that_has_passed_is_never_negative():
+    script = f". '{RECIPES}/common.sh'; now() {{ printf -v $1 100.256789; }}; since 98.25; since 100.3"
+    shell = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert shell.stdout == "2.00\n0.00\n"
 
 
 @pytest.mark.slow
