@@ -19,6 +19,7 @@ __all__ = [
     "ROOT",
     "STAND_IN",
     "TABLE2",
+    "Finished",
     "assert_refused",
     "bleu_recipe",
     "calls",
@@ -26,6 +27,7 @@ __all__ = [
     "run",
     "small_data",
     "unrecorded",
+    "up_to",
     "write_stand_in",
 ]
 
@@ -45,7 +47,7 @@ case "$1 ${2:-}" in
     *) exec REAL_PYTHON "$@" ;;
 esac
 program=$2 command=$3 more="" given=$*
-if [[ -e HERE/broken && "$command" = "$(cat HERE/broken)" && "$*" != */compile/* ]]; then
+if [[ -e HERE/broken && "$command" = "$(<HERE/broken)" && "$*" != */compile/* ]]; then
     echo "it broke on line 7" >&2
     exit 2
 fi
@@ -53,7 +55,7 @@ echo "${@:2}" >>HERE/calls
 while [ $# -gt 0 ]; do
     case "$command $1 ${2:-}" in
         "sample --output "*) mkdir -p "$2" && echo '{"seconds": 2000}' >"$2/run.json" ;;
-        *" --output "*.gz) { echo "# signature" && echo rule; } | gzip >"$2" ;;
+        *" --output "*.gz) gzip >"$2" <<<$'# signature\nrule' ;;
         "translate --input "*) lines=$(wc -l <"$2") ;;
         "translate --output "*) translations=$2 ;;
         *" --output "*) echo '{}' >"$2" ;;
@@ -128,7 +130,53 @@ def calls(stand_in):
     noted = stand_in / "calls"
     lines = noted.read_text().splitlines() if noted.exists() else []
     noted.unlink(missing_ok=True)
+    return without_compiling(lines)
+
+
+def without_compiling(lines):
     return [line for line in lines if "/compile/" not in line]
+
+
+def up_to(command, recipe, stand_in, *options):
+    """What became of a recipe that ends where it first calls a command, as this one fails.
+
+    For what is decided before; what the recipe does to compile is passed over.
+    """
+    (stand_in / "broken").write_text(command)
+    outcome = recipe(stand_in, *options)
+    (stand_in / "broken").unlink()
+    assert outcome.returncode == 2, outcome.stderr
+    assert "it broke on line 7" in outcome.stderr
+    return outcome
+
+
+class Finished:
+    """A recipe that was run to its end, once for all tests of a module that begin there.
+
+    It lies at one place, `stand_in`, as steps depend on the paths of their commands; each test takes it by
+    `restored`. `outcome` is what became of the recipe, `calls` are all its calls, those to compile included.
+    """
+
+    def __init__(self, stand_in, recipe, *options):
+        self.stand_in = stand_in
+        self.outcome = recipe(stand_in, *options)
+        assert self.outcome.returncode == 0, self.outcome.stderr
+        noted = stand_in / "calls"
+        self.calls = noted.read_text().splitlines()
+        noted.unlink()
+        self._kept = stand_in.with_name(f"{stand_in.name} kept")
+        shutil.copytree(stand_in, self._kept, symlinks=True)
+
+    def restored(self):
+        """The same with all files as the recipe has left them, and no calls since."""
+        shutil.rmtree(self.stand_in)
+        shutil.copytree(self._kept, self.stand_in, symlinks=True)  # Times are kept, too.
+        return self
+
+    @property
+    def noted(self):
+        """The calls, without those to compile."""
+        return without_compiling(self.calls)
 
 
 def planned_seconds(outcome):

@@ -11,14 +11,41 @@ import shutil
 
 import pytest
 
-from tests.recipe_calls import ALIGNMENTS_TO_BLEU, bleu_recipe, calls, run, small_data, unrecorded
+from tests.recipe_calls import (
+    ALIGNMENTS_TO_BLEU,
+    Finished,
+    bleu_recipe,
+    calls,
+    planned_seconds,
+    run,
+    small_data,
+    unrecorded,
+    up_to,
+    write_stand_in,
+)
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
 
-def test_recipe_prints_one_table_and_the_run_directory(stand_in):
-    outcome = bleu_recipe(stand_in, small_data(stand_in / "data"))
-    assert outcome.returncode == 0, outcome.stderr
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    stand_in = write_stand_in(tmp_path_factory.mktemp("made"))
+    small_data(stand_in / "data")
+    return Finished(stand_in, recipe)
+
+
+@pytest.fixture
+def finished(made):
+    """A run of the recipe that has come to its end."""
+    return made.restored()
+
+
+def recipe(stand_in, *options):
+    return bleu_recipe(stand_in, stand_in / "data", *options)
+
+
+def test_recipe_prints_one_table_and_the_run_directory(finished):
+    outcome, stand_in = finished.outcome, finished.stand_in
     table = outcome.stdout.splitlines()
     assert re.fullmatch(
         r"grammar +rules +learning s +decoding sent/s +dev BLEU +test BLEU", table[0].strip()
@@ -76,15 +103,17 @@ def test_recipe_takes_files_as_well_as_a_directory(stand_in):
 
 def test_recipe_says_beforehand_that_it_has_to_compile(stand_in):
     data, python = small_data(stand_in / "data"), str(stand_in / "python")
-    arguments = (ALIGNMENTS_TO_BLEU, data, "xx", "en", "--no-baseline", "--output", stand_in / "run dir")
+    arguments = (data, "xx", "en", "--no-baseline", "--output", stand_in / "run dir", "--overwrite")
+
+    def with_cache(stand_in, cache):
+        return run(ALIGNMENTS_TO_BLEU, *arguments, SCFG_PYTHON=python, SCFG_SAMPLER_CACHE=str(cache))
+
     told = "the first step compiles for this machine, which takes some minutes, and happens once"
     seconds = []
     for cache in (stand_in / "no cache", stand_in):
-        outcome = run(*arguments, "--overwrite", SCFG_PYTHON=python, SCFG_SAMPLER_CACHE=str(cache))
-        assert outcome.returncode == 0, outcome.stderr
+        outcome = up_to("sample", with_cache, stand_in, cache)
         assert (told in outcome.stderr) == (cache != stand_in)
-        number, unit = re.search(r"this takes about (\d+) (s|min)", outcome.stderr).groups()
-        seconds.append(int(number) * {"s": 1, "min": 60}[unit])
+        seconds.append(planned_seconds(outcome))
     assert seconds[0] - seconds[1] >= 120
 
 
@@ -114,16 +143,13 @@ def test_recipe_calls_every_command_once_per_grammar(stand_in):
 
 
 @pytest.mark.parametrize("tuned_long_ago", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_report_is_made_of_what_the_steps_left(stand_in, tuned_long_ago):
-    out = stand_in / "run dir"
-    data = small_data(stand_in / "data")
-    bleu_recipe(stand_in, data)
-    calls(stand_in)
+def test_report_is_made_of_what_the_steps_left(finished, tuned_long_ago):
+    stand_in, out, data = (finished.stand_in / name for name in ("", "run dir", "data"))
     if not tuned_long_ago:
         for grammar in ("sampled", "hiero", "hiero-loose"):
             (out / f"{grammar}.weights.json.rounds.tsv").write_text("round\tscore\n")
     (out / "logs" / "report.done").unlink()
-    bleu_recipe(stand_in, data)
+    recipe(stand_in)
     (called,) = calls(stand_in)
     assert called.startswith(
         f"scfg_sampler report {out / 'sample'} --output {out / 'report.html'} --title run dir "
@@ -135,12 +161,11 @@ def test_report_is_made_of_what_the_steps_left(stand_in, tuned_long_ago):
     assert f" --references {data / 'test.en'} --translations sampled={out / 'sampled.test.txt'} " in called
 
 
-def test_everything_is_compiled_before_it_is_timed(stand_in):
-    bleu_recipe(stand_in, small_data(stand_in / "data"))
-    noted = [line.split()[1] for line in (stand_in / "calls").read_text().splitlines()]
+def test_everything_is_compiled_before_it_is_timed(finished):
+    noted = [line.split()[1] for line in finished.calls]
     begin = noted.index("train-lm", noted.index("train-lm") + 1)
     assert set(noted[begin:]) - set(noted[:begin]) == {"evaluate", "bundle", "report"}  # which are not timed
-    assert not (stand_in / "run dir" / "compile").exists()
+    assert not (finished.stand_in / "run dir" / "compile").exists()
 
 
 @pytest.mark.slow
@@ -160,11 +185,8 @@ def test_nothing_is_compiled_twice_for_one_cache(stand_in):
 
 def test_one_of_several_side_by_side_that_fails_ends_the_recipe(stand_in):
     data = small_data(stand_in / "data")
-    (stand_in / "broken").write_text("evaluate")
-    broken = bleu_recipe(stand_in, data)
-    assert broken.returncode == 2
+    broken = up_to("evaluate", recipe, stand_in)
     assert "evaluate-hiero failed with status 2" in broken.stderr
-    (stand_in / "broken").unlink()
     assert bleu_recipe(stand_in, data).returncode == 0
 
 
@@ -185,44 +207,38 @@ def test_what_is_done_beside_sampling_ends_the_recipe_if_it_fails(stand_in):
 
 
 def test_one_thread_does_one_thing_at_a_time(stand_in):
-    assert bleu_recipe(stand_in, small_data(stand_in / "data"), "--threads", "1").returncode == 0
-    learning = [line.split()[1] for line in calls(stand_in)][:8]
+    small_data(stand_in / "data")
+    up_to("tune", recipe, stand_in, "--threads", "1")
+    learning = [line.split()[1] for line in calls(stand_in)]
     expected = ["sample", "grammar", "filter", "train-lm", "extract", "filter", "extract", "filter"]
     assert learning == expected
 
 
-def test_second_run_repeats_nothing_unless_forced(stand_in):
-    data = small_data(stand_in / "data")
-    first = bleu_recipe(stand_in, data)
-    everything = calls(stand_in)
-    second = bleu_recipe(stand_in, data)
+def test_second_run_repeats_nothing_unless_forced(finished):
+    stand_in = finished.stand_in
+    second = recipe(stand_in)
     assert calls(stand_in) == []
-    assert second.stdout == first.stdout
+    assert second.stdout == finished.outcome.stdout
     assert unrecorded(stand_in / "run dir") == {"input.xx", "table.txt"}
-    bleu_recipe(stand_in, data, "--overwrite")
-    assert len(calls(stand_in)) == len(everything)
+    recipe(stand_in, "--overwrite")
+    assert len(calls(stand_in)) == len(finished.noted)
 
 
 @pytest.mark.parametrize("lost", ["grammar-hiero.seconds", "grammar-sampled.seconds", "sample.seconds"])
-def test_a_figure_that_the_table_lacks_ends_the_recipe(stand_in, lost):
-    data = small_data(stand_in / "data")
-    options = ("--baseline", "tight", "--threads", "1")
-    bleu_recipe(stand_in, data, *options)
-    (stand_in / "run dir" / "logs" / lost).unlink()
-    outcome = bleu_recipe(stand_in, data, *options)
+def test_a_figure_that_the_table_lacks_ends_the_recipe(finished, lost):
+    (finished.stand_in / "run dir" / "logs" / lost).unlink()
+    outcome = recipe(finished.stand_in)
     assert outcome.returncode != 0
     assert lost in outcome.stderr
     assert outcome.stdout == ""
 
 
-def test_changed_input_repeats_exactly_the_steps_that_depend_on_it(stand_in):
-    data = small_data(stand_in / "data")
-    bleu_recipe(stand_in, data)
-    calls(stand_in)
-    (data / "test.en").write_text("another reference\n")
-    bleu_recipe(stand_in, data)
+def test_changed_input_repeats_exactly_the_steps_that_depend_on_it(finished):
+    stand_in = finished.stand_in
+    (stand_in / "data" / "test.en").write_text("another reference\n")
+    recipe(stand_in)
     assert [line.split()[1] for line in calls(stand_in)] == [*8 * ["evaluate"], "report"]
-    bleu_recipe(stand_in, data, "--iterations", "90")
+    recipe(stand_in, "--iterations", "90")
     noted = [line for line in calls(stand_in) if "scfg_sampler report" not in line]
     assert not any(re.search(r"hiero(-loose)?\.gz|train-lm", line) for line in noted)
     assert sum("sampled" in line for line in noted) == len(noted) - 1  # All but `sample` itself.
@@ -247,23 +263,18 @@ def test_unknown_baseline_is_refused(stand_in):
 
 def test_stopped_recipe_goes_on_where_it_was(stand_in):
     data = small_data(stand_in / "data")
-    (stand_in / "broken").write_text("tune")
-    broken = bleu_recipe(stand_in, data)
-    assert broken.returncode == 2
-    assert "it broke on line 7" in broken.stderr
+    broken = up_to("tune", recipe, stand_in)
     assert "tune-hiero failed with status 2" in broken.stderr
     assert broken.stdout == ""
     done = calls(stand_in)
-    (stand_in / "broken").unlink()
     assert bleu_recipe(stand_in, data).returncode == 0
     assert not set(done) & set(calls(stand_in))
 
 
-def stop_sampling(stand_in, data, left: str | None) -> None:
+def stop_sampling(stand_in, left: str | None) -> None:
     """Run the recipe up to a sampler that is stopped, with such a `run.json`, or none, in its directory."""
-    (stand_in / "broken").write_text("sample")
-    assert bleu_recipe(stand_in, data).returncode == 2
-    (stand_in / "broken").unlink()
+    small_data(stand_in / "data")
+    up_to("sample", recipe, stand_in)
     (stand_in / "run dir" / "sample").mkdir(exist_ok=True)
     if left is not None:
         (stand_in / "run dir" / "sample" / "run.json").write_text(left)
@@ -292,19 +303,14 @@ UNFINISHED, FINISHED = (f'{{\n "seconds": 3,\n "finished": {value}\n}}\n' for va
     ids=["stopped", "just-finished", "not-begun", "other", "other-finished", "forced", "forced-finished"],
 )
 def test_stopped_sampling_is_resumed_if_it_is_the_same(stand_in, change, left, called):
-    data = small_data(stand_in / "data")
-    stop_sampling(stand_in, data, left)
-    assert bleu_recipe(stand_in, data, *change).returncode == 0
+    stop_sampling(stand_in, left)
+    up_to("tune", recipe, stand_in, *change)
     assert learning(stand_in) == called
 
 
 def test_sampling_that_cannot_be_resumed_is_kept(stand_in):
-    data = small_data(stand_in / "data")
-    stop_sampling(stand_in, data, UNFINISHED)
-    (stand_in / "broken").write_text("resume")
-    outcome = bleu_recipe(stand_in, data)
-    assert outcome.returncode == 2
-    assert "it broke on line 7" in outcome.stderr
+    stop_sampling(stand_in, UNFINISHED)
+    up_to("resume", recipe, stand_in)
     assert learning(stand_in) == []
     assert (stand_in / "run dir" / "sample" / "run.json").read_text() == UNFINISHED
 
@@ -312,12 +318,9 @@ def test_sampling_that_cannot_be_resumed_is_kept(stand_in):
 @pytest.mark.slow
 def test_a_run_with_other_settings_is_not_taken_for_one_that_was_stopped_at_once(stand_in):
     """The old run is there, the new one was begun and stopped before it wrote anything."""
-    data = small_data(stand_in / "data")
-    stop_sampling(stand_in, data, FINISHED)
-    (stand_in / "broken").write_text("sample")
-    assert bleu_recipe(stand_in, data, "--iterations", "90").returncode == 2
-    (stand_in / "broken").unlink()
-    assert bleu_recipe(stand_in, data, "--iterations", "90").returncode == 0
+    stop_sampling(stand_in, FINISHED)
+    up_to("sample", recipe, stand_in, "--iterations", "90")
+    up_to("tune", recipe, stand_in, "--iterations", "90")
     assert learning(stand_in) == ["sample"]
 
 
@@ -343,11 +346,13 @@ def test_all_references_are_used_up_to_the_first_missing(stand_in):
     ],
 )
 def test_alignment_is_found_when_it_is_clear_which(stand_in, alignments, chosen):
-    outcome = bleu_recipe(stand_in, small_data(stand_in / "data", alignments=alignments))
+    small_data(stand_in / "data", alignments=alignments)
     if chosen is None:
+        outcome = recipe(stand_in)
         assert outcome.returncode == 2
         assert "--alignment" in outcome.stderr
     else:
+        up_to("tune", recipe, stand_in)
         extract = next(line for line in calls(stand_in) if line.startswith("scfg_sampler extract"))
         assert f"/{chosen} " in extract
 

@@ -15,11 +15,13 @@ from tests.recipe_calls import (
     RECIPES,
     ROOT,
     STAND_IN,
+    Finished,
     assert_refused,
     calls,
     planned_seconds,
     run,
     unrecorded,
+    up_to,
     write_stand_in,
 )
 
@@ -38,7 +40,7 @@ case $program-$command in
         ;;
     decoder-bundle) mkdir -p "$out" && exit ;;
     decoder-evaluate)
-        files=$(sed 's/.*--hypothesis \(.*\) --references.*/\1/' <<<"$given")
+        files=${given##*--hypothesis } && files=${files%% --references*}
         first=${files%% *} more=""
         score=$(wc -l <"$first")
         case $first in *hiero-loose*) score=$((score + 1)) ;; esac
@@ -52,17 +54,32 @@ esac
 while [ $# -gt 0 ]; do"""
 
 
-@pytest.fixture
-def stand_in(tmp_path):
-    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
-    data = tmp_path / "data"
+def set_up(directory):
+    """A directory with the stand-in and a small corpus."""
+    data = directory / "data"
     data.mkdir()
     (data / "train.xx").write_text("one\ntwo\n")
     (data / "train.yy.gz").write_bytes(gzip.compress(b"quia\nduo\n"))
     for name in ("dev.xx", "dev.yy", "dev.rival.yy"):
         (data / name).write_text("".join(f"{name} {line}\n" for line in range(5)))
-    (tmp_path / "rules.sed").write_text("s/qu/k/g\n")
-    return tmp_path
+    (directory / "rules.sed").write_text("s/qu/k/g\n")
+    return write_stand_in(directory, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    return set_up(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Finished(set_up(tmp_path_factory.mktemp("made")), recipe, "--tunings", "2")
+
+
+@pytest.fixture
+def finished(made):
+    """A run of the recipe that has come to its end, with two tunings."""
+    return made.restored()
 
 
 def recipe(stand_in, *options):
@@ -101,9 +118,8 @@ def test_spelling_rules_that_sed_does_not_take_are_refused(stand_in):
     assert not (stand_in / "run").exists()
 
 
-def test_development_set_is_cut_in_the_middle_where_there_is_no_test_set(stand_in):
-    recipe(stand_in)
-    raw = stand_in / "run" / "raw"
+def test_development_set_is_cut_in_the_middle_where_there_is_no_test_set(finished):
+    raw = finished.stand_in / "run" / "raw"
     for name in ("xx", "yy", "rival.yy"):
         assert (raw / f"dev.{name}").read_text() == f"dev.{name} 0\ndev.{name} 1\n"
         assert (raw / f"test.{name}").read_text() == f"dev.{name} 2\ndev.{name} 3\ndev.{name} 4\n"
@@ -112,7 +128,7 @@ def test_development_set_is_cut_in_the_middle_where_there_is_no_test_set(stand_i
 def test_given_test_set_leaves_the_development_set_whole(stand_in):
     for name in ("test.xx", "test.yy", "test.other.yy"):
         (stand_in / "data" / name).write_text(name + "\n")
-    outcome = recipe(stand_in)
+    outcome = recipe(stand_in, "--tunings", "1")
     raw = stand_in / "run" / "raw"
     assert (raw / "dev.yy").read_text() == (stand_in / "data" / "dev.yy").read_text()
     assert (raw / "test.xx").read_text() == "test.xx\n"
@@ -157,8 +173,7 @@ def test_training_text_gets_dictionary_and_spelling_and_the_sets_do_not(stand_in
         (stand_in / name).write_text(text)
     (stand_in / "data" / "dev.yy").write_text("que\nquo\n")
     given = ("--dictionary", "d.xx", "d.yy", "--monolingual", "m.yy", "--spelling", "rules.sed")
-    outcome = recipe(stand_in, *given)
-    assert outcome.returncode == 0, outcome.stderr
+    up_to("extract", recipe, stand_in, *given)
     raw = stand_in / "run" / "raw"
     assert (raw / "train.xx").read_text() == "one\ntwo\nthree\n"
     assert (raw / "train.yy").read_text() == "kia\nduo\nkat\n"
@@ -170,10 +185,9 @@ def test_training_text_gets_dictionary_and_spelling_and_the_sets_do_not(stand_in
     assert f"--monolingual {raw}/monolingual.yy" in prepare
 
 
-def test_every_grammar_is_tuned_and_scored_on_raw_text(stand_in):
-    outcome = recipe(stand_in, "--tunings", "2")
-    assert outcome.returncode == 0, outcome.stderr
-    commands = [line.split()[1] for line in calls(stand_in)]
+def test_every_grammar_is_tuned_and_scored_on_raw_text(finished):
+    outcome, stand_in = finished.outcome, finished.stand_in
+    commands = [line.split()[1] for line in finished.noted]
     once = ["tune", "bundle", "translate", "translate"]
     per_grammar = ["filter", *once, *once, "evaluate", "evaluate"]
     assert commands == [
@@ -193,13 +207,13 @@ def test_every_grammar_is_tuned_and_scored_on_raw_text(stand_in):
     assert (stand_in / "run" / "summary.txt").read_text() == outcome.stdout
 
 
-def test_system_is_that_of_the_grammar_which_is_best_on_the_development_set(stand_in):
-    outcome = recipe(stand_in)
-    bundled = [line for line in calls(stand_in) if " bundle " in line][-1]
+def test_system_is_that_of_the_grammar_which_is_best_on_the_development_set(finished):
+    stand_in = finished.stand_in
+    bundled = [line for line in finished.noted if " bundle " in line][-1]
     assert f"--grammar {stand_in}/run/hiero-loose.gz" in bundled
     assert f"--weights {stand_in}/run/hiero-loose.1.weights.json" in bundled
     assert f"--output {stand_in}/run/system" in bundled
-    assert outcome.stdout.splitlines()[-2:] == [
+    assert finished.outcome.stdout.splitlines()[-2:] == [
         "  echo 'dev.xx 2' | scfg-decoder translate --system run/system",
         "  → translation 1",
     ]
@@ -243,23 +257,23 @@ def test_options_reach_their_commands(stand_in):
     assert "| scfg-decoder translate --system run/system --copy any\n" in outcome.stdout
 
 
-def test_second_run_repeats_nothing(stand_in):
-    first = recipe(stand_in)
-    calls(stand_in)
+def test_second_run_repeats_nothing(finished):
+    stand_in = finished.stand_in
     # The stand-in writes what only begins like the names of alignments.
     made_each_time = {"input.xx", "lm.yy", "results.json", "summary.txt"}
     assert unrecorded(stand_in / "run") == {"data/train.xx-yy", *made_each_time}
-    second = recipe(stand_in)
+    second = recipe(stand_in, "--tunings", "2")
     assert calls(stand_in) == []
-    assert second.stdout == first.stdout
+    assert second.stdout == finished.outcome.stdout
     assert "all has been done before; what is lost" in second.stderr
 
 
 def test_changed_spelling_repeats_all(stand_in):
-    recipe(stand_in, "--spelling", "rules.sed")
+    recipe(stand_in, "--spelling", "rules.sed", "--tunings", "1")
     before = len(calls(stand_in))
     (stand_in / "rules.sed").write_text("s/qu/kw/g\n")
-    recipe(stand_in, "--spelling", "rules.sed")
+    recipe(stand_in, "--spelling", "rules.sed", "--tunings", "1")
+    assert before > 0
     assert len(calls(stand_in)) == before
 
 
@@ -331,5 +345,8 @@ def test_another_system_may_not_be_called_as_a_grammar(stand_in):
 
 
 def test_draws_take_seconds_each_however_small_the_text(stand_in):
-    one, many = (planned_seconds(recipe(stand_in, "--draws", draws, "--overwrite")) for draws in ("1", "121"))
-    assert 60 <= many - one <= 360
+    planned = [
+        planned_seconds(up_to("prepare", recipe, stand_in, "--overwrite", "--draws", draws))
+        for draws in ("1", "121")
+    ]
+    assert 60 <= planned[1] - planned[0] <= 360

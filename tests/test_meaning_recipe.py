@@ -13,7 +13,17 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, STAND_IN, assert_refused, calls, run, unrecorded, write_stand_in
+from tests.recipe_calls import (
+    RECIPES,
+    STAND_IN,
+    Finished,
+    assert_refused,
+    calls,
+    run,
+    unrecorded,
+    up_to,
+    write_stand_in,
+)
 
 MEANING = RECIPES / "meaning.sh"
 
@@ -52,9 +62,9 @@ RIGHT = {
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
 
-@pytest.fixture
-def stand_in(tmp_path):
-    data = tmp_path / "data"
+def set_up(directory):
+    """A directory with the stand-in and a small corpus."""
+    data = directory / "data"
     data.mkdir()
     for name, meanings in (("train", "a(c)\nb\n"), ("dev", "a(c)\nb\n"), ("test", "a(c)\nb\n")):
         (data / f"{name}.en").write_text("What is It ?\nB .\n")
@@ -63,8 +73,40 @@ def stand_in(tmp_path):
         out.write("c\n")
     (data / "phrases.en.funql").write_text("c\n")
     for way in ("fwd", "rev", "gdfa"):
-        (tmp_path / way).write_text(f"{way}\n")
-    return write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+        (directory / way).write_text(f"{way}\n")
+    return write_stand_in(directory, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    return set_up(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def of_two_folds(tmp_path_factory):
+    place = set_up(tmp_path_factory.mktemp("folds"))
+    (place / "data/train.en").write_text("Rivers through Texas ?\nrivers\n")
+    with gzip.open(place / "data/phrases.en.gz", "wt") as out:
+        out.write("Tennessee\n")
+    return Finished(place, recipe, "--folds", "2")
+
+
+@pytest.fixture
+def finished(of_two_folds):
+    """A run with rankers."""
+    return of_two_folds.restored()
+
+
+@pytest.fixture(scope="module")
+def of_no_folds(tmp_path_factory):
+    place = set_up(tmp_path_factory.mktemp("unranked"))
+    return Finished(place, recipe, "--folds", "0", "--letters", "4", "--beam", "70")
+
+
+@pytest.fixture
+def unranked(of_no_folds):
+    """A run without."""
+    return of_no_folds.restored()
 
 
 def recipe(stand_in, *options):
@@ -118,8 +160,7 @@ def test_files_that_do_not_belong_together_are_refused_at_once(stand_in, name, t
 
 def test_empty_questions_are_told_of(stand_in):
     (stand_in / "data/train.en").write_text("a\n\n")
-    outcome = recipe(stand_in, "--folds", "0")
-    assert outcome.returncode == 0
+    outcome = up_to("align", recipe, stand_in)
     assert re.search(r"^warning: \S+train.en:2: an empty line$", outcome.stderr, re.MULTILINE)
 
 
@@ -135,18 +176,19 @@ def test_results_of_another_form_lie_elsewhere(stand_in):
     for name in ("train", "dev", "test"):
         shutil.copy(stand_in / f"data/{name}.funql", stand_in / f"data/{name}.lisp")
     shutil.copy(stand_in / "data/phrases.en.funql", stand_in / "data/phrases.en.lisp")
-    given = (stand_in / "data", "en", "--folds", "0")
-    for more, place in (((), "meaning-data-en"), (("--form", "lisp"), "meaning-data-en-lisp")):
-        assert (
-            run(MEANING, *given, *more, directory=stand_in, SCFG_PYTHON=str(stand_in / "python")).returncode
-            == 0
-        )
-        assert (stand_in / "runs" / place / "results.json").exists()
+
+    def elsewhere(stand_in, *options):
+        given = (stand_in / "data", "en", "--folds", "0", *options)
+        return run(MEANING, *given, directory=stand_in, SCFG_PYTHON=str(stand_in / "python"))
+
+    up_to("align", elsewhere, stand_in)
+    assert [path.name for path in (stand_in / "runs").iterdir()] == ["meaning-data-en"]
+    assert elsewhere(stand_in, "--form", "lisp").returncode == 0
+    assert (stand_in / "runs/meaning-data-en-lisp/results.json").exists()
 
 
-def test_steps_lead_from_questions_to_exact_matches(stand_in):
-    outcome = recipe(stand_in, "--folds", "2")
-    assert outcome.returncode == 0, outcome.stderr
+def test_steps_lead_from_questions_to_exact_matches(finished):
+    outcome, stand_in, noted = finished.outcome, finished.stand_in, finished.noted
     found = json.loads((stand_in / "run/results.json").read_text())
     assert found == {"hiero": 0.0, **RIGHT}
     table = (stand_in / "run/table.txt").read_text()
@@ -158,7 +200,6 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     assert rows[9] == ["joined", "2", "100.0", "100.0", "1.0000"]
     assert (stand_in / "run/typed-unranked.test.funql").read_text() == "a\n\n"
     assert (stand_in / "run/typed.test.funql").read_text() == "a\nb\n"
-    noted = calls(stand_in)
     commands = [" ".join(line.split()[:2]) for line in noted]
     grammars = ["decoder tune", *["decoder translate", "decoder linearise"] * 2] * 5
     fold = [*["scfg_sampler align"] * 3, "decoder train-lm", "decoder train-expressions"]
@@ -178,20 +219,21 @@ def test_steps_lead_from_questions_to_exact_matches(stand_in):
     assert all(("--expressions" in line) == ("typed.gz" in line) for line in noted if "decoder tune" in line)
 
 
-@pytest.mark.parametrize(("folds", "ranker"), [("2", "--ranker {0}/typed.ranker.json "), ("0", "")])
-def test_the_parser_is_that_of_the_sampled_grammar_with_its_ranker(stand_in, folds, ranker):
-    outcome = recipe(stand_in, "--folds", folds, "--letters", "4", "--beam", "70")
-    assert outcome.returncode == 0, outcome.stderr
-    (noted,) = [line for line in calls(stand_in) if "bundle-parser" in line]
-    run = stand_in / "run"
+@pytest.mark.parametrize(
+    ("which", "ranker", "letters", "beam"),
+    [("finished", "--ranker {0}/typed.ranker.json ", 5, 200), ("unranked", "", 4, 70)],
+)
+def test_the_parser_is_that_of_the_sampled_grammar_with_its_ranker(request, which, ranker, letters, beam):
+    made = request.getfixturevalue(which)
+    (noted,) = [line for line in made.noted if "bundle-parser" in line]
+    run = made.stand_in / "run"
     assert noted == (
         f"decoder bundle-parser --grammar {run}/typed.gz --lm {run}/lm.arpa "
         f"--weights {run}/typed.weights.json --expressions {run}/expressions.json {ranker.format(run)}"
-        f"--form funql --letters 4 --copy any --beam 70 --output {run}/parser"
+        f"--form funql --letters {letters} --copy any --beam {beam} --output {run}/parser"
     )
-    assert re.search(
-        rf"^to parse: \S*scfg-decoder parse --parser {run}/parser$", outcome.stdout, re.MULTILINE
-    )
+    said = rf"^to parse: \S*scfg-decoder parse --parser {run}/parser$"
+    assert re.search(said, made.outcome.stdout, re.MULTILINE)
 
 
 def test_rankers_learn_of_questions_that_grammars_were_learnt_without(stand_in):
@@ -216,15 +258,15 @@ def test_rankers_learn_of_questions_that_grammars_were_learnt_without(stand_in):
     )
 
 
-def test_the_lists_of_both_typed_grammars_are_joined_alike_for_learning_and_for_ranking(stand_in):
-    assert recipe(stand_in, "--folds", "2").returncode == 0
-    joined = [line for line in calls(stand_in) if "join-lists" in line]
+def test_the_lists_of_both_typed_grammars_are_joined_alike_for_learning_and_for_ranking(finished):
+    joined = [line for line in finished.noted if "join-lists" in line]
+    run = finished.stand_in / "run"
     places = [*("fold0/{}.list", "fold1/{}.list"), *("{}.dev.list", "{}.test.list")]
     assert [line.split()[2:] for line in joined] == [
         [
-            f"Sampled={stand_in}/run/{place.format('typed')}",
-            f"Hiero={stand_in}/run/{place.format('hiero-typed')}",
-            *("--output", f"{stand_in}/run/{place.format('joined')}"),
+            f"Sampled={run}/{place.format('typed')}",
+            f"Hiero={run}/{place.format('hiero-typed')}",
+            *("--output", f"{run}/{place.format('joined')}"),
         ]
         for place in places
     ]
@@ -242,7 +284,8 @@ def test_eflomal_draws_as_often_as_asked(stand_in):
     assert sum(line.endswith("/align2") for line in aligned) == 3
 
 
-def test_answers_are_compared_where_something_answers(stand_in):
+def test_answers_are_compared_where_something_answers(finished):
+    stand_in = finished.stand_in
     outcome = recipe(stand_in, "--folds", "2", "--answers", "cut -c1 | tr abd x")
     assert outcome.returncode == 0, outcome.stderr
     found = json.loads((stand_in / "run/answers.json").read_text())
@@ -258,10 +301,9 @@ def test_answers_are_compared_where_something_answers(stand_in):
     )
 
 
-def test_without_rankers_the_best_is_taken(stand_in):
-    assert recipe(stand_in, "--folds", "0").returncode == 0
-    assert json.loads((stand_in / "run/results.json").read_text())["typed"] == 50.0
-    assert not any(line.startswith(("decoder train-ranker", "decoder rank")) for line in calls(stand_in))
+def test_without_rankers_the_best_is_taken(unranked):
+    assert json.loads((unranked.stand_in / "run/results.json").read_text())["typed"] == 50.0
+    assert not any(line.startswith(("decoder train-ranker", "decoder rank")) for line in unranked.noted)
 
 
 @pytest.mark.slow
@@ -281,21 +323,17 @@ def test_words_of_questions_and_phrases_are_cut_alike_and_anew_when_asked(stand_
         ((), ("river throu texas\nriver\ntenne\n", "tenne\nriver\n")),
         (("--letters", "0"), ("rivers through texas\nrivers\ntennessee\n", "tennessee\nrivers\n")),
     ):
-        assert recipe(stand_in, "--copies", "1", "--folds", "0", *options).returncode == 0
+        up_to("train-lm", recipe, stand_in, "--copies", "1", *options)
         made = tuple((stand_in / "run" / name).read_text() for name in ("learnt.en", "dev.en"))
         assert made == expected
         assert any(" align " in line for line in calls(stand_in))
 
 
-def test_rankers_read_whole_words(stand_in):
-    (stand_in / "data/train.en").write_text("Rivers through Texas ?\nrivers\n")
-    with gzip.open(stand_in / "data/phrases.en.gz", "wt") as out:
-        out.write("Tennessee\n")
-    assert recipe(stand_in, "--folds", "2").returncode == 0
+def test_rankers_read_whole_words(finished):
+    stand_in, noted = finished.stand_in, finished.noted
     names = ("learnt.en", "whole.train", "whole.phrases")
     texts = [(stand_in / "run" / name).read_text().splitlines()[0] for name in names]
     assert texts == ["river throu texas", "rivers through texas", "tennessee"]
-    noted = calls(stand_in)
     whole = f"--source {stand_in}/run/whole."
     assert [line.split()[1] for line in noted if whole in line] == [
         "train-expressions",
@@ -318,7 +356,7 @@ def test_phrases_may_be_missing(stand_in):
 
 def test_given_alignments_are_taken(stand_in):
     ways = ",".join(str(stand_in / way) for way in ("fwd", "rev", "gdfa"))
-    assert recipe(stand_in, "--alignments", ways, "--folds", "0").returncode == 0
+    up_to("train-lm", recipe, stand_in, "--alignments", ways)
     assert [(stand_in / f"run/align.{way}").read_text() for way in ("fwd", "rev", "gdfa")] == [
         "fwd\n",
         "rev\n",
@@ -331,7 +369,7 @@ def test_given_alignments_may_be_gzipped(stand_in):
     with gzip.open(stand_in / "rev.gz", "wt") as out:
         out.write("rev\n")
     names = ",".join(str(stand_in / name) for name in ("fwd", "rev.gz", "gdfa"))
-    assert recipe(stand_in, "--alignments", names, "--folds", "0").returncode == 0
+    up_to("train-lm", recipe, stand_in, "--alignments", names)
     assert [(stand_in / "run" / f"align.{way}").read_text() for way in ("fwd", "rev", "gdfa")] == [
         "fwd\n",
         "rev\n",
@@ -346,9 +384,8 @@ def test_a_text_that_cannot_be_written_ends_the_recipe(stand_in):
     assert "phrases failed with status 1" in outcome.stderr
 
 
-def test_what_is_done_is_not_done_again(stand_in):
-    first = recipe(stand_in, "--folds", "2")
-    calls(stand_in)
+def test_what_is_done_is_not_done_again(finished):
+    first, stand_in = finished.outcome, finished.stand_in
     made_each_time = {"results.json", "table.tsv", "table.txt"}
     assert unrecorded(stand_in / "run") == made_each_time | {
         f"fold{fold}/sample-typed/run.json" for fold in range(2)

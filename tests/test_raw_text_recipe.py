@@ -15,11 +15,13 @@ from tests.recipe_calls import (
     RECIPES,
     ROOT,
     STAND_IN,
+    Finished,
     assert_refused,
     calls,
     planned_seconds,
     run,
     unrecorded,
+    up_to,
     write_stand_in,
 )
 
@@ -48,14 +50,29 @@ esac
 while [ $# -gt 0 ]; do"""
 
 
-@pytest.fixture
-def stand_in(tmp_path, monkeypatch):
-    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+def set_up(directory):
+    """A directory with the stand-in and small texts."""
     for name in ("a.xx", "b.en"):
-        (tmp_path / name).write_text("one\ntwo\n")
-    (tmp_path / "c.en.gz").write_bytes(gzip.compress(b"more\n"))
-    (tmp_path / "cache").mkdir()  # Where nothing was ever compiled, that is most of the time.
-    return tmp_path
+        (directory / name).write_text("one\ntwo\n")
+    (directory / "c.en.gz").write_bytes(gzip.compress(b"more\n"))
+    (directory / "cache").mkdir()  # Where nothing was ever compiled, that is most of the time.
+    return write_stand_in(directory, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    return set_up(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Finished(set_up(tmp_path_factory.mktemp("made")), recipe)
+
+
+@pytest.fixture
+def finished(made):
+    """A run of the recipe that has come to its end."""
+    return made.restored()
 
 
 def recipe(stand_in, *options):
@@ -90,10 +107,8 @@ def test_wrong_call_is_refused_in_one_line_before_anything_is_made(stand_in, arg
     assert_refused(stand_in, FROM_RAW_TEXT, arguments, complaint, SCFG_PYTHON=sys.executable)
 
 
-def test_steps_lead_from_raw_text_to_a_system(stand_in):
-    outcome = recipe(stand_in)
-    assert outcome.returncode == 0, outcome.stderr
-    noted = calls(stand_in)
+def test_steps_lead_from_raw_text_to_a_system(finished):
+    outcome, stand_in, noted = finished.outcome, finished.stand_in, finished.noted
     assert [line.split()[1] for line in noted] == [
         *["prepare", "align", "train-lm", "sample", "grammar", "filter", "tune", "bundle"],
         *["translate", "evaluate", "report", "translate"],
@@ -136,8 +151,7 @@ def test_options_reach_their_commands(stand_in):
 
 def test_pairs_count_under_each_of_several_draws(stand_in):
     for kind, command in (("sampled", "sample"), ("hiero", "extract")):
-        outcome = recipe(stand_in, "--draws", "3", "--kind", kind)
-        assert outcome.returncode == 0, outcome.stderr
+        up_to("tune", recipe, stand_in, "--draws", "3", "--kind", kind)
         found = {line.split()[1]: line for line in calls(stand_in)}
         prefix = f"{stand_in}/run/data/train.xx-en"
         if kind == "sampled":
@@ -180,9 +194,8 @@ while [ $# -gt 0 ]; do"""
     assert last.endswith('] for this recipe that is --segment subwords:8000, or --preparing "--rules yy=en"')
 
 
-def test_raw_text_is_what_is_scored(stand_in):
-    recipe(stand_in)
-    noted = calls(stand_in)
+def test_raw_text_is_what_is_scored(finished):
+    stand_in, noted = finished.stand_in, finished.noted
     translated = next(line for line in noted if " translate " in line)
     assert f"translate --system {stand_in}/run/system" in translated
     assert f"--input {stand_in}/run/data/raw/test.xx" in translated
@@ -203,28 +216,24 @@ def test_tokenisation_for_scores_is_that_of_the_language(language, tokenizer):
     assert shell.stdout.strip() == tokenizer
 
 
-def test_the_time_left_is_told_from_the_start(stand_in):
-    outcome = recipe(stand_in)
-    said = outcome.stderr
+def test_the_time_left_is_told_from_the_start(finished):
+    said = finished.outcome.stderr
     assert re.search(r"\] 2 lines; this takes about \d+ (s|min)", said)
     for step in ("compile", "prepare", "tune", "evaluate"):
         assert re.search(rf"\] {step} \(about \d+ (s|min) left\)\n", said), step
     assert "7  pairs read" in said
 
 
-def test_second_run_repeats_nothing_but_the_example(stand_in):
-    first = recipe(stand_in)
-    calls(stand_in)
-    second = recipe(stand_in)
-    assert [line.split()[1] for line in calls(stand_in)] == ["translate"]
-    assert second.stdout == first.stdout
+def test_second_run_repeats_nothing_but_the_example(finished):
+    second = recipe(finished.stand_in)
+    assert commands(finished.stand_in) == ["translate"]
+    assert second.stdout == finished.outcome.stdout
     assert "all has been done before; what is lost" in second.stderr
 
 
-def test_all_that_steps_leave_is_recorded(stand_in):
-    recipe(stand_in)
+def test_all_that_steps_leave_is_recorded(finished):
     # The stand-in writes what only begins like the names of alignments.
-    assert unrecorded(stand_in / "run") == {"lm.en", "data/train.xx-en", "summary.txt"}
+    assert unrecorded(finished.stand_in / "run") == {"lm.en", "data/train.xx-en", "summary.txt"}
 
 
 def commands(stand_in):
@@ -251,21 +260,18 @@ AFTER_SYSTEM = ["translate", "evaluate", "report", "translate"]
     ],
     ids=["lost", "cut", "prepared otherwise"],
 )
-def test_what_was_lost_or_changed_is_made_again(stand_in, harm, reason, again):
-    first = recipe(stand_in)
-    calls(stand_in)
+def test_what_was_lost_or_changed_is_made_again(finished, harm, reason, again):
+    stand_in = finished.stand_in
     harm(stand_in / "run")
     second = recipe(stand_in)
     assert f"] {reason}\n" in second.stderr
     assert commands(stand_in) == [*again, *AFTER_SYSTEM]
-    assert second.stdout == first.stdout
+    assert second.stdout == finished.outcome.stdout
     assert second.returncode == 0
 
 
 def test_what_is_lost_while_the_recipe_is_stopped_is_made_again(stand_in):
-    (stand_in / "broken").write_text("tune")
-    assert recipe(stand_in).returncode == 2
-    (stand_in / "broken").unlink()
+    up_to("tune", recipe, stand_in)
     (stand_in / "run" / "lm.arpa").unlink()
     calls(stand_in)
     outcome = recipe(stand_in)
@@ -274,13 +280,9 @@ def test_what_is_lost_while_the_recipe_is_stopped_is_made_again(stand_in):
     assert commands(stand_in) == ["train-lm", "tune", "bundle", *AFTER_SYSTEM]
 
 
-def test_a_summary_that_fails_ends_the_recipe(stand_in):
-    recipe(stand_in)
-    (stand_in / "broken").write_text("translate")  # which is done before, all but the example
-    outcome = recipe(stand_in)
-    assert outcome.returncode == 2
-    assert "it broke on line 7" in outcome.stderr
-    assert outcome.stdout == ""
+def test_a_summary_that_fails_ends_the_recipe(finished):
+    # Which is done before, all but the example.
+    assert up_to("translate", recipe, finished.stand_in).stdout == ""
 
 
 def test_changed_text_repeats_what_depends_on_it(stand_in):
@@ -361,7 +363,7 @@ def test_two_dirty_files_become_a_system_that_can_be_moved(tmp_path):
 def test_fewer_draws_than_before_are_learnt_from_alone(stand_in):
     """The files of other draws stay where they are."""
     for draws in ("2", "1"):
-        assert recipe(stand_in, "--draws", draws).returncode == 0
+        up_to("grammar", recipe, stand_in, "--draws", draws)
         found = {line.split()[1]: line for line in calls(stand_in)}
         for made in ("fwd", "rev", "gdfa"):
             (stand_in / "run" / "data" / f"train.xx-en.2.{made}").write_text("0-0\n")
@@ -370,9 +372,9 @@ def test_fewer_draws_than_before_are_learnt_from_alone(stand_in):
     assert ".2.gdfa" not in found["sample"]
 
 
-def test_no_report_tells_of_another_grammar_than_the_system(stand_in):
+def test_no_report_tells_of_another_grammar_than_the_system(finished):
+    stand_in = finished.stand_in
     report = stand_in / "run" / "report.html"
-    assert recipe(stand_in).returncode == 0
     assert report.exists()
     said = recipe(stand_in, "--kind", "hiero").stderr
     assert not report.exists()
@@ -383,5 +385,8 @@ def test_no_report_tells_of_another_grammar_than_the_system(stand_in):
 
 
 def test_draws_take_seconds_each_however_small_the_text(stand_in):
-    one, many = (planned_seconds(recipe(stand_in, "--draws", draws, "--overwrite")) for draws in ("1", "121"))
-    assert 60 <= many - one <= 360
+    planned = [
+        planned_seconds(up_to("prepare", recipe, stand_in, "--overwrite", "--draws", draws))
+        for draws in ("1", "121")
+    ]
+    assert 60 <= planned[1] - planned[0] <= 360

@@ -7,20 +7,37 @@ import sys
 
 import pytest
 
-from tests.recipe_calls import RECIPES, assert_refused, calls, run, write_stand_in
+from tests.recipe_calls import RECIPES, Finished, assert_refused, calls, run, write_stand_in
 from tests.test_low_resource_recipe import MORE, STAND_IN
 
 SEGMENTATIONS = RECIPES / "segmentations.sh"
+ONE = ("--segmentations", "words", "--seeds", "1")
+
+
+def set_up(directory):
+    """A directory with the stand-in and a small corpus."""
+    data = directory / "data"
+    data.mkdir()
+    for name in ("train.xx", "train.yy", "dev.xx", "dev.yy", "test.xx", "test.yy"):
+        (data / name).write_text("one two\n" * 3)
+    (directory / "cache").mkdir()  # Where the runs within this one find that the first has compiled.
+    return write_stand_in(directory, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
 
 
 @pytest.fixture
 def stand_in(tmp_path):
-    write_stand_in(tmp_path, STAND_IN.replace("\nwhile [ $# -gt 0 ]; do", MORE, 1))
-    data = tmp_path / "data"
-    data.mkdir()
-    for name in ("train.xx", "train.yy", "dev.xx", "dev.yy", "test.xx", "test.yy"):
-        (data / name).write_text("one two\n" * 3)
-    return tmp_path
+    return set_up(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return Finished(set_up(tmp_path_factory.mktemp("made")), recipe, *ONE)
+
+
+@pytest.fixture
+def finished(made):
+    """A run of the recipe that has come to its end, with one segmentation and seed."""
+    return made.restored()
 
 
 def recipe(stand_in, *options):
@@ -87,29 +104,24 @@ def test_best_is_chosen_by_the_development_set(stand_in):
     assert "best on dev by chrF: words hiero-loose" in outcome.stdout
 
 
-def test_second_call_does_nothing_again(stand_in):
-    options = ("--segmentations", "words", "--seeds", "1")
-    assert recipe(stand_in, *options).returncode == 0
-    assert calls(stand_in)
-    outcome = recipe(stand_in, *options)
+def test_second_call_does_nothing_again(finished):
+    assert finished.noted
+    outcome = recipe(finished.stand_in, *ONE)
     assert outcome.returncode == 0
-    assert not calls(stand_in)
+    assert not calls(finished.stand_in)
     assert "words.1: done before" in outcome.stderr
 
 
-def test_overwrite_does_the_steps_of_every_run_again(stand_in):
-    options = ("--segmentations", "words", "--seeds", "1")
-    assert recipe(stand_in, *options).returncode == 0
-    first = calls(stand_in)
-    assert recipe(stand_in, *options, "--overwrite").returncode == 0
-    assert len(calls(stand_in)) == len(first)
+def test_overwrite_does_the_steps_of_every_run_again(finished):
+    assert recipe(finished.stand_in, *ONE, "--overwrite").returncode == 0
+    assert len(calls(finished.stand_in)) == len(finished.noted)
 
 
-def test_comparison_has_no_seeds_of_earlier_calls(stand_in):
-    options = ("--segmentations", "words")
-    assert recipe(stand_in, *options, "--seeds", "2").returncode == 0
+def test_comparison_has_no_seeds_of_earlier_calls(finished):
+    stand_in = finished.stand_in
+    assert recipe(stand_in, "--segmentations", "words", "--seeds", "2").returncode == 0
     calls(stand_in)
-    outcome = recipe(stand_in, *options, "--seeds", "1", "--beam", "7")
+    outcome = recipe(stand_in, *ONE, "--beam", "7")
     assert outcome.returncode == 0, outcome.stderr
     compared = [line for line in calls(stand_in) if "/sampled.1.test.txt --against" in line]
     assert compared
