@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from scfg_sampler.core import draws
+from scfg_sampler.core import draws, jit
 from tests.oracles.choices import GENERATOR, distribution, outcomes, transition_matrix
+from tests.oracles.resumed import resumed
+
+in_plain_python = pytest.mark.skipif(
+    jit.ENABLED, reason="compiled kernels take every path from its beginning"
+)
 
 
 def test_two_coins_have_four_paths():
@@ -127,3 +132,56 @@ def test_draws_are_restored_between_paths_and_after_an_error(rng):
     with pytest.raises(ZeroDivisionError):
         list(outcomes(lambda: 1 / 0))
     assert draws.bernoulli is original
+
+
+@in_plain_python
+def test_paths_that_go_on_from_others_are_those_from_the_beginning():
+    memory, num_calls = np.full(2, 99), 0
+
+    def move(rng, place, sizes, memory):
+        nonlocal num_calls
+        num_calls += 1
+        if draws.bernoulli(rng, 0.25):
+            place[0] += sizes[0]
+        # When a path begins, here is what the path before has left, which may be the same.
+        memory[1] = place[0]
+        return draws.uniform_index(rng, 2)
+
+    def twice(rng, place, sizes, memory):
+        first = move_resumed(rng, place, sizes[0], memory)
+        return first, move_resumed(rng, place, sizes[0], memory)
+
+    def step_of(twice, move):
+        def step():
+            place, sizes = np.zeros(1), (np.ones(1, int),)
+            found = twice(GENERATOR, place, sizes, memory)
+            sizes[0][0] += found[0]
+            return found, move(GENERATOR, place, sizes[0], memory), place[0], memory[1]
+
+        return step
+
+    move_resumed = move
+    expected = list(outcomes(step_of(twice, move)))
+    assert (len(expected), num_calls) == (64, 3 * 64)
+    move_resumed, num_calls = resumed(move), 0
+    # Every call once for all it can choose after all that can be chosen before; and the last path once more.
+    assert list(outcomes(step_of(resumed(twice), move_resumed))) == expected
+    assert num_calls == 4 + 16 + 64 + 3
+
+
+@in_plain_python
+def test_what_a_call_leaves_elsewhere_than_in_arrays_is_noticed():
+    seen = []
+
+    @resumed
+    def choose(rng):
+        seen.append(draws.bernoulli(rng, 0.5))
+        return seen[-1]
+
+    def step():
+        seen.clear()
+        choose(GENERATOR), choose(GENERATOR)
+        return tuple(seen)
+
+    with pytest.raises(AssertionError, match="not repeatable: it ends otherwise"):
+        list(outcomes(step))

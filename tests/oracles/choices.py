@@ -6,9 +6,11 @@ every choice; the next run repeats all choices but the last, which takes its nex
 first, until every path has been walked. The probability of a path is the product of those of its choices.
 
 Two things to know. The step is run from its beginning for every path, so it must build its own state and
-must not depend on earlier runs. And compiled kernels do not see the replacement: kernels have to be plain
-Python (`NUMBA_DISABLE_JIT=1`, the tests under `tests/exact`), or compiled after `followed.replace_draws`, by
-which they follow a script of another form, many times as fast (`pytest tests/exact --exact compiled`).
+must not depend on earlier runs; of what it calls, functions that are `resumed` go on from what they made of
+the same choices on the path before, and the last path is walked once more without. And compiled kernels do
+not see the replacement: kernels have to be plain Python (`NUMBA_DISABLE_JIT=1`, the tests under
+`tests/exact`), or compiled after `followed.replace_draws`, by which they follow a script of another form,
+many times as fast (`pytest tests/exact --exact compiled`).
 
 For example, with
 
@@ -29,6 +31,7 @@ import numpy as np
 
 from scfg_sampler.core import draws, jit
 from tests.oracles import followed
+from tests.oracles.resumed import Calls, resume
 
 __all__ = ["GENERATOR", "distribution", "outcomes", "transition_matrix"]
 
@@ -68,14 +71,18 @@ def outcomes(step: Callable[[], Any], *, max_paths: int = 1_000_000) -> Iterator
     if jit.ENABLED:
         yield from _compiled_outcomes(step, max_paths)
         return
-    script = _Script()
+    script, calls = _Script(), Calls()
     for _ in range(max_paths):
         script.rewind()
-        with _replaced_draws(script.choose):
+        calls.rewind()
+        with _replaced_draws(script.choose), resume(script, calls):
             result = step()
         yield script.prob(), result
-        if not script.advance():
+        if script.is_last():
+            if calls.are_used:
+                _walk_again(script, step, result)
             return
+        calls.forget(script.advance())
     raise RuntimeError(f"the step has more than {max_paths} paths")
 
 
@@ -94,6 +101,19 @@ def _compiled_outcomes(step: Callable[[], Any], max_paths: int) -> Iterator[tupl
         if not followed.advance(script):
             return
     raise RuntimeError(f"the step has more than {max_paths} paths")
+
+
+def _walk_again(script: _Script, step: Callable[[], Any], result: Any) -> None:
+    """Walk the last path from its beginning: it must come out as when it went on from others."""
+    script.rewind()
+    with _replaced_draws(script.choose):
+        again = step()
+    script.prob()
+    try:
+        hash(result)
+    except TypeError:
+        return  # Arrays, which are neither equal nor different.
+    assert again == result, "the step is not repeatable: it ends otherwise"
 
 
 def distribution(step: Callable[[], State], *, max_paths: int = 1_000_000) -> dict[State, float]:
@@ -141,34 +161,38 @@ class _Script:
     def __init__(self) -> None:
         self._choices: list[list[tuple[int, float]]] = []
         self._taken: list[int] = []
-        self._next = 0
+        self.made = 0
 
     def rewind(self) -> None:
-        self._next = 0
+        self.made = 0
 
     def choose(self, probs: Sequence[float]) -> int:
         options = [(outcome, prob) for outcome, prob in enumerate(probs) if prob > 0.0]
-        if self._next == len(self._choices):
+        if self.made == len(self._choices):
             self._choices.append(options)
             self._taken.append(0)
-        assert self._choices[self._next] == options, "the step is not repeatable: a choice has changed"
-        outcome = options[self._taken[self._next]][0]
-        self._next += 1
+        assert self._choices[self.made] == options, "the step is not repeatable: a choice has changed"
+        outcome = options[self._taken[self.made]][0]
+        self.made += 1
         return outcome
 
     def prob(self) -> float:
-        assert self._next == len(self._choices), "the step is not repeatable: a choice has vanished"
+        assert self.made == len(self._choices), "the step is not repeatable: a choice has vanished"
         return math.prod(options[taken][1] for options, taken in zip(self._choices, self._taken, strict=True))
 
-    def advance(self) -> bool:
-        """Move on to the next path; False when there is none."""
-        while self._choices and self._taken[-1] + 1 == len(self._choices[-1]):
+    def is_last(self) -> bool:
+        """Whether there is no path after this one."""
+        return all(
+            taken + 1 == len(options) for options, taken in zip(self._choices, self._taken, strict=True)
+        )
+
+    def advance(self) -> int:
+        """Move on to the next path; the number of the choice by which it is another."""
+        while self._taken[-1] + 1 == len(self._choices[-1]):
             self._choices.pop()
             self._taken.pop()
-        if not self._choices:
-            return False
         self._taken[-1] += 1
-        return True
+        return len(self._taken) - 1
 
 
 @contextlib.contextmanager
