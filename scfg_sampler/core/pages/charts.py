@@ -15,10 +15,11 @@ import numpy as np
 from scfg_sampler.core.pages.elements import Markup, element
 from scfg_sampler.core.svg import shortened
 
-__all__ = ["Axes", "Curve", "chart_name", "compact", "legend", "line_chart", "ticks"]
+__all__ = ["Axes", "Curve", "chart_name", "compact", "legend", "line_chart", "number_below", "ticks"]
 
 _WIDTH, _HEIGHT = 340, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 8, 26, 34
+_DIGIT = 7.0  # The width of a digit, generous; fonts differ.
 _COLUMNS = 138
 _COLOURS = 6
 
@@ -107,6 +108,13 @@ def chart_name(name: str, x: int, y: int, width: float) -> Markup:
     return element("text", tip, shown, class_="name", x=x, y=y)
 
 
+def number_below(number: str, x: float, y: int, width: int) -> Markup:
+    """A number of a lower axis in the middle of its place, or so far beside it that the picture holds it."""
+    half = len(number) * _DIGIT / 2
+    x = min(max(x, half), width - half)
+    return element("text", number, x=f"{x:.1f}", y=y, text_anchor="middle")
+
+
 def _scales(axes: Axes, across: tuple[float, float], up: tuple[float, float], place) -> list[Markup]:
     """Lines, numbers and the name of the lower axis."""
     out = []
@@ -118,7 +126,7 @@ def _scales(axes: Axes, across: tuple[float, float], up: tuple[float, float], pl
     for value in ticks(*across, 5):
         x, _ = place(value, up[0])
         number = compact(value, step=across[1] - across[0])
-        out.append(element("text", number, x=f"{x:.1f}", y=_HEIGHT - _BOTTOM + 14, text_anchor="middle"))
+        out.append(number_below(number, x, _HEIGHT - _BOTTOM + 14, _WIDTH))
     out.append(element("text", axes.x_label, x=_WIDTH - _RIGHT, y=_HEIGHT - 5, text_anchor="end"))
     return out
 

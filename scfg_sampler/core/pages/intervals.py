@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scfg_sampler.core.pages.charts import chart_name, compact, ticks
+from scfg_sampler.core.pages.charts import chart_name, compact, number_below, ticks
 from scfg_sampler.core.pages.elements import Markup, element
 
 __all__ = ["Interval", "interval_chart"]
@@ -65,7 +65,7 @@ def interval_chart(name: str, axis: str, intervals: Sequence[Interval]) -> Marku
         x = place(value)
         out.append(element("line", class_="axis", x1=x, x2=x, y1=_TOP, y2=bottom))
         number = compact(value, step=high - low)
-        out.append(element("text", number, x=x, y=bottom + 14, text_anchor="middle"))
+        out.append(number_below(number, float(x), bottom + 14, _WIDTH))
     for row, each in enumerate(intervals):
         y = _TOP + _ROW * row + 24
         tip = f"{each.label}: {compact(each.middle)}, from {compact(each.low)} to {compact(each.high)}"

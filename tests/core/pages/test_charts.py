@@ -70,6 +70,22 @@ def test_single_points_and_flat_curves_are_drawn(values):
     assert "nan" not in ElementTree.tostring(chart, "unicode")
 
 
+@pytest.mark.parametrize(("first", "last"), [(1, 97), (1, 1000), (1, 25_000), (-0.3, 0.3), (-5e6, 1e6)])
+def test_numbers_below_a_chart_are_not_cut_off(first, last):
+    """The first and the last of them may be where the picture ends."""
+    curve = Curve("one", np.array([first, last]), np.array([1.0, 3.0]))
+    intervals = interval_chart("means", "mean", [Interval("one", first, 0.0, last)])
+    for picture in (drawn(curve), ElementTree.fromstring(intervals)):
+        (svg,) = picture.iter(f"{SVG}svg")
+        _, _, width, height = map(float, svg.get("viewBox").split())
+        below = [each for each in svg.iter(f"{SVG}text") if each.get("text-anchor") == "middle"]
+        assert len(below) > 1
+        for number in below:
+            half = 6.5 * len(number.text) / 2
+            assert half <= float(number.get("x")) <= width - half
+            assert float(number.get("y")) < height
+
+
 def test_what_is_burnt_in_is_shaded_as_far_as_it_goes():
     curve = Curve("one", np.arange(11.0), np.arange(11.0))
     line = points(drawn(curve).find(f".//{SVG}polyline"))
