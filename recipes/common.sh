@@ -241,12 +241,18 @@ short() { # PATH: relative to the present directory when it is below it
 quoted() { # WORD…: as they are typed in a command line
     local word space=""
     for word in "$@"; do
+        printf %s "$space"
         case $word in
-            "" | *[!A-Za-z0-9_./:@%+=,-]*) printf "%s'%s'" "$space" "${word//\'/\'\\\'\'}" ;;
-            *) printf '%s%s' "$space" "$word" ;;
+            "" | *[!A-Za-z0-9_./:@%+=,-]*) in_marks "$word" ;;
+            *) printf %s "$word" ;;
         esac
         space=" "
     done
+}
+
+in_marks() { # TEXT: the same, in quotation marks; within the braces, bash 3.2 reads these otherwise than later ones
+    local mark="'" instead="'\\''"
+    printf "'%s'" "${1//$mark/$instead}"
 }
 
 # PROGRAM: how to call one of the project's from here: its name where that is found, else its path in the environment.

@@ -209,7 +209,7 @@ sentence() { # a line of the text to show: the first of ordinary length, of the 
     echo
     echo 'To translate with it, in the virtual environment (. .venv/bin/activate):'
     example=$(sentence)
-    printf "  echo '%s' | %s translate --system %s\n" "${example//\'/\'\\\'\'}" "$(call_of scfg-decoder)" "$(quoted "$(short "$OUT/system")")"
+    printf "  echo %s | %s translate --system %s\n" "$(in_marks "$example")" "$(call_of scfg-decoder)" "$(quoted "$(short "$OUT/system")")"
     translated=$(printf '%s\n' "$example" | decoder translate --system "$OUT/system" --quiet)
     printf '  → %s\n' "$translated"
 } >"$OUT/summary.txt"

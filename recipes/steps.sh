@@ -54,7 +54,7 @@ step() {
                 say "$name: taken as it is, as $prolonged has changed"
                 now began
                 record_products "$name" "${products[@]}"
-                echo "$wanted @$began" >"$done"
+                echo "$wanted @$began+$RANDOM" >"$done"
                 return
             fi
         else
@@ -93,8 +93,9 @@ step() {
     fi
     since "$began" >"$OUT/logs/$name.seconds"
     record_products "$name" ${products[@]+"${products[@]}"}
-    # When it was begun makes what depends on it be done again, too, after this was, whenever that is.
-    echo "$wanted @$began" >"$done"
+    # When it was begun makes what depends on it be done again, too, after this was, whenever that is; a number drawn,
+    # where it was begun twice in a second, as the clock of bash before version 5 has no parts of one.
+    echo "$wanted @$began+$RANDOM" >"$done"
     if [ -n "$stopped" ]; then
         say "stopped after $name; started again, the recipe goes on there"
         exit "$stopped"

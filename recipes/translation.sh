@@ -367,7 +367,13 @@ side_by_side() { # FUNCTION ARGUMENT…: the function of each argument, all at o
         "$function" "$argument" &
         processes+=($!)
     done
-    for process in "${processes[@]}"; do wait "$process" || status=$?; done
+    for process in "${processes[@]}"; do
+        wait "$process" || status=$((status > 128 ? status : $?))
+        if [ "$status" -gt 128 ]; then # Ctrl-C, which, with bash 3.2, they pass over
+            # shellcheck disable=SC2046 # several processes
+            kill "${processes[@]}" $(IFS=, && pgrep -P "${processes[*]}") 2>/dev/null || true
+        fi
+    done
     return "$status"
 }
 

@@ -231,6 +231,15 @@ def test_runs_of_versions_that_recorded_no_products_go_on(done):
     assert "second: again, as b c is missing\n" in said
 
 
+def test_what_is_done_again_within_the_same_second_is_noticed(tmp_path):
+    """Before bash 5 the shell's clock has whole seconds."""
+    text = STEPS.replace("OUT=run\n", "OUT=run\nunset EPOCHREALTIME\ndate() { echo 1000; }\n")
+    assert steps(tmp_path, text)[0] == ALL
+    (tmp_path / "run" / "a").unlink()
+    assert steps(tmp_path, text)[0] == ALL[:3]
+    assert steps(tmp_path, text)[0] == []
+
+
 def test_other_settings_are_told_of_where_they_reach(done):
     taken, said = steps(done, STEPS.replace("write first a", "write first a f"))
     assert taken == ALL[:3]
@@ -253,7 +262,7 @@ def test_every_step_says_what_it_makes():
 
 # What cannot fail, or is not for a summary.
 HARMLESS = {"short", "call_of", "quoted", "counted", "basename", "dirname"}
-HARMLESS |= {"name_of", "variable_of", "states_of", "tenth", "first_empty"}
+HARMLESS |= {"in_marks", "name_of", "variable_of", "states_of", "tenth", "first_empty"}
 
 
 def test_figures_are_assigned_before_they_are_printed():
