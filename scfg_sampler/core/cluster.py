@@ -15,13 +15,16 @@ import contextlib
 import functools
 import hashlib
 import logging
+import multiprocessing
 import os
 import platform
 import re
+import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +35,7 @@ from scfg_sampler.core.console import say
 from scfg_sampler.core.executors import Executor, Result
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.limits import require_number
+from scfg_sampler.core.signals import signals_held
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import ClusterError, SettingsError
 
@@ -41,6 +45,7 @@ _ALLOWED_FAILURES = 1000
 _SECONDS_TO_CONNECT = 30
 _SECONDS_TO_WRITE = 1
 _MB = 1e6
+_OURS = (signal.SIGINT, signal.SIGHUP)
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("scfg_sampler", "decoder", "monolingual")
 
@@ -87,8 +92,7 @@ def dask_executor(workers: int | None, scheduler: str | None) -> Iterator[Execut
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(_SETTINGS))
         if scheduler is None:
-            cluster = _begun(distributed, workers)
-            stack.enter_context(cluster)
+            cluster = stack.enter_context(_begun(distributed, workers))
             client = stack.enter_context(distributed.Client(cluster))
         else:
             client = stack.enter_context(_connected(distributed, scheduler))
@@ -98,7 +102,7 @@ def dask_executor(workers: int | None, scheduler: str | None) -> Iterator[Execut
 
 
 def dask_setup(worker: Any) -> None:
-    """What a process that is started here does first: Ctrl-C is for the one that started it.
+    """What a process that is started here does first: signals to our group are not for it.
 
     Parameters
     ----------
@@ -108,24 +112,71 @@ def dask_setup(worker: Any) -> None:
     os.setpgid(0, 0)
 
 
-def _begun(distributed: Any, workers: int | None) -> Any:
-    """A cluster of so many processes that are started here."""
+@contextlib.contextmanager
+def _begun(distributed: Any, workers: int | None) -> Iterator[Any]:
+    """A cluster of so many processes that are started here, and end here, be it while they start."""
+    with contextlib.ExitStack() as stack:
+        with signals_held(), _deaf():
+            cluster = stack.enter_context(_without_workers(distributed))
+        for _ in range(workers or 0):
+            cluster.worker_spec.update(cluster.new_worker_spec())
+        others = set(multiprocessing.active_children())
+        try:
+            cluster.sync(_start, cluster)
+        except RuntimeError as error:
+            # In place of one that is killed while it works Dask starts another; not of one that begins.
+            reason = str(error).rstrip(".")
+            found = f"--workers {workers}: a process has ended before it could work ({reason})"
+            raise ClusterError(f"{found}. Start again; if memory is short, with fewer") from None
+        except BaseException:
+            # Dask would wait until they have started, to tell them to end.
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()
+            raise
+        yield cluster
+
+
+async def _start(cluster: Any) -> None:
+    """Start its processes.
+
+    Ctrl-C cancels what is waited for, but a cluster cannot be closed that was cancelled while it started.
+    """
+    starting = cluster._correct_state()
+    # Whatever it ends with has been heard then, and is not logged.
+    starting.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    await asyncio.shield(starting)
+
+
+def _without_workers(distributed: Any) -> Any:
+    """A cluster that has its threads, and no process yet."""
+    return distributed.LocalCluster(
+        n_workers=0,
+        threads_per_worker=1,
+        processes=True,
+        memory_limit=0,
+        dashboard_address=None,
+        # Without a dashboard, too, the scheduler listens for HTTP, on the port of whoever has one.
+        scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+        silence_logs=logging.CRITICAL,
+        preload=[__name__],
+    )
+
+
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Threads that begin within the block, and processes that these start, hear of no Ctrl-C, and no SIGHUP.
+
+    These are for the one that started them; processes would answer with a traceback while they load Dask,
+    and the one that notes semaphores, which multiprocessing starts, would be gone before they are.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
     try:
-        return distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=0,
-            dashboard_address=None,
-            # Without a dashboard, too, the scheduler listens for HTTP, on the port of whoever has one.
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
-            silence_logs=logging.CRITICAL,
-            preload=[__name__],
-        )
-    except RuntimeError as error:
-        # In place of one that is killed while it works Dask starts another; of one that begins, it does not.
-        found = f"--workers {workers}: a process has ended before it could work ({str(error).rstrip('.')})"
-        raise ClusterError(f"{found}. Start again; if memory is short, with fewer") from None
+        resource_tracker.ensure_running()
+        # It has let this thread hear of Ctrl-C again.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _connected(distributed: Any, scheduler: str) -> Any:

@@ -41,6 +41,7 @@ pytest.importorskip("dask", reason="Dask is not installed: pip install 'scfg-sam
 pytest.importorskip("distributed", reason="Dask is not installed: pip install 'scfg-sampler[cluster]'")
 
 import distributed
+import psutil
 
 from scfg_sampler.core import cluster
 
@@ -264,6 +265,53 @@ def test_a_process_that_ends_before_it_works_is_one_line(monkeypatch):
     told = r"--workers 1: a process has ended before it could work \(.*\)\. Start again"
     with pytest.raises(ClusterError, match=told), elsewhere(parsed(["--workers", "1"])):
         pass
+
+
+STARTS = """
+import sys
+from scfg_sampler.core import cluster, console
+
+def command(arguments):
+    with cluster.dask_executor(2, None):
+        print("started", flush=True)
+
+sys.exit(console.run("program", command))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "seconds", "said"),
+    [
+        (signal.SIGINT, 0.0, "interrupted"),
+        (signal.SIGINT, 0.6, "interrupted"),
+        (signal.SIGTERM, 0.2, "terminated"),
+        (signal.SIGHUP, 0.0, "terminated"),
+    ],
+)
+def test_processes_that_are_being_started_end_in_one_line(number, seconds, said):
+    """The signal goes to all of them, as that of a terminal does."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", STARTS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+        preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGINT, signal.SIGHUP)],
+    )
+    program = psutil.Process(child.pid)
+    started = []
+
+    def are_started():
+        nonlocal started
+        started = [each for each in program.children() if "spawn_main" in " ".join(each.cmdline())]
+        return len(started) == 2
+
+    wait_for(are_started)
+    time.sleep(seconds)
+    os.killpg(child.pid, number)
+    assert child.communicate(timeout=60) == ("", f"program: {said}\n")
+    assert child.returncode == 128 + number
+    assert psutil.wait_procs(started, timeout=60)[1] == []
 
 
 def parsed(options: list[str]) -> argparse.Namespace:
