@@ -99,14 +99,16 @@ class LmVocabulary:
     def spelled(self, unescape: Callable[[str], str], escape: Callable[[str], str]) -> LmVocabulary:
         """The vocabulary of a model of escaped text, for words that are not.
 
-        If all words are as `escape` writes them, each of them is the word that it stands for: `&#91;` is `[`.
+        If all words are as `escape` writes them, each of them is the word that it stands for, and no other:
+        `&#91;` is `[`, and the word `&#91;` is unknown unless it is there as it is escaped itself.
         If others are among them, as `[` is, the text was not escaped, or in part, and a word that the model
         has as it is stays.
 
         >>> reserved, read, write = ["<unk>", "<s>", "</s>"], {"&#91;": "["}, {"[": "&#91;"}
         >>> escaping = [lambda word: read.get(word, word), lambda word: write.get(word, word)]
-        >>> LmVocabulary([*reserved, "a", "&#91;"]).spelled(*escaping).id("[")
-        4
+        >>> spelled = LmVocabulary([*reserved, "a", "&#91;"]).spelled(*escaping)
+        >>> spelled.id("["), spelled.id("&#91;")
+        (4, 0)
         >>> LmVocabulary([*reserved, "[", "&#91;"]).spelled(*escaping).id("[")
         3
         """
@@ -117,7 +119,7 @@ class LmVocabulary:
         for i, word in enumerate(meant, start=len(RESERVED)):
             ids.setdefault(word, i)
         if all(escape(each) == word for word, each in zip(words, meant, strict=True)):
-            other._ids |= ids
+            other._ids = dict.fromkeys(RESERVED, UNKNOWN) | ids
         else:
             other._ids = ids | other._ids
         other.words[len(RESERVED) :] = [

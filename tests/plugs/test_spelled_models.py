@@ -67,6 +67,24 @@ def test_words_that_look_like_escapes_have_their_own_probability(plugged):
     assert len(set(theirs)) == len(TEXT)
 
 
+def test_words_that_look_like_escapes_are_unknown_where_only_what_they_look_like_is_known(tmp_path):
+    """Of a model with `[`, spelled `&#91;`, the word `&#91;` is not that word, in files and in systems."""
+    write_parts(tmp_path)
+    write_arpa(tmp_path / "lm.arpa", "[", "|", "%i")
+    for decoder in READERS:
+        assert plug(tmp_path, decoder, "--from=native", "--quiet") == 0
+        table = f"{decoder}/{TABLES[decoder]},format={decoder}"
+        theirs = of_files(tmp_path, table, f"{decoder}/lm.arpa")
+        assert theirs == of_files(tmp_path, "table.gz,format=native", "lm.arpa")
+        parts = [f"--grammar={tmp_path / table}", f"--lm={tmp_path / decoder / 'lm.arpa'}"]
+        parts += [
+            f"--weights={tmp_path / 'all.json'}",
+            f"--output={tmp_path / 'system'}",
+        ]
+        assert decode(["bundle", *parts, "--quiet"]) == 0
+        assert scores(tmp_path, f"--system={tmp_path / 'system'}") == theirs
+
+
 @pytest.mark.parametrize("model", ["", "spelled", "compiled"])
 def test_systems_score_as_their_parts_do(plugged, model):
     """With the model as it was, as it is spelled, and that compiled, beside a compiled table."""
