@@ -28,7 +28,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, require_file
 from scfg_sampler.core.weights import read_weights
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
-from scfg_sampler.formats import travatar
+from scfg_sampler.formats import bracketed, travatar
 from scfg_sampler.formats.conversion import Spelling, read_line, write_line, write_table
 from scfg_sampler.formats.glue import write_glue
 from scfg_sampler.formats.moses import SCORES
@@ -176,18 +176,30 @@ def write_plug(
 
 def _usable(parts: Parts, decoder: str) -> tuple[Parts, list[str]]:
     """The parts without rules at which the decoder would end, and what to say of them."""
-    labelled = parts.table.labels is not None
-    if not (labelled or decoder == "travatar") or not (circular := travatar.circular(parts.table)).any():
-        return parts, []
-    number = counted(int(np.count_nonzero(circular)), "rule has", "rules have")
-    of = "one nonterminal" + (" of their own label, or of one made of it" if labelled else "")
-    why = "Travatar ends at them, and not used here" if decoder == "travatar" else "not used here"
-    if circular.all():
-        raise InputError(
-            parts.table_path, None, f"has rules of {of} alone", "Is it the table that was meant?"
-        )
-    said = f"{number} a source side of {of}; left out, as {why}"
-    return parts._replace(table=select_rows(parts.table, ~circular)), [said]
+    said: list[str] = []
+    table = parts.table
+    if decoder == "travatar" or table.labels is not None:
+        why = "Travatar ends at them, and not used here" if decoder == "travatar" else "not used here"
+        of = "one nonterminal"
+        of += " of their own label, or of one made of it" if table.labels is not None else ""
+        table = _without(table, travatar.circular(table), f"a source side of {of}", why, said)
+    if decoder == "cdec":
+        symbols, links = bracketed.CDEC_ROOM
+        of = f"a side of more than {symbols} symbols, or more than {links:,} links"
+        table = _without(table, bracketed.too_large(table), of, "cdec has no room for more", said)
+    if not table.num_rules:
+        found = "has only rules that must be left out: " + "; ".join(said)
+        raise InputError(parts.table_path, None, found, "Is it the table that was meant?")
+    return parts._replace(table=table), said
+
+
+def _without(table: RuleTable, rows: np.ndarray, of: str, why: str, said: list[str]) -> RuleTable:
+    """The table without some rows, which is said."""
+    if not rows.any():
+        return table
+    number = counted(int(np.count_nonzero(rows)), "rule has", "rules have")
+    said.append(f"{number} {of}; left out, as {why}")
+    return select_rows(table, ~rows)
 
 
 def _write_glue(folder: Path, decoder: str, names: LabelNames | None) -> None:

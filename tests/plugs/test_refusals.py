@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from scfg_sampler.cli import main
 from scfg_sampler.formats.conversion import read_table
 from scfg_sampler.rules.table import write_rule_table
 from scfg_sampler.rules.text import Rule
@@ -90,8 +91,29 @@ def test_an_empty_table_is_told(folder, capsys):
 def test_a_table_of_which_nothing_can_be_used_is_told(folder, capsys):
     """Rules that make a label of itself alone are left out; these are all there are."""
     (folder / "table.gz").write_bytes(gzip.compress(b"[A] ||| [A,1] ||| [A,1] ||| LogForward=-1\n"))
-    assert "table.gz: has rules of one nonterminal of their own label" in complaint(folder, capsys)
+    said = "table.gz: has only rules that must be left out: 1 rule has a source side of one nonterminal"
+    assert said in complaint(folder, capsys)
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "links", "fits"),
+    [(200, 200, 2000, True), (201, 1, 0, False), (1, 201, 0, False), (11, 200, 2001, False)],
+)
+def test_rules_that_cdec_has_no_room_for_are_left_out(folder, rng, capsys, source, target, links, fits):
+    """cdec f7c4899 crashes as it reads one of 260 symbols or 3,600 links; its arrays have 200 and 2,000."""
+    small = some_rules(rng)
+    features = small[0].features | {"TargetWords": float(target), "Abstract": 0.0}
+    pairs = tuple((at // 200, at % 200) for at in range(links))
+    large = Rule(("a",) * source, ("b",) * target, features, pairs)
+    write_rule_table(table_of([*small, large], FEATURES, SIGNATURE), folder / "table.gz")
+    assert plug(folder, "cdec") == 0
+    said = "1 rule has a side of more than 200 symbols, or more than 2,000 links; left out, as cdec has"
+    assert (said in capsys.readouterr().err) != fits
+    table, _ = read_table(folder / "cdec" / "grammar.gz", "cdec")
+    assert table.num_rules == len(small) + fits
+    main(["convert", str(folder / "table.gz"), "--to", "cdec", f"--output={folder / 'converted'}"])
+    assert ("1 rule has a side of more than 200 symbols" in capsys.readouterr().err) != fits
 
 
 def test_wrong_calls_are_told(folder, capsys):
