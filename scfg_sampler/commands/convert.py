@@ -97,7 +97,7 @@ def _check_spelling(options: argparse.Namespace) -> None:
 def _convert_table(options: argparse.Namespace) -> None:
     import numpy as np
 
-    from scfg_sampler.formats.bracketed import CDEC_ROOM, too_large
+    from scfg_sampler.formats.bracketed import TOO_LARGE, too_large
     from scfg_sampler.formats.conversion import Spelling, loss_message, read_table, write_table
     from scfg_sampler.formats.glue import start_symbol, write_glue
     from scfg_sampler.formats.travatar import circular
@@ -123,9 +123,7 @@ def _convert_table(options: argparse.Namespace) -> None:
         console.warn(f"{has} a source side of {own}: Travatar ends where it reads one")
     if options.to == "cdec" and (number := int(np.count_nonzero(too_large(table)))):
         has = counted(number, "rule has", "rules have")
-        symbols, links = CDEC_ROOM
-        room = f"{symbols} symbols, or more than {links:,} links"
-        console.warn(f"{has} a side of more than {room}: cdec crashes where it reads one")
+        console.warn(f"{has} {TOO_LARGE}: cdec crashes where it reads one")
     if options.dense and options.to == "joshua":
         names = [name for name in table.feature_names if name not in FEATURE_NAMES]
         if names:

@@ -49,7 +49,7 @@ from scfg_sampler.rules.text import (
     split_fields,
 )
 
-__all__ = ["CDEC_NAMES", "CDEC_ROOM", "DENSE", "Writer", "counterparts", "parser", "too_large", "writer"]
+__all__ = ["CDEC_NAMES", "DENSE", "TOO_LARGE", "Writer", "counterparts", "parser", "too_large", "writer"]
 
 DENSE = (
     "LogForward",
@@ -63,8 +63,11 @@ DENSE = (
 """The order of Joshua's features without names, which says what they are in files that are there already; any
 others follow in the table's order."""
 
-CDEC_ROOM = (200, 2000)
-"""How many symbols a side of a rule may have, and how many links a rule, for cdec to read it (f7c4899)."""
+_CDEC_SYMBOLS, _CDEC_LINKS = 200, 2000  # Of a side, and of a rule, for cdec to read it (f7c4899).
+TOO_LARGE = (
+    f"a side of more than {counted(_CDEC_SYMBOLS, 'symbol')}, or more than {counted(_CDEC_LINKS, 'link')}"
+)
+"""What a rule has that cdec has no room for."""
 
 _LN10 = math.log(10.0)
 _NONTERMINAL = re.compile(r"\[[^\s\[\],]+(,[0-9]+)?\]")
@@ -73,9 +76,8 @@ _NO_NUMBER = re.compile(r"\[(?![0-9]+\])[^\s\[\],]+\]")
 
 def too_large(table: RuleTable) -> np.ndarray:
     """Whether a rule has more symbols or links than cdec has room for: bool (R,). There it crashes."""
-    symbols, links = CDEC_ROOM
-    longer = np.maximum(np.diff(table.source_start), np.diff(table.target_start)) > symbols
-    return longer | (np.diff(table.alignment_start) > links)
+    longer = np.maximum(np.diff(table.source_start), np.diff(table.target_start)) > _CDEC_SYMBOLS
+    return longer | (np.diff(table.alignment_start) > _CDEC_LINKS)
 
 
 class Meaning(NamedTuple):

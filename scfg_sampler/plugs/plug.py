@@ -184,9 +184,8 @@ def _usable(parts: Parts, decoder: str) -> tuple[Parts, list[str]]:
         of += " of their own label, or of one made of it" if table.labels is not None else ""
         table = _without(table, travatar.circular(table), f"a source side of {of}", why, said)
     if decoder == "cdec":
-        symbols, links = bracketed.CDEC_ROOM
-        of = f"a side of more than {symbols} symbols, or more than {links:,} links"
-        table = _without(table, bracketed.too_large(table), of, "cdec has no room for more", said)
+        why = "cdec has no room for more"
+        table = _without(table, bracketed.too_large(table), bracketed.TOO_LARGE, why, said)
     if not table.num_rules:
         found = "has only rules that must be left out: " + "; ".join(said)
         raise InputError(parts.table_path, None, found, "Is it the table that was meant?")

@@ -108,7 +108,7 @@ def test_rules_that_cdec_has_no_room_for_are_left_out(folder, rng, capsys, sourc
     large = Rule(("a",) * source, ("b",) * target, features, pairs)
     write_rule_table(table_of([*small, large], FEATURES, SIGNATURE), folder / "table.gz")
     assert plug(folder, "cdec") == 0
-    said = "1 rule has a side of more than 200 symbols, or more than 2,000 links; left out, as cdec has"
+    said = "1 rule has a side of more than 200 symbols, or more than 2000 links; left out, as cdec has"
     assert (said in capsys.readouterr().err) != fits
     table, _ = read_table(folder / "cdec" / "grammar.gz", "cdec")
     assert table.num_rules == len(small) + fits
