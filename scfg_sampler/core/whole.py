@@ -34,6 +34,7 @@ from numba.core.registry import CPUDispatcher, cpu_target
 
 from scfg_sampler.core import front_end, indexing, llvm_text
 from scfg_sampler.core.compiling import ended_at_last
+from scfg_sampler.core.signals import signals_held
 
 __all__ = ["KernelDispatcher", "PartDispatcher", "missing_names"]
 
@@ -96,6 +97,11 @@ class _Part(JITCodeLibrary):
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
+
+    def _finalize_final_module(self) -> None:
+        """Make machine code. Signals wait: LLVM calls Python back, and what is raised there is lost."""
+        with signals_held():
+            super()._finalize_final_module()
 
     def add_ir_module(self, ir_module: Any) -> None:
         """Take over code, of which nothing is left in Python: it is full of cycles, dear to find later."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from numba.core.registry import cpu_target
 
 from scfg_sampler.core import jit, whole
 from scfg_sampler.core.jit import compiled, inlined, kernel, specialised
+from scfg_sampler.core.signals import Terminated, terminable
 
 pytestmark = pytest.mark.skipif(not jit.ENABLED, reason="compilation is off")
 
@@ -175,6 +177,29 @@ def test_nothing_stays_changed_in_numba_whether_it_compiles_or_not(cold):
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
+)
+def test_signals_while_machine_code_is_made_are_raised_in_the_end(cold, monkeypatch, number, raised):
+    """LLVM hands Python what it made by a call back, out of which nothing can be raised."""
+    engine = cpu_target.target_context.codegen()._engine._ee
+    numbas = engine._object_cache_notify
+    told = []
+
+    def signalled(module, code):
+        told.append(code)
+        signal.raise_signal(number)
+        numbas(module, code)
+
+    with terminable():
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "_object_cache_notify", signalled)
+            with pytest.raises(raised):
+                diamond(X)
+        assert len(told) == 1
+        assert diamond(X) == 23.0
 
 
 def test_kernels_raise_what_they_say(cold):
