@@ -16,6 +16,7 @@ from pathlib import Path
 
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.leftovers import HELD, hold, sync_directory, sync_file, temporary_directory
+from scfg_sampler.core.signals import signals_held
 from scfg_sampler.errors import InputError
 
 __all__ = ["new_directory"]
@@ -55,11 +56,12 @@ def new_directory(path: PathLike, mark: str, kind: str) -> Iterator[Path]:
         folder.chmod(0o755)
         for each in folder.rglob("*"):
             sync_file(each)
-        if not target.exists():
-            folder.rename(target)
-        elif not _exchanged(folder, target):
-            target.rename(place / _OLD)
-            folder.rename(target)
+        with signals_held():  # Between the two names the old directory would go along with its place.
+            if not target.exists():
+                folder.rename(target)
+            elif not _exchanged(folder, target):
+                target.rename(place / _OLD)
+                folder.rename(target)
         sync_directory(target.parent)
 
 

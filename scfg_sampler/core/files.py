@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from scfg_sampler.core.leftovers import hold, sync_directory, sync_file
+from scfg_sampler.core.signals import signals_held
 from scfg_sampler.errors import InputError
 
 __all__ = [
@@ -194,15 +195,11 @@ def atomic_path(path: PathLike, *, durable: bool = True) -> Iterator[Path]:
             yield Path(path)
         return
     target = Path(os.path.realpath(path))
-    with naming(path, None):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.partial")
-        held = hold(temporary)
-        if held is None:  # Somebody else writes the same file; the last one wins.
-            held, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-            temporary = Path(name)
-        os.ftruncate(held, 0)
+    temporary, held = None, None
     try:
+        with naming(path, None), signals_held():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary, held = _partial(target)
         with naming(path, temporary):
             yield temporary
             mask = os.umask(0)
@@ -214,10 +211,23 @@ def atomic_path(path: PathLike, *, durable: bool = True) -> Iterator[Path]:
             if durable:
                 sync_directory(target.parent)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         raise
     finally:
-        os.close(held)
+        if held is not None:
+            os.close(held)
+
+
+def _partial(target: Path) -> tuple[Path, int]:
+    """An empty file beside another, and the descriptor that holds it."""
+    temporary = target.with_name(f".{target.name}.partial")
+    held = hold(temporary)
+    if held is None:  # Somebody else writes the same file; the last one wins.
+        held, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        temporary = Path(name)
+    os.ftruncate(held, 0)
+    return temporary, held
 
 
 @contextlib.contextmanager

@@ -19,6 +19,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from scfg_sampler.core.signals import signals_held
+
 __all__ = ["HELD", "hold", "sync_directory", "sync_file", "temporary_directory"]
 
 HELD = ".held"
@@ -82,13 +84,17 @@ def temporary_directory(prefix: str, parent: Path | str | None = None) -> Iterat
     """
     place = Path(tempfile.gettempdir() if parent is None else parent)
     _clear(place, prefix)
-    folder, held = _made(place, prefix)
+    folder, held = None, None
     try:
+        with signals_held():  # Made, and known to the block that removes it.
+            folder, held = _made(place, prefix)
         yield folder
     finally:
-        if held is not None:
-            os.close(held)
-        _remove(folder)
+        with signals_held():
+            if held is not None:
+                os.close(held)
+            if folder is not None:
+                _remove(folder)
 
 
 def _made(place: Path, prefix: str) -> tuple[Path, int | None]:
