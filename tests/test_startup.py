@@ -3,9 +3,13 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import textwrap
+import tomllib
+
+import pytest
 
 
 def outcome(statement, root):
@@ -179,3 +183,64 @@ def test_time_spent_compiling_is_left_out_of_rates(root, tmp_path):
         result = [min(spent) > 0, console._seconds_compiling == sum(spent)]
     """
     assert outcome(statement, root) == [True, True]
+
+
+PROGRAMS = {"scfg-sampler": "scfg_sampler", "scfg-decoder": "decoder", "scfg-monolingual": "monolingual"}
+COMMANDS = {
+    "scfg_sampler": "scfg_sampler.commands.sample",
+    "decoder": "decoder.commands.linearise",
+    "monolingual": "monolingual.ot.commands",
+}
+PRESSING = """
+import atexit, os, signal, sys
+
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            press()
+
+sys.meta_path.insert(0, Finder())
+if not {module!r}:
+    atexit.register(press)
+"""
+
+
+@pytest.mark.parametrize(("program", "package"), PROGRAMS.items())
+@pytest.mark.parametrize(
+    ("module", "status", "said"),
+    [
+        ("scfg_sampler.core.console", -signal.SIGINT, ""),
+        ("scfg_sampler.core.startup", -signal.SIGINT, ""),
+        ("a command", 130, "interrupted"),
+        (None, -signal.SIGINT, ""),
+    ],
+)
+def test_ctrl_c_while_a_program_is_loaded_or_unloaded_shows_no_traceback(
+    root, tmp_path, program, package, module, status, said
+):
+    """It ends it as it ends programs in C; in between, once it is awaited, it is told of."""
+    module = COMMANDS[package] if module == "a command" else module
+    (tmp_path / "sitecustomize.py").write_text(PRESSING.format(module=module))
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"}
+    command = [sys.executable, "-m", package, "--completion", "bash"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert done.stderr == (f"{program}: {said}\n" if said else "")
+
+
+def test_programs_that_are_installed_begin_as_modules_do(root):
+    scripts = tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"]
+    assert {name: f"{module}.__main__:main" for name, module in PROGRAMS.items()} == scripts
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values())
+def test_ctrl_c_stays_ignored_where_it_is(root, tmp_path, program):
+    """As behind `&` in a script: the program does not hear it, from its first line to its last."""
+    (tmp_path / "sitecustomize.py").write_text(PRESSING.format(module="scfg_sampler.core.console"))
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"}
+    command = ["sh", "-c", f"trap '' INT; exec {sys.executable} -m {program} --version"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -58,14 +58,16 @@ def leave_closed_terminal() -> None:
 
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """Within the block SIGTERM and SIGHUP raise Terminated, once, as Ctrl-C raises KeyboardInterrupt.
+    """Within the block Ctrl-C raises KeyboardInterrupt, SIGTERM and SIGHUP raise Terminated, once.
 
     Does nothing outside the main thread, or where somebody else handles the signal or, as nohup, ignores it.
     """
     in_main_thread = threading.current_thread() is threading.main_thread()
-    handled = [each for each in ENDING if in_main_thread and signal.getsignal(each) is signal.SIG_DFL]
+    raising: dict[int, Any] = dict.fromkeys(ENDING, raise_terminated)
+    raising[signal.SIGINT] = signal.default_int_handler
+    handled = [each for each in raising if in_main_thread and signal.getsignal(each) is signal.SIG_DFL]
     for number in handled:
-        signal.signal(number, raise_terminated)
+        signal.signal(number, raising[number])
     try:
         yield
     finally:
