@@ -165,9 +165,10 @@ def _flushed(command: Callable[[Sequence[str] | None], int | None], arguments: S
         if not isinstance(error, Terminated):
             sys.stdout.flush()
         raise
-    except (SystemError, RuntimeError) as error:
+    except (SystemError, RuntimeError, ImportError, ScfgError) as error:
         # What a signal raises comes wrapped where compiled code is being loaded or, before Python 3.12, a
-        # descriptor of a class is being given its name, as happens while numba is imported.
+        # descriptor of a class is being given its name, as happens while numba is imported. A module in C
+        # that is met while it begins "failed", and may be said not to be there.
         behind: BaseException | None = error
         while behind is not None and not isinstance(behind, (KeyboardInterrupt, Terminated)):
             behind = behind.__cause__ or behind.__context__

@@ -375,7 +375,7 @@ def test_sizes_that_are_none_or_too_small_are_refused(text):
     ("signalled", "status", "said"),
     [(Terminated, 143, "terminated"), (KeyboardInterrupt, 130, "interrupted")],
 )
-@pytest.mark.parametrize("wrapped", [SystemError, RuntimeError])
+@pytest.mark.parametrize("wrapped", [SystemError, RuntimeError, ImportError, SettingsError])
 def test_signals_that_others_code_has_wrapped_are_still_signals(signalled, status, said, wrapped, capsys):
     """As Python does where a handler raises within compiled code that then returns a result."""
 
