@@ -1,4 +1,4 @@
-"""`python -m monolingual COMMAND`, the same as `scfg-monolingual COMMAND`."""
+"""`python -m monolingual MODEL COMMAND`, the same as `scfg-monolingual MODEL COMMAND`."""
 
 import sys
 
