@@ -17,8 +17,9 @@ import contextlib
 import hashlib
 import json
 import logging
+import signal
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -147,7 +148,36 @@ def serve(sources: Sources, listening: socket.socket) -> None:
     # That answers under way are given up, nobody who stops the server need hear.
     logger = logging.getLogger("uvicorn.error")
     logger.addFilter(lambda record: "graceful shutdown" not in record.getMessage())
-    uvicorn.Server(config).run(sockets=[listening])
+    server = uvicorn.Server(config)
+    with _ended_by_hangup(server):
+        server.run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _ended_by_hangup(server: Any) -> Iterator[None]:
+    """Within the block a terminal that closes stops the server as SIGTERM does; then it is handled as ever.
+
+    uvicorn does that for SIGTERM and Ctrl-C. An exception from elsewhere, in the midst of its loop, would be
+    taken for a fault of the answer under way, or leave without waiting for any.
+    """
+    number = getattr(signal, "SIGHUP", None)
+    handler = signal.getsignal(number) if number else None
+    if number is None or not callable(handler):  # as nohup ignores it
+        yield
+        return
+    came: list[tuple[int, Any]] = []
+
+    def stop(*signalled: Any) -> None:
+        came.append(signalled)
+        server.should_exit = True
+
+    signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        signal.signal(number, handler)
+        if came:
+            handler(*came[0])
 
 
 def build_app(sources: Sources, port: int) -> Callable:

@@ -263,31 +263,33 @@ def test_command_serves_until_interrupted(explored_directory):
     assert "Traceback" not in said
 
 
-def test_stopping_while_an_answer_is_under_way_shows_no_traceback(root):
-    script = """
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [("SIGINT", 130), ("SIGTERM", 143), pytest.param("SIGHUP", 129, id="closed terminal")],
+)
+def test_stopping_while_an_answer_is_under_way_shows_no_traceback(root, ending, status):
+    script = f"""
         import signal, threading, time, os
+        from scfg_sampler.core import console
         from scfg_sampler.explore import server
         from scfg_sampler.explore.sources import Sources
         from tests.explore.made import asked
         def slow(question):
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.{ending})
             time.sleep(1.0)
-            return {}
-        server.answers = lambda sources: {"/slow": slow}
+            return {{}}
+        server.answers = lambda sources: {{"/slow": slow}}
         server._GRACE = 0.2
         listening = server.listen(0)
         port = listening.getsockname()[1]
         told = []
-        client = threading.Thread(target=lambda: told.append(asked(port, "/slow", {})))
+        client = threading.Thread(target=lambda: told.append(asked(port, "/slow", {{}})))
         client.start()
-        try:
-            server.serve(Sources([], []), listening)
-        except KeyboardInterrupt:
-            pass
+        status = console.run("program", lambda arguments: server.serve(Sources([], []), listening), [])
         client.join()
-        print(told)
+        print(status, told)
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "[(503, {'error': 'explore is being stopped'})]\n"
+    assert done.stdout == f"{status} [(503, {{'error': 'explore is being stopped'}})]\n"
+    assert (done.returncode, done.stderr.count("\n"), "Traceback" in done.stderr) == (0, 1, False)
