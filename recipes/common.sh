@@ -400,7 +400,7 @@ beside() {
     : >"$OUT/logs/beside"
     notes=$OUT/logs/beside "$@" &
     companion=$!
-    trap stop_companion EXIT # It does not hear Ctrl-C.
+    at_the_end=stop_companion # It does not hear Ctrl-C.
 }
 
 stop_companion() {
@@ -411,7 +411,7 @@ stop_companion() {
 join() {
     local status=0
     wait "$companion" || status=$?
-    trap - EXIT
+    at_the_end=""
     [ "$status" = 0 ] || exit "$status"
     behind+="$(tr '\n' ' ' <"$OUT/logs/beside")"
     rm "$OUT/logs/beside"

@@ -111,13 +111,13 @@ advise() { # where the options go that `prepare` names when it knows no rules fo
 }
 read -ra preparing <<<"$PREPARING"
 name_prepared
-trap advise EXIT
+at_the_end=advise
 planned_step prepare "$SOURCE_FILE" "$TARGET_FILE" ${more_text[@]+"${more_text[@]}"} \
     --makes "${prepared[@]}" logs/prepare.log -- \
     sampler prepare --source "$SOURCE_FILE" --target "$TARGET_FILE" --languages "$SOURCE,$TARGET" --output "$DATA" --overwrite \
     --segment "$SEGMENT" --case "$CASE" --seed "$SEED" --verbose ${DEV:+--dev "$DEV"} ${TEST:+--test "$TEST"} \
     ${more_text[@]+--monolingual "${more_text[@]}"} ${PREPARING:+"${preparing[@]}"}
-trap - EXIT
+at_the_end=""
 tell_prepared
 
 align_prepared

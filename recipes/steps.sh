@@ -78,7 +78,9 @@ step() {
     now began
     times >"$OUT/logs/$name.times"
     trap 'stopped=130' INT # A program may answer Ctrl-C with any status: one that has just begun, with Python's own words.
-    "$@" >"$log" 2>&1 || status=$?
+    under_way=$name
+    { "$@" >"$log" 2>&1 || status=$?; } 9>&2
+    under_way=""
     trap - INT
     times >>"$OUT/logs/$name.times"
     case $status in 129 | 130 | 143) stopped=$status ;; esac # a closed terminal, Ctrl-C, the end asked for
@@ -100,6 +102,28 @@ step() {
         say "stopped after $name; started again, the recipe goes on there"
         exit "$stopped"
     fi
+}
+
+# Asked to end (SIGTERM, SIGHUP), bash does so at once, and would leave the step's program running. It ends here, too, and
+# is waited for, as it may have a checkpoint to write.
+under_way="" # the step whose command runs; 9 is then standard error, as 2 may be the log
+at_the_end="" # a function that is called when the recipe ends, however it does
+end_recipe() {
+    [ -z "$under_way" ] || stop_step
+    [ -z "$at_the_end" ] || "$at_the_end"
+}
+trap end_recipe EXIT
+
+stop_step() { # ends what is of our group: children, and theirs, as some are shells; what programs begin they end themselves
+    local children processes process
+    children=$(pgrep -g 0 -P $$) || true
+    processes=$children$'\n'$(pgrep -g 0 -P "${children//$'\n'/,}") || true
+    # shellcheck disable=SC2086 # several processes
+    kill $processes 2>/dev/null || true
+    for process in $processes; do
+        while kill -0 "$process" 2>/dev/null; do sleep 0.1; done
+    done
+    say "$under_way was stopped; started again, the recipe goes on there" 2>&9 || true # The terminal may be closed.
 }
 
 # hold_output: OUT is this recipe's alone until it and all programs that it has begun have ended, however they do; dies if

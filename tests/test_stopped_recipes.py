@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash
 # A program that has its own answer to Ctrl-C, the status $1, after it has said that it is there.
 PROGRAM = """#!/usr/bin/env bash
 trap 'echo Traceback; echo KeyboardInterrupt; exit '"$1" INT
+trap 'trap "" TERM HUP; sleep 0.3; touch saved; exit 143' TERM HUP
 touch there
 for ((k = 0; k < 1000; k++)); do sleep 0.01; done
 """
@@ -73,7 +74,7 @@ def stop(tmp_path):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
 
-    def stopped(*command, recipe="recipe"):
+    def stopped(*command, recipe="recipe", ending=signal.SIGINT, of=os.killpg):
         child = subprocess.Popen(
             [str(tmp_path / recipe), *command],
             cwd=tmp_path,
@@ -87,7 +88,7 @@ def stop(tmp_path):
         end = time.monotonic() + 60
         while not (tmp_path / "there").exists() and time.monotonic() < end:
             time.sleep(0.01)
-        os.killpg(child.pid, signal.SIGINT)
+        of(child.pid, ending)
         try:
             said = child.communicate(timeout=60)[1]
         except subprocess.TimeoutExpired:
@@ -130,12 +131,32 @@ def test_what_runs_side_by_side_ends_at_once(stop, tmp_path, what):
     assert status == 130
     assert said.splitlines()[1].endswith("first was stopped; started again, the recipe goes on there")
     assert len(said.splitlines()) == 2
-    numbers = [int(number) for number in (tmp_path / "numbers").read_text().split()]
+    see_them_end(tmp_path, began + 20)
+    assert list((tmp_path / "cache").iterdir()) == []  # Nothing says that all is compiled.
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP], ids=["asked to end", "closed terminal"])
+@pytest.mark.parametrize("of", [os.kill, os.killpg], ids=["the shell alone", "all"])
+@pytest.mark.parametrize("recipe", ["recipe", "together"])
+def test_whoever_ends_the_shell_ends_its_programs(stop, tmp_path, recipe, of, ending):
+    """The shell itself would be gone at once: its program is waited for here, which takes a while to save."""
+    began = time.monotonic()
+    status, said = stop("evaluations" if recipe == "together" else "130", recipe=recipe, ending=ending, of=of)
+    assert status in (-ending, 128 + ending)
+    assert said.splitlines()[1].endswith("first was stopped; started again, the recipe goes on there")
+    assert len(said.splitlines()) == 2
+    if recipe == "together":
+        see_them_end(tmp_path, began + 20)
+    else:
+        assert (tmp_path / "saved").exists()
+
+
+def see_them_end(directory, deadline):
+    numbers = [int(number) for number in (directory / "numbers").read_text().split()]
     assert len(numbers) == 2
     while left := [number for number in numbers if is_alive(number)]:
-        assert time.monotonic() - began < 20, left
+        assert time.monotonic() < deadline, left
         time.sleep(0.01)
-    assert list((tmp_path / "cache").iterdir()) == []  # Nothing says that all is compiled.
 
 
 def is_alive(number: int) -> bool:
