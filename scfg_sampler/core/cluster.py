@@ -117,7 +117,7 @@ def _begun(distributed: Any, workers: int | None) -> Iterator[Any]:
     """A cluster of so many processes that are started here, and end here, be it while they start."""
     with contextlib.ExitStack() as stack:
         with signals_held(), _deaf():
-            cluster = stack.enter_context(_without_workers(distributed))
+            cluster = stack.enter_context(_closed_in_peace(_without_workers(distributed)))
         for _ in range(workers or 0):
             cluster.worker_spec.update(cluster.new_worker_spec())
         others = set(multiprocessing.active_children())
@@ -134,6 +134,17 @@ def _begun(distributed: Any, workers: int | None) -> Iterator[Any]:
                 process.kill()
             raise
         yield cluster
+
+
+@contextlib.contextmanager
+def _closed_in_peace(cluster: Any) -> Iterator[Any]:
+    """The cluster, entered; while it is left, signals wait, as its semaphores would not be given back."""
+    cluster.__enter__()
+    try:
+        yield cluster
+    finally:
+        with signals_held():
+            cluster.__exit__(None, None, None)
 
 
 async def _start(cluster: Any) -> None:

@@ -414,3 +414,17 @@ def test_sweeps_over_treebanks_are_those_of_one_process(workers):
     assert info == same_info
     assert np.array_equal(state.trees, other.trees)
     assert all(np.array_equal(a, b) for a, b in zip(state.restaurants, other.restaurants, strict=True))
+
+
+def test_signals_wait_while_processes_are_ended(monkeypatch):
+    leave, closed = distributed.LocalCluster.__exit__, []
+
+    def interrupted(self, *why):
+        os.kill(os.getpid(), signal.SIGINT)
+        leave(self, *why)
+        closed.append(self.status.name)
+
+    monkeypatch.setattr(distributed.LocalCluster, "__exit__", interrupted)
+    with pytest.raises(KeyboardInterrupt), cluster.dask_executor(1, None):
+        pass
+    assert closed == ["closed"]
