@@ -112,18 +112,23 @@ end_recipe() {
     [ -z "$under_way" ] || stop_step
     [ -z "$at_the_end" ] || "$at_the_end"
 }
-trap end_recipe EXIT
 
 stop_step() { # ends what is of our group: children, and theirs, as some are shells; what programs begin they end themselves
     local children processes process
+    command -v pgrep >/dev/null || return 0 # as in small containers: nobody knows them, and they go on
     children=$(pgrep -g 0 -P $$) || true
     processes=$children$'\n'$(pgrep -g 0 -P "${children//$'\n'/,}") || true
     # shellcheck disable=SC2086 # several processes
     kill $processes 2>/dev/null || true
     for process in $processes; do
-        while kill -0 "$process" 2>/dev/null; do sleep 0.1; done
+        while is_running "$process"; do sleep 0.1; done
     done
     say "$under_way was stopped; started again, the recipe goes on there" 2>&9 || true # The terminal may be closed.
+}
+
+is_running() { # and is not dead already, when nobody has asked yet how it ended: in a container there may be nobody
+    local state
+    state=$(ps -o stat= -p "$1" 2>/dev/null) && [ "${state:0:1}" != Z ]
 }
 
 # hold_output: OUT is this recipe's alone until it and all programs that it has begun have ended, however they do; dies if
@@ -132,6 +137,7 @@ held=""
 hold_output() {
     [ "$held" != "$OUT" ] || return 0
     held=$OUT
+    trap end_recipe EXIT
     [ -n "$PYTHON" ] || return 0
     exec 8>>"$OUT/logs/lock"
     "$PYTHON" -c "$HOLD" || [ $? != 3 ] ||

@@ -151,6 +151,11 @@ def test_whoever_ends_the_shell_ends_its_programs(stop, tmp_path, recipe, of, en
         assert (tmp_path / "saved").exists()
 
 
+def test_scripts_that_take_over_what_recipes_share_keep_what_they_do_at_their_end():
+    script = f'trap "echo at the end" EXIT; . "{RECIPES / "common.sh"}"'
+    assert subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout == "at the end\n"
+
+
 def see_them_end(directory, deadline):
     numbers = [int(number) for number in (directory / "numbers").read_text().split()]
     assert len(numbers) == 2
