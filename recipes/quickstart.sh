@@ -13,5 +13,6 @@ case ${1:-} in
     -h | --help) usage; exit 0 ;;
 esac
 
-"$RECIPES/alignments-to-bleu.sh" "$(short "$ROOT/data/novish-en")" novish en --output "$(short "$ROOT/runs/quickstart")" \
+# In this shell's place: whoever ends it ends the recipe.
+exec "$RECIPES/alignments-to-bleu.sh" "$(short "$ROOT/data/novish-en")" novish en --output "$(short "$ROOT/runs/quickstart")" \
     --rounds 4 --beam 50 --nbest 50 "$@"

@@ -156,6 +156,17 @@ def test_scripts_that_take_over_what_recipes_share_keep_what_they_do_at_their_en
     assert subprocess.run(["bash", "-c", script], capture_output=True, text=True).stdout == "at the end\n"
 
 
+def test_whoever_ends_the_quickstart_ends_the_recipe_that_it_is(tmp_path):
+    recipes = tmp_path / "recipes"
+    recipes.mkdir()
+    for name in ("quickstart.sh", "common.sh", "steps.sh"):
+        shutil.copy(RECIPES / name, recipes)
+    (recipes / "alignments-to-bleu.sh").write_text("#!/bin/sh\necho $$\n")
+    (recipes / "alignments-to-bleu.sh").chmod(0o755)
+    with subprocess.Popen([recipes / "quickstart.sh"], stdout=subprocess.PIPE, text=True) as child:
+        assert child.communicate()[0] == f"{child.pid}\n"
+
+
 def see_them_end(directory, deadline):
     numbers = [int(number) for number in (directory / "numbers").read_text().split()]
     assert len(numbers) == 2
