@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoder.lm.arpa import BEGIN, ArpaModel, write_arpa
+from decoder.lm.arpa import BEGIN, ArpaModel
 from decoder.lm.counts import encode_text
 from decoder.lm.estimation import FALLBACK_DISCOUNTS, estimate_lm, estimate_tables
 from decoder.lm.model import LmVocabulary, build_lm, score_text
@@ -264,14 +264,25 @@ def test_settings_out_of_range_are_refused(order, prune, message):
         estimate_lm(encode_text(["a b"]), order, prune=prune)
 
 
-def test_kenlm_scores_sentences_alike(root, tmp_path):
-    """Half of them unseen, some with unknown words."""
-    kenlm = pytest.importorskip("kenlm")
+# What kenlm 0.3.0 said of the model below, which is estimated from some of these lines.
+_KENLM_SCORES = {
+    "in 1982 my horse hung up the car that i find .": -10.764345169067383,
+    "the pig read the play .": -5.918764591217041,
+    "the pilot never hangs up it .": -13.963217735290527,
+    "six deer are strong .": -10.091609954833984,
+    "we closed his black bottles and now marta can help me quietly .": -35.50652313232422,
+    "does an eagle sell your sharp hat ?": -22.397563934326172,
+    "": -4.59030818939209,
+    "the frobnicated cat": -11.740961074829102,
+    "cat cat cat the the": -17.82231903076172,
+}
+_KENLM_TOTAL = -37984.26966738701
+
+
+def test_sentences_score_as_by_kenlm(root):
     lines = list(read_lines(root / "data" / "novish-en" / "train.en.gz"))
-    lines += ["", "the frobnicated cat", "cat cat cat the the"]
     model, _ = estimate_lm(encode_text(lines[:1500]), 4)
-    write_arpa(model, tmp_path / "lm.arpa")
-    scores = score_text(build_lm(model), LmVocabulary(model.words), lines)
-    oracle = kenlm.Model(str(tmp_path / "lm.arpa"))
-    expected = [oracle.score(line) for line in lines]
-    assert scores.log_probs / math.log(10) == pytest.approx(expected, abs=1e-4)
+    scores = score_text(build_lm(model), LmVocabulary(model.words), [*_KENLM_SCORES, *lines])
+    log10 = scores.log_probs / math.log(10)
+    assert log10[: len(_KENLM_SCORES)] == pytest.approx(list(_KENLM_SCORES.values()), abs=1e-4)
+    assert log10[len(_KENLM_SCORES) :].sum() == pytest.approx(_KENLM_TOTAL, abs=0.01)
