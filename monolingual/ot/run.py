@@ -11,6 +11,7 @@ random numbers, else R̂ would say nothing about having found everything.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections.abc import Callable
@@ -267,6 +268,12 @@ class _Run:
             if plan.checkpoint.exists():
                 restore(plan)
 
+    @functools.cached_property
+    def _first_state(self) -> OtState:
+        """Any from which chains set out, whose arrays those of others are like; without pilot sweeps."""
+        kernel, _ = _kernel_of(self.tableaux, self.settings._replace(pilot=0), self.run)
+        return kernel.init(np.random.default_rng(0), None)
+
     def _plan(self, number: int, kernel: Kernel) -> ChainPlan:
         place = chain_directory(self.directory, number)
         return ChainPlan(
@@ -278,7 +285,7 @@ class _Run:
             trace=place / TRACE,
             columns=self._columns(),
             checkpoint_every=self.run.checkpoint_every,
-            problem=lambda stored: _problem(stored, kernel),
+            problem=lambda stored: _problem(stored, self._first_state, kernel),
         )
 
     def _sample_chain(self, number, seed, kernel, check, advance) -> None:
@@ -348,9 +355,8 @@ class _Run:
         write_json(record, self.directory / RECORD)
 
 
-def _problem(stored: OtState, kernel: Kernel) -> str | None:
+def _problem(stored: OtState, like: OtState, kernel: Kernel) -> str | None:
     """What keeps a chain from going on from a state that was read; None if nothing does."""
-    like = kernel.init(np.random.default_rng(0), None)
     if problem := layout_problem(stored, like):
         return problem
     if not all((np.abs(array) < _LARGEST).all() for array in stored):

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from monolingual.cli import main
+from monolingual.ot import gibbs, hidden
 from monolingual.ot.exact import maximise, winning_probs
 from monolingual.ot.formats import read_tableaux, write_tableaux
 from monolingual.ot.gla import GlaSettings, learn
@@ -23,7 +24,7 @@ from monolingual.ot.run import resume_run, start_run
 from monolingual.ot.settings import OtSettings, RunSettings
 from monolingual.ot.tableaux import overt_forms, token_counts
 from scfg_sampler.errors import InputError, SettingsError
-from tests.monolingual.ot.examples import tableaux
+from tests.monolingual.ot.examples import TABLE_2, tableaux
 from tests.monolingual.ot.test_gibbs import fit_to_grid
 from tests.statistics import FALSE_ALARM
 
@@ -207,3 +208,19 @@ def test_learners_from_overt_forms_match_their_shares(interpretation):
 def test_wrong_interpretations_are_refused():
     with pytest.raises(SettingsError, match="--interpret is 'none'; choose from rip, rrip"):
         learn(THREE, GlaSettings(interpretation="none"))
+
+
+@pytest.mark.parametrize("example", [TABLE_2, FEET._replace(frequency=np.array([20.0, 0, 10, 0, 12, 6]))])
+def test_what_goes_on_needs_no_pilot_sweeps(tmp_path, monkeypatch, example):
+    write_tableaux(example, tmp_path / "t")
+    run = RunSettings(chains=2, iterations=12, burn_in=4)
+    start_run(read_tableaux(tmp_path / "t"), tmp_path / "run", OtSettings(pilot=8), run)
+
+    def refused(means, occurring):
+        raise AssertionError("pilot sweeps")
+
+    for module in (gibbs, hidden):
+        monkeypatch.setattr(module, "covariance_factor", refused)
+    resume_run(tmp_path / "run", 14)
+    with pytest.raises(AssertionError, match="pilot sweeps"):
+        start_run(read_tableaux(tmp_path / "t"), tmp_path / "other", OtSettings(pilot=8), run)
