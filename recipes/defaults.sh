@@ -62,7 +62,7 @@ for variant in "${variants[@]}"; do
     fi
     say "$variant ($told)"
     done_before=$((done_before + 1))
-    "$RECIPES/alignments-to-bleu.sh" "${positional[@]}" --output "$OUT/$variant" --no-baseline --iterations "$sweeps" \
+    within "$variant" "$RECIPES/alignments-to-bleu.sh" "${positional[@]}" --output "$OUT/$variant" --no-baseline --iterations "$sweeps" \
         --burn-in "$burn_in" --from "$from" --sampling "$sampling" --rounds "$ROUNDS" --beam "$BEAM" --seed "$SEED" \
         ${ALIGNMENT:+--alignment "$ALIGNMENT"} ${TEST:+--test "$TEST"} >/dev/null
 done

@@ -113,6 +113,17 @@ end_recipe() {
     [ -z "$at_the_end" ] || "$at_the_end"
 }
 
+# within NAME COMMAND…: a recipe that is no step, as it has steps of its own, but ends with this one all the same; its status.
+within() {
+    local status=0
+    under_way=$1
+    shift
+    trap end_recipe EXIT
+    { "$@" 2>&9 || status=$?; } 9>&2 2>/dev/null # What bash says of a program that was ended is of no use.
+    under_way=""
+    return "$status"
+}
+
 stop_step() { # ends what is of our group: children, and theirs, as some are shells; what programs begin they end themselves
     local children processes process
     command -v pgrep >/dev/null || return 0 # as in small containers: nobody knows them, and they go on

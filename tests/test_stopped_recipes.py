@@ -66,10 +66,20 @@ time.sleep(1000)
 """
 
 
+# A recipe as a part of another one, which has no steps.
+OUTER = f"""#!/usr/bin/env bash
+set -euo pipefail
+. '{RECIPES}/common.sh'
+within outer ./recipe "$1" >/dev/null
+say "after it"
+"""
+
+
 @pytest.fixture
 def stop(tmp_path):
     """Runs the recipe, stops it once its program is there; status and messages."""
-    texts = {"program": PROGRAM, "recipe": RECIPE, "together": TOGETHER, "endless": ENDLESS}
+    texts = {"program": PROGRAM, "recipe": RECIPE, "outer": OUTER, "together": TOGETHER}
+    texts["endless"] = ENDLESS
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
@@ -149,6 +159,25 @@ def test_whoever_ends_the_shell_ends_its_programs(stop, tmp_path, recipe, of, en
         see_them_end(tmp_path, began + 20)
     else:
         assert (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP], ids=["asked to end", "closed terminal"])
+def test_whoever_ends_the_shell_ends_the_recipe_within_it(stop, tmp_path, ending):
+    status, said = stop("130", recipe="outer", ending=ending, of=os.kill)
+    assert status in (-ending, 128 + ending)
+    assert [line.split("] ")[1] for line in said.splitlines()] == [
+        "first",
+        "first was stopped; started again, the recipe goes on there",
+        "outer was stopped; started again, the recipe goes on there",
+    ]
+    assert (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize(("answer", "status"), [("130", 130), ("1", 130), ("0", 130)])
+def test_ctrl_c_in_a_recipe_within_another_is_told_once(stop, answer, status):
+    found, said = stop(answer, recipe="outer")
+    assert found == status
+    assert len(said.splitlines()) == 2
 
 
 def test_scripts_that_take_over_what_recipes_share_keep_what_they_do_at_their_end():
