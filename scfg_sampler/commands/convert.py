@@ -104,10 +104,13 @@ def _convert_table(options: argparse.Namespace) -> None:
     from scfg_sampler.formats.words import spelling_note
     from scfg_sampler.rules.columns import FEATURE_NAMES
     from scfg_sampler.rules.labels import gap_labels, left_labels
+    from scfg_sampler.rules.text import signature
 
     spelling = Spelling(options.escaped, options.dense)
     with console.progress("reading lines", None) as advance:
         table, left_out = read_table(options.table, options.origin, spelling, advance=advance)
+    if options.to == "native" and not table.signature:  # What others made says no more than where it was.
+        table = table._replace(signature=signature([("table", options.table)]))
     labels = left_labels(table.labels)
     if options.glue:
         own = start_symbol(options.to)

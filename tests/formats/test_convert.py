@@ -6,6 +6,7 @@ import gzip
 
 import pytest
 
+from scfg_sampler import __version__
 from scfg_sampler.commands.convert import add_parser
 from scfg_sampler.core.parsers import Parser
 from scfg_sampler.errors import SettingsError
@@ -35,6 +36,14 @@ def test_the_command_converts_there_and_back_and_warns_of_losses(tmp_path, capsy
     before, after = ((tmp_path / name).read_text().split("\n")[1:] for name in "tn")
     assert after == before
     assert key(EXAMPLE).decode() in after[0]
+
+
+def test_a_native_table_of_what_others_made_says_which_it_was(tmp_path):
+    (tmp_path / "m").write_text("das [X] ||| the [X] ||| 1 1 1 1 ||| 0-0 ||| 1 1 1 ||| |||\n")
+    convert(tmp_path / "m", "--to", "native", "--output", tmp_path / "n")
+    comment, rule, _ = (tmp_path / "n").read_text().split("\n")
+    assert comment == f"# scfg-sampler {__version__}|table:{tmp_path / 'm'}"
+    assert rule.startswith("[X] ||| das ||| the ||| ")
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
