@@ -15,6 +15,7 @@ frequencies alone do not fix it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ __all__ = [
     "initial_state",
     "make_posterior",
     "ot_kernel",
+    "with_directions",
 ]
 
 _PILOT_ROUNDS = 3
@@ -172,19 +174,34 @@ def ot_kernel(orderings: Orderings, settings: OtSettings) -> Kernel:
 
     def init(rng: np.random.Generator, data: object = None) -> OtState:
         start = initial_state(rng, orderings, settings)
-        if not moves or settings.pilot == 0:
-            return start
-        state = copy_state(start)
-        for _ in range(_PILOT_ROUNDS):
-            kept = []
-            for number in range(settings.pilot):
-                state, _ = step(rng, state)
-                if 2 * number >= settings.pilot:
-                    kept.append(state.mean.copy())
-            state = state._replace(factor=covariance_factor(np.array(kept), posterior.occurs > 0))
-        return start._replace(factor=state.factor)
+        return with_directions(rng, start, step, settings.pilot if moves else 0, posterior.occurs > 0)
 
     return Kernel(init, step, log_joint)
+
+
+def with_directions(
+    rng: np.random.Generator,
+    start: OtState,
+    step: Callable[[np.random.Generator, OtState], tuple[OtState, OtInfo]],
+    sweeps: int,
+    occurring: np.ndarray,
+) -> OtState:
+    """The state to set out from, with directions of joint moves that three pilot runs of sweeps have found.
+
+    Each run goes on where the one before it ended, with the covariance of the means of that one's second
+    half; without sweeps the directions stay as they are.
+
+    occurring : bool, shape (N,), whether a constraint occurs in an ordering
+    """
+    state = copy_state(start)
+    for _ in range(_PILOT_ROUNDS if sweeps else 0):
+        kept = []
+        for number in range(sweeps):
+            state, _ = step(rng, state)
+            if 2 * number >= sweeps:
+                kept.append(state.mean.copy())
+        state = state._replace(factor=covariance_factor(np.array(kept), occurring))
+    return start._replace(factor=state.factor)
 
 
 def covariance_factor(means: np.ndarray, occurring: np.ndarray) -> np.ndarray:

@@ -32,20 +32,19 @@ from monolingual.ot.collapsed import (
     tabulate_moved,
 )
 from monolingual.ot.exact import OrderingModel
-from monolingual.ot.gibbs import OtInfo, OtState, covariance_factor, dispersed_means, make_posterior
+from monolingual.ot.gibbs import OtInfo, OtState, dispersed_means, make_posterior, with_directions
 from monolingual.ot.moves import Posterior
 from monolingual.ot.orderings import bounded_candidates, derive_orderings, telling_conjuncts
 from monolingual.ot.quadrature import Grid, Plan, make_grid, make_plan, ordering_prob, tabulate_row
 from monolingual.ot.settings import OtSettings
 from monolingual.ot.tableaux import Tableaux, identical_candidates, overt_forms, token_counts
 from scfg_sampler.core import draws
-from scfg_sampler.core.chains.kernel import Kernel, copy_state
+from scfg_sampler.core.chains.kernel import Kernel
 from scfg_sampler.core.jit import by_reference, compiled, kernel
 from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = ["Forms", "form_counts", "hidden_kernel", "hidden_problems", "overt_moves"]
 
-_PILOT_ROUNDS = 3
 _PER_CONSTRAINT = 6
 
 
@@ -134,15 +133,7 @@ def hidden_kernel(tableaux: Tableaux, counts: np.ndarray, settings: OtSettings) 
     def init(rng: np.random.Generator, data: object = None) -> OtState:
         mean = dispersed_means(rng, np.flatnonzero(occurring), len(spread), settings)
         start = OtState(mean, spread.copy(), np.zeros(0), np.zeros((len(spread),) * 2))
-        state = copy_state(start)
-        for _ in range(_PILOT_ROUNDS if settings.pilot else 0):
-            kept = []
-            for number in range(settings.pilot):
-                state, _ = step(rng, state)
-                if 2 * number >= settings.pilot:
-                    kept.append(state.mean.copy())
-            state = state._replace(factor=covariance_factor(np.array(kept), occurring))
-        return start._replace(factor=state.factor)
+        return with_directions(rng, start, step, settings.pilot, occurring)
 
     return Kernel(init, step, log_joint)
 

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from scipy import special
 
 from monolingual.cli import main
-from monolingual.ot import gibbs, hidden
+from monolingual.ot import gibbs
 from monolingual.ot.exact import maximise, winning_probs
 from monolingual.ot.formats import read_tableaux, write_tableaux
 from monolingual.ot.gla import GlaSettings, learn
@@ -219,8 +219,7 @@ def test_what_goes_on_needs_no_pilot_sweeps(tmp_path, monkeypatch, example):
     def refused(means, occurring):
         raise AssertionError("pilot sweeps")
 
-    for module in (gibbs, hidden):
-        monkeypatch.setattr(module, "covariance_factor", refused)
+    monkeypatch.setattr(gibbs, "covariance_factor", refused)
     resume_run(tmp_path / "run", 14)
     with pytest.raises(AssertionError, match="pilot sweeps"):
         start_run(read_tableaux(tmp_path / "t"), tmp_path / "other", OtSettings(pilot=8), run)
