@@ -84,6 +84,7 @@ step() {
     trap - INT
     times >>"$OUT/logs/$name.times"
     case $status in 129 | 130 | 143) stopped=$status ;; esac # a closed terminal, Ctrl-C, the end asked for
+    told=$stopped
     if [ "$status" != 0 ] && [ -n "$stopped" ]; then
         say "$name was stopped; started again, the recipe goes on there"
         exit "$stopped"
@@ -107,9 +108,20 @@ step() {
 # Asked to end (SIGTERM, SIGHUP), bash does so at once, and would leave the step's program running. It ends here, too, and
 # is waited for, as it may have a checkpoint to write.
 under_way="" # the step whose command runs; 9 is then standard error, as 2 may be the log
+told="" # not empty when it has been said that the recipe was stopped
 at_the_end="" # a function that is called when the recipe ends, however it does
 end_recipe() {
-    [ -z "$under_way" ] || stop_step
+    local status=$?
+    if [ -n "$under_way" ]; then
+        ! stop_programs || say "$under_way was stopped; started again, the recipe goes on there" 2>&9 || true # The terminal may be closed.
+    elif [[ -z $told && " ${FUNCNAME[*]} " = *" main main "* ]]; then # Amid its function; the other one is bash's for scripts.
+        case $status in # A signal leaves that of the last command; a command that it has ended, its own.
+            0 | 129 | 130 | 143)
+                stop_programs 2>/dev/null || true # What bash says of them is of no use.
+                say "the recipe was stopped; started again, it goes on where it was" || true
+                ;;
+        esac
+    fi
     [ -z "$at_the_end" ] || "$at_the_end"
 }
 
@@ -121,12 +133,13 @@ within() {
     trap end_recipe EXIT
     { "$@" 2>&9 || status=$?; } 9>&2 2>/dev/null # What bash says of a program that was ended is of no use.
     under_way=""
+    case $status in 129 | 130 | 143) told=$status ;; esac # by that recipe
     return "$status"
 }
 
-stop_step() { # ends what is of our group: children, and theirs, as some are shells; what programs begin they end themselves
+stop_programs() { # ends what is of our group: children, and theirs, as some are shells; what programs begin they end themselves
     local children processes process
-    command -v pgrep >/dev/null || return 0 # as in small containers: nobody knows them, and they go on
+    command -v pgrep >/dev/null || return # as in small containers: nobody knows them, and they go on
     children=$(pgrep -g 0 -P $$) || true
     processes=$children$'\n'$(pgrep -g 0 -P "${children//$'\n'/,}") || true
     # shellcheck disable=SC2086 # several processes
@@ -134,7 +147,6 @@ stop_step() { # ends what is of our group: children, and theirs, as some are she
     for process in $processes; do
         while is_running "$process"; do sleep 0.1; done
     done
-    say "$under_way was stopped; started again, the recipe goes on there" 2>&9 || true # The terminal may be closed.
 }
 
 is_running() { # and is not dead already, when nobody has asked yet how it ended: in a container there may be nobody

@@ -70,8 +70,30 @@ time.sleep(1000)
 OUTER = f"""#!/usr/bin/env bash
 set -euo pipefail
 . '{RECIPES}/common.sh'
-within outer ./recipe "$1" >/dev/null
-say "after it"
+main() {{
+    within outer ./recipe "$1" >/dev/null
+    say "after it"
+}}
+main "$@"
+"""
+
+
+# What a recipe does between two steps: the shell itself, or a program that answers Ctrl-C with the status $1.
+BETWEEN = f"""#!/usr/bin/env bash
+set -euo pipefail
+. '{RECIPES}/common.sh'
+main() {{
+    OUT=run
+    step first -- true
+    case $1 in
+        shell) touch there; for ((k = 0; k < 1000000000; k++)); do :; done ;;
+        nothing) ;;
+        failing) false ;;
+        *) ./program "$1" | cat ;;
+    esac
+    step second -- true
+}}
+main "$@"
 """
 
 
@@ -79,7 +101,7 @@ say "after it"
 def stop(tmp_path):
     """Runs the recipe, stops it once its program is there; status and messages."""
     texts = {"program": PROGRAM, "recipe": RECIPE, "outer": OUTER, "together": TOGETHER}
-    texts["endless"] = ENDLESS
+    texts |= {"endless": ENDLESS, "between": BETWEEN}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
@@ -159,6 +181,30 @@ def test_whoever_ends_the_shell_ends_its_programs(stop, tmp_path, recipe, of, en
         see_them_end(tmp_path, began + 20)
     else:
         assert (tmp_path / "saved").exists()
+
+
+@pytest.mark.parametrize(
+    ("what", "ending", "of"),
+    [
+        *(("shell", ending, os.kill) for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+        *(("130", ending, os.killpg) for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+        *(("130", ending, os.kill) for ending in (signal.SIGTERM, signal.SIGHUP)),
+    ],
+)
+def test_a_recipe_that_is_stopped_between_two_steps_says_so(stop, tmp_path, what, ending, of):
+    status, said = stop(what, recipe="between", ending=ending, of=of)
+    assert status in (-ending, 128 + ending)
+    # Bash may have a word, too, of a program that the signal has ended.
+    lines = [line.split("] ")[1] for line in said.splitlines() if line.startswith("[")]
+    assert lines == ["first", "the recipe was stopped; started again, it goes on where it was"]
+    assert (tmp_path / "saved").exists() == (what == "130" and ending != signal.SIGINT)
+
+
+@pytest.mark.parametrize(("what", "status", "steps"), [("nothing", 0, 2), ("failing", 1, 1)])
+def test_a_recipe_that_ends_by_itself_is_not_said_to_be_stopped(stop, tmp_path, what, status, steps):
+    command = [str(tmp_path / "between"), what]
+    ended = subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert (ended.returncode, ended.stderr.count("\n")) == (status, steps)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP], ids=["asked to end", "closed terminal"])
