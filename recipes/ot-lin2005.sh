@@ -82,11 +82,11 @@ shares() { # NAME COLUMN=GRAMMAR…
 
 report() {
     echo "Table 3: ordering relations"
-    cat "$OUT/logs/table-3.log"
+    grep -v '^at work for ' "$OUT/logs/table-3.log"
     echo
     echo "Figure 1: Ilokano reduplication"
     ot predict "$OUT/ilokano" "$OUT/ilokano.tsv"
-    grep -v 'run directory' "$OUT/logs/sample-ilokano.log"
+    tables posterior "$OUT/ilokano" | grep -v 'run directory'
     echo
     echo "Tables 6 to 8: Spanish diminutives, percent"
     shares spanish Gibbs=spanish ML=spanish-ml MaxEnt=spanish-maxent "MaxEnt, V=10=spanish-maxent-smoothed" | table
@@ -97,7 +97,7 @@ report() {
     echo "Finnish genitive plurals, percent"
     shares finnish Gibbs=finnish ML=finnish-ml MaxEnt=finnish-maxent "MaxEnt, V=10=finnish-maxent-smoothed" | table
     echo
-    grep -v -e 'run directory' -e '^warning: these candidates' "$OUT/logs/sample-finnish.log"
+    tables posterior "$OUT/finnish" | grep -v -e 'run directory' -e '^warning: these candidates'
     echo
     cat "$OUT/finnish.comparison.txt"
     echo "run directory: $OUT"

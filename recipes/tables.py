@@ -5,6 +5,7 @@ Every function prints one value, or lines with tabs between their cells, for `ta
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import math
@@ -108,6 +109,17 @@ def shares(out: str, name: str, *columns: str) -> None:
                 f"{100 * learners['mean']:.1f} ± {100 * learners['sd']:.1f}",
                 f"{100 * learners['below_observed']:.0f} %",
             )
+
+
+def posterior(run: str) -> None:
+    """What `ot sample` says of a run; the log of whoever resumed it says less, and nothing at its end."""
+    from monolingual.ot.commands.sample import report, warn_of_tableaux
+    from monolingual.ot.formats import read_tableaux
+    from monolingual.ot.run import read_run
+
+    with contextlib.redirect_stderr(sys.stdout):
+        warn_of_tableaux(read_tableaux(Path(run, "tableaux.tsv")), read_run(run)["settings"])
+        report(load(Path(run, "summary.json")), run, quiet=False)
 
 
 # ------------------------------------------------------------------ recipes/tightness.sh
@@ -393,6 +405,7 @@ TABLES: dict[str, Callable[..., None]] = {
     "with-zero": with_zero,
     "dmv": dmv,
     "shares": shares,
+    "posterior": posterior,
     "section-8": section_8,
     "tsg-sizes": tsg_sizes,
     "tsg-scores": tsg_scores,
