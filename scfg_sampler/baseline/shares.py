@@ -205,9 +205,14 @@ def kept_shares(
             yield KeptShares(folder, corpus, settings)
         return
     directory = shares_of(path)
-    with owned(directory, subject=path):
-        yield KeptShares(directory, corpus, settings)
-        shutil.rmtree(directory)
+    try:
+        with owned(directory, subject=path):
+            yield KeptShares(directory, corpus, settings)
+            shutil.rmtree(directory)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            directory.rmdir()  # unless something is kept
+        raise
 
 
 def _problem(counts: RuleCounts, sizes: tuple[int, int]) -> str | None:

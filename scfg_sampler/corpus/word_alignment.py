@@ -133,9 +133,9 @@ def align_texts(
             if len(both) != sentences:
                 found = f"eflomal aligned {len(both)} of {counted(sentences, 'sentence pair')}"
                 raise InputError(source, None, found, "Please report this, with the text")
-            for path, direction in zip(made, ("fwd", "rev"), strict=True):
-                _write(read_lines(path), f"{name}.{direction}")
-            _write(iter(both), f"{name}.{suffix(method)}")
+            directions = (read_lines(path) for path in made)
+            endings = ("fwd", "rev", suffix(method))
+            _write_together(dict(zip(endings, (*directions, iter(both)), strict=True)), name)
             links += sum(line.count("-") for line in both)
             advance(1)
     return AlignmentReport(sentences, links, int(np.sum(longest > _LONGEST)))
@@ -240,6 +240,16 @@ def _collected(path: str, parts: int) -> Iterator[str]:
         if line is None:
             return
         yield line
+
+
+def _write_together(files: dict[str, Iterator[str]], prefix: str) -> None:
+    """Write the files of a draw by what their names end in: all, or none, as two draws differ."""
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(atomic_output(f"{prefix}.{ending}")) for ending in files]
+        for stream, lines in zip(streams, files.values(), strict=True):
+            stream.writelines(line + "\n" for line in lines)
+        with signals_held():
+            stack.close()
 
 
 def _write(lines: Iterator[str], path: str) -> None:

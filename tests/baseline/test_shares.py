@@ -61,6 +61,16 @@ def stop_in(monkeypatch, corpus, path, method: str) -> None:
     assert sorted(each.name for each in path.parent.iterdir()) == [f"{path.name}.shares"]
 
 
+def test_nothing_is_left_where_nothing_was_done(corpus, tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(table, "extract_run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write(corpus, tmp_path / "t.gz")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def stopped(corpus, tmp_path, monkeypatch):
     """A table of which two shares were done when the process was stopped."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import shutil
@@ -15,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from scfg_sampler.cli import main
+from scfg_sampler.core.files import atomic_output
+from scfg_sampler.corpus import word_alignment
 from scfg_sampler.corpus.parallel_text import read_alignment
 from scfg_sampler.corpus.symmetrise import METHODS
 
@@ -104,6 +107,31 @@ for side in ("-f", "-r"):
     links = sum(text.count("-") for name, text in made.items() if name.endswith("gdfa"))
     assert f"3 pairs aligned 3 times, by {links} links: " in said
     assert f"{texts}/out/made.3.gdfa" in said
+
+
+@pytest.mark.parametrize("ending", ["rev", "gdfa"])
+def test_files_of_two_draws_are_not_mixed(aligner, texts, monkeypatch, ending):
+    """It is stopped while it writes one of them: no other has become that of the new draw."""
+    (texts / "out").mkdir()
+    names = [f"made.{each}" for each in ("fwd", "rev", "gdfa")]
+    for name in names:
+        (texts / "out" / name).write_text("older\n")
+
+    @contextlib.contextmanager
+    def stopped(path, **options):
+        with atomic_output(path, **options) as stream:
+            if str(path).endswith(f"made.{ending}"):
+                monkeypatch.setattr(stream, "writelines", interrupt)
+            yield stream
+
+    def interrupt(lines):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(word_alignment, "atomic_output", stopped)
+    assert align(texts) == 130
+    assert {path.name: path.read_text() for path in (texts / "out").iterdir()} == dict.fromkeys(
+        names, "older\n"
+    )
 
 
 def test_no_draws_are_refused(aligner, texts, capsys):
