@@ -12,7 +12,8 @@ superlative that a translation has left out costs it nothing there, and here lea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -49,41 +50,51 @@ def pairs_of(tree: Sequence[str]) -> list[str]:
 
 def train_word_model(sources: Sequence[Sequence[str]], tokens: Sequence[Sequence[str]]) -> WordModel:
     """The model of questions and the tokens of their expressions."""
-    extended = [["", *each] for each in tokens]
-    table: WordModel = {}
-    for words, each in zip(sources, extended, strict=True):
-        for token in each:
-            table.setdefault(token, {}).update(dict.fromkeys(words, 1.0))
-    for row in table.values():
-        for word in row:
-            row[word] = 1.0 / len(row)
-    vocabulary = len({word for words in sources for word in words}) + 1
-    for _ in range(_ROUNDS):
-        table = _smoothed(_expected_counts(table, sources, extended), vocabulary)
-    return table
-
-
-def _expected_counts(
-    table: WordModel, sources: Iterable[Sequence[str]], tokens: Iterable[Sequence[str]]
-) -> WordModel:
-    counts: WordModel = {token: {} for token in table}
+    rows: dict[str, dict[str, int]] = {}  # A number for each token and word that were seen together.
+    cells: list[int] = []  # One for each word of the text and each token of its sentence.
+    words_of: list[int] = []  # Which word of the text that was.
+    token_of: list[int] = []  # The token of each number, as a number.
+    numbers: dict[str, int] = {}
+    places = itertools.count()
     for words, each in zip(sources, tokens, strict=True):
-        for word in words:
-            shares = [table[token][word] for token in each]
-            total = sum(shares)
-            for token, share in zip(each, shares, strict=True):
-                row = counts[token]
-                row[word] = row.get(word, 0.0) + share / total
-    return counts
+        extended = ["", *each]
+        for token in extended:
+            numbers.setdefault(token, len(numbers))
+            rows.setdefault(token, {})
+        for word, place in zip(words, places, strict=False):
+            for token in extended:
+                row = rows[token]
+                if word not in row:
+                    row[word] = len(token_of)
+                    token_of.append(numbers[token])
+                cells.append(row[word])
+                words_of.append(place)
+    vocabulary = len({word for words in sources for word in words}) + 1
+    probs, unknown = _estimated(
+        *(np.array(each, np.int64) for each in (cells, words_of, token_of)), len(numbers), vocabulary
+    )
+    return {
+        token: {word: probs[cell] for word, cell in row.items()} | {"": unknown[numbers[token]]}
+        for token, row in rows.items()
+    }
 
 
-def _smoothed(counts: WordModel, vocabulary: int) -> WordModel:
-    table: WordModel = {}
-    for token, row in counts.items():
-        total = sum(row.values()) + _ADDED * vocabulary
-        table[token] = {word: (count + _ADDED) / total for word, count in row.items()}
-        table[token][""] = _ADDED / total
-    return table
+def _estimated(
+    cells: np.ndarray, words_of: np.ndarray, token_of: np.ndarray, tokens: int, vocabulary: int
+) -> tuple[list[float], list[float]]:
+    """t of each cell, and that of a word that was not seen with each token, by EM.
+
+    Sums go from left to right, as `np.bincount` adds, so that nothing depends on the processor.
+    """
+    probs = 1.0 / np.bincount(token_of, minlength=tokens)[token_of]
+    totals = np.full(tokens, _ADDED * vocabulary)
+    for _ in range(_ROUNDS):
+        shares = probs[cells]
+        shares /= np.bincount(words_of, shares)[words_of]
+        counts = np.bincount(cells, shares, minlength=len(token_of))
+        totals = np.bincount(token_of, counts, minlength=tokens) + _ADDED * vocabulary
+        probs = (counts + _ADDED) / totals[token_of]
+    return probs.tolist(), (_ADDED / totals).tolist()
 
 
 def word_log_probs(model: WordModel, words: Sequence[str], tokens: Sequence[Sequence[str]]) -> np.ndarray:
