@@ -4,7 +4,7 @@
 
 The tokens e_1 … e_m of an expression are its symbols, all constants one; or these and all pairs of parent and
 child, with the place the child fills. t is estimated by EM from questions, with names as their kinds, and
-added to by 0.02 for each word, one of them unknown, so that the sum over all words is 1.
+added to by 0.005 for each word, one of them unknown, so that the sum over all words is 1.
 
 The fact a newcomer would get wrong: grammars score the expression, given the words; this scores the words. A
 superlative that a translation has left out costs it nothing there, and here leaves *largest* unexplained.
@@ -26,8 +26,8 @@ __all__ = ["WordModel", "pairs_of", "symbols_of", "train_word_model", "word_log_
 WordModel = dict[str, dict[str, float]]
 """t(w | token) by token and word. The empty word stands for unknown ones, the empty token for e_0."""
 
-_ROUNDS = 8
-_ADDED = 0.02
+_ROUNDS = 40
+_ADDED = 0.005
 _NOTHING = 1e-6  # t(w | token) of a token that was never seen.
 
 

@@ -9,7 +9,7 @@ SOURCES = [text.split() for text in ("which rivers", "which large rivers in texa
 TOKENS = [text.split() for text in ("a r", "a l r t", "a l l s", "a")]
 
 
-def em(rounds: int = 8, added: float = 0.02) -> tuple[np.ndarray, list[str], list[str]]:
+def em(rounds: int = 40, added: float = 0.005) -> tuple[np.ndarray, list[str], list[str]]:
     """t as a matrix of tokens and words, the last word unknown, from counts in matrices."""
     words = sorted({word for each in SOURCES for word in each})
     tokens = ["", *sorted({token for each in TOKENS for token in each})]
