@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
+from decoder.expressions.word_model import WordModel
+from decoder.expressions.word_rates import require_rates
 from decoder.translation.nbest import BAR
 from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.console import warn
@@ -116,8 +118,12 @@ def _features(text: str, once: dict[str, str], path: PathLike, line: int) -> dic
 
 def write_ranker(ranker: Ranker, path: PathLike) -> None:
     """Write a ranker as JSON."""
-    models = dict(zip(WORD_FEATURES, ranker.models, strict=True))
-    record = {"format": _FORMAT, "weights": ranker.weights, "names": dict(ranker.names), "words": models}
+    record = {
+        "format": _FORMAT,
+        "weights": ranker.weights,
+        "names": dict(ranker.names),
+        "words": dict(ranker.models),
+    }
     with atomic_output(path) as out:
         out.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
 
@@ -145,19 +151,20 @@ def read_ranker(path: PathLike) -> Ranker:
 
 def _ranker(record: dict[str, Any]) -> Ranker:
     weights = {str(name): _finite(value) for name, value in record["weights"].items()}
-    if not weights.keys() >= set(WORD_FEATURES):
-        raise ValueError(f"no weights of {' and '.join(WORD_FEATURES)}")
     names = {str(name): str(kind) for name, kind in record["names"].items()}
-    models = []
-    for name in WORD_FEATURES:
-        model = {
-            token: {word: _finite(value) for word, value in row.items()}
-            for token, row in record["words"][name].items()
-        }
-        if "" not in model or any("" not in row or min(row.values()) <= 0.0 for row in model.values()):
-            raise ValueError("probabilities that are missing, or not above 0")
-        models.append(model)
-    return Ranker(weights, names, tuple(models))
+    models = {str(name): _word_model(model) for name, model in record["words"].items()}
+    if tuple(models) not in (WORD_FEATURES, WORD_FEATURES[:2]) or not weights.keys() >= models.keys():
+        raise ValueError(f"no weights or no models of {' and '.join(WORD_FEATURES[:2])}")
+    for name in models.keys() & set(WORD_FEATURES[2:]):
+        require_rates(models[name])
+    return Ranker(weights, names, models)
+
+
+def _word_model(record: Any) -> WordModel:
+    model = {token: {word: _finite(value) for word, value in row.items()} for token, row in record.items()}
+    if "" not in model or any("" not in row or min(row.values()) <= 0.0 for row in model.values()):
+        raise ValueError("probabilities that are missing, or not above 0")
+    return model
 
 
 def _finite(value: Any) -> float:

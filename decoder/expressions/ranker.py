@@ -1,9 +1,10 @@
 """A ranker: which expression of a list is the right one, once the lists are there.
 
-Two features come to those that the decoder has given each expression: `WordsGivenSymbols` and
-`WordsGivenPairs`, the log probability of the question given the expression (`word_model.py`). They depend on
-the whole expression, so that a search has no use for them. The weights of all features are learnt from lists
-of questions whose right expression e* is known,
+Four features come to those that the decoder has given each expression, all of them the log probability of the
+question given the expression: `WordsGivenSymbols` and `WordsGivenPairs` by model 1 (`word_model.py`),
+`WordsInContextGivenSymbols` and `WordsInContextGivenPairs` by rates (`word_rates.py`). They depend on the
+whole expression, so that a search has no use for them. The weights of all features are learnt from lists of
+questions whose right expression e* is known,
 
     f(w) = −Σ over questions: ln p(e*) + l2/2 · Σ_i (w_i s_i)²
 
@@ -31,14 +32,20 @@ from decoder.expressions.word_model import (
     train_word_model,
     word_log_probs,
 )
+from decoder.expressions.word_rates import rate_log_probs, train_rate_model
 from decoder.tuning.ranking_loss import minimum
 from scfg_sampler.core.arrays.sparse import sparse_rows
 from scfg_sampler.core.elementary import products
 
 __all__ = ["WORD_FEATURES", "Candidate", "Ranker", "best_candidate", "candidate_scores", "train_ranker"]
 
-WORD_FEATURES = ("WordsGivenSymbols", "WordsGivenPairs")
-_TOKENS = (symbols_of, pairs_of)
+_MODELS = {
+    "WordsGivenSymbols": (symbols_of, train_word_model, word_log_probs),
+    "WordsGivenPairs": (pairs_of, train_word_model, word_log_probs),
+    "WordsInContextGivenSymbols": (symbols_of, train_rate_model, rate_log_probs),
+    "WordsInContextGivenPairs": (pairs_of, train_rate_model, rate_log_probs),
+}
+WORD_FEATURES = tuple(_MODELS)
 _L2 = 2.0
 
 
@@ -54,12 +61,12 @@ class Ranker(NamedTuple):
 
     weights : by feature, `WORD_FEATURES` among them
     names : kinds of names, as of `kinds_of_names`
-    models : those of `WORD_FEATURES`
+    models : by feature; rankers before 0.3.0 have the first two of `WORD_FEATURES` alone
     """
 
     weights: dict[str, float]
     names: Mapping[str, str]
-    models: tuple[WordModel, ...]
+    models: Mapping[str, WordModel]
 
 
 def train_ranker(
@@ -111,20 +118,21 @@ def best_candidate(ranker: Ranker, words: Sequence[str], candidates: Sequence[Ca
     return int(np.argmax(candidate_scores(ranker, words, candidates)))
 
 
-def _models(marked: Sequence[Sequence[str]], trees: Sequence[Sequence[str]]) -> tuple[WordModel, ...]:
-    return tuple(train_word_model(marked, [tokens(tree) for tree in trees]) for tokens in _TOKENS)
+def _models(marked: Sequence[Sequence[str]], trees: Sequence[Sequence[str]]) -> dict[str, WordModel]:
+    return {
+        name: train(marked, [tokens(tree) for tree in trees]) for name, (tokens, train, _) in _MODELS.items()
+    }
 
 
 def _values(
     columns: Sequence[str],
-    models: Sequence[WordModel],
+    models: Mapping[str, WordModel],
     marked: Sequence[str],
     candidates: Sequence[Candidate],
 ) -> np.ndarray:
-    """The features of candidates, float64 (N, F); the columns of `WORD_FEATURES` are measured here."""
+    """The features of candidates, float64 (N, F); the columns of the models are measured here."""
     values = np.array([[one.features.get(name, 0.0) for name in columns] for one in candidates])
-    for name, model, tokens in zip(WORD_FEATURES, models, _TOKENS, strict=True):
-        values[:, columns.index(name)] = word_log_probs(
-            model, marked, [tokens(one.words) for one in candidates]
-        )
+    for name, model in models.items():
+        tokens, _, log_probs = _MODELS[name]
+        values[:, columns.index(name)] = log_probs(model, marked, [tokens(one.words) for one in candidates])
     return values

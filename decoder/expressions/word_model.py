@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,13 +22,23 @@ from decoder.expressions.forms import arity_of
 from decoder.expressions.tree import is_constant
 from scfg_sampler.core.elementary import log_each
 
-__all__ = ["WordModel", "pairs_of", "symbols_of", "train_word_model", "word_log_probs"]
+__all__ = [
+    "ADDED",
+    "Cooccurrences",
+    "WordModel",
+    "cooccurrences",
+    "expected_counts",
+    "pairs_of",
+    "symbols_of",
+    "train_word_model",
+    "word_log_probs",
+]
 
 WordModel = dict[str, dict[str, float]]
 """t(w | token) by token and word. The empty word stands for unknown ones, the empty token for e_0."""
 
 _ROUNDS = 40
-_ADDED = 0.005
+ADDED = 0.005
 _NOTHING = 1e-6  # t(w | token) of a token that was never seen.
 
 
@@ -48,21 +59,57 @@ def pairs_of(tree: Sequence[str]) -> list[str]:
     return [*symbols, *pairs]
 
 
-def train_word_model(sources: Sequence[Sequence[str]], tokens: Sequence[Sequence[str]]) -> WordModel:
-    """The model of questions and the tokens of their expressions."""
-    rows: dict[str, dict[str, int]] = {}  # A number for each token and word that were seen together.
-    cells: list[int] = []  # One for each word of the text and each token of its sentence.
-    words_of: list[int] = []  # Which word of the text that was.
-    token_of: list[int] = []  # The token of each number, as a number.
+class Cooccurrences(NamedTuple):
+    """Which words stand beside which tokens.
+
+    Attributes
+    ----------
+    rows : the number of the cell of each token and word that were seen together, of R tokens, C cells
+    cells : int64, of each word of the text and each token of its sentence, in this order
+    words_of : int64, of the same: which word of the text it is
+    token_of : int64 (C,), the number of each cell's token, in the order of `rows`
+    occurrences : int64 (R,), how often each token is there
+    vocabulary : how many words there are, and one unknown
+    """
+
+    rows: dict[str, dict[str, int]]
+    cells: np.ndarray
+    words_of: np.ndarray
+    token_of: np.ndarray
+    occurrences: np.ndarray
+    vocabulary: int
+
+
+def cooccurrences(
+    sources: Sequence[Sequence[str]], tokens: Sequence[Sequence[str]], words_bring: bool = False
+) -> Cooccurrences:
+    """Those of questions and the tokens of their expressions, the empty token among these.
+
+    words_bring : whether the word before each, with a blank, is a token beside it; of the first, the blank
+    """
+    rows: dict[str, dict[str, int]] = {}
+    cells: list[int] = []
+    words_of: list[int] = []
+    token_of: list[int] = []
     numbers: dict[str, int] = {}
+    occurrences: list[int] = []
     places = itertools.count()
+
+    def occurs(token: str) -> None:
+        if numbers.setdefault(token, len(numbers)) == len(occurrences):
+            occurrences.append(0)
+            rows[token] = {}
+        occurrences[numbers[token]] += 1
+
     for words, each in zip(sources, tokens, strict=True):
         extended = ["", *each]
         for token in extended:
-            numbers.setdefault(token, len(numbers))
-            rows.setdefault(token, {})
-        for word, place in zip(words, places, strict=False):
-            for token in extended:
+            occurs(token)
+        for word, before, place in zip(words, ("", *words), places, strict=False):
+            beside = [*extended, f"{before} "] if words_bring else extended
+            if words_bring:
+                occurs(beside[-1])
+            for token in beside:
                 row = rows[token]
                 if word not in row:
                     row[word] = len(token_of)
@@ -70,31 +117,40 @@ def train_word_model(sources: Sequence[Sequence[str]], tokens: Sequence[Sequence
                 cells.append(row[word])
                 words_of.append(place)
     vocabulary = len({word for words in sources for word in words}) + 1
-    probs, unknown = _estimated(
-        *(np.array(each, np.int64) for each in (cells, words_of, token_of)), len(numbers), vocabulary
-    )
-    return {
-        token: {word: probs[cell] for word, cell in row.items()} | {"": unknown[numbers[token]]}
-        for token, row in rows.items()
-    }
+    arrays = [np.array(each, np.int64) for each in (cells, words_of, token_of, occurrences)]
+    return Cooccurrences(rows, arrays[0], arrays[1], arrays[2], arrays[3], vocabulary)
 
 
-def _estimated(
-    cells: np.ndarray, words_of: np.ndarray, token_of: np.ndarray, tokens: int, vocabulary: int
-) -> tuple[list[float], list[float]]:
-    """t of each cell, and that of a word that was not seen with each token, by EM.
+def expected_counts(seen: Cooccurrences, weights: np.ndarray) -> np.ndarray:
+    """How many words of each cell its token is expected to have brought, given cells' weights; float64 (C,).
 
     Sums go from left to right, as `np.bincount` adds, so that nothing depends on the processor.
     """
-    probs = 1.0 / np.bincount(token_of, minlength=tokens)[token_of]
-    totals = np.full(tokens, _ADDED * vocabulary)
+    shares = weights[seen.cells]
+    shares /= np.bincount(seen.words_of, shares)[seen.words_of]
+    return np.bincount(seen.cells, shares, minlength=len(seen.token_of))
+
+
+def train_word_model(sources: Sequence[Sequence[str]], tokens: Sequence[Sequence[str]]) -> WordModel:
+    """The model of questions and the tokens of their expressions."""
+    seen = cooccurrences(sources, tokens)
+    probs, unknown = _estimated(seen)
+    return {
+        token: {word: probs[cell] for word, cell in row.items()} | {"": unknown[number]}
+        for number, (token, row) in enumerate(seen.rows.items())
+    }
+
+
+def _estimated(seen: Cooccurrences) -> tuple[list[float], list[float]]:
+    """t of each cell, and that of an unknown word with each token, by EM."""
+    added = ADDED * seen.vocabulary
+    probs = 1.0 / np.bincount(seen.token_of, minlength=len(seen.rows))[seen.token_of]
+    totals = np.full(len(seen.rows), added)
     for _ in range(_ROUNDS):
-        shares = probs[cells]
-        shares /= np.bincount(words_of, shares)[words_of]
-        counts = np.bincount(cells, shares, minlength=len(token_of))
-        totals = np.bincount(token_of, counts, minlength=tokens) + _ADDED * vocabulary
-        probs = (counts + _ADDED) / totals[token_of]
-    return probs.tolist(), (_ADDED / totals).tolist()
+        counts = expected_counts(seen, probs)
+        totals = np.bincount(seen.token_of, counts, minlength=len(seen.rows)) + added
+        probs = (counts + ADDED) / totals[seen.token_of]
+    return probs.tolist(), (ADDED / totals).tolist()
 
 
 def word_log_probs(model: WordModel, words: Sequence[str], tokens: Sequence[Sequence[str]]) -> np.ndarray:

@@ -65,10 +65,11 @@ def parts(tmp_path_factory):
     assert main(lm) == 0
     assert main(["train-expressions", *pairs, "--output", f"{folder}/expressions.json"]) == 0
     (folder / "w.json").write_text(json.dumps(WEIGHTS))
-    models = tuple(
-        train_word_model(sources, [tokens(tree) for tree in trees]) for tokens in (symbols_of, pairs_of)
-    )
-    weights = {**dict.fromkeys(WEIGHTS, 0.0), "First": 0.1, "Glue": -0.5, **dict.fromkeys(WORD_FEATURES, 1.0)}
+    models = {  # As rankers had them before words in context.
+        name: train_word_model(sources, [tokens(tree) for tree in trees])
+        for name, tokens in zip(WORD_FEATURES, (symbols_of, pairs_of), strict=False)
+    }
+    weights = {**dict.fromkeys(WEIGHTS, 0.0), "First": 0.1, "Glue": -0.5, **dict.fromkeys(models, 1.0)}
     write_ranker(Ranker(weights, {}, models), folder / "ranker.json")
     return folder
 
@@ -188,7 +189,7 @@ def test_lists_are_different_and_the_best_comes_first(parser):
     assert [each.expression for each in best] == [PARSES[1], PARSES[0]]
     ranker = read_ranker(parser / "ranker.json")
     for each in best:
-        tokens = zip(ranker.models, (symbols_of, pairs_of), strict=True)
+        tokens = zip(ranker.models.values(), (symbols_of, pairs_of), strict=True)
         by_words = 0.0
         for model, tokens_of in tokens:
             symbols = tokens_of(each.words)

@@ -11,6 +11,7 @@ from decoder.cli import main
 from decoder.expressions.lists import list_lines, read_lists, read_ranker, write_ranker
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, best_candidate, train_ranker
 from decoder.expressions.word_model import pairs_of, symbols_of, train_word_model, word_log_probs
+from decoder.expressions.word_rates import rate_log_probs, train_rate_model
 from scfg_sampler.errors import InputError
 
 PAIRS = [
@@ -24,6 +25,12 @@ PAIRS = [
 ]
 SOURCES, TREES = ([text.split() for text in side] for side in zip(*PAIRS, strict=True))
 NAMES = {"ohio": "st@1"}
+MODELS = (
+    (symbols_of, train_word_model, word_log_probs),
+    (pairs_of, train_word_model, word_log_probs),
+    (symbols_of, train_rate_model, rate_log_probs),
+    (pairs_of, train_rate_model, rate_log_probs),
+)
 MARKED = [[{"ohio": "<st@1>"}.get(word, word) for word in words] for words in SOURCES]
 
 
@@ -44,14 +51,14 @@ def lists(parts: int) -> list[list[list[Candidate]]]:
 
 
 def oracle(parts: int) -> np.ndarray:
-    """What scipy finds for One, Same and the two of words."""
+    """What scipy finds for One, Same and the four of words."""
     rows = []
     for number in range(6):
         others = [i for i in range(len(PAIRS)) if (i - number) % parts]
         table = [[*one.features.values()] for one in candidates(number)]
-        for tokens in (symbols_of, pairs_of):
-            model = train_word_model([MARKED[i] for i in others], [tokens(TREES[i]) for i in others])
-            logs = word_log_probs(model, MARKED[number], [tokens(one.words) for one in candidates(number)])
+        for tokens, train, log_probs in MODELS:
+            model = train([MARKED[i] for i in others], [tokens(TREES[i]) for i in others])
+            logs = log_probs(model, MARKED[number], [tokens(one.words) for one in candidates(number)])
             table = [[*row, value] for row, value in zip(table, logs, strict=True)]
         right = [one.words == TREES[number] for one in candidates(number)].index(True)
         rows.append([np.subtract(table[right], row) for i, row in enumerate(table) if i != right])
@@ -62,7 +69,7 @@ def oracle(parts: int) -> np.ndarray:
         scores = [np.append(0.0, -(np.array(each) @ weights)) for each in rows]
         return sum(logsumexp(each) for each in scores) + ((weights * scale) ** 2).sum()
 
-    return minimize(loss, np.zeros(4), tol=1e-12).x
+    return minimize(loss, np.zeros(6), tol=1e-12).x
 
 
 @pytest.mark.parametrize("parts", [2, 3])
@@ -71,7 +78,8 @@ def test_weights_are_those_of_another_minimiser_on_parts_kept_apart(parts):
     assert list(found.weights) == ["One", "Same", *WORD_FEATURES]
     assert list(found.weights.values()) == pytest.approx(oracle(parts).tolist(), abs=1e-4)
     assert found.weights["Same"] == 0.0
-    assert found.models[0] == train_word_model(MARKED, [symbols_of(tree) for tree in TREES])
+    for name, (tokens, train, _) in zip(WORD_FEATURES, MODELS, strict=True):
+        assert found.models[name] == train(MARKED, [tokens(tree) for tree in TREES])
 
 
 def test_words_of_the_question_decide_where_features_do_not():
@@ -106,9 +114,12 @@ def of_both(model: dict) -> dict:
         {"weights": {**dict.fromkeys(WORD_FEATURES, 1.0), "One": None}},
         {"names": 3},
         {"words": {}},
-        {"words": of_both({"a": {"": 0.5}})},
-        {"words": of_both({"": {"x": 0.5}})},
-        {"words": of_both({"": {"": 0.0}})},
+        {"words": of_both({"a": {"": 0.5, " ": 0.5}, "  ": {"": 0.5, " ": 0.5}})},
+        {"words": of_both({"": {"x": 0.5, " ": 0.5}, "  ": {"": 0.5, " ": 0.5}})},
+        {"words": of_both({"": {"": 0.0, " ": 0.5}, "  ": {"": 0.5, " ": 0.5}})},
+        {"words": of_both({"": {"": 0.5}, "  ": {"": 0.5, " ": 0.5}})},
+        {"words": of_both({"": {"": 0.5, " ": 0.5}})},
+        {"words": {"WordsGivenPairs": {"": {"": 0.5}}}},
     ],
 )
 def test_damaged_rankers_are_refused(tmp_path, change):
