@@ -13,8 +13,9 @@ changed or ahead of what the sink has seen.
 The fact a newcomer would get wrong: a sweep is not interrupted by Ctrl-C. The signal is noted, the sweep is
 finished and handed to sinks and caller, sinks are closed (which writes a checkpoint), and only then is
 KeyboardInterrupt raised. A second Ctrl-C ends the process at once, with status 130 and without a checkpoint,
-even from within compiled code. SIGTERM and SIGHUP are noted likewise and raise Terminated; more of them
-change nothing, since `timeout` and others send several: whoever cannot wait has SIGKILL.
+even from within compiled code, but for an interactive session. SIGTERM and SIGHUP are noted likewise and
+raise Terminated; more of them change nothing, since `timeout` and others send several: whoever cannot wait
+has SIGKILL.
 """
 
 from __future__ import annotations
@@ -313,8 +314,9 @@ def _unhandled(number: int) -> bool:
 class _DeferredSignals:
     """Within the block Ctrl-C, SIGTERM and SIGHUP are noted in `requested` and raised when the block ends.
 
-    A second Ctrl-C kills. It must work in compiled code, during which Python runs no signal handlers. So a
-    thread listens at the descriptor that the C level handler writes each signal's number to.
+    A second Ctrl-C kills, but for a notebook or another session, with all it holds. It must work in compiled
+    code, during which Python runs no signal handlers. So a thread listens at the descriptor that the C level
+    handler writes each signal's number to.
 
     Does nothing outside the main thread, or with a signal that somebody else already handles.
     """
@@ -352,6 +354,7 @@ class _DeferredSignals:
 
 def _listen(reader: int, handled: Sequence[int]) -> None:
     """Say what the first signal does, and end the process at the second Ctrl-C."""
+    is_session = hasattr(sys, "ps1")  # Prompts: of Python's own, IPython, Jupyter.
     received: list[int] = []
     with open(reader, "rb", buffering=0) as stream:
         while numbers := stream.read(1):
@@ -360,11 +363,12 @@ def _listen(reader: int, handled: Sequence[int]) -> None:
             received.append(numbers[0])
             if numbers[0] in ENDING:
                 leave_closed_terminal()
-            if received.count(signal.SIGINT) == 2:
+            if received.count(signal.SIGINT) == 2 and not is_session:
                 if sys.stderr.isatty():
                     sys.stderr.write("\x1b[?25h")  # A progress bar may have hidden the cursor.
                     sys.stderr.flush()
                 os._exit(130)
             if received.count(numbers[0]) == 1:
-                more = "; Ctrl-C again stops at once" if numbers[0] == signal.SIGINT else ""
+                ends = numbers[0] == signal.SIGINT and not is_session
+                more = "; Ctrl-C again stops at once" if ends else ""
                 say(f"finishing this sweep{more}")

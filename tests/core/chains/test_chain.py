@@ -406,6 +406,25 @@ def test_more_terminations_change_nothing(root, tmp_path):
     assert load_checkpoint(path, ToyState).sweep == 1
 
 
+def test_a_second_interruption_does_not_end_a_notebook(root, tmp_path):
+    """Nor another session, which has prompts: it would lose all that it holds."""
+    path = tmp_path / "c.npz"
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.ps1 = '>>> '" + COMMAND, path, "3000000"],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout.readline() == "sweep\n"
+    child.send_signal(signal.SIGINT)
+    assert child.stderr.readline() == "finishing this sweep\n"
+    child.send_signal(signal.SIGINT)
+    stdout, stderr = child.communicate(timeout=60)
+    assert (child.returncode, stdout, stderr) == (130, "", "prog: interrupted\n")
+    assert load_checkpoint(path, ToyState).sweep == 1
+
+
 def test_a_closed_terminal_does_not_keep_a_command_from_saving(root, tmp_path):
     """Writing to it fails from then on, to standard output and standard error."""
     path = tmp_path / "c.npz"
