@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from decoder.notebook.texts import Text, lines_of, sets_of
 from decoder.scoring.evaluate import Comparison, compare
 from decoder.scoring.evaluate import evaluate as scored
+from scfg_sampler.core.arguments import of_arguments
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
@@ -74,18 +75,25 @@ def evaluate(
 
     Raises
     ------
-    SettingsError
-        There is nothing to evaluate, or the tokenizer is unknown.
+    InputError
+        There is nothing to evaluate, or there are not as many lines of one text as of another.
+    ArgumentError
+        The tokenizer is unknown.
 
     >>> evaluate(["the cat sleeps on a mat"], ["the cat sleeps on a mat"])
     BLEU 100.00, chrF 100.00, TER 0.00
     """
     found = lines_of(translations)
     texts: list[list[str | None]] = [list(lines_of(each)) for each in sets_of(references)]
-    if not all(texts):
-        raise InputError("references", None, "has no lines", "Give a line for each translation")
+    for number, text in enumerate(texts, start=1):
+        if len(text) != len(found) or not text:
+            lines = counted(len(text), "line") if text else "no lines"
+            said = f"has {lines} for {counted(len(found), 'translation')}"
+            name = "references" if len(texts) == 1 else f"set {number} of references"
+            raise InputError(name, None, said, "Give a line for each translation")
     texts[1:] = [[line if line and line.strip() else None for line in text] for text in texts[1:]]
-    details = scored(found, texts, tokenize=tokenize)
+    with of_arguments():
+        details = scored(found, texts, tokenize=tokenize)
     comparison = {}
     if against is not None:
         others = lines_of(against)
