@@ -16,6 +16,7 @@ from decoder.lm.table import LanguageModel, build_lm
 from decoder.notebook.texts import Text, lines_of
 from scfg_sampler.core.arguments import (
     of_arguments,
+    require_file,
     require_path,
     require_switch,
     require_type,
@@ -117,6 +118,7 @@ def train_lm(
         require_switch("interpolate_unigrams", interpolate_unigrams),
     )
     if output is not None:
+        require_file("output", output)
         require_not_lost(output, "the model", text)
     with of_arguments():
         return _trained(text, output, order, thresholds, interpolate)

@@ -13,13 +13,13 @@ from decoder.grammar.weighted import as_weighted
 from decoder.lm.model import LanguageModels
 from decoder.lm.table import write_lm_file
 from decoder.notebook.language_models import NgramModel, load_lm
-from decoder.notebook.texts import RulesLike, spelling_of, table_of, weights_of
+from decoder.notebook.texts import RulesLike, of_weights, spelling_of, table_of, weights_of
 from decoder.system.bundle import write_system
 from decoder.system.system import System, load_system
 from decoder.translation.decoder import Decoder, feature_names
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import initial_weights, write_weights
-from scfg_sampler.core.arguments import of_arguments, require_type, settings_of
+from scfg_sampler.core.arguments import of_arguments, require_path, require_type, settings_of
 from scfg_sampler.core.files import PathLike
 
 __all__ = ["LmLike", "SearchOptions", "bundle", "make_decoder", "make_system", "models_of"]
@@ -145,6 +145,9 @@ def bundle(
     ...     decoder.bundle(rules, lm, weights, folder + "/system")
     System of 5 rules and a language model; takes words between spaces
     """
+    require_path("output", output)
+    if preparation is not None:
+        require_path("preparation", preparation)
     with tempfile.TemporaryDirectory() as folder:
         paths = []
         for number, model in enumerate(models_of(lm)):
@@ -153,6 +156,6 @@ def bundle(
         write_weights(weights_of(weights), Path(folder) / "weights.json")
         settings = settings_of(SearchDefaults, search)
         parts = (table_of(rules), paths, Path(folder) / "weights.json", preparation)
-        with of_arguments():
+        with of_arguments(), of_weights(weights, Path(folder) / "weights.json"):
             write_system(*parts, output, settings, spelling_of(rules))
     return load_system(output)

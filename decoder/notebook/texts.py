@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import numbers
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.arguments import ArgumentError, require_lines, require_type
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.errors import InputError
 from scfg_sampler.formats.conversion import detect_format, read_table
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["HasTable", "RulesLike", "Text", "lines_of", "sets_of", "spelling_of", "table_of", "weights_of"]
+__all__ = [
+    "HasTable",
+    "RulesLike",
+    "Text",
+    "lines_of",
+    "of_weights",
+    "sets_of",
+    "spelling_of",
+    "table_of",
+    "weights_of",
+]
 
 
 class HasTable(Protocol):
@@ -90,6 +103,18 @@ def weights_of(weights: Mapping[str, float] | PathLike) -> dict[str, float]:
             raise ArgumentError(f"the weight of {name} is {repr(value)[:60]}; weights are finite numbers")
         found[name] = float(value)
     return found
+
+
+@contextlib.contextmanager
+def of_weights(weights: object, place: Path) -> Iterator[None]:
+    """What is wrong with weights that are written to a file within, said of what was given."""
+    try:
+        yield
+    except InputError as error:
+        if error.path != str(place):
+            raise
+        given = weights if isinstance(weights, str | os.PathLike) else "weights"
+        raise type(error)(given, error.line, error.found, error.hint) from None
 
 
 def _as_float(value: Any) -> float:

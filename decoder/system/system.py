@@ -29,8 +29,15 @@ from decoder.translation.decoder import Decoder
 from decoder.translation.derivations import derivation_record
 from decoder.translation.results import SearchResult, Translation
 from decoder.translation.settings import SearchDefaults
-from scfg_sampler.core.arguments import require_count, require_path, require_type, require_whole
+from scfg_sampler.core.arguments import (
+    of_arguments,
+    require_count,
+    require_path,
+    require_type,
+    require_whole,
+)
 from scfg_sampler.core.files import PathLike
+from scfg_sampler.core.limits import require_number
 from scfg_sampler.core.streams import in_order
 from scfg_sampler.core.wording import counted
 from scfg_sampler.preparation.preparation import FILE as PREPARATION
@@ -110,7 +117,10 @@ class System:
         if isinstance(lines, str):
             raise TypeError("lines is a string; give a list of lines, or the string to translate_line")
         require_type("lines", lines, Iterable, "a list of lines")
-        return in_order(self.translate_line, lines, require_whole("threads", threads))
+        threads = require_whole("threads", threads)
+        with of_arguments():
+            require_number("threads", threads)
+        return in_order(self.translate_line, lines, threads)
 
     def translate_line(self, line: str) -> SystemTranslation:
         """The translation of one line; of one without words "" ."""
@@ -171,7 +181,8 @@ class System:
         require_type("line", line, str, "a string")
         if self.preparation is not None:
             return self.preparation.source.prepare(line)
-        places = [match.span() for match in re.finditer("[^ \t]+", line.removesuffix("\r"))]
+        kept = line.removesuffix("\n").removesuffix("\r")  # As open files and those of Windows give it.
+        places = [match.span() for match in re.finditer("[^ \t\n]+", kept)]
         words = [line[begin:end] for begin, end in places]
         return Prepared(words, places, words, words, [False] * len(words), False)
 

@@ -19,7 +19,7 @@ from monolingual.dmv.punctuation import recognise
 from monolingual.dmv.report import ReportInputs, write_report
 from monolingual.dmv.treebank import StoredSentences, read_treebank, shown_words
 from monolingual.notebook.calls import call, lines_file, of_lines
-from scfg_sampler.core.arguments import ArgumentError, require_lines
+from scfg_sampler.core.arguments import ArgumentError, require_file, require_lines
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
@@ -221,6 +221,8 @@ def train_dmv(
     >>> round(found["all"]["directed"], 1), found["all"]["words"]
     (33.3, 3.0)
     """
+    if output is not None:
+        require_file("output", output)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "model.txt" if output is None else Path(output)
         checkpoint = Path(f"{place}.checkpoint.npz")

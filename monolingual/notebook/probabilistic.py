@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -25,7 +27,7 @@ from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.core.needed import require_not_lost
 from scfg_sampler.core.wording import counted
-from scfg_sampler.errors import InputError
+from scfg_sampler.errors import InputError, ScfgError
 
 __all__ = ["Pcfg", "PcfgOptions", "PcfgRun", "open_pcfg", "read_pcfg", "sample_pcfg"]
 
@@ -255,7 +257,7 @@ def sample_pcfg(
     InputError
         The directory holds a run already, or a text cannot be used.
     ArgumentError
-        There is no such setting, or it is out of range.
+        There is no such setting, or it is out of range. A directory that was made for the run is removed.
 
     >>> import monolingual, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -276,12 +278,25 @@ def sample_pcfg(
     written = [(f"the {name}", text, place / name) for name, text in texts.items()]
     with (
         of_lines(("the grammar", grammar, place / "grammar.txt"), *written),
+        _removed_if_refused(place, {"grammar.txt", *texts}),
         restored_if_refused(place, "grammar.txt", *texts),
     ):
         path = lines_file(grammar, place / "grammar.txt")
         given = {name: lines_file(text, place / name) for name, text in texts.items() if text is not None}
         call("pcfg", "sample", [path], {**given, **named, **settings}, place)
     return PcfgRun(directory)
+
+
+@contextlib.contextmanager
+def _removed_if_refused(directory: Path, names: Set[str]) -> Iterator[None]:
+    """A directory that was not there before is not there afterwards if it got no more than these files."""
+    existed = directory.exists()
+    try:
+        yield
+    except (ScfgError, TypeError):
+        if not existed and directory.is_dir() and {each.name for each in directory.iterdir()} <= names:
+            shutil.rmtree(directory)
+        raise
 
 
 def open_pcfg(directory: PathLike) -> PcfgRun:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scfg_sampler.core.tree_svg import draw_tree, tree_of_brackets
+from scfg_sampler.core.tree_svg import DrawnTree, draw_tree, tree_of_brackets
 
 __all__ = ["ShownTree"]
 
@@ -15,7 +15,8 @@ class ShownTree(NamedTuple):
     Attributes
     ----------
     brackets : str
-        As in `(S (NP dogs) (VP bark))`; `(NP )` is open: another elementary tree goes there.
+        As in `(S (NP dogs) (VP bark))`; `(NP )` is open: another elementary tree goes there. Empty where a
+        sentence without words was parsed.
     value : float
         What the tree has been asked for: a count, a share of draws, a log probability.
 
@@ -31,7 +32,7 @@ class ShownTree(NamedTuple):
     @property
     def words(self) -> tuple[str, ...]:
         """The words of the tree."""
-        found, pending = [], [tree_of_brackets(self.brackets)]
+        found, pending = [], [self._tree()] if self.brackets else []
         while pending:
             node = pending.pop()
             found += [node.label] if node.kind == "word" else []
@@ -40,7 +41,11 @@ class ShownTree(NamedTuple):
 
     def svg(self) -> str:
         """The picture, as a whole SVG document."""
-        return draw_tree(tree_of_brackets(self.brackets), name=self.brackets)
+        return draw_tree(self._tree(), name=self.brackets)
+
+    def _tree(self) -> DrawnTree:
+        """The brackets as a tree; of none, as a line without words has, a node without a label."""
+        return tree_of_brackets(self.brackets) if self.brackets else DrawnTree("")
 
     def _repr_svg_(self) -> str:
         return self.svg()

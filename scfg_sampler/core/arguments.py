@@ -12,16 +12,17 @@ import numbers
 import operator
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar, get_args, get_type_hints
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from scfg_sampler.errors import SettingsError
+from scfg_sampler.errors import InputError, SettingsError
 
 __all__ = [
     "ArgumentError",
     "of_arguments",
     "require_characters",
     "require_count",
+    "require_file",
     "require_lines",
     "require_path",
     "require_place",
@@ -112,6 +113,13 @@ def require_path(name: str, value: object) -> None:
         raise ArgumentError(f"{name} is empty, and names no place")
 
 
+def require_file(name: str, value: object) -> None:
+    """As `require_path`; an ArgumentError for "-", too: what is written there cannot be read again."""
+    require_path(name, value)
+    if value == "-":
+        raise ArgumentError(f"{name} is '-', which is no file; name one")
+
+
 def require_place(key: object, number: int, things: str) -> int:
     """Which of so many things a key means, counted from the end where it is negative.
 
@@ -141,19 +149,33 @@ def require_place(key: object, number: int, things: str) -> int:
 
 
 def require_lines(name: str, lines: Iterable[str]) -> list[str]:
-    """The lines of a text that is given as such; raise a TypeError if they are not strings.
+    """The lines of a text that is given as such, without the ends of lines that open files give them.
 
+    Raises
+    ------
+    TypeError
+        They are not strings.
+    InputError
+        One of them is several.
+
+    >>> require_lines("text", ["a b\\n", "c"])
+    ['a b', 'c']
     >>> require_lines("text", ["a b", None])
     Traceback (most recent call last):
     TypeError: line 2 of text is None; give strings
     """
     if isinstance(lines, (bytes, Mapping)) or not isinstance(lines, Iterable):
         raise TypeError(f"{name} is {_shown(lines)}; give a path, or a list of lines")
-    found = list(lines)
-    for number, line in enumerate(found, start=1):
-        if not isinstance(line, str):
-            raise TypeError(f"line {number} of {name} is {_shown(line)}; give strings")
+    found = []
+    for number, given in enumerate(lines, start=1):
+        if not isinstance(given, str):
+            raise TypeError(f"line {number} of {name} is {_shown(given)}; give strings")
+        line = given.removesuffix("\n")
+        if "\n" in line:
+            said = f"line {number} of {name} is more than one line"
+            raise InputError(None, number, said, "Give a list of lines, one each")
         require_characters(f"line {number} of {name}", line)
+        found.append(line)
     return found
 
 
@@ -191,6 +213,10 @@ def _of_type(name: str, value: Any, wanted: Any) -> Any:
     choices = [each for each in get_args(wanted) if each is not type(None)]
     if len(choices) == 1 and type(None) in get_args(wanted):
         return None if value is None else _of_type(name, value, choices[0])
+    if get_origin(wanted) is tuple:
+        return _strings(name, value)
+    if get_origin(wanted) is Sequence and isinstance(value, Iterable) and not isinstance(value, str):
+        return tuple(value)  # It may be read but once.
     if wanted is bool:
         return require_switch(name, value)
     if wanted is int:
@@ -209,6 +235,16 @@ def _of_type(name: str, value: Any, wanted: Any) -> Any:
             raise ArgumentError(f"{name} is {_shown(value)}; it is too large") from None
         return value if isinstance(value, int | float) else float(value)
     return value
+
+
+def _strings(name: str, value: object) -> tuple[str, ...]:
+    """Several strings as a tuple: a string alone would be its letters."""
+    if isinstance(value, str) or not isinstance(value, Iterable) or isinstance(value, Mapping):
+        raise TypeError(f"{name} is {_shown(value)}; give a list of strings")
+    found = tuple(value)
+    for each in found:
+        require_type(f"one of {name}", each, str, "a string")
+    return tuple(str(each) for each in found)
 
 
 def _shown(value: object) -> str:

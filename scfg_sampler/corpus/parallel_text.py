@@ -35,6 +35,7 @@ __all__ = [
     "read_corpus",
     "read_text",
     "require_equal_lines",
+    "same_corpus",
     "select_pairs",
 ]
 
@@ -184,6 +185,17 @@ def select_pairs(corpus: ParallelCorpus, pairs: np.ndarray) -> ParallelCorpus:
         *take_rows(corpus.target_start, corpus.target, pairs),
         *take_rows(corpus.link_start, corpus.links, pairs),
     )
+
+
+def same_corpus(one: ParallelCorpus, other: ParallelCorpus) -> bool:
+    """Whether two corpora, read from files, are the same: words, sentences, links.
+
+    >>> one, other = (parse_corpus(["un chat"], ["a cat"], [links]) for links in ("0-0 1-1", "0-0"))
+    >>> same_corpus(one, one), same_corpus(one, other)
+    (True, False)
+    """
+    words = ((corpus.source_vocabulary.words, corpus.target_vocabulary.words) for corpus in (one, other))
+    return next(words) == next(words) and all(map(np.array_equal, one[2:], other[2:]))
 
 
 def pair_words(corpus: ParallelCorpus, sentence: int) -> tuple[list[str], list[str]]:

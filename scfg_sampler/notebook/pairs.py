@@ -17,6 +17,7 @@ from scfg_sampler.corpus.parallel_text import (
     ParallelCorpus,
     pair_words,
     parse_corpus,
+    same_corpus,
     select_pairs,
 )
 from scfg_sampler.errors import InputError
@@ -101,7 +102,8 @@ def make_corpus(pairs: Iterable[tuple[str, str, str]]) -> Corpus:
             wanted = "a string: ' '.join(words)" if name != "alignment" else "a string such as '0-0 1-2'"
             require_type(f"the {name} of pair {number}", line, str, wanted)
             require_characters(f"the {name} of pair {number}", line)
-        for side, line in zip(lines, pair, strict=True):
+        for side, given in zip(lines, pair, strict=True):
+            line = given.removesuffix("\n")  # As open files give it.
             if "\n" in line:
                 raise InputError("pair", number, f"{line!r} is more than one line", "Give one sentence each")
             side.append(line)
@@ -209,6 +211,15 @@ class Corpus(Sequence[SentencePair]):
         links = self.arrays.links[start[number] : start[number + 1]].tolist()
         source, target = pair_words(self.arrays, number)
         return SentencePair(tuple(source), tuple(target), tuple((i, j) for i, j in links), number)
+
+    def require_unchanged(self) -> None:
+        """Raise an InputError if the files it was read from hold another corpus now, as a run would read."""
+        if self.files is None:
+            return
+        names = (self.files.source, self.files.target, *self.files.alignments)
+        if not same_corpus(self.arrays, corpus.read_corpus(*names)):
+            found = f"or {self.files.target}, or their alignment, is not what it was when the corpus was read"
+            raise InputError(self.files.source, None, found, "Read it again")
 
     def __repr__(self) -> str:
         words = f"{len(self.arrays.source)} source and {counted(len(self.arrays.target), 'target word')}"

@@ -302,7 +302,7 @@ def _removed_if_refused(directory: Path) -> Iterator[None]:
     existed = directory.exists()
     try:
         yield
-    except ScfgError:
+    except (ScfgError, TypeError):
         if not existed and not any(directory.rglob("checkpoint.npz")):
             shutil.rmtree(directory, ignore_errors=True)
         raise
@@ -338,6 +338,7 @@ def _sample(
         restored_if_refused(directory, "corpus"),
         progress("sampling", run.iterations * run.chains) as advance,
     ):
+        corpus.require_unchanged()
         files = corpus.files or corpus.write_all(Path(directory) / "corpus")
         if {"labels_form", "labels_side"} & settings.keys() and not files.labels:
             warn("labels_form and labels_side do nothing without labels: all are X")
