@@ -9,6 +9,8 @@ import argparse
 import contextlib
 import io
 import os
+import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -60,7 +62,7 @@ def call(
     parser = _parser(model, command)
     known = _options(parser)
     former = {_name(old): _name(new) for old, new in parser.old_names.items()}
-    given = [str(each) for each in positional]
+    given: list[str] = []
     if directory is not None:
         given += _as_options(known.pop("output"), directory)
     for given_name, value in options.items():
@@ -72,13 +74,15 @@ def call(
             raise ArgumentError(f"there is no setting {given_name!r}; choose from {choose}")
         given += _as_options(known[name], value)
 
+    given += ["--", *map(str, positional)]  # Or a name that begins with a hyphen would be an option.
+
     def refuse(message: str) -> NoReturn:
         raise SettingsError(
             message.replace("argument --", "").rstrip(".")
         )  # Of options, until `of_arguments`.
 
     vars(parser)["error"] = refuse
-    with of_arguments(), _silent(), contextlib.redirect_stdout(io.StringIO()):
+    with of_arguments(), _silent():
         found = parser.parse_args(given)
         found.run(found)
 
@@ -129,15 +133,38 @@ def _as_options(action: argparse.Action, value: Any) -> list[str]:
     raise TypeError(f"{action.dest} is a {type(value).__name__}; give a number, a text or a path")
 
 
+class _Output:
+    """Standard output while commands run: what they print goes nowhere, all else where it went before.
+
+    Commands in several threads share one, and the last of them puts the stream back: if each put back what it
+    had found, that could be what another one had put there.
+    """
+
+    def __init__(self, stream: Any):
+        self.stream, self.calls = stream, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(io.StringIO() if console.is_hushed() else self.stream, name)
+
+
+_changing = threading.Lock()
+
+
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Within, `say` says nothing."""
-    before = console._quiet
-    console.set_quiet(True)
+    """Within, this thread prints and says nothing; others do."""
+    with _changing:
+        output = sys.stdout if isinstance(sys.stdout, _Output) else _Output(sys.stdout)
+        output.calls += 1
+        sys.stdout = output
     try:
-        yield
+        with console.hushed():
+            yield
     finally:
-        console.set_quiet(before)
+        with _changing:
+            output.calls -= 1
+            if not output.calls and sys.stdout is output:
+                sys.stdout = output.stream
 
 
 @contextlib.contextmanager
@@ -171,11 +198,7 @@ def lines_file(text: PathLike | Sequence[str], place: Path) -> PathLike:
     """
     if isinstance(text, (str, os.PathLike)):
         return text
-    lines = [line.removesuffix("\n") for line in require_lines("a text", text)]
-    for number, line in enumerate(lines, start=1):
-        if "\n" in line:
-            found = f"line {number} of a text is more than one line"
-            raise InputError(None, number, found, "Give a list of lines, one each")
+    lines = require_lines("a text", text)
     with atomic_output(place) as stream:
         stream.writelines(f"{line}\n" for line in lines)
     return place

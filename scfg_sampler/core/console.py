@@ -15,12 +15,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from scfg_sampler.core.signals import Terminated, terminable
 from scfg_sampler.errors import ScfgError, SettingsError
 
 __all__ = [
+    "hushed",
+    "is_hushed",
     "is_watched",
     "leave_out_of_rates",
     "memory_size",
@@ -44,6 +47,7 @@ _LOOKS = 10
 """So many times as long is observed in all: on a busy machine who works gets little of the processor."""
 
 _quiet = False
+_hushed: ContextVar[bool] = ContextVar("hushed", default=False)
 _silent_until = math.inf
 _seconds_compiling = 0.0
 _said_at = 0.0
@@ -205,10 +209,25 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+@contextlib.contextmanager
+def hushed() -> Iterator[None]:
+    """Within, `say` and `progress` are silent, in this thread alone."""
+    before = _hushed.set(True)
+    try:
+        yield
+    finally:
+        _hushed.reset(before)
+
+
+def is_hushed() -> bool:
+    """Whether this thread is within `hushed`."""
+    return _hushed.get()
+
+
 def say(message: str) -> None:
     """Tell the user something, on standard error, unless --quiet."""
     global _silent_until, _said_at
-    if not _quiet:
+    if not _quiet and not _hushed.get():
         _silent_until, _said_at = math.inf, time.monotonic()
         print(message, file=sys.stderr, flush=True)
 
@@ -342,7 +361,7 @@ def progress(description: str, total: float | None) -> Iterator[Callable[[float,
     Yields a function `advance(steps, note="")`.
     """
     global _under_way, _silent_until
-    if _quiet:
+    if _quiet or _hushed.get():
         yield _ignore
         return
     if not sys.stderr.isatty():

@@ -1,6 +1,10 @@
-"""What scripts give to objects of notebooks: open files, files that change, odd names."""
+"""What scripts give to objects of notebooks: open files, several threads, files that change, odd names."""
 
 from __future__ import annotations
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,6 +12,7 @@ import pytest
 import decoder
 import monolingual
 import scfg_sampler
+from scfg_sampler.core import console
 from scfg_sampler.core.arguments import ArgumentError, require_lines
 from scfg_sampler.errors import InputError
 
@@ -80,6 +85,58 @@ def test_trees_of_lines_without_words_show_themselves(tmp_path):
     assert tree.svg().startswith("<svg")
 
 
+# ---- Threads
+
+
+def test_commands_that_end_in_the_order_they_began_leave_standard_output_as_it_was(capsys, monkeypatch):
+    from monolingual.pcfg.commands import parse
+
+    grammar, before, run = monolingual.read_pcfg(GRAMMAR), sys.stdout, parse.run
+    began, ended = (threading.Event(), threading.Event()), threading.Event()
+
+    def waiting(options):
+        number = int(began[0].is_set())
+        began[number].set()
+        assert (ended if number else began[1]).wait(60)
+        print("of the command")
+        run(options)
+
+    monkeypatch.setattr(parse, "run", waiting)
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(grammar.parse, ["a"])
+        assert began[0].wait(60)
+        two = pool.submit(grammar.parse, ["a a"])
+        one.result()
+        ended.set()
+        assert [tree.words for tree in two.result()] == [("a", "a")]
+    assert sys.stdout is before
+    console.say("heard")
+    assert capsys.readouterr() == ("", "heard\n")
+
+
+def test_a_thread_that_runs_a_command_does_not_silence_another(capsys, monkeypatch):
+    from monolingual.pcfg.commands import parse
+
+    within, printed = threading.Event(), threading.Event()
+    run = parse.run
+
+    def waiting(options):
+        within.set()
+        assert printed.wait(60)
+        print("of the command")
+        run(options)
+
+    monkeypatch.setattr(parse, "run", waiting)
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(monolingual.read_pcfg(GRAMMAR).parse, ["a"])
+        assert within.wait(60)
+        print("of the notebook")
+        console.say("to its reader")
+        printed.set()
+        assert [tree.brackets for tree in found.result()] == ["(S a)"]
+    assert capsys.readouterr() == ("of the notebook\n", "to its reader\n")
+
+
 # ---- Files
 
 
@@ -92,6 +149,13 @@ def test_a_corpus_is_not_sampled_from_files_that_hold_another_now(corpus, tmp_pa
     assert not (tmp_path / "run").exists()
     corpus.write(tmp_path / "text")
     assert scfg_sampler.sample(read, tmp_path / "run", iterations=2).corpus[0] == corpus[0]
+
+
+def test_names_may_begin_with_a_hyphen(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-trees").write_text("(S (NP dogs) (VP bark))\n")
+    run = monolingual.train_tsg("-trees", "-run", iterations=2, unknown="none")
+    assert [tree.words for tree in run.parse(["dogs bark"])] == [("dogs", "bark")]
 
 
 def test_what_is_read_again_is_not_written_to_standard_output(capsys):
