@@ -98,7 +98,13 @@ def _convert_table(options: argparse.Namespace) -> None:
     import numpy as np
 
     from scfg_sampler.formats.bracketed import TOO_LARGE, too_large
-    from scfg_sampler.formats.conversion import Spelling, loss_message, read_table, write_table
+    from scfg_sampler.formats.conversion import (
+        Spelling,
+        detect_format,
+        loss_message,
+        read_table,
+        write_table,
+    )
     from scfg_sampler.formats.glue import start_symbol, write_glue
     from scfg_sampler.formats.travatar import circular
     from scfg_sampler.formats.words import spelling_note
@@ -109,7 +115,8 @@ def _convert_table(options: argparse.Namespace) -> None:
     spelling = Spelling(options.escaped, options.dense)
     with console.progress("reading lines", None) as advance:
         table, left_out = read_table(options.table, options.origin, spelling, advance=advance)
-    if options.to == "native" and not table.signature:  # What others made says no more than where it was.
+    nameless = options.to == "native" and not table.signature
+    if nameless and (options.origin or detect_format(options.table)) != "native":  # What others made.
         table = table._replace(signature=signature([("table", options.table)]))
     labels = left_labels(table.labels)
     if options.glue:
