@@ -101,6 +101,7 @@ def test_commands_that_end_in_the_order_they_began_leave_standard_output_as_it_w
         print("of the command")
         run(options)
 
+    monkeypatch.setattr(console, "_quiet", False)
     monkeypatch.setattr(parse, "run", waiting)
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(grammar.parse, ["a"])
@@ -126,6 +127,7 @@ def test_a_thread_that_runs_a_command_does_not_silence_another(capsys, monkeypat
         print("of the command")
         run(options)
 
+    monkeypatch.setattr(console, "_quiet", False)
     monkeypatch.setattr(parse, "run", waiting)
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(monolingual.read_pcfg(GRAMMAR).parse, ["a"])
