@@ -152,18 +152,21 @@ def read_ranker(path: PathLike) -> Ranker:
 def _ranker(record: dict[str, Any]) -> Ranker:
     weights = {str(name): _finite(value) for name, value in record["weights"].items()}
     names = {str(name): str(kind) for name, kind in record["names"].items()}
-    models = {str(name): _word_model(model) for name, model in record["words"].items()}
-    if tuple(models) not in (WORD_FEATURES, WORD_FEATURES[:2]) or not weights.keys() >= models.keys():
+    models = {str(name): _word_model(name, model) for name, model in record["words"].items()}
+    known = [WORD_FEATURES[:number] for number in (2, 4, len(WORD_FEATURES))]
+    if tuple(models) not in known or not weights.keys() >= models.keys():
         raise ValueError(f"no weights or no models of {' and '.join(WORD_FEATURES[:2])}")
-    for name in models.keys() & set(WORD_FEATURES[2:]):
-        require_rates(models[name])
     return Ranker(weights, names, models)
 
 
-def _word_model(record: Any) -> WordModel:
+def _word_model(name: str, record: Any) -> WordModel:
     model = {token: {word: _finite(value) for word, value in row.items()} for token, row in record.items()}
+    if name == WORD_FEATURES[-1]:  # Log odds.
+        return model
     if "" not in model or any("" not in row or min(row.values()) <= 0.0 for row in model.values()):
         raise ValueError("probabilities that are missing, or not above 0")
+    if name not in WORD_FEATURES[:2]:
+        require_rates(model)
     return model
 
 

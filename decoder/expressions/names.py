@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from decoder.expressions.tree import is_constant
 
-__all__ = ["kinds_of_names", "with_kinds"]
+__all__ = ["is_kind", "kinds_of_names", "with_kinds"]
 
 _CONSTANT = "constant"
 
@@ -46,3 +46,8 @@ def with_kinds(words: Sequence[str], names: Mapping[str, str]) -> list[str]:
             found.append(words[at])
             at += 1
     return found
+
+
+def is_kind(word: str) -> bool:
+    """Whether a word is a kind, as `with_kinds` writes them."""
+    return word.startswith("<") and word.endswith(">")

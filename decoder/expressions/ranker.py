@@ -1,9 +1,11 @@
 """A ranker: which expression of a list is the right one, once the lists are there.
 
-Four features come to those that the decoder has given each expression, all of them the log probability of the
-question given the expression: `WordsGivenSymbols` and `WordsGivenPairs` by model 1 (`word_model.py`),
-`WordsInContextGivenSymbols` and `WordsInContextGivenPairs` by rates (`word_rates.py`). They depend on the
-whole expression, so that a search has no use for them. The weights of all features are learnt from lists of
+Nine features come to those that the decoder has given each expression. Eight are the log probability of the
+question given the symbols of the expression, or these and its pairs of parent and child:
+`WordsGivenSymbols` and `WordsGivenPairs` by model 1 (`word_model.py`); `WordsInContext…` by rates
+(`word_rates.py`), as are `BeginningsInContext…` and `LettersInContext…`, of pieces of words (`pieces.py`).
+`SymbolsGivenWords` is the log odds of the symbols given the words (`words.py`). All depend on the whole
+expression, so that a search has no use for them. The weights of all features are learnt from lists of
 questions whose right expression e* is known,
 
     f(w) = −Σ over questions: ln p(e*) + l2/2 · Σ_i (w_i s_i)²
@@ -19,12 +21,13 @@ measure list k know only the others, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from decoder.expressions.names import with_kinds
+from decoder.expressions.pieces import beginnings, letter_pairs
 from decoder.expressions.word_model import (
     WordModel,
     pairs_of,
@@ -33,17 +36,36 @@ from decoder.expressions.word_model import (
     word_log_probs,
 )
 from decoder.expressions.word_rates import rate_log_probs, train_rate_model
+from decoder.expressions.words import sums_of_log_odds, train_symbol_model
 from decoder.tuning.ranking_loss import minimum
 from scfg_sampler.core.arrays.sparse import sparse_rows
 from scfg_sampler.core.elementary import products
 
 __all__ = ["WORD_FEATURES", "Candidate", "Ranker", "best_candidate", "candidate_scores", "train_ranker"]
 
+
+_Pieces = Callable[[Sequence[str]], list[str]]
+
+
+class _Kind(NamedTuple):
+    """How a model of questions is made: of which pieces of words, given which tokens of expressions."""
+
+    pieces: _Pieces
+    tokens: _Pieces
+    train: Callable[[Sequence[Sequence[str]], Sequence[Sequence[str]]], WordModel]
+    log_probs: Callable[[WordModel, Sequence[str], Sequence[Sequence[str]]], np.ndarray]
+
+
 _MODELS = {
-    "WordsGivenSymbols": (symbols_of, train_word_model, word_log_probs),
-    "WordsGivenPairs": (pairs_of, train_word_model, word_log_probs),
-    "WordsInContextGivenSymbols": (symbols_of, train_rate_model, rate_log_probs),
-    "WordsInContextGivenPairs": (pairs_of, train_rate_model, rate_log_probs),
+    "WordsGivenSymbols": _Kind(list, symbols_of, train_word_model, word_log_probs),
+    "WordsGivenPairs": _Kind(list, pairs_of, train_word_model, word_log_probs),
+    "WordsInContextGivenSymbols": _Kind(list, symbols_of, train_rate_model, rate_log_probs),
+    "WordsInContextGivenPairs": _Kind(list, pairs_of, train_rate_model, rate_log_probs),
+    "BeginningsInContextGivenSymbols": _Kind(beginnings, symbols_of, train_rate_model, rate_log_probs),
+    "BeginningsInContextGivenPairs": _Kind(beginnings, pairs_of, train_rate_model, rate_log_probs),
+    "LettersInContextGivenSymbols": _Kind(letter_pairs, symbols_of, train_rate_model, rate_log_probs),
+    "LettersInContextGivenPairs": _Kind(letter_pairs, pairs_of, train_rate_model, rate_log_probs),
+    "SymbolsGivenWords": _Kind(list, symbols_of, train_symbol_model, sums_of_log_odds),
 }
 WORD_FEATURES = tuple(_MODELS)
 _L2 = 2.0
@@ -61,7 +83,7 @@ class Ranker(NamedTuple):
 
     weights : by feature, `WORD_FEATURES` among them
     names : kinds of names, as of `kinds_of_names`
-    models : by feature; rankers before 0.3.0 have the first two of `WORD_FEATURES` alone
+    models : by feature; older rankers have the first few of `WORD_FEATURES` alone
     """
 
     weights: dict[str, float]
@@ -120,7 +142,8 @@ def best_candidate(ranker: Ranker, words: Sequence[str], candidates: Sequence[Ca
 
 def _models(marked: Sequence[Sequence[str]], trees: Sequence[Sequence[str]]) -> dict[str, WordModel]:
     return {
-        name: train(marked, [tokens(tree) for tree in trees]) for name, (tokens, train, _) in _MODELS.items()
+        name: kind.train([kind.pieces(words) for words in marked], [kind.tokens(tree) for tree in trees])
+        for name, kind in _MODELS.items()
     }
 
 
@@ -132,7 +155,10 @@ def _values(
 ) -> np.ndarray:
     """The features of candidates, float64 (N, F); the columns of the models are measured here."""
     values = np.array([[one.features.get(name, 0.0) for name in columns] for one in candidates])
+    tokens: dict[_Pieces, list[list[str]]] = {
+        tokens_of: [tokens_of(one.words) for one in candidates] for tokens_of in (symbols_of, pairs_of)
+    }
     for name, model in models.items():
-        tokens, _, log_probs = _MODELS[name]
-        values[:, columns.index(name)] = log_probs(model, marked, [tokens(one.words) for one in candidates])
+        kind = _MODELS[name]
+        values[:, columns.index(name)] = kind.log_probs(model, kind.pieces(marked), tokens[kind.tokens])
     return values

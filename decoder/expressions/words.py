@@ -1,9 +1,10 @@
 """Which symbols an expression has, told by the words of the question: a discriminative word lexicon.
 
-For every symbol that is no constant, a logistic regression on the words of the source and the pairs of
-neighbours among them says how likely the symbol is in the expression (Mauser, Hasan and Ney 2009; a symbol is
-there or is not). Its log odds are what a derivation earns for each time it writes the symbol, not below −5
-and not above 3, so that no single word decides.
+For every symbol that is no constant, a logistic regression on the words of the source, pairs of neighbours
+among them, and all that is three letters long in a word, says how likely the symbol is in the expression
+(Mauser, Hasan and Ney 2009; a symbol is there or is not). Its log odds are what a derivation earns for each
+time it writes the symbol, not below −5 and not above 3, so that no single word decides. A ranker has another,
+of whole words where those of grammars are cut: what the symbols of an expression earn, each once.
 
     f(w) = Σ over sentences: ln(1 + exp(−y w·x)) + l2/2 · |w|²,   y = ±1: whether the symbol is there
 
@@ -20,15 +21,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from decoder.expressions.names import with_kinds
+from decoder.expressions.names import is_kind, with_kinds
+from decoder.expressions.pieces import letter_groups
 from decoder.expressions.tree import is_constant
 from decoder.tuning.ranking_loss import minimum, pairs
 from scfg_sampler.core.arrays.sparse import Rows
 
-__all__ = ["LEAST", "MOST", "SymbolLexicon", "contexts", "log_odds", "train_lexicon"]
+__all__ = [
+    "LEAST",
+    "MOST",
+    "SymbolLexicon",
+    "contexts",
+    "log_odds",
+    "sums_of_log_odds",
+    "train_lexicon",
+    "train_symbol_model",
+]
 
 LEAST, MOST = -5.0, 3.0
 _BEGIN, _END = "<s>", "</s>"
+_LETTERS = 3
 _L2 = 0.3
 _FEWEST = 2  # Contexts of fewer sentences are left out.
 
@@ -45,9 +57,13 @@ class SymbolLexicon(NamedTuple):
 
 
 def contexts(words: Sequence[str], names: Mapping[str, str]) -> set[str]:
-    """The words of a sentence and the pairs of neighbours, its beginning and end included."""
+    """The words of a sentence, the pairs of neighbours, its beginning and end included, and letters of words.
+
+    Letters have a blank before them; those of words that are not kinds count, a mark before and behind each.
+    """
     marked = [_BEGIN, *with_kinds(words, names), _END]
-    return {*marked, *(" ".join(pair) for pair in itertools.pairwise(marked))}
+    letters = {f" {piece}" for word in marked if not is_kind(word) for piece in letter_groups(word, _LETTERS)}
+    return {*marked, *(" ".join(pair) for pair in itertools.pairwise(marked)), *letters}
 
 
 def train_lexicon(
@@ -87,3 +103,19 @@ def log_odds(lexicon: SymbolLexicon, words: Sequence[str], symbols: Sequence[str
             total = sum(known.get(context, 0.0) for context in present)
             values[i] = min(MOST, max(LEAST, total))
     return values
+
+
+def train_symbol_model(
+    sources: Sequence[Sequence[str]], symbols: Sequence[Sequence[str]]
+) -> dict[str, dict[str, float]]:
+    """The weights of a lexicon, of questions with kinds in place of names and the symbols of expressions."""
+    return train_lexicon(sources, symbols).weights
+
+
+def sums_of_log_odds(
+    weights: dict[str, dict[str, float]], words: Sequence[str], symbols: Sequence[Sequence[str]]
+) -> np.ndarray:
+    """What the symbols of each of several expressions earn, each symbol once, float64."""
+    present = list(dict.fromkeys(symbol for each in symbols for symbol in each))
+    odds = dict(zip(present, log_odds(SymbolLexicon({}, weights), words, present).tolist(), strict=True))
+    return np.array([sum(odds[symbol] for symbol in dict.fromkeys(each)) for each in symbols], np.float64)

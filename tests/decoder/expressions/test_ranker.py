@@ -9,9 +9,18 @@ from scipy.special import logsumexp
 
 from decoder.cli import main
 from decoder.expressions.lists import list_lines, read_lists, read_ranker, write_ranker
-from decoder.expressions.ranker import WORD_FEATURES, Candidate, best_candidate, train_ranker
+from decoder.expressions.pieces import beginnings, letter_pairs
+from decoder.expressions.ranker import (
+    WORD_FEATURES,
+    Candidate,
+    Ranker,
+    best_candidate,
+    candidate_scores,
+    train_ranker,
+)
 from decoder.expressions.word_model import pairs_of, symbols_of, train_word_model, word_log_probs
 from decoder.expressions.word_rates import rate_log_probs, train_rate_model
+from decoder.expressions.words import sums_of_log_odds, train_symbol_model
 from scfg_sampler.errors import InputError
 
 PAIRS = [
@@ -26,10 +35,15 @@ PAIRS = [
 SOURCES, TREES = ([text.split() for text in side] for side in zip(*PAIRS, strict=True))
 NAMES = {"ohio": "st@1"}
 MODELS = (
-    (symbols_of, train_word_model, word_log_probs),
-    (pairs_of, train_word_model, word_log_probs),
-    (symbols_of, train_rate_model, rate_log_probs),
-    (pairs_of, train_rate_model, rate_log_probs),
+    (list, symbols_of, train_word_model, word_log_probs),
+    (list, pairs_of, train_word_model, word_log_probs),
+    (list, symbols_of, train_rate_model, rate_log_probs),
+    (list, pairs_of, train_rate_model, rate_log_probs),
+    (beginnings, symbols_of, train_rate_model, rate_log_probs),
+    (beginnings, pairs_of, train_rate_model, rate_log_probs),
+    (letter_pairs, symbols_of, train_rate_model, rate_log_probs),
+    (letter_pairs, pairs_of, train_rate_model, rate_log_probs),
+    (list, symbols_of, train_symbol_model, sums_of_log_odds),
 )
 MARKED = [[{"ohio": "<st@1>"}.get(word, word) for word in words] for words in SOURCES]
 
@@ -51,14 +65,14 @@ def lists(parts: int) -> list[list[list[Candidate]]]:
 
 
 def oracle(parts: int) -> np.ndarray:
-    """What scipy finds for One, Same and the four of words."""
+    """What scipy finds for One, Same and those of words."""
     rows = []
     for number in range(6):
         others = [i for i in range(len(PAIRS)) if (i - number) % parts]
         table = [[*one.features.values()] for one in candidates(number)]
-        for tokens, train, log_probs in MODELS:
-            model = train([MARKED[i] for i in others], [tokens(TREES[i]) for i in others])
-            logs = log_probs(model, MARKED[number], [tokens(one.words) for one in candidates(number)])
+        for pieces, tokens, train, log_probs in MODELS:
+            model = train([pieces(MARKED[i]) for i in others], [tokens(TREES[i]) for i in others])
+            logs = log_probs(model, pieces(MARKED[number]), [tokens(one.words) for one in candidates(number)])
             table = [[*row, value] for row, value in zip(table, logs, strict=True)]
         right = [one.words == TREES[number] for one in candidates(number)].index(True)
         rows.append([np.subtract(table[right], row) for i, row in enumerate(table) if i != right])
@@ -69,7 +83,7 @@ def oracle(parts: int) -> np.ndarray:
         scores = [np.append(0.0, -(np.array(each) @ weights)) for each in rows]
         return sum(logsumexp(each) for each in scores) + ((weights * scale) ** 2).sum()
 
-    return minimize(loss, np.zeros(6), tol=1e-12).x
+    return minimize(loss, np.zeros(2 + len(MODELS)), tol=1e-12).x
 
 
 @pytest.mark.parametrize("parts", [2, 3])
@@ -78,8 +92,10 @@ def test_weights_are_those_of_another_minimiser_on_parts_kept_apart(parts):
     assert list(found.weights) == ["One", "Same", *WORD_FEATURES]
     assert list(found.weights.values()) == pytest.approx(oracle(parts).tolist(), abs=1e-4)
     assert found.weights["Same"] == 0.0
-    for name, (tokens, train, _) in zip(WORD_FEATURES, MODELS, strict=True):
-        assert found.models[name] == train(MARKED, [tokens(tree) for tree in TREES])
+    for name, (pieces, tokens, train, _) in zip(WORD_FEATURES, MODELS, strict=True):
+        assert found.models[name] == train(
+            [pieces(words) for words in MARKED], [tokens(tree) for tree in TREES]
+        )
 
 
 def test_words_of_the_question_decide_where_features_do_not():
@@ -88,7 +104,7 @@ def test_words_of_the_question_decide_where_features_do_not():
     level = [Candidate(tree.split(), {"One": 0.0}) for tree in ("a@1 s@0", "a@1 l@1 s@0", "a@1 r@1 'o'@0")]
     assert best_candidate(ranker, ["largest", "state"], level) == 1
     assert best_candidate(ranker, ["rivers", "in", "ohio"], level) == 2
-    assert best_candidate(ranker, ["rivers"], [level[2], level[0]._replace(features={"One": 9.0})]) == 1
+    assert best_candidate(ranker, ["rivers"], [level[2], level[0]._replace(features={"One": 90.0})]) == 1
 
 
 def test_without_right_expressions_weights_are_zero():
@@ -102,8 +118,31 @@ def test_file_and_back(tmp_path):
     assert read_ranker(tmp_path / "r.json") == ranker
 
 
+@pytest.mark.parametrize("number", [2, 4])
+def test_rankers_that_know_less_of_words_are_read(tmp_path, number):
+    """As they were before words in context, and before pieces of words."""
+    ranker = train_ranker(SOURCES, TREES, lists(2), NAMES)
+    names = WORD_FEATURES[:number]
+    weights = {name: ranker.weights[name] for name in ("One", "Same", *names)}
+    older = Ranker(weights, NAMES, {name: ranker.models[name] for name in names})
+    write_ranker(older, tmp_path / "r.json")
+    assert read_ranker(tmp_path / "r.json") == older
+    assert candidate_scores(older, ["largest", "state"], candidates(3)) != pytest.approx(
+        candidate_scores(ranker, ["largest", "state"], candidates(3)).tolist()
+    )
+
+
 def of_both(model: dict) -> dict:
     return dict.fromkeys(WORD_FEATURES, model)
+
+
+@pytest.mark.parametrize("weight", [None, float("nan"), True])
+def test_log_odds_are_numbers(tmp_path, weight):
+    ranker = train_ranker(SOURCES, TREES, lists(2), NAMES)
+    models = {**ranker.models, "SymbolsGivenWords": {"a@0": {"x": weight}}}
+    write_ranker(ranker._replace(models=models), tmp_path / "r.json")
+    with pytest.raises(InputError, match="a damaged ranker"):
+        read_ranker(tmp_path / "r.json")
 
 
 @pytest.mark.parametrize(
@@ -120,6 +159,7 @@ def of_both(model: dict) -> dict:
         {"words": of_both({"": {"": 0.5}, "  ": {"": 0.5, " ": 0.5}})},
         {"words": of_both({"": {"": 0.5, " ": 0.5}})},
         {"words": {"WordsGivenPairs": {"": {"": 0.5}}}},
+        {"words": {"SymbolsGivenWords": {"a@0": {"x": -0.5}}}},
     ],
 )
 def test_damaged_rankers_are_refused(tmp_path, change):

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from decoder.expressions.words import LEAST, MOST, SymbolLexicon, contexts, log_odds, train_lexicon
+from decoder.expressions.words import (
+    LEAST,
+    MOST,
+    SymbolLexicon,
+    contexts,
+    log_odds,
+    sums_of_log_odds,
+    train_lexicon,
+    train_symbol_model,
+)
 
 PAIRS = [
     ("what rivers are in texas", "answer@1 river@1 loc@1 'texas'@0"),
@@ -18,12 +27,17 @@ PAIRS = [
 SOURCES, TREES = ([text.split() for text in side] for side in zip(*PAIRS, strict=True))
 
 
+def letters_of(spelled: str) -> set[str]:
+    return {"".join(three) for three in zip(spelled, spelled[1:], spelled[2:], strict=False)}
+
+
 def oracle(symbol: str) -> dict[str, float]:
     """The weights that scipy finds for a symbol."""
     rows = []
     for words in SOURCES:
         marked = ["<s>", *("<state@1>" if word in ("texas", "ohio") else word for word in words), "</s>"]
-        rows.append({*marked, *(f"{one} {two}" for one, two in itertools.pairwise(marked))})
+        letters = {f" {part}" for word in marked if "<" not in word for part in letters_of(f"_{word}_")}
+        rows.append({*marked, *(f"{one} {two}" for one, two in itertools.pairwise(marked)), *letters})
     columns = sorted({context for row in rows for context in row if sum(context in r for r in rows) > 1})
     matrix = np.array([[context in row for context in columns] + [True] for row in rows], float)
     sign = np.array([1 if symbol in tree else -1 for tree in TREES])
@@ -54,7 +68,27 @@ def test_log_odds_are_sums_within_bounds():
     assert found.tolist() == [1.75, MOST, LEAST, 0.0]
 
 
-def test_names_are_one_word():
+def test_names_are_one_word_and_have_no_letters():
     assert contexts(["in", "new", "york"], {"new york": "city", "york": "duke"}) == {
-        "<s>", "in", "<city>", "</s>", "<s> in", "in <city>", "<city> </s>",
+        "<s>", "in", "<city>", "</s>", "<s> in", "in <city>", "<city> </s>", " _in", " in_",
     }  # fmt: skip
+
+
+def test_letters_of_words_never_seen_tell_symbols():
+    """`rivered` is new, and `states` was never beside what it is beside here."""
+    lexicon = train_lexicon(SOURCES, TREES)
+    rivers, largest = (
+        log_odds(lexicon, ["rivered"], [symbol])[0] - log_odds(lexicon, ["zzz"], [symbol])[0]
+        for symbol in ("river@1", "largest@1")
+    )
+    assert rivers > 0.05 > largest
+
+
+def test_symbols_of_expressions_earn_once():
+    weights = {"a@0": {"": 0.5, "x": 1.0, " _x_": 0.25}, "b@1": {"": 7.0}}
+    found = sums_of_log_odds(weights, ["x"], [["b@1", "a@0"], ["a@0", "a@0", "'q'@0"], []])
+    assert found.tolist() == [MOST + 1.75, 1.75, 0.0]
+
+
+def test_a_model_of_symbols_is_a_lexicon_of_what_it_is_given():
+    assert train_symbol_model(SOURCES, TREES) == train_lexicon(SOURCES, TREES).weights
