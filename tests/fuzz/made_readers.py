@@ -41,13 +41,18 @@ _EXPRESSIONS = {
     "list.2": [
         "0 ||| answer@1 size@1 cityid@1 'austin'@0 ||| LogForward=-1 LanguageModel=-1.5 Glue=0 ||| -1.5"
     ],
+    # What a ranker knows of words grows with words, and every value of it is changed in turn.
+    "asked.little": ["be", "on"],
+    "meant.little": ["river@0", "size@0"],
+    "little.1": ["0 ||| river@0 ||| LogForward=-1 LanguageModel=-1.5 Glue=0 ||| -1.5"],
+    "little.2": ["0 ||| size@0 ||| LogForward=-1 LanguageModel=-1.5 Glue=0 ||| -1.5"],
 }
 _EXPRESSION_COMMANDS = [
     ("decoder", "train-expressions --source asked --target meant --output expressions.json --quiet"),
     (
         "decoder",
-        "train-ranker --source asked --target meant --expressions expressions.json "
-        "--lists list.1 list.2 --output ranker.json --quiet",
+        "train-ranker --source asked.little --target meant.little --expressions expressions.json "
+        "--lists little.1 little.2 --output ranker.json --quiet",
     ),
     ("decoder", "train-lm meant --order 2 --output expressions.arpa --quiet"),
     (
