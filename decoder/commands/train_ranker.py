@@ -13,9 +13,10 @@ def add_parser(subparsers) -> None:
         "train-ranker",
         help="learn to choose among the expressions of a list",
         description=(
-            "Learns weights for the features of a list's expressions, and of nine more: how likely the words\n"
-            "of the sentence, or pieces of them, are, given the expression's symbols, and given its pairs of\n"
-            "parent and child, and how likely the symbols are, given the words. Give it whole words.\n"
+            "Learns weights for the features of a list's expressions, and of nine more: how likely the\n"
+            "words of the sentence, or pieces of them, are, given the expression's symbols, and given its\n"
+            "pairs of parent and child; and how likely the symbols are, given the words. Give it whole\n"
+            "words, where those of grammars are cut.\n"
             "The lists are made of the training text itself, in parts: of K lists, the first has sentences\n"
             "1, K+1, 2K+1, … by a grammar that was learnt without these, the second 2, K+2, …, and so on,\n"
             "each numbered from 0. So what is learnt of is no better known than what comes later."
