@@ -4,9 +4,9 @@ Nine features come to those that the decoder has given each expression. Eight ar
 question given the symbols of the expression, or these and its pairs of parent and child:
 `WordsGivenSymbols` and `WordsGivenPairs` by model 1 (`word_model.py`); `WordsInContext…` by rates
 (`word_rates.py`), as are `BeginningsInContext…` and `LettersInContext…`, of pieces of words (`pieces.py`).
-`SymbolsGivenWords` is the log odds of the symbols given the words (`words.py`). All depend on the whole
-expression, so that a search has no use for them. The weights of all features are learnt from lists of
-questions whose right expression e* is known,
+`SymbolsGivenWords` is the log odds of the symbols, and of how often they are there, given the words
+(`words.py`). All depend on the whole expression, so that a search has no use for them. The weights of all
+features are learnt from lists of questions whose right expression e* is known,
 
     f(w) = −Σ over questions: ln p(e*) + l2/2 · Σ_i (w_i s_i)²
 
@@ -36,7 +36,7 @@ from decoder.expressions.word_model import (
     word_log_probs,
 )
 from decoder.expressions.word_rates import rate_log_probs, train_rate_model
-from decoder.expressions.words import sums_of_log_odds, train_symbol_model
+from decoder.expressions.words import numbered_symbols, sums_of_log_odds, train_symbol_model
 from decoder.tuning.ranking_loss import minimum
 from scfg_sampler.core.arrays.sparse import sparse_rows
 from scfg_sampler.core.elementary import products
@@ -65,7 +65,7 @@ _MODELS = {
     "BeginningsInContextGivenPairs": _Kind(beginnings, pairs_of, train_rate_model, rate_log_probs),
     "LettersInContextGivenSymbols": _Kind(letter_pairs, symbols_of, train_rate_model, rate_log_probs),
     "LettersInContextGivenPairs": _Kind(letter_pairs, pairs_of, train_rate_model, rate_log_probs),
-    "SymbolsGivenWords": _Kind(list, symbols_of, train_symbol_model, sums_of_log_odds),
+    "SymbolsGivenWords": _Kind(list, numbered_symbols, train_symbol_model, sums_of_log_odds),
 }
 WORD_FEATURES = tuple(_MODELS)
 _L2 = 2.0
@@ -155,9 +155,8 @@ def _values(
 ) -> np.ndarray:
     """The features of candidates, float64 (N, F); the columns of the models are measured here."""
     values = np.array([[one.features.get(name, 0.0) for name in columns] for one in candidates])
-    tokens: dict[_Pieces, list[list[str]]] = {
-        tokens_of: [tokens_of(one.words) for one in candidates] for tokens_of in (symbols_of, pairs_of)
-    }
+    kinds = {_MODELS[name].tokens for name in models}
+    tokens = {tokens_of: [tokens_of(one.words) for one in candidates] for tokens_of in kinds}
     for name, model in models.items():
         kind = _MODELS[name]
         values[:, columns.index(name)] = kind.log_probs(model, kind.pieces(marked), tokens[kind.tokens])

@@ -4,7 +4,7 @@ For every symbol that is no constant, a logistic regression on the words of the 
 among them, and all that is three letters long in a word, says how likely the symbol is in the expression
 (Mauser, Hasan and Ney 2009; a symbol is there or is not). Its log odds are what a derivation earns for each
 time it writes the symbol, not below −5 and not above 3, so that no single word decides. A ranker has another,
-of whole words where those of grammars are cut: what the symbols of an expression earn, each once.
+of whole words where those of grammars are cut, in which a symbol's second place is a symbol of its own.
 
     f(w) = Σ over sentences: ln(1 + exp(−y w·x)) + l2/2 · |w|²,   y = ±1: whether the symbol is there
 
@@ -33,6 +33,7 @@ __all__ = [
     "SymbolLexicon",
     "contexts",
     "log_odds",
+    "numbered_symbols",
     "sums_of_log_odds",
     "train_lexicon",
     "train_symbol_model",
@@ -115,7 +116,22 @@ def train_symbol_model(
 def sums_of_log_odds(
     weights: dict[str, dict[str, float]], words: Sequence[str], symbols: Sequence[Sequence[str]]
 ) -> np.ndarray:
-    """What the symbols of each of several expressions earn, each symbol once, float64."""
+    """What the symbols of each of several expressions earn, float64."""
     present = list(dict.fromkeys(symbol for each in symbols for symbol in each))
     odds = dict(zip(present, log_odds(SymbolLexicon({}, weights), words, present).tolist(), strict=True))
-    return np.array([sum(odds[symbol] for symbol in dict.fromkeys(each)) for each in symbols], np.float64)
+    return np.array([sum(odds[symbol] for symbol in each) for each in symbols], np.float64)
+
+
+def numbered_symbols(tree: Sequence[str]) -> list[str]:
+    """The symbols of a linear form that are no constants, `symbol#2` the second time, and so on.
+
+    >>> numbered_symbols(["answer@1", "next_to@1", "next_to@1", "'texas'@0"])
+    ['answer@1', 'next_to@1', 'next_to@1#2']
+    """
+    counts: Counter[str] = Counter()
+    numbered = []
+    for symbol in tree:
+        if not is_constant(symbol):
+            counts[symbol] += 1
+            numbered.append(symbol if counts[symbol] == 1 else f"{symbol}#{counts[symbol]}")
+    return numbered

@@ -20,7 +20,7 @@ from decoder.expressions.ranker import (
 )
 from decoder.expressions.word_model import pairs_of, symbols_of, train_word_model, word_log_probs
 from decoder.expressions.word_rates import rate_log_probs, train_rate_model
-from decoder.expressions.words import sums_of_log_odds, train_symbol_model
+from decoder.expressions.words import numbered_symbols, sums_of_log_odds, train_symbol_model
 from scfg_sampler.errors import InputError
 
 PAIRS = [
@@ -43,7 +43,7 @@ MODELS = (
     (beginnings, pairs_of, train_rate_model, rate_log_probs),
     (letter_pairs, symbols_of, train_rate_model, rate_log_probs),
     (letter_pairs, pairs_of, train_rate_model, rate_log_probs),
-    (list, symbols_of, train_symbol_model, sums_of_log_odds),
+    (list, numbered_symbols, train_symbol_model, sums_of_log_odds),
 )
 MARKED = [[{"ohio": "<st@1>"}.get(word, word) for word in words] for words in SOURCES]
 

@@ -12,6 +12,7 @@ from decoder.expressions.words import (
     SymbolLexicon,
     contexts,
     log_odds,
+    numbered_symbols,
     sums_of_log_odds,
     train_lexicon,
     train_symbol_model,
@@ -84,10 +85,27 @@ def test_letters_of_words_never_seen_tell_symbols():
     assert rivers > 0.05 > largest
 
 
-def test_symbols_of_expressions_earn_once():
+def test_expressions_earn_what_their_symbols_do():
     weights = {"a@0": {"": 0.5, "x": 1.0, " _x_": 0.25}, "b@1": {"": 7.0}}
-    found = sums_of_log_odds(weights, ["x"], [["b@1", "a@0"], ["a@0", "a@0", "'q'@0"], []])
+    found = sums_of_log_odds(weights, ["x"], [["b@1", "a@0"], ["a@0", "a@0#2"], []])
     assert found.tolist() == [MOST + 1.75, 1.75, 0.0]
+
+
+def test_what_is_there_twice_is_told_by_its_words():
+    trees = [
+        tree.split() for tree in ("a@1 s@1 b@1 s@0", "a@1 s@0", "a@1 s@1 b@1 s@0", "a@1 s@0", "a@1 b@1 'x'@0")
+    ]
+    sources = [
+        text.split()
+        for text in ("states near states", "states", "states near a state", "all states", "near x")
+    ]
+    weights = train_symbol_model(sources, [numbered_symbols(tree) for tree in trees])
+    for words, right in (("states near states", 0), ("states", 1)):
+        earned = sums_of_log_odds(weights, words.split(), [numbered_symbols(tree) for tree in trees[:2]])
+        assert int(np.argmax(earned)) == right
+    assert sorted(weights) == ["a@1", "b@1", "s@0", "s@1"], "symbols of other numbers of arguments are others"
+    again = [numbered_symbols(("a@1", "n@1", "n@1", "n@1", "'x'@0"))]
+    assert again == [["a@1", "n@1", "n@1#2", "n@1#3"]]
 
 
 def test_a_model_of_symbols_is_a_lexicon_of_what_it_is_given():
