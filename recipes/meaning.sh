@@ -239,7 +239,7 @@ fold_grammar() { # GRAMMAR FOLD
 
 list_set() { # GRAMMAR DIR SET OUTPUT: the 100 best expressions of each question, by the models in DIR
     decoder translate --grammar "$2/$1.gz" --lm "$2/lm.arpa" --weights "$OUT/$1.weights.json" --threads "$THREADS" \
-        --beam "$BEAM" --expressions "$2/expressions.json" --copy any --nbest 100 \
+        --beam "$BEAM" --expressions "$2/expressions.json" --copy any --nbest 100 --predict 100 \
         --input "$3.$LANGUAGE" --output "$4"
 }
 
@@ -267,7 +267,7 @@ rank_set() { # GRAMMAR SET
 
 bundle_parser() { # LETTERS
     local ranker=()
-    [ "$FOLDS" = 0 ] || ranker=(--ranker "$OUT/typed.ranker.json")
+    [ "$FOLDS" = 0 ] || ranker=(--ranker "$OUT/typed.ranker.json" --predict 100)
     decoder bundle-parser --grammar "$OUT/typed.gz" --lm "$OUT/lm.arpa" --weights "$OUT/typed.weights.json" \
         --expressions "$OUT/expressions.json" ${ranker[@]+"${ranker[@]}"} --form "$FORM" --letters "$1" --copy any \
         --beam "$BEAM" --output "$OUT/parser"

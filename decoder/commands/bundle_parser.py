@@ -64,6 +64,14 @@ def add_parser(subparsers) -> None:
     reading.add_argument(
         "--candidates", type=int, default=100, metavar="N", help="expressions that the ranker chooses among"
     )
+    reading.add_argument(
+        "--predict",
+        type=int,
+        default=0,
+        metavar="N",
+        help="expressions more that no derivation found, as in the lists of translate that the ranker has "
+        "learnt of",
+    )
     parser.add_argument(
         "--output", required=True, metavar="PARSER", help="the directory; an older parser there is replaced"
     )
@@ -86,7 +94,8 @@ def run(options: argparse.Namespace) -> None:
     table, spelling = table_to_bundle(options.grammar)
     models = (table, options.lm, options.weights)
     parts = ParserParts(*models, options.expressions, options.ranker, spelling)
-    reading = Reading(options.form, options.letters, options.copy == "any", options.candidates)
+    copy_any = options.copy == "any"
+    reading = Reading(options.form, options.letters, copy_any, options.candidates, options.predict)
     record = write_parser(parts, options.output, reading, search_settings(options))
     size = sum(entry["bytes"] for entry in record["files"].values())
     ranked = "a ranker" if record["ranker"] else "no ranker"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_parser", "run"]
 
-_SHARED = ["LanguageModel", "TargetWords", "ExpressionModel", "SymbolLexicon"]
+_SHARED = ["LanguageModel", "TargetWords", "ExpressionModel", "SymbolLexicon", "TreeModel"]
 
 
 def add_parser(subparsers) -> None:

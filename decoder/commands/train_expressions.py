@@ -44,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
     from decoder.expressions.files import Expressions, write_expressions
     from decoder.expressions.model import count_arguments
     from decoder.expressions.names import kinds_of_names
+    from decoder.expressions.tree_model import train_tree_model
     from decoder.expressions.words import train_lexicon
     from scfg_sampler.core.console import say
     from scfg_sampler.errors import SettingsError
@@ -59,7 +60,8 @@ def run(options: argparse.Namespace) -> None:
     arguments = count_arguments(trees, phrase_trees)
     names = kinds_of_names(phrases, phrase_trees)
     lexicon = train_lexicon(sources, trees, names)
-    write_expressions(Expressions(arguments, lexicon, options.form), options.output)
+    model = train_tree_model(sources, trees, arguments, names)
+    write_expressions(Expressions(arguments, lexicon, options.form, model), options.output)
     symbols = len(arguments.symbols)
     say(
         f"{counted(symbols, 'symbol')} in {counted(len(trees), 'expression')} and "

@@ -72,6 +72,13 @@ def _add_choices(parser: argparse.ArgumentParser) -> None:
         help="with --nbest, list derivations, even if they spell the same translation",
     )
     parser.add_argument(
+        "--predict",
+        type=int,
+        metavar="N",
+        help="with --nbest and --expressions, list up to N expressions more that no derivation found, likely "
+        "given the words of the line, and how likely all of them are",
+    )
+    parser.add_argument(
         "--mbr",
         type=int,
         nargs="?",
@@ -185,7 +192,8 @@ def _check(options: argparse.Namespace) -> None:
     from decoder.search.mbr import check_scale
     from scfg_sampler.errors import SettingsError
 
-    for name, size in (("--nbest", options.nbest), ("--mbr", options.mbr)):
+    sizes = (("--nbest", options.nbest), ("--mbr", options.mbr), ("--predict", options.predict))
+    for name, size in sizes:
         if size is not None and size < 1:
             raise SettingsError(f"{name} is {size}; it is at least 1")
     if options.nbest is not None and options.mbr is not None:
@@ -198,6 +206,8 @@ def _check(options: argparse.Namespace) -> None:
         for name in ("system", "reference", "derivations", "hypergraph", "markup"):
             if getattr(options, name):
                 raise SettingsError(f"--{name} does not go with --expressions; leave out one of them")
+    if options.predict is not None and not (options.nbest and options.expressions):
+        raise SettingsError("--predict is of lists of expressions; give --nbest and --expressions beside it")
     if options.not_unique and options.nbest is None:
         raise SettingsError("--not-unique is of lists; give --nbest beside it")
     if options.mbr_scale is not None:
@@ -210,6 +220,7 @@ def _system(options: argparse.Namespace) -> System:
     """The system the options name, or are the parts of."""
     import time
 
+    from decoder.expressions.decoder import ExpressionDecoder
     from decoder.grammar.weighted import as_weighted
     from decoder.system.bundle import read_system_record
     from decoder.system.system import System, load_system
@@ -240,7 +251,10 @@ def _system(options: argparse.Namespace) -> System:
     options.max_span = settings.max_span
     grammar, lms = load_models(options)
     grammar = as_weighted(grammar, lms.vocabularies, weights)
-    return System(make_decoder(options, (grammar, lms), weights, settings, options.weights), None, {})
+    decoder = make_decoder(options, (grammar, lms), weights, settings, options.weights)
+    if options.predict is not None and isinstance(decoder, ExpressionDecoder):
+        decoder = decoder.predicting(options.predict)
+    return System(decoder, None, {})
 
 
 def _search_settings(options: argparse.Namespace, known: SearchDefaults | None = None) -> SearchDefaults:

@@ -7,6 +7,12 @@ Two features come to those of the search:
     ExpressionModel    ln P of the expression as a tree
     SymbolLexicon      the log odds of the symbols, given the words of the sentence
 
+A decoder that predicts (`predicting`) adds to its lists what a tree model finds likely and no derivation is,
+and two features more, which have no weights here, to all of them:
+
+    TreeModel          ln P of the expression given the words, but for its constants
+    Underived          1 for what is predicted alone, whose features of rules are those of the best derivation
+
 Words that are copied elsewhere are left out here: a source word is no symbol. PassThrough counts them.
 
 Not all well-formed expressions can be written in the form that they are for: a tree of SQL's symbols need not
@@ -18,7 +24,8 @@ derivation, the translation has no words.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -26,9 +33,11 @@ from decoder.expressions.files import Expressions
 from decoder.expressions.forms import is_sound
 from decoder.expressions.intersection import WellFormed, intersection
 from decoder.expressions.model import expression_model
+from decoder.expressions.prediction import Predictor, constants_of
+from decoder.expressions.tree import is_constant
 from decoder.expressions.words import log_odds
 from decoder.grammar.trie import Grammar
-from decoder.lm.model import LanguageModel, LmVocabulary
+from decoder.lm.model import LanguageModel, LmVocabulary, feature_of, score_sentences
 from decoder.search.cube import SearchSettings
 from decoder.search.forest import ForestGraph
 from decoder.search.guide import Guidance
@@ -42,10 +51,12 @@ from scfg_sampler.core.elementary import products
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.errors import SettingsError
 
-__all__ = ["FEATURES", "ExpressionDecoder", "expression_features"]
+__all__ = ["FEATURES", "PREDICTED", "ExpressionDecoder", "expression_features"]
 
 FEATURES = ("ExpressionModel", "SymbolLexicon")
+PREDICTED = ("TreeModel", "Underived")
 _MOST = 64  # Shapes of a node.
+_LENGTH = "TargetWords"  # Of rule tables.
 _FEWEST, _FARTHEST = 64, 16  # Derivations looked at for one of SQL, and that many times as many at most.
 
 
@@ -81,6 +92,7 @@ class ExpressionDecoder(Decoder):
         self._rank()
         self._model = expression_model(expressions.arguments)
         self._lexicon, self._form = expressions.lexicon, expressions.form
+        self._trees, self.predicted = expressions.trees, 0
         number = {symbol: i for i, symbol in enumerate(self._model.symbols)}
         words = self.grammar.target_vocabulary.words
         self._symbol = np.fromiter((number.get(word, -1) for word in words), np.int32, len(words))
@@ -183,6 +195,83 @@ class ExpressionDecoder(Decoder):
         features = np.zeros((1, len(self.feature_names)))
         sparse = no_rows(1, len(self.sparse_names)) if self.sparse_names else None
         return KBestList(start, nothing, features, np.zeros(1), [], start, nothing, sparse)
+
+    def predicting(self, number: int) -> Self:
+        """The same decoder, whose lists have up to so many expressions more, predicted by a tree model.
+
+        SettingsError if `train-expressions` has learnt none.
+        """
+        if number and self._trees is None:
+            raise SettingsError(
+                "the model of expressions predicts none; learn it anew, with train-expressions"
+            )
+        return self._with(predicted=number)
+
+    def translations(self, result: SearchResult, k: int, *, unique: bool = True) -> list[Translation]:
+        """The k best well-formed translations, and what is predicted beside them, the likeliest first."""
+        found = super().translations(result, k, unique=unique)
+        if self.predicted == 0 or self._trees is None:
+            return found
+        predictor = Predictor(self._model, self._trees, self._lexicon.names, self._form)
+        places = predictor.places(result.source)
+        derived = [
+            each._replace(
+                sparse=(*each.sparse, (PREDICTED[0], places.log_prob(each.words)), (PREDICTED[1], 0.0))
+            )
+            for each in found
+            if each.words
+        ]
+        known = {tuple(each.words) for each in derived}
+        sequences = constants_of(each.words for each in derived) or self._constants(result)
+        predicted = predictor.predicted(places, sequences, self.predicted)
+        new = [(tree, log_prob) for tree, log_prob in predicted if tuple(tree) not in known]
+        return [*derived, *self._predicted(result, derived, new, predictor)] or found
+
+    def _constants(self, result: SearchResult) -> list[tuple[str, ...]]:
+        """The constants that rules of a forest write, each by itself."""
+        ids = np.unique(self.export(result).template)
+        words = self._spell(ids[ids >= 0], result.extra_words)
+        return [(word,) for word in words if is_constant(word)]
+
+    def _predicted(
+        self,
+        result: SearchResult,
+        derived: Sequence[Translation],
+        trees: Sequence[tuple[list[str], float]],
+        predictor: Predictor,
+    ) -> Iterator[Translation]:
+        """What is predicted, with features; its score is ln P, less than that of all derivations."""
+        features = derived[0].features if derived else np.zeros(len(self.feature_names))
+        floor = min((each.score for each in derived), default=0.0)
+        column = {name: i for i, name in enumerate(self.feature_names)}
+        odds = dict(
+            zip(
+                self._model.symbols,
+                log_odds(self._lexicon, result.source, self._model.symbols).tolist(),
+                strict=True,
+            )
+        )
+        for tree, log_prob in trees:
+            own = {
+                _LENGTH: float(len(tree)),
+                FEATURES[0]: predictor.log_prob(tree),
+                FEATURES[1]: sum(odds[symbol] for symbol in tree),
+                **self._language_models(tree),
+            }
+            values = features.copy()
+            for name, value in own.items():
+                if name in column:
+                    values[column[name]] = value
+            more = (PREDICTED[0], log_prob), (PREDICTED[1], 1.0)
+            yield Translation(tree, floor + log_prob, values, np.zeros(0, np.int32), more)
+
+    def _language_models(self, words: Sequence[str]) -> dict[str, float]:
+        """The log probability of words by each language model."""
+        start = np.array([0, len(words)], np.int64)
+        return {
+            feature_of(i): float(score_sentences(lm, start, ids)[0][0])
+            for i, (lm, ids) in enumerate(zip(self.lms, self.lm_ids(words), strict=True))
+        }
 
     def best(self, result: SearchResult) -> Translation:
         """The best well-formed translation; no words if there is none."""

@@ -7,11 +7,15 @@ import math
 from collections import Counter
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from decoder.expressions.forms import FORMS, arity_of
-from decoder.expressions.model import Arguments
+from decoder.expressions.model import Arguments, expression_model
+from decoder.expressions.tree_model import TreeModel, outcomes_of
 from decoder.expressions.words import SymbolLexicon
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
+from scfg_sampler.core.numerals import real_number
 from scfg_sampler.errors import InputError
 
 __all__ = ["Expressions", "read_expressions", "write_expressions"]
@@ -25,16 +29,18 @@ class Expressions(NamedTuple):
     arguments : Arguments
     lexicon : SymbolLexicon
     form : one of `FORMS`, which expressions must be possible to write in; every tree is in all but "sql"
+    trees : TreeModel; None in files of before there was one
     """
 
     arguments: Arguments
     lexicon: SymbolLexicon
     form: str = FORMS[0]
+    trees: TreeModel | None = None
 
 
 def write_expressions(found: Expressions, path: PathLike) -> None:
     """Write a model of expressions."""
-    arguments, lexicon, form = found
+    arguments, lexicon, form, trees = found
     record = {
         "format": _FORMAT,
         **({"form": form} if form != FORMS[0] else {}),
@@ -45,6 +51,7 @@ def write_expressions(found: Expressions, path: PathLike) -> None:
         },
         "names": dict(sorted(lexicon.names.items())),
         "words": lexicon.weights,
+        **({} if trees is None else {"trees": _record_of(trees)}),
     }
     with atomic_output(path) as out:
         out.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
@@ -91,7 +98,33 @@ def _expressions(record: dict[str, Any]) -> Expressions:
     form = record.get("form", FORMS[0])
     if form not in FORMS:
         raise ValueError(f"a form {form!r}")
-    return Expressions(Arguments(counts, homes, symbols), SymbolLexicon(names, weights), form)
+    arguments = Arguments(counts, homes, symbols)
+    trees = _tree_model(record["trees"], arguments) if "trees" in record else None
+    return Expressions(arguments, SymbolLexicon(names, weights), form, trees)
+
+
+def _record_of(trees: TreeModel) -> dict[str, Any]:
+    """Each context and each place with a text of its weights, which are of the outcomes in their order."""
+    spelled = {
+        field: {name: " ".join(f"{weight:.5g}" for weight in row.tolist()) for name, row in rows.items()}
+        for field, rows in (("contexts", trees.contexts), ("where", trees.where))
+    }
+    return {"outcomes": list(trees.outcomes), **spelled}
+
+
+def _tree_model(record: dict[str, Any], arguments: Arguments) -> TreeModel:
+    outcomes = tuple(record["outcomes"])
+    if outcomes != outcomes_of(expression_model(arguments))[0]:
+        raise ValueError("outcomes that are not the symbols")
+    found = []
+    for rows in (record["contexts"], record["where"]):
+        weights = {
+            name: np.array([real_number(each) for each in text.split()]) for name, text in rows.items()
+        }
+        if any(len(row) != len(outcomes) or not np.isfinite(row).all() for row in weights.values()):
+            raise ValueError("weights that are not numbers, one for each outcome")
+        found.append(weights)
+    return TreeModel(outcomes, *found)
 
 
 def _finite(number: Any) -> float:

@@ -14,6 +14,7 @@ The fact a newcomer would get wrong: a symbol is its name *and* its arity. `stat
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -215,6 +216,7 @@ def _from_linear(words: Iterator[str], depth: int = 0) -> Expression | None:
     return Expression(name, tuple(arguments))
 
 
+@functools.lru_cache(1 << 16)
 def arity_of(word: str) -> int | None:
     """The number of arguments a word of a linear form says it has; None if it is no symbol."""
     match = _LINEAR.fullmatch(word)

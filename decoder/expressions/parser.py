@@ -7,7 +7,7 @@ A question is parsed as `translate --expressions` does it, and of the best expre
 does.
 
 The fact a newcomer would get wrong: there may be no expression. Where the search has kept no well-formed
-derivation, it is the empty string.
+derivation, and nothing is predicted, it is the empty string.
 """
 
 from __future__ import annotations
@@ -38,13 +38,15 @@ class Reading(NamedTuple):
     form : one of `FORMS`; None for that of the model of expressions
     letters : that words are cut after, but for the ranker; 0 leaves them whole
     copy_any : whether a word may be left out although the grammar knows it
-    candidates : expressions that the ranker chooses among
+    candidates : derived expressions that the ranker chooses among
+    predicted : how many more of them are predicted, as `translate --predict` says
     """
 
     form: str | None = None
     letters: int = 0
     copy_any: bool = False
     candidates: int = 100
+    predicted: int = 0
 
 
 class Parse(NamedTuple):

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from decoder.expressions.decoder import ExpressionDecoder
+from decoder.expressions.decoder import PREDICTED, ExpressionDecoder
 from decoder.expressions.files import Expressions, read_expressions, write_expressions
 from decoder.expressions.forms import FORMS
 from decoder.expressions.lists import read_ranker, write_ranker
@@ -84,7 +84,7 @@ _KIND = Kind("parser", _PARSER, (_FORMAT, _FORMAT_OF_SPELLED), "scfg-decoder bun
 def _reading(record: Record) -> Reading:
     """How a record says that questions are read; ValueError if it says what cannot be."""
     reading = Reading(**record["reading"])
-    numbers = (reading.letters, reading.candidates)
+    numbers = (reading.letters, reading.candidates, reading.predicted)
     if reading.form not in FORMS or any(type(number) is not int or number < 0 for number in numbers):
         raise ValueError(f"reading {list(reading)!r}"[:80])
     return reading._replace(copy_any=bool(reading.copy_any), candidates=max(1, reading.candidates))
@@ -112,7 +112,12 @@ def write_parser(
     SettingsError
         A setting is out of range.
     """
-    for option, value, least in (("letters", reading.letters, 0), ("candidates", reading.candidates, 1)):
+    limits = (
+        ("letters", reading.letters, 0),
+        ("candidates", reading.candidates, 1),
+        ("predict", reading.predicted, 0),
+    )
+    for option, value, least in limits:
         if value < least:
             raise SettingsError(f"--{option} is {value}; it is at least {least}")
     expressions = read_expressions(parts.expressions)
@@ -122,7 +127,7 @@ def write_parser(
     with new_directory(output, _PARSER, _KIND.name) as folder:
         models, described = write_models(*parts[:3], folder, settings, parts.spelling)
         write_expressions(expressions, folder / _EXPRESSIONS)
-        decoder = _decoder(models, expressions, settings, parts.weights)
+        decoder = _decoder(models, expressions, settings, parts.weights).predicting(reading.predicted)
         write_used_weights(models, decoder.weight_names, folder)
         if doubt := doubt_of_letters(models.grammar.source_vocabulary.words, reading.letters):
             warn(f"--letters is {reading.letters}, but {doubt}")
@@ -158,15 +163,18 @@ def _check_ranker(ranker: Ranker, decoder: ExpressionDecoder, path: PathLike) ->
     A warning if it has no weights for some.
     """
     hint = "Give the ranker that has learnt of this grammar's lists"
-    known = {*decoder.feature_names, *decoder.sparse_names, *WORD_FEATURES}
+    listed = (*decoder.feature_names, *(PREDICTED if decoder.predicted else ()))
+    known = {*listed, *decoder.sparse_names, *WORD_FEATURES}
     lacking = sorted(name for name, weight in ranker.weights.items() if weight and name not in known)
     if lacking:
         found = f"has weights for {counted(len(lacking), 'feature')} that expressions lack here"
+        if {*lacking} <= {*PREDICTED}:
+            hint = "Its lists had predicted expressions; give --predict, with as many"
         raise InputError(path, None, f"{found}: {_some(lacking)}", hint)
-    unknown = sorted(name for name in decoder.feature_names if name not in ranker.weights)
+    unknown = sorted(name for name in listed if name not in ranker.weights)
     if unknown:
-        found = f"has no weight for {counted(len(unknown), 'feature')} of {len(decoder.feature_names)}"
-        if 2 * len(unknown) > len(decoder.feature_names):
+        found = f"has no weight for {counted(len(unknown), 'feature')} of {len(listed)}"
+        if 2 * len(unknown) > len(listed):
             raise InputError(path, None, f"{found}: {_some(unknown)}", hint)
         warn(f"{path} {found}: {_some(unknown)}. Has it learnt of this grammar's lists?")
 
@@ -211,8 +219,9 @@ def load_parser(directory: PathLike, settings: SearchDefaults | None = None) -> 
     folder = Path(directory)
     settings = SearchDefaults(**record["settings"]) if settings is None else settings
     expressions = read_expressions(folder / _EXPRESSIONS)
-    decoder = _decoder(read_models(folder, record, settings), expressions, settings)
     reading = _reading(record)
+    decoder = _decoder(read_models(folder, record, settings), expressions, settings)
+    decoder = decoder.predicting(reading.predicted)
     if reading.copy_any:
         decoder = decoder.copying_any()
     ranker = read_ranker(folder / _RANKER) if record["ranker"] else None
