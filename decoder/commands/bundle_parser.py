@@ -45,6 +45,18 @@ def add_parser(subparsers) -> None:
     parser.add_argument(
         "--ranker", metavar="R.json", help="of train-ranker; without it, the best derivation is taken"
     )
+    _add_reading(parser)
+    parser.add_argument(
+        "--output", required=True, metavar="PARSER", help="the directory; an older parser there is replaced"
+    )
+    search = parser.add_argument_group("how the parser will search")
+    add_search_settings(search)
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.set_defaults(run=run)
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how questions are read, and among what is chosen."""
     reading = parser.add_argument_group("how questions are read, and expressions written")
     reading.add_argument(
         "--form",
@@ -72,13 +84,6 @@ def add_parser(subparsers) -> None:
         help="expressions more that no derivation found, as in the lists of translate that the ranker has "
         "learnt of",
     )
-    parser.add_argument(
-        "--output", required=True, metavar="PARSER", help="the directory; an older parser there is replaced"
-    )
-    search = parser.add_argument_group("how the parser will search")
-    add_search_settings(search)
-    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:

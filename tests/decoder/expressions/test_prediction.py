@@ -36,6 +36,8 @@ TRAINING = [
     ("states in texas", "answer@1 state@1 loc@1 'texas'@0"),
     ("what in ohio", "answer@1 loc@1 'ohio'@0"),
     ("what in texas", "answer@1 loc@1 'texas'@0"),
+    ("rivers or states", "answer@1 or@2 river@1 all@0 state@1 all@0"),
+    ("rivers number seven", "answer@1 river@1 number@1 '7'@0"),
 ]
 WEIGHTS = {
     **{"First": 1.0, "Second": 0.5, "LanguageModel": 0.1, "Glue": -0.5, "PassThrough": -3.0},
@@ -84,6 +86,8 @@ def test_skeletons_come_in_the_order_of_their_probability(folder, question):
     scores = [log_prob for _, log_prob in found]
     assert scores == sorted(scores, reverse=True)
     assert len({tuple(tree) for tree, _ in found}) == len(found) > 20
+    for tree, log_prob in found:
+        assert places.log_prob(tree) == pytest.approx(log_prob, abs=1e-12)
     # Against all trees of up to five symbols, each measured by itself.
     sets = ["river@1", "state@1", "loc@1"]
     spelled = [
@@ -111,6 +115,30 @@ def test_constants_are_those_that_derivations_have(folder):
     none = [tree for tree, _ in predictor.predicted(places, [], 30)]
     assert none
     assert not any("loc@1" in tree for tree in none)
+
+
+def test_constants_go_where_such_constants_were(folder):
+    predictor = predictor_of(folder)
+    places = predictor.places(["rivers", "number", "seven"])
+    found = [" ".join(tree) for tree, _ in predictor.predicted(places, [("'7'@0",)], 30)]
+    assert found[0] == "answer@1 river@1 number@1 '7'@0"
+    assert not any("loc@1" in tree for tree in found)
+
+
+def test_no_more_is_predicted_than_is_asked_for(folder):
+    predictor = predictor_of(folder)
+    places = predictor.places(["states", "in", "ohio"])
+    two = [("'ohio'@0",), ("'texas'@0",)]
+    assert [len(predictor.predicted(places, two, number)) for number in (1, 2, 3, 10)] == [1, 2, 3, 10]
+
+
+def test_constants_of_several_derivations_are_there_together(folder):
+    """Where no derivation has as many as an expression needs."""
+    predictor = predictor_of(folder)
+    places = predictor.places(["rivers", "or", "states", "in", "ohio", "texas"])
+    found = [tree for tree, _ in predictor.predicted(places, [("'ohio'@0",), ("'texas'@0",)], 400)]
+    pairs = {tuple(word for word in tree if word.startswith("'")) for tree in found}
+    assert {("'ohio'@0", "'texas'@0"), ("'texas'@0", "'ohio'@0")} <= pairs
 
 
 def test_sequences_of_constants_are_there_once():
