@@ -17,9 +17,9 @@
 #   typed         sampled from the same alignments, with the expression model
 #   joined        what the last two say, in one list
 # The first three take the best translation, of 100, that is well-formed; the others search well-formed ones alone, and
-# a ranker, which reads whole words, chooses one of the 100 best, or 200; hiero-typed-unranked and typed-unranked take
-# the best as it is. Rankers learn from the training questions, a part at a time, by grammars that are learnt of the
-# other parts.
+# a ranker, which reads whole words, chooses one of the 100 best, or 200, and of 100 that are likely given the words,
+# whether a rule writes them or not; hiero-typed-unranked and typed-unranked take the best as it is. Rankers learn
+# from the training questions, a part at a time, by grammars that are learnt of the other parts.
 #
 # Options
 #   --output DIR      where the results go; default: runs/meaning- and the names of the data, language, and form if not funql
@@ -237,7 +237,7 @@ fold_grammar() { # GRAMMAR FOLD
     fi
 }
 
-list_set() { # GRAMMAR DIR SET OUTPUT: the 100 best expressions of each question, by the models in DIR
+list_set() { # GRAMMAR DIR SET OUTPUT: the 100 best expressions of each question by the models in DIR, and 100 predicted
     decoder translate --grammar "$2/$1.gz" --lm "$2/lm.arpa" --weights "$OUT/$1.weights.json" --threads "$THREADS" \
         --beam "$BEAM" --expressions "$2/expressions.json" --copy any --nbest 100 --predict 100 \
         --input "$3.$LANGUAGE" --output "$4"

@@ -221,7 +221,7 @@ def test_steps_lead_from_questions_to_exact_matches(finished):
 
 @pytest.mark.parametrize(
     ("which", "ranker", "letters", "beam"),
-    [("finished", "--ranker {0}/typed.ranker.json ", 5, 200), ("unranked", "", 4, 70)],
+    [("finished", "--ranker {0}/typed.ranker.json --predict 100 ", 5, 200), ("unranked", "", 4, 70)],
 )
 def test_the_parser_is_that_of_the_sampled_grammar_with_its_ranker(request, which, ranker, letters, beam):
     made = request.getfixturevalue(which)

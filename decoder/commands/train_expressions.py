@@ -16,9 +16,10 @@ def add_parser(subparsers) -> None:
         help="learn which expressions there are",
         description=(
             "Learns from sentences and their expressions, in the linear form of linearise, which symbol\n"
-            "takes which arguments, and which words of a sentence speak for which symbols. With such a\n"
-            "model, translate and tune give well-formed expressions only. Phrases are names and what they\n"
-            "stand for: they say where a constant may be, and of which kind a name is."
+            "takes which arguments, which words of a sentence speak for which symbols, and how likely an\n"
+            "expression is, given the words. With such a model, translate and tune give well-formed\n"
+            "expressions only, and translate --predict likely ones that no rule writes. Phrases are names\n"
+            "and what they stand for: they say where a constant may be, and of which kind a name is."
         ),
         epilog="example:\n  scfg-decoder train-expressions --source train.en --target train.mr "
         "--phrases phrases.en \\\n    --phrase-targets phrases.mr --output model.json",

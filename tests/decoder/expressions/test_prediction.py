@@ -15,13 +15,14 @@ from decoder.expressions.model import expression_model
 from decoder.expressions.parser_files import load_parser
 from decoder.expressions.prediction import Predictor, constants_of, likely_skeletons
 from decoder.expressions.tree_model import places_of
+from decoder.expressions.words import log_odds
 from decoder.lm.model import load_lm
 from scfg_sampler.rules.table import write_rule_table
 from tests.decoder import small_grammars as small
 
 # No rule writes state@1: what questions about states mean, the grammar cannot derive.
 RULES = [
-    ("rivers X1", "answer@1 river@1 X1", (0.0, 0.0)),
+    ("rivers X1", "answer@1 river@1 X1", (0.5, 0.25)),
     ("in X1", "loc@1 X1", (0.0, 0.0)),
     ("all", "all@0", (0.0, 0.0)),
     ("texas", "'texas'@0", (0.0, 0.0)),
@@ -167,33 +168,35 @@ def test_lists_have_what_no_rule_writes(folder):
 
 
 def test_features_of_what_is_predicted_are_its_own(folder):
-    (found,) = lists_of(folder, ["states in ohio"], "--predict", "50")
-    (also,) = lists_of(folder, ["rivers in ohio"], "--predict", "50")
-    predictor = predictor_of(folder)
-    lm, vocabulary = load_lm(folder / "lm.arpa")
-    best = found[0].features
-    for listed, question in ((found, "states in ohio"), (also, "rivers in ohio")):
-        places = predictor.places(question.split())
-        for one in listed:
-            assert one.features["TreeModel"] == pytest.approx(places.log_prob(one.words), abs=1e-4)
-            assert one.features["ExpressionModel"] == pytest.approx(predictor.log_prob(one.words), abs=1e-4)
-    predicted = [one for one in found if one.features["Underived"] == 1.0]
-    assert len(predicted) > 10
-    for one in predicted:
-        spelled = small.sentence_log_prob(lm, vocabulary, one.words)
-        assert one.features["LanguageModel"] == pytest.approx(spelled, abs=1e-4)
-        assert {name: one.features[name] for name in ("First", "Second", "Glue", "PassThrough")} == {
-            name: best[name] for name in ("First", "Second", "Glue", "PassThrough")
-        }
-
-
-def test_symbols_earn_the_same_predicted_and_derived(folder):
+    """But for those of rules, which are the best derivation's, and of what only derivations have."""
     (found,) = lists_of(folder, ["rivers in ohio"], "--predict", "50")
-    earned = {}
+    predictor, lexicon = predictor_of(folder), read_expressions(folder / "expressions.json").lexicon
+    lm, vocabulary = load_lm(folder / "lm.arpa")
+    words = ["rivers", "in", "ohio"]
+    places = predictor.places(words)
+    assert sum(one.features["Underived"] for one in found) > 10
     for one in found:
-        key = tuple(sorted(word for word in one.words if not word.startswith("'")))
-        value = one.features["SymbolLexicon"]
-        assert earned.setdefault(key, value) == pytest.approx(value, abs=1e-4)
+        expected = {
+            "TreeModel": places.log_prob(one.words),
+            "ExpressionModel": predictor.log_prob(one.words),
+            "LanguageModel": small.sentence_log_prob(lm, vocabulary, one.words),
+            "SymbolLexicon": log_odds(lexicon, words, one.words).sum(),
+        }
+        assert {name: one.features[name] for name in expected} == pytest.approx(expected, abs=1e-4)
+        if one.features["Underived"] == 1.0:
+            of_rules = ("First", "Second", "Glue", "PassThrough")
+            assert [one.features[name] for name in of_rules] == [found[0].features[name] for name in of_rules]
+    assert found[0].features["First"] == 0.5
+
+
+def test_what_is_predicted_is_worth_less_than_all_derivations(folder):
+    lists_of(folder, ["rivers in ohio"], "--predict", "50")
+    fields = [line.split(" ||| ") for line in (folder / "list").read_text().splitlines()]
+    scores = [float(score) for *_, score in fields]
+    assert scores == sorted(scores, reverse=True)
+    derived = [float(score) for *_, features, score in fields if "Underived=0" in features]
+    assert min(derived) < 0.0
+    assert max(scores[len(derived) :]) < min(derived)
 
 
 def test_without_a_derivation_constants_are_those_of_rules(folder):
