@@ -236,6 +236,14 @@ def test_the_parser_is_that_of_the_sampled_grammar_with_its_ranker(request, whic
     assert re.search(said, made.outcome.stdout, re.MULTILINE)
 
 
+def test_lists_hold_what_is_predicted_for_learning_and_for_ranking(finished):
+    translated = [line.split() for line in finished.noted if "decoder translate" in line]
+    lists = [line for line in translated if line[-1].endswith(".list")]
+    assert len(lists) == 2 * (2 + 2)
+    assert all("--nbest 100 --predict 100 " in " ".join(line) for line in lists)
+    assert not any("--predict" in line for line in translated if line not in lists)
+
+
 def test_rankers_learn_of_questions_that_grammars_were_learnt_without(stand_in):
     (stand_in / "data/train.en").write_text("A .\nB .\nC .\nD .\nE .\n")
     (stand_in / "data/train.funql").write_text("a\nb\nc\nd\ne\n")

@@ -61,6 +61,17 @@ def test_which_features_are_shared_is_said(files):
     assert " ||| Rule=-1 OLanguageModel=-4 OMissing=0 TLanguageModel=-4 TOwn=1 TMissing=0 ||| " in first
 
 
+def test_features_of_the_words_alone_are_shared_unless_told_otherwise(tmp_path):
+    features = "LanguageModel=-1 TargetWords=1 ExpressionModel=-2 SymbolLexicon=-3 TreeModel=-4 Underived=0"
+    for name in ("ours", "theirs"):
+        (tmp_path / name).write_text(f"0 ||| a@0 ||| {features} ||| 1\n")
+    assert run(tmp_path, "O=@/ours", "T=@/theirs", "--output", "@/both", "--quiet") == 0
+    shared = features.replace(" Underived=0", "")
+    assert (tmp_path / "both").read_text().split(" ||| ")[2] == (
+        f"{shared} OUnderived=0 OMissing=0 TUnderived=0 TMissing=0"
+    )
+
+
 def test_a_shared_feature_comes_from_the_first_list_that_has_it():
     ours, theirs = (
         [Candidate(["a"], {"S": 1.0})],
