@@ -254,14 +254,17 @@ train_ranker() { # GRAMMAR, and the names among whole words
         --lists "${lists[@]}" --output "$OUT/$1.ranker.json"
 }
 
-rank_set() { # GRAMMAR SET
+rank_set() { # GRAMMAR SET: the expressions chosen, and how probable the ranker takes each to be
     if [ "$1" = joined ]; then
         join_lists "$OUT" "$2.list"
     else
         list_set "$1" "$OUT" "$OUT/$2" "$OUT/$1.$2.list"
     fi &&
         decoder rank "$OUT/$1.$2.list" --ranker "$OUT/$1.ranker.json" --source "$OUT/whole.$2" \
-            --output "$OUT/$1.$2.mr" &&
+            --probabilities --output "$OUT/$1.$2.ranked" &&
+        cut -f 1 "$OUT/$1.$2.ranked" >"$OUT/$1.$2.probabilities" &&
+        cut -f 2 "$OUT/$1.$2.ranked" >"$OUT/$1.$2.mr" &&
+        rm "$OUT/$1.$2.ranked" &&
         decoder linearise "$OUT/$1.$2.mr" --undo --form "$FORM" --output "$OUT/$1.$2.$FORM"
 }
 
@@ -367,7 +370,7 @@ take_steps() {
             planned_step "ranker-$grammar" whole-expressions "${folds[@]}" --makes "$grammar.ranker.json" -- train_ranker "$grammar" "$FOLDS"
             for set in dev test; do
                 planned_step "rank-$grammar-$set" "ranker-$grammar" "prepare-$set" \
-                    --makes "$grammar.$set".{list,mr,"$FORM"} -- rank_set "$grammar" "$set"
+                    --makes "$grammar.$set".{list,probabilities,mr,"$FORM"} -- rank_set "$grammar" "$set"
             done
             systems+=("$grammar") made+=("rank-$grammar-test")
         done
@@ -381,7 +384,7 @@ take_steps() {
         planned_step ranker-joined whole-expressions "${folds[@]}" --makes joined.ranker.json -- train_ranker joined "$FOLDS"
         for set in dev test; do
             planned_step "rank-joined-$set" ranker-joined "rank-hiero-typed-$set" "rank-typed-$set" \
-                --makes "joined.$set".{list,mr,"$FORM"} -- rank_set joined "$set"
+                --makes "joined.$set".{list,probabilities,mr,"$FORM"} -- rank_set joined "$set"
         done
         systems+=(joined) made+=(rank-joined-test)
     fi
@@ -409,10 +412,13 @@ take_steps
 # ------------------------------------------------------------------ the table
 
 tables meaning "$OUT" ${ANSWERS:+--answers} "${systems[@]}" >"$OUT/table.tsv" # and results.json, answers.json
+[ "$FOLDS" = 0 ] || tables coverage "$OUT" typed >"$OUT/coverage.tsv"
 {
     table <"$OUT/table.tsv"
     printf 'exact: share of expressions that are the given ones, in percent; p: two-sided, exact sign test against typed\n'
     [ -z "$ANSWERS" ] || printf 'answers: share of expressions that are answered like the given ones\n'
+    [ "$FOLDS" = 0 ] || table <"$OUT/coverage.tsv"
+    [ "$FOLDS" = 0 ] || printf 'coverage: share of questions whose expression typed takes for so probable, or more; exact: of these\n'
     printf 'run directory: %s\n' "$OUT"
     printf 'to parse: %s parse --parser %s\n' "$(call_of scfg-decoder)" "$(quoted "$(short "$OUT/parser")")"
 } >"$OUT/table.txt"

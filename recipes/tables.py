@@ -375,6 +375,25 @@ def meaning(out: str, *names: str) -> None:
             (directory / file).write_text(json.dumps(shares_of, indent=1) + "\n", encoding="utf-8")
 
 
+def coverage(out: str, name: str) -> None:
+    """How many questions have an expression that is at least so probable, and how many of these are right."""
+    directory = Path(out)
+    row("probability", *(f"{which} {what}" for which in ("dev", "test") for what in ("coverage", "exact")))
+    for least in (0.0, 0.5, 0.7, 0.9):
+        cells = []
+        for which in ("dev", "test"):
+            gold, given, likely = (
+                (directory / file).read_text("utf-8").splitlines()
+                for file in (f"{which}.mr", f"{name}.{which}.mr", f"{name}.{which}.probabilities")
+            )
+            probable = [float(each) >= least for each in likely]
+            right = [line == wanted for line, wanted in zip(given, gold, strict=True)]
+            chosen = [one for one, enough in zip(right, probable, strict=True) if enough]
+            cells.append(f"{100 * statistics.fmean(probable):.1f}")
+            cells.append(f"{100 * statistics.fmean(chosen):.1f}" if chosen else "")
+        row(f"{least:.1f}", *cells)
+
+
 def same_answers(directory: Path, name: str) -> list[bool]:
     """Whether each test question has an expression, and one that is answered like the given one."""
     answers, wanted, expressions = (
@@ -414,6 +433,7 @@ TABLES: dict[str, Callable[..., None]] = {
     "questions": questions,
     "first-expressions": first_expressions,
     "meaning": meaning,
+    "coverage": coverage,
 }
 
 if __name__ == "__main__":

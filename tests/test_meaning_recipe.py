@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import itertools
 import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -39,7 +37,7 @@ case $program-$command in
         esac
         exit
         ;;
-    decoder-rank) printf 'a@1 c@0\nb@0\n' >"$out" && exit ;;
+    decoder-rank) printf '0.7500\ta@1 c@0\n0.2500\tb@0\n' >"$out" && exit ;;
     scfg_sampler-align) for way in fwd rev gdfa; do echo 0-0 >"$out.$way"; done && exit ;;
     decoder-translate)
         case $given in
@@ -200,6 +198,10 @@ def test_steps_lead_from_questions_to_exact_matches(finished):
     assert rows[9] == ["joined", "2", "100.0", "100.0", "1.0000"]
     assert (stand_in / "run/typed-unranked.test.funql").read_text() == "a\n\n"
     assert (stand_in / "run/typed.test.funql").read_text() == "a\nb\n"
+    assert (stand_in / "run/typed.test.probabilities").read_text() == "0.7500\n0.2500\n"
+    assert not list((stand_in / "run").glob("*.ranked"))
+    sure = next(at for at, row in enumerate(rows) if row[:1] == ["probability"])
+    assert rows[sure + 3] == ["0.5", "50.0", "100.0", "50.0", "100.0"]
     commands = [" ".join(line.split()[:2]) for line in noted]
     grammars = ["decoder tune", *["decoder translate", "decoder linearise"] * 2] * 5
     fold = [*["scfg_sampler align"] * 3, "decoder train-lm", "decoder train-expressions"]
@@ -394,7 +396,7 @@ def test_a_text_that_cannot_be_written_ends_the_recipe(stand_in):
 
 def test_what_is_done_is_not_done_again(finished):
     first, stand_in = finished.outcome, finished.stand_in
-    made_each_time = {"results.json", "table.tsv", "table.txt"}
+    made_each_time = {"results.json", "table.tsv", "coverage.tsv", "table.txt"}
     assert unrecorded(stand_in / "run") == made_each_time | {
         f"fold{fold}/sample-typed/run.json" for fold in range(2)
     }
@@ -411,79 +413,3 @@ def test_what_is_done_is_not_done_again(finished):
         "rank",
         "bundle-parser",
     }
-
-
-# ---- What the table says --------------------------------------------------------------------------
-
-
-def tables(*arguments):
-    command = [sys.executable, str(RECIPES / "tables.py"), *map(str, arguments)]
-    environment = {**os.environ, "PYTHONPATH": str(RECIPES.parent)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
-
-
-def signs(ours: str, theirs: str) -> float:
-    """Enumerated: how often fair coins on the questions that one of two has right are as uneven, or more."""
-    decided = [a for a, b in zip(ours, theirs, strict=True) if a != b]
-    uneven = abs(decided.count("1") - decided.count("0"))
-    throws = list(itertools.product((1, -1), repeat=len(decided)))
-    return sum(abs(sum(throw)) >= uneven for throw in throws) / len(throws)
-
-
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [("11110000", "00001111"), ("1111111100", "1000000000"), ("111", "111"), ("10111", "00000"), ("1", "0")],
-)
-def test_p_is_that_of_all_throws_of_coins(tmp_path, ours, theirs):
-    for name, right in (("one", ours), ("two", theirs)):
-        for which in ("dev", "test"):
-            (tmp_path / f"{name}.{which}.mr").write_text("".join("a\n" if r == "1" else "b\n" for r in right))
-            (tmp_path / f"{which}.mr").write_text("a\n" * len(right))
-        with gzip.open(tmp_path / f"{name}.gz", "wt") as out:
-            out.write("# header\nrule\nrule\n")
-    rows = [line.split("\t") for line in tables("meaning", tmp_path, "one", "two").splitlines()]
-    share = f"{100 * ours.count('1') / len(ours):.1f}"
-    assert rows[1] == ["one", "2", share, share, f"{signs(ours, theirs):.4f}"]
-
-
-def test_p_is_against_typed_where_it_is_there(tmp_path):
-    for name, right in (("typed", "1100"), ("joined", "1111")):
-        for which in ("dev", "test"):
-            (tmp_path / f"{name}.{which}.mr").write_text("".join("a\n" if r == "1" else "b\n" for r in right))
-            (tmp_path / f"{which}.mr").write_text("a\n" * 4)
-    for number, name in enumerate(("typed", "hiero-typed"), start=1):
-        with gzip.open(tmp_path / f"{name}.gz", "wt") as out:
-            out.write("# header\n" + number * "rule\n")
-    rows = [line.split("\t") for line in tables("meaning", tmp_path, "typed", "joined").splitlines()]
-    assert rows[1:] == [["typed", "1", "50.0", "50.0", ""], ["joined", "3", "100.0", "100.0", "0.5000"]]
-
-
-@pytest.mark.parametrize(
-    ("letters", "expected"),
-    [(0, "wo liegt ähtäri\n\n\nin u.s. now\n"), (4, "wo lieg ähtä\n\n\nin u.s. now\n")],
-)
-def test_questions_are_in_lower_case_without_their_mark_and_words_cut(tmp_path, letters, expected):
-    (tmp_path / "text").write_text("\ufeffWo liegt Ähtäri ?\n.\n\nin U.S. now\n")
-    assert tables("questions", tmp_path / "text", letters) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "form", "expected"),
-    [
-        (
-            "0 ||| a@1 ||| f\n0 ||| a@1 b@0 ||| f\n0 ||| c@0 ||| f\n2 ||| c@0 d@0 ||| f\n",
-            "funql",
-            "a@1 b@0\n\n\n",
-        ),
-        ("a@0\n\nb\n", "funql", "a@0\n\nb\n"),
-        (
-            "0 ||| from@1 t@0 ||| f\n0 ||| select@2 u.a@0 from@1 t@0 ||| f\n"
-            "0 ||| select@2 a@0 from@1 t@0 ||| f\n",
-            "sql",
-            "select@2 a@0 from@1 t@0\n\n\n",
-        ),
-    ],
-)
-def test_first_well_formed_of_each_list(tmp_path, text, form, expected):
-    (tmp_path / "list").write_text(text)
-    assert tables("first-expressions", tmp_path / "list", 3, form) == expected

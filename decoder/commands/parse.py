@@ -12,7 +12,7 @@ from decoder.commands import default_threads
 from scfg_sampler.core.wording import counted
 
 if TYPE_CHECKING:
-    from decoder.expressions.parser import Parser
+    from decoder.expressions.parser import Parse, Parser
 
 __all__ = ["add_parser", "run"]
 
@@ -31,15 +31,25 @@ def add_parser(subparsers) -> None:
             "best first:\n"
             "  LINE ||| expression ||| Feature=value ... ||| score\n"
             "where LINE counts from 0 and the score, of which only those of one question compare, is the\n"
-            "ranker's, if the parser has one; a question without an expression has one line without words."
+            "ranker's, if the parser has one; a question without an expression has one line without words.\n"
+            "\n"
+            "A ranker also knows how probable it is that an expression is the right one, if one of those\n"
+            "that it chooses among is. With --probabilities each line has the probability and a tab before\n"
+            "the expression, and each line of a list has it behind the score. With --min-probability P,\n"
+            "only expressions that are at least so probable are printed."
         ),
         epilog="examples:\n  scfg-decoder parse --parser parser < questions.txt > expressions.txt\n"
-        "  scfg-decoder parse --parser parser --nbest 3 < questions.txt",
+        "  scfg-decoder parse --parser parser --nbest 3 < questions.txt\n"
+        "  scfg-decoder parse --parser parser --min-probability 0.7 --probabilities < questions.txt",
     )
     parser.add_argument(
         "--parser", required=True, metavar="PARSER", help="a directory that bundle-parser made"
     )
     parser.add_argument("--nbest", type=int, metavar="K", help="print lists of up to K expressions")
+    parser.add_argument("--probabilities", action="store_true", help="print probabilities of expressions")
+    parser.add_argument(
+        "--min-probability", type=float, metavar="P", help="print none that is less probable, 0 to 1"
+    )
     parser.add_argument(
         "--linear", action="store_true", help="print linear forms, as grammars write them, not expressions"
     )
@@ -51,10 +61,14 @@ def add_parser(subparsers) -> None:
 
 
 class _Parsed(NamedTuple):
-    """What is written of a line; how many words it has, and which are in no rule."""
+    """What is written of a line; whether it has an expression, and one that is probable enough.
+
+    words, unknown : how many it has, and which of them are in no rule
+    """
 
     text: str
     exists: bool
+    probable: bool
     words: int
     unknown: list[str]
 
@@ -73,10 +87,17 @@ def run(options: argparse.Namespace) -> None:
 
     if options.nbest is not None and options.nbest < 1:
         raise SettingsError(f"--nbest is {options.nbest}; it is at least 1")
+    least = options.min_probability
+    if least is not None and not 0.0 <= least <= 1.0:
+        raise SettingsError(f"--min-probability is {least:g}; it is from 0 to 1")
     threads = default_threads() if options.threads is None else options.threads
     require_file(options.input)
     parser = load_parser(options.parser)
-    lines = words = asked = there = too_long = 0
+    if parser.ranker is None and (options.probabilities or least is not None):
+        raise SettingsError(
+            f"{options.parser} has no ranker, which knows probabilities; bundle-parser --ranker adds one"
+        )
+    lines = words = asked = there = probable = too_long = 0
     unknown: list[str] = []
     with contextlib.ExitStack() as stack:
         began = time.perf_counter()
@@ -88,6 +109,7 @@ def run(options: argparse.Namespace) -> None:
             out.flush()
             lines, words = lines + 1, words + found.words
             asked, there = asked + (found.words > 0), there + found.exists
+            probable += found.probable
             too_long += found.words > LONGEST
             unknown += found.unknown
             advance(1, "")
@@ -98,6 +120,8 @@ def run(options: argparse.Namespace) -> None:
         say(f"in no rule: {', '.join(often)}{', …' if len(set(unknown)) > _MOST_NAMED else ''}")
     if there < asked:
         say(f"{counted(asked - there, 'question')} without an expression")
+    if probable < there:
+        say(f"{counted(there - probable, 'question')} without one of a probability of {least:g}")
     if too_long:
         longer = f"of more than {counted(LONGEST, 'word')}"
         warn(f"{options.input}: {counted(too_long, 'question')} {longer} left empty")
@@ -105,19 +129,33 @@ def run(options: argparse.Namespace) -> None:
 
 def _parse(parser: Parser, options: argparse.Namespace, numbered: tuple[int, str]) -> _Parsed:
     """The output of a line with its number."""
+    number, line = numbered
+    best = parser.n_best(line, options.nbest or 1)
+    found = [each for each in best if (each.probability or 0.0) >= (options.min_probability or 0.0)]
+    text = _line_of(found, options) if options.nbest is None else _list_of(number, found, options)
+    words, unknown = parser.words(line)
+    return _Parsed(text, bool(best), bool(found), len(words), unknown)
+
+
+def _line_of(found: list[Parse], options: argparse.Namespace) -> str:
+    """The line of the best expression, or of none."""
+    spelled = _spelled(found[0], options) if found else ""
+    likely = found[0].probability if found else 0.0
+    return (f"{likely:.4f}\t" if options.probabilities else "") + spelled + "\n"
+
+
+def _list_of(number: int, found: list[Parse], options: argparse.Namespace) -> str:
+    """The lines of a question's list."""
     from decoder.expressions.lists import list_lines
     from decoder.expressions.ranker import Candidate
 
-    number, line = numbered
-    found = parser.n_best(line, options.nbest or 1)
-    texts = [" ".join(each.words) if options.linear else each.expression for each in found]
-    if options.nbest is None:
-        text = (texts[0] if texts else "") + "\n"
-    else:
-        listed = [
-            (Candidate([spelled], each.features), each.score)
-            for spelled, each in zip(texts, found, strict=True)
-        ]
-        text = "".join(list_lines(number, listed))
-    words, unknown = parser.words(line)
-    return _Parsed(text, bool(found), len(words), unknown)
+    listed = [(Candidate([_spelled(each, options)], each.features), each.score) for each in found]
+    lines = list_lines(number, listed)
+    if not options.probabilities:
+        return "".join(lines)
+    likely = [each.probability for each in found] or [0.0]
+    return "".join(f"{line[:-1]} ||| {each:.4f}\n" for line, each in zip(lines, likely, strict=True))
+
+
+def _spelled(found: Parse, options: argparse.Namespace) -> str:
+    return " ".join(found.words) if options.linear else found.expression

@@ -20,7 +20,7 @@ import numpy as np
 from decoder.expressions.decoder import ExpressionDecoder
 from decoder.expressions.forms import FORMS, from_linear, write
 from decoder.expressions.questions import cut_words, question_words
-from decoder.expressions.ranker import Candidate, Ranker, candidate_scores
+from decoder.expressions.ranker import Candidate, Ranker, candidate_scores, probabilities
 from decoder.translation.results import Translation, summed
 from scfg_sampler.core.arguments import of_arguments, require_count, require_type, require_whole
 from scfg_sampler.core.limits import require_number
@@ -57,6 +57,8 @@ class Parse(NamedTuple):
     words : its linear form
     score : by the ranker, or, without one, that of the derivation
     features : of the derivation
+    probability : that the expression is the right one, by the ranker, if one of those that it chose among is;
+        None without a ranker, 0 if there is no expression
 
     >>> found = Parse("Rivers?", "answer(river(all))", ["answer@1", "river@1", "all@0"], -2.5, {"Glue": 1.0})
     >>> found.expression, found.features["Glue"]
@@ -68,6 +70,7 @@ class Parse(NamedTuple):
     words: list[str]
     score: float
     features: dict[str, float]
+    probability: float | None = None
 
 
 class Parser:
@@ -119,7 +122,8 @@ class Parser:
 
     def parse_line(self, line: str) -> Parse:
         """The best parse of a question."""
-        return next(iter(self.n_best(line, 1)), Parse(line, "", [], 0.0, {}))
+        none = Parse(line, "", [], 0.0, {}, None if self.ranker is None else 0.0)
+        return next(iter(self.n_best(line, 1)), none)
 
     def n_best(self, line: str, k: int = 10) -> list[Parse]:
         """Up to k different parses of a question, the best first; none if there is none.
@@ -140,10 +144,12 @@ class Parser:
             return []
         candidates = [Candidate(each.words, self._features(each)) for each in found]
         scores = np.array([each.score for each in found])
+        likely: list[float | None] = [None] * len(found)
         if self.ranker is not None:
             scores = candidate_scores(self.ranker, words, candidates)
+            likely = [*probabilities(scores).tolist()]
         best = np.argsort(-scores, kind="stable")[:k].tolist()
-        return [self._parse(line, candidates[at], float(scores[at])) for at in best]
+        return [self._parse(line, candidates[at], float(scores[at]), likely[at]) for at in best]
 
     def words(self, line: str) -> tuple[list[str], list[str]]:
         """The words of a question, and those of them that are in no rule."""
@@ -156,10 +162,10 @@ class Parser:
         values = zip(self.decoder.feature_names, found.features.tolist(), strict=True)
         return summed((*values, *found.sparse))
 
-    def _parse(self, line: str, candidate: Candidate, score: float) -> Parse:
+    def _parse(self, line: str, candidate: Candidate, score: float, likely: float | None) -> Parse:
         expression = from_linear(candidate.words)
         text = None if expression is None else write(expression, self.reading.form or FORMS[0])
-        return Parse(line, text or "", candidate.words, score, candidate.features)
+        return Parse(line, text or "", candidate.words, score, candidate.features, likely)
 
     def __repr__(self) -> str:
         ranked = "a ranker" if self.ranker is not None else "no ranker"

@@ -39,9 +39,17 @@ from decoder.expressions.word_rates import rate_log_probs, train_rate_model
 from decoder.expressions.words import numbered_symbols, sums_of_log_odds, train_symbol_model
 from decoder.tuning.ranking_loss import minimum
 from scfg_sampler.core.arrays.sparse import sparse_rows
-from scfg_sampler.core.elementary import products
+from scfg_sampler.core.elementary import exp_each, products
 
-__all__ = ["WORD_FEATURES", "Candidate", "Ranker", "best_candidate", "candidate_scores", "train_ranker"]
+__all__ = [
+    "WORD_FEATURES",
+    "Candidate",
+    "Ranker",
+    "best_candidate",
+    "candidate_scores",
+    "probabilities",
+    "train_ranker",
+]
 
 
 _Pieces = Callable[[Sequence[str]], list[str]]
@@ -133,6 +141,18 @@ def candidate_scores(ranker: Ranker, words: Sequence[str], candidates: Sequence[
     columns = list(ranker.weights)
     values = _values(columns, ranker.models, with_kinds(words, ranker.names), candidates)
     return products(values, np.array(list(ranker.weights.values())))
+
+
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """p(e) of each of at least one expression of a list, given what `candidate_scores` gives them.
+
+    That the right one is in the list is taken for granted.
+
+    >>> probabilities(np.array([700.0, 700.0, -700.0])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    shares = exp_each(scores - np.max(scores))
+    return shares / sum(shares.tolist())
 
 
 def best_candidate(ranker: Ranker, words: Sequence[str], candidates: Sequence[Candidate]) -> int:

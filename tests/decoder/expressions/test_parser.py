@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 
 import pytest
@@ -183,7 +184,7 @@ def test_lists_are_different_and_the_best_comes_first(parser):
         assert len({each.expression for each in found}) == len(found) <= 5
         scores = [each.score for each in found]
         assert scores == sorted(scores, reverse=True)
-        assert [loaded.parse_line(question)] == (found[:1] or [(question, "", [], 0.0, {})])
+        assert [loaded.parse_line(question)] == (found[:1] or [(question, "", [], 0.0, {}, 0.0)])
     assert len(loaded.n_best("states in texas", 1)) == 1
     best = loaded.n_best("states in texas", 2)
     assert [each.expression for each in best] == [PARSES[1], PARSES[0]]
@@ -226,6 +227,62 @@ def test_the_command_lists_and_counts(parser, tmp_path, capsys):
     assert ["2", "", "", "0"] in rows
     assert main([*parse, "--nbest", "0"]) == 2
     assert "--nbest is 0; it is at least 1" in capsys.readouterr().err
+
+
+def likelihoods(parser, line):
+    """What the ranker takes each expression of a question for: exp(score), shared out among all there are."""
+    weights = {one.expression: math.exp(one.score) for one in load_parser(parser).n_best(line, 100)}
+    return {expression: weight / sum(weights.values()) for expression, weight in weights.items()}
+
+
+def test_rankers_know_how_probable_expressions_are(parser, parts, tmp_path):
+    expected = likelihoods(parser, QUESTIONS[1])
+    assert len(expected) > 1
+    listed = load_parser(parser).n_best(QUESTIONS[1], 1)
+    assert [one.probability for one in listed] == [pytest.approx(expected[PARSES[1]])]
+    none = load_parser(parser).parse_line("nothing")
+    assert (none.expression, none.probability) == ("", 0.0)
+    assert bundle(parts, tmp_path / "p", ranker=False) == 0
+    unranked = load_parser(tmp_path / "p")
+    assert unranked.parse_line(QUESTIONS[1]).probability is None
+    assert unranked.parse_line("nothing").probability is None
+
+
+def test_the_command_prints_what_is_probable_enough(parser, tmp_path, capsys):
+    expected = likelihoods(parser, QUESTIONS[1])
+    first, second = expected[PARSES[1]], expected[PARSES[0]]
+    assert first > second
+    questions = lines(tmp_path / "questions", [QUESTIONS[1], "", "nothing"])
+    parse = ["parse", "--parser", str(parser), "--input", questions, "--output", f"{tmp_path}/out"]
+
+    def found():
+        return (tmp_path / "out").read_text().splitlines()
+
+    assert main([*parse, "--probabilities"]) == 0
+    assert found() == [f"{first:.4f}\t{PARSES[1]}", "0.0000\t", "0.0000\t"]
+    assert "without one of" not in capsys.readouterr().err
+    assert main([*parse, "--nbest", "2", "--probabilities"]) == 0
+    rows = [row.split(" ||| ") for row in found()]
+    assert [row[4] for row in rows] == [f"{first:.4f}", f"{second:.4f}", "0.0000", "0.0000"]
+    assert main([*parse, "--nbest", "2", "--min-probability", f"{first:.3f}", "--linear"]) == 0
+    assert len([row for row in found() if row.startswith("0 ||| answer@1 ")]) == (first >= round(first, 3))
+    assert main([*parse, "--min-probability", f"{(first + second) / 2}"]) == 0
+    assert found() == [PARSES[1], "", ""]
+    assert main([*parse, "--min-probability", f"{(first + 1) / 2}"]) == 0
+    assert found() == ["", "", ""]
+    said = capsys.readouterr().err
+    assert f"1 question without one of a probability of {(first + 1) / 2:g}" in said
+    assert "1 question without an expression" in said
+
+
+def test_probabilities_that_there_are_not_are_refused(parser, parts, tmp_path, capsys):
+    for least in ("1.5", "-0.1"):
+        assert main(["parse", "--parser", str(parser), "--min-probability", least]) == 2
+        assert f"--min-probability is {least}; it is from 0 to 1" in capsys.readouterr().err
+    assert bundle(parts, tmp_path / "p", ranker=False) == 0
+    for options in (["--probabilities"], ["--min-probability", "0.5"]):
+        assert main(["parse", "--parser", f"{tmp_path}/p", "--input", os.devnull, *options]) == 2
+        assert "p has no ranker, which knows probabilities; bundle-parser --ranker" in capsys.readouterr().err
 
 
 def test_words_of_another_field_are_told_of(parser, tmp_path, capsys):

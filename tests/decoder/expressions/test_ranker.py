@@ -1,6 +1,7 @@
 """Rankers: weights against another minimiser, parts kept apart, files, and the commands."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -223,6 +224,12 @@ def test_commands_learn_and_choose(files, capsys):
     level = [Candidate(tree, {"One": 0.0}) for tree in TREES]
     best = level[best_candidate(expected, ["largest", "state"], level)]
     assert (files / "out").read_text() == " ".join(best.words) + "\n\n"
+    given = ("rank", "@/list", "--ranker", "@/r.json", "--source", "@/new", "--probabilities")
+    assert run(files, *given, "--output", "@/out") == 0
+    weights = [math.exp(score) for score in candidate_scores(expected, ["largest", "state"], level)]
+    likely = max(weights) / sum(weights)
+    assert 0.0 < likely < 1.0
+    assert (files / "out").read_text() == f"{likely:.4f}\t{' '.join(best.words)}\n0.0000\t\n"
     one = ("--expressions", "@/m.json", "--lists", "@/list0", "--output", "@/r.json")
     assert run(files, "train-ranker", *pairs, *one) == 2
     assert "--lists has two or more" in capsys.readouterr().err
