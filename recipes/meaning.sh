@@ -417,8 +417,8 @@ tables meaning "$OUT" ${ANSWERS:+--answers} "${systems[@]}" >"$OUT/table.tsv" # 
     table <"$OUT/table.tsv"
     printf 'exact: share of expressions that are the given ones, in percent; p: two-sided, exact sign test against typed\n'
     [ -z "$ANSWERS" ] || printf 'answers: share of expressions that are answered like the given ones\n'
-    [ "$FOLDS" = 0 ] || table <"$OUT/coverage.tsv"
-    [ "$FOLDS" = 0 ] || printf 'coverage: share of questions whose expression typed takes for so probable, or more; exact: of these\n'
+    [ "$FOLDS" = 0 ] || { echo && table <"$OUT/coverage.tsv"; }
+    [ "$FOLDS" = 0 ] || printf 'coverage: share of questions whose expression is so probable, or more, by the ranker of typed; exact: of these\n'
     printf 'run directory: %s\n' "$OUT"
     printf 'to parse: %s parse --parser %s\n' "$(call_of scfg-decoder)" "$(quoted "$(short "$OUT/parser")")"
 } >"$OUT/table.txt"
