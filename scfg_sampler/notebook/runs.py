@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
-import operator
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from scfg_sampler.core.arguments import (
+    ArgumentError,
     of_arguments,
     require_path,
     require_switch,
@@ -144,13 +145,22 @@ class Run:
         return read_corpus(files.source, files.target, *files.alignments, labels=files.labels)
 
     def derivation(self, number: int) -> Tree | None:
-        """The derivation of a sentence pair in the last state of the first chain; None if it was skipped."""
-        number = operator.index(number)
-        for line, text in enumerate(read_lines(self._chain / "derivations.jsonl.gz")):
-            if line == number:
-                found = json.loads(text)["derivation"]
-                return None if found is None else Tree(self.corpus[number], _derivation(found))
-        raise IndexError(f"the run has sentence pairs 0 to {self.record['corpus']['sentences'] - 1}")
+        """The derivation of a sentence pair in the last state of the first chain; None if it was skipped.
+
+        Raises
+        ------
+        ArgumentError
+            The run has no pair of that number.
+        InputError
+            The file of derivations has none for it.
+        """
+        number, path = self._pair_number(number), self._chain / "derivations.jsonl.gz"
+        text = next(itertools.islice(read_lines(path), number, None), None)
+        if text is None:
+            hint = "Restore the file, or sample again"
+            raise InputError(path, None, f"is damaged: it ends before pair {number}", hint)
+        found = json.loads(text)["derivation"]
+        return None if found is None else Tree(self.corpus[number], _derivation(found))
 
     def forest(self, number: int) -> Forest | None:
         """The forest of a pair, shaded by how often the first chain had each phrase; None if it was skipped.
@@ -159,10 +169,10 @@ class Run:
         ------
         InputError
             The run has not counted phrases: sample with `marginals=True`.
+        ArgumentError
+            The run has no pair of that number.
         """
-        number, last = operator.index(number), self._last
-        if not 0 <= number < last.bank.num_sentences:
-            raise IndexError(f"the run has sentence pairs 0 to {last.bank.num_sentences - 1}")
+        number, last = self._pair_number(number), self._last
         if number in last.bank.skipped:
             return None
         forest = ForestBuilder(last.bank.corpus, last.bank.choice).build(number)
@@ -204,6 +214,13 @@ class Run:
         counts = self.directory / "counts" / f"{origin}.gz"
         if "labels" in self.record["corpus"]["files"] and counts.exists():
             read_rule_table(counts)
+
+    def _pair_number(self, number: object) -> int:
+        """A number as an int; a TypeError or an ArgumentError if the run has no sentence pair of it."""
+        found, pairs = require_whole("number", number), self.record["corpus"]["sentences"]
+        if not 0 <= found < pairs:
+            raise ArgumentError(f"number is {found}; the run has sentence pairs 0 to {pairs - 1}")
+        return found
 
     def __repr__(self) -> str:
         joint = self.trace["log_joint"]

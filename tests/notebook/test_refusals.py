@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import re
 
@@ -12,7 +13,7 @@ import decoder
 import monolingual
 import scfg_sampler
 from scfg_sampler.core.arguments import ArgumentError
-from scfg_sampler.errors import CheckpointMismatch
+from scfg_sampler.errors import CheckpointMismatch, InputError
 
 PAIRS = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("ne mange pas", "not eat", "0-0 1-1 2-0")]
 
@@ -168,6 +169,24 @@ def test_places_count_from_the_end_too_and_are_numbers(corpus):
         corpus["1"]
     with pytest.raises(IndexError, match=r"^there are no rules, none of the number 0$"):
         scfg_sampler.extract_rules(corpus)[:0][0]
+
+
+@pytest.mark.parametrize("number", [2, -1, np.int64(2), 10**30])
+def test_a_run_says_which_sentence_pairs_it_has(corpus, tmp_path, number):
+    run = scfg_sampler.sample(corpus, tmp_path / "run", iterations=2, marginals=True)
+    for asked in (run.derivation, run.forest):
+        with pytest.raises(ArgumentError, match=f"^number is {number}; the run has sentence pairs 0 to 1$"):
+            asked(number)
+        with pytest.raises(TypeError, match=r"^number is '1'; give a whole number$"):
+            asked("1")
+        assert asked(np.int64(1)).pair == corpus[1]
+
+
+def test_derivations_that_are_lost_are_said_to_be(run):
+    path = run.directory / "derivations.jsonl.gz"
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).splitlines(keepends=True)[0]))
+    with pytest.raises(InputError, match=r"derivations.jsonl.gz: is damaged: it ends before pair 1"):
+        run.derivation(1)
 
 
 # ---- What no file has
