@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scfg_sampler.core import console
+from scfg_sampler.core.interruption import telling
 from scfg_sampler.core.wording import counted
 
 __all__ = ["add_parser", "run"]
@@ -60,12 +61,22 @@ def run(options: argparse.Namespace) -> None:
 
     from scfg_sampler.core.files import is_stream, read_lines
     from scfg_sampler.corpus.sanity import warn_of_untokenised_text
-    from scfg_sampler.corpus.word_alignment import align_texts, prefixes, suffix
+    from scfg_sampler.corpus.word_alignment import align_texts, prefixes
 
     for path in (options.source, options.target):
         if not is_stream(path):
             warn_of_untokenised_text(itertools.islice(read_lines(path), 2000), path)
-    with console.progress("aligning", options.draws if options.draws > 1 else None) as advance:
+    done = 0
+
+    def count(draws: int) -> None:
+        nonlocal done
+        done += draws
+        advance(draws, "")
+
+    with (
+        telling(lambda: _what_is_there(options, done)),
+        console.progress("aligning", options.draws if options.draws > 1 else None) as advance,
+    ):
         report = align_texts(
             options.source,
             options.target,
@@ -73,14 +84,33 @@ def run(options: argparse.Namespace) -> None:
             method=options.symmetrise,
             parts=options.parts,
             draws=options.draws,
-            advance=advance,
+            advance=count,
         )
     if report.too_long:
         console.warn(f"no links for {counted(report.too_long, 'pair')} with more than 1023 words on a side")
     times = "" if options.draws == 1 else f" {options.draws} times,"
-    endings = ("fwd", "rev", suffix(options.symmetrise))
+    endings = _endings(options)
     names = [f"{name}.{ending}" for name in prefixes(options.output, options.draws) for ending in endings]
     console.say(
         f"{counted(report.sentences, 'pair')} aligned{times} by {counted(report.links, 'link')}: "
         f"{', '.join(names)}"
     )
+
+
+def _what_is_there(options: argparse.Namespace, done: int) -> str:
+    """What a command that was stopped leaves: the files of whole draws."""
+    from scfg_sampler.corpus.word_alignment import prefixes
+
+    if done == 0:
+        return ""
+    ending = _endings(options)[-1]
+    names = ", ".join(f"{name}.{ending}" for name in prefixes(options.output, done))
+    found = f"{counted(done, 'draw')} of {options.draws} can be used: {names}"
+    return f"{found}; the same command again makes all anew"
+
+
+def _endings(options: argparse.Namespace) -> tuple[str, str, str]:
+    """How the names of the files of a draw end."""
+    from scfg_sampler.corpus.word_alignment import suffix
+
+    return "fwd", "rev", suffix(options.symmetrise)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from scfg_sampler.core.console import say
 from scfg_sampler.core.signals import Terminated
 
-__all__ = ["repeatable", "resumable"]
+__all__ = ["repeatable", "resumable", "telling"]
 
 _STOPPED = (KeyboardInterrupt, Terminated)
 
@@ -53,4 +53,21 @@ def repeatable(kept: str, *, overwrite: bool = False) -> Iterator[None]:
         if os.path.isdir(kept) and os.listdir(kept):
             again = "the same command again" + (", without --overwrite" if overwrite else "")
             say(f"to go on: {again}; what is done is in {kept}")
+        raise
+
+
+@contextlib.contextmanager
+def telling(what_is_there: Callable[[], str]) -> Iterator[None]:
+    """Within the block Ctrl-C, SIGTERM and SIGHUP, besides what they do, say what is there all the same.
+
+    Parameters
+    ----------
+    what_is_there : callable
+        Says it in one line, or nothing: an empty string.
+    """
+    try:
+        yield
+    except _STOPPED:
+        if found := what_is_there():
+            say(found)
         raise

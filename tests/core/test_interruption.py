@@ -3,7 +3,7 @@
 import pytest
 
 from scfg_sampler.core import console
-from scfg_sampler.core.interruption import repeatable, resumable
+from scfg_sampler.core.interruption import repeatable, resumable, telling
 from scfg_sampler.core.signals import Terminated
 
 
@@ -55,3 +55,13 @@ def test_a_command_that_goes_on_when_it_is_given_again_says_so(tmp_path, capsys,
     with pytest.raises(KeyboardInterrupt), repeatable(str(kept), overwrite=overwrite):
         raise KeyboardInterrupt
     assert capsys.readouterr().err == f"to go on: the same command {again} what is done is in {kept}\n"
+
+
+@pytest.mark.parametrize("signal", [KeyboardInterrupt, Terminated])
+@pytest.mark.parametrize("found", ["two of three are done", ""])
+def test_what_is_there_all_the_same_is_said_if_anything_is(capsys, signal, found):
+    with pytest.raises(signal), telling(lambda: found):
+        raise signal
+    with telling(lambda: "never"):
+        pass
+    assert capsys.readouterr().err == (f"{found}\n" if found else "")

@@ -109,6 +109,34 @@ for side in ("-f", "-r"):
     assert f"{texts}/out/made.3.gdfa" in said
 
 
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        (0, ""),
+        (1, "1 draw of 3 can be used: {made}.union; the same command again makes all anew\n"),
+        (
+            2,
+            "2 draws of 3 can be used: {made}.union, {made}.2.union; the same command again makes all anew\n",
+        ),
+    ],
+)
+def test_draws_that_are_whole_when_it_is_stopped_are_named(aligner, texts, monkeypatch, capsys, done, said):
+    begun = []
+    align_once = word_alignment._align
+
+    def stopped(*arguments):
+        begun.append(arguments)
+        if len(begun) > done:
+            raise KeyboardInterrupt
+        return align_once(*arguments)
+
+    monkeypatch.setattr(word_alignment, "_align", stopped)
+    assert align(texts, "--draws", "3", "--symmetrise", "union") == 130
+    told = capsys.readouterr().err
+    assert told.count("can be used") == bool(done)
+    assert said.format(made=texts / "out" / "made") in told
+
+
 @pytest.mark.parametrize("ending", ["rev", "gdfa"])
 def test_files_of_two_draws_are_not_mixed(aligner, texts, monkeypatch, ending):
     """It is stopped while it writes one of them: no other has become that of the new draw."""
