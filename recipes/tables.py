@@ -112,10 +112,10 @@ def shares(out: str, name: str, *columns: str) -> None:
 
 
 def posterior(run: str) -> None:
-    """What `ot sample` says of a run; the log of whoever resumed it says less, and nothing at its end."""
-    from monolingual.ot.commands.sample import report, warn_of_tableaux
+    """What `ot sample` says of a run; the log of whoever stopped it has not what it says at its end."""
+    from monolingual.ot.commands.sample import report
     from monolingual.ot.formats import read_tableaux
-    from monolingual.ot.run import read_run
+    from monolingual.ot.run import read_run, warn_of_tableaux
 
     with contextlib.redirect_stderr(sys.stdout):
         warn_of_tableaux(read_tableaux(Path(run, "tableaux.tsv")), read_run(run)["settings"])

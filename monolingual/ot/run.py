@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from monolingual.ot.domination import what_keeps_dominated
 from monolingual.ot.formats import read_tableaux, write_tableaux
 from monolingual.ot.gibbs import OtState, ot_kernel
 from monolingual.ot.grammar import Grammar, predict, prediction_record, refuse_grammar, summary_grammar
-from monolingual.ot.hidden import form_counts, hidden_kernel
-from monolingual.ot.orderings import derive_orderings
+from monolingual.ot.hidden import form_counts, hidden_kernel, hidden_problems
+from monolingual.ot.orderings import derive_orderings, problems
 from monolingual.ot.settings import OtSettings, RunSettings, check_run_settings
 from monolingual.ot.summaries import summarise
 from monolingual.ot.tableaux import Tableaux, token_counts
@@ -50,10 +51,11 @@ from scfg_sampler.core.chains.run_directory import (
     stored_settings,
     write_json,
 )
+from scfg_sampler.core.console import warn
 from scfg_sampler.core.files import PathLike, file_digest
 from scfg_sampler.errors import InputError
 
-__all__ = ["Draws", "read_draws", "read_run", "resume_run", "start_run"]
+__all__ = ["Draws", "read_draws", "read_run", "resume_run", "start_run", "warn_of_tableaux"]
 
 
 class Draws(NamedTuple):
@@ -107,6 +109,7 @@ def start_run(
     directory = Path(output)
     check_run_settings(run)
     _refuse_occupied(output, overwrite)
+    warn_of_tableaux(tableaux, settings)
     kernel, tokens = _kernel_of(tableaux, settings, run)
     with owned(output):
         _refuse_occupied(output, overwrite)
@@ -169,7 +172,17 @@ def _resume(output: Path, iterations: int | None, check: bool, advance: Callable
     kernel, tokens = _kernel_of(tableaux, settings, run)
     gone_on = _Run(output, tableaux, tokens, settings, run)
     gone_on.require_usable(kernel)
+    warn_of_tableaux(tableaux, settings)
     return gone_on.sample(kernel, check, advance)
+
+
+def warn_of_tableaux(tableaux: Tableaux, settings: OtSettings) -> None:
+    """Warn of what the tableaux leave open, under these settings."""
+    found = [*(hidden_problems(tableaux) if tableaux.overt else problems(tableaux))]
+    if not tableaux.overt:
+        found += what_keeps_dominated(tableaux, bool(settings.truncate or settings.priors))
+    for problem in found:
+        warn(problem)
 
 
 def _kernel_of(tableaux: Tableaux, settings: OtSettings, run: RunSettings) -> tuple[Kernel, int]:

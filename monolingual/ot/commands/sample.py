@@ -15,7 +15,7 @@ from scfg_sampler.errors import SettingsError
 if TYPE_CHECKING:
     from monolingual.ot.tableaux import Tableaux
 
-__all__ = ["add_parser", "report", "run", "warn_of_tableaux"]
+__all__ = ["add_parser", "report", "run"]
 
 
 def add_parser(subparsers) -> None:
@@ -141,7 +141,6 @@ def run(options: argparse.Namespace) -> None:
     if options.burn_in is None:
         given["burn_in"] = default_burn_in(options.iterations)
     kept = RunSettings(**given)
-    warn_of_tableaux(tableaux, settings)
     with (
         resumable("scfg-monolingual ot resume", options.output),
         console.progress("sampling", options.chains * options.iterations) as advance,
@@ -156,19 +155,6 @@ def run(options: argparse.Namespace) -> None:
             advance=advance,
         )
     report(summary, options.output, options.quiet)
-
-
-def warn_of_tableaux(tableaux: Tableaux, settings: OtSettings) -> None:
-    """Warn of what the tableaux leave open, under these settings."""
-    from monolingual.ot.domination import what_keeps_dominated
-    from monolingual.ot.hidden import hidden_problems
-    from monolingual.ot.orderings import problems
-
-    found = [*(hidden_problems(tableaux) if tableaux.overt else problems(tableaux))]
-    if not tableaux.overt:
-        found += what_keeps_dominated(tableaux, bool(settings.truncate or settings.priors))
-    for problem in found:
-        console.warn(problem)
 
 
 def _priors(options: list[str], tableaux: Tableaux) -> dict[int, tuple[float, float]]:

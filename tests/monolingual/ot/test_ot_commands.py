@@ -64,13 +64,17 @@ def test_resuming_equals_running_through(spanish, tmp_path, capsys):
     more = ["--burn-in", "10", "--learn-variances"]
     assert ot("sample", spanish, "--output", through, *SMALL, *more) == 0
     assert ot("sample", spanish, "--output", stopped, *SMALL, *more, "--iterations", "25") == 0
+    began = [line for line in capsys.readouterr().err.splitlines() if "the data dominate" in line]
     assert ot("resume", stopped, "--iterations", "40", "--quiet") == 0
+    assert began == 2 * [line for line in capsys.readouterr().err.splitlines() if "the data dom" in line]
     for chain in ("chain-1", "chain-2"):
         first, second = ((run / chain / "trace.tsv").read_text() for run in (through, stopped))
         assert first == second
     assert (through / "summary.json").read_text() == (stopped / "summary.json").read_text()
     assert ot("resume", stopped, "--quiet") == 2
-    assert "has 40 sweeps already; give --iterations more than that" in capsys.readouterr().err
+    refused = capsys.readouterr().err
+    assert "has 40 sweeps already; give --iterations more than that" in refused
+    assert "the data dominate" not in refused
 
 
 def test_changed_tableaux_are_not_resumed(spanish, tmp_path, capsys):
