@@ -16,7 +16,7 @@ from scfg_sampler.core.files import PathLike, atomic_output, is_device
 from scfg_sampler.core.json_text import parse_json
 from scfg_sampler.errors import InputError
 
-__all__ = ["read_signature", "require_record_place", "write_record"]
+__all__ = ["has_record", "read_signature", "require_record_place", "write_record"]
 
 _BY_SENTENCE = re.compile(r"(grammar)\.[0-9]+\.gz")
 
@@ -33,11 +33,12 @@ def read_signature(table: PathLike) -> str:
     """
     if _has_no_place(table):
         return ""
-    path = _record(table)
-    by_sentence = _BY_SENTENCE.fullmatch(Path(table).name)
-    if by_sentence and not path.exists():
-        path = _record(Path(table).with_name(by_sentence[1]))
-    return _signature_of(_read(path)) or ""
+    return _signature_of(_read(_record_of(table))) or ""
+
+
+def has_record(table: PathLike) -> bool:
+    """Whether a file lies beside a table that says what it was made with where it does not itself."""
+    return not _has_no_place(table) and _record_of(table).exists()
 
 
 def require_record_place(table: PathLike) -> None:
@@ -66,6 +67,15 @@ def _has_no_place(table: PathLike) -> bool:
 
 def _record(table: PathLike) -> Path:
     return Path(f"{table}.json")
+
+
+def _record_of(table: PathLike) -> Path:
+    """The file that is asked what a table was made with."""
+    path = _record(table)
+    by_sentence = _BY_SENTENCE.fullmatch(Path(table).name)
+    if by_sentence and not path.exists():
+        return _record(Path(table).with_name(by_sentence[1]))
+    return path
 
 
 def _read(path: Path) -> object:

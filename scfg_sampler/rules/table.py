@@ -44,7 +44,7 @@ from scfg_sampler.rules.labels import (
     take_labels,
 )
 from scfg_sampler.rules.order import TextOrder, text_order
-from scfg_sampler.rules.record import read_signature
+from scfg_sampler.rules.record import has_record, read_signature
 from scfg_sampler.rules.text import Rule, escape, escape_label, parse_rule, unescape
 from scfg_sampler.rules.writer import format_rules
 
@@ -190,7 +190,9 @@ def write_rule_tables(tables: Iterable[RuleTable], path: PathLike) -> int:
             _require_finite(table, path)
             sparse = no_rows(table.num_rules, 0, np.float32) if table.sparse is None else table.sparse.rows
             if not texts:
-                stream.write(f"# {' '.join(table.signature.split())}\n".encode())
+                made = " ".join(table.signature.split())
+                if made or has_record(path):  # An empty one says that what lies beside it is not the table's.
+                    stream.write(f"# {made}\n".encode())
                 for words in (table.source_vocabulary, table.target_vocabulary):
                     texts.append(_texts(map(escape, words)))
                 order = TextOrder(table.source_vocabulary, table.target_vocabulary)

@@ -9,6 +9,7 @@ import pytest
 from decoder.cli import main as decoder
 from decoder.grammar.file import read_grammar_file
 from scfg_sampler.cli import main
+from scfg_sampler.core.files import read_lines
 from scfg_sampler.errors import InputError
 from scfg_sampler.formats import FORMATS
 from scfg_sampler.formats.conversion import read_table, write_table
@@ -65,6 +66,19 @@ def test_a_table_without_signature_takes_over_none(tmp_path):
     write_record(tmp_path / "t", "left over", "cdec")
     write_table(TABLE._replace(signature=""), tmp_path / "t", "cdec")
     assert read_table(tmp_path / "t")[0].signature == ""
+
+
+@pytest.mark.parametrize("name", ["t", "grammar.17.gz"])
+def test_a_native_table_without_signature_has_a_comment_only_against_what_lies_beside(tmp_path, name):
+    (tmp_path / "origin").write_text("[X] ||| a ||| b ||| LogForward=-1 ||| 0-0\n")
+    command = ["convert", str(tmp_path / "origin"), f"--output={tmp_path / name}", "--to=native", "--quiet"]
+    assert main(command) == 0
+    assert next(read_lines(tmp_path / name)).startswith("[X] ||| a ||| b ||| ")
+    write_record(tmp_path / name.removesuffix(".17.gz"), "left over", "cdec")
+    assert main(command) == 0
+    first, rule = read_lines(tmp_path / name)
+    assert (first, rule[:8]) == ("# ", "[X] ||| ")
+    assert read_rule_table(tmp_path / name).signature == ""
 
 
 def test_tables_for_sentences_share_a_record(tmp_path):
