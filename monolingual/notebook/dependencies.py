@@ -87,7 +87,9 @@ class DependencyTree(NamedTuple):
         return self.svg()
 
 
-_EMPTY = DependencyTree((), (), np.zeros((0, 1)), 0.0)
+def _without_words(number: int) -> list[DependencyTree]:
+    """So many trees of empty lines, each with an array of its own, as the others."""
+    return [DependencyTree((), (), np.zeros((0, 1)), 0.0) for _ in range(number)]
 
 
 class DependencyModel:
@@ -126,15 +128,15 @@ class DependencyModel:
         if not isinstance(sentences, (str, os.PathLike)):
             sentences = require_lines("a text", sentences)
             if not any(line.strip() for line in sentences):
-                return [_EMPTY] * len(sentences)
+                return _without_words(len(sentences))
         found = _read(sentences)
         heads = parse(self.model, found, decoder)
         trees = []
         following = zip(found, heads, posteriors(self.model, found), strict=True)
         for at, (sentence, each, (log_prob, arcs)) in enumerate(following):
-            trees += [_EMPTY] * found.blank_lines(at)
+            trees += _without_words(found.blank_lines(at))
             trees.append(DependencyTree(tuple(shown_words(sentence)), tuple(each), arcs, log_prob))
-        return trees + [_EMPTY] * found.blank_lines(len(found))
+        return trees + _without_words(found.blank_lines(len(found)))
 
     def evaluate(
         self, treebank: PathLike | Sequence[str], decoder: str = "mbr"

@@ -213,6 +213,8 @@ def test_dependency_models_are_those_of_the_commands(tmp_path):
     empty = model.parse(["", first, "", "", *others, ""])
     assert [tree.heads for tree in empty] == [(), trees[0].heads, (), (), *(t.heads for t in trees[1:]), ()]
     assert empty[0].svg().startswith("<")
+    bare = [tree.posteriors for tree in (*empty, *model.parse(["", ""])) if not tree.heads]
+    assert len({id(array) for array in bare}) == len(bare) == 6
     model.report(tmp_path / "page.html", TAGGED.splitlines())
     assert "heads right" in (tmp_path / "page.html").read_text()
 
