@@ -66,15 +66,15 @@ MAY_IMPORT = {
     # What is compiled, systems and parsers are the decoder's.
     "scfg_sampler.commands.verify": (
         *("scfg_sampler", "scfg_sampler.*"),
-        *("decoder.expressions.parser_files", "decoder.system.verification"),
+        *("decoder.expressions.parser_files", "decoder.system.recognition", "decoder.system.verification"),
     ),
     # Systems are explored beside runs.
     "scfg_sampler.explore": (
         "scfg_sampler",
         "scfg_sampler.*",
         "decoder.search.cube",
+        "decoder.system.recognition",
         "decoder.system.system",
-        "decoder.system.verification",
         "decoder.translation.decoder",
         "decoder.translation.derivations",
         "decoder.translation.drawing",

@@ -44,7 +44,6 @@ from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
     "ParserParts",
-    "is_parser",
     "load_parser",
     "read_parser_record",
     "verify_parser",
@@ -226,11 +225,6 @@ def load_parser(directory: PathLike, settings: SearchDefaults | None = None) -> 
         decoder = decoder.copying_any()
     ranker = read_ranker(folder / _RANKER) if record["ranker"] else None
     return Parser(decoder, ranker, reading)
-
-
-def is_parser(path: PathLike) -> bool:
-    """Whether a directory is a parser."""
-    return (Path(path) / _PARSER).is_file()
 
 
 def verify_parser(directory: PathLike) -> list[str]:

@@ -31,7 +31,7 @@ from scfg_sampler.preparation.preparation import load_preparation
 from scfg_sampler.preparation.preparation import model_files as preparation_files
 from scfg_sampler.rules.table import RuleTable
 
-__all__ = ["KIND", "RANKING", "SYSTEM", "read_system_record", "write_system"]
+__all__ = ["KIND", "RANKING", "read_system_record", "write_system"]
 
 SYSTEM, RANKING = "system.json", "ranking.bin"
 # With one language model, with several, and with some in another decoder's spelling.

@@ -20,12 +20,15 @@ from scfg_sampler.core.json_text import WRONG_RECORD, parse_json
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
-__all__ = ["USES", "Kind", "Record", "check_digests", "read_record", "write_record"]
+__all__ = ["GRAMMAR", "USES", "Kind", "Record", "check_digests", "read_record", "write_record"]
 
 Record = dict[str, Any]
 
 _HASHED = 1 << 20  # The largest mapped file whose digest is compared whenever a directory is read.
 _MAPPED = ".bin"
+
+GRAMMAR = "grammar.bin"
+"""The compiled rule table in such a directory."""
 
 USES = {"system": "translate --system", "parser": "parse --parser"}
 """Which command takes which kind of directory; the record of a kind is named after it."""

@@ -25,7 +25,7 @@ from decoder.grammar.trie import Grammar
 from decoder.grammar.weighted import as_weighted
 from decoder.lm.model import LanguageModels, load_lms
 from decoder.lm.table import is_lm_file, write_lm_file
-from decoder.system.inventory import Kind, Record
+from decoder.system.inventory import GRAMMAR, Kind, Record
 from decoder.translation.settings import SearchDefaults
 from decoder.translation.weights import read_weights, write_weights
 from scfg_sampler import __version__
@@ -35,7 +35,6 @@ from scfg_sampler.formats import DECODERS
 from scfg_sampler.rules.table import RuleTable
 
 __all__ = [
-    "GRAMMAR",
     "Models",
     "model_files",
     "read_models",
@@ -44,7 +43,6 @@ __all__ = [
     "write_used_weights",
 ]
 
-GRAMMAR = "grammar.bin"
 _LM, _WEIGHTS = "lm.bin", "weights.json"
 
 

@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from decoder.grammar.file import is_grammar_file, read_grammar_file
+from decoder.grammar.file import read_grammar_file
 from decoder.lm.table import is_lm_file, read_lm_file
-from decoder.system.bundle import KIND, SYSTEM, read_system_record
-from decoder.system.inventory import USES, check_digests
-from decoder.system.models import GRAMMAR
+from decoder.system.bundle import KIND, read_system_record
+from decoder.system.inventory import check_digests
 from decoder.system.system import load_system
 from scfg_sampler.core.files import PathLike
 from scfg_sampler.core.wording import counted
-from scfg_sampler.errors import InputError
 
-__all__ = ["is_compiled", "is_system", "require_record", "verify_compiled", "verify_system"]
-
-
-def is_compiled(path: PathLike) -> bool:
-    """Whether a file is a compiled grammar or language model."""
-    return is_grammar_file(path) or is_lm_file(path)
-
-
-def is_system(path: PathLike) -> bool:
-    """Whether a directory is a system."""
-    return (Path(path) / SYSTEM).is_file()
-
-
-def require_record(directory: PathLike) -> None:
-    """An InputError if a directory has the models of a system or a parser, but the record of neither."""
-    if is_grammar_file(Path(directory) / GRAMMAR):
-        found = f"has {GRAMMAR}, but neither {' nor '.join(f'{kind}.json' for kind in USES)}"
-        raise InputError(directory, None, found, "Copy the whole directory again, or bundle it again")
+__all__ = ["verify_compiled", "verify_system"]
 
 
 def verify_compiled(path: PathLike) -> list[str]:

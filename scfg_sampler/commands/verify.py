@@ -36,26 +36,28 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _verified(path: str) -> list[str]:
-    from decoder.expressions.parser_files import is_parser, verify_parser
-    from decoder.system.verification import (
-        is_compiled,
-        is_system,
-        require_record,
-        verify_compiled,
-        verify_system,
-    )
+    """What was found to be right, in words; loads what its kind needs, and nothing of the others."""
+    from decoder.system.recognition import is_compiled, is_parser, is_system, require_record
     from scfg_sampler.core.files import require_file
-    from scfg_sampler.learner.verification import verify_run
-    from scfg_sampler.rules.table import read_rule_table
 
     if is_system(path):
+        from decoder.system.verification import verify_system
+
         return verify_system(path)
     if is_parser(path):
+        from decoder.expressions.parser_files import verify_parser
+
         return verify_parser(path)
     if Path(path).is_dir():
+        from scfg_sampler.learner.verification import verify_run
+
         require_record(path)
         return verify_run(path)
     require_file(path)
     if is_compiled(path):
+        from decoder.system.verification import verify_compiled
+
         return verify_compiled(path)
+    from scfg_sampler.rules.table import read_rule_table
+
     return [f"{path}: {counted(read_rule_table(path, labels=True).num_rules, 'rule')}"]

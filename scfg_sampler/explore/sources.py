@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from decoder.system.recognition import is_system
 from decoder.system.system import System, load_system
-from decoder.system.verification import is_system
 from decoder.translation.decoder import Decoder
 from scfg_sampler.core.chains.run_directory import RECORD, require_unchanged
 from scfg_sampler.core.files import PathLike

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -16,6 +19,18 @@ from tests.learner.test_commands import sample
 def run(corpus_options, tmp_path):
     assert sample(corpus_options, tmp_path / "run", "--iterations", "6", "--burn-in", "2") == 0
     return tmp_path / "run"
+
+
+def test_nothing_that_translates_is_loaded_for_a_run_or_a_table(run):
+    statement = """
+        import sys
+        from scfg_sampler.cli import main
+        status = [main(["verify", path, "--quiet"]) for path in sys.argv[1:]]
+        loaded = ["decoder.expressions", "decoder.search", "decoder.translation.decoder"]
+        print(status, [name for name in loaded if name in sys.modules])
+    """
+    command = [sys.executable, "-c", textwrap.dedent(statement), str(run), str(run / "counts" / "last.gz")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[0, 0] []\n"
 
 
 def changed_counts(run):
