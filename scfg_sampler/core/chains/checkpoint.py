@@ -130,7 +130,7 @@ def load_checkpoint(
         Settings or corpus differ from those given, or the file was written by another version with
         another format. The message lists every difference.
     InputError
-        The file is missing or is not a checkpoint.
+        The file is missing or is not a checkpoint, or an older version kept less.
     """
     arrays, header = _read(path)
     differences = [
@@ -140,14 +140,16 @@ def load_checkpoint(
     if differences:
         hint = "Go on with what it was begun with, or begin another run"
         raise CheckpointMismatch(f"{path} belongs to another run: {'; '.join(differences)}. {hint}")
-    hint = f"It is no checkpoint of a {state_type.__name__}"
     try:
         state = _unflatten(_STATE, state_type, arrays)
         generator = _generator(header["generator"])
     except KeyError as error:
-        raise InputError(path, None, f"lacks the array {error.args[0]}", hint) from None
+        # The digest is right: the file is as it was written.
+        found = f"was written by an older version ({header['version']}), or another command"
+        again = "Go on with what wrote it, or start the run again"
+        raise InputError(path, None, f"{found}: it lacks the array {error.args[0]}", again) from None
     except (ValueError, TypeError, AttributeError):
-        raise InputError(path, None, "has other arrays than it should", hint) from None
+        raise InputError(path, None, "has other arrays than it should", _AGAIN) from None
     return Checkpoint(
         state, generator, header["sweep"], header["settings"], header["corpus"], header["version"]
     )

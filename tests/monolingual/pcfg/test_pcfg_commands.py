@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from monolingual.cli import main
 from monolingual.pcfg.grammar_text import read_grammar
 from scfg_sampler.core import jit
+from tests.core.chains.checkpoint_faults import read, write
 from tests.test_kernel_cache import run as run_child
 
 TERNARY = "S -> S S S | S S | 'a'\n"
@@ -187,6 +188,20 @@ def test_runs_can_be_resumed_from_anywhere(place, tmp_path_factory, monkeypatch)
     pcfg("sample", "ternary", "--sentences", "text", "--iterations", 20, "--output", "run", "--quiet")
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     assert pcfg("resume", place / "run", "--iterations", 40, "--quiet") == 0
+
+
+def test_a_checkpoint_that_kept_less_is_that_of_an_older_version(place, capsys):
+    pcfg("sample", "ternary", "--sentences", "text", "--iterations", 20, "--output", "run", "--quiet")
+    header, arrays = read(place / "run" / "checkpoint.1.npz")
+    assert arrays.pop("state.kept.seconds") is not None
+    write(place / "run" / "checkpoint.1.npz", header, arrays)
+    before = (place / "run" / "run.json").read_text()
+    capsys.readouterr()
+    assert pcfg("resume", "run", "--iterations", 40, "--quiet") == 2
+    said = capsys.readouterr().err
+    assert "checkpoint.1.npz: was written by an older version" in said
+    assert said.endswith("Go on with what wrote it, or start the run again\n")
+    assert (place / "run" / "run.json").read_text() == before
 
 
 def test_simulate_parse_and_train_fit_together(place, capsys):
