@@ -19,7 +19,13 @@ from monolingual.pcfg.grammar import WeightedGrammar
 from monolingual.pcfg.grammar_text import format_rules, probabilities, read_grammar
 from monolingual.pcfg.report import write_report
 from scfg_sampler.core.archives import read_arrays
-from scfg_sampler.core.arguments import require_count, require_lines, require_path, require_switch
+from scfg_sampler.core.arguments import (
+    of_arguments,
+    require_count,
+    require_lines,
+    require_path,
+    require_switch,
+)
 from scfg_sampler.core.chains.chain import read_trace
 from scfg_sampler.core.chains.inference_data import inference_data
 from scfg_sampler.core.chains.run_directory import refuse_occupied, restored_if_refused
@@ -149,7 +155,7 @@ def read_pcfg(grammar: PathLike | Sequence[str], *, normalise: bool = False, enc
         place = Path(folder) / "grammar"
         path = lines_file(grammar, place)
         in_file = isinstance(grammar, str | os.PathLike)
-        with of_lines(("the grammar", grammar, place)):
+        with of_arguments(), of_lines(("the grammar", grammar, place)):
             weighted = read_grammar(path, encoding=encoding if in_file else "utf-8")
             return Pcfg(weighted, probabilities(path, weighted, normalised=normalise))
 

@@ -35,6 +35,7 @@ __all__ = [
 T = TypeVar("T")
 
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
+_COMMAND = re.compile("('[^']*')")
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -44,14 +45,25 @@ class ArgumentError(SettingsError, ValueError):
 
 @contextlib.contextmanager
 def of_arguments() -> Iterator[None]:
-    """Whatever settings are refused within, refused as arguments."""
+    """Whatever settings are refused within, refused as arguments; other errors have hints of arguments."""
     try:
         yield
     except ArgumentError:
         raise
     except SettingsError as error:
-        message = _OPTION.sub(lambda match: match[1].replace("-", "_"), str(error))
-        raise ArgumentError(message) from None
+        raise ArgumentError(_OPTION.sub(_argument, str(error))) from None
+    except InputError as error:
+        # Not what was found, which may be text of the file; commands are quoted, and keep their options.
+        parts = _COMMAND.split(error.hint)
+        hint = "".join(part if part[:1] == "'" else _OPTION.sub(_argument, part) for part in parts)
+        if hint == error.hint:
+            raise
+        raise type(error)(error.path, error.line, error.found, hint) from None
+
+
+def _argument(option: re.Match[str]) -> str:
+    """The name of an argument for an option."""
+    return option[1].replace("-", "_")
 
 
 def require_type(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:

@@ -177,7 +177,9 @@ class Run:
             return None
         forest = ForestBuilder(last.bank.corpus, last.bank.choice).build(number)
         assert forest is not None
-        return Forest(self.corpus[number], forest, tree_shares(self.directory, last, number, forest))
+        with of_arguments():
+            shares = tree_shares(self.directory, last, number, forest)
+        return Forest(self.corpus[number], forest, shares)
 
     def grammar(self, output: PathLike | None = None, **options: Unpack[GrammarOptions]) -> Rules:
         """The rules of the run with their features, written to a file too if one is named.

@@ -12,8 +12,8 @@ import pytest
 import decoder
 import monolingual
 import scfg_sampler
-from scfg_sampler.core.arguments import ArgumentError
-from scfg_sampler.errors import CheckpointMismatch, InputError
+from scfg_sampler.core.arguments import ArgumentError, of_arguments
+from scfg_sampler.errors import AlignmentError, CheckpointMismatch, InputError
 
 PAIRS = [("ne dort pas", "not sleep", "0-0 1-1 2-0"), ("ne mange pas", "not eat", "0-0 1-1 2-0")]
 
@@ -180,6 +180,17 @@ def test_a_run_says_which_sentence_pairs_it_has(corpus, tmp_path, number):
         with pytest.raises(TypeError, match=r"^number is '1'; give a whole number$"):
             asked("1")
         assert asked(np.int64(1)).pair == corpus[1]
+
+
+def test_hints_speak_of_arguments_and_leave_commands_as_they_are(corpus, run):
+    hint = r"Continue it with 'scfg-sampler resume', name another directory, or give overwrite$"
+    with pytest.raises(InputError, match=rf"run: holds a run already\. {hint}"):
+        scfg_sampler.sample(corpus, run.directory, iterations=2)
+    with pytest.raises(InputError, match=r"has not counted phrases\. Sample with marginals, beyond the"):
+        run.forest(0)
+    command, said = "Begin again with 'x --max-length 3'", "the line is --all"
+    with pytest.raises(AlignmentError, match=f"^f:3: {said}. {command} or max_length$"), of_arguments():
+        raise AlignmentError("f", 3, said, f"{command} or --max-length")
 
 
 def test_derivations_that_are_lost_are_said_to_be(run):

@@ -219,6 +219,14 @@ def test_dependency_models_are_those_of_the_commands(tmp_path):
     assert "heads right" in (tmp_path / "page.html").read_text()
 
 
+def test_reading_a_grammar_is_refused_in_words_of_arguments(tmp_path):
+    with pytest.raises(InputError, match=r"Probabilities sum to 1; normalise divides by the sum"):
+        monolingual.read_pcfg(["S -> 'a' S [0.5]", "S -> 'a' [0.75]"])
+    (tmp_path / "grammar").write_text("S -> 'a'\n")
+    with pytest.raises(ArgumentError, match=r"^encoding is 'none'"):
+        monolingual.read_pcfg(tmp_path / "grammar", encoding="none")
+
+
 @pytest.mark.parametrize("brackets", [f"(S (NP {SCRIPT}) (VP ))", "(A (B (C d)))"], ids=["escaped", "deep"])
 def test_objects_show_themselves(brackets):
     picture = ElementTree.fromstring(monolingual.ShownTree(brackets, 1.0)._repr_svg_())
