@@ -145,7 +145,7 @@ def load_checkpoint(
         generator = _generator(header["generator"])
     except KeyError as error:
         # The digest is right: the file is as it was written.
-        found = f"was written by an older version ({header['version']}), or another command"
+        found = f"was written by an older program (version {header['version']}), or another command"
         again = "Go on with what wrote it, or start the run again"
         raise InputError(path, None, f"{found}: it lacks the array {error.args[0]}", again) from None
     except (ValueError, TypeError, AttributeError):

@@ -112,8 +112,8 @@ def test_damaged_file_is_an_input_error(saved, kind):
 def test_state_of_another_kind_is_an_input_error(saved):
     with pytest.raises(
         InputError,
-        match=r"checkpoint\.npz: was written by an older version \(.+\), or another command: it lacks "
-        r"the array state\.position\. Go on with what wrote it, or start the run again$",
+        match=r"checkpoint\.npz: was written by an older program \(version .+\), or another command: it "
+        r"lacks the array state\.position\. Go on with what wrote it, or start the run again$",
     ):
         load_checkpoint(saved, Walkers)
 

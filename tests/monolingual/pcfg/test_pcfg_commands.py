@@ -199,7 +199,7 @@ def test_a_checkpoint_that_kept_less_is_that_of_an_older_version(place, capsys):
     capsys.readouterr()
     assert pcfg("resume", "run", "--iterations", 40, "--quiet") == 2
     said = capsys.readouterr().err
-    assert "checkpoint.1.npz: was written by an older version" in said
+    assert "checkpoint.1.npz: was written by an older program" in said
     assert said.endswith("Go on with what wrote it, or start the run again\n")
     assert (place / "run" / "run.json").read_text() == before
 
