@@ -206,7 +206,9 @@ def _counts_of(directory: PathLike, record: dict, settings: GrammarSettings) -> 
         raise InputError(directory, None, found, hint)
     path = Path(directory) / "counts" / f"{settings.origin}.gz"
     if not path.exists():
-        raise InputError(directory, None, f"has no counts '{settings.origin}'", "Choose another --from")
+        there = [origin for origin in ORIGINS if path.with_name(f"{origin}.gz").exists()]
+        hint = f"It has {' and '.join(there)}" if there else "Sample again: it has none"
+        raise InputError(directory, None, f"has no counts '{settings.origin}'", hint)
     if settings.max_scope < 0:
         raise SettingsError(f"--max-scope is {settings.max_scope}; it must be at least 0")
     return path

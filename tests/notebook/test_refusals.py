@@ -38,6 +38,16 @@ def run(corpus, tmp_path):
     return scfg_sampler.sample(corpus, tmp_path / "run", iterations=2)
 
 
+def test_counts_that_are_not_there_are_refused_with_those_that_are(run):
+    (run.directory / "counts" / "marginal.gz").unlink()
+    with pytest.raises(InputError, match=r"has no counts 'marginal'\. It has last and average$"):
+        run.grammar(origin="marginal")
+    for path in (run.directory / "counts").iterdir():
+        path.unlink()
+    with pytest.raises(InputError, match=r"has no counts 'marginal'\. Sample again: it has none$"):
+        run.grammar()
+
+
 # ---- What would be lost
 
 
