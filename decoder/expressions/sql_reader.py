@@ -37,6 +37,7 @@ _TOKEN = re.compile(
     r"""\s*('(?:[^']|'')*'|"(?:[^"]|"")*"|<>|!=|<=|>=|\|\||[=<>+\-*/%(),;]"""
     rf"""|{NUMBER.pattern}(?![\w.])|{NAME.pattern})"""
 )
+_COMMENT = re.compile(r"\s*(?:--|/\*)")
 _MOST_BRACKETS = 40  # Within each other; each takes fifteen functions.
 
 
@@ -83,6 +84,9 @@ class _Reader:
     def advance(self) -> str:
         """The token that was next; the one behind it is, then."""
         before = self.token
+        if _COMMENT.match(self._text, self._at):
+            hint = "Leave comments out; between two minus signs is a blank"
+            self.fail(f"a comment, '{shortened(self._text[self._at :], 20)}'", hint)
         match = _TOKEN.match(self._text, self._at)
         if match is None and (rest := self._text[self._at :].strip()):
             self.fail(
