@@ -38,6 +38,8 @@ _TOKEN = re.compile(
     rf"""|{NUMBER.pattern}(?![\w.])|{NAME.pattern})"""
 )
 _COMMENT = re.compile(r"\s*(?:--|/\*)")
+_OPENS = re.compile(r"\s*\(")
+_NOT_READ = ("case", "with")
 _MOST_BRACKETS = 40  # Within each other; each takes fifteen functions.
 
 
@@ -59,13 +61,29 @@ def parse_sql(text: str, path: PathLike = "<text>", line: int = 1) -> Expression
     found = _query_or_condition(reader)
     reader.accept(";")
     if reader.token:
-        reader.fail(f"'{reader.token}' behind the query", "Write one query a line")
+        reader.fail(f"'{reader.token}' behind the query", _hint_behind(found, reader))
     if depth(found) > DEEPEST:
         reader.fail(f"a query of more than {DEEPEST} symbols within each other", "Is it a query?")
     short = short_query(found)
     if short is None:
         reader.fail("columns of a table in a SELECT without FROM", "Say which table they are of")
     return with_again(short)
+
+
+def _hint_at(rest: str) -> str:
+    """What to do where something stands that is no token."""
+    if rest[0] in "'\"":
+        return "Close the quotation mark, and double those within a constant: 'o''brien'"
+    if rest[0] in "`[":
+        return "Write names as they are, without marks around them"
+    return "Write numbers as 15 or 1.5" if rest[0].isdigit() else "Mend the query"
+
+
+def _hint_behind(found: Expression, reader: _Reader) -> str:
+    """What to do where something is left behind what was read."""
+    if reader.is_right_behind_a_constant:
+        return "Double a quotation mark within a constant: 'o''brien'"
+    return "A query begins with SELECT" if found.name not in QUERIES else "Write one query a line"
 
 
 class _Reader:
@@ -81,6 +99,11 @@ class _Reader:
     def word(self) -> str:
         return self.token.lower()
 
+    @property
+    def is_right_behind_a_constant(self) -> bool:
+        """Whether the next token follows a quotation mark without a blank."""
+        return self._text[: self._at - len(self.token)].endswith(("'", '"'))
+
     def advance(self) -> str:
         """The token that was next; the one behind it is, then."""
         before = self.token
@@ -89,11 +112,13 @@ class _Reader:
             self.fail(f"a comment, '{shortened(self._text[self._at :], 20)}'", hint)
         match = _TOKEN.match(self._text, self._at)
         if match is None and (rest := self._text[self._at :].strip()):
-            self.fail(
-                f"'{shortened(rest, 20)}' where SQL goes on", "Close quotation marks, and leave out comments"
-            )
+            self.fail(f"'{shortened(rest, 20)}' where SQL goes on", _hint_at(rest))
         self.token = "" if match is None else match[1]
         self._at = len(self._text) if match is None else match.end()
+        is_window = before == ")" and self.word == "over" and _OPENS.match(self._text, self._at)
+        if is_window or self.word in _NOT_READ:
+            hint = f"Write the query without {self.token}, or leave it out, and its question"
+            self.fail(f"'{self.token}', which is not read", hint)
         return before
 
     def accept(self, *words: str) -> bool:

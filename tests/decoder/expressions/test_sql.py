@@ -94,21 +94,34 @@ def test_queries_are_written_as_they_are_usual():
     )
 
 
+def test_words_that_are_not_read_are_names_where_no_keyword_is_meant():
+    query = "SELECT COUNT(t.case) AS over FROM t"
+    assert write(parse(query, "sql"), "sql") == query
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("SELECT a FROM t WHERE c = ‘red’", "‘red’"),
         ("SELECT a，b FROM t", "，b"),
         ("", "the end where a name is expected"),
-        ("DELETE FROM t", "'FROM' behind the query"),
+        ("DELETE FROM t", "'FROM' behind the query: DELETE FROM t. A query begins with SELECT"),
         ("SELECT a FROM t WHERE", "the end where a name is expected"),
         ("SELECT a FROM t GROUP a", "'a' where BY is expected"),
         ("SELECT a FROM t LEFT u", "'u' where JOIN is expected"),
         ("SELECT a FROM t WHERE b NOT c", "'c' where IN, BETWEEN or LIKE is expected"),
-        ("SELECT a FROM t WHERE b = 'c", "''c' where SQL goes on"),
-        ("SELECT a FROM `t`", "'`t`' where SQL goes on"),
-        ("SELECT a FROM t; SELECT b FROM u", "'SELECT' behind the query"),
-        ("SELECT CASE WHEN a THEN b END FROM t", "'CASE' where a name is expected"),
+        ("SELECT a FROM t WHERE b = 'c", "''c' where SQL goes on: SELECT a FROM t WHERE b = 'c. Close the"),
+        ("'O'Brien", "'Brien' behind the query: 'O'Brien. Double a quotation mark"),
+        ("SELECT a FROM t WHERE b = 'O'Brien'", "Double a quotation mark within"),
+        ("SELECT a FROM `t`", "'`t`' where SQL goes on: SELECT a FROM `t`. Write names as they are"),
+        (
+            "SELECT a FROM t; SELECT b FROM u",
+            "SELECT b FROM u. Write one query a line",
+        ),
+        ("SELECT CASE WHEN a THEN b END FROM t", "'CASE', which is not read"),
+        ("WITH u AS (SELECT a FROM t) SELECT a FROM u", "Write the query without WITH, or leave it out"),
+        ("SELECT a FROM (WITH u AS (SELECT a FROM t) SELECT a FROM u)", "'WITH', which is not read"),
+        ("SELECT SUM(a) OVER (PARTITION BY b) FROM t", "'OVER', which is not read"),
         ("SELECT a FROM t WHERE b = 1 -- note", "a comment, '-- note'"),
         ("SELECT a --c\n FROM t", "a comment, '--c"),
         ("SELECT a /* c */ FROM t", "a comment, '/* c */ FROM t'"),
@@ -118,7 +131,7 @@ def test_queries_are_written_as_they_are_usual():
         ("SELECT a FROM t WHERE b IN (SELECT t.a)", "columns of a table in a SELECT without FROM"),
         ("SELECT a FROM (t)", "'t' where SELECT is expected"),
         ("SELECT a FROM t WHERE EXISTS (b)", "'b' where SELECT is expected"),
-        ("SELECT 3a FROM t", "'3a FROM t' where SQL goes on"),
+        ("SELECT 3a FROM t", "'3a FROM t' where SQL goes on: SELECT 3a FROM t. Write numbers as"),
         ("(SELECT a FROM t", "the end where ) is expected"),
         (f"SELECT {41 * '('}a{41 * ')'}", "brackets are nested more than 40 deep"),
         (f"SELECT {5000 * '('}a", "brackets are nested more than 40 deep"),
