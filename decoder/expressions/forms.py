@@ -108,7 +108,8 @@ def _parse_brackets(text: str, form: str, path: PathLike, line: int) -> Expressi
     found = (_parse_lisp if form == "lisp" else _parse_funql)(reader)
     rest = reader.peek()
     if rest:
-        raise reader.error(f"'{rest}' behind the expression", "Write one expression a line")
+        hint = "Leave it out, or open it before" if rest == ")" else "Write one expression a line"
+        raise reader.error(f"'{rest}' behind the expression", hint)
     return found
 
 
@@ -122,7 +123,8 @@ def _parse_funql(reader: _Reader, depth: int = 0) -> Expression:
     while (token := reader.take()) == ",":
         arguments.append(_parse_funql(reader, depth))
     if token != ")":
-        raise reader.error(f"{token or 'the end'} where , or ) is expected", "Mend the expression")
+        found = f"'{token}'" if token else "the end"
+        raise reader.error(f"{found} where , or ) is expected", "Mend the expression")
     return Expression(name, tuple(arguments))
 
 

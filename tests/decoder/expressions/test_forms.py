@@ -66,14 +66,17 @@ def test_what_is_no_linear_form(words):
     ("text", "form", "complaint"),
     [
         ("a(b", "funql", "the end where , or ) is expected"),
-        ("a(b))", "funql", "')' behind the expression"),
+        ("a(b))", "funql", "')' behind the expression: a(b)). Leave it out"),
+        ("(a b))", "lisp", "')' behind the expression: (a b)). Leave it out"),
+        ("a(b(", "funql", "the end where a name"),
+        ("a(b c)", "funql", "'c' where , or ) is expected"),
         ("a()", "funql", "')' where a name"),
         ("a(b,)", "funql", "')' where a name"),
         ("a('b)", "funql", "a quotation mark that is not closed"),
         ("", "funql", "the end where a name"),
         ("(a (b)", "lisp", "the end where )"),
         ("()", "lisp", "')' where a name"),
-        ("(a b) c", "lisp", "'c' behind the expression"),
+        ("(a b) c", "lisp", "'c' behind the expression: (a b) c. Write one expression a line"),
     ],
 )
 def test_what_is_no_expression_is_named(text, form, complaint):
