@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["add_parser", "run"]
 
 _MOST_NAMED = 10  # Words that are in no rule.
+_LONGEST_NAMED = 40  # Characters of one.
 
 
 def add_parser(subparsers) -> None:
@@ -80,6 +81,7 @@ def run(options: argparse.Namespace) -> None:
     from decoder.commands._progress import Done, progress_of, say_done
     from decoder.expressions.parser import LONGEST
     from decoder.expressions.parser_files import load_parser
+    from decoder.expressions.tree import shortened
     from scfg_sampler.core.console import say, warn
     from scfg_sampler.core.files import atomic_output, read_lines, require_file
     from scfg_sampler.core.streams import in_order
@@ -116,7 +118,7 @@ def run(options: argparse.Namespace) -> None:
     done = Done(lines, words, len(unknown), time.perf_counter() - began)
     say_done(options.input, done, "parsed", "are they of another language, or another field?")
     if unknown:
-        often = [word for word, _ in Counter(unknown).most_common(_MOST_NAMED)]
+        often = [shortened(word, _LONGEST_NAMED) for word, _ in Counter(unknown).most_common(_MOST_NAMED)]
         say(f"in no rule: {', '.join(often)}{', …' if len(set(unknown)) > _MOST_NAMED else ''}")
     if there < asked:
         say(f"{counted(asked - there, 'question')} without an expression")

@@ -291,6 +291,12 @@ def test_words_of_another_field_are_told_of(parser, tmp_path, capsys):
     assert "24 of 24 words are in no rule; are they of another" in capsys.readouterr().err
 
 
+def test_long_words_are_cut_where_they_are_named(parser, tmp_path, capsys):
+    questions = lines(tmp_path / "questions", ["states all " + 1000 * "x"])
+    assert main(["parse", "--parser", str(parser), "--input", questions, "--output", f"{tmp_path}/out"]) == 0
+    assert f"in no rule: {39 * 'x'}…\n" in capsys.readouterr().err
+
+
 def test_a_string_is_no_list_and_a_list_no_line(parser):
     loaded = decoder.load_parser(parser)
     with pytest.raises(TypeError, match="lines is a string"):
