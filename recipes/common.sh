@@ -318,9 +318,11 @@ print(value)
 # A recipe that knows roughly what its steps take says so beforehand, plan NAME SECONDS, and calls them by
 # `planned_step`, which says how much time is left: what is planned, multiplied by how much longer than planned
 # the steps so far took. The plan weighs like half a minute of experience. Steps that an earlier run has done are
-# taken to be done with until one of them turns out not to be.
+# taken to be done with until one of them, or one that they depend on, turns out not to be.
 planned=() expected=() # their names, and what each is to take, in hundredths of a second
 behind=" " # the names of the planned steps that are done
+retaken=" " # those of them that were not left out
+needs="" # what steps depend on, a line each: NAME DEPENDENCY…
 tell="" # 1: `step` says how much time is left
 
 plan() { # NAME SECONDS
@@ -337,7 +339,15 @@ plan_lines() { # LINES: of NAME SECONDS
 # time_left VARIABLE: sets it to the time the steps that are still planned will take, for people. No process: this is done
 # before every step.
 time_left() {
-    local number name time took=0 to_take=0 more=0
+    local number name time took=0 to_take=0 more=0 need words undone=$retaken
+    while read -ra words; do
+        name=${words[0]-}
+        [[ -n "$name" && "$behind" != *" $name "* ]] || continue
+        [ -f "$OUT/logs/$name.done" ] || undone+="$name "
+        for need in ${words[@]+"${words[@]:1}"}; do
+            [[ "$undone" != *" $need "* ]] || undone+="$name "
+        done
+    done <<<"$needs"
     for number in ${planned[@]+"${!planned[@]}"}; do
         name=${planned[number]}
         if [[ "$behind" = *" $name "* ]]; then
@@ -345,7 +355,7 @@ time_left() {
             [ ! -f "$OUT/logs/$name.seconds" ] || read -r time <"$OUT/logs/$name.seconds" || true
             hundredths time "$time"
             took=$((took + time)) to_take=$((to_take + expected[number]))
-        elif [ "$OVERWRITE" = 1 ] || [ ! -f "$OUT/logs/$name.done" ]; then
+        elif [ "$OVERWRITE" = 1 ] || [ ! -f "$OUT/logs/$name.done" ] || [[ "$undone" = *" $name "* ]]; then
             more=$((more + expected[number]))
         fi
     done
@@ -373,19 +383,27 @@ this_takes() { # how long, before the first step
 # names, a line each, and writes NAME SECONDS. What the function itself does must not need what steps leave.
 plan_steps() { # FUNCTION
     local lines
-    lines=$(
-        planned_step() { printf '%s\n' "$1"; }
-        "$@" | awk '$1 != "compile" && !seen[$1]++' | guesses
+    needs=$(
+        planned_step() {
+            while [ "$1" != -- ] && [ "$1" != --makes ]; do
+                printf '%s ' "$1"
+                shift
+            done
+            echo
+        }
+        "$@" | awk '$1 != "compile" && !seen[$1]++'
     )
+    lines=$(awk '{ print $1 }' <<<"$needs" | guesses)
     plan_lines "$lines"
 }
 
 planned_step() { # as for step
-    tell=1
+    tell=1 left_out=""
     step "$@"
     tell=""
     behind+="$1 "
-    [ -z "$notes" ] || echo "$1" >>"$notes"
+    [ -n "$left_out" ] || retaken+="$1 "
+    [ -z "$notes" ] || echo "$1 $left_out" >>"$notes"
 }
 
 # ------------------------------------------------------------------ two things at a time
@@ -409,11 +427,14 @@ stop_companion() {
 }
 
 join() {
-    local status=0
+    local status=0 name before
     wait "$companion" || status=$?
     at_the_end=""
     [ "$status" = 0 ] || exit "$status"
-    behind+="$(tr '\n' ' ' <"$OUT/logs/beside")"
+    while read -r name before; do
+        behind+="$name "
+        [ -n "$before" ] || retaken+="$name "
+    done <"$OUT/logs/beside"
     rm "$OUT/logs/beside"
 }
 

@@ -35,7 +35,7 @@
 #   --order N         order of the language model of expressions; default: 3
 #   --metric METRIC   what the weights of the last two are tuned for, bleu or exact; default: bleu
 #   --rounds N        rounds of tuning; default: 8
-#   --beam N          beam of the decoder; default: 200
+#   --beam N          beam of the decoder, 0 for none, which takes very long; default: 200
 #   --answers COMMAND what evaluates expressions, run by bash: reads them, one a line, empty where there is none, as
 #                     linearise --undo writes them, and writes what each comes to, one a line; then the share of test
 #                     questions that are answered like the given expressions is printed, too, and written to answers.json

@@ -48,6 +48,7 @@ step() {
             find_harm "$name" ${products[@]+"${products[@]}"}
             if [ -z "$harm" ]; then
                 say "$name: done before"
+                left_out=1
                 return
             fi
             if [ -n "$prolonged" ] && grep -q '"finished": true' "$OUT/$prolonged"; then
@@ -55,6 +56,7 @@ step() {
                 now began
                 record_products "$name" "${products[@]}"
                 echo "$wanted @$began+$RANDOM" >"$done"
+                left_out=1
                 return
             fi
         else

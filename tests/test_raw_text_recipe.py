@@ -304,6 +304,28 @@ def test_time_that_is_left_by_hand(tmp_path):
     assert shell.stdout == "2 min, 3 min, 5.6 h, 89 s\n"
 
 
+def test_steps_that_depend_on_what_is_done_again_are_to_come(tmp_path):
+    """The first of four turns out to be another; two need it, one by way of the other; 2 s, 4 s, 8 s, 16 s."""
+    (tmp_path / "logs").mkdir()
+    script = f". '{RECIPES}/common.sh'; OUT='{tmp_path}'\n"
+    script += "guesses() { awk '{ print $1, 2 ^ NR }'; }\n"
+    script += "all() { planned_step a -- echo $1; planned_step b a --makes c -- touch $OUT/c; "
+    script += "planned_step d b -- true; planned_step e -- true; }\n"
+    script += "plan_steps all $1; all $1"
+
+    def told(setting):
+        command = ["bash", "-euc", script, "recipe", setting]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+        return [line.split("] ")[1] for line in said.splitlines()]
+
+    assert told("1")[0] == "a (about 30 s left)"
+    assert told("1") == [f"{name}: done before" for name in "abde"]
+    last = told("2")
+    assert last[0] == "a (about 14 s left)"
+    assert [line.split(" ")[0] for line in last if "left)" in line] == ["a", "b", "d"]
+    assert last[-1] == "e: done before"
+
+
 @pytest.mark.parametrize(
     ("number", "expected"),
     [
