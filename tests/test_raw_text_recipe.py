@@ -305,7 +305,7 @@ def test_time_that_is_left_by_hand(tmp_path):
 
 
 def test_steps_that_depend_on_what_is_done_again_are_to_come(tmp_path):
-    """The first of four turns out to be another; two need it, one by way of the other; 2 s, 4 s, 8 s, 16 s."""
+    """Of 2 s, 4 s, 8 s and 16 s, the first turns out to be another; two need it, one by way of the other."""
     (tmp_path / "logs").mkdir()
     script = f". '{RECIPES}/common.sh'; OUT='{tmp_path}'\n"
     script += "guesses() { awk '{ print $1, 2 ^ NR }'; }\n"

@@ -21,7 +21,8 @@ def question_words(text: str) -> list[str]:
     """The words of a question, which stand between blanks, without marks around them and at its end.
 
     A mark that is a word by itself stays one, but at the end. A full stop goes from the end alone, and what
-    has another one, as *u.s.* has, keeps it. Characters are composed (NFC), and apostrophes straight.
+    has another one, as *u.s.* has, keeps it. Without a letter or a digit there are none. Characters are
+    composed (NFC), and apostrophes straight.
 
     >>> question_words("What is the capital of Ohio ?"), question_words("Which rivers are in the “U.S.”?")
     (['what', 'is', 'the', 'capital', 'of', 'ohio'], ['which', 'rivers', 'are', 'in', 'the', 'u.s.'])
@@ -31,7 +32,7 @@ def question_words(text: str) -> list[str]:
         words.pop()
     if words and words[-1].count(".") == 1:
         words[-1] = words[-1].rstrip(".")
-    return words
+    return words if any(map(str.isalnum, "".join(words))) else []
 
 
 def _without_marks(word: str) -> str:

@@ -113,6 +113,9 @@ def expressions(directory, **how):
         ("to St. Louis.", ["to", "st.", "louis"]),
         ("ما هذا ؟", ["ما", "هذا"]),
         ("really?! . . .", ["really"]),
+        ('( " ) – *', []),
+        ("*?", []),
+        ("( 3 )", ["(", "3", ")"]),
         (
             "(Where's “Queen”, and 'the New Band' from);",
             ["where's", "queen", "and", "the", "new", "band", "from"],
