@@ -95,7 +95,7 @@ def test_program_without_arguments_shows_its_help(name, capsys):
     with pytest.raises(SystemExit) as end:
         main(["--version"])
     assert end.value.code == 0
-    assert re.fullmatch(rf"{name} \d+\.\d+\.\d+\n", capsys.readouterr().out)
+    assert re.fullmatch(rf"{name} \d+\.\d+\.\d+(\.dev\d+)?\n", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("columns", ["80", "100"])
