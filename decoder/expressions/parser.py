@@ -57,8 +57,9 @@ class Parse(NamedTuple):
     words : its linear form
     score : by the ranker, or, without one, that of the derivation
     features : of the derivation
-    probability : that the expression is the right one, by the ranker, if one of those that it chose among is;
-        None without a ranker, 0 if there is no expression
+    probability : that it is the right one, by the ranker, if one in its list is; 0 if there is none
+
+    Without a ranker the probability is None.
 
     >>> found = Parse("Rivers?", "answer(river(all))", ["answer@1", "river@1", "all@0"], -2.5, {"Glue": 1.0})
     >>> found.expression, found.features["Glue"]
