@@ -161,4 +161,6 @@ def test_lines_that_are_no_rules_say_why(line, message):
 
 
 def test_signatures_are_one_line():
-    assert re.fullmatch(r"scfg-sampler [\d.dev]+\|a:1\|b:x y", signature([("a", 1), ("b", "x\ny")]))
+    assert re.fullmatch(
+        r"scfg-sampler \d+\.\d+\.\d+(\.dev\d+)?\|a:1\|b:x y", signature([("a", 1), ("b", "x\ny")])
+    )
