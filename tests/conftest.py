@@ -79,9 +79,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
     if config.getoption("--slow-part"):
-        chosen = slow_part(
-            [item.nodeid for item in items if "slow" in item.keywords], config.getoption("--slow-part")
-        )
+        chosen = slow_part([item.nodeid for item in items if _is_slow(item)], config.getoption("--slow-part"))
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
         items[:] = [item for item in items if item.nodeid in chosen]
         return
@@ -92,7 +90,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--slow"):
         return
     for item in items:
-        if "slow" in item.keywords:
+        if _is_slow(item):
             item.add_marker(pytest.mark.skip(reason="slow; run with --slow"))
 
 
@@ -102,7 +100,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     limit = item.config.getoption("--slow-seconds")
-    if limit is not None and "slow" in item.keywords and time.monotonic() - item.config.stash[_BEGAN] > limit:
+    if limit is not None and _is_slow(item) and time.monotonic() - item.config.stash[_BEGAN] > limit:
         pytest.skip(f"no time left: {limit:g} s have passed")
 
 
@@ -116,6 +114,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if session.config.getoption("--slow-part") and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         session.exitstatus = pytest.ExitCode.OK  # A part may be empty.
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    """By its mark: among an item's keywords are the names of the directories it lies in, too."""
+    return item.get_closest_marker("slow") is not None
 
 
 def slow_part(names: list[str], part: str) -> set[str]:

@@ -29,13 +29,16 @@ def test_parts_that_are_none_are_refused(part):
 
 
 def test_what_there_is_no_time_for_is_skipped_and_told(tmp_path, root):
-    """A part that is slow is no failure; one with a failing test is."""
-    (tmp_path / "conftest.py").write_text((root / "tests" / "conftest.py").read_text(encoding="utf-8"))
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
-    (tmp_path / "test_it.py").write_text(
+    """A part that is slow is no failure; one with a failing test is. It is no matter where they lie."""
+    project = tmp_path / "slow"
+    project.mkdir()
+    (project / "conftest.py").write_text((root / "tests" / "conftest.py").read_text(encoding="utf-8"))
+    (project / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
+    (project / "test_it.py").write_text(
         "import pytest, time\n\n"
         "@pytest.mark.slow\ndef test_a(): time.sleep(1.5)\n\n"
-        "@pytest.mark.slow\ndef test_b(): assert False\n"
+        "@pytest.mark.slow\ndef test_b(): assert False\n\n"
+        "def test_c(): assert False\n"
     )
 
     def run(seconds):
@@ -43,7 +46,7 @@ def test_what_there_is_no_time_for_is_skipped_and_told(tmp_path, root):
         command += ["--slow-part=1/1", f"--slow-seconds={seconds}"]
         path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
         return subprocess.run(
-            command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+            command, cwd=project, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
         )
 
     short = run(1)

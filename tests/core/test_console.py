@@ -20,6 +20,7 @@ from scfg_sampler.errors import ChainTooShort, InputError, ScfgError, SettingsEr
 
 @pytest.fixture(autouse=True)
 def loud():
+    console.set_quiet(False)
     yield
     console.set_quiet(False)
 
