@@ -33,7 +33,7 @@ def add_parser(subparsers) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Choose, and write."""
-    from decoder.expressions.lists import check_features, read_lists, read_ranker
+    from decoder.expressions.lists import check_features, check_words, read_lists, read_ranker
     from decoder.expressions.ranker import WORD_FEATURES, candidate_scores, probabilities
     from scfg_sampler.core.arrays.vocabulary import split_words
     from scfg_sampler.core.files import atomic_output, read_lines
@@ -43,6 +43,7 @@ def run(options: argparse.Namespace) -> None:
     lists = read_lists(options.list, len(sentences))
     learnt = [name for name, weight in ranker.weights.items() if weight and name not in WORD_FEATURES]
     check_features(options.list, lists, learnt)
+    check_words(options.source, sentences, ranker)
     with atomic_output(options.output) as out:
         for words, candidates in zip(sentences, lists, strict=True):
             best: list[str] = []

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from decoder.expressions.names import with_kinds
 from decoder.expressions.ranker import WORD_FEATURES, Candidate, Ranker
 from decoder.expressions.word_model import WordModel
 from decoder.expressions.word_rates import require_rates
@@ -20,11 +21,20 @@ from scfg_sampler.core.numerals import real_number
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError
 
-__all__ = ["check_features", "list_lines", "read_lists", "read_numbered_lists", "read_ranker", "write_ranker"]
+__all__ = [
+    "check_features",
+    "check_words",
+    "list_lines",
+    "read_lists",
+    "read_numbered_lists",
+    "read_ranker",
+    "write_ranker",
+]
 
 _FORMAT = "scfg-ranker 1"
 _NUMBER = re.compile("[0-9]{1,18}")
 _THESE = "Give the list of these sentences, and no other"
+_FEW_WORDS = 20  # Say nothing of a ranker.
 
 
 def read_lists(path: PathLike, number: int) -> list[list[Candidate]]:
@@ -97,6 +107,21 @@ def check_features(path: PathLike, lists: Collection[Collection[Candidate]], wan
     if 2 * len(lacking) > len(wanted):
         raise InputError(path, None, complaint, "Give lists that are all made alike")
     warn(f"{path} {complaint}")
+
+
+def check_words(path: PathLike, sentences: Iterable[Sequence[str]], ranker: Ranker) -> None:
+    """A warning if a quarter of the words, or more, are none that a ranker knows: it learnt of others."""
+    rows = ranker.models[WORD_FEATURES[0]].values()
+    known = set().union(*rows)
+    words = [word for sentence in sentences for word in with_kinds(sentence, ranker.names)]
+    unknown = [word for word in words if word not in known]
+    if len(words) >= _FEW_WORDS and 4 * len(unknown) >= len(words):
+        each = list(dict.fromkeys(unknown))
+        some = ", ".join(word[:40] for word in each[:3]) + (", …" if len(each) > 3 else "")
+        warn(
+            f"{path}: of {counted(len(words), 'word')}, {len(unknown)} are unknown to the ranker: {some}. "
+            "Give it words as those it has learnt of, whole or cut"
+        )
 
 
 def _features(text: str, once: dict[str, str], path: PathLike, line: int) -> dict[str, float]:

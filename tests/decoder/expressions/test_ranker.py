@@ -259,6 +259,31 @@ def test_lists_that_are_made_otherwise_are_refused_or_doubted(files, capsys):
         assert bool(said) == bool(complaint)
 
 
+@pytest.mark.parametrize(
+    ("sentences", "complaint"),
+    [
+        (["largest of ohio", *["largest state"] * 10], ""),
+        (
+            ["rivers in ohio", *["large stat state"] * 6],
+            "new: of 21 words, 12 are unknown to the ranker: large, stat. Give",
+        ),
+        (["largest state state stat"] * 5, "new: of 20 words, 5 are unknown to the ranker: stat. Give"),
+        (["largest state stat state"] * 4 + ["largest state"] * 2, ""),
+        (["large stat"] * 9, ""),
+    ],
+)
+def test_words_that_are_cut_otherwise_are_told(files, capsys, sentences, complaint):
+    write_ranker(train_ranker(SOURCES, TREES, lists(2), NAMES), files / "r.json")
+    (files / "new").write_text("".join(sentence + "\n" for sentence in sentences))
+    (files / "list").write_text(
+        "".join(f"{at} ||| {PAIRS[0][1]} ||| One=0 ||| 0\n" for at in range(len(sentences)))
+    )
+    assert run(files, "rank", "@/list", "--ranker", "@/r.json", "--source", "@/new", "--output", "@/out") == 0
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert bool(said) == bool(complaint)
+
+
 def test_lists_of_fewer_sentences_are_refused(files, capsys):
     write_ranker(train_ranker(SOURCES, TREES, lists(2), NAMES), files / "r.json")
     (files / "new").write_text("what\nwho\nwhere\n")
