@@ -116,7 +116,8 @@ def _add_segmentation(parser: argparse.ArgumentParser) -> None:
         metavar="XX",
         action="append",
         default=[],
-        help="in language XX an apostrophe between two letters is a letter: ng'ombe, p'isi, м'ята",
+        help="in language XX an apostrophe between two letters, or before a word where none closes, is a "
+        "letter: ng'ombe, p'isi, м'ята, 'yan",
     )
     ways.add_argument(
         "--case",

@@ -54,7 +54,7 @@ class SegmentationSettings(NamedTuple):
     subword_model : one of `subwords.MODELS`
     case : one of `case.CASES`
     rules : language → the language whose rules sacremoses uses, where it is another
-    apostrophes : the languages in which an apostrophe between two letters is a letter
+    apostrophes : the languages in which an apostrophe between two letters, or before a word, is a letter
     """
 
     languages: tuple[str, str]

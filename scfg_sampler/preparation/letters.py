@@ -37,6 +37,7 @@ _LETTER = "א"  # Neither a capital nor a small one, and no abbreviation of any 
 _BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[’·‧‐‑](?=[^\W\d_])")
 _TYPED = {"’": "'", "‐": "-", "‑": "-"}
 _APOSTROPHES = re.compile(r"(?<=[^\W\d_])['’‘`](?=[^\W\d_])")
+_OPENS_OR_CLOSES = re.compile(r"(?<![\w'’‘`])['’‘`](?=[^\W\d_])|(?<=[^\s'’‘`])(['’‘`])(?!\w)")
 _GERSHAYIM = re.compile('(?<=[\u05d0-\u05ea])["״](?=[\u05d0-\u05ea])')
 _CHANGES = rf"[{COMBINING}\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 _SIGN = rf"[^\w\s{_CHANGES[1:-1]}{_JOINERS}]"
@@ -100,17 +101,35 @@ class StandIns(dict[int, int]):
     def shown(self, text: str, *, apostrophes: bool = False) -> str:
         """What sacremoses is shown of a text; as long as the text.
 
-        With `apostrophes` those between two letters are letters.
+        With `apostrophes` those between two letters are letters, and those before a word that close nowhere.
 
         >>> StandIns("abcdefghijklmnopqrstuvwxyzɛ").shown("a tɛ\\u0301nwe · l’a ’a’")
         "a tɛאnwe · l'a ’a’"
         """
         letters = text if text.isascii() else _GERSHAYIM.sub(_LETTER, text).translate(self)
         if apostrophes:
-            letters = _APOSTROPHES.sub(_LETTER, letters)
+            letters = _with_initial_letters(_APOSTROPHES.sub(_LETTER, letters))
         if text.isascii():
             return letters
         return _BETWEEN_LETTERS.sub(lambda mark: _TYPED.get(mark[0], _LETTER), letters)
+
+
+def _with_initial_letters(text: str) -> str:
+    """A letter for each apostrophe before a word that is no quotation mark: nothing behind it closes.
+
+    >>> _with_initial_letters("'yan sun ce 'a gida', 'ya")
+    "אyan sun ce 'a gida', אya"
+    """
+    begun: list[int] = []
+    for mark in _OPENS_OR_CLOSES.finditer(text):
+        if mark[1] is None:
+            begun.append(mark.start())
+        elif begun:
+            begun.pop()
+    found = list(text)
+    for at in begun:
+        found[at] = _LETTER
+    return "".join(found)
 
 
 def _alike(character: str) -> str:

@@ -51,7 +51,8 @@ class WordSegmenter:
     joins_left, joins_right : words that usually have no space before, or after, them
     whole : whether words are whole by Unicode (`letters`); preparations of versions up to 0.2 are cut as by
         sacremoses alone
-    apostrophes : whether those between two letters are letters, whatever the rules say (`ng'ombe`)
+    apostrophes : whether those between two letters, and those before a word that close nowhere, are letters,
+        whatever the rules say (`ng'ombe`, `'yan`)
     """
 
     def __init__(

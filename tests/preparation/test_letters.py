@@ -115,6 +115,26 @@ def test_apostrophes_may_be_letters(rules, tmp_path):
     assert len(read.segment("p'isi", "es")) == 3
 
 
+@pytest.mark.parametrize("rules", ["en", "es", "fr"])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("'Yan mata da 'ya'yansu", ["'Yan", "mata", "da", "'ya'yansu"]),
+        ('(‘yan Najeriya) "’ya"', ["(", "‘yan", "Najeriya", ")", '"', "’ya", '"']),
+        ("'A'ole 'o ia 'o 𞤢𞤣", ["'A'ole", "'o", "ia", "'o", "𞤢𞤣"]),
+        ("ya ce 'a gida', 'ya", ["ya", "ce", "'", "a", "gida", "'", ",", "'ya"]),
+        ("'ya 'a' 'ya", ["'ya", "'", "a", "'", "'ya"]),
+        ("''ya '90 ' ya", ["'", "'", "ya", "'", "90", "'", "ya"]),
+    ],
+)
+def test_apostrophes_before_words_may_be_letters(rules, text, words):
+    """Unless they are the first of a pair around words."""
+    segmenter = WordSegmenter.learn(["a."], rules, apostrophes=True)
+    found = segmenter.segment(text).words
+    assert segmenter.join(found).text == text
+    assert [word.strip("￭␣") for word in found] == words
+
+
 def test_capitals_and_small_letters_stay_so():
     """A small letter after a full stop says that it ends no sentence; a capital by itself is an initial."""
     segmenter = WordSegmenter.learn(["a."], "en")
