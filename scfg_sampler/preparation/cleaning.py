@@ -25,6 +25,8 @@ from scfg_sampler.preparation.readers import Pair
 
 __all__ = ["REASONS", "Cleaned", "Limits", "clean", "leave_out", "same_sentence"]
 
+_ONE_LETTER = str.maketrans("ςıİ", "σii")
+
 REASONS = {
     "empty": "a side is empty",
     "long": "a side is too long",
@@ -111,8 +113,10 @@ def same_sentence(text: str) -> str:
 
     >>> same_sentence("Stop!") == same_sentence("STOP!")
     True
+    >>> same_sentence("ışık, Της") == same_sentence("IŞIK, ΤΗΣ")
+    True
     """
-    return lowered(text)
+    return lowered(text).translate(_ONE_LETTER)
 
 
 def _reason(pair: Pair, limits: Limits) -> str | None:

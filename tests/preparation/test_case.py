@@ -121,3 +121,94 @@ def test_the_letter_behind_a_click_or_a_glottal_stop_is_the_capital():
     assert begins_small("ʼyan B")
     assert not begins_small("ʼYan b")
     assert not begins_small("ʼ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "한국은 NATO 회원국이 아니다.",
+        'האו"ם UN הוא ארגון',
+        "यह UN का नियम है",
+        "นี่คือ UN ครับ",
+        "欧洲，NATO，北京。",
+        "ᎠᏴ UN ᎢᎦ",
+    ],
+)
+def test_an_acronym_in_a_script_without_capitals_stays(line):
+    """Its line is none of capitals, and says what form the acronym has."""
+    model = learn_case([line, line])
+    assert model.true(line) == line
+    assert not model.begins_with_capital
+    small = line.replace("NATO", "nato").replace("UN", "un")
+    assert model.recalled(small) == line if " " in line else model.forms == {}
+
+
+def test_ordinals_and_clicks_are_no_reason_against_a_line_of_capitals():
+    model = learn_case(["o art. 1º da lei", "ʻo ka ʻaina ǃgaoǁgao"])
+    assert model.true("O ART. 1º DA LEI") == "o art. 1º da lei"
+    assert model.true("ʻO KA ʻAINA ǃGAOǁGAO") == "ʻo ka ʻaina ǃgaoǁgao"
+
+
+def test_a_line_that_begins_with_a_foreign_name_does_not_give_a_script_capitals():
+    model = learn_case(["Twitter는 아주 좋다.", "우리는 매일 검사를 한다.", "그는 집에서 일한다."])
+    assert model.with_capitals("iPhone은 비싸다.") == "iPhone은 비싸다."
+
+
+def test_cherokee_stays_as_it_is_written():
+    lines = ["ᎠᏴ ᏣᎳᎩ ᏥᏬᏂᎭ ᎢᎦ.", "ᎣᏏᏲ ᎣᏥᏣᎳᎩ."]
+    model = learn_case(lines)
+    for line in lines:
+        assert model.true(line) == model.lower(line) == model.recalled(line) == line
+    assert not model.begins_with_capital
+
+
+TURKISH = [
+    "İyi günler ılık.",
+    "Büyük şehirler çok iyi.",
+    "Bugün ışık iyi.",
+    "BÜTÜN ŞEHİRLER IŞIK DOLU",
+    "Bu İzmir.",
+]
+
+
+def test_where_i_has_a_dot_its_capital_has_one():
+    model = learn_case(TURKISH)
+    assert model.dotless
+    assert model.true("BÜTÜN ŞEHİRLER IŞIK DOLU") == "bütün şehirler ışık dolu"
+    assert model.true("İyi günler. Işık iyi.") == "iyi günler. ışık iyi."
+    assert model.lower("İYİ IŞIK") == "iyi ışık"
+    assert model.recalled("bu izmir") == "bu İzmir"
+    assert model.with_capitals("iyi günler. ışık iyi.") == "İyi günler. Işık iyi."
+    assert CaseModel.from_record(model.record()) == model
+    others = ["I am in the city of Diyarbakır.", "This is it, I think: it is a big city.", "IT IS IN IT"]
+    assert not learn_case(others).dotless
+    assert learn_case(others).true("IT IS IN DIYARBAKIR") == "it is in diyarbakir"
+    assert not CaseModel.from_record({"begins_with_capital": True, "forms": [], "abbreviations": []}).dotless
+
+
+def test_abbreviations_and_forms_are_told_whatever_their_case():
+    model = learn_case(["a Bkz. bu", "o BKZ. bu", "a bkz. Bu", "o İL a", "o il", "o ıl", "o İl a", "o İl"])
+    assert model.abbreviations == {"bkz"}
+    assert model.forms["il"] == "İl"
+
+
+def test_sigma_at_the_end_of_a_word_is_the_final_one():
+    model = learn_case(["η γυναίκα της πόλης μας.", "Της αρέσει."])
+    assert model.true("ΤΗΣ ΓΥΝΑΊΚΑ ΜΑΣ ΣΑΣ") == "της γυναίκα μας σας"
+    assert model.lower("Της ΣΑΣ") == "της σας"
+
+
+def test_sentences_end_in_greek_and_armenian_as_these_do():
+    greek = learn_case(["Τι κάνεις; Πάω σπίτι.", "Και πάω εκεί."])
+    assert greek.true("Τι κάνεις; Πάω σπίτι.") == "Τι κάνεις; πάω σπίτι."
+    assert greek.with_capitals("τι κάνεις; πάω σπίτι. το σπίτι") == "Τι κάνεις; Πάω σπίτι. Το σπίτι"
+    assert greek.with_capitals("he said; so") == "He said; so"
+    armenian = learn_case(["Ես լավ եմ։ Դու գնում ես։", "Եվ դու գնում ես։"])
+    assert armenian.true("Ես լավ եմ։ Դու գնում ես։") == "ես լավ եմ։ դու գնում ես։"
+    assert armenian.with_capitals("ես լավ եմ։ տունը մեծ է։") == "Ես լավ եմ։ Տունը մեծ է։"
+
+
+def test_georgian_has_no_capitals_at_the_beginning():
+    """So what is translated from it begins as the other language does."""
+    assert not begins_small("გამარჯობა")
+    assert CaseModel(True, {}, frozenset()).with_capitals("გამარჯობა. a") == "გამარჯობა. A"
