@@ -49,7 +49,17 @@ from scfg_sampler.rules.text import (
     split_fields,
 )
 
-__all__ = ["CDEC_NAMES", "DENSE", "TOO_LARGE", "Writer", "counterparts", "parser", "too_large", "writer"]
+__all__ = [
+    "CDEC_NAMES",
+    "DENSE",
+    "TOO_LARGE",
+    "Writer",
+    "counterparts",
+    "own_names",
+    "parser",
+    "too_large",
+    "writer",
+]
 
 DENSE = (
     "LogForward",
@@ -275,6 +285,12 @@ def counterparts(file_format: str) -> dict[str, tuple[str, float]]:
         for ours, meaning in _MEANINGS[file_format].items()
         if ours not in _NOT_LINEAR
     }
+
+
+def own_names(file_format: str) -> frozenset[str]:
+    """What a feature of another meaning cannot be called: it is read back as that of the format."""
+    names = {meaning.name for meaning in _MEANINGS[file_format].values()} | _ALSO[file_format].keys()
+    return frozenset({*names, *_COUNTED} - {"TargetWords", "Abstract"})
 
 
 @functools.lru_cache(maxsize=1 << 16)

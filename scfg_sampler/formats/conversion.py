@@ -158,9 +158,31 @@ def write_table(
         found = "a logarithm is too large to be written as a probability or count"
         raise RuleTableError(path, None, found, "Above 709 it is no natural logarithm of one") from None
     write_record(path, table.signature, file_format)
+    if not spelling.dense:
+        losses.update(_misnamed(table, file_format))
     if str(path) == "-" and table.signature:
         losses["signature is not written, as nothing can lie beside standard output"] += 1
     return losses
+
+
+def _misnamed(table: RuleTable, file_format: str) -> dict[str, int]:
+    """How many rules have a feature that is called as another is in the format, by what is said of it."""
+    match file_format:
+        case "cdec" | "joshua":
+            own = bracketed.own_names(file_format)
+        case "travatar":
+            own = travatar.OWN_NAMES
+        case _:
+            return {}
+    found = {name: table.num_rules for name in table.feature_names if name in own}
+    if table.sparse is not None:
+        names, rows = table.sparse
+        numbers = np.bincount(rows.column, minlength=len(names)).tolist()
+        found |= {name: number for name, number in zip(names, numbers, strict=True) if name in own}
+    return {
+        f"rules with a feature called '{name}', which is another one in this format": number
+        for name, number in found.items()
+    }
 
 
 def loss_message(number: int, reason: str) -> str:

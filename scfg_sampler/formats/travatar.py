@@ -37,7 +37,7 @@ from scfg_sampler.rules.order import text_order
 from scfg_sampler.rules.table import RuleTable
 from scfg_sampler.rules.text import NO_EMPTY_SIDE, Rule, as_labels, escape_label, parse_number, require
 
-__all__ = ["circular", "counterparts", "format_rule", "lines", "order", "parse_rule"]
+__all__ = ["OWN_NAMES", "circular", "counterparts", "format_rule", "lines", "order", "parse_rule"]
 
 _OURS = {
     "egfp": "LogForward",
@@ -48,6 +48,8 @@ _OURS = {
 }
 _THEIRS = {ours: theirs for theirs, ours in _OURS.items()} | {"TargetWords": "w"}
 _COUNTED = ("p", "w", "Abstract")
+OWN_NAMES = frozenset({*_OURS, *_COUNTED} - {"Abstract"})
+"""What a feature of another meaning cannot be called: it is read back as that of the format."""
 _SPELLER = speller("travatar")
 _NONTERMINAL = re.compile(r"x([0-9]{1,3}):(\S+)")
 _LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
@@ -223,7 +225,7 @@ def _side(text: str, name: str) -> tuple[tuple[str | int, ...], str, dict[int, s
 
 def _features(text: str) -> dict[str, float]:
     features: dict[str, float] = {}
-    for token in text.split():
+    for token in split_words(text):
         name, equals, number = token.rpartition("=")
         value = parse_number(number)
         require(name and equals, f"feature {token!r} has no name", _HINT)
@@ -236,7 +238,7 @@ def _features(text: str) -> dict[str, float]:
 def _alignment(text: str, source: tuple, target: tuple) -> tuple[tuple[int, int], ...]:
     places = [[k for k, x in enumerate(side) if isinstance(x, str)] for side in (source, target)]
     links = set()
-    for token in text.split():
+    for token in split_words(text):
         match = _LINK.fullmatch(token)
         require(match, f"{token!r} is not a link such as 0-0", _HINT)
         i, j = int(match[1]), int(match[2])  # type: ignore[index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -18,6 +19,7 @@ from scfg_sampler.report.grid import draw_grid
 
 __all__ = ["choose_pairs", "pair_links", "tell_pairs"]
 
+_GAP = re.compile(r"\[[^\[\],]+,([12])\]")
 _SHORTEST, _LONGEST = 5, 14
 _DRAWN = 0.25
 """A phrase is drawn on the grid if it is cut in this share of the states."""
@@ -26,7 +28,7 @@ _NAMED = 0.1
 
 
 def choose_pairs(last: LastState, number: int) -> list[int]:
-    """Pairs to look at: spread over the corpus, of 5 to 14 words, with a rule that has words and gaps.
+    """Pairs to look at: spread over the corpus, of 5 to 14 words, with a rule that has words and swaps gaps.
 
     Fewer where the corpus has fewer; whatever there is where it has none such.
 
@@ -54,13 +56,19 @@ def choose_pairs(last: LastState, number: int) -> list[int]:
 
 
 def _is_telling(derivation: Derivation | None) -> bool:
-    """Whether a rule of the derivation has words around a gap, or swaps two."""
+    """Whether a rule of the derivation has words around two gaps, and swaps these.
+
+    >>> _is_telling(Derivation((0, 5), (0, 5), "[NP,1] o [X,2] ||| [X,2] the [NP,1]", []))
+    True
+    >>> _is_telling(Derivation((0, 5), (0, 5), "[X,1] o [X,2] ||| [X,1] of [X,2] there", []))
+    False
+    """
     stack = [derivation] if derivation is not None else []
     while stack:
         node = stack.pop()
-        source = node.rule.split(" ||| ")[0].split(" ")
-        gaps = sum(each.startswith("[X,") for each in source)
-        if 0 < gaps < len(source) and "[X,2] " in node.rule.split(" ||| ")[1]:
+        source, target = (side.split(" ") for side in node.rule.split(" ||| ")[-2:])
+        gaps = [gap[1] for gap in map(_GAP.fullmatch, target) if gap]
+        if len(source) > len(gaps) and gaps == ["2", "1"]:
             return True
         stack += node.parts
     return False

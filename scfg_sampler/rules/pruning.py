@@ -156,7 +156,9 @@ def keep_best(rules: RuleCounts, worth: np.ndarray, text: str) -> np.ndarray:
     order = np.argsort(-worth, kind="stable")
     is_first = _best_of_words(rules, order)
     order = np.concatenate([order[is_first], order[~is_first]])
-    if of_uses:
+    if of_uses and number == 100.0:  # The rarest may be fewer uses than counts are known to.
+        number = len(worth)
+    elif of_uses:
         uses = np.cumsum(np.concatenate([[0.0], rules.count[order]]))
         number = int(np.searchsorted(uses, number * uses[-1] / 100.0 * (1.0 - PRECISION)))
     elif is_share:

@@ -9,6 +9,7 @@ import pytest
 from scfg_sampler import __version__
 from scfg_sampler.commands.convert import add_parser
 from scfg_sampler.core.parsers import Parser
+from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import SettingsError
 from scfg_sampler.formats import FORMATS
 from scfg_sampler.formats.conversion import read_table
@@ -165,3 +166,28 @@ def test_features_that_dense_tables_have_no_names_for_are_warned_of(tmp_path, ca
     assert "PhraseModel_7=-1.5" in (tmp_path / "back").read_text()
     convert(tmp_path / "t", "--to", "joshua", "--output", tmp_path / "named")
     assert "without a name" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file_format", "names"),
+    [
+        ("travatar", ("p", "w", "lfreq")),
+        ("joshua", ("count", "target_word_count")),
+        ("cdec", ("CountEF", "MaxLexEgivenF", "abstract")),
+        ("moses", ()),
+    ],
+)
+def test_features_that_are_called_as_others_of_a_format_are_warned_of(tmp_path, capsys, file_format, names):
+    """They come back as those others, or not at all; all others come back as they were."""
+    rules = ["[X] ||| a ||| b ||| LogForward=-1 LogBackward=-1 LexForward=-1 LexBackward=-1 LogCount=1"]
+    rules.append(rules[0].replace("a |||", "c |||") + " TargetWords=1 Abstract=0 other=2 WT_a\u3000b=1")
+    rules += [rules[1].replace("c |||", f"{name} |||") + f" {name}=0.5" for name in names]
+    (tmp_path / "t").write_text("".join(f"{rule} ||| 0-0\n" for rule in rules))
+    convert(tmp_path / "t", "--to", file_format, "--from", "native", "--output", tmp_path / "u")
+    told = "with a feature called '{}', which is another one in this format"
+    said = capsys.readouterr().err
+    assert [name for name in (*names, "other", "LogCount") if told.format(name) in said] == list(names)
+    table, _ = read_table(tmp_path / "u", file_format)
+    assert {"other", "WT_a\u3000b"} <= {*table.feature_names, *table.sparse_names}
+    if file_format != "moses":
+        assert "warning: " + counted(len(rules), "rule") in said

@@ -30,6 +30,7 @@ TEXTS = st.one_of(st.text(), st.text(alphabet=TRICKY))
         ("a\u00a0b\u202fc\u3000d\u2003e\u2028f\u0085g\x0bh", "a b c d e f g h"),
         ("a\x00b\x07c\x7fd\x9fe", "abcde"),
         ("so\u00adft zero\u200bwidth \u200emarks\u200f\u202a\u2066\u2069", "soft zerowidth marks"),
+        ("مرحبا\u061c بك f\u2061(x) a\u206ab \ufff9c\ufffad\ufffb", "مرحبا بك f(x) ab cd"),
         ("می\u200cخواهم क्\u200dष", "می\u200cخواهم क्\u200dष"),
         ("\u1112\u1161\u11ab", "한"),
         ("a \u200b b", "a b"),

@@ -223,6 +223,12 @@ def test_share_of_uses(share, number):
     assert np.flatnonzero(kept).tolist() == list(range(10 - number, 10))
 
 
+def test_all_uses_are_those_of_all_rules():
+    counts = [1e6, 1.0, 1.0, 1.0]
+    rules = rule_counts([(((k, k), (k,), ()), count) for k, count in enumerate(counts)])
+    assert keep_best(rules, rules.count, "uses:100%").all()
+
+
 def test_share_of_uses_counts_those_of_the_rules_of_words():
     rules = rule_counts([(((3, 4), (3,), ()), 9.0), (((3,), (3,), ()), 1.0), (((4,), (4,), ()), 2.0)])
     assert keep_best(rules, rules.count, "uses:25%").tolist() == [False, True, True]
