@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.arguments import ArgumentError, require_lines, require_type
 from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.weights import LARGEST_WEIGHT
 from scfg_sampler.errors import InputError
 from scfg_sampler.formats.conversion import detect_format, read_table
 from scfg_sampler.rules.table import RuleTable
@@ -90,7 +91,7 @@ def spelling_of(rules: RulesLike) -> str:
 
 
 def weights_of(weights: Mapping[str, float] | PathLike) -> dict[str, float]:
-    """Weights by feature; a TypeError or an ArgumentError if one is no finite number, as in a file."""
+    """Weights by feature; a TypeError or an ArgumentError if one is no number of a file's."""
     if isinstance(weights, str | os.PathLike):
         return read_weights(weights)
     require_type("weights", weights, Mapping, "a mapping from features to numbers, or a path")
@@ -99,8 +100,10 @@ def weights_of(weights: Mapping[str, float] | PathLike) -> dict[str, float]:
         require_type("what a weight is of", name, str, "the name of a feature")
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise TypeError(f"the weight of {name} is {repr(value)[:60]}; give a number")
-        if not math.isfinite(_as_float(value)):
-            raise ArgumentError(f"the weight of {name} is {repr(value)[:60]}; weights are finite numbers")
+        if not abs(_as_float(value)) <= LARGEST_WEIGHT:
+            most = f"{LARGEST_WEIGHT:g}"
+            found = f"the weight of {name} is {repr(value)[:60]}; weights are numbers from -{most} to {most}"
+            raise ArgumentError(found)
         found[name] = float(value)
     return found
 

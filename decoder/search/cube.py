@@ -75,6 +75,7 @@ __all__ = [
     "write_neighbour",
 ]
 
+_MOST_POPS = 2.0**62
 FINISH = -6  # The edge from an item of S over the whole sentence to the goal; scores </s>.
 
 
@@ -269,7 +270,7 @@ def most_pops(task, beam, cell, longest):
     if beam == 0 or widen <= 0:
         return beam
     length = min(task.chart.end[cell] - task.chart.begin[cell], longest)
-    return max(1, int(beam * length / widen))
+    return max(1, int(min(float(beam) * length / widen, _MOST_POPS)))
 
 
 @borrowing

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Any
 
 from scfg_sampler.core.files import PathLike, atomic_output, read_lines
 from scfg_sampler.errors import InputError
 
-__all__ = ["read_weights", "write_weights"]
+__all__ = ["LARGEST_WEIGHT", "read_weights", "write_weights"]
 
-_LARGEST = sys.float_info.max
+LARGEST_WEIGHT = 1e30
+"""Neither a weight nor its negative is larger: with features of single precision, no score is infinite."""
 
 
 def read_weights(path: PathLike) -> dict[str, float]:
@@ -20,7 +20,7 @@ def read_weights(path: PathLike) -> dict[str, float]:
     Raises
     ------
     InputError
-        The file is not a JSON object of finite numbers; names the place.
+        The file is not a JSON object of numbers up to `LARGEST_WEIGHT`; names the place.
     """
     text = "\n".join(read_lines(path))
     try:
@@ -38,9 +38,10 @@ def read_weights(path: PathLike) -> dict[str, float]:
         found = f"a JSON {type(weights).__name__} instead of an object"
         raise InputError(path, None, found, 'Weights look like {"Glue": -0.5, …}')
     for name, value in weights.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_WEIGHT:
             shown = repr(value)[:60]
-            raise InputError(path, None, f"the weight of {name!r} is {shown}", "Weights are finite numbers")
+            hint = f"Weights are numbers from -{LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+            raise InputError(path, None, f"the weight of {name!r} is {shown}", hint)
     return {name: float(value) for name, value in weights.items()}
 
 

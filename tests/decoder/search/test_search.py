@@ -135,6 +135,8 @@ def test_wide_spans_may_try_more_and_short_ones_less():
     tried = np.bincount(long.forest.cell[long.forest.head], minlength=len(long.chart.begin))
     assert (tried[long.chart.num_x_cells : -1] <= 2 * 20).all()  # The longest rule covers twenty words.
     exact = Decoder(*arguments, beam=0, widen=4).translate(["u"] * 5)
+    for beam, widen in ((2**63 - 1, 4), (10**18, 0), (8, 1e-300)):
+        assert Decoder(*arguments, beam=beam, widen=widen).translate(["u"] * 5).score == exact.score
     assert exact.score == Decoder(*arguments, beam=0).translate(["u"] * 5).score
 
 

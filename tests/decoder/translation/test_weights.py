@@ -19,6 +19,7 @@ def test_weights_read_back_exactly(tmp_path):
         ("[1, 2]", "a JSON list instead of an object"),
         ('{"a": "1"}', "the weight of 'a' is '1'"),
         ('{"a": NaN}', "the weight of 'a' is nan"),
+        ('{"a": -1e308}', r"the weight of 'a' is -1e\+308\. Weights are numbers from -1e\+30 to 1e\+30"),
         ('{"a": true}', "the weight of 'a' is True"),
         ('{"Glue": -1, "a": 1, "Glue": -1}', r"w\.json: the weight of 'Glue' is given twice"),
         ("[" * 100_000, "not JSON"),
