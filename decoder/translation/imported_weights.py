@@ -15,6 +15,8 @@ Moses
 Travatar
     natural logarithms, the language model in log10
 
+The features of further tables of Joshua's and Moses' begin with what these call the table, and a dot.
+
 The fact a newcomer would get wrong: our `TargetWords` counts the words of rules. A word that is copied is a
 word too for the others' penalties, so that `PassThrough` takes a share of theirs.
 """
@@ -26,7 +28,7 @@ import math
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from decoder.lm.model import feature_of, unknown_feature_of
@@ -40,6 +42,7 @@ __all__ = ["Imported", "import_weights"]
 _LN10 = math.log(10.0)
 _WORD = -1.0 / _LN10  # The word penalty of cdec and Joshua.
 _UNKNOWN = -100.0  # The penalty of Joshua and Moses for a copied word.
+_OWNER = re.compile(r"\s*tm\s*=.*?\s-owner\s+(\S+)")  # Of a table of Joshua's.
 _MOSES_SCORES = ("LogBackward", "LexBackward", "LogForward", "LexForward")
 _ALWAYS = ("LanguageModel", "TargetWords", "Abstract", "Glue", "PassThrough")
 
@@ -144,6 +147,8 @@ def _joshua(path: PathLike) -> Imported:
         for line, text in enumerate(texts, start=1)
         if "=" not in text and not text.lstrip().startswith("#")
     )
+    owners = (match and match[1] for match in map(_OWNER.match, texts))
+    prefixes = _prefixes(owner for owner in owners if owner not in (None, "glue"))
     models = sum(bool(re.match(r"\s*feature[-_]function\s*=\s*\S*LanguageModel\b", text)) for text in texts)
     for line, name, values in _pairs(path, lines):
         value = _one(path, line, name, values)
@@ -160,7 +165,8 @@ def _joshua(path: PathLike) -> Imported:
             elif number < models and name == f"lm_{number}_oov":
                 _add(weights, unknown_feature_of(number), value)
         elif dense and dense[1] != "glue":
-            _add(weights, f"PhraseModel_{dense[2]}", -value)
+            prefix = prefixes.setdefault(dense[1], f"{dense[1]}." if prefixes else "")
+            _add(weights, f"{prefix}PhraseModel_{dense[2]}", -value)
         elif name == "count":
             warnings.append("count is left out: it is the count itself, which LogCount has the logarithm of")
         else:
@@ -169,6 +175,7 @@ def _joshua(path: PathLike) -> Imported:
             _add(weights, ours, factor * value)
     if "rarity" in weights:
         _add(weights, "LogCount", 0.0)
+    warnings += _of_further_tables(weights, prefixes)
     return Imported(weights, warnings, glue + 2.0 * word)
 
 
@@ -179,6 +186,7 @@ def _moses(path: PathLike) -> Imported:
     for tokens in tables:
         named = dict(token.partition("=")[::2] for token in tokens[1:])
         is_glue[named.get("name", "")] = named.get("num-features") == "1"
+    prefixes = _prefixes(name for name, glue in is_glue.items() if name and not glue)
     weights = dict.fromkeys((*_ALWAYS, "LogCount"), 0.0)
     warnings: list[str] = []
     word = glue = 0.0
@@ -195,25 +203,43 @@ def _moses(path: PathLike) -> Imported:
             _add(weights, "Glue", glue)
         elif name in is_glue:
             for k, value in enumerate(values):
-                _add(weights, _MOSES_SCORES[k] if k < len(_MOSES_SCORES) else f"Score_{k}", value)
+                score = _MOSES_SCORES[k] if k < len(_MOSES_SCORES) else f"Score_{k}"
+                _add(weights, prefixes.get(name, "") + score, value)
         elif match := re.fullmatch(r"LM([0-9]{0,9})", name):
             number = int(match[1] or 0)
             _add(weights, feature_of(number), values[0])
             for value in values[1:2]:
                 _add(weights, unknown_feature_of(number), value)
-        elif (sparse := _sparse_name(name, is_glue)) is not None:
+        elif (sparse := _sparse_name(name, prefixes)) is not None:
             _add(weights, sparse, _one(path, line, name, values))
         else:
             warnings.append(f"{name} is left out: there is no such feature here")
+    warnings += _of_further_tables(weights, prefixes, "LogCount")
     return Imported(weights, warnings, glue + 2.0 * word)
 
 
-def _sparse_name(name: str, is_glue: dict[str, bool]) -> str | None:
+def _sparse_name(name: str, prefixes: dict[str, str]) -> str | None:
     """The feature of a rule table that a weight is for, as in `TranslationModel0_LogCount`."""
-    for table, glue in is_glue.items():
-        if table and not glue and name.startswith(f"{table}_"):
-            return name.removeprefix(f"{table}_")
+    for table, prefix in prefixes.items():
+        if name.startswith(f"{table}_"):
+            return prefix + name.removeprefix(f"{table}_")
     return None
+
+
+def _prefixes(tables: Iterable[str]) -> dict[str, str]:
+    """What the features of each table begin with: nothing, or for further tables their names and a dot."""
+    return {name: f"{name}." * (at > 0) for at, name in enumerate(dict.fromkeys(tables))}
+
+
+def _of_further_tables(weights: dict[str, float], prefixes: dict[str, str], *more: str) -> list[str]:
+    """Give further tables' features what those of the first have alike, and say how such tables are given."""
+    warnings = []
+    for name, prefix in prefixes.items():
+        if prefix:
+            for feature in ("TargetWords", "Abstract", *more):
+                weights.setdefault(prefix + feature, weights[feature])
+            warnings.append(f"the features of {name} begin with {prefix}: give it as TABLE,prefix={prefix}")
+    return warnings
 
 
 def _travatar(path: PathLike) -> Imported:
@@ -280,7 +306,7 @@ def _sections(path: PathLike) -> defaultdict[str, _Lines]:
 
 def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) -> Iterator[_Named]:
     """The weights of lines that hold a name and numbers; an InputError if there are none."""
-    found = False
+    found: set[str] = set()
     for line, text in lines:
         tokens = text.split()
         if not tokens or tokens[0].startswith("#"):
@@ -291,7 +317,9 @@ def _pairs(path: PathLike, lines: Iterator[tuple[int, str]] | enumerate[str]) ->
             values = []
         if not values or not all(map(math.isfinite, values)):
             raise InputError(path, line, f"{text.strip()!r} is no weight", "Expected a name and a number")
-        found = True
+        if tokens[0] in found:
+            raise InputError(path, line, f"the weight of {tokens[0]} is given twice", "Keep one of them")
+        found.add(tokens[0])
         yield _Named(line, tokens[0], values)
     if not found:
         raise InputError(path, None, "has no weights", "Is --from the decoder that the file is for?")

@@ -127,6 +127,40 @@ def test_every_language_model_has_its_weight(tmp_path, decoder, text):
     assert models == pytest.approx(expected, abs=1e-12)
 
 
+TABLES = {
+    "joshua": (
+        "tm = hiero -owner b -path b.gz\ntm = thrax -owner pt -path a.gz\ntm=thrax -owner glue -path g\n"
+        "tm_b_0 1\ntm_pt_0 2\ntm_c_0 3\ntm_glue_0 4\nWordPenalty 1\n",
+        {"PhraseModel_0": -1.0, "pt.PhraseModel_0": -2.0, "c.PhraseModel_0": -3.0, "Glue": 4.0}
+        | dict.fromkeys(("TargetWords", "PassThrough", "pt.TargetWords", "c.TargetWords"), -1 / LN10)
+        | dict.fromkeys(("Abstract", "pt.Abstract", "c.Abstract", "LanguageModel"), 0.0),
+        ["pt", "c"],
+    ),
+    "moses": (
+        "[feature]\nPhraseDictionaryMemory name=A num-features=4 path=a\nPhraseDictionaryMemory name=G "
+        "num-features=1 path=g\nPhraseDictionaryMemory name=B num-features=4 path=b\n[weight]\n"
+        "A= 1 2 3 4\nB= 5 6 7 8\nB_LogCount= 9\nA_Own= 10\nWordPenalty0= -1\n",
+        dict(zip(("LogBackward", "LexBackward", "LogForward", "LexForward"), range(1, 5), strict=True))
+        | dict(
+            zip(("B.LogBackward", "B.LexBackward", "B.LogForward", "B.LexForward"), range(5, 9), strict=True)
+        )
+        | {"B.LogCount": 9, "Own": 10, "TargetWords": 1, "B.TargetWords": 1, "PassThrough": 1}
+        | dict.fromkeys(("Abstract", "B.Abstract", "LogCount", "Glue", "LanguageModel"), 0),
+        ["B"],
+    ),
+}
+
+
+@pytest.mark.parametrize("decoder", TABLES)
+def test_every_table_has_weights_of_its_own(tmp_path, decoder):
+    text, weights, further = TABLES[decoder]
+    (tmp_path / "theirs").write_text(text)
+    found = import_weights(tmp_path / "theirs", decoder)
+    assert found.weights == pytest.approx(weights, abs=1e-12)
+    told = "the features of {0} begin with {0}.: give it as TABLE,prefix={0}."
+    assert found.warnings == [told.format(name) for name in further]
+
+
 def test_command_writes_weights_and_tells_the_constant(tmp_path, capsys):
     (tmp_path / "joshua.config").write_text(JOSHUA)
     arguments = [f"{tmp_path}/joshua.config", "--from", "joshua", "--output", f"{tmp_path}/w.json"]
@@ -143,6 +177,8 @@ def test_command_writes_weights_and_tells_the_constant(tmp_path, capsys):
         ("lm_0 1 2\n", "joshua", "theirs:1: lm_0 has 2 values"),
         ("[weight]\nLM0= nan\n", "moses", "theirs:2: 'LM0 nan' is no weight"),
         ("[weights]\n", "travatar", "theirs: has no weights"),
+        ("Glue 1\nWordPenalty 2\nGlue 2\n", "cdec", "theirs:3: the weight of Glue is given twice"),
+        ("[weight]\nLM0= 1\nLM0= 1\n", "moses", "theirs:3: the weight of LM0 is given twice"),
     ],
 )
 def test_what_is_no_weight_is_named(tmp_path, text, decoder, complaint, capsys):
