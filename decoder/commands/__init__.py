@@ -105,8 +105,8 @@ def add_search_options(
     parser.add_argument(
         "--input-words",
         choices=("plain", *DECODERS),
-        help="how the input spells brackets, bars and the like: as they are, or escaped for a decoder "
-        "(default: as the tables, if all are of one other decoder)",
+        help="how the input, and references, spell brackets, bars and the like: as they are, or escaped for "
+        "a decoder (default: as the tables, if all are of one other decoder)",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="sentences at a time (default: all cores)")
     add_elsewhere(parser)

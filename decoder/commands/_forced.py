@@ -70,7 +70,11 @@ def derive_line(task: ReferenceTask, numbered: tuple[int, str]) -> Derived:
     trees, graphs = task.options.derivations, task.options.hypergraph
     words = input_words(task.options, split_words(line))
     texts = [texts[number] for texts in task.references]
-    outcomes = [task.forced.derive(words, split_words(text)) for text in texts if text is not None]
+    outcomes = [
+        task.forced.derive(words, input_words(task.options, split_words(text)))
+        for text in texts
+        if text is not None
+    ]
     derived = [outcome for outcome in outcomes if outcome.exists]
     if not derived:
         reason = outcomes[0].reason.replace("|||", "&#124;&#124;&#124;")

@@ -163,6 +163,7 @@ def run(options: argparse.Namespace) -> None:
     decoder = _decoder(options)
     names = decoder.weight_names
     sources = [input_words(options, split_words(line)) for line in lines]
+    references = [[input_words(options, words) for words in row] for row in references]
     _warn_of_unknown_words(decoder.grammar, sources, references, options)
     rounds = []
     metric = metric_of(_settings(options)).name

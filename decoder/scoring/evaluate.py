@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scfg_sampler.core.arrays.vocabulary import split_words
 from scfg_sampler.core.files import PathLike, read_lines
 from scfg_sampler.core.wording import counted
 from scfg_sampler.errors import InputError, SettingsError
@@ -277,7 +278,7 @@ def _exact_match() -> Any:
 
     class ExactMatch(Metric):
         def _preprocess_segment(self, sent: str) -> str:
-            return " ".join(sent.split())
+            return " ".join(split_words(sent))
 
         def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
             return {"references": set(refs)}

@@ -96,11 +96,11 @@ def _count_bleu(found: Translations, references: Sequence[Sequence[str]]) -> np.
 
 
 def _count_exact(found: Translations, references: Sequence[Sequence[str]]) -> np.ndarray:
-    """Words of each translation and of the first reference, whether it is one of the references, and 1."""
+    """Words of each translation and of the first reference, whether it is one that has words, and 1."""
     wanted = {tuple(found.id_of(word) for word in reference) for reference in references}
     words, bounds = found.words.tolist(), found.start.tolist()
     rows = [
-        [end - begin, len(references[0]), tuple(words[begin:end]) in wanted, 1]
+        [end - begin, len(references[0]), end > begin and tuple(words[begin:end]) in wanted, 1]
         for begin, end in itertools.pairwise(bounds)
     ]
     return np.array(rows, np.int64)

@@ -65,3 +65,25 @@ def test_models_of_escaped_text_know_the_words_of_tables_that_were_read(
     arguments[1] = f"{tmp_path}/table.bin"
     assert main(["translate", *arguments, "--output", f"{tmp_path}/plain"]) == 0
     assert (tmp_path / "plain").read_text() != (tmp_path / "out").read_text()
+
+
+def test_references_are_spelled_as_the_input_is(tmp_path, capsys):
+    rules = ["&#91;das [X] ||| &#91;the [X]", "&apos;s [X] ||| &apos;s [X]"]
+    scores = " ||| 0.5 0.5 0.5 0.5 ||| 0-0 ||| 1 1 1 ||| |||\n"
+    (tmp_path / "table").write_text("".join(rule + scores for rule in rules))
+    (tmp_path / "in").write_text("&#91;das &apos;s\n")
+    (tmp_path / "ref").write_text("&#91;the &apos;s\n")
+    (tmp_path / "plain").write_text("[the 's\n")
+    lines = ["\\data\\", "ngram 1=4", "", "\\1-grams:", "-1\t<unk>", "-99\t<s>", "-0.5\t</s>", "-1\t's"]
+    (tmp_path / "lm.arpa").write_text("\n".join([*lines, "", "\\end\\", ""]))
+    given = ["--grammar", f"{tmp_path}/table,format=moses", "--lm", f"{tmp_path}/lm.arpa", "--quiet"]
+    given += ["--input-words", "moses"]
+    for reference in ("ref", "plain"):
+        tuned = f"{tmp_path}/{reference}.json"
+        tune = ["--source", f"{tmp_path}/in", "--references", f"{tmp_path}/{reference}", "--rounds", "0"]
+        assert main(["tune", *given, *tune, "--metric", "exact", "--output", tuned]) == 0
+        rounds = (tmp_path / f"{reference}.json.rounds.tsv").read_text().splitlines()
+        assert float(rounds[1].split("\t")[1]) == 100.0, rounds
+        derive = ["--weights", tuned, "--reference", f"{tmp_path}/{reference}", "--input", f"{tmp_path}/in"]
+        assert main(["translate", *given, *derive, "--output", f"{tmp_path}/out"]) == 0
+        assert (tmp_path / "out").read_text().startswith("0 ||| [the 's ||| ")

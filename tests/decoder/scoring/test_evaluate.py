@@ -237,6 +237,8 @@ def test_exact_match_is_the_share_of_lines_that_are_a_reference(tmp_path, capsys
     assert (found["name"], found["score"]) == ("exact", 75.0)
     assert found["signature"].startswith("nrefs:var|version:")
     assert evaluate(theirs, references, metrics=["exact"])["exact"]["score"] == 50.0
+    # Words are what stands between spaces and tabs, as everywhere here.
+    assert evaluate(["a\u00a0b", "a\tb"], [["a b", "a b"]], metrics=["exact"])["exact"]["score"] == 50.0
     for lines, name in ((ours, "h"), (theirs, "o"), (["" if x is None else x for x in references[0]], "r")):
         (tmp_path / name).write_text("".join(line + "\n" for line in lines))
     given = ["--hypothesis", f"{tmp_path}/h", "--references", f"{tmp_path}/r", "--metrics", "exact"]

@@ -324,8 +324,10 @@ def test_share_of_right_translations_is_what_weights_are_tuned_for_if_asked():
     best = best_round(rounds)
     found = [decoder().with_weights(best.weights).translate(words).words for words in SOURCES]
     right = [
-        words in [list(reference) for reference in row] for words, row in zip(found, REFERENCES, strict=True)
+        words != [] and words in [list(reference) for reference in row]
+        for words, row in zip(found, REFERENCES, strict=True)
     ]
+    assert [] in found
     assert best.score == pytest.approx(100 * np.mean(right))
     assert best.score > rounds[0].score
 
@@ -341,6 +343,8 @@ def test_right_is_any_reference_and_all_of_it():
     assert metric.scores(counts).tolist() == [1.0, 1.0, 0.0, 0.0]
     assert metric.of_text(counts.sum(axis=0)) == 50.0
     assert metric.length_ratio(counts.sum(axis=0)) == 5 / 8
+    # Nothing is no right translation, as `evaluate` has it.
+    assert metric.counts_of(found, [[]])[:, 2].tolist() == [0, 0, 0, 0]
 
 
 def test_mira_is_for_bleu_alone():
