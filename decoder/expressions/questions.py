@@ -26,8 +26,11 @@ def question_words(text: str) -> list[str]:
 
     >>> question_words("What is the capital of Ohio ?"), question_words("Which rivers are in the “U.S.”?")
     (['what', 'is', 'the', 'capital', 'of', 'ohio'], ['which', 'rivers', 'are', 'in', 'the', 'u.s.'])
+    >>> question_words("İzmir nerede?")
+    ['izmir', 'nerede']
     """
-    words = [_without_marks(word) for word in unicodedata.normalize("NFC", text).lower().split()]
+    small = unicodedata.normalize("NFC", text).lower().replace("i\u0307", "i")  # Of İ, as Turkish has it.
+    words = [_without_marks(word) for word in small.split()]
     while words and not words[-1].strip(_AT_THE_END):
         words.pop()
     if words and words[-1].count(".") == 1:
