@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from decoder.translation.weights import read_weights
 from scfg_sampler.core.arguments import ArgumentError, require_lines, require_type
-from scfg_sampler.core.files import PathLike, read_lines
+from scfg_sampler.core.files import PathLike, is_stream, read_lines
 from scfg_sampler.core.weights import LARGEST_WEIGHT
-from scfg_sampler.errors import InputError
+from scfg_sampler.errors import InputError, RuleTableError
 from scfg_sampler.formats.conversion import detect_format, read_table
 from scfg_sampler.rules.table import RuleTable
 
@@ -75,7 +75,7 @@ def table_of(rules: RulesLike) -> RuleTable:
     if isinstance(rules, RuleTable):
         return rules
     if isinstance(rules, str | os.PathLike):
-        return read_table(rules)[0]
+        return read_table(rules, spelling_of(rules))[0]
     found = getattr(rules, "table", None)
     if not isinstance(found, RuleTable):
         raise TypeError(f"rules is a {type(rules).__name__}; give Rules, or the path of a rule table")
@@ -85,9 +85,14 @@ def table_of(rules: RulesLike) -> RuleTable:
 def spelling_of(rules: RulesLike) -> str:
     """The format of the file that rules are in, whose decoder's language models they may come with.
 
-    That of rules which are no file, as of native ones, is native.
+    It is found as commands find it. That of rules which are no file, or in a pipe, is native.
     """
-    return detect_format(rules, "native") if isinstance(rules, str | os.PathLike) else "native"
+    if not isinstance(rules, str | os.PathLike) or is_stream(rules):
+        return "native"
+    try:
+        return detect_format(rules, "native")
+    except RuleTableError:
+        return "native"  # The reader of our own format says what is wrong.
 
 
 def weights_of(weights: Mapping[str, float] | PathLike) -> dict[str, float]:

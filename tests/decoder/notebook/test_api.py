@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -183,6 +184,39 @@ def test_editors_know_every_setting_that_is_taken_by_name():
 def test_help_on_every_name_shows_an_example(package):
     for name in package.__all__:
         assert ">>> " in (inspect.getdoc(getattr(package, name)) or ""), name
+
+
+def test_tables_without_known_names_are_native_as_for_the_command(files, tmp_path, capsys):
+    table, source = tmp_path / "table", tmp_path / "source"
+    table.write_text("[X] ||| un ||| a ||| F=0\n[X] ||| chat ||| cat ||| F=0\n")
+    (tmp_path / "w.json").write_text('{"F": 1, "LanguageModel": 1, "Glue": 0, "PassThrough": -1}')
+    source.write_text("un chat\n")
+    weights, lm = tmp_path / "w.json", files / "lm.arpa"
+    models = [f"--grammar={table}", f"--lm={lm}", f"--weights={weights}"]
+    assert main(["translate", *models, "--input", str(source), "--quiet"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    for system in (
+        decoder.make_system(table, lm, weights),
+        decoder.bundle(table, lm, weights, tmp_path / "system"),
+    ):
+        assert [found.text for found in system.translate(["un chat"])] == told == ["a cat"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs /dev/fd")
+def test_tables_in_pipes_are_native_as_for_the_command(files):
+    """They can be read only once, and so not be looked at before."""
+    reading, writing = os.pipe()
+    os.write(writing, b"[X] ||| un ||| a ||| LogForward=0\n")
+    os.close(writing)
+    with os.fdopen(reading):
+        system = decoder.make_system(f"/dev/fd/{reading}", files / "lm.arpa")
+    assert system.translate_line("un").text == "a"
+
+
+def test_a_file_that_is_no_table_is_refused_without_an_option_of_commands(files, tmp_path):
+    (tmp_path / "table").write_text("un ||| a\n")
+    with pytest.raises(InputError, match=r"table:1: has 2 fields instead of 4 or 5\. Expected"):
+        decoder.make_system(tmp_path / "table", files / "lm.arpa")
 
 
 def test_something_else_than_rules_is_refused(files):
